@@ -31,11 +31,9 @@ pub fn footprints(
     allocated: &dyn Fn() -> i64,
 ) -> Result<Footprints, ConfigError> {
     let taken = |flows, packets| taken(discipline, flows, packets, allocated);
-    let (few, packets, flows) = (
-        taken(FEW, FEW)?,
-        taken(FEW, 2 * FEW)?,
-        taken(2 * FEW, 2 * FEW)?,
-    );
+    let few = taken(FEW, FEW)?;
+    let packets = taken(FEW, 2 * FEW)?;
+    let flows = taken(2 * FEW, 2 * FEW)?;
     let per_packet = (packets.0 - few.0) as f64 / f64::from(FEW);
     let per_flow = (flows.0 - packets.0) as f64 / f64::from(FEW);
     let fixed = few.0 as f64 - f64::from(FEW) * (per_packet + per_flow);

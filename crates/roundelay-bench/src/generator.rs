@@ -279,10 +279,8 @@ impl Source for Turns {
     fn new(load: &Load) -> Self {
         let mut random = Pcg64Mcg::seed_from_u64(1);
         let packets = load.most_packets() as usize;
-        let (mut flows, mut free): (Vec<u32>, Vec<u32>) = (
-            (0..load.flows.flows()).collect(),
-            (0..packets as u32).collect(),
-        );
+        let mut flows: Vec<u32> = (0..load.flows.flows()).collect();
+        let mut free: Vec<u32> = (0..packets as u32).collect();
         if load.memory == Memory::Scattered {
             flows.shuffle(&mut random);
             free.shuffle(&mut random);
@@ -428,7 +426,8 @@ mod tests {
                 order: Order::Turns,
                 ..load(Pattern::Small, memory)
             });
-            let (mut flows, mut numbers) = (Vec::new(), Vec::new());
+            let mut flows = Vec::new();
+            let mut numbers = Vec::new();
             for _ in 0..2 * 41 {
                 let packet = turns.make::<Handle>();
                 flows.push(packet.flow.0);

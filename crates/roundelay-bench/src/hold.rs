@@ -119,10 +119,8 @@ struct Hold<S, const FULL: bool> {
 impl<S: Scheduler<u32>, const FULL: bool> Hold<S, FULL> {
     /// A queue filled with its packets.
     fn new(scheduler: S, held: Held) -> Self {
-        let (range, random) = (
-            2 * u64::from(held.packets) * STEP,
-            Pcg64Mcg::seed_from_u64(1),
-        );
+        let range = 2 * u64::from(held.packets) * STEP;
+        let random = Pcg64Mcg::seed_from_u64(1);
         let mut hold = Self {
             scheduler,
             now: Instant::ZERO,
@@ -327,7 +325,8 @@ pub fn cost_of_hold(
 
 /// At least one chunk of pairs.
 fn run_for(running: &mut dyn Running, seconds: f64) -> Passed {
-    let (start, mut passed) = (cpu_seconds(), Passed::default());
+    let start = cpu_seconds();
+    let mut passed = Passed::default();
     loop {
         passed += running.run(CHUNK);
         if cpu_seconds() - start >= seconds {

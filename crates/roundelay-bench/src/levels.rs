@@ -161,7 +161,8 @@ mod tests {
         let mut random = Pcg64Mcg::seed_from_u64(7);
         let mut levels = Levels::new(10, 250);
         let mut plain = Plain((0..10).map(|flow| (0, flow)).collect());
-        let (mut now, mut waiting) = (100, 0);
+        let mut now = 100;
+        let mut waiting = 0;
         for swell in 0..300 {
             levels.settle(waiting == 0);
             for _ in 0..random.random_range(0..60) {

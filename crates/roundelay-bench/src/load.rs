@@ -262,7 +262,8 @@ impl FromStr for Lengths {
             _ => match text.split_once('-') {
                 None => bytes(text).map(Self::Fixed),
                 Some((least, most)) => {
-                    let (least, most) = (bytes(least)?, bytes(most)?);
+                    let least = bytes(least)?;
+                    let most = bytes(most)?;
                     if least <= most {
                         Ok(Self::Uniform(least, most))
                     } else {

@@ -77,12 +77,10 @@ mod tests {
 
     #[test]
     fn it_decides_as_lstf_does() {
-        let (mut heap, mut lstf) = (
-            Sorted::default(),
-            lstf::Config::default()
-                .build::<u32>(Seed::new(0))
-                .expect("the default is legal"),
-        );
+        let mut heap = Sorted::default();
+        let mut lstf = lstf::Config::default()
+            .build::<u32>(Seed::new(0))
+            .expect("the default is legal");
         for number in 0..3_000u32 {
             let now = Instant::from_nanos(u64::from(number));
             let slack = Slack::from_picos(i64::from(number * 7919 % 97) * 1_000);

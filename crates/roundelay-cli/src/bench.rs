@@ -47,7 +47,8 @@ pub(crate) fn run(arguments: &Bench) -> Result<(), Failure> {
     let files = arguments.outputs.begin(&Measures::default(), &())?;
     let against = arguments.against.as_deref().map(Saved::read).transpose()?;
     let measure = Measure::new(arguments);
-    let (mut all, mut has_compared) = (Vec::new(), false);
+    let mut all = Vec::new();
+    let mut has_compared = false;
     // Text tables are printed as soon as each is ready; JSON is printed once at the end.
     let mut show = |measured: Vec<Measured>, text: String| {
         all.extend(measured);
@@ -94,7 +95,8 @@ pub(crate) fn run(arguments: &Bench) -> Result<(), Failure> {
 /// Groups loads with different memory and all else equal: they are measured in turns and printed
 /// side by side.
 fn loads(arguments: &Bench) -> Vec<Vec<Load>> {
-    let (mut loads, order) = (Vec::new(), arguments.order);
+    let mut loads = Vec::new();
+    let order = arguments.order;
     for flows in &arguments.flows {
         for &pattern in &arguments.pattern {
             for &burst in &arguments.burst {
@@ -173,7 +175,8 @@ fn check(file: &Path, tolerance: f64) -> Result<(), Failure> {
             file.display()
         ));
     }
-    let (count, list) = (beyond.len(), beyond.join("\n  "));
+    let count = beyond.len();
+    let list = beyond.join("\n  ");
     Err(Failure::run(format!(
         "{count} net costs differ by more than {tolerance}% from {}{}\n  {list}",
         file.display(),

@@ -426,7 +426,8 @@ fn flows(plan: &Plan) -> Vec<FlowReport> {
     let report = |flow: &Flow| {
         let share = plan.share_of(flow);
         let rate = flow.rate.map_or(share, Rate::bits_per_second);
-        let (name, max_packet_len) = (flow.name.clone(), flow.max_packet_len);
+        let name = flow.name.clone();
+        let max_packet_len = flow.max_packet_len;
         FlowReport {
             name,
             weight: flow.weight,

@@ -70,7 +70,8 @@ fn long_comparison(arguments: &Compare) -> Option<String> {
     let flows = most.min(size / SMALLEST_RECORD_BYTES);
     let memory = Options::memory_of_flows(flows, lanes);
     (packets.saturating_mul(lanes) > MANY_PACKETS || memory > MUCH_MEMORY).then(|| {
-        let (packets, gigabytes) = (packets as f64, memory as f64 / 1e9);
+        let packets = packets as f64;
+        let gigabytes = memory as f64 / 1e9;
         format!(
             "about {packets:.2e} packets, if a packet takes {RECORD_BYTES} bytes of the file (compressed fewer), through {lanes} \
              disciplines, half a million to five million a second on a core; {gigabytes:.1} GB of memory if there are {flows} flows \

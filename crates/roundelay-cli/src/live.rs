@@ -63,7 +63,8 @@ fn change(setting: &str, value: &str) -> Result<Change, Failure> {
 /// `roundelay compare` of a record without --rate: both directions are replayed as they were.
 pub(crate) fn compare(path: &Path) -> Result<(), Failure> {
     let recording = Recording::open(path).map_err(Failure::usage)?;
-    let (name, start) = (recording.name().to_owned(), recording.start().clone());
+    let name = recording.name().to_owned();
+    let start = recording.start().clone();
     let replayed = replay(recording).map_err(Failure::usage)?;
     print(&text(&name, &start, &replayed))?;
     if replayed.is_equal() {

@@ -149,9 +149,13 @@ fn run_all(arguments: &Papers, items: &[(&Paper, &Item)], papers: &[Paper]) -> R
         check_chart(paper, item, plan)?;
     }
     let mut outputs = arguments.outputs.begin(&Measures::default(), &())?;
-    let (mut changed, mut timed, mut failed, mut all) =
-        (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let (mut caches, mut undecided, mut left) = (BTreeMap::new(), 0, Vec::new());
+    let mut changed = Vec::new();
+    let mut timed = Vec::new();
+    let mut failed = Vec::new();
+    let mut all = Vec::new();
+    let mut caches = BTreeMap::new();
+    let mut undecided = 0;
+    let mut left = Vec::new();
     let mut holding = Vec::new();
     for (paper, item, plan, text) in &plans {
         bar.set_message(format!("{} {}", paper.slug, item.name));
@@ -428,10 +432,8 @@ pub(crate) struct ItemResult<'a> {
 impl ItemResult<'_> {
     /// The page of `--html`.
     pub(crate) fn html(&self) -> String {
-        let (title, charts) = (
-            format!("{}, {}", self.paper.about.short, self.judged.item.label),
-            self.judged.charts(),
-        );
+        let title = format!("{}, {}", self.paper.about.short, self.judged.item.label);
+        let charts = self.judged.charts();
         item_html(&ItemPage {
             title: &title,
             markdown: &self.markdown(),

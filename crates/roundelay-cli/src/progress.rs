@@ -145,7 +145,8 @@ impl Meeting {
     pub(crate) fn tell(&self, progress: scenario::Progress, told: &mut (u64, u64)) {
         // Microseconds: the sum over ten thousand long runs fits in u64; picoseconds would
         // overflow.
-        let (micros, events) = (progress.now.as_picos() / 1_000_000, progress.events);
+        let micros = progress.now.as_picos() / 1_000_000;
+        let events = progress.events;
         let more = (micros - told.0, events - told.1);
         *told = (micros, events);
         let all = self.gauge.add(more.0);

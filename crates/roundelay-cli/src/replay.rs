@@ -56,10 +56,8 @@ pub(crate) struct Computed {
 /// An argument or a file is wrong, a file cannot be written, or a stop was requested.
 pub(crate) fn compute(arguments: &Replay, host: &Host) -> Result<Computed, Failure> {
     check_names(arguments)?;
-    let (path, extension) = (
-        arguments.scenario.display(),
-        arguments.scenario.extension().unwrap_or_default(),
-    );
+    let path = arguments.scenario.display();
+    let extension = arguments.scenario.extension().unwrap_or_default();
     if arguments.on.is_some() && extension == "toml" {
         return Err(Failure::usage(format!(
             "{path}: --on is for a schedule in Parquet; leave out --on to record a scenario and replay it"
@@ -224,7 +222,8 @@ fn replays(
         &host.gauge,
     );
     let progress = || {
-        let (meeting, mut told) = (&meeting, (0, 0));
+        let meeting = &meeting;
+        let mut told = (0, 0);
         move |progress| meeting.tell(progress, &mut told)
     };
     let keeps_starts = candidates.iter().any(Candidate::needs_starts);
@@ -262,7 +261,8 @@ fn replays(
         };
         let outcomes: Result<Vec<_>, _> = candidates.par_iter().map(replay).collect();
         let (outcomes, replaying) = outcomes?.into_iter().unzip();
-        let (recorded, window) = (Recorded::new(&schedule, threshold), schedule.window);
+        let recorded = Recorded::new(&schedule, threshold);
+        let window = schedule.window;
         let packet_hops = schedule
             .packets
             .iter()

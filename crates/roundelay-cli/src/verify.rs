@@ -82,7 +82,8 @@ pub(crate) fn json(inspection: &Inspection) -> String {
         faults,
         is_cut,
     } = inspection;
-    let (nodes, links) = (header.nodes, header.links.len());
+    let nodes = header.nodes;
+    let links = header.links.len();
     let seconds = *time as f64 / 1e12;
     let all = serde_json::json!({ "seconds": seconds, "nodes": nodes, "links": links, "totals": totals, "checks": checks, "faults": faults, "more_possible": is_cut });
     format!("{all:#}\n")

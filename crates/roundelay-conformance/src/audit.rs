@@ -133,7 +133,9 @@ pub struct Audited<S> {
 impl<S: Scheduler<Serial>> Audited<S> {
     /// `reorders`: whether packets of a flow may leave out of order.
     pub fn new(scheduler: S, reorders: bool) -> Self {
-        let (waiting, backlog, events) = (BTreeMap::new(), Backlog::default(), Vec::new());
+        let waiting = BTreeMap::new();
+        let backlog = Backlog::default();
+        let events = Vec::new();
         Self {
             scheduler,
             invariants: DebugCheck::NEW,
@@ -320,7 +322,8 @@ impl<S: Scheduler<Serial>> Audited<S> {
     }
 
     fn check(&self) -> Result<(), Violation> {
-        let (told, expected) = (self.scheduler.backlog(), self.backlog);
+        let told = self.scheduler.backlog();
+        let expected = self.backlog;
         if told == expected {
             Ok(())
         } else {

@@ -93,7 +93,8 @@ fn operation(bytes: &mut impl Iterator<Item = u8>, flows: u32) -> Option<Operati
     let flow = |byte: u8| u32::from(byte) % flows;
     Some(match kind % 16 {
         0..=7 => {
-            let (first, second) = (next(), next());
+            let first = next();
+            let second = next();
             let urgency = first.wrapping_mul(29) ^ second;
             Operation::Enqueue {
                 flow: flow(first),

@@ -258,7 +258,8 @@ impl Run {
         left_out: &[usize],
     ) -> Result<(Vec<Event>, Vec<usize>), Broken> {
         let mut audited = Audited::new(scheduler, self.reorders);
-        let (mut left_out, mut refused) = (left_out.iter().peekable(), Vec::new());
+        let mut left_out = left_out.iter().peekable();
+        let mut refused = Vec::new();
         for round in 0..2 {
             let first = round * self.operations.len();
             for (call, operation) in (first..).zip(&self.operations) {

@@ -155,7 +155,8 @@ fn start(
     worker: &Worker,
     open: fn() -> io::Result<Work>,
 ) -> Result<(), WorldError> {
-    let (world, worker) = (Arc::clone(world), worker.clone());
+    let world = Arc::clone(world);
+    let worker = worker.clone();
     let (tell, told) = channel();
     thread::spawn(move || {
         let opened = world.enter(place).and_then(|()| {
@@ -241,7 +242,8 @@ fn ping() -> io::Result<Work> {
     let mut listens = false;
     Ok(Box::new(move |worker| {
         if !std::mem::replace(&mut listens, true) {
-            let (worker, answers) = (worker.clone(), answers.try_clone()?);
+            let worker = worker.clone();
+            let answers = answers.try_clone()?;
             thread::spawn(move || {
                 let mut room = [0; 2048];
                 while let Ok(len) = answers.recv(&mut room) {

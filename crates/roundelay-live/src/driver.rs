@@ -210,7 +210,8 @@ impl<D: Device> Driver<D, crate::clock::WallClock> {
         /// priority cannot take it over.
         const LONGEST_WORK: u64 = 200_000_000;
         const PAUSE: u64 = 1_000_000;
-        let (mut asked, mut waited) = (0, self.clock.now());
+        let mut asked = 0;
+        let mut waited = self.clock.now();
         loop {
             self.turn()?;
             let now = self.clock.now();

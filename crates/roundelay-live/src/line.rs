@@ -128,7 +128,8 @@ struct Outlet<'a> {
 
 impl Observer<Slot> for Outlet<'_> {
     fn sent(&mut self, packet: Packet<Slot>, start: Instant, end: Instant) {
-        let (slot, content) = (packet.payload, self.slots.content(packet.payload));
+        let slot = packet.payload;
+        let content = self.slots.content(packet.payload);
         let mut end = end;
         if let Some(trace) = &mut self.trace {
             end = trace.carry(start, packet.len);
@@ -250,7 +251,8 @@ impl Line {
         let queue = own.queue.queue()?;
         let port = port_of(&queue, own.rate()?, settings.seed)?;
         let flows = (settings.flow_by()?, settings.max_flows as usize);
-        let (rules, layer) = (settings.weights.rules()?, settings.link.layer()?);
+        let rules = settings.weights.rules()?;
+        let layer = settings.link.layer()?;
         let feed = Feed::new(queue, rules, layer, flows)
             .map_err(|error| SettingsError(error.to_string()))?;
         let guard = Duration::from_picos(settings.guard);

@@ -86,7 +86,8 @@ pub fn log(recording: Recording) -> Result<RunLog, RecordError> {
 
 /// Numbers packets and flows in the order of their start, as a log has them.
 fn number(lines: &mut [Line]) {
-    let (mut packets, mut flows) = (HashMap::new(), HashMap::new());
+    let mut packets = HashMap::new();
+    let mut flows = HashMap::new();
     for line in lines {
         match &mut line.event {
             Event::Open { flow, .. } => renumber(&mut flows, flow),

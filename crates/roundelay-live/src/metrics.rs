@@ -107,7 +107,8 @@ impl Client {
     fn answer(&mut self, text: impl FnOnce() -> String) -> io::Result<()> {
         let request = String::from_utf8_lossy(&self.request).into_owned();
         let mut words = request.split_whitespace();
-        let (method, path) = (words.next(), words.next());
+        let method = words.next();
+        let path = words.next();
         let (status, body) = match (method, path) {
             (Some("GET"), Some("/metrics" | "/")) => ("200 OK", text()),
             (Some("GET"), _) => ("404 Not Found", "expected the path /metrics\n".to_owned()),
@@ -285,7 +286,8 @@ fn summary<'a>(page: &mut String, name: &str, help: &str, of: impl Fn(Way) -> &'
                 );
             }
         }
-        let (sum, count) = (delays.sum().as_secs_f64(), delays.count());
+        let sum = delays.sum().as_secs_f64();
+        let count = delays.count();
         _ = writeln!(page, "roundelay_{name}_sum{{way=\"{way}\"}} {sum}");
         _ = writeln!(page, "roundelay_{name}_count{{way=\"{way}\"}} {count}");
     }

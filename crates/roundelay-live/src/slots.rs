@@ -139,7 +139,8 @@ mod tests {
     #[test]
     fn slots_are_taken_and_given_back() {
         let mut slots = Slots::new(2, 4);
-        let (first, second) = (slots.take().unwrap(), slots.take().unwrap());
+        let first = slots.take().unwrap();
+        let second = slots.take().unwrap();
         assert_eq!((slots.take(), slots.free()), (None, 0));
         slots.room(second)[..3].copy_from_slice(b"abc");
         slots.set_len(second, 3);

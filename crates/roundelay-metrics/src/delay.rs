@@ -252,8 +252,10 @@ impl Buckets {
     /// For each of these rising fractions q, the largest value of the first bucket with at least
     /// the fraction q of the samples in it or before.
     fn quantiles(&self, fractions: &[f64]) -> Vec<u64> {
-        let (mut buckets, mut found) = (self.iter(), Vec::with_capacity(fractions.len()));
-        let (mut value, mut seen) = (0, 0);
+        let mut buckets = self.iter();
+        let mut found = Vec::with_capacity(fractions.len());
+        let mut value = 0;
+        let mut seen = 0;
         for q in fractions {
             let wanted = ((q.clamp(0.0, 1.0) * self.total as f64).ceil() as u64).max(1);
             while seen < wanted
@@ -322,7 +324,8 @@ mod tests {
             assert_eq!(buckets.add(300, 2), 2);
             buckets
         };
-        let (mut one, mut other) = (full(), full());
+        let mut one = full();
+        let mut other = full();
         other.add(70_000, 1);
         assert_eq!(one.merge(&other), u64::from(u32::MAX) - 2);
         let sum: u64 = one.counts.iter().map(|count| u64::from(*count)).sum();

@@ -215,7 +215,9 @@ impl JainWhileBacklogged {
 
     #[cold]
     fn close(&mut self, now: Instant) {
-        let (mut sum, mut squares, present) = (0.0, 0.0, self.present);
+        let mut sum = 0.0;
+        let mut squares = 0.0;
+        let present = self.present;
         let flows = &mut self.flows;
         let deprived = self
             .deprived
@@ -386,7 +388,8 @@ mod tests {
     fn by_definition(log: &Log, window: u64, weights: [u32; 4]) -> Vec<f64> {
         let end = log.last().map_or(0, |event| event.0);
         let index = |number: u64| {
-            let (start, end) = (number * window, (number + 1) * window);
+            let start = number * window;
+            let end = (number + 1) * window;
             let shares: Vec<f64> = (0..4u32)
                 .filter_map(|flow| share(log, flow, start, end, weights[flow as usize]))
                 .collect();
@@ -402,8 +405,11 @@ mod tests {
     /// Bytes served per weight in [start, end), if the flow was backlogged throughout or lost a
     /// packet by a drop.
     fn share(log: &Log, flow: u32, start: u64, end: u64, weight: u32) -> Option<f64> {
-        let (mut backlog, mut service, mut throughout) = (0, 0, true);
-        let (mut entered, mut deprived) = (false, false);
+        let mut backlog = 0;
+        let mut service = 0;
+        let mut throughout = true;
+        let mut entered = false;
+        let mut deprived = false;
         for &(time, event, _, bytes) in log.iter().filter(|event| event.2 == flow && event.0 < end)
         {
             if time >= start && !entered {

@@ -71,7 +71,8 @@ impl Ahead {
 
 impl Default for FlowLateness {
     fn default() -> Self {
-        let (base, since) = (Instant::ZERO, Instant::ZERO);
+        let base = Instant::ZERO;
+        let since = Instant::ZERO;
         Self {
             weight: 0,
             since,
@@ -149,7 +150,8 @@ impl Lateness {
     /// The packet with this stamp has completed transmission at `now`.
     #[inline]
     pub fn complete(&mut self, now: Instant, flow: FlowId, stamp: Stamp) {
-        let (totals, seconds_per_byte) = (&self.totals, self.seconds_per_byte);
+        let totals = &self.totals;
+        let seconds_per_byte = self.seconds_per_byte;
         let grc = |state: &FlowLateness| {
             let Ahead {
                 bytes,
@@ -305,7 +307,10 @@ mod tests {
         #[test]
         fn it_is_the_definition_while_weights_stay(packets in prop::collection::vec((0u64..400, 0u32..200, 0u64..500), 1..80)) {
             let mut pair = Pair::new();
-            let (mut arrival, mut completion, mut grc, mut worst) = (0, 0, 0.0f64, f64::NEG_INFINITY);
+            let mut arrival = 0;
+            let mut completion = 0;
+            let mut grc = 0.0f64;
+            let mut worst = f64::NEG_INFINITY;
             for (gap, bytes, wait) in packets {
                 arrival += gap;
                 completion = arrival.max(completion) + wait;

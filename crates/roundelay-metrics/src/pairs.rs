@@ -267,7 +267,8 @@ mod tests {
     fn definition(events: &[(u32, u32, bool)], weights: [u32; 4], of: usize) -> f64 {
         let mut worst = 0.0f64;
         for other in (0..4).filter(|other| *other != of) {
-            let (mut packets, mut leads): (_, Vec<f64>) = ([0u32; 4], vec![]);
+            let mut packets = [0u32; 4];
+            let mut leads: Vec<f64> = vec![];
             for &(flow, bytes, arrives) in events {
                 let flow = flow as usize;
                 if arrives {
@@ -310,7 +311,8 @@ mod tests {
             events in prop::collection::vec((0u32..4, 1u32..1_500, prop::bool::weighted(0.55)), 0..80),
             weights in prop::array::uniform4(1u32..9),
         ) {
-            let (mut pairs, mut packets) = (PairFairness::default(), [0; 4]);
+            let mut pairs = PairFairness::default();
+            let mut packets = [0; 4];
             (0..4).for_each(|flow| pairs.set_weight(FlowId(flow), weights[flow as usize]));
             for &(flow, bytes, arrives) in &events {
                 if arrives {
@@ -322,7 +324,8 @@ mod tests {
                 }
             }
             for flow in 0..4 {
-                let (measured, exact) = (pairs.worst(FlowId(flow)), definition(&events, weights, flow as usize));
+                let measured = pairs.worst(FlowId(flow));
+                let exact = definition(&events, weights, flow as usize);
                 prop_assert!((measured - exact).abs() < 1e-6, "flow {}: {} for {}", flow, measured, exact);
             }
         }

@@ -81,10 +81,8 @@ pub fn starved(values: &[f64], part: f64) -> usize {
 pub fn correlation(pairs: impl Iterator<Item = (f64, f64)>) -> Option<f64> {
     let pairs: Vec<_> = pairs.collect();
     let count = pairs.len() as f64;
-    let (x, y) = (
-        pairs.iter().map(|pair| pair.0).sum::<f64>() / count,
-        pairs.iter().map(|pair| pair.1).sum::<f64>() / count,
-    );
+    let x = pairs.iter().map(|pair| pair.0).sum::<f64>() / count;
+    let y = pairs.iter().map(|pair| pair.1).sum::<f64>() / count;
     let sum = |of: &dyn Fn(f64, f64) -> f64| {
         pairs
             .iter()

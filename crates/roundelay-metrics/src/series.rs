@@ -33,7 +33,8 @@ impl<B: Bin> Bins<B> {
             limit >= 2 && limit.is_multiple_of(2),
             "bins are merged two by two"
         );
-        let (last_from, last_until) = (start, start + width);
+        let last_from = start;
+        let last_until = start + width;
         Self {
             start,
             width,
@@ -361,7 +362,8 @@ mod tests {
     /// Integrates a step function from `from` to `until`, both in nanoseconds, and finds its
     /// maximum there.
     fn integrate(steps: &[(u64, u64)], from: u64, until: u64) -> (u64, f64) {
-        let (mut area, mut maximum) = (0, 0);
+        let mut area = 0;
+        let mut maximum = 0;
         for (index, &(start, value)) in steps.iter().enumerate() {
             let end = steps.get(index + 1).map_or(u64::MAX, |next| next.0);
             let span = end.min(until).saturating_sub(start.max(from));

@@ -53,7 +53,9 @@ mod tests {
     proptest! {
         #[test]
         fn the_stack_of_maxima_remembers_all_sums(changes in prop::collection::vec((0u64..5, 0u64..30), 0..100), asked in 0u64..300) {
-            let (mut totals, mut now, mut sums) = (Totals::default(), 0, vec![(0, 0)]);
+            let mut totals = Totals::default();
+            let mut now = 0;
+            let mut sums = vec![(0, 0)];
             for (gap, total) in changes {
                 now += gap;
                 sums.push((now, total));

@@ -117,7 +117,8 @@ impl BitWfi {
     /// Restarts the flow's measurement, as if its backlogged period began now, and keeps the
     /// largest index. For a flow whose settings changed: bounds hold from the change on.
     pub fn restart(&mut self, flow: FlowId) {
-        let (granted, restarted) = (self.granted, self.restarted);
+        let granted = self.granted;
+        let restarted = self.restarted;
         let state = self.flows.entry(flow);
         state.settle(granted, restarted);
         state.lag = 0;
@@ -156,7 +157,8 @@ impl BitWfi {
     /// A packet of `bytes` bytes is dequeued.
     #[inline]
     pub fn serve(&mut self, flow: FlowId, bytes: u32) {
-        let (before, restarted) = (self.granted, self.restarted);
+        let before = self.granted;
+        let restarted = self.restarted;
         self.granted += (u128::from(bytes) * self.inverse) >> (INVERSE_PLACES - PLACES);
         let state = self.flows.entry(flow);
         state.settle(before, restarted);
@@ -171,7 +173,8 @@ impl BitWfi {
     /// An accepted packet of `bytes` bytes is dropped. The flow's lag stays, unless no other packet
     /// waits.
     pub fn withdraw(&mut self, flow: FlowId, bytes: u32) {
-        let (granted, restarted) = (self.granted, self.restarted);
+        let granted = self.granted;
+        let restarted = self.restarted;
         let state = self.flows.entry(flow);
         state.settle(granted, restarted);
         state.shrink(bytes);
@@ -192,7 +195,8 @@ impl BitWfi {
     }
 
     fn change_weight(&mut self, flow: FlowId, weight: u32) {
-        let (granted, restarted) = (self.granted, self.restarted);
+        let granted = self.granted;
+        let restarted = self.restarted;
         let state = self.flows.entry(flow);
         if state.weight == weight {
             return;
@@ -429,10 +433,8 @@ mod tests {
 
     #[test]
     fn what_was_before_is_forgotten() {
-        let (mut bits, mut time) = (
-            BitWfi::default(),
-            TimeWfi::new(Rate::from_bits_per_second(8_000).unwrap()),
-        );
+        let mut bits = BitWfi::default();
+        let mut time = TimeWfi::new(Rate::from_bits_per_second(8_000).unwrap());
         let at = |seconds| Instant::ZERO + Duration::from_secs(seconds);
         bits.set_weight(A, 1);
         bits.set_weight(B, 1);
@@ -638,12 +640,14 @@ mod tests {
     proptest! {
         #[test]
         fn the_bit_index_is_the_worst_of_all_intervals(events in prop::collection::vec(event(), 0..300)) {
-            let (mut model, mut wfi) = (Model::default(), BitWfi::default());
+            let mut model = Model::default();
+            let mut wfi = BitWfi::default();
             for (number, &event) in events.iter().enumerate() {
                 model.play(event, &mut wfi);
                 if number % 37 == 0 || number == events.len() - 1 {
                     for flow in 0..4 {
-                        let (measured, exact) = (wfi.worst(FlowId(flow)), model.worst(flow as usize));
+                        let measured = wfi.worst(FlowId(flow));
+                        let exact = model.worst(flow as usize);
                         prop_assert!((measured - exact).abs() < 1e-6, "flow {}: {} for {}", flow, measured, exact);
                     }
                 }
@@ -750,7 +754,8 @@ mod tests {
                     .map(|_| wfi.arrive(at(0), flow, 100))
                     .collect::<Vec<_>>()
             };
-            let (a, b) = (stamps(&mut wfi, A), stamps(&mut wfi, B));
+            let a = stamps(&mut wfi, A);
+            let b = stamps(&mut wfi, B);
             let a = a.into_iter().map(|stamp| (A, stamp));
             let b = b.into_iter().map(|stamp| (B, stamp));
             let order: Vec<_> = if alternate {

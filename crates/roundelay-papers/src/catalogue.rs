@@ -95,7 +95,8 @@ impl Paper {
         beside: impl Fn(&str) -> Option<&'a str>,
     ) -> Result<Self, PlanError> {
         let plan = Plan::parse_beside(text, beside)?;
-        let (label, about) = (plan.item.clone(), plan.title.clone());
+        let label = plan.item.clone();
+        let about = plan.title.clone();
         let item = Item {
             name: name.to_owned(),
             label,

@@ -33,7 +33,8 @@ pub fn fill(paper: &Paper, judged: &[Option<Judged<'_>>]) -> Result<String, Stri
 }
 
 fn fill_line(line: &str, judged: &[Option<Judged<'_>>]) -> Result<String, String> {
-    let (mut filled, mut rest) = (String::new(), line);
+    let mut filled = String::new();
+    let mut rest = line;
     while let Some((before, template)) = rest.split_once("{{") {
         let Some((template, after)) = template.split_once("}}") else {
             return Err("{{ without }}".to_owned());
@@ -185,7 +186,8 @@ impl<'a> Recorded<'a> {
         match figure.split_once(" over ") {
             // A figure's own name may have the word.
             Some((above, below)) if Reference::parse(below).is_ok() => {
-                let (above, below) = (self.figure(above)?, self.figure(below)?);
+                let above = self.figure(above)?;
+                let below = self.figure(below)?;
                 Ok(above.with(&below, |above, below| above / below))
             }
             _ => self.figure(figure),

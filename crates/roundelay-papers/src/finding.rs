@@ -83,7 +83,8 @@ impl Finding {
         to: Option<f64>,
     ) -> Self {
         let half = interval.half_width.unwrap_or(0.0);
-        let (low, high) = (interval.mean - half, interval.mean + half);
+        let low = interval.mean - half;
+        let high = interval.mean + half;
         let [lower, upper] = [
             from.unwrap_or(f64::NEG_INFINITY),
             to.unwrap_or(f64::INFINITY),

@@ -130,7 +130,8 @@ impl Counts {
 
     /// All verdicts in a line: `3 hold, 1 does not hold; ours: 2 hold`.
     pub fn words(&self) -> String {
-        let (of_paper, ours) = (words(&self.of_paper), words(&self.ours));
+        let of_paper = words(&self.of_paper);
+        let ours = words(&self.ours);
         match (of_paper.is_empty(), ours.is_empty()) {
             (_, true) => of_paper,
             (true, false) => format!("ours: {ours}"),
@@ -180,7 +181,8 @@ mod tests {
     fn our_own_claims_are_counted_apart() {
         let text = PLAN.replacen("expect =", "ours = true\nexpect =", 1);
         let claims = Plan::parse(&text).unwrap().claims;
-        let (ours, paper) = (&claims[0], &claims[1]);
+        let ours = &claims[0];
+        let paper = &claims[1];
         let mut counts = Counts::default();
         counts.add(ours, Kind::Holds);
         assert_eq!(counts.words(), "ours: holds");

@@ -428,7 +428,9 @@ pub fn page(
 ) -> Result<String, String> {
     let essay = essay::fill(paper, judged)?;
     let about = &paper.about;
-    let (short, title, authors) = (&about.short, &about.title, about.authors.join(", "));
+    let short = &about.short;
+    let title = &about.title;
+    let authors = about.authors.join(", ");
     let mut text = format!(
         "# {short}: {title}\n\n{authors}. {}.\n\n{}\n",
         about.venue,
@@ -551,10 +553,8 @@ fn claims(paper: &Paper, judged: &Judged<'_>, target: Target) -> String {
     } = judged;
     let mut text = String::from("| claim | verdict | deciding findings |\n|---|---|---|\n");
     for (number, (claim, verdict)) in plan.claims.iter().zip(verdicts).enumerate() {
-        let (line, file) = (
-            line_of_claim(source, number),
-            format!("papers/{}/{}.toml", paper.slug, item.name),
-        );
+        let line = line_of_claim(source, number);
+        let file = format!("papers/{}/{}.toml", paper.slug, item.name);
         let link = match target {
             Target::Repository => format!("[predicate](../../{file}#L{line})"),
             Target::Alone => format!("{file}, line {line}"),
@@ -676,7 +676,8 @@ fn cost(paper: &Paper, judged: &Judged<'_>) -> String {
     let memory = record.peak_bytes.map_or_else(String::new, |bytes| {
         format!(", {} MB at most", bytes.div_ceil(1_000_000))
     });
-    let (again, runs) = (again(&paper.slug, &item.name, record), judged.recorded());
+    let again = again(&paper.slug, &item.name, record);
+    let runs = judged.recorded();
     let mut fewer = String::new();
     for (column, seeds) in &judged.plan.fewer_seeds {
         fewer += &format!(", of {column} {seeds} at most");

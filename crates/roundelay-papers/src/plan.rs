@@ -258,7 +258,8 @@ impl Plan {
             let is_conditional =
                 matches!(claim.expect, Kind::HoldsButNotIf | Kind::FailsButHoldsIf);
             if is_conditional && self.open.is_empty() {
-                let (says, expected) = (&claim.says, claim.expect.name());
+                let says = &claim.says;
+                let expected = claim.expect.name();
                 return Err(Wrong::new(
                     path,
                     format!("claim '{says}': expect '{expected}' needs an [[open]] parameter"),
@@ -516,7 +517,8 @@ says = "What each flow sends."
 [[claim]]\nsays = 'd'\nneeds = [{ is = 'interval', of = 'DRR: most, kbit/s', from = 1 }]\nexpect = 'holds'\n";
         let parse =
             |own: &str| Plan::parse_beside(own, |name| (name == "figure-1").then_some(PLAN));
-        let (plan, other) = (parse(own).unwrap(), Plan::parse(PLAN).unwrap());
+        let plan = parse(own).unwrap();
+        let other = Plan::parse(PLAN).unwrap();
         assert_eq!(
             plan.variations(Setting::Quick),
             other.variations(Setting::Quick)

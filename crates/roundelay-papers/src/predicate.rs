@@ -133,7 +133,8 @@ impl World<'_> {
             self.samples(reference)
                 .ok_or_else(|| Box::new(Finding::missing(reference)))
         };
-        let (first, second) = (samples(one)?, samples(other)?);
+        let first = samples(one)?;
+        let second = samples(other)?;
         let published = |samples: &Samples| samples.0.get(&0).copied();
         Ok(match (one.is_published, other.is_published) {
             (true, false) => second.map(|value| what(published(&first).unwrap_or(f64::NAN), value)),
@@ -456,7 +457,8 @@ fn crossing(world: World<'_>, of: &str, with: &str, from: Option<f64>, to: Optio
             Finding::within(&what, interval, runs, from, to)
         }
         (Some(_), _) => {
-            let (some, all) = (crossings.0.len(), by_seed.len());
+            let some = crossings.0.len();
+            let all = by_seed.len();
             let words = format!("{of} overtakes {with} with {some} of {all} seeds");
             Finding::new(Truth::Undecided, runs, words)
         }

@@ -111,7 +111,8 @@ pub fn identity(plan: &Plan, setting: Setting) -> Result<String, String> {
 /// # Errors
 /// A fault of the plan.
 pub fn code(plan: &Plan, setting: Setting, versions: &Versions) -> Result<Code, String> {
-    let (mut behaviours, mut experiments) = (BTreeSet::new(), BTreeSet::new());
+    let mut behaviours = BTreeSet::new();
+    let mut experiments = BTreeSet::new();
     for variation in plan.variations(setting).map_err(|wrong| wrong.message)? {
         let experiment = variation.read().map_err(|wrong| wrong.message)?;
         let mut is_simulation = true;
@@ -180,7 +181,8 @@ impl Record {
         code: Code,
         peak_bytes: Option<u64>,
     ) -> Result<Self, String> {
-        let (shown, judged) = (shown(plan), judged(plan));
+        let shown = shown(plan);
+        let judged = judged(plan);
         let record = |(variation, figures): &(Variation, Figures)| {
             let wanted = if variation.open.is_none() {
                 &shown
@@ -311,7 +313,8 @@ impl Recorded {
                 .map(|seed| samples.0.get(&seed).map(|value| short(*value)))
                 .collect()
         };
-        let (mut scalars, mut curves) = (BTreeMap::new(), BTreeMap::new());
+        let mut scalars = BTreeMap::new();
+        let mut curves = BTreeMap::new();
         for name in figures.names().iter().filter(|name| is_wanted(name)) {
             if let Some(samples) = figures.at(name, None) {
                 scalars.insert(name.clone(), list(samples));
@@ -335,7 +338,8 @@ impl Recorded {
 
     /// True if all figures of these seeds are the same.
     fn agrees_with(&self, other: &Self, seeds: &[u64]) -> bool {
-        let (own, other) = (self.figures(), other.figures());
+        let own = self.figures();
+        let other = other.figures();
         let same = |name: &String, x: Option<f64>| {
             let value = |figures: &Figures, seed: &u64| figures.at(name, x)?.0.get(seed).copied();
             seeds
@@ -459,7 +463,9 @@ mod tests {
             let ran = runner.run(&plan, &Cache::none(), &|| ()).unwrap();
             Record::new(&plan, Setting::Full, &ran, Code::default(), None).unwrap()
         };
-        let (whole, first, last) = (record(1..=3), record(1..=1), record(2..=3));
+        let whole = record(1..=3);
+        let first = record(1..=1);
+        let last = record(2..=3);
         let few = judge(
             &plan,
             &plan.claims[0],
@@ -553,7 +559,8 @@ mod tests {
         for other in [code("c", "b"), code("a", "c"), code("", "b")] {
             assert!(code("a", "b").is_older_than(&other), "{other:?}");
         }
-        let (before, today) = (code("", ""), code("", "b"));
+        let before = code("", "");
+        let today = code("", "b");
         assert!(!before.is_older_than(&today) && before.is_unknown(&today));
         assert!(!before.is_unknown(&before) && !today.is_unknown(&today));
     }
@@ -572,7 +579,8 @@ mod tests {
             let ran = runner.run(&plan, &Cache::none(), &|| ()).unwrap();
             Record::new(&plan, Setting::Quick, &ran, Code::default(), None).unwrap()
         };
-        let (whole, part) = (record(1..=2), record(2..=2));
+        let whole = record(1..=2);
+        let part = record(2..=2);
         assert!(whole.agrees_with(&part));
         let mut other = part;
         let figures = &mut other.variations[1].scalars;

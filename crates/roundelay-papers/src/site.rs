@@ -230,10 +230,8 @@ mod tests {
     #[test]
     fn a_record_with_older_code_is_marked_on_its_page_and_in_the_index() {
         let papers = [paper(PLAN)];
-        let (one, other) = (
-            versions(|_| Some("one".to_owned())),
-            versions(|_| Some("other".to_owned())),
-        );
+        let one = versions(|_| Some("one".to_owned()));
+        let other = versions(|_| Some("other".to_owned()));
         let folder = Folder::new("code", &papers[0], &one);
         let [index, page] = pages(&Site::read(&papers, &folder.0, &one).unwrap());
         assert!(!index.contains("older code") && !page.contains("older code"));

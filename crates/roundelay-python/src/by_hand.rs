@@ -45,10 +45,8 @@ impl State {
         };
         let now = instant("now", given)?;
         if now < self.now {
-            let (given_text, legal) = (
-                given.str()?.to_string(),
-                format!("{} or later", self.now.as_secs_f64()),
-            );
+            let given_text = given.str()?.to_string();
+            let legal = format!("{} or later", self.now.as_secs_f64());
             let message = format!("now {given_text}: time runs backwards; expected {legal}");
             return Err(errors::usage(given.py(), message, &given_text, &legal));
         }
@@ -174,10 +172,8 @@ impl Scheduler {
         slack: Option<&Bound<'_, PyAny>>,
         deadline: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<bool> {
-        let (flow, length) = (
-            flow_id(flow)?,
-            whole("length", length, 1..=FlowConfig::MAX_PACKET_LEN - 1)?,
-        );
+        let flow = flow_id(flow)?;
+        let length = whole("length", length, 1..=FlowConfig::MAX_PACKET_LEN - 1)?;
         let mut packet = Inner::new(flow, length, payload);
         if ecn || priority.is_some() || slack.is_some() || deadline.is_some() {
             let priority =

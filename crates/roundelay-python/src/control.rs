@@ -121,7 +121,8 @@ impl Control {
         let Self { name, make } = self;
         match (make.clone(), name.as_str()) {
             (Some(make), _) => {
-                let (fault, class): (_, Arc<str>) = (fault.clone(), name.as_str().into());
+                let fault = fault.clone();
+                let class: Arc<str> = name.as_str().into();
                 CustomControl::new(name, move |_| PythonControl::new(&class, &make, &fault))
             }
             (None, "reno") => CustomControl::new(name, |_| Reno::default()),
@@ -157,7 +158,8 @@ impl Methods {
             optional(method)?.ok_or_else(missing)
         };
         let loss = needed("on_loss")?;
-        let (mark, timeout) = (optional("on_mark")?, optional("on_timeout")?);
+        let mark = optional("on_mark")?;
+        let timeout = optional("on_timeout")?;
         Ok(Self {
             ack: needed("on_ack")?,
             mark: mark.unwrap_or_else(|| loss.clone_ref(py)),

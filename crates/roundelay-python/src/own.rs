@@ -137,7 +137,8 @@ impl Own {
                 )
             })?
             .limit_or_default();
-        let (mut priority, mut times) = (Priority::Unread, Times::Unread);
+        let mut priority = Priority::Unread;
+        let mut times = Times::Unread;
         for word in &reads {
             let known = READS.map(|(known, ..)| known);
             let (_, of_packet, time) = READS
@@ -166,7 +167,9 @@ impl Own {
 
 impl Own {
     pub(crate) fn discipline(&self, fault: &Fault) -> AnyDiscipline {
-        let (make, fault, name) = (Arc::clone(&self.make), fault.clone(), self.name);
+        let make = Arc::clone(&self.make);
+        let fault = fault.clone();
+        let name = self.name;
         let reorders = self.reorders;
         let config = custom::Config::new(name, move |seed| {
             PythonScheduler::new(
@@ -275,7 +278,9 @@ impl PythonScheduler {
                 .and_then(|scheduler| Methods::of(py, name, &scheduler))
         });
         let methods = methods.map_err(|error| fault.raise(error)).ok();
-        let (waiting, backlog, limit) = (Vec::new(), Backlog::default(), Limit::UNBOUNDED);
+        let waiting = Vec::new();
+        let backlog = Backlog::default();
+        let limit = Limit::UNBOUNDED;
         let sent = (!reorders).then(HashMap::new);
         Self {
             name,

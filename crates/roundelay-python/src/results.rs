@@ -245,7 +245,8 @@ pub(crate) fn compare(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Outcome> {
     let fault = Fault::default();
-    let (own, host) = (put(&own, &fault), host(&fault, None));
+    let own = put(&own, &fault);
+    let host = host(&fault, None);
     let report = Report::new(&host.gauge, progress);
     let compared = work::run(py, &fault, &report, || call::compare(words, &host, &own))?;
     Ok(Outcome(Form::Compared(Box::new(compared))))
@@ -266,13 +267,11 @@ pub(crate) fn simulate(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Outcome> {
     let fault = Fault::default();
-    let (own, host) = (
-        put(&own, &fault),
-        Host {
-            controls: custom(controls, &fault),
-            ..host(&fault, given)
-        },
-    );
+    let own = put(&own, &fault);
+    let host = Host {
+        controls: custom(controls, &fault),
+        ..host(&fault, given)
+    };
     let report = Report::new(&host.gauge, progress);
     let ran = work::run(py, &fault, &report, || call::simulate(words, &host, &own))?;
     Ok(Outcome(Form::Ran(Box::new(ran))))

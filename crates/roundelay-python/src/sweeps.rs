@@ -46,11 +46,9 @@ impl Classes {
 impl Classes {
     /// Parts for the runs of a sweep with this stop; each run has its own exception.
     fn parts(&self, stop: &Stop) -> OwnParts {
-        let (queues, controls, stop) = (
-            Arc::clone(&self.queues),
-            Arc::clone(&self.controls),
-            stop.clone(),
-        );
+        let queues = Arc::clone(&self.queues);
+        let controls = Arc::clone(&self.controls);
+        let stop = stop.clone();
         let make = move || {
             let fault = Fault::of_run(&stop);
             call::Parts {

@@ -106,7 +106,8 @@ impl Table {
         let keys: Vec<&str> = points.first().map_or_else(Vec::new, |(labels, _)| {
             labels.iter().map(|(key, _)| key.as_str()).collect()
         });
-        let (mut fields, mut arrays): (Vec<Field>, Vec<ArrayRef>) = (Vec::new(), Vec::new());
+        let mut fields: Vec<Field> = Vec::new();
+        let mut arrays: Vec<ArrayRef> = Vec::new();
         for (number, key) in keys.iter().enumerate() {
             let values: Vec<&str> = points
                 .iter()

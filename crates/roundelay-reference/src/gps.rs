@@ -538,12 +538,15 @@ mod tests {
     proptest! {
         #[test]
         fn the_server_does_what_the_definition_says(events in events()) {
-            let (mut gps, mut definition, mut now) = (server(), Definition::new(FLOWS as usize), 0);
+            let mut gps = server();
+            let mut definition = Definition::new(FLOWS as usize);
+            let mut now = 0;
             let mut arrived = Rational::zero();
             for (gap, number, event) in events {
                 now += gap;
                 definition.advance(now);
-                let (flow, index) = (FlowId(number), number as usize);
+                let flow = FlowId(number);
+                let index = number as usize;
                 match event {
                     Event::Arrive(bytes) => {
                         gps.arrive(at(now), flow, bytes);
@@ -589,10 +592,13 @@ mod tests {
     #[test]
     fn flows_backlogged_together_are_served_by_weight_exactly() {
         let mut random = Pcg64Mcg::seed_from_u64(1);
-        let (mut gps, mut now) = (server(), 0);
+        let mut gps = server();
+        let mut now = 0;
         (0..20).for_each(|flow| gps.set_weight(FlowId(flow), flow % 7 + 1));
-        let (one, two) = (FlowId(3), FlowId(18));
-        let (mut since, mut compared) = (None, 0);
+        let one = FlowId(3);
+        let two = FlowId(18);
+        let mut since = None;
+        let mut compared = 0;
         for _ in 0..3_000 {
             let (flow, bytes) = arrival(&mut random, &mut now);
             gps.advance(at(now));
@@ -615,7 +621,9 @@ mod tests {
     #[test]
     fn floats_stay_within_a_millionth_of_a_byte() {
         let mut random = Pcg64Mcg::seed_from_u64(2);
-        let (mut exact, mut float, mut now) = (server(), GpsServer::with_rate(1.0f64), 0);
+        let mut exact = server();
+        let mut float = GpsServer::with_rate(1.0f64);
+        let mut now = 0;
         for flow in 0..20 {
             exact.set_weight(FlowId(flow), 1 << (flow % 5));
             float.set_weight(FlowId(flow), 1 << (flow % 5));
@@ -627,10 +635,8 @@ mod tests {
             float.arrive(at(now), flow, bytes);
             let other = FlowId(random.random_range(0..20));
             if random.random_bool(0.1) {
-                let (one, two) = (
-                    exact.withdraw(at(now), other, bytes),
-                    float.withdraw(at(now), other, bytes),
-                );
+                let one = exact.withdraw(at(now), other, bytes);
+                let two = float.withdraw(at(now), other, bytes);
                 worst = worst.max((one.approximate() - two).abs());
             }
             worst = worst.max((exact.served(other).approximate() - float.served(other)).abs());
@@ -644,7 +650,8 @@ mod tests {
         // by the link.
         let mut random = Pcg64Mcg::seed_from_u64(3);
         let mut gps = GpsServer::with_rate(1.0f64);
-        let (mut now, mut arrived) = (0, 0);
+        let mut now = 0;
+        let mut arrived = 0;
         for flow in 0..20 {
             gps.set_weight(FlowId(flow), flow + 1);
         }

@@ -454,7 +454,8 @@ mod tests {
                 let share = self.reference.share(FlowId(flow as u32));
                 let tight = integer(len.into()) + &share * integer(2 * most);
                 let wide = tight.clone() + integer(len.into());
-                let (any, completed) = (&self.worst[flow], &self.worst_completed[flow]);
+                let any = &self.worst[flow];
+                let completed = &self.worst_completed[flow];
                 let time = &self.worst_time[flow] / (&tight / share);
                 let of = [any / wide, any / &tight, completed / &tight, time]
                     .map(|quotient| quotient.approximate());

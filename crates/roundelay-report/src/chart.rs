@@ -287,11 +287,9 @@ mod tests {
             let text = svg.split(from).nth(1).unwrap().split(key).nth(1).unwrap();
             text.split(['"', ' ']).next().unwrap().parse().unwrap()
         };
-        let (top, height, dot) = (
-            after("<rect x=", "y=\""),
-            after("<rect x=", "height=\""),
-            after("<circle", "cy=\""),
-        );
+        let top = after("<rect x=", "y=\"");
+        let height = after("<rect x=", "height=\"");
+        let dot = after("<circle", "cy=\"");
         assert!(top < dot && dot < top + height, "{svg}");
         assert!(svg.contains(">a</text>") && !svg.contains("1: a"));
         let named = Chart {

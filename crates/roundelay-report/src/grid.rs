@@ -315,7 +315,8 @@ impl Fold {
     }
 
     fn grids_with(&self, names: &Column, limit: usize) -> Vec<Grid> {
-        let (mut grids, mut rest) = (Vec::new(), &self.groups[..]);
+        let mut grids = Vec::new();
+        let mut rest = &self.groups[..];
         while !rest.is_empty() {
             let grid = |number: usize| {
                 let columns = [names, &self.second]

@@ -53,10 +53,8 @@ pub fn html(comparison: &Comparison) -> String {
         "summary" => summary::table(comparison),
         other => unreachable!("the template has a slot {other} that nothing fills"),
     });
-    let (title, footer) = (
-        format!("{name} – Roundelay"),
-        format!(", seed {}", comparison.seed),
-    );
+    let title = format!("{name} – Roundelay");
+    let footer = format!(", seed {}", comparison.seed);
     let data = data::page(comparison);
     Frame {
         version: comparison.version,

@@ -361,7 +361,8 @@ impl ObjectiveResult {
         let same = self
             .seeds_make_no_difference()
             .then(|| "Each discipline has the same figure for all seeds. If no source draws at random, all seeds are one run.".to_owned());
-        let (cut_off, cost) = (self.cut_off(), self.cost_in_words());
+        let cut_off = self.cut_off();
+        let cost = self.cost_in_words();
         [self.lstf.sentence.clone(), fifo]
             .into_iter()
             .chain(same)

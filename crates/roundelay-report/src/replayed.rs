@@ -154,7 +154,8 @@ impl CandidateResult {
         let of = |count: fn(&ReplayResult) -> &Count| {
             Summary::of(&replicas.iter().map(count).collect::<Vec<_>>())
         };
-        let (drained, cut) = (of(|replica| &replica.drained), of(|replica| &replica.cut));
+        let drained = of(|replica| &replica.drained);
+        let cut = of(|replica| &replica.cut);
         Self {
             with,
             dropped: replicas.iter().map(|replica| replica.dropped).sum(),

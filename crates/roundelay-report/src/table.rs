@@ -58,7 +58,8 @@ pub fn table_within(comparison: &Comparison, style: TableStyle, lines: usize) ->
         .map(|lines| height(lines))
         .iter()
         .sum::<usize>();
-    let (mut sections, mut left_out) = (vec![headline, service], Vec::new());
+    let mut sections = vec![headline, service];
+    let mut left_out = Vec::new();
     for (name, blocks) in optional {
         let section = document::lines(&blocks, style);
         used += height(&section);
@@ -98,10 +99,8 @@ fn headline(comparison: &Comparison) -> Section {
     let capture = &comparison.capture;
     let offered = capture.bytes as f64 * 8.0 / capture.seconds;
     let share = percent(offered / comparison.link_rate as f64);
-    let (packets, flows) = (
-        counted(capture.packets, "packet"),
-        counted(comparison.flows.len() as u64, "flow"),
-    );
+    let packets = counted(capture.packets, "packet");
+    let flows = counted(comparison.flows.len() as u64, "flow");
     let facts = format!(
         "{packets}, {flows} by {}, {}.",
         clean(&capture.flow_by),

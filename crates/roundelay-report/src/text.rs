@@ -86,7 +86,8 @@ pub(crate) fn cut_parts(text: &str, limit: usize) -> String {
     let shortened = || {
         let (from, to) = text.split_once(" > ")?;
         let (protocol, from) = from.split_once(' ')?;
-        let (short_from, short_to) = (without_address(from), without_address(to));
+        let short_from = without_address(from);
+        let short_to = without_address(to);
         let ways = [
             (short_from.as_str(), to),
             (from, short_to.as_str()),

@@ -36,7 +36,8 @@ pub fn verified(name: &str, inspection: &Inspection) -> String {
         (Some(found), true) => format!("{found}; it was not read further"),
     };
     let _ = writeln!(text, "{name}: {verdict}.");
-    let (nodes, links) = (count(header.nodes.into()), count(header.links.len() as u64));
+    let nodes = count(header.nodes.into());
+    let links = count(header.links.len() as u64);
     let _ = writeln!(
         text,
         "{} of {nodes} nodes and {links} links: {} events.",

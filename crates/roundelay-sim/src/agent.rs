@@ -73,7 +73,9 @@ pub struct Outgoing {
 impl Outgoing {
     /// A packet of `len` bytes forward, without ECN, priority, slack or deadline.
     pub const fn new(flow: FlowId, len: u32) -> Self {
-        let (direction, content, ecn) = (Direction::Forward, Content::Bytes, Ecn::NotCapable);
+        let direction = Direction::Forward;
+        let content = Content::Bytes;
+        let ecn = Ecn::NotCapable;
         Self {
             flow,
             direction,

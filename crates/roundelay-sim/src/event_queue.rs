@@ -102,7 +102,8 @@ impl EventQueue {
     /// The first event and its owner.
     #[inline]
     pub(crate) fn first(&self) -> (Key, Owner) {
-        let (link, timer) = (self.links.first, self.timers.lanes.first);
+        let link = self.links.first;
+        let timer = self.timers.lanes.first;
         if timer < link {
             (timer.key(), Owner::Agent(timer.place() as u32))
         } else {
@@ -149,7 +150,8 @@ pub(crate) struct Lanes {
 
 impl Default for Lanes {
     fn default() -> Self {
-        let (heads, ends) = ([Entry::NEVER; LANES + 1], [Entry::NEVER; LANES]);
+        let heads = [Entry::NEVER; LANES + 1];
+        let ends = [Entry::NEVER; LANES];
         Self {
             heads,
             ends,
@@ -301,8 +303,11 @@ mod tests {
     fn entries_leave_in_order() {
         for kinds in [1, 3, 4, 20, 10_000] {
             let mut random = Pcg64Mcg::seed_from_u64(kinds);
-            let (mut lanes, mut heap) = (Lanes::default(), BinaryHeap::new());
-            let (mut now, mut idle, mut piled) = (0, 0, 0);
+            let mut lanes = Lanes::default();
+            let mut heap = BinaryHeap::new();
+            let mut now = 0;
+            let mut idle = 0;
+            let mut piled = 0;
             for sequence in 0..40_000 {
                 // In some phases events become few, in others many.
                 let adds = if sequence / 5000 % 2 == 0 { 5 } else { 2 };
@@ -359,8 +364,11 @@ mod tests {
     #[test]
     fn timers_expire_in_order() {
         let mut random = Pcg64Mcg::seed_from_u64(1);
-        let (mut queue, mut list) = (EventQueue::default(), Vec::new());
-        let (mut now, mut expired, mut put_off) = (0, 0, 0);
+        let mut queue = EventQueue::default();
+        let mut list = Vec::new();
+        let mut now = 0;
+        let mut expired = 0;
+        let mut put_off = 0;
         for sequence in 0..40_000 {
             if sequence % 400 == 0 {
                 list.push(Key::NEVER);
@@ -400,7 +408,8 @@ mod tests {
     fn timers_leave_few_entries() {
         let mut queue = EventQueue::default();
         let at = |now: u64, sequence| Key::new(Instant::from_picos(now), sequence);
-        let (mut most, mut expired) = (0, 0);
+        let mut most = 0;
+        let mut expired = 0;
         for now in 0..10_000 {
             queue.set_timer(0, at(now + 1_000, 3 * now));
             queue.set_timer(1, at(now + 1_000, 3 * now + 1));

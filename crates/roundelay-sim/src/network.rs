@@ -108,7 +108,8 @@ impl LinkConfig {
         delay: Duration,
         queue: QueueSpec,
     ) -> Self {
-        let (loss, jitter) = (Billionths(0), Duration::ZERO);
+        let loss = Billionths(0);
+        let jitter = Duration::ZERO;
         Self {
             from,
             to,

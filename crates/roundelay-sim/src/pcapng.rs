@@ -59,7 +59,8 @@ impl<W: Write> Pcapng<W> {
             .iter()
             .map(|link| link.queue.discipline.preempts())
             .collect();
-        let (flows, code_points) = (BTreeMap::new(), Vec::new());
+        let flows = BTreeMap::new();
+        let code_points = Vec::new();
         let mut capture = Self {
             output: BufWriter::new(output),
             flows,

@@ -89,7 +89,9 @@ pub(crate) struct Routes {
 
 impl Default for Routes {
     fn default() -> Self {
-        let (of_pair, of_links, tables) = (HashMap::new(), HashMap::new(), BTreeMap::new());
+        let of_pair = HashMap::new();
+        let of_links = HashMap::new();
+        let tables = BTreeMap::new();
         Self {
             hops: vec![ARRIVED],
             of_pair,
@@ -249,7 +251,8 @@ impl Routes {
         mut next: impl FnMut(&mut Self, NodeId, NodeId) -> Option<u32>,
     ) -> Option<Vec<u32>> {
         self.inner.fill(network);
-        let (mut links, mut at) = (Vec::new(), from);
+        let mut links = Vec::new();
+        let mut at = from;
         let last = self.inner.neighbour(to).unwrap_or(to);
         while at != to {
             let aim = self
@@ -300,7 +303,8 @@ struct Lists<T> {
 
 impl<T> Default for Lists<T> {
     fn default() -> Self {
-        let (items, starts) = (Vec::new(), vec![0]);
+        let items = Vec::new();
+        let starts = vec![0];
         Self { items, starts }
     }
 }
@@ -399,10 +403,13 @@ impl Inner {
 
     fn fill_links(&mut self, network: &Network) {
         let routing = network.routing();
-        let (mut leaving, mut coming, mut entering) = (Vec::new(), Vec::new(), Vec::new());
+        let mut leaving = Vec::new();
+        let mut coming = Vec::new();
+        let mut entering = Vec::new();
         self.least = UNREACHED;
         for (number, link) in (0..).zip(network.links()) {
-            let (id, length) = (LinkId(number), routing.metric.of(link));
+            let id = LinkId(number);
+            let length = routing.metric.of(link);
             match (self.roles[link.from.index()], self.roles[link.to.index()]) {
                 (Role::Inner(from), Role::Inner(to)) => {
                     let edge = |node| Edge {
@@ -452,7 +459,8 @@ impl Inner {
         } else {
             self.entering.of(to.index())
         };
-        let (mut shortest, mut least) = (Vec::new(), UNREACHED);
+        let mut shortest = Vec::new();
+        let mut least = UNREACHED;
         for link in links {
             let config = &network.links()[link.index()];
             let length = network.routing().metric.of(config);
@@ -470,7 +478,8 @@ impl Inner {
 
     /// The first link from a node to each other; [`ARRIVED`] for an unreachable node.
     fn table(&self, from: NodeId) -> Vec<u32> {
-        let (root, mut first) = (self.number(from), vec![ARRIVED; self.nodes.len()]);
+        let root = self.number(from);
+        let mut first = vec![ARRIVED; self.nodes.len()];
         let mut search = Search::from(root, self.nodes.len());
         while let Some(node) = search.next() {
             for edge in self.leaving.of(node) {
@@ -507,7 +516,8 @@ impl Search {
         let mut distances = vec![UNREACHED; nodes];
         distances[root] = 0;
         let open = BinaryHeap::from([Reverse((0, root as u32))]);
-        let (unmet, farthest) = (nodes - 1, 0);
+        let unmet = nodes - 1;
+        let farthest = 0;
         Self {
             distances,
             open,
@@ -596,7 +606,8 @@ impl Reach {
 }
 
 fn reached(network: &Network, root: NodeId, next: impl Fn(NodeId) -> Vec<NodeId>) -> Vec<bool> {
-    let (mut reached, mut nodes) = (vec![false; network.nodes()], vec![root]);
+    let mut reached = vec![false; network.nodes()];
+    let mut nodes = vec![root];
     reached[root.index()] = true;
     while let Some(node) = nodes.pop() {
         for next in next(node) {
@@ -625,7 +636,8 @@ mod tests {
         }
         for &(a, b, delay, cost) in edges {
             for (from, to) in [(a, b), (b, a)] {
-                let (rate, delay) = ("1mbit".parse().unwrap(), Duration::from_millis(delay));
+                let rate = "1mbit".parse().unwrap();
+                let delay = Duration::from_millis(delay);
                 let mut link = LinkConfig::new(
                     NodeId(from),
                     NodeId(to),
@@ -654,7 +666,8 @@ mod tests {
     /// Four routes from 0 to 3: 0-1-3, 0-2-3 and 0-6-3 have two hops each, 0-6-3 with the lowest
     /// cost; 0-4-5-3 has the lowest delay.
     fn square() -> Network {
-        let (ms, cost) = (10, 5);
+        let ms = 10;
+        let cost = 5;
         let edges = [
             (0, 2, ms, cost),
             (2, 3, ms, cost),
@@ -892,7 +905,8 @@ mod tests {
             let place = mix(hash ^ u64::from(at.0)).checked_rem(links.len() as u64)?;
             Some(links[place as usize].0).filter(|_| distances[at.index()] != UNREACHED)
         };
-        let (mut links, mut at) = (Vec::new(), from);
+        let mut links = Vec::new();
+        let mut at = from;
         while at != to {
             let link = next(at)?;
             links.push(link);
@@ -906,7 +920,9 @@ mod tests {
     #[test]
     fn leaves_change_no_route() {
         let mut random = Pcg64Mcg::seed_from_u64(1);
-        let (mut found, mut none, mut leaves) = (0, 0, 0);
+        let mut found = 0;
+        let mut none = 0;
+        let mut leaves = 0;
         for number in 0..300 {
             let nodes = random.random_range(2..12);
             let mut network = Network::default();
@@ -1012,7 +1028,8 @@ mod tests {
     fn the_links_of_a_host_are_found_without_those_of_its_neighbours() {
         let mut network = network(5, &[(0, 1, 1, 1), (0, 2, 1, 1), (0, 3, 1, 1), (0, 4, 1, 1)]);
         for delay in [1, 1, 3] {
-            let (rate, delay) = ("1mbit".parse().unwrap(), Duration::from_millis(delay));
+            let rate = "1mbit".parse().unwrap();
+            let delay = Duration::from_millis(delay);
             let queue = "fifo".parse().unwrap();
             let link = LinkConfig::new(NodeId(0), NodeId(2), rate, delay, queue);
             network.add_link(link).unwrap();

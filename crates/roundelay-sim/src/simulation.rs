@@ -655,12 +655,10 @@ impl<P: Probe> Simulation<P> {
         let Some(seat) = &mut self.seats[id.0 as usize] else {
             return Ok(());
         };
-        let (group, flows, commands, newcomers) = (
-            seat.group,
-            &mut self.world.flows,
-            &mut self.commands,
-            &mut self.newcomers,
-        );
+        let group = seat.group;
+        let flows = &mut self.world.flows;
+        let commands = &mut self.commands;
+        let newcomers = &mut self.newcomers;
         call(
             &mut *seat.agent,
             &mut Context {
@@ -726,7 +724,8 @@ impl<P: Probe> Simulation<P> {
             departures[direction.index()].stamped = packet.stamped;
             world.stamps_departures = true;
         }
-        let (number, hop) = (flow.number, flow.routes[direction.index()].0);
+        let number = flow.number;
+        let hop = flow.routes[direction.index()].0;
         let Outgoing {
             flow: id,
             len,
@@ -744,7 +743,8 @@ impl<P: Probe> Simulation<P> {
         } else {
             packet.slack
         };
-        let (sent, content) = (self.now, packet.content);
+        let sent = self.now;
+        let content = packet.content;
         let state = PacketState {
             number: world.packets,
             flow: number,
@@ -772,7 +772,8 @@ impl<P: Probe> Simulation<P> {
     #[cold]
     fn no_way_back(&self, there: Route) -> SimulationError {
         let links = self.network.links();
-        let (mut route, last) = (self.routes.links(there), self.routes.links(there).last());
+        let mut route = self.routes.links(there);
+        let last = self.routes.links(there).last();
         let (first, last) = route
             .next()
             .zip(last)

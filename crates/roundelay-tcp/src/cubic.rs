@@ -319,7 +319,8 @@ mod tests {
     fn windows_follow_the_curve() {
         let (mut cubic, epoch) = begun(70_000, 100_000);
         cubic.prior = 100_000;
-        let (mut window, mut picos) = (70_000, 0);
+        let mut window = 70_000;
+        let mut picos = 0;
         let round_trip = Duration::from_millis(200);
         while picos < 8_000_000_000_000 {
             picos += round_trip.as_picos() * SEGMENT / window;
@@ -339,7 +340,8 @@ mod tests {
     #[test]
     fn short_round_trips_grow_as_reno_does() {
         let mut cubic = Cubic::new(SEGMENT, true);
-        let (mut window, mut now) = (cubic.reduce(20_000, 20_000), Instant::ZERO);
+        let mut window = cubic.reduce(20_000, 20_000);
+        let mut now = Instant::ZERO;
         assert_eq!(window, 14_000);
         let mut windows = vec![window];
         for _ in 0..24 {

@@ -30,7 +30,8 @@ impl Ranges {
         // Runs from `low` up to `high`, exclusive, touch the new run and are merged into one.
         let low = self.runs.partition_point(|run| run.1 < start);
         let mut high = low;
-        let (mut whole, mut known) = ((start, end), 0);
+        let mut whole = (start, end);
+        let mut known = 0;
         while let Some(run) = self.runs.get(high).filter(|run| run.0 <= end) {
             known += run.1.min(end).saturating_sub(run.0.max(start));
             whole = (whole.0.min(run.0), whole.1.max(run.1));
@@ -72,7 +73,8 @@ mod tests {
     fn runs_agree_with_a_set_of_bytes() {
         let mut random = rand_pcg::Pcg64Mcg::seed_from_u64(1);
         for _ in 0..200 {
-            let (mut ranges, mut bytes) = (Ranges::default(), [false; 64]);
+            let mut ranges = Ranges::default();
+            let mut bytes = [false; 64];
             for _ in 0..20 {
                 let start = random.random_range(0..60_usize);
                 let end = random.random_range(start + 1..=(start + 8).min(64));

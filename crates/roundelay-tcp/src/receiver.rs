@@ -132,7 +132,8 @@ impl Receiver {
 
     /// Stores a segment. Returns whether the segment was the expected one and there is no gap.
     fn take(&mut self, segment: &Segment) -> bool {
-        let (start, end) = (segment.sequence.max(self.next), segment.end());
+        let start = segment.sequence.max(self.next);
+        let end = segment.end();
         if end > self.next + self.config.receive_window_bytes() {
             self.statistics.outside_window += 1;
             return false;

@@ -58,7 +58,8 @@ mod tests {
 
     #[test]
     fn a_segment_more_each_window() {
-        let (mut reno, mut window) = (Reno::default(), 4000);
+        let mut reno = Reno::default();
+        let mut window = 4000;
         let mut windows = Vec::new();
         for _ in 0..4 + 5 + 6 {
             window += reno.growth(window, 1000, 1000);

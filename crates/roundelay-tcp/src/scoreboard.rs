@@ -113,7 +113,8 @@ impl Scoreboard {
     /// Records a block and returns the number of new bytes. Call `find_lost` after the last block.
     /// With `counts` false the block is no evidence for losses.
     pub(crate) fn arrive(&mut self, start: u64, end: u64, counts: bool) -> u64 {
-        let (mut news, mut index) = (0, self.index_of(start));
+        let mut news = 0;
+        let mut index = self.index_of(start);
         loop {
             index = self.skip_run(index);
             let Some(entry) = self
@@ -384,8 +385,10 @@ mod tests {
     fn compare(seed: u64) {
         let mut random = Pcg64Mcg::seed_from_u64(seed);
         let threshold = random.random_range(1..5);
-        let (mut board, mut literal) = (board(threshold as u32), Literal::default());
-        let (mut next, mut acknowledged) = (0_u64, 0_u64);
+        let mut board = board(threshold as u32);
+        let mut literal = Literal::default();
+        let mut next = 0_u64;
+        let mut acknowledged = 0_u64;
         for _ in 0..120 {
             match random.random_range(0..11) {
                 0..4 => {

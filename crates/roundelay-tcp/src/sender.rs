@@ -322,7 +322,8 @@ impl Sender {
         if !self.must_retransmit {
             return None;
         }
-        let (is_first, timestamp) = (self.statistics.syns == 0, self.tick(now));
+        let is_first = self.statistics.syns == 0;
+        let timestamp = self.tick(now);
         self.must_retransmit = false;
         self.statistics.syns += 1;
         self.timed = is_first.then_some((0, timestamp));

@@ -249,7 +249,8 @@ impl Capture {
         self.note(record, time_nanos);
         self.last_time = time_nanos;
         let original_len = record.original_len.max(record.place.len());
-        let (link, bytes) = (record.link, self.window.at(record.place));
+        let link = record.link;
+        let bytes = self.window.at(record.place);
         let name = match &self.format {
             Format::PcapNg(file) => record.interface.and_then(|number| file.name(number)),
             Format::Pcap(_) => None,
@@ -270,7 +271,8 @@ impl Capture {
 
     #[inline]
     fn note(&mut self, record: &Record, time_nanos: i64) {
-        let (captured, original) = (record.place.len(), record.original_len);
+        let captured = record.place.len();
+        let original = record.original_len;
         let notes = &mut self.notes;
         notes.longer_than_snap_length +=
             u64::from(record.snap_length != 0 && captured > record.snap_length);

@@ -203,7 +203,8 @@ impl Key {
         };
         let ports =
             u64::from(headers.source_port) << 32 | u64::from(headers.destination_port) << 16;
-        let (source, destination) = (bits(headers.source), bits(headers.destination));
+        let source = bits(headers.source);
+        let destination = bits(headers.destination);
         match by {
             FlowBy::FiveTuple => Self {
                 source,

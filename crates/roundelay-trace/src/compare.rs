@@ -88,8 +88,9 @@ impl Options {
     /// weights, default buffers, seed 1, costs measured, all packets but duplicates, lengths as
     /// captured.
     pub fn new(rate: Rate, specs: Vec<QueueSpec>) -> Self {
-        let (trees, weights, selection) =
-            (Vec::new(), WeightRules::default(), Selection::default());
+        let trees = Vec::new();
+        let weights = WeightRules::default();
+        let selection = Selection::default();
         let link = LinkLayer::NONE;
         Self {
             rate,
@@ -253,8 +254,10 @@ pub fn compare(
         options.weights.clone(),
         (options.rate, options.link),
     );
-    let (mut block, mut sample) = (Vec::new(), Vec::new());
-    let (mut lanes, stop) = (Vec::new(), observer.stop());
+    let mut block = Vec::new();
+    let mut sample = Vec::new();
+    let mut lanes = Vec::new();
+    let stop = observer.stop();
     let leaves = options
         .trees
         .iter()
@@ -342,7 +345,8 @@ fn go_on(stop: &Stop) -> Result<(), CompareError> {
 
 /// The error for a capture without packets to replay.
 fn without_packets(offered: &Offered) -> CompareError {
-    let (name, selector) = (offered.capture().name().to_owned(), offered.selector());
+    let name = offered.capture().name().to_owned();
+    let selector = offered.selector();
     if selector.read() == 0 {
         return CompareError::NoPackets { name };
     }
@@ -367,7 +371,8 @@ fn read_ahead(
     block: &mut Vec<Event>,
     observer: &mut impl ReplayObserver,
 ) -> Result<(), CompareError> {
-    let (mut next, stop) = (Vec::new(), observer.stop());
+    let mut next = Vec::new();
+    let stop = observer.stop();
     while offered.read(&mut next, BLOCK)? {
         block.append(&mut next);
         observer.progress(Progress {
@@ -618,14 +623,12 @@ const LONGEST_TARGET: f64 = 1.0;
 /// Note on targets of CoDel below the transmission time of a packet (RFC 8290, section 5.2.2). An
 /// interval below twice the new target becomes ten times the target (RFC 8289, section 4.3).
 fn short_targets(offered: &Offered, options: &Options) -> Option<String> {
-    let (full, link) = (
-        if options.link.raw {
-            FULL_PACKET
-        } else {
-            FULL_PACKET - 14
-        },
-        options.link,
-    );
+    let full = if options.link.raw {
+        FULL_PACKET
+    } else {
+        FULL_PACKET - 14
+    };
+    let link = options.link;
     // A frame merged by offloading is no packet of the link.
     let packet = if offered.oddities().superframes == 0 {
         offered.longest_packet()
@@ -829,7 +832,9 @@ fn weight_notes(offered: &Offered, options: &Options) -> Vec<String> {
 
 /// Note on lengths other than the captured ones.
 fn link_note(offered: &Offered, options: &Options) -> Option<String> {
-    let (link, bytes, captured) = (options.link, offered.bytes(), offered.captured_bytes());
+    let link = options.link;
+    let bytes = offered.bytes();
+    let captured = offered.captured_bytes();
     let from = if link.raw {
         "the captured frame"
     } else {
@@ -1025,7 +1030,8 @@ mod tests {
                 ("1mbit".parse().unwrap(), LinkLayer::NONE),
             )
         };
-        let (mut once, mut whole) = (offered(), Vec::new());
+        let mut once = offered();
+        let mut whole = Vec::new();
         read_ahead(&mut once, &mut whole, &mut ()).unwrap();
         assert_eq!(
             *once.known().sizes,
@@ -1034,7 +1040,9 @@ mod tests {
                 1000 * (u64::from(packets) / 2)
             ]
         );
-        let (mut again, mut block, mut bit_by_bit) = (offered(), Vec::new(), Vec::new());
+        let mut again = offered();
+        let mut block = Vec::new();
+        let mut bit_by_bit = Vec::new();
         while again.read(&mut block, BLOCK).unwrap() {
             bit_by_bit.append(&mut block);
         }

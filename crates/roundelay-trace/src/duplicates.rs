@@ -255,7 +255,9 @@ impl<'a> Parts<'a> {
         let field = |at: usize| u16::from_be_bytes([header[at], header[at + 1]]);
         let address =
             |at: usize| IpAddr::from([header[at], header[at + 1], header[at + 2], header[at + 3]]);
-        let (length, identification, fragment) = (field(2), field(4), field(6));
+        let length = field(2);
+        let identification = field(4);
+        let fragment = field(6);
         let payload_len = payload_len(length, header_len);
         let payload = &packet[header_len..];
         Some(Self {

@@ -370,10 +370,8 @@ fn right_line(message: &str, path: &str, is_top: bool) -> String {
         name if !numbers.is_empty() => format!(" in [[{name}]]"),
         name => format!(" in [{name}]"),
     };
-    let (key, table) = (
-        message.split('`').nth(1).unwrap_or_default(),
-        names.last().unwrap_or(&""),
-    );
+    let key = message.split('`').nth(1).unwrap_or_default();
+    let table = names.last().unwrap_or(&"");
     let value = |key: &str| {
         RIGHT_LINES
             .iter()
@@ -462,7 +460,8 @@ fn with_suggestion(message: &str) -> String {
         return message.to_owned();
     };
     let known: Vec<_> = names.collect();
-    let (quoted, suggestion) = (format!("`{written}`"), did_you_mean(written, &known));
+    let quoted = format!("`{written}`");
+    let suggestion = did_you_mean(written, &known);
     message.replacen(&quoted, &format!("{quoted}{suggestion}"), 1)
 }
 

@@ -163,7 +163,9 @@ impl KindOutcome {
     /// The packets of these flows together; [`KindOutcome::find_worst`] finds the worst flow.
     pub(crate) fn of(kind: Kind, flows: &[usize], together: &Outcome) -> Self {
         let p99 = together.delay.map(|delay| delay.p99);
-        let (worst, worst_p99, worst_loss) = (flows[0], p99, together.loss);
+        let worst = flows[0];
+        let worst_p99 = p99;
+        let worst_loss = together.loss;
         Self {
             kind,
             flows: flows.len(),

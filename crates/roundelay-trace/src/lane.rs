@@ -275,10 +275,8 @@ impl Lane {
             return Ok(());
         };
         for flow in &flows[leaves.sorted..] {
-            let (number, leaf) = (
-                FlowId(leaves.sorted as u32),
-                leaves.tree.leaf(flow.headers()),
-            );
+            let number = FlowId(leaves.sorted as u32);
+            let leaf = leaves.tree.leaf(flow.headers());
             self.port.scheduler_mut().assign(number, leaf)?;
             self.marker.take_for(number, leaves.tree.meaning(leaf));
             leaves.sorted += 1;
@@ -309,7 +307,8 @@ impl Lane {
         if self.meters.end() < Instant::MAX {
             return Ok(());
         }
-        let (spec, rate) = (&self.spec, self.port.rate());
+        let spec = &self.spec;
+        let rate = self.port.rate();
         Err(format!(
             "{spec}: the clock covers 213 days after the first packet; this capture, or a wait at {rate}, is longer"
         ))
@@ -319,7 +318,8 @@ impl Lane {
 /// The discipline with its configured limit, to distinguish two disciplines with different limits
 /// only.
 fn as_written(spec: &QueueSpec) -> String {
-    let (mut text, unset) = (spec.discipline.to_string(), spec.discipline.default_limit());
+    let mut text = spec.discipline.to_string();
+    let unset = spec.discipline.default_limit();
     let Some(limit) = spec.limit else { return text };
     match limit {
         Limit {
@@ -499,8 +499,9 @@ mod tests {
 
     /// Flows join with their first packet, leave and return.
     fn events(steps: &[(u64, u32, Option<u32>)], weights: &[u32]) -> Vec<Event> {
-        let (mut at, mut present, mut events) =
-            (Instant::ZERO, vec![false; weights.len()], Vec::new());
+        let mut at = Instant::ZERO;
+        let mut present = vec![false; weights.len()];
+        let mut events = Vec::new();
         for &(gap, flow, kind) in steps {
             at += Duration::from_micros(gap);
             let mut push = |kind| {
@@ -567,7 +568,8 @@ mod tests {
         fn disciplines_that_keep_their_promises_are_believed(
             steps in steps(), weights in prop::collection::vec(1u32..40, 14), limit in prop_oneof![Just(1_000u64), 1u64..40],
         ) {
-            let (events, limit) = (events(&steps, &weights), Limit::of_packets(limit));
+            let events = events(&steps, &weights);
+            let limit = Limit::of_packets(limit);
             let results = [
                 run(wf2q_plus::Config, limit, 14, &events),
                 run(qfq::Config, limit, 14, &events),

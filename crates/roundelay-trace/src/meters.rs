@@ -415,7 +415,8 @@ impl Meters {
     }
 
     pub(crate) fn jain(&self) -> Option<Jain> {
-        let (mean, min) = (self.jain.mean()?, self.jain.minimum()?);
+        let mean = self.jain.mean()?;
+        let min = self.jain.minimum()?;
         Some(Jain {
             mean,
             min,
@@ -427,7 +428,8 @@ impl Meters {
 
 impl Observer<Note> for Meters {
     fn sent(&mut self, packet: Packet<Note>, start: Instant, end: Instant) {
-        let (flow, len) = (packet.flow, packet.len);
+        let flow = packet.flow;
+        let len = packet.len;
         self.complete_until(start);
         self.measure_lag(start, flow);
         self.on_link = Some((flow, packet.payload.stamp, end));
@@ -458,7 +460,8 @@ impl Observer<Note> for Meters {
     }
 
     fn dropped(&mut self, packet: Packet<Note>, now: Instant, reason: DropReason) {
-        let (flow, len) = (packet.flow, packet.len);
+        let flow = packet.flow;
+        let len = packet.len;
         let taken_back = self.gps.withdraw(now, flow, len.into());
         self.bit_wfi.withdraw(flow, len);
         self.pairs.withdraw(flow);
@@ -505,7 +508,8 @@ impl Default for CurveMeter {
 
 impl CurveMeter {
     fn to_curves(&self, end: Instant, delays: &Delays) -> Curves {
-        let (mut sent, mut backlog) = (self.sent.clone(), self.backlog.clone());
+        let mut sent = self.sent.clone();
+        let mut backlog = self.backlog.clone();
         sent.add(end, 0);
         backlog.advance(end);
         Curves {

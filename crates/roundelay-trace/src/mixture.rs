@@ -531,10 +531,8 @@ fn key((protocol, ends): (u8, Ends)) -> (u8, Ends) {
 /// Directions that hold the packets of a half. First come the networks of the private end if only
 /// one is private, otherwise those of the receiver.
 fn networks([source, destination]: [IpAddr; 2]) -> Vec<Side> {
-    let (from, to) = (
-        (Side::From as fn(_) -> _, source),
-        (Side::To as fn(_) -> _, destination),
-    );
+    let from = (Side::From as fn(_) -> _, source);
+    let to = (Side::To as fn(_) -> _, destination);
     let ends = if is_private(source) && !is_private(destination) {
         [from, to]
     } else {

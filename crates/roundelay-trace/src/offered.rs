@@ -147,12 +147,12 @@ impl Offered {
         (rate, layer): (Rate, LinkLayer),
     ) -> Self {
         let selector = Selector::new(selection);
-        let (flows, presence, gps) = (Vec::new(), Presence::default(), GpsServer::new(rate));
-        let (clock, oddities, plateau) = (
-            CaptureClock::default(),
-            Oddities::default(),
-            Plateau::new(rate),
-        );
+        let flows = Vec::new();
+        let presence = Presence::default();
+        let gps = GpsServer::new(rate);
+        let clock = CaptureClock::default();
+        let oddities = Oddities::default();
+        let plateau = Plateau::new(rate);
         Self {
             capture,
             selector,
@@ -234,10 +234,8 @@ impl Offered {
         self.plateau.count(at, len);
         if flow.index() == self.flows.len() {
             let headers = self.classifier.headers(flow);
-            let (weight, rule) = (
-                self.weights.weight(headers),
-                RulePlace::of(self.weights.place(headers)),
-            );
+            let weight = self.weights.weight(headers);
+            let rule = RulePlace::of(self.weights.place(headers));
             let config = self.presence.meet(weight, at);
             self.gps.set_weight(flow, weight);
             self.flows.push(OfferedFlow {
@@ -279,13 +277,11 @@ impl Offered {
 
     /// Fields set on the packets read by now.
     pub(crate) fn carried(&self) -> Carried {
-        let (known, mut carried) = (
-            self.known(),
-            Carried {
-                classes: self.classified,
-                ..Carried::default()
-            },
-        );
+        let known = self.known();
+        let mut carried = Carried {
+            classes: self.classified,
+            ..Carried::default()
+        };
         self.flows
             .iter()
             .for_each(|flow| carried.add(known.urgency(flow.rule)));
@@ -418,7 +414,8 @@ mod tests {
 
     #[test]
     fn the_clock_starts_at_zero_never_runs_back_and_cuts_long_silences() {
-        let (mut clock, mut oddities) = (CaptureClock::default(), Oddities::default());
+        let mut clock = CaptureClock::default();
+        let mut oddities = Oddities::default();
         let second = 1_000_000_000;
         let times = [5 * second, 6 * second, 4 * second, 5 * second, i64::MAX]
             .map(|nanos| clock.read(nanos, &mut oddities));

@@ -133,11 +133,13 @@ impl Preference<'_> {
                 .iter()
                 .find(|outcome| outcome.kind == kind)
         };
-        let (theirs, ours) = (of(ahead)?, of(self.best)?);
+        let theirs = of(ahead)?;
+        let ours = of(self.best)?;
         if kind == Kind::Bulk {
             return Some(self.unfairness(ahead));
         }
-        let (name, spec) = (kind.name(), self.spec(self.best));
+        let name = kind.name();
+        let spec = self.spec(self.best);
         let Some(wait) = theirs.p99 else {
             return Some(format!("nothing gets through of {name}"));
         };
@@ -368,8 +370,10 @@ pub(crate) mod tests {
             one_queue: false,
             obstacle: None,
         };
-        let (standings, fit) = ([standing; 2], [0, 1]);
-        let (has_light, by_harm) = (true, true);
+        let standings = [standing; 2];
+        let fit = [0, 1];
+        let has_light = true;
+        let by_harm = true;
         let preference = Preference {
             comparison: &comparison,
             harms: &harms,

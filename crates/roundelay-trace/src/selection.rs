@@ -143,17 +143,16 @@ const NAMED: usize = 8;
 
 impl Selector {
     pub(crate) fn new(selection: Selection) -> Self {
-        let (duplicates, translations, mixture) = (
-            Duplicates::default(),
-            Translations::default(),
-            Mixture::default(),
-        );
-        let (interfaces, left_out, opposite) = (
-            Interfaces::default(),
-            LeftOut::default(),
-            Opposite::default(),
-        );
-        let (read, again, unknown_link, with_heading) = (0, 0, 0, 0);
+        let duplicates = Duplicates::default();
+        let translations = Translations::default();
+        let mixture = Mixture::default();
+        let interfaces = Interfaces::default();
+        let left_out = LeftOut::default();
+        let opposite = Opposite::default();
+        let read = 0;
+        let again = 0;
+        let unknown_link = 0;
+        let with_heading = 0;
         Self {
             selection,
             digest_key: DigestKey::default(),
@@ -193,7 +192,8 @@ impl Selector {
             digest_key,
             ..
         } = self;
-        let (headers, copies_before) = (headers.ok(), left_out.duplicates);
+        let headers = headers.ok();
+        let copies_before = left_out.duplicates;
         let is_elsewhere = interface
             .as_ref()
             .is_some_and(|interface| !interface.is(&frame.tap));
@@ -278,8 +278,10 @@ impl Selector {
             keep_duplicates,
             mirrored,
         } = &self.selection;
-        let (read, left_out, keep_duplicates, mirrored) =
-            (self.read, self.left_out, *keep_duplicates, *mirrored);
+        let read = self.read;
+        let left_out = self.left_out;
+        let keep_duplicates = *keep_duplicates;
+        let mirrored = *mirrored;
         let interface = interface.as_ref().map(|interface| interface.text.clone());
         let direction = direction.as_ref().map(|direction| direction.text.clone());
         let filter = filter.as_ref().map(Filter::to_string);
@@ -298,7 +300,8 @@ impl Selector {
 
     /// A sentence on the packets left out.
     pub(crate) fn note(&self) -> Option<String> {
-        let (summary, options) = (self.summary()?, self.options());
+        let summary = self.summary()?;
+        let options = self.options();
         let replayed = summary.read - summary.left_out.total();
         let mut causes: Vec<_> = options
             .iter()
@@ -322,7 +325,8 @@ impl Selector {
 
     /// Notes on several links in the replayed one.
     pub(crate) fn mixture_notes(&self) -> impl Iterator<Item = String> {
-        let (extent, replayed) = (self.mixture.extent(), self.read - self.left_out.total());
+        let extent = self.mixture.extent();
+        let replayed = self.read - self.left_out.total();
         let translated = self.mixture.are_many(extent.translated).then(|| {
             format!(
                 "{} of {replayed} packets look like copies behind a router that translates addresses (NAT: equal but for an address and its \
@@ -450,7 +454,8 @@ impl Selector {
 
     /// A note, if many packets look like copies by a mirror port.
     fn mirror_note(&self) -> Option<String> {
-        let (again, replayed) = (self.again, self.read - self.left_out.total());
+        let again = self.again;
+        let replayed = self.read - self.left_out.total();
         let extent = match again.saturating_mul(200).checked_div(replayed)? {
             0..2 => return None,
             2..90 => "",

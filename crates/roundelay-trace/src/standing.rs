@@ -35,10 +35,8 @@ pub(crate) enum Obstacle {
 
 impl Standing {
     pub(crate) fn of_spec(spec: &QueueSpec, carried: Carried, on_linux: bool) -> Self {
-        let (keeps_order, one_queue) = (
-            !spec.discipline.info().reorders,
-            is_one_queue(&spec.discipline),
-        );
+        let keeps_order = !spec.discipline.info().reorders;
+        let one_queue = is_one_queue(&spec.discipline);
         Self {
             on_linux,
             keeps_order,
@@ -133,8 +131,10 @@ mod tests {
         );
         let mut bare = obstacles(Carried::default());
         bare.retain(|entry| !never.contains(entry));
-        let (slack, deadlines) = (Obstacle::Slack, Obstacle::Deadlines);
-        let (priority, aifo) = (("priority", Obstacle::Classes), ("aifo", Obstacle::Classes));
+        let slack = Obstacle::Slack;
+        let deadlines = Obstacle::Deadlines;
+        let priority = ("priority", Obstacle::Classes);
+        let aifo = ("aifo", Obstacle::Classes);
         let by_slack = ["lstf", "lstf_levels", "sp_pifo"].map(|name| (name, slack));
         let [lstf, lstf_levels, sp_pifo] = by_slack;
         assert_eq!(

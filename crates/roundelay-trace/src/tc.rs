@@ -330,7 +330,8 @@ fn of_limit(discipline: &AnyDiscipline, limit: Limit) -> Option<String> {
             ))
         }
         AnyDiscipline::Sfq(config) if config.depth > sfq::Config::LINUX_DEPTH && !config.linux => {
-            let (most, here) = (sfq::Config::LINUX_DEPTH, config.depth);
+            let most = sfq::Config::LINUX_DEPTH;
+            let here = config.depth;
             Some(format!(
                 "a bucket holds {most} packets at most there, where one held up to {here} in the comparison"
             ))
@@ -370,10 +371,8 @@ fn leaf(spec: &QueueSpec, limit: Limit, link: Option<Rate>) -> Result<String, Re
         AnyDiscipline::Sfq(config) => Ok(sfq(config, limit)),
         AnyDiscipline::Red(config) => red(config, limit, link),
         AnyDiscipline::Choke(config) => {
-            let (detection, limit) = (
-                EarlyDetection::of_choke(config, link),
-                in_packets(limit).min(MOST_IN_CHOKE),
-            );
+            let detection = EarlyDetection::of_choke(config, link);
+            let limit = in_packets(limit).min(MOST_IN_CHOKE);
             let words = detection.words()?;
             if detection.max > limit {
                 return Err(format!(
@@ -625,7 +624,8 @@ fn filters(handle: u32, flow_by: FlowBy, are_first: bool) -> Vec<String> {
     if flow_by == FlowBy::Dscp {
         return code_point_filters(handle);
     }
-    let (keys, priority) = (keys(flow_by), if are_first { 1 } else { LAST });
+    let keys = keys(flow_by);
+    let priority = if are_first { 1 } else { LAST };
     vec![format!(
         "tc filter add dev $DEV parent {handle:x}: protocol all prio {priority} handle 1 flow hash keys {keys} divisor {CLASSES} \
          baseclass {handle:x}:1"
@@ -680,7 +680,8 @@ mod tests {
     #[test]
     fn disciplines_of_linux_have_commands_and_no_others() {
         for discipline in AnyDiscipline::all() {
-            let (limit, rate) = (discipline.default_limit(), "10mbit".parse().unwrap());
+            let limit = discipline.default_limit();
+            let rate = "10mbit".parse().unwrap();
             let spec = QueueSpec {
                 discipline,
                 limit: None,
@@ -1041,10 +1042,8 @@ mod tests {
     #[test]
     fn qfq_plus_is_linuxs_qfq_with_its_aggregates_by_the_devices_queue() {
         let plain = Distinctions::default();
-        let (older, newer) = (
-            own_commands("qfq", plain),
-            own_commands("qfq_plus linux", plain),
-        );
+        let older = own_commands("qfq", plain);
+        let newer = own_commands("qfq_plus linux", plain);
         assert_eq!(older[..newer.len()], newer);
         assert_eq!(
             older[newer.len()..],

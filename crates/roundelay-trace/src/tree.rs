@@ -107,7 +107,8 @@ impl TreeFile {
         let parents: BTreeSet<&str> = nodes.iter().filter_map(FileNode::parent).collect();
         let is_class = |node: &FileNode| parents.contains(node.name());
         let config = Config::new(order[0].node()?).map_err(|error| order[0].fault(&error))?;
-        let (rules, default_leaf) = (Vec::new(), String::new());
+        let rules = Vec::new();
+        let default_leaf = String::new();
         let mut tree = Self {
             name,
             config,
@@ -115,7 +116,8 @@ impl TreeFile {
             default_leaf,
         };
         for node in &order[1..] {
-            let (made, parent) = (node.node()?, node.parent().unwrap_or_default());
+            let made = node.node()?;
+            let parent = node.parent().unwrap_or_default();
             let added = if is_class(node) {
                 tree.config.add_class(parent, made)
             } else {
@@ -246,7 +248,8 @@ impl TreeFile {
 fn from_the_root(nodes: &[FileNode]) -> Result<Vec<&FileNode>, Fault> {
     let mut names = BTreeSet::new();
     for node in nodes {
-        let (name, span) = (node.name(), node.name.span());
+        let name = node.name();
+        let span = node.name.span();
         if !names.insert(name) {
             return Err((span, node.message(&Problem::NameTaken)));
         }

@@ -352,7 +352,8 @@ fn standout(comparison: &Comparison, negligible: f64) -> Option<String> {
         };
         wait(a).total_cmp(&wait(b))
     };
-    let (least, most) = (results.iter().min_by(order)?, results.iter().max_by(order)?);
+    let least = results.iter().min_by(order)?;
+    let most = results.iter().max_by(order)?;
     let wait = |result: &DisciplineResult| {
         result.flows[flow]
             .outcome
@@ -514,14 +515,12 @@ fn peers(
 /// The first sentence about a discipline chosen by harm: what each kind gets under it.
 fn praise(comparison: &Comparison, best: usize, fit: &[usize]) -> String {
     let winner = &comparison.disciplines[best];
-    let (spec, light) = (
-        &winner.spec,
-        winner
-            .kinds
-            .iter()
-            .filter(|outcome| outcome.kind != Kind::Bulk)
-            .collect::<Vec<_>>(),
-    );
+    let spec = &winner.spec;
+    let light = winner
+        .kinds
+        .iter()
+        .filter(|outcome| outcome.kind != Kind::Bulk)
+        .collect::<Vec<_>>();
     if light.is_empty() {
         return praise_of_bulk(comparison, best, fit);
     }
@@ -567,10 +566,8 @@ fn who(outcome: &KindOutcome) -> String {
 /// The first sentence where all flows ask for more than their fair share.
 fn praise_of_bulk(comparison: &Comparison, best: usize, fit: &[usize]) -> String {
     let winner = &comparison.disciplines[best];
-    let (spec, delay) = (
-        &winner.spec,
-        winner.total.delay.map_or(0.0, |delay| delay.p99),
-    );
+    let spec = &winner.spec;
+    let delay = winner.total.delay.map_or(0.0, |delay| delay.p99);
     let within = format!(
         "99% of the packets that get through within {}",
         seconds(delay)
@@ -631,11 +628,15 @@ fn blame(
             .find(|outcome| outcome.kind == hurt)
             .cloned()
     };
-    let (theirs, ours, spec) = (of(loser)?, of(winner)?, &loser.spec);
+    let theirs = of(loser)?;
+    let ours = of(winner)?;
+    let spec = &loser.spec;
     let label = |outcome: &KindOutcome| comparison.flows[outcome.worst].label.clone();
     if let (Some(least), Some(best)) = (theirs.least_share, ours.least_share) {
-        let (least, best) = (percent(least), percent(best));
-        let (who, ours) = (label(&theirs), &winner.spec);
+        let least = percent(least);
+        let best = percent(best);
+        let who = label(&theirs);
+        let ours = &winner.spec;
         return Some(format!(
             "{spec} hurts bulk: {who} gets {least} of its fair share, where each flow gets at least {best} under {ours}."
         ));
@@ -714,7 +715,8 @@ fn blame(
 }
 
 fn caveats(winner: &DisciplineResult, results: &[DisciplineResult]) -> Vec<String> {
-    let (drops, lost) = (winner.total.drops, percent(winner.total.loss));
+    let drops = winner.total.drops;
+    let lost = percent(winner.total.loss);
     let reason = match drops {
         drops if drops.early * 2 > drops.total() => "to signal congestion",
         drops if drops.refused * 2 > drops.total() => "because these exceed its own limits",
@@ -797,7 +799,8 @@ mod tests {
         for (result, bytes) in results.iter_mut().zip([3, 2, 1]) {
             (result.fixed_bytes, result.bytes_per_flow) = (bytes, 0);
         }
-        let (on_linux, in_order) = (true, true);
+        let on_linux = true;
+        let in_order = true;
         let of = |standings: [(bool, bool); 3]| {
             let standings = standings.map(|(linux, order)| standing(linux, order));
             simplest(&results, &standings, &[0, 1, 2])

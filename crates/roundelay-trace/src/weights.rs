@@ -71,10 +71,8 @@ impl FileRule {
         let Self {
             slack, deadline, ..
         } = self;
-        let (weight, priority) = (
-            self.weight.map(|Whole(weight)| weight),
-            self.priority.map(|Whole(priority)| priority),
-        );
+        let weight = self.weight.map(|Whole(weight)| weight);
+        let priority = self.priority.map(|Whole(priority)| priority);
         if weight.or(priority).is_none() && slack.or(deadline).is_none() {
             let message = "the rule sets nothing: expected weight, priority, slack or deadline beside `match`";
             return Err((self.r#match.span(), message.to_owned()));

@@ -93,8 +93,12 @@ impl LinkState {
     /// None for an unknown framing.
     pub(crate) fn new(record: LinkRecord, queue: Option<QueueSpec>) -> Option<Self> {
         let layer = record.layer()?;
-        let (waiting, by_flow, flying) = (BTreeMap::new(), BTreeSet::new(), VecDeque::new());
-        let (done, must_end, last) = (0, 0, (0, 0, 0));
+        let waiting = BTreeMap::new();
+        let by_flow = BTreeSet::new();
+        let flying = VecDeque::new();
+        let done = 0;
+        let must_end = 0;
+        let last = (0, 0, 0);
         Some(Self {
             record,
             layer,
@@ -297,7 +301,8 @@ impl LinkState {
     /// few as these are lost with a probability below 2^-128, if the check fails.
     pub(crate) fn has_losses(&self) -> Check {
         let ([packets, lost], share) = (self.wire, self.record.loss as f64 / 1e9);
-        let (all, found) = (packets as f64, lost as f64 / packets.max(1) as f64);
+        let all = packets as f64;
+        let found = lost as f64 / packets.max(1) as f64;
         let term = |found: f64, share: f64| {
             if found > 0.0 {
                 found * (found / share).ln()
@@ -420,10 +425,8 @@ impl LinkState {
             Onset::Average {
                 least, in_bytes, ..
             } => {
-                let (bound, unit) = (
-                    self.average.bound,
-                    if in_bytes { "bytes" } else { "packets" },
-                );
+                let bound = self.average.bound;
+                let unit = if in_bytes { "bytes" } else { "packets" };
                 ensure(bound + Average::ROUNDING >= least as f64, || {
                     format!(
                         "{queue} drops no packet early: the average queue is {bound:.0} {unit} at most, and min is {least}"
@@ -494,7 +497,8 @@ impl LinkState {
     ) -> Check {
         checks.transmissions += 1;
         let bytes = self.len_of(len);
-        let (bits, exact) = (u128::from(bytes) * 8, self.time_of(bytes));
+        let bits = u128::from(bytes) * 8;
+        let exact = self.time_of(bytes);
         self.holds(now, false)?;
         self.decides(now)?;
         if self.record.preempts {
@@ -618,7 +622,8 @@ fn takes(discipline: &AnyDiscipline, packet: Waiting, longest: Option<u32>) -> b
     if packet.flow > FlowId::LARGEST_TABLED.0.into() {
         return false;
     }
-    let (flow, len) = (FlowId(0), u32::try_from(packet.len).unwrap_or(u32::MAX));
+    let flow = FlowId(0);
+    let len = u32::try_from(packet.len).unwrap_or(u32::MAX);
     let Ok(mut empty) = discipline.build::<()>(Seed::new(0)) else {
         return false;
     };

@@ -278,7 +278,9 @@ impl NetworkState {
     }
 
     fn open(&mut self, flow: u64, ends: [u32; 2], edge: bool, longest: Option<u32>) -> Check {
-        let (on_their_way, sent, delivered) = (0, 0, 0);
+        let on_their_way = 0;
+        let sent = 0;
+        let delivered = 0;
         let state = FlowState {
             ends,
             on_their_way,
@@ -370,7 +372,8 @@ impl NetworkState {
     }
 
     fn arrive(&mut self, packet: u64, link: u32) -> Check {
-        let (now, node) = (self.now, self.reach(packet)?);
+        let now = self.now;
+        let node = self.reach(packet)?;
         let PacketState { flow, len, .. } = *self.packet(packet)?;
         self.checks.hops += 1;
         let state = self
@@ -409,7 +412,8 @@ impl NetworkState {
     }
 
     fn transmit(&mut self, packet: u64, link: u32, end: u64) -> Check {
-        let (len, now) = (self.packet(packet)?.len, self.now);
+        let len = self.packet(packet)?.len;
+        let now = self.now;
         let (state, place, checks) = self.queue(packet, link)?;
         state.transmits(place, len, now, end, checks)?;
         state.is_in_order(place, checks)?;
@@ -656,7 +660,8 @@ fn promised(link: &LinkRecord) -> Result<Option<QueueSpec>, String> {
         .queue
         .parse()
         .map_err(|error| format!("its queue: {error}"))?;
-    let (order, preempts) = (Order::of(&queue), queue.discipline.preempts());
+    let order = Order::of(&queue);
+    let preempts = queue.discipline.preempts();
     ensure(link.order == order, || {
         format!(
             "the order of {} is {}, not {}",

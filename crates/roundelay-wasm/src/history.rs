@@ -247,11 +247,9 @@ impl<'a> Recorder<'a> {
             .iter()
             .map(|flow| u64::from(flow.weight))
             .collect();
-        let (queues, sent, lags) = (
-            vec![VecDeque::new(); flows],
-            vec![0; flows],
-            Lags::new(&weights),
-        );
+        let queues = vec![VecDeque::new(); flows];
+        let sent = vec![0; flows];
+        let lags = Lags::new(&weights);
         Self {
             load,
             initial: None,
@@ -440,7 +438,8 @@ fn served_at(server: &GpsServer<f64>, flow: FlowId, bytes: f64, until: Instant) 
         server.advance(Instant::from_picos(at));
         server.served(flow) >= bytes - 1e-6
     };
-    let (mut from, mut to) = (server.now().as_picos(), until.as_picos());
+    let mut from = server.now().as_picos();
+    let mut to = until.as_picos();
     if !has_served(to) {
         return None;
     }

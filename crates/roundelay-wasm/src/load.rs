@@ -168,7 +168,8 @@ impl Load {
             format!("no flow '{name}' above; flows are declared first: 'flow {name} weight 1'")
         })?;
         let len = number(len, 1, FlowConfig::MAX_PACKET_LEN, "bytes")?;
-        let (mut copies, mut at) = (1, Instant::ZERO);
+        let mut copies = 1;
+        let mut at = Instant::ZERO;
         while let [key, value, others @ ..] = rest {
             match *key {
                 "x" => copies = number(value, 1, MOST_PACKETS as u32, "packets")?,

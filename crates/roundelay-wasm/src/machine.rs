@@ -79,7 +79,8 @@ impl Listings {
             .iter()
             .find(|flow| !total_weight.is_multiple_of(flow.weight.into()))
         {
-            let (name, weight) = (&flow.name, flow.weight);
+            let name = &flow.name;
+            let weight = flow.weight;
             return Err(format!(
                 "flow {name}: share {weight} / {total_weight}; the listings need 1 / 2^n"
             ));
@@ -175,11 +176,9 @@ impl Machine for Listings {
                         start: self.units(start),
                         flows,
                     });
-                let (start, finish, slot_size) = (
-                    self.units(start),
-                    self.units(finish),
-                    self.units(1 << index),
-                );
+                let start = self.units(start);
+                let finish = self.units(finish);
+                let slot_size = self.units(1 << index);
                 groups.push(Group {
                     index: index - self.lowest_group,
                     set,

@@ -110,7 +110,8 @@ pub(crate) fn of_arrival(flow: usize, before: &State, after: &State) -> Vec<Move
         moves.push(Move::Append { flow });
         return moves;
     }
-    let (group, start) = (times.group, times.start.unwrap_or(times.finish));
+    let group = times.group;
+    let start = times.start.unwrap_or(times.finish);
     let blocker = before.first_ready(group + 1).map(|blocker| Blocker {
         group: blocker.index,
         finish: blocker.finish,
@@ -212,7 +213,8 @@ fn jump(expected: f64, to: f64) -> Option<Move> {
 
 /// The change of a group's set; `own` is the group of the call's flow.
 fn set_of(now: &Group, before: &State, own: usize) -> Option<Move> {
-    let (group, to) = (now.index, now.set);
+    let group = now.index;
+    let to = now.set;
     let from = before.group(group).map(|before| before.set);
     match from {
         Some(from) if from == to => None,

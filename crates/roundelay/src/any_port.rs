@@ -72,7 +72,8 @@ impl<T: Send> AnyPort<T> {
     /// # Errors
     /// A parameter is out of its range.
     pub fn new(queue: &QueueSpec, rate: Rate, seed: Seed) -> Result<Self, ConfigError> {
-        let (discipline, limit) = (&queue.discipline, queue.limit_or_default());
+        let discipline = &queue.discipline;
+        let limit = queue.limit_or_default();
         Ok(if let AnyDiscipline::Fifo(config) = discipline {
             Self::Fifo(Port::new(config.build(seed)?, limit, rate))
         } else if discipline.preempts() {

@@ -259,7 +259,8 @@ impl<T, S> Arena<T, S> {
     where
         S: Scheduler<Handle, Departure>,
     {
-        let (queued, cancelled) = (self.order.backlog().packets, self.slots.cancelled.packets);
+        let queued = self.order.backlog().packets;
+        let cancelled = self.slots.cancelled.packets;
         if cancelled >= Self::MOST_CANCELLED.max(queued.saturating_sub(cancelled)) {
             return None;
         }
@@ -377,7 +378,8 @@ impl<T, S: Scheduler<Handle, Departure>> Scheduler<T> for Arena<T, S> {
 
     /// Without cancelled packets.
     fn backlog(&self) -> Backlog {
-        let (queued, cancelled) = (self.order.backlog(), self.slots.cancelled);
+        let queued = self.order.backlog();
+        let cancelled = self.slots.cancelled;
         Backlog {
             packets: queued.packets.saturating_sub(cancelled.packets),
             bytes: queued.bytes.saturating_sub(cancelled.bytes),

@@ -134,7 +134,9 @@ mod tests {
             requests in prop::collection::vec((0u32..3, 1u32..200_000, 0u32..3_000_000), 1..200),
         ) {
             let unit = NonZeroU32::new(unit).expect("not zero");
-            let (mut charges, mut used, mut charged) = (Charges::in_units_of(unit), [0i64; 3], [0i64; 3]);
+            let mut charges = Charges::in_units_of(unit);
+            let mut used = [0i64; 3];
+            let mut charged = [0i64; 3];
             for (flow, estimate, actual) in requests {
                 let len = charges.len(FlowId(flow), estimate, 65_536);
                 prop_assert!((1..=65_536).contains(&len));
@@ -176,7 +178,8 @@ mod tests {
 
     #[test]
     fn a_stray_flow_number_costs_no_memory() {
-        let (mut charges, stray) = (Charges::default(), FlowId(u32::MAX));
+        let mut charges = Charges::default();
+        let stray = FlowId(u32::MAX);
         charges.charge(stray, 5);
         assert_eq!(
             (

@@ -90,7 +90,8 @@ impl Config {
     /// # Errors
     /// A parameter is out of its range.
     pub fn check(&self) -> Result<(), ConfigError> {
-        let (least, most) = (Duration::from_micros(1), Duration::from_secs(3600));
+        let least = Duration::from_micros(1);
+        let most = Duration::from_secs(3600);
         let in_range = |parameter, value: Duration, min: Duration| {
             if (min..=most).contains(&value) {
                 return Ok(());

@@ -163,7 +163,9 @@ impl FromStr for LinkLayer {
     type Err = LinkLayerError;
 
     fn from_str(text: &str) -> Result<Self, LinkLayerError> {
-        let (mut layer, mut preset, mut is_raw) = (Self::NONE, None, false);
+        let mut layer = Self::NONE;
+        let mut preset = None;
+        let mut is_raw = false;
         for word in text.split_whitespace() {
             if word == RAW {
                 is_raw = true;
@@ -284,7 +286,8 @@ mod tests {
         let content = (i64::from(len) + overhead)
             .max(i64::from(mpu))
             .max(i64::from(len > 0)) as u32;
-        let (mut left, mut bytes) = (content, 0);
+        let mut left = content;
+        let mut bytes = 0;
         while left > 0 && framing != Framing::None {
             let (part, sent) = if framing == Framing::Atm {
                 (left.min(48), 53)

@@ -72,7 +72,9 @@ pub struct Packet<T> {
 impl<T> Packet<T> {
     /// A packet of `len` bytes without ECN, with priority 0, no slack and no deadline.
     pub const fn new(flow: FlowId, len: u32, payload: T) -> Self {
-        let (arrival, ecn, priority) = (Instant::ZERO, Ecn::NotCapable, 0);
+        let arrival = Instant::ZERO;
+        let ecn = Ecn::NotCapable;
+        let priority = 0;
         Self {
             flow,
             len,

@@ -127,7 +127,8 @@ impl Queue {
     /// [`size`](Self::size) without the head packet. The queue must not be empty.
     #[inline]
     pub(crate) const fn size_behind_head(&self) -> u64 {
-        let (packets, bytes) = (self.packets as u64 - 1, self.bytes - self.head.len as u64);
+        let packets = self.packets as u64 - 1;
+        let bytes = self.bytes - self.head.len as u64;
         if bytes > packets { bytes } else { packets }
     }
 }
@@ -371,7 +372,8 @@ impl<T> Storage<T> for Nodes<T> {
     fn pop_tail(&mut self, queue: &mut Queue) -> Option<(Packet<T>, u32)> {
         let place = queue.tail;
         let node = self.nodes.get_mut(place as usize)?;
-        let (packet, previous) = (node.packet.take()?, node.previous);
+        let packet = node.packet.take()?;
+        let previous = node.previous;
         queue.packets -= 1;
         match self.nodes.get_mut(previous as usize) {
             Some(node) if queue.packets > 0 => {
@@ -483,7 +485,8 @@ impl<T, P: Storage<T>> Pool<T, P> {
     /// `most` bytes together. The packets before it are read and should be in the cache.
     #[inline]
     pub(crate) fn prefetch_behind_head(&self, queue: &Queue, links: usize, most: u32) {
-        let (mut link, mut bytes) = (queue.head, u64::from(queue.head.len));
+        let mut link = queue.head;
+        let mut bytes = u64::from(queue.head.len);
         for _ in 0..links {
             let Some((next, _)) = self.places.neighbours(link.place) else {
                 return;
@@ -586,7 +589,10 @@ impl<T, P: Storage<T>> Pool<T, P> {
 
     /// Walks a queue and panics if links, counts or packets disagree. For `check_invariants`.
     pub fn check_queue(&self, queue: &Queue) {
-        let (mut at, mut before, mut packets, mut bytes) = (queue.head, NONE, 0u32, 0u64);
+        let mut at = queue.head;
+        let mut before = NONE;
+        let mut packets = 0u32;
+        let mut bytes = 0u64;
         while at != Link::NONE {
             self.places.check(at);
             let (next, previous) = self
@@ -622,7 +628,8 @@ mod tests {
     #[test]
     fn two_queues_share_a_pool_and_its_storage() {
         let mut pool = Pool::default();
-        let (mut a, mut b) = (Queue::default(), Queue::default());
+        let mut a = Queue::default();
+        let mut b = Queue::default();
         for len in 1..=4 {
             pool.push(if len % 2 == 0 { &mut a } else { &mut b }, packet(len));
         }

@@ -46,7 +46,9 @@ impl<S> Port<S> {
         S: Scheduler<T>,
     {
         scheduler.set_link_rate(rate);
-        let (free_at, picks_at, decided_at) = (Instant::ZERO, Instant::ZERO, Instant::MAX);
+        let free_at = Instant::ZERO;
+        let picks_at = Instant::ZERO;
+        let decided_at = Instant::MAX;
         Self {
             buffer: Buffer::new(limit, scheduler),
             rate,

@@ -99,7 +99,8 @@ impl<S: Scheduler<Partial<T>>, T> PreemptivePort<S, T> {
     /// An empty port with a free link. The scheduler is told the rate.
     pub fn new(mut scheduler: S, limit: Limit, rate: Rate) -> Self {
         scheduler.set_link_rate(rate);
-        let (buffer, free_at) = (Buffer::new(limit, scheduler), Instant::ZERO);
+        let buffer = Buffer::new(limit, scheduler);
+        let free_at = Instant::ZERO;
         Self {
             buffer,
             rate,

@@ -102,7 +102,8 @@ mod tests {
     #[test]
     fn memory_is_asked_for_once_a_window() {
         for (most, asked) in [(0, 0), (3, 1), (WINDOW + 1, 2), (usize::MAX, 3)] {
-            let (asks, mut into) = (Cell::new(0), Vec::new());
+            let asks = Cell::new(0);
+            let mut into = Vec::new();
             let mut waiting = 2 * WINDOW;
             let take = |waiting: &mut usize| {
                 *waiting = waiting.checked_sub(1)?;

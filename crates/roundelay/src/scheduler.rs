@@ -260,7 +260,8 @@ impl FlowConfig {
             1,
             max_weight.into(),
         )?;
-        let (min, max) = (Self::MIN_MAX_PACKET_LEN, Self::MAX_PACKET_LEN);
+        let min = Self::MIN_MAX_PACKET_LEN;
+        let max = Self::MAX_PACKET_LEN;
         ConfigError::in_range(
             discipline,
             "maxpkt",

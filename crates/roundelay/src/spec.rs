@@ -57,7 +57,8 @@ impl QueueSpec {
                 None => discipline.set(word, &mut words)?,
             };
             if let Some((_, first)) = written.iter().find(|(other, _)| *other == parameter) {
-                let (first, second) = ((*first).to_owned(), word.to_owned());
+                let first = (*first).to_owned();
+                let second = word.to_owned();
                 return Err(ConfigError::Repeated {
                     discipline: discipline.name(),
                     first,
@@ -69,10 +70,8 @@ impl QueueSpec {
         discipline.visit(Check)?;
         let limit = limit.over_default();
         if name == BFIFO && limit.is_none() {
-            let (parameter, expected) = (
-                "limit".to_owned(),
-                "bytes, as in bfifo limit 150000".to_owned(),
-            );
+            let parameter = "limit".to_owned();
+            let expected = "bytes, as in bfifo limit 150000".to_owned();
             return Err(ConfigError::BadValue {
                 discipline: BFIFO,
                 parameter,

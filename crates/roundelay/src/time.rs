@@ -280,12 +280,14 @@ mod tests {
 
     #[test]
     fn differences_end_at_zero() {
-        let (short, long) = (Duration::from_millis(2), Duration::from_millis(5));
+        let short = Duration::from_millis(2);
+        let long = Duration::from_millis(5);
         assert_eq!(
             (long - short, short - long),
             (Duration::from_millis(3), Duration::ZERO)
         );
-        let (early, late) = (Instant::ZERO + short, Instant::ZERO + long);
+        let early = Instant::ZERO + short;
+        let late = Instant::ZERO + long;
         assert_eq!(
             (late.since(early), early.since(late)),
             (Duration::from_millis(3), Duration::ZERO)

@@ -141,12 +141,10 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
         let nodes = core::iter::once(Ok(State::Absent))
             .chain(made)
             .collect::<Result<_, _>>()?;
-        let (backlog, longest, asleep, dropped) = (
-            Backlog::default(),
-            Longest::default(),
-            Vec::new(),
-            VecDeque::new(),
-        );
+        let backlog = Backlog::default();
+        let longest = Longest::default();
+        let asleep = Vec::new();
+        let dropped = VecDeque::new();
         let below = Below {
             plan: plan.clone(),
             nodes,
@@ -235,7 +233,8 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
     fn activate(&mut self, leaf: usize) {
         let mut number = leaf;
         while self.below.has_head(number) {
-            let (now, parent) = (self.below.now, self.below.parent(number));
+            let now = self.below.now;
+            let parent = self.below.parent(number);
             if parent == ROOT {
                 return self.report_to_root(number);
             }
@@ -280,9 +279,12 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
 
     fn dequeue_packet(&mut self) -> Option<Packet<T>> {
         self.wake();
-        let (root, below) = (&mut self.root, &mut self.below);
+        let root = &mut self.root;
+        let below = &mut self.below;
         loop {
-            let (children, now, mut sent) = (&root.children, below.now, None);
+            let children = &root.children;
+            let now = below.now;
+            let mut sent = None;
             let chosen = root.scheduler.dequeue_refilled(now, &mut |place| {
                 let child = children.get(place.index())?.node as usize;
                 sent = below.take_head(child);
@@ -299,7 +301,8 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
         self.below.leaf(leaf)?.head.as_ref()?;
         let mut top = leaf;
         loop {
-            let (parent, place) = (self.below.parent(top), self.below.place(top));
+            let parent = self.below.parent(top);
+            let place = self.below.place(top);
             let chosen = self
                 .below
                 .class(parent)
@@ -309,7 +312,8 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
             }
             top = parent;
         }
-        let (parent, place) = (self.below.parent(top), self.below.place(top));
+        let parent = self.below.parent(top);
+        let place = self.below.place(top);
         self.class_mut(parent)?.scheduler.evict_flow(place);
         let packet = self.below.take_head(top);
         if parent == ROOT {

@@ -15,7 +15,8 @@ pub(super) fn text(measured: &[Measured]) -> String {
     let Some(first) = measured.first() else {
         return String::new();
     };
-    let (mut groups, mut head) = (vec![""], vec!["a packet".to_owned()]);
+    let mut groups = vec![""];
+    let mut head = vec!["a packet".to_owned()];
     for measured in measured {
         for (name, _) in columns(&measured.rows[0]) {
             groups.push(measured.load.memory.name());
@@ -59,7 +60,8 @@ fn columns(row: &Row) -> Vec<(&'static str, f64)> {
 }
 
 fn warning(row: &Row) -> Option<String> {
-    let (subject, share) = (&row.subject, row.passed.share());
+    let subject = &row.subject;
+    let share = row.passed.share();
     if share >= NEARLY_ALL || *subject == Subject::Generator.name() {
         return None;
     }
@@ -101,7 +103,8 @@ pub(super) fn beyond(measured: &[Measured], percent: f64) -> Vec<String> {
     let mut lines = Vec::new();
     for Measured { load, rows } in measured {
         for row in rows {
-            let (now, saved) = (row.compared(), row.saved.unwrap_or(f64::NAN));
+            let now = row.compared();
+            let saved = row.saved.unwrap_or(f64::NAN);
             let change = (now - saved) * 100.0 / saved;
             // NaN: there is no saved cost.
             if change.is_nan() || change.abs() > percent {

@@ -101,7 +101,8 @@ impl Plan {
     }
 
     fn of_file(file: WrittenPlan, defaults: Defaults) -> Result<Self, Fault> {
-        let (mut names, mut flows) = (HashSet::new(), Vec::new());
+        let mut names = HashSet::new();
+        let mut flows = Vec::new();
         for written in &file.flow {
             let flow = written.flow()?;
             if !names.insert(flow.name.clone()) {
@@ -119,10 +120,8 @@ impl Plan {
             .ok_or_else(|| of_all("no [[flow]]"))?;
         let hops = hops(&file.hop, longest, defaults)?;
         let weights = flows.iter().map(|flow| flow.weight);
-        let (total_weight, least_weight) = (
-            weights.clone().map(u64::from).sum(),
-            weights.min().unwrap_or(1),
-        );
+        let total_weight = weights.clone().map(u64::from).sum();
+        let least_weight = weights.min().unwrap_or(1);
         let slowest = hops
             .iter()
             .map(|hop| hop.rate)

@@ -202,7 +202,9 @@ fn axis(label: &str) -> Axis {
 }
 
 fn points(samples: &[Sample], way: Way, shown: Shown) -> Vec<Point> {
-    let (mut points, mut before, mut since) = (Vec::new(), WaySample::default(), 0.0);
+    let mut points = Vec::new();
+    let mut before = WaySample::default();
+    let mut since = 0.0;
     for sample in samples {
         let now = sample.ways[way.index()];
         if let Some(y) = shown(&before, &now, sample.seconds - since) {

@@ -246,7 +246,9 @@ impl<C: Writes> Outputs<C> {
             .find_map(|(output, of, _)| Some((output.option, of.only?)))
             .filter(|_| number != 1);
         of_one.map_or(Ok(()), |(option, only)| {
-            let (name, several, instead) = (only.name, only.several, only.instead);
+            let name = only.name;
+            let several = only.several;
+            let instead = only.instead;
             Err(Failure::usage(format!(
                 "--{option} tells of one {name}, not of {number} {several}: {instead}"
             )))
@@ -290,7 +292,8 @@ impl<C: Writes> Outputs<C> {
             .filter(|(_, of, _)| matches!(of.target, Target::Tree))
         {
             if let Some((option, path)) = files.iter().find(|(_, path)| is_within(path, folder)) {
-                let (path, tree) = (path.display(), output.option);
+                let path = path.display();
+                let tree = output.option;
                 return Err(Failure::usage(format!(
                     "{path}: {option} would write into the folder of --{tree}; expected a file elsewhere"
                 )));

@@ -20,7 +20,9 @@ pub(super) fn run(arguments: &Papers, items: &[(&Paper, &Item)]) -> Result<(), F
         ));
     }
     let versions = versions()?;
-    let (mut planted, mut missed, mut without) = (0, Vec::new(), Vec::new());
+    let mut planted = 0;
+    let mut missed = Vec::new();
+    let mut without = Vec::new();
     for (paper, item) in items {
         let Some((plan, _)) = item.plan() else {
             continue;

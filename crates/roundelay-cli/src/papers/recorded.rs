@@ -148,7 +148,8 @@ pub(super) fn write_pages(papers: &[Paper], folder: &Path) -> Result<(), Failure
 pub(super) fn check(papers: &[Paper], folder: &Path) -> Result<(), Failure> {
     let site = Site::read(papers, folder, &versions()?).map_err(Failure::run)?;
     let place = folder.display();
-    let (mut problems, mut unversioned) = (Vec::new(), Vec::new());
+    let mut problems = Vec::new();
+    let mut unversioned = Vec::new();
     for ((paper, item), again) in site.older_plans() {
         problems.push(format!(
             "{paper} {item}: recorded for an older plan; '{again} --pages {place}' records it again"

@@ -29,11 +29,11 @@ pub(super) fn read(
         scenario::FlowBy::Destination => FlowBy::Destination,
         scenario::FlowBy::Dscp => FlowBy::Dscp,
     };
-    let (mut capture, mut classifier) = (
-        Capture::open(path).map_err(|error| error.to_string())?,
-        Classifier::new(by),
-    );
-    let (mut packets, mut clock, mut lengths) = (Vec::new(), Clock::default(), Lengths::default());
+    let mut capture = Capture::open(path).map_err(|error| error.to_string())?;
+    let mut classifier = Classifier::new(by);
+    let mut packets = Vec::new();
+    let mut clock = Clock::default();
+    let mut lengths = Lengths::default();
     while let Some(frame) = capture.next().map_err(|error| error.to_string())? {
         let since = clock.read(frame.time_nanos);
         if since >= end {

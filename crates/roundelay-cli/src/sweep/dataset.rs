@@ -210,7 +210,8 @@ impl Dataset {
         let lock_file = Mutex::new(lock_file);
         let locked = lock(&lock_file, stop).map_err(|error| of(&path, error))?;
         fs::create_dir_all(&journals).map_err(failed)?;
-        let (mut adopted, mut found) = (Vec::new(), Vec::new());
+        let mut adopted = Vec::new();
+        let mut found = Vec::new();
         for path in entries(&journals).map_err(failed)? {
             for file in entries(&path).map_err(failed)?.into_iter().filter(|file| {
                 file.extension()
@@ -462,7 +463,8 @@ pub(super) fn others(folder: &Path, known: &BTreeSet<PathBuf>) -> usize {
 /// # Errors
 /// The folder has a dataset over other keys, or Parquet files without keys.
 fn check_keys(folder: &Path, keys: &[&str]) -> Result<(), String> {
-    let (mut found, mut path) = (Vec::new(), folder.to_owned());
+    let mut found = Vec::new();
+    let mut path = folder.to_owned();
     while let Some((next, key)) = entries(&path)
         .unwrap_or_default()
         .into_iter()
@@ -600,7 +602,8 @@ mod tests {
         other.lock().unwrap();
         let stop = Stop::default();
         let waiting = std::thread::spawn({
-            let (folder, stop) = (folder.clone(), stop.clone());
+            let folder = folder.clone();
+            let stop = stop.clone();
             move || Dataset::open(&folder, &["k"], &stop).map(drop)
         });
         std::thread::sleep(LONGEST_PAUSE);

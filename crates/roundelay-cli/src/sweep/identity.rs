@@ -219,7 +219,8 @@ fn leaf_values(path: &str, value: &Json, leaves: &mut BTreeMap<String, String>) 
 fn hash_of_network(network: &Network) -> String {
     let mut all = Sha256::new();
     for link in network.links() {
-        let (from, to) = (network.name(link.from), network.name(link.to));
+        let from = network.name(link.from);
+        let to = network.name(link.to);
         let line = format!(
             "{from} {to} {} {} {} {} {:?} {} {:?} {:?}\n",
             link.rate.bits_per_second(),

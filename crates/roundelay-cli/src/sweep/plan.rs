@@ -352,7 +352,8 @@ fn listed(file: &Reader<'_>, table: &Table) -> Result<Option<Dimension>, Failure
             .first()
             .filter(|first| keys(first) != keys(&values))
         {
-            let (first, other) = (keys(first).join(", "), keys(&values).join(", "));
+            let first = keys(first).join(", ");
+            let other = keys(&values).join(", ");
             return Err(error_at(
                 file,
                 "points",
@@ -488,7 +489,8 @@ mod tests {
 
     fn plan(points: Vec<Values>) -> Plan {
         let table = toml::from_str(SCENARIO).unwrap();
-        let (name, text) = ("a.toml".to_owned(), SCENARIO.to_owned());
+        let name = "a.toml".to_owned();
+        let text = SCENARIO.to_owned();
         Plan {
             name,
             text,

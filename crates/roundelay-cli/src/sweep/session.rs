@@ -382,7 +382,8 @@ impl Session {
         let point = &self.points[job.point];
         match self.rows_of(point, job.seed) {
             Ok(rows) => {
-                let (point, seed) = (point.identity.clone(), job.seed);
+                let point = point.identity.clone();
+                let seed = job.seed;
                 self.record(
                     job.point,
                     Done {
@@ -803,7 +804,8 @@ fn points(
     let all: Vec<Result<Point, String>> = in_pool(threads, || {
         plan.points.par_iter().with_min_len(8).map(one).collect()
     })?;
-    let (mut points, mut messages) = (Vec::new(), Vec::new());
+    let mut points = Vec::new();
+    let mut messages = Vec::new();
     for (values, point) in plan.points.iter().zip(all) {
         match point {
             Ok(point) => points.push(point),
@@ -862,7 +864,8 @@ fn point(
     let identity = origin.identity();
     let labels = labels(values);
     let own = folder_of(&labels);
-    let (mut changes, mut stored) = (None, BTreeMap::new());
+    let mut changes = None;
+    let mut stored = BTreeMap::new();
     for path in files(&folder.join(&own)) {
         let Ok(file) = SweepFile::read(&path) else {
             continue;
@@ -1113,7 +1116,8 @@ mod tests {
     /// Values named as files are folders; equal runs have a note, and others none.
     #[test]
     fn notes_are_of_other_files_and_of_equal_runs() {
-        let (folder, random) = (Folder::new("notes"), Folder::new("notes-random"));
+        let folder = Folder::new("notes");
+        let random = Folder::new("notes-random");
         let notes = |folder: &Folder, words: &[&str]| {
             let mut session = folder.session(words, Behaviours::of_program());
             super::super::runner::run(&mut session).unwrap();

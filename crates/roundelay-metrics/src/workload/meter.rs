@@ -74,7 +74,8 @@ pub(super) struct Meter {
 
 impl Meter {
     pub(super) fn new(workload: &Workload) -> Self {
-        let (mut bits, mut time) = (BitWfi::default(), TimeWfi::new(rate()));
+        let mut bits = BitWfi::default();
+        let mut time = TimeWfi::new(rate());
         for (flow, source) in (0..).zip(&workload.sources) {
             bits.set_weight(FlowId(flow), source.config.weight);
             time.set_weight(Instant::ZERO, FlowId(flow), source.config.weight);

@@ -116,7 +116,8 @@ fn saturated(seed: u64, random: &mut Pcg64) -> Workload {
     let flows = random.random_range(2..=10);
     let sources = (0..flows).map(|_| {
         let mut source = source(random);
-        let (low, burst) = (random.random_range(0..=3), random.random_range(1..=5));
+        let low = random.random_range(0..=3);
+        let burst = random.random_range(1..=5);
         source.arrivals = vec![0; (low + burst) as usize];
         source.refill = Some(Refill {
             low,
@@ -136,7 +137,8 @@ fn saturated(seed: u64, random: &mut Pcg64) -> Workload {
 /// Simultaneous bursts of equal light flows, beside a few heavy flows with a permanent backlog: V
 /// overtakes finish times.
 fn synchronized(seed: u64, random: &mut Pcg64) -> Workload {
-    let (light, heavy) = (random.random_range(2..=24), random.random_range(1..=3));
+    let light = random.random_range(2..=24);
+    let heavy = random.random_range(1..=3);
     let len = random.random_range(64..=1500);
     let bursts: Vec<u64> = (0..random.random_range(1..=3))
         .map(|_| random.random_range(0..60_000))

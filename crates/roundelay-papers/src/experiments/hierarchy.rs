@@ -144,7 +144,8 @@ impl Parent for Inferring {
     }
 
     fn take(&mut self) -> Option<Departure> {
-        let (classes, mut departure) = (&mut self.classes, None);
+        let classes = &mut self.classes;
+        let mut departure = None;
         self.parent.dequeue_refilled(NOW, &mut |flow| {
             let class = &mut classes[flow.index()];
             departure = class.pop().map(|len| Departure {
@@ -252,11 +253,9 @@ impl Hierarchy {
     /// Bytes and B-WFI of each class, and a trace of the first departures.
     fn serve(&self, column: &str, short: u32) -> Result<(Vec<Served>, Vec<String>), Failed> {
         let mut parent = self.parent(column)?;
-        let (mut served, mut meter, mut trace) = (
-            vec![Served::default(); CLASSES.len()],
-            BitWfi::default(),
-            Vec::new(),
-        );
+        let mut served = vec![Served::default(); CLASSES.len()];
+        let mut meter = BitWfi::default();
+        let mut trace = Vec::new();
         for class in 0..CLASSES.len() {
             [1, 1, 0]
                 .into_iter()

@@ -78,7 +78,9 @@ impl Leftover {
     fn serve(&self, column: &str, light: f64) -> Result<Vec<u64>, Failed> {
         let flows = self.flows() as usize;
         let gap = f64::from(self.len) * f64::from(self.flows()) / light;
-        let (scheduler, sent, served) = (self.scheduler(column)?, vec![0; flows], vec![0; flows]);
+        let scheduler = self.scheduler(column)?;
+        let sent = vec![0; flows];
+        let served = vec![0; flows];
         let mut link = Link {
             plan: self,
             scheduler,
@@ -106,11 +108,9 @@ impl Leftover {
             .map(|bytes| *bytes as f64 * f64::from(self.flows()) / total as f64)
             .collect();
         let mean = |shares: &[f64]| shares.iter().sum::<f64>() / shares.len() as f64;
-        let (fellow, light_ones, others) = (
-            shares[0],
-            mean(&shares[1..members]),
-            mean(&shares[members..]),
-        );
+        let fellow = shares[0];
+        let light_ones = mean(&shares[1..members]);
+        let others = mean(&shares[members..]);
         let due = (f64::from(self.flows()) - f64::from(self.members - 1) * light_ones)
             / f64::from(self.members + 1);
         let figures = [

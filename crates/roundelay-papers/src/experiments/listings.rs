@@ -125,7 +125,8 @@ impl Experiment for Listings {
     }
 
     fn run(&self, part: &str, seed: u64) -> Result<Outcome, Failed> {
-        let (reading, traced) = (self.reading(part)?, self.traced()?);
+        let reading = self.reading(part)?;
+        let traced = self.traced()?;
         let mut counts = Counts::default();
         let mut shortest: Option<(usize, u64)> = None;
         for burst in 0..self.runs {
@@ -184,7 +185,8 @@ impl Run {
         let mut traffic = SaturatedBursts::new(seed);
         let mut checked = Checked::new(reading, traffic.shares()).map_err(Failed::from)?;
         let mut lags = Lags::new(traffic.weights());
-        let (mut broken, mut calls) = (Vec::new(), 0);
+        let mut broken = Vec::new();
+        let mut calls = 0;
         let mut note = |call, checked: &Checked| {
             calls += 1;
             broken.extend(

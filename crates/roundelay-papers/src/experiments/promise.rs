@@ -134,10 +134,8 @@ impl Promise {
     }
 
     fn behind(&self, column: &str, outcome: &mut Outcome) -> Result<(), Failed> {
-        let (discipline, workload) = (
-            self.columns.spec(column)?.discipline,
-            self.behind_an_aggregate(),
-        );
+        let discipline = self.columns.spec(column)?.discipline;
+        let workload = self.behind_an_aggregate();
         let (served, events) = workload.record(&discipline, 0).map_err(Failed::from)?;
         outcome.rows.extend(rows(
             column,
@@ -159,7 +157,8 @@ impl Promise {
 
     fn random(&self, column: &str, seed: u64, outcome: &mut Outcome) -> Result<(), Failed> {
         let discipline = self.columns.spec(column)?.discipline;
-        let (mut worst, mut beyond) = (Ratios::default(), 0);
+        let mut worst = Ratios::default();
+        let mut beyond = 0;
         for number in 0..self.random {
             let workload = alike(repetition(seed, number));
             let (served, _) = workload.record(&discipline, 0).map_err(Failed::from)?;
@@ -309,7 +308,8 @@ packets = 3\nheavy = { weight = 1024, len = 512 }\nlight = { weight = 16, len = 
     #[test]
     fn seeds_vary_the_random_loads_alone() {
         let rows = |seed| promise(PLAN).run("M=8", seed).unwrap().rows;
-        let (one, other) = (rows(1), rows(2));
+        let one = rows(1);
+        let other = rows(2);
         assert_eq!(one, rows(1));
         assert_eq!(one[..4], other[..4]);
         assert_ne!(one[4..], other[4..]);

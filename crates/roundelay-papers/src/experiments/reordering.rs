@@ -85,10 +85,8 @@ impl Reordering {
             .discipline
             .build_arena(seed_of_queue(seed))
             .map_err(Failed::from)?;
-        let (mut port, mut listener) = (
-            Port::new(scheduler, spec.limit_or_default(), rate),
-            Listener::default(),
-        );
+        let mut port = Port::new(scheduler, spec.limit_or_default(), rate);
+        let mut listener = Listener::default();
         for (number, (at, flow, len)) in (0..).zip(self.arrivals(lengths, seed)) {
             let now = Instant::from_nanos(at);
             port.advance(now, &mut listener);

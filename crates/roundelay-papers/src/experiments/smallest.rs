@@ -185,9 +185,11 @@ fn trace(search: &Search, searched: &Searched) -> Vec<String> {
         .covered
         .chunk_by(|one, other| (one.packets, one.nodes) == (other.packets, other.nodes))
     {
-        let (first, last) = (sizes[0], sizes[sizes.len() - 1]);
+        let first = sizes[0];
+        let last = sizes[sizes.len() - 1];
         let sum = |what: fn(&Covered) -> u64| sizes.iter().map(what).sum::<u64>();
-        let (loads, fail) = (sum(|size| size.loads), sum(|size| size.failing));
+        let loads = sum(|size| size.loads);
+        let fail = sum(|size| size.failing);
         lines.push(format!(
             "{} packets, {} nodes, exits to {}: {loads} loads, of which {fail} {failing}",
             first.packets, first.nodes, last.exit

@@ -94,7 +94,8 @@ impl Turns {
         while let Some((packet, decisions)) = dequeue(&mut scheduler, Instant::ZERO) {
             let queue = &mut waiting[packet.flow.index()];
             queue.pop_front();
-            let (due, next) = (packet.deadline.as_picos(), queue.front().copied());
+            let due = packet.deadline.as_picos();
+            let next = queue.front().copied();
             match turns.last_mut() {
                 Some(turn) if decisions == 0 => {
                     turn.sent.push(due);

@@ -282,7 +282,8 @@ fn demands(
     original: &Schedule,
     pair: [usize; 2],
 ) -> Result<Vec<Row>, Failed> {
-    let (mut in_time, mut replays) = ([0_u32; 2], 0_u32);
+    let mut in_time = [0_u32; 2];
+    let mut replays = 0_u32;
     let tried = each_replay(network, MOST_REPLAYS, |replay| {
         let starts = pair.map(|packet| replay.0[packet][0].start);
         replays += 1;

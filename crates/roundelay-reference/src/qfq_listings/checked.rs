@@ -202,7 +202,9 @@ impl Checked {
         terms.sort_unstable_by_key(|term| term.rounded_finish);
         let least = now.saturating_sub(longest);
         // The left side is `heads + shares x V' - finishes`, in bytes over the smallest share.
-        let (mut heads, mut shares, mut finishes) = (0, 0, 0);
+        let mut heads = 0;
+        let mut shares = 0;
+        let mut finishes = 0;
         let mut holds = true;
         for (place, term) in terms.iter().enumerate() {
             heads += i128::from(term.head * unit);

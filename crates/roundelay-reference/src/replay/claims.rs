@@ -57,7 +57,8 @@ pub fn by_arrivals(network: &Network, original: &Schedule, replay: &Schedule) ->
     let mut after_start = vec![Vec::new(); network.nodes().len()];
     let mut is_congested = vec![false; network.nodes().len()];
     for (packet, hop) in replay.hops() {
-        let (came, node) = (replay.0[packet][hop].arrival, node_of(packet, hop));
+        let came = replay.0[packet][hop].arrival;
+        let node = node_of(packet, hop);
         if came > original.0[packet][hop].start {
             after_start[node].push(came);
         }
@@ -113,7 +114,8 @@ pub fn other_decisions(
         });
         decisions
     };
-    let (lstf, other) = (decisions(Rule::Lstf), decisions(rule));
+    let lstf = decisions(Rule::Lstf);
+    let other = decisions(rule);
     let alike = lstf
         .iter()
         .zip(&other)

@@ -245,7 +245,8 @@ impl Schedule {
             let [(first, one), (second, other)] = [pair[0], pair[1]];
             if other.start < one.end {
                 let name = |packet: usize| network.packets()[packet].name.clone();
-                let (first, second) = (name(first), name(second));
+                let first = name(first);
+                let second = name(second);
                 return Err(NotViable::Overlap {
                     node: network.nodes()[node].name.clone(),
                     first,

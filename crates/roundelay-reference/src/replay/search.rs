@@ -288,7 +288,8 @@ impl Search {
     /// idles while packets wait.
     fn original(&self, load: &Load) -> Option<Schedule> {
         let network = load.network();
-        let (mut idling, mut busy) = (None, None);
+        let mut idling = None;
+        let mut busy = None;
         slots::originals(load, |starts| {
             let original = Schedule::from_starts(&network, starts);
             if self.is_within(&network, &original) {

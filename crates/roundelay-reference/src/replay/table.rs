@@ -8,7 +8,8 @@ use super::{Hop, Invalid, Network, Node, Schedule, Stay};
 /// # Errors
 /// An unknown name, or a delay that is not a number.
 pub(super) fn path(nodes: &[Node], text: &str) -> Result<Vec<Hop>, Invalid> {
-    let (mut path, mut propagation) = (Vec::new(), 0);
+    let mut path = Vec::new();
+    let mut propagation = 0;
     for word in text.split_whitespace() {
         if let Some(time) = word.strip_prefix('+') {
             propagation = time.parse().map_err(|_| {
@@ -175,7 +176,8 @@ impl Schedule {
             } else {
                 format!(", length {}", packet.len)
             };
-            let (exit, slack) = (self.exit(number), self.slack(network, number));
+            let exit = self.exit(number);
+            let slack = self.slack(network, number);
             lines.push(format!(
                 "packet {}: i = {}, path {}{len}, o = {exit}, slack {slack}",
                 packet.name,

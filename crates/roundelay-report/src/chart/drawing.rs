@@ -116,7 +116,8 @@ impl Panel<'_> {
         let place = |bound: Option<f64>, else_at| {
             bound.map_or(else_at, |bound| self.up.place(bound).clamp(top, floor))
         };
-        let (high, low) = (place(band.to, top), place(band.from, floor));
+        let high = place(band.to, top);
+        let low = place(band.from, floor);
         let mut text = format!(
             "<rect x=\"{left}\" y=\"{high:.1}\" width=\"{}\" height=\"{:.1}\" fill=\"{GREEN}\" fill-opacity=\"0.1\"/>\n",
             end - left,
@@ -160,7 +161,8 @@ impl Panel<'_> {
                 floor + 15.0,
             );
         }
-        let (middle, height) = ((left + end) / 2.0, (top + floor) / 2.0);
+        let middle = (left + end) / 2.0;
+        let height = (top + floor) / 2.0;
         _ = writeln!(
             text,
             "<text x=\"{middle}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
@@ -188,7 +190,8 @@ impl Panel<'_> {
     }
 
     fn curve(&self, curve: &Curve, colour: &str) -> String {
-        let (across, up) = (self.across, self.up);
+        let across = self.across;
+        let up = self.up;
         let shown: Vec<&Point> = curve
             .points
             .iter()
@@ -196,11 +199,9 @@ impl Panel<'_> {
             .collect();
         let mut text = String::new();
         for point in shown.iter().filter(|point| point.half_width > 0.0) {
-            let (at, from, to) = (
-                across.place(point.x),
-                up.place(point.y - point.half_width),
-                up.place(point.y + point.half_width),
-            );
+            let at = across.place(point.x);
+            let from = up.place(point.y - point.half_width);
+            let to = up.place(point.y + point.half_width);
             _ = writeln!(
                 text,
                 "<path d=\"M{at:.1} {from:.1}V{to:.1}\" stroke=\"{colour}\" stroke-opacity=\"0.4\"/>"
@@ -218,7 +219,8 @@ impl Panel<'_> {
             return text;
         }
         if let [only] = shown[..] {
-            let (x, y) = (across.place(only.x), up.place(only.y));
+            let x = across.place(only.x);
+            let y = up.place(only.y);
             _ = writeln!(
                 text,
                 "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3\" fill=\"{colour}\"/>"
@@ -239,7 +241,9 @@ impl Panel<'_> {
     /// The legend below charts of this total width, and its height: curves, the band, and names
     /// without space at their ticks.
     fn legend(&self, width: f64) -> (String, f64) {
-        let (mut at, mut line, mut text) = (MARGINS[0], 0.0, String::new());
+        let mut at = MARGINS[0];
+        let mut line = 0.0;
+        let mut text = String::new();
         let band = self.chart.band.iter().map(|band| (&band.name, None));
         let curves = self
             .chart
@@ -270,10 +274,8 @@ impl Panel<'_> {
             let most = ((width - MARGINS[0]) / LETTER_OF_MANY) as usize;
             for (number, name) in (1..).zip(&self.chart.x.names) {
                 line += LEGEND_LINE;
-                let (y, name) = (
-                    self.height + 12.0 + line,
-                    shortened(&format!("{number}: {name}"), most),
-                );
+                let y = self.height + 12.0 + line;
+                let name = shortened(&format!("{number}: {name}"), most);
                 _ = writeln!(
                     text,
                     "<text x=\"{}\" y=\"{y}\">{}</text>",

@@ -19,7 +19,8 @@ pub(super) struct Scale {
 
 impl Scale {
     pub(super) fn over(values: impl Iterator<Item = f64>, axis: &Axis, ends: [f64; 2]) -> Self {
-        let (scaling, names) = (axis.scaling, axis.names.len());
+        let scaling = axis.scaling;
+        let names = axis.names.len();
         if names > 0 {
             return Self {
                 from: -0.5,

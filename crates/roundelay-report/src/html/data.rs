@@ -150,7 +150,8 @@ fn served(result: &FlowResult) -> Option<Served<'_>> {
         latency_bound,
         ..
     } = result;
-    let (pairs, pairs_bound) = (result.fairness, result.fairness_bound);
+    let pairs = result.fairness;
+    let pairs_bound = result.fairness_bound;
     let fairness = Fairness {
         lag,
         b_wfi,

@@ -94,7 +94,8 @@ pub fn item_html(page: &ItemPage<'_>) -> String {
         other => unreachable!("the template has a slot {other} that nothing fills"),
     }
     });
-    let (version, title) = (page.version, page.title);
+    let version = page.version;
+    let title = page.title;
     Frame {
         version,
         title,

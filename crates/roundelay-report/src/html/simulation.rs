@@ -61,10 +61,8 @@ pub fn simulation_html(page: &Page<'_>) -> String {
         "provenance" => provenance(page.provenance),
         other => unreachable!("the template has a slot {other} that nothing fills"),
     });
-    let (title, footer) = (
-        format!("{name} – Roundelay"),
-        format!(", seed {}", seeds(simulated)),
-    );
+    let title = format!("{name} – Roundelay");
+    let footer = format!(", seed {}", seeds(simulated));
     let data = data::page(page, &charted);
     Frame {
         version: simulated.version,

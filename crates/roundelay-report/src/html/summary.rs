@@ -182,7 +182,8 @@ fn row(columns: &[Column], result: &DisciplineResult, remark: &str, best: bool) 
     } else {
         ""
     };
-    let (spec, about) = (escape(&result.spec), escape(result.about));
+    let spec = escape(&result.spec);
+    let about = escape(result.about);
     let name = format!(
         "<th scope=\"row\"><b>{spec}</b>{mark}<small>{}. Buffer {}.{remark}</small></th>",
         about.trim_end_matches('.'),

@@ -111,7 +111,8 @@ mod tests {
     /// A source that gets nothing through pays; one that gets its first packets through does not.
     #[test]
     fn a_source_without_delivered_packets_pays() {
-        let (served, starved) = (of(Some(0.01), 0.0, 0.0), of(None, 0.0, 1.0));
+        let served = of(Some(0.01), 0.0, 0.0);
+        let starved = of(None, 0.0, 1.0);
         assert!(starved.pays_beside(&served) && !served.pays_beside(&starved));
         assert!(!starved.pays_beside(&starved) && !served.pays_beside(&served));
         assert!(

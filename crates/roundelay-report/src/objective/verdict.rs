@@ -77,7 +77,9 @@ impl Verdict {
         } else {
             by_figure
         };
-        let (queue, other, bound) = (&of.queue, &specialist.queue, percent(threshold));
+        let queue = &of.queue;
+        let other = &specialist.queue;
+        let bound = percent(threshold);
         let how = of.worse.map_or_else(
             || "there is nothing to compare".to_owned(),
             |worse| format!("its {} is {}", name(which), in_words(worse)),

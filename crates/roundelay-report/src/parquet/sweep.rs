@@ -116,7 +116,9 @@ fn check_digest(bytes: &[u8]) -> Result<(), &'static str> {
 }
 
 fn read_row(row: &Row) -> Result<SweepRow, ParquetError> {
-    let (mut texts, mut numbers, mut figures) = (Vec::new(), Vec::new(), Vec::new());
+    let mut texts = Vec::new();
+    let mut numbers = Vec::new();
+    let mut figures = Vec::new();
     for (_, field) in row.get_column_iter() {
         match field {
             Field::Str(text) => texts.push(Arc::from(text.as_str())),

@@ -114,7 +114,8 @@ impl Ratios {
             0.001, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999,
         ];
         let mut quantiles = Vec::with_capacity(PARTS.len());
-        let (mut seen, mut parts) = (0, PARTS.iter().peekable());
+        let mut seen = 0;
+        let mut parts = PARTS.iter().peekable();
         for (bin, packets) in self.bins.iter().enumerate() {
             seen += packets;
             while let Some(part) = parts
@@ -144,7 +145,8 @@ impl Replay {
     /// Counts overdue packets.
     pub fn count(&self, schedule: &Schedule, counting: Counting, threshold: Duration) -> Count {
         let end = Instant::ZERO + schedule.window;
-        let (mut all, mut by) = (Counted::default(), Vec::<Counted>::new());
+        let mut all = Counted::default();
+        let mut by = Vec::<Counted>::new();
         let mut ratios = Ratios {
             bins: vec![0; BINS],
             packets: 0,

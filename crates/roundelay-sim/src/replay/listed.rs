@@ -62,7 +62,8 @@ impl Schedule {
                         .filter(|node| hosts.contains(node));
                     node.ok_or_else(|| wrong(format!("'{name}' is no host of the network")))
                 };
-                let (from, to) = (node(&line.from)?, node(&line.to)?);
+                let from = node(&line.from)?;
+                let to = node(&line.to)?;
                 let routes =
                     schedule
                         .routes
@@ -100,11 +101,10 @@ impl Schedule {
             .packets
             .last()
             .map_or(Instant::ZERO, |packet| packet.input);
-        let (seed, hash_seed) = (scenario.seed, scenario.hash_seed.unwrap_or(scenario.seed));
-        let (window, warmup) = (
-            last.since(Instant::ZERO) + Duration::from_picos(1),
-            scenario.warmup,
-        );
+        let seed = scenario.seed;
+        let hash_seed = scenario.hash_seed.unwrap_or(scenario.seed);
+        let window = last.since(Instant::ZERO) + Duration::from_picos(1);
+        let warmup = scenario.warmup;
         Ok(Self {
             window,
             warmup,

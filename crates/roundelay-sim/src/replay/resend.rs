@@ -100,7 +100,8 @@ impl Probe for Exits {
         state: &PacketState,
     ) {
         let Some(label) = self.label else { return };
-        let (schedule, number) = (&self.schedule, state.number as usize);
+        let schedule = &self.schedule;
+        let number = state.number as usize;
         let recorded = &schedule.packets[number];
         let mut route = schedule.route(recorded);
         let Some(hop) = route.position(|hop| hop == link.index()) else {

@@ -145,7 +145,9 @@ pub(super) fn groups<'a>(
             "sources are written [[source]], each with a head of its own",
         ));
     };
-    let (mut groups, mut names, mut total) = (Vec::new(), BTreeSet::new(), 0);
+    let mut groups = Vec::new();
+    let mut names = BTreeSet::new();
+    let mut total = 0;
     // Of the network; made for the first source.
     let mut ways = None;
     for (number, value) in sources.into_iter().enumerate() {
@@ -381,7 +383,8 @@ impl<'a> Source<'_, 'a> {
         placement: &Placement,
         longest: u32,
     ) -> Result<Option<FlowConfig>, ScenarioError> {
-        let (plain, most) = (FlowConfig::default(), FlowConfig::MAX_PACKET_LEN);
+        let plain = FlowConfig::default();
+        let most = FlowConfig::MAX_PACKET_LEN;
         let weight = placement.weight.unwrap_or(plain.weight);
         if !(1..=FlowConfig::MAX_WEIGHT).contains(&weight) {
             return Err(self.at(
@@ -457,10 +460,8 @@ impl<'a> Source<'_, 'a> {
                 return Err(self.at("tcp.segment_len", message));
             }
         }
-        let (terms, site) = (
-            group.terms(group.from[0], group.to[0], 0),
-            group.site(&self.topology.network),
-        );
+        let terms = group.terms(group.from[0], group.to[0], 0);
+        let site = group.site(&self.topology.network);
         let agent = group.source.source().agent(terms, &site);
         agent.map(drop).map_err(|error| {
             self.at(
@@ -484,7 +485,8 @@ impl<'a> Source<'_, 'a> {
                 ),
             ));
         }
-        let (sources, end) = (group.sources(), group.end(self.duration));
+        let sources = group.sources();
+        let end = group.end(self.duration);
         let last = group.last_start();
         if last < end {
             return Ok(());

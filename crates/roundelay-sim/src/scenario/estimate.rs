@@ -67,7 +67,8 @@ impl Estimate {
             .map(|group| group.route_bytes(network, &inner))
             .max()
             .unwrap_or(0) as f64;
-        let (links, sources) = (network.links().len() as f64, scenario.sources() as f64);
+        let links = network.links().len() as f64;
+        let sources = scenario.sources() as f64;
         let waiting = room(&scenario.topology).min(at_once);
         let measured = measured(scenario, sources, waiting)
             + plan.listed()
@@ -156,7 +157,8 @@ impl<'a> Plan<'a> {
 
     /// Series of rates: a flow receives packets in at most one interval for each packet sent.
     fn rates(&self, packets: f64) -> Option<RatesEstimate> {
-        let (interval, duration) = (self.scenario.measures.rates?, self.scenario.duration);
+        let interval = self.scenario.measures.rates?;
+        let duration = self.scenario.duration;
         let intervals = (duration.as_secs_f64() / interval.as_secs_f64()).ceil();
         let of_group =
             |(group, ways): &(&Group, Ways)| ways.load(group, duration).flows.of(group.senders());
@@ -175,7 +177,9 @@ impl<'a> Plan<'a> {
     /// Packets, and packets times hops, of all groups within `most`.
     fn traffic(&self, most: Duration) -> [f64; 2] {
         let network = &self.scenario.topology.network;
-        let (mut packets, mut packet_hops, mut shared) = (0.0, 0.0, Shared::new(network));
+        let mut packets = 0.0;
+        let mut packet_hops = 0.0;
+        let mut shared = Shared::new(network);
         for (group, ways) in &self.groups {
             let span = group.span(self.scenario.duration).min(most);
             let load = ways.load_in(group, span).packets.of(group.senders());
@@ -206,7 +210,9 @@ struct Ways {
 
 impl Ways {
     fn of(network: &Network, group: &Group, routes: &mut Routes) -> Self {
-        let (mut ways, mut shortest, mut fastest) = (Vec::new(), Duration::MAX, 0);
+        let mut ways = Vec::new();
+        let mut shortest = Duration::MAX;
+        let mut fastest = 0;
         for (from, to) in group.some_pairs(SAMPLE) {
             let Ok(route) = routes.between(network, from, to) else {
                 continue;
@@ -340,7 +346,8 @@ impl<'a> Shared<'a> {
             let at_rate = self.rate(narrowest) * transfer.seconds / transfer.bits;
             // A flow sends at most the capacity of its narrowest link.
             let segments = transfer.segments.min(at_rate * transfer.sources.max(1.0));
-            let (at, hops) = (&mut carried[narrowest], transfer.links.len() as f64);
+            let at = &mut carried[narrowest];
+            let hops = transfer.links.len() as f64;
             at.segments += segments;
             at.segment_hops += segments * hops;
             at.most = at.most.max(at_rate);

@@ -342,7 +342,8 @@ impl Top {
     fn queues(&self) -> (Queues, Vec<(LinkClass, &str, Limit)>) {
         let QueueTable { core, edge, host } = &self.queue;
         let edge = edge.as_ref().or(core.as_ref());
-        let (mut queues, mut trees) = (Queues::default(), Vec::new());
+        let mut queues = Queues::default();
+        let mut trees = Vec::new();
         for (class, ordering) in [
             (LinkClass::Core, core.as_ref()),
             (LinkClass::Edge, edge),

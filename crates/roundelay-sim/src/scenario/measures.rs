@@ -65,7 +65,9 @@ pub enum Completion {
 
 impl Default for Measures {
     fn default() -> Self {
-        let (started, complete, sizes) = (None, Completion::Delivered, Vec::new());
+        let started = None;
+        let complete = Completion::Delivered;
+        let sizes = Vec::new();
         Self {
             flows: false,
             wfi: false,

@@ -253,7 +253,8 @@ impl Probe for Meter {
         self.groups[group as usize].flows += 1;
         let is_timed =
             self.groups[group as usize].ending != Ending::Silent || self.transfers.counts(now);
-        let (packets, repairs) = (Packets::default(), None);
+        let packets = Packets::default();
+        let repairs = None;
         let meter = FlowMeter {
             number: flow.0,
             group,

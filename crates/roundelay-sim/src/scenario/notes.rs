@@ -118,7 +118,8 @@ impl Scenario {
         let first = beside
             .next()
             .filter(|_| network.routing().spread.is_none())?;
-        let (from, to) = (network.name(first.from), network.name(first.to));
+        let from = network.name(first.from);
+        let to = network.name(first.to);
         let count = 1 + beside.count();
         let beside = in_number(count as u64, "{link lies|links lie} beside another one");
         Some(format!(

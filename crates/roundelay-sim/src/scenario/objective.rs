@@ -481,7 +481,8 @@ impl Scenario {
             .map(|group| group.name.as_str())
             .collect();
         differ.then(|| {
-            let (slack, names) = (&slack.text, names.join(", "));
+            let slack = &slack.text;
+            let names = names.join(", ");
             format!("Under lstf all sources write the slack '{slack}': the urgency of these, which differs from others', does not count: {names}.")
         })
     }
@@ -627,7 +628,8 @@ mod tests {
     #[test]
     fn headers_tell_each_discipline_what_it_goes_by() {
         let scenario = scenario("measure = \"tail\"").unwrap();
-        let (slack, rate) = ("fair 1mbit".parse().unwrap(), "1mbit".parse().unwrap());
+        let slack = "fair 1mbit".parse().unwrap();
+        let rate = "1mbit".parse().unwrap();
         let under = |queue: &str| {
             scenario
                 .under(&queue.parse().unwrap(), &slack)

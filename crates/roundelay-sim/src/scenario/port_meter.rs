@@ -88,10 +88,8 @@ impl PortMeter {
         weight: u32,
     ) {
         self.complete_until(now);
-        let (flow, passing) = (
-            table_id(state.flow),
-            self.flows.entry(state.flow.0).or_default(),
-        );
+        let flow = table_id(state.flow);
+        let passing = self.flows.entry(state.flow.0).or_default();
         passing.goes_forward |= state.direction == Direction::Forward;
         if !passing.is_registered {
             passing.is_registered = true;
@@ -181,7 +179,9 @@ impl PortMeter {
 
     /// None if no two flows stayed backlogged throughout a window.
     pub(super) fn backlogged(&self) -> Option<Backlogged> {
-        let (mean, min, windows) = (self.jain.mean()?, self.jain.minimum()?, self.jain.windows());
+        let mean = self.jain.mean()?;
+        let min = self.jain.minimum()?;
+        let windows = self.jain.windows();
         Some(Backlogged {
             mean,
             min,

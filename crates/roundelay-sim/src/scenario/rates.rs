@@ -62,7 +62,8 @@ impl Rates {
             .iter()
             .filter(is_data)
             .filter(|flow| group.is_none_or(|group| flow.group == group));
-        let (mut flows, mut sums) = (0_u64, vec![(0.0, 0.0); self.intervals as usize]);
+        let mut flows = 0_u64;
+        let mut sums = vec![(0.0, 0.0); self.intervals as usize];
         for flow in mine {
             flows += 1;
             for (interval, bytes) in &flow.bytes {

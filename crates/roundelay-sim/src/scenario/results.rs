@@ -377,8 +377,8 @@ impl Results {
                 .filter(move |flow| flow.is_late == is_late)
                 .map(|flow| flow_result(&names, seconds, flow))
         };
-        let (mut told, mut more_flows): (Vec<_>, Vec<_>) =
-            (result(false).collect(), result(true).collect());
+        let mut told: Vec<_> = result(false).collect();
+        let mut more_flows: Vec<_> = result(true).collect();
         let mut groups = groups::groups(scenario, seconds, meter, &flows);
         if let Some(yardsticks) = yardsticks {
             told.iter_mut()
@@ -394,7 +394,9 @@ impl Results {
             }
         }
         let flows_left_out = meter.closed.saturating_sub(TOLD_FLOWS as u64);
-        let (classes, transfers, rates) = (links::classes(&links, meter), Vec::new(), None);
+        let classes = links::classes(&links, meter);
+        let transfers = Vec::new();
+        let rates = None;
         Self {
             seed,
             events,

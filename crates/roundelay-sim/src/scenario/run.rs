@@ -258,7 +258,8 @@ impl Scenario {
 
     fn watched<P: Probe>(&self, seed: u64, probe: P) -> Result<Watched<P>, RunError> {
         let network = self.network(seed);
-        let (meter, yardsticks) = (Meter::new(&network, self), Yardsticks::new(&network, self));
+        let meter = Meter::new(&network, self);
+        let yardsticks = Yardsticks::new(&network, self);
         self.simulation(seed, (meter, (yardsticks, probe)))
     }
 

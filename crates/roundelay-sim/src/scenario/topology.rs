@@ -230,11 +230,9 @@ fn from_file<'a>(
             )
         })
     };
-    let (file, format, second) = (
-        text_of("file")?.unwrap_or_default(),
-        text_of("format")?,
-        text_of("second")?,
-    );
+    let file = text_of("file")?.unwrap_or_default();
+    let format = text_of("format")?;
+    let second = text_of("second")?;
     let format = format.map_or_else(
         || Ok(Format::of_name(&file)),
         |format| format.parse::<Format>(),
@@ -328,7 +326,8 @@ fn written_out(reader: &Reader<'_>, parts: &Parts<'_>) -> Result<Topology, Scena
                 reader.at(&format!("link.{number}.{key}"), message)
             })
         };
-        let (from, to) = (end("from", &entry.from)?, end("to", &entry.to)?);
+        let from = end("from", &entry.from)?;
+        let to = end("to", &entry.to)?;
         if from == to {
             return Err(reader.at(
                 &format!("link.{number}.to"),
@@ -394,7 +393,8 @@ fn change(
             )
         })
     };
-    let (overhead, mpu) = (LinkLayer::OVERHEAD, LinkLayer::MPU);
+    let overhead = LinkLayer::OVERHEAD;
+    let mpu = LinkLayer::MPU;
     entry.overhead.map_or(Ok(()), |bytes| {
         range(
             "overhead",

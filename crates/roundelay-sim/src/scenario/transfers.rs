@@ -241,10 +241,8 @@ pub(super) struct Counted {
 
 impl Counted {
     pub(super) fn new(measures: &Measures, warmup: Duration, duration: Duration) -> Self {
-        let (window, list) = (
-            measures.window(warmup, duration),
-            measures.transfers.then(Vec::new),
-        );
+        let window = measures.window(warmup, duration);
+        let list = measures.transfers.then(Vec::new);
         Self {
             window,
             complete: measures.complete,

@@ -169,12 +169,11 @@ impl Yardsticks {
                 .filter_map(|(_, life)| of(life))
                 .collect::<Vec<_>>()
         };
-        let (ratios, startups) = (
-            figures(|life| life.bennett_zhang),
-            figures(|life| life.startup_latency),
-        );
+        let ratios = figures(|life| life.bennett_zhang);
+        let startups = figures(|life| life.startup_latency);
         let count = |of: fn(&FlowLife) -> u64| all.iter().map(|(_, life)| of(life)).sum::<u64>();
-        let (reordered, received) = (count(|life| life.reordered), count(|life| life.received));
+        let reordered = count(|life| life.reordered);
+        let received = count(|life| life.received);
         let told: Vec<_> = told.iter().filter(|flow| mine(flow.group)).collect();
         let by_weight = |flow: &FlowMeter| {
             flow.packets.bytes as f64 / f64::from(self.weights[flow.group as usize])

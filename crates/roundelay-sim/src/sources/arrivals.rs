@@ -222,10 +222,8 @@ impl Source for Config {
         let Ok(sizes) = self.sizes() else {
             return Load::of_flow(Amount::exact(0.0));
         };
-        let (seconds, len) = (
-            conditions.span.as_secs_f64(),
-            f64::from(self.facts().segment_len().max(1)),
-        );
+        let seconds = conditions.span.as_secs_f64();
+        let len = f64::from(self.facts().segment_len().max(1));
         let flows = self.utilisation * self.link_rate.bits_per_second() as f64
             / 8.0
             / sizes.mean().max(1.0)
@@ -281,7 +279,8 @@ impl Source for Config {
 /// The nearest router with core links, the first found at equal distance; the host itself if there
 /// is none.
 fn nearest_core(network: &Network, host: NodeId) -> NodeId {
-    let (mut queue, mut seen) = (VecDeque::from([host]), BTreeSet::from([host]));
+    let mut queue = VecDeque::from([host]);
+    let mut seen = BTreeSet::from([host]);
     while let Some(node) = queue.pop_front() {
         let links = || {
             network
@@ -540,7 +539,8 @@ mod tests {
     #[test]
     fn flows_come_as_often_as_they_should_between_groups() {
         let log = run(terms(), 0.3, BURST, 20);
-        let (flows, expected) = (log.opened.len() as f64, 139.23 * 20.0 * f64::from(HOSTS));
+        let flows = log.opened.len() as f64;
+        let expected = 139.23 * 20.0 * f64::from(HOSTS);
         assert!(
             (flows - expected).abs() < 5.0 * expected.sqrt(),
             "{flows} for {expected}"

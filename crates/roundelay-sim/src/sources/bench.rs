@@ -99,10 +99,8 @@ impl Bench {
         for (from, to) in
             (0..nodes).flat_map(|node| [(node, (node + 1) % nodes), ((node + 1) % nodes, node)])
         {
-            let (rate, queue) = (
-                rate.parse().unwrap(),
-                "fifo limit 100000000".parse().unwrap(),
-            );
+            let rate = rate.parse().unwrap();
+            let queue = "fifo limit 100000000".parse().unwrap();
             network
                 .add_link(LinkConfig::new(
                     NodeId(from),

@@ -225,7 +225,8 @@ mod tests {
             ..bench.terms()
         };
         let sent = |seed| bench.sent(seed, 10, [Cbr::new(terms.clone(), config()).unwrap()]);
-        let (one, other) = (sent(1), sent(2));
+        let one = sent(1);
+        let other = sent(2);
         assert_ne!(one[0].now, other[0].now);
         assert!(one[0].now < seconds(1) && one[0].now > Instant::ZERO);
         let gaps = |sent: &[crate::sources::bench::Sent]| {

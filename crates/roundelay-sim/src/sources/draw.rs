@@ -98,7 +98,8 @@ mod tests {
     /// Mean and variance, in units of `unit` and of its square.
     fn moments(unit: Duration, mut draw: impl FnMut() -> Duration) -> (f64, f64) {
         const DRAWS: u32 = 200_000;
-        let (mut sum, mut squares) = (0.0, 0.0);
+        let mut sum = 0.0;
+        let mut squares = 0.0;
         for _ in 0..DRAWS {
             let x = draw().as_picos() as f64 / unit.as_picos() as f64;
             sum += x;
@@ -112,7 +113,8 @@ mod tests {
     /// sigma^2 sqrt((kurtosis - 1) / n); the tolerance is five times this.
     #[test]
     fn an_exponential_has_its_mean_and_variance() {
-        let (mut random, mean) = (random(), Duration::from_millis(3));
+        let mut random = random();
+        let mean = Duration::from_millis(3);
         let (average, variance) = moments(mean, || Span::Exponential(mean).draw(&mut random));
         assert!(
             (average - 1.0).abs() < 5.0 / 200_000_f64.sqrt(),
@@ -128,7 +130,8 @@ mod tests {
     /// 1/15; the kurtosis is 9 + 64.8.
     #[test]
     fn a_pareto_has_its_mean_and_variance() {
-        let (mut random, mean) = (random(), Duration::from_millis(3));
+        let mut random = random();
+        let mean = Duration::from_millis(3);
         let (average, variance) =
             moments(mean, || Span::Pareto { mean, shape: 5.0 }.draw(&mut random));
         assert!(
@@ -145,7 +148,9 @@ mod tests {
     /// x)^shape. Binomial counts, five sigma.
     #[test]
     fn a_pareto_has_its_tail() {
-        let (mut random, mean, shape) = (random(), Duration::from_secs(3), 1.5);
+        let mut random = random();
+        let mean = Duration::from_secs(3);
+        let shape = 1.5;
         let draws: Vec<_> = (0..1_000_000)
             .map(|_| Span::Pareto { mean, shape }.draw(&mut random).as_secs_f64())
             .collect();
@@ -158,10 +163,8 @@ mod tests {
                 .iter()
                 .filter(|draw| **draw > probability.powf(-1.0 / shape))
                 .count() as f64;
-            let (expected, sigma) = (
-                1e6 * probability,
-                (1e6 * probability * (1.0 - probability)).sqrt(),
-            );
+            let expected = 1e6 * probability;
+            let sigma = (1e6 * probability * (1.0 - probability)).sqrt();
             assert!(
                 (longer - expected).abs() < 5.0 * sigma,
                 "{probability}: {longer} for {expected} by {sigma}"

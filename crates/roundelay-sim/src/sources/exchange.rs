@@ -27,10 +27,8 @@ impl Exchange {
             syn_exchange: false,
             ..protocol
         };
-        let (requests, responses) = (
-            Connection::new(protocol, 0, terms)?,
-            Connection::new(answering, 0, terms)?,
-        );
+        let requests = Connection::new(protocol, 0, terms)?;
+        let responses = Connection::new(answering, 0, terms)?;
         Ok(Self {
             requests,
             responses,

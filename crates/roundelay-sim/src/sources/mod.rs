@@ -167,7 +167,8 @@ mod tests {
     /// The packets of 100 bytes from one source, beside `others` sources with other lengths.
     fn sent(others: usize) -> Vec<(Instant, u32)> {
         let bench = Bench::default();
-        let (terms, rate) = (bench.terms(), "1mbit".parse().unwrap());
+        let terms = bench.terms();
+        let rate = "1mbit".parse().unwrap();
         let on_off = on_off::Config::new(rate, 100, [Duration::from_millis(10); 2]);
         let mut agents: Vec<Box<dyn Agent>> =
             vec![Box::new(on_off::OnOff::new(terms.clone(), on_off).unwrap())];

@@ -265,7 +265,8 @@ mod tests {
     /// an interval into an on-time.
     #[test]
     fn on_time_is_counted_through() {
-        let (on, off) = (Duration::from_micros(2500), Duration::from_millis(10));
+        let on = Duration::from_micros(2500);
+        let off = Duration::from_millis(10);
         let times = times(fixed(terms(), config(), [on, off]), 1, 1);
         assert_eq!(times[..6], [0, 1000, 2000, 13_000, 14_000, 25_000]);
         assert_eq!(times.len(), 200, "1000 a second for a fifth of a second");
@@ -319,7 +320,8 @@ mod tests {
     #[test]
     fn exponential_times_give_the_mean_rate() {
         let sent = times(OnOff::new(terms(), config()), 1, 4000);
-        let (rounds, expected) = (10_000.0_f64, 1e6);
+        let rounds = 10_000.0_f64;
+        let expected = 1e6;
         let sigma = expected * 0.75 * (2.0 / rounds).sqrt();
         assert!(
             (sent.len() as f64 - expected).abs() < 5.0 * sigma,

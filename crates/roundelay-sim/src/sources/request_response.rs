@@ -259,7 +259,8 @@ mod tests {
     fn thinking_is_drawn() {
         let thinking = Span::Exponential(Duration::from_millis(10));
         let log = run(60, thinking, 1);
-        let (count, expected) = (log.reports.len() as f64, 60.0 / 0.030);
+        let count = log.reports.len() as f64;
+        let expected = 60.0 / 0.030;
         assert!(
             (count - expected).abs() < 5.0 * expected.sqrt() / 3.0,
             "{count}: a third of the time is drawn"

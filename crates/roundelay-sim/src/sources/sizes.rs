@@ -73,7 +73,8 @@ impl Sizes {
     pub fn discrete(points: Vec<(u64, f64)>) -> Result<Self, SourceError> {
         let check = Check("sizes");
         check.range("points", points.len(), 1..=100_000)?;
-        let (mut least, mut part) = (1, 0.0);
+        let mut least = 1;
+        let mut part = 0.0;
         for (size, until) in &points {
             check.range("size", *size, least..=LARGEST_FLOW)?;
             check.range("part", *until, part..=1.0)?;
@@ -129,7 +130,8 @@ impl Sizes {
 
     /// The mean, in bytes.
     pub fn mean(&self) -> f64 {
-        let (mut mean, mut before) = (0.0, (self.points[0].0, 0.0));
+        let mut mean = 0.0;
+        let mut before = (self.points[0].0, 0.0);
         for &(size, until) in &self.points {
             let middle = if self.is_interpolated {
                 (before.0 + size) as f64 / 2.0
@@ -188,7 +190,8 @@ mod tests {
     #[test]
     fn size_biased_mean_of_ups() {
         let sizes = Sizes::named("ups").unwrap();
-        let (mut squares, mut before) = (0.0, 0.0);
+        let mut squares = 0.0;
+        let mut before = 0.0;
         for (size, until) in &sizes.points {
             squares += (until - before) * (*size as f64 / PACKET as f64).powi(2);
             before = *until;
@@ -204,7 +207,8 @@ mod tests {
     fn draws_have_the_points_parts_and_the_mean() {
         const DRAWS: usize = 400_000;
         for name in ["ups", "web_search"] {
-            let (sizes, mut random) = (Sizes::named(name).unwrap(), Pcg64Mcg::seed_from_u64(11));
+            let sizes = Sizes::named(name).unwrap();
+            let mut random = Pcg64Mcg::seed_from_u64(11);
             let drawn: Vec<_> = (0..DRAWS).map(|_| sizes.draw(&mut random)).collect();
             for (size, part) in &sizes.points {
                 let smaller =

@@ -229,10 +229,8 @@ mod tests {
             Urgency::FlowSize(SECOND),
             Urgency::Fair("100mbit".parse().unwrap()),
         ] {
-            let (mut plain, mut lower) = (
-                stamp(rule.clone(), 14_600),
-                stamp(rule.plus(offset), 14_600),
-            );
+            let mut plain = stamp(rule.clone(), 14_600);
+            let mut lower = stamp(rule.plus(offset), 14_600);
             for micros in [0, 0, 100, 1000] {
                 let [one, other] =
                     [&mut plain, &mut lower].map(|stamp| stamped(stamp, micros, 1460));

@@ -117,7 +117,8 @@ impl Tcp {
 
     fn report(&mut self, context: &mut Context<'_>) {
         if let Some(start) = self.start.take() {
-            let (is_complete, effort) = (self.connection.is_done(), self.connection.effort());
+            let is_complete = self.connection.is_done();
+            let effort = self.connection.effort();
             self.connection.report(
                 self.connection.delivered(),
                 start,

@@ -199,7 +199,8 @@ impl Source for Config {
             return Err(FileFault::Key("flow_by", message));
         }
         self.packets = packets(&self.file, &text)?;
-        let (all, end) = (self.packets.len(), Instant::ZERO + reading.duration);
+        let all = self.packets.len();
+        let end = Instant::ZERO + reading.duration;
         self.packets.retain(|packet| packet.at < end);
         self.late = all - self.packets.len();
         self.longest = longest(&self.packets);
@@ -207,10 +208,8 @@ impl Source for Config {
     }
 
     fn listed(&self, before: Instant) -> Option<Listed<'_>> {
-        let (before, all) = (
-            self.packets.partition_point(|packet| packet.at < before),
-            self.packets.len() + self.late,
-        );
+        let before = self.packets.partition_point(|packet| packet.at < before);
+        let all = self.packets.len() + self.late;
         Some(Listed {
             file: &self.file,
             noun: "packet",
@@ -237,7 +236,8 @@ const PACKET: &str = "seconds and bytes, as in 0.0125 1500, then if there are an
 
 /// Reads a list of packets, one a line.
 fn packets(file: &str, text: &str) -> Result<Vec<Entry>, ScenarioError> {
-    let (mut packets, mut before) = (Vec::new(), Instant::ZERO);
+    let mut packets = Vec::new();
+    let mut before = Instant::ZERO;
     for line in Line::all(file, text) {
         let words: Vec<_> = line.text.split_whitespace().collect();
         let (at, len) = line.head(PACKET, &words)?;
@@ -269,7 +269,8 @@ fn with_fields(line: Line<'_>, packet: Entry, words: &[&str]) -> Result<Entry, S
     if words.len() > 3 {
         return Err(line.wrong(PACKET));
     }
-    let (slack, deadline) = (time(0)?, time(2)?);
+    let slack = time(0)?;
+    let deadline = time(2)?;
     let priority = column(1)
         .map(|word| whole(word).ok_or_else(|| line.wrong(PACKET)))
         .transpose()?;

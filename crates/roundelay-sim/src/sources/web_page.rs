@@ -94,11 +94,9 @@ impl Source for Config {
         let rounds = 1.0 + f64::from(self.objects.div_ceil(self.connections.max(1)));
         let shortest = self.think.as_secs_f64() + rounds * conditions.round_trip.as_secs_f64();
         let pages = conditions.span.as_secs_f64() / shortest.max(1e-6) + 1.0;
-        let (facts, objects, connections) = (
-            self.facts(),
-            f64::from(self.objects),
-            f64::from(self.connections),
-        );
+        let facts = self.facts();
+        let objects = f64::from(self.objects);
+        let connections = f64::from(self.connections);
         let requests = facts.segments(self.request.0) * (1.0 + objects);
         let page =
             requests + facts.segments(self.document.0) + facts.segments(self.object.0) * objects;
@@ -151,7 +149,8 @@ impl WebPage {
     /// # Errors
     /// A parameter is out of range.
     pub fn new(terms: Terms, config: &Config, think: Span) -> Result<Self, SourceError> {
-        let (check, protocol) = (Check("web_page"), config.tcp.config());
+        let check = Check("web_page");
+        let protocol = config.tcp.config();
         terms.check(check)?;
         check.range("document", config.document.0, 1..=LARGEST_FLOW)?;
         check.range("object", config.object.0, 1..=LARGEST_FLOW)?;
@@ -321,7 +320,8 @@ mod tests {
             preset: Preset::Ns2Newreno,
             ..Protocol::default()
         };
-        let (think, request) = (Duration::from_secs(1), Bytes(100));
+        let think = Duration::from_secs(1);
+        let request = Bytes(100);
         Config {
             document: Bytes(1000),
             object: Bytes(500),

@@ -78,7 +78,8 @@ impl Source for Config {
     }
 
     fn load(&self, conditions: &Conditions) -> Load {
-        let (facts, flows) = (self.facts(), self.before(Instant::ZERO + conditions.span));
+        let facts = self.facts();
+        let flows = self.before(Instant::ZERO + conditions.span);
         let beginning = if facts.tcp.is_some() { 1.0 } else { 0.0 };
         let packets: f64 = flows
             .iter()
@@ -111,7 +112,8 @@ impl Source for Config {
             .text(&self.file, "a list of flows")
             .map_err(|message| FileFault::Key("file", message))?;
         let mut flows = flows(&self.file, &text, &reading.hosts)?;
-        let (all, end) = (flows.len(), Instant::ZERO + reading.duration);
+        let all = flows.len();
+        let end = Instant::ZERO + reading.duration;
         flows.retain(|flow| flow.at < end);
         flows.sort_by_key(|flow| flow.at);
         self.late = all - flows.len();
@@ -120,7 +122,8 @@ impl Source for Config {
     }
 
     fn listed(&self, before: Instant) -> Option<Listed<'_>> {
-        let (before, all) = (self.before(before).len(), self.flows.len() + self.late);
+        let before = self.before(before).len();
+        let all = self.flows.len() + self.late;
         Some(Listed {
             file: &self.file,
             noun: "flow",
@@ -155,7 +158,8 @@ fn flows(
                 .copied()
                 .ok_or_else(|| line.error(format!("'{name}' is no host of 'from'")))
         };
-        let (from, to) = (host(from)?, host(to)?);
+        let from = host(from)?;
+        let to = host(to)?;
         if from == to {
             return Err(line.error(format!("'{}' sends to itself", words[2])));
         }

@@ -47,7 +47,8 @@ pub struct Dumbbell {
 impl Default for Dumbbell {
     fn default() -> Self {
         let delay = Duration::from_millis(10);
-        let (rate, access_rate) = (mbit(5), mbit(100));
+        let rate = mbit(5);
+        let access_rate = mbit(100);
         Self {
             pairs: 50,
             rate,

@@ -71,11 +71,9 @@ impl FatTree {
                 .map(|number| builder.router(&format!("{name}{number}")))
                 .collect()
         };
-        let (cores, aggregations, edges) = (
-            switches("core", half * half),
-            switches("aggregation", 2 * half * half),
-            switches("edge", 2 * half * half),
-        );
+        let cores = switches("core", half * half);
+        let aggregations = switches("aggregation", 2 * half * half);
+        let edges = switches("edge", 2 * half * half);
         for (number, aggregation) in aggregations.iter().enumerate() {
             let first = number % half * half;
             cores[first..first + half]
@@ -184,10 +182,8 @@ mod tests {
         assert_eq!(hosts.len(), 1024);
         let mut lengths = [0; 7];
         for pair in 0..20_000 {
-            let (from, to) = (
-                hosts[pair % 1024],
-                hosts[(pair * 37 + pair / 1024 + 512) % 1024],
-            );
+            let from = hosts[pair % 1024];
+            let to = hosts[(pair * 37 + pair / 1024 + 512) % 1024];
             if from != to {
                 let route = routes.between(&topology.network, from, to).unwrap();
                 lengths[routes.links(route).count()] += 1;

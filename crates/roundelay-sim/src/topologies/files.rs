@@ -212,7 +212,8 @@ impl FromFile {
                 format!("{} bytes, legal range up to {MOST_BYTES}", long.text.len()),
             ));
         }
-        let (first, second) = (first.without_mark(), second.map(Text::without_mark));
+        let first = first.without_mark();
+        let second = second.map(Text::without_mark);
         let graph = match format {
             Format::EdgeList => edge_list::read(first)?,
             Format::Gml => gml::read(first)?,

@@ -67,7 +67,8 @@ pub enum Variant {
 impl Variant {
     /// Rates of core (in tenths), edge and host links in Mbit/s; delays of core and other links.
     const fn wires(self) -> (u64, Rate, Rate, Duration, Duration) {
-        let (core, other) = (Duration::from_millis(10), Duration::from_millis(1));
+        let core = Duration::from_millis(10);
+        let other = Duration::from_millis(1);
         match self {
             Self::OneTen => (10, mbit(1_000), mbit(10_000), core, other),
             Self::OneOne => (10, mbit(1_000), mbit(1_000), core, other),
@@ -130,16 +131,14 @@ impl Internet2 {
                 LinkClass::Core,
             );
         }
-        let (edge, host) = (
-            Wire {
-                rate: edge,
-                delay: near,
-            },
-            Wire {
-                rate: host,
-                delay: near,
-            },
-        );
+        let edge = Wire {
+            rate: edge,
+            delay: near,
+        };
+        let host = Wire {
+            rate: host,
+            delay: near,
+        };
         if self.variant == Variant::LongLived {
             (0..100).for_each(|number| {
                 _ = builder.host(&format!("host{number}"), cores[number % 10], host)
@@ -343,7 +342,8 @@ mod tests {
     #[test]
     fn propagation_is_the_papers() {
         let topology = built(Variant::OneTen);
-        let (mut sum, mut count) = (0, 0);
+        let mut sum = 0;
+        let mut count = 0;
         for (at, from) in topology.hosts.iter().enumerate() {
             for (_, to) in topology
                 .hosts

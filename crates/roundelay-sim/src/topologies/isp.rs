@@ -179,7 +179,8 @@ impl Isp {
     fn pairs(&self, random: &mut Pcg64Mcg) -> Vec<(usize, usize)> {
         // Each router once for each of its links: an even draw from this list is in proportion to
         // links.
-        let (mut pairs, mut ends) = (vec![(0, 1)], vec![0, 1]);
+        let mut pairs = vec![(0, 1)];
+        let mut ends = vec![0, 1];
         for router in 2..self.routers as usize {
             let other = ends[draw::below(random, ends.len() as u64) as usize];
             pairs.push((other, router));
@@ -245,7 +246,8 @@ impl Isp {
         let hosts = |router: u32| {
             u128::from(self.hosts / self.routers + u32::from(router < self.hosts % self.routers))
         };
-        let (mut routes, mut loads) = (Routes::default(), vec![0; 2 * pairs.len()]);
+        let mut routes = Routes::default();
+        let mut loads = vec![0; 2 * pairs.len()];
         for from in (0..self.routers).filter(|from| hosts(*from) > 0) {
             let others = (u128::from(self.hosts) - hosts(from)).max(1);
             let each =
@@ -375,7 +377,8 @@ mod tests {
     /// Core links between two hosts, and the delay of the route in microseconds: for all ordered
     /// pairs.
     fn ways(topology: &Topology) -> (Vec<u64>, Vec<u64>) {
-        let (network, mut routes) = (&topology.network, Routes::default());
+        let network = &topology.network;
+        let mut routes = Routes::default();
         let hosts = || topology.hosts.iter().copied();
         let pairs = hosts()
             .flat_map(|from| hosts().map(move |to| (from, to)))
@@ -412,7 +415,8 @@ mod tests {
             let (degrees, (hops, delays)) = (degrees(&topology), ways(&topology));
             let mean = |all: &[u64]| all.iter().sum::<u64>() as f64 / all.len() as f64;
             let single = degrees.iter().filter(|degree| **degree == 1).count();
-            let (longest, delay) = (hops.iter().max().unwrap(), mean(&delays) / 1000.0);
+            let longest = hops.iter().max().unwrap();
+            let delay = mean(&delays) / 1000.0;
             let row = format!(
                 "| {graph_seed} | {single} | {} | {:.2} | {longest} | {delay:.1} ms |",
                 degrees[82],

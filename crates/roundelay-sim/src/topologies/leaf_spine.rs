@@ -46,7 +46,8 @@ pub struct LeafSpine {
 
 impl Default for LeafSpine {
     fn default() -> Self {
-        let (delay, host_delay) = (Duration::from_nanos(200), Duration::from_nanos(200));
+        let delay = Duration::from_nanos(200);
+        let host_delay = Duration::from_nanos(200);
         Self {
             leaves: 9,
             spines: 4,

@@ -39,7 +39,8 @@ pub struct ParkingLot {
 
 impl Default for ParkingLot {
     fn default() -> Self {
-        let (rate, access_rate) = (mbit(10), mbit(100));
+        let rate = mbit(10);
+        let access_rate = mbit(100);
         Self {
             hops: 3,
             rate,

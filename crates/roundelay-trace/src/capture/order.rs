@@ -30,10 +30,8 @@ impl Order {
 
     /// The 64 bits at `at`, signed.
     pub(super) fn i64(self, bytes: &[u8], at: usize) -> i64 {
-        let (first, second) = (
-            u64::from(self.u32(bytes, at)),
-            u64::from(self.u32(bytes, at + 4)),
-        );
+        let first = u64::from(self.u32(bytes, at));
+        let second = u64::from(self.u32(bytes, at + 4));
         let value = match self {
             Self::Little => second << 32 | first,
             Self::Big => first << 32 | second,

@@ -69,8 +69,10 @@ impl File {
                 format!("a pcap header of {FILE_HEADER} bytes"),
             ));
         }
-        let (order, header) = (variant.order, window.bytes());
-        let (major, minor) = (order.u16(header, 4), order.u16(header, 6));
+        let order = variant.order;
+        let header = window.bytes();
+        let major = order.u16(header, 4);
+        let minor = order.u16(header, 6);
         if major != 2 || minor > 4 {
             return Err(Fault::malformed(
                 4,
@@ -117,7 +119,8 @@ impl File {
         }
         let place = window.place(record_header, captured);
         window.advance(record_header + captured);
-        let (snap_length, link) = (self.snap_length, self.link);
+        let snap_length = self.snap_length;
+        let link = self.link;
         Ok(Some(Record {
             time_nanos: Some(time_nanos),
             original_len,

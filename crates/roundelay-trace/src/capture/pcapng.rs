@@ -146,7 +146,8 @@ impl File {
             self.order = byte_order(window.bytes(), offset)?;
         }
         let order = self.order;
-        let (kind, length) = (order.u32(window.bytes(), 0), order.u32(window.bytes(), 4));
+        let kind = order.u32(window.bytes(), 0);
+        let length = order.u32(window.bytes(), 4);
         check_length(kind, length, offset)?;
         let size = length as usize;
         if !window.fill(size)? {
@@ -167,10 +168,8 @@ impl File {
         block: Block,
         notes: &mut CaptureNotes,
     ) -> Result<(), Fault> {
-        let (major, minor) = (
-            self.order.u16(window.bytes(), 12),
-            self.order.u16(window.bytes(), 14),
-        );
+        let major = self.order.u16(window.bytes(), 12);
+        let minor = self.order.u16(window.bytes(), 14);
         // Minor version 2 was written by mistake and equals version 0 (section 4.1).
         if major != 1 || !matches!(minor, 0 | 2) {
             return Err(Fault::malformed(
@@ -220,7 +219,8 @@ impl File {
         offset: u64,
         interface: &mut Interface,
     ) -> Result<(), Fault> {
-        let (mut resolution_seen, mut offset_seen) = (false, false);
+        let mut resolution_seen = false;
+        let mut offset_seen = false;
         let mut at = 16;
         while let Some((code, value)) = self.option(block, at, offset)? {
             let place = offset + at as u64;
@@ -251,10 +251,8 @@ impl File {
         if at + 4 > end {
             return Ok(None);
         }
-        let (code, length) = (
-            self.order.u16(block, at),
-            usize::from(self.order.u16(block, at + 2)),
-        );
+        let code = self.order.u16(block, at);
+        let length = usize::from(self.order.u16(block, at + 2));
         match block[at + 4..end].get(..length) {
             _ if code == OPTION_END => Ok(None),
             Some(value) => Ok(Some((code, value))),
@@ -326,7 +324,8 @@ impl File {
     /// Reads the fields at equal offsets in both kinds of packet block.
     #[inline]
     fn stamped_packet(&self, window: &Window, block: Block, number: u32) -> Result<Record, Fault> {
-        let (order, bytes) = (self.order, window.bytes());
+        let order = self.order;
+        let bytes = window.bytes();
         let interface = self.described(number, block.offset + 8)?;
         let ticks = u64::from(order.u32(bytes, 12)) << 32 | u64::from(order.u32(bytes, 16));
         let time_nanos = interface.time(ticks, block.offset + 12)?;
@@ -378,7 +377,8 @@ impl Interface {
         original_len: u32,
         place: ByteRange,
     ) -> Record {
-        let (snap_length, link) = (self.snap_length, self.link);
+        let snap_length = self.snap_length;
+        let link = self.link;
         Record {
             time_nanos,
             original_len,
@@ -513,7 +513,8 @@ fn resolution(value: &[u8], place: u64) -> Result<Ticks, Fault> {
             "1 byte",
         ));
     };
-    let (base, power) = (if byte & 0x80 == 0 { 10_u64 } else { 2 }, byte & 0x7f);
+    let base = if byte & 0x80 == 0 { 10_u64 } else { 2 };
+    let power = byte & 0x7f;
     match base.checked_pow(u32::from(power)) {
         Some(rate) if 1_000_000_000 % rate == 0 => {
             Ok(Ticks::OfNanos((1_000_000_000 / rate) as u32))

@@ -18,8 +18,11 @@ const HT_CONTROL: u8 = 0x80;
 /// The IP packet in an 802.11 frame. With `padded`, zeros after the MAC header make its length a
 /// multiple of four.
 pub(super) fn frame(bytes: &[u8], padded: bool) -> Result<&[u8], Unparsable> {
-    let (control, flags) = (byte(bytes, 0)?, byte(bytes, 1)?);
-    let (version, kind, subtype) = (control & 3, control >> 2 & 3, control >> 4);
+    let control = byte(bytes, 0)?;
+    let flags = byte(bytes, 1)?;
+    let version = control & 3;
+    let kind = control >> 2 & 3;
+    let subtype = control >> 4;
     const DATA: u8 = 2;
     // A subtype with bit 2 has no frame body: Null, CF-Ack, CF-Poll.
     if version != 0 || kind != DATA || subtype & 4 != 0 {

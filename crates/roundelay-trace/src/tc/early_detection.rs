@@ -59,7 +59,9 @@ impl EarlyDetection {
             avpkt, probability, ..
         } = *config;
         let bandwidth = config.bandwidth.or(link).unwrap_or_else(default_bandwidth);
-        let (min, max, unit) = (min.into(), max.into(), avpkt.into());
+        let min = min.into();
+        let max = max.into();
+        let unit = avpkt.into();
         Self {
             min,
             max,

@@ -23,9 +23,11 @@ pub(super) fn commands(
     class: impl Fn(u32) -> String,
     hash: &str,
 ) -> Vec<String> {
-    let (mut lines, mut priority) = (Vec::new(), 0);
+    let mut lines = Vec::new();
+    let mut priority = 0;
     for (rule, number) in rules.iter().zip(1_u32..) {
-        let (base, class) = (256 * number, class(rule.weight().unwrap_or(default)));
+        let base = 256 * number;
+        let class = class(rule.weight().unwrap_or(default));
         lines.push(format!(
             "for i in $(seq {} {}); do tc class add dev $DEV parent {handle:x}: classid {handle:x}:$(printf %x $i) {class}; done",
             base + 1,

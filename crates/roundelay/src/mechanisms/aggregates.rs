@@ -251,7 +251,9 @@ impl Aggregates {
     fn let_places_go(&mut self, number: u32) {
         let aggregate = self.at_mut(number);
         if !aggregate.is_backlogged() || !aggregate.places_until.is_after(aggregate.entity.time) {
-            let (weight, left, finish) = (aggregate.weight, aggregate.left, aggregate.finish());
+            let weight = aggregate.weight;
+            let left = aggregate.left;
+            let finish = aggregate.finish();
             aggregate.set_places(aggregate.members(), 0);
             self.groups.change_weight(
                 FlowId(number),
@@ -290,7 +292,8 @@ impl Aggregates {
     /// An open aggregate for a flow: preferably with a vacated membership, else not late. Tries at
     /// most `MOST_ASKED`.
     fn ask(&mut self, kind: FlowKind) -> Option<u32> {
-        let (now, first) = (self.groups.now(), (kind, self.asked));
+        let now = self.groups.now();
+        let first = (kind, self.asked);
         let by_turns = self
             .open
             .range(first..=(kind, NONE))
@@ -332,7 +335,8 @@ impl Aggregates {
             aggregate.members().saturating_add_signed(by),
             aggregate.left.into(),
         );
-        let (members, kind) = (aggregate.members(), aggregate.kind());
+        let members = aggregate.members();
+        let kind = aggregate.kind();
         if (1..kind.capacity(most)).contains(&members) {
             self.open.insert((kind, number));
         } else {
@@ -354,7 +358,8 @@ impl Aggregates {
             .check(|aggregate| aggregate.is_backlogged().then(|| aggregate.span()));
         assert_eq!(members.len(), self.groups.entities.len());
         for (number, (aggregate, members)) in (0..).zip(self.groups.entities.iter().zip(members)) {
-            let (kind, backlogged) = (aggregate.kind(), aggregate.is_backlogged());
+            let kind = aggregate.kind();
+            let backlogged = aggregate.is_backlogged();
             let capacity = kind.capacity(most);
             assert_eq!(aggregate.members(), *members, "invariant 2: counted");
             assert!(*members <= capacity, "invariant 2: no more than it takes");

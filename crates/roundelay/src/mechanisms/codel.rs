@@ -512,7 +512,9 @@ mod tests {
             let mut written = Written {
                 packets: sojourns.iter(), first_above_time: 0, drop_next: 0.0, count: 0, last_count: 0, dropping: false,
             };
-            let (mut expected, mut actual, mut codel) = (Vec::new(), Vec::new(), Codel::default());
+            let mut expected = Vec::new();
+            let mut actual = Vec::new();
+            let mut codel = Codel::default();
             let mut rest = sojourns.iter();
             for now in (1..).map(|turn| turn * gap) {
                 let packet = written.deque(now, &mut expected);

@@ -131,8 +131,9 @@ mod tests {
             (Ecn::Marked, true, Some(Ecn::Marked)),
             (Ecn::Marked, false, None),
         ] {
-            let (mut pool, mut queue, mut dropped) =
-                (Pool::default(), CodelQueue::default(), VecDeque::new());
+            let mut pool = Pool::default();
+            let mut queue = CodelQueue::default();
+            let mut dropped = VecDeque::new();
             for number in 0..6 {
                 pool.push(
                     &mut queue.queue,

@@ -138,8 +138,11 @@ const ADAPTATION_INTERVAL: Duration = Duration::from_millis(500);
 impl EarlyDetection {
     /// `thresholds` hold for [`UNKNOWN_LINK_RATE`].
     pub(crate) const fn new(thresholds: Thresholds) -> Self {
-        let (idle_since, observed_at, adapted_at) = (None, Instant::ZERO, Instant::ZERO);
-        let (link_rate, probability) = (UNKNOWN_LINK_RATE, thresholds.probability);
+        let idle_since = None;
+        let observed_at = Instant::ZERO;
+        let adapted_at = Instant::ZERO;
+        let link_rate = UNKNOWN_LINK_RATE;
+        let probability = thresholds.probability;
         Self {
             thresholds,
             link_rate,
@@ -240,7 +243,8 @@ impl EarlyDetection {
         let average = self.average_for();
         let above = |threshold: u64| average.saturating_sub(u128::from(threshold) << FRACTION_BITS);
         let span = |from: u64, to: u64| u128::from(to.saturating_sub(from)) << FRACTION_BITS;
-        let (min, max) = (self.thresholds.min, self.thresholds.max);
+        let min = self.thresholds.min;
+        let max = self.thresholds.max;
         if self.average < u128::from(max) << FRACTION_BITS {
             return Probability::ratio(above(min), span(min, max)).times(self.probability);
         }
@@ -254,10 +258,8 @@ impl EarlyDetection {
 
     /// p_a = p_b / (1 - count p_b): makes every distance up to 1 / p_b equally likely.
     fn spaced(&self, base: Probability) -> Probability {
-        let (units, one) = (
-            u128::from(base.as_units()),
-            u128::from(Probability::ALWAYS.as_units()),
-        );
+        let units = u128::from(base.as_units());
+        let one = u128::from(Probability::ALWAYS.as_units());
         Probability::ratio(units, one.saturating_sub(units * u128::from(self.count)))
     }
 
@@ -298,7 +300,8 @@ impl EarlyDetection {
 /// leaves the average below `min` (the paper, section VI): L + 1 + ((1 - w)^(L + 1) - 1) / w < min
 /// / avpkt.
 pub(crate) fn weight_log(min: u64, burst: u32, avpkt: u32) -> u32 {
-    let (packets, avpkt) = (u64::from(burst) + 1, u128::from(avpkt));
+    let packets = u64::from(burst) + 1;
+    let avpkt = u128::from(avpkt);
     let excess = (u128::from(packets) * avpkt).saturating_sub(min.into());
     let forgotten =
         |log: &u32| (((1 << 64) - u128::from(power(*log, packets))) * avpkt) >> (64 - log);
@@ -310,7 +313,8 @@ pub(crate) fn weight_log(min: u64, burst: u32, avpkt: u32) -> u32 {
 /// (1 - 2^-`log`)^`exponent` in units of 2^-64, rounded down; 1 becomes 2^64 - 1.
 fn power(log: u32, mut exponent: u64) -> u64 {
     let times = |a: u64, b: u64| ((u128::from(a) * u128::from(b)) >> 64) as u64;
-    let (mut base, mut result) = ((1u64 << (64 - log)).wrapping_neg(), u64::MAX);
+    let mut base = (1u64 << (64 - log)).wrapping_neg();
+    let mut result = u64::MAX;
     while exponent > 0 && result > 0 {
         if exponent % 2 == 1 {
             result = times(result, base);
@@ -323,11 +327,9 @@ fn power(log: u32, mut exponent: u64) -> u64 {
 
 /// `value` times `factor` in units of 2^-64.
 fn scaled(value: u128, factor: u64) -> u128 {
-    let (high, low, factor) = (
-        value >> 64,
-        value & u128::from(u64::MAX),
-        u128::from(factor),
-    );
+    let high = value >> 64;
+    let low = value & u128::from(u64::MAX);
+    let factor = u128::from(factor);
     high * factor + ((low * factor) >> 64)
 }
 
@@ -380,11 +382,9 @@ mod tests {
                 linux,
                 ..THRESHOLDS
             };
-            let (mut detection, mut random, mut sum) = (
-                EarlyDetection::new(thresholds),
-                Random::new(Seed::new(1)),
-                0.0,
-            );
+            let mut detection = EarlyDetection::new(thresholds);
+            let mut random = Random::new(Seed::new(1));
+            let mut sum = 0.0;
             for _ in 0..200_000 {
                 detection.observe(Instant::ZERO, u64::from(random.below(17)));
                 sum += detection.average as f64 / (1u64 << FRACTION_BITS) as f64;
@@ -405,7 +405,9 @@ mod tests {
         #[test]
         fn the_average_is_the_papers(queue in prop::collection::vec(0u64..400_000, 1..20), k in 1u32..=3) {
             let thresholds = Thresholds { weight_log: k, ..THRESHOLDS };
-            let (mut red, mut exact, mut bits) = (EarlyDetection::new(thresholds), 0u128, 0);
+            let mut red = EarlyDetection::new(thresholds);
+            let mut exact = 0u128;
+            let mut bits = 0;
             for waiting in queue {
                 red.observe(Instant::ZERO, waiting);
                 exact = exact * ((1 << k) - 1) + (u128::from(waiting) << bits);
@@ -419,7 +421,8 @@ mod tests {
         #[test]
         fn the_average_does_not_stray(queue in prop::collection::vec(0u64..400_000, 1..400), weight_log in 1u32..=31) {
             let thresholds = Thresholds { weight_log, ..THRESHOLDS };
-            let (mut red, weight) = (EarlyDetection::new(thresholds), 0.5f64.powi(weight_log as i32));
+            let mut red = EarlyDetection::new(thresholds);
+            let weight = 0.5f64.powi(weight_log as i32);
             let mut expected = 0.0;
             for waiting in queue {
                 red.observe(Instant::ZERO, waiting);
@@ -440,7 +443,8 @@ mod tests {
 
         #[test]
         fn dropped_arrivals_do_not_stop_the_idle_clock(gaps in prop::collection::vec(0u64..5_000_000, 1..100)) {
-            let (mut once, mut often) = (at(&THRESHOLDS, 500_000), at(&THRESHOLDS, 500_000));
+            let mut once = at(&THRESHOLDS, 500_000);
+            let mut often = at(&THRESHOLDS, 500_000);
             once.left(Some(Instant::ZERO), Backlog::default());
             often.left(Some(Instant::ZERO), Backlog::default());
             let end = gaps.into_iter().fold(Instant::ZERO, |now, gap| {
@@ -469,7 +473,8 @@ mod tests {
 
     /// Distances between signals with the average fixed.
     fn distances(thresholds: &Thresholds, average: u64, packets: usize) -> Vec<usize> {
-        let (mut red, mut random) = (at(thresholds, average), Random::new(Seed::new(3)));
+        let mut red = at(thresholds, average);
+        let mut random = Random::new(Seed::new(3));
         let verdicts: Vec<_> = (0..packets)
             .map(|_| red.judge(&mut random) != Verdict::Keep)
             .collect();
@@ -483,7 +488,8 @@ mod tests {
     fn every_distance_up_to_a_most_is_as_likely() {
         // p_b is half of 0.1: distances from 1 to 20.
         let distances = distances(&with(100_000_000), 60_000, 200_000);
-        let (count, longest) = (distances.len() as f64, distances.iter().max());
+        let count = distances.len() as f64;
+        let longest = distances.iter().max();
         // p_b is short by 2^-32, so the largest distance has a tiny chance of being missed.
         assert_eq!(longest, Some(&20));
         for distance in 1..=20 {

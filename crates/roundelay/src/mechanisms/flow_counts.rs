@@ -130,7 +130,8 @@ mod tests {
         /// A table for eight packets has long chains that wrap round.
         #[test]
         fn it_counts_as_a_list_does(seed in any::<u64>(), calls in prop::collection::vec((0u32..12, 0u32..2000, any::<prop::sample::Index>()), 1..200)) {
-            let (mut counts, mut sample) = (FlowCounts::new(8, FlowHash::new(Seed::new(seed), 0)), Vec::new());
+            let mut counts = FlowCounts::new(8, FlowHash::new(Seed::new(seed), 0));
+            let mut sample = Vec::new();
             for (flow, len, victim) in calls {
                 if sample.len() == 8 {
                     let (flow, len) = sample.swap_remove(victim.index(8));

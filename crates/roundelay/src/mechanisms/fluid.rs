@@ -180,7 +180,9 @@ impl<T, O: Order> Imitation<T, O> {
     }
 
     fn enqueue_packet(&mut self, packet: Packet<T>) {
-        let (number, len, came) = (packet.flow.index(), packet.len, self.clock.now());
+        let number = packet.flow.index();
+        let len = packet.len;
+        let came = self.clock.now();
         let flow = &mut self.flows[number];
         if flow.queue.is_empty() && !self.clock.is_backlogged(number) {
             (flow.next, flow.remainder) = (came, 0);

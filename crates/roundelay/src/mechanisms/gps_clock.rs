@@ -116,7 +116,8 @@ impl Fluid {
     /// Moves the end of the counted part, so that `later` lies behind. Work newly counted gets
     /// times of `next_weight`.
     fn split(&mut self, now: VirtualTime, later: Work) {
-        let (counted, backlog) = (self.counted_at(now), self.backlog_at(now));
+        let counted = self.counted_at(now);
+        let backlog = self.backlog_at(now);
         self.later = later;
         if self.weight == self.next_weight || backlog - later <= counted {
             self.count(now, backlog - later);
@@ -327,7 +328,8 @@ impl GpsClock {
         } else {
             0
         };
-        let (mut start, mut after) = (self.now, waiting);
+        let mut start = self.now;
+        let mut after = waiting;
         self.change(flow, |fluid, now| {
             fluid.leaves = false;
             if backlog > waiting {

@@ -116,8 +116,9 @@ impl Front {
 
 impl<E> Default for Groups<E> {
     fn default() -> Self {
-        let (entities, clock, calendar) =
-            (Vec::new(), VirtualClock::default(), Calendar::default());
+        let entities = Vec::new();
+        let clock = VirtualClock::default();
+        let calendar = Calendar::default();
         Self {
             entities,
             clock,
@@ -272,7 +273,8 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
         let Some((len, goes_on)) = send(record) else {
             return false;
         };
-        let (entity, group) = (record.as_mut(), usize::from(self.front.group));
+        let entity = record.as_mut();
+        let group = usize::from(self.front.group);
         entity.time = entity.time.plus(entity.span_of(len));
         let is_vacated = self.calendar.remove_first(self.front.list).1;
         if goes_on {
@@ -305,7 +307,8 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
     #[inline]
     fn unlist(&mut self, number: usize) -> (usize, bool) {
         let entity = self.entity(number);
-        let (group, place) = (entity.group(), entity.place);
+        let group = entity.group();
+        let place = entity.place;
         let (head, is_vacated) = self.calendar.remove_first(list_at(entity.time, group));
         if head != place {
             let moved = self.calendar.fill(place, head);

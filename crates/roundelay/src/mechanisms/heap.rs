@@ -73,7 +73,8 @@ impl<K: Key> Heap<K> {
     /// The smallest key and its position.
     #[inline]
     pub(crate) fn first(&self) -> Option<(K, usize)> {
-        let (first, family) = (self.first_key()?, self.family_of_first());
+        let first = self.first_key()?;
+        let family = self.family_of_first();
         Some((first, family * ARITY + place_in(&self.keys[family], first)))
     }
 
@@ -125,7 +126,8 @@ impl<K: Key> Heap<K> {
     pub(crate) fn take_up_to(&mut self, limit: K, mut take: impl FnMut(usize)) {
         debug_assert!(limit != K::NONE);
         while self.first <= limit {
-            let (number, mut left) = (self.family_of_first(), K::NONE);
+            let number = self.family_of_first();
+            let mut left = K::NONE;
             for (place, key) in (number * ARITY..).zip(&mut self.keys[number]) {
                 if *key <= limit {
                     *key = K::NONE;
@@ -416,7 +418,9 @@ mod tests {
         /// clock.
         #[test]
         fn times_go_round_and_round(steps in prop::collection::vec((0usize..100, 0u64..1 << 60), 1..300)) {
-            let (mut heap, mut now, mut expected) = (FlowHeap::default(), VirtualTime::ZERO, Vec::new());
+            let mut heap = FlowHeap::default();
+            let mut now = VirtualTime::ZERO;
+            let mut expected = Vec::new();
             for (flow, ahead) in steps {
                 if let Some(at) = expected.iter().position(|(_, other)| *other == flow) {
                     expected.remove(at);

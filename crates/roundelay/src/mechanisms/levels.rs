@@ -204,7 +204,8 @@ mod tests {
             queues in prop_oneof![1u32..8, 60u32..140, Just(MOST)],
             steps in prop::collection::vec((any::<u32>(), 0u8..8), 1..200),
         ) {
-            let (mut levels, count) = (Levels::new(queues), queues as usize);
+            let mut levels = Levels::new(queues);
+            let count = queues as usize;
             let mut model = alloc::vec![VecDeque::new(); count];
             for (serial, (number, step)) in (0u64..).zip(steps) {
                 let number = number as usize % count;

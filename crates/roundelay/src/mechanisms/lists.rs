@@ -178,9 +178,12 @@ mod tests {
         /// Two growing and shrinking lists behave as two queues, and storage is reused.
         #[test]
         fn lists_are_queues(steps in prop::collection::vec((0usize..2, 0u8..9), 0..400)) {
-            let (mut lists, mut pair, mut models) = (Lists::default(), [List::default(); 2], [const { VecDeque::new() }; 2]);
+            let mut lists = Lists::default();
+            let mut pair = [List::default(); 2];
+            let mut models = [const { VecDeque::new() }; 2];
             for (serial, (which, step)) in (0u32..).zip(steps) {
-                let (list, model) = (&mut pair[which], &mut models[which]);
+                let list = &mut pair[which];
+                let model = &mut models[which];
                 if step < 5 && model.is_empty() {
                     *list = lists.begin(serial);
                     model.push_back(serial);

@@ -120,7 +120,10 @@ impl<T> Lottery<T> {
     }
 
     pub(crate) fn check(&self) {
-        let (mut at, mut before, mut bytes, mut packets) = (self.oldest, NONE, 0, 0);
+        let mut at = self.oldest;
+        let mut before = NONE;
+        let mut bytes = 0;
+        let mut packets = 0;
         while at != NONE {
             let place = &self.slots[at as usize];
             assert_eq!(place.previous, before, "links agree in both directions");
@@ -149,7 +152,8 @@ mod tests {
         /// Compared with a plain list.
         #[test]
         fn it_is_a_line_from_which_any_can_go(calls in prop::collection::vec((0u8..8, any::<u64>()), 1..300)) {
-            let (mut line, mut plain) = (Lottery::default(), VecDeque::new());
+            let mut line = Lottery::default();
+            let mut plain = VecDeque::new();
             for (number, (call, seed)) in (0u32..).zip(calls) {
                 match call {
                     0..=3 => {
@@ -174,8 +178,9 @@ mod tests {
 
     #[test]
     fn each_is_as_likely_to_be_drawn() {
-        let (mut line, mut random, mut hits) =
-            (Lottery::default(), Random::new(Seed::new(1)), [0u32; 10]);
+        let mut line = Lottery::default();
+        let mut random = Random::new(Seed::new(1));
+        let mut hits = [0u32; 10];
         (0..10).for_each(|number| line.push(Packet::new(FlowId(0), 1, number)));
         for _ in 0..10_000 {
             let (number, _) = line.draw(&mut random).expect("ten wait");

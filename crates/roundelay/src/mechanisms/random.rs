@@ -189,7 +189,8 @@ mod tests {
 
         #[test]
         fn they_stay_probabilities(a in 0u64..=1 << 32, b in 0u64..=1 << 32) {
-            let (a, b) = (Probability(a), Probability(b));
+            let a = Probability(a);
+            let b = Probability(b);
             for result in [a.plus(b), a.minus(b), a.times(b)] {
                 prop_assert!(result <= Probability::ALWAYS);
             }

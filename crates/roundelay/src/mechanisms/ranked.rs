@@ -98,13 +98,11 @@ struct Node<K, T> {
 
 impl<K, T> Default for Ranked<K, T> {
     fn default() -> Self {
-        let (nodes, backlog) = (
-            Vec::new(),
-            Backlog {
-                packets: 0,
-                bytes: 0,
-            },
-        );
+        let nodes = Vec::new();
+        let backlog = Backlog {
+            packets: 0,
+            bytes: 0,
+        };
         Self {
             nodes,
             free: NONE,
@@ -224,7 +222,8 @@ impl<K: Ordinal, T> Ranked<K, T> {
     pub(crate) fn take(&mut self, Slot(place): Slot) -> Option<Packet<T>> {
         let node = self.nodes.get_mut(place as usize)?;
         let packet = node.packet.take()?;
-        let (older, newer) = (node.older, node.newer);
+        let older = node.older;
+        let newer = node.newer;
         node.older = core::mem::replace(&mut self.free, place);
         match self.nodes.get_mut(newer as usize) {
             Some(neighbour) => neighbour.older = older,
@@ -257,8 +256,9 @@ impl<K: Ordinal, T> Ranked<K, T> {
 
     /// Panics if heaps, list and counts disagree. For `check_invariants`.
     pub(crate) fn check(&self) {
-        let (mut place, mut after, mut expected) =
-            (self.newest, (NONE, u64::MAX), Backlog::default());
+        let mut place = self.newest;
+        let mut after = (NONE, u64::MAX);
+        let mut expected = Backlog::default();
         while place != NONE {
             let node = &self.nodes[place as usize];
             let packet = node.packet.as_ref().expect("a listed node holds a packet");
@@ -336,7 +336,8 @@ mod tests {
     proptest! {
         #[test]
         fn it_is_a_sorted_vec(calls in prop::collection::vec(call(), 1..300)) {
-            let (mut ranked, mut model): (Ranked<u32, u64>, Model) = (Ranked::default(), Vec::new());
+            let mut ranked: Ranked<u32, u64> = Ranked::default();
+            let mut model: Model = Vec::new();
             for (number, call) in (0..).zip(calls) {
                 let (at, taken) = match call {
                     Call::Push { key, flow } => {

@@ -297,7 +297,9 @@ impl<T> Resequencer<T> {
 
     /// Walks from a flow's newest packet to the oldest. Returns the number of packets.
     fn walk(&self, newest: Ticket) -> u64 {
-        let (mut at, mut newer, mut packets) = (newest, NONE, 0);
+        let mut at = newest;
+        let mut newer = NONE;
+        let mut packets = 0;
         while at != NONE {
             let entry = &self.entries[at as usize];
             assert!(
@@ -354,10 +356,8 @@ mod tests {
     #[test]
     fn a_packet_is_complete_with_its_last_piece() {
         let mut waiting = Resequencer::new(None);
-        let (one, two) = (
-            waiting.admit(packet(0, 1), 3),
-            waiting.admit(packet(0, 2), 1),
-        );
+        let one = waiting.admit(packet(0, 1), 3);
+        let two = waiting.admit(packet(0, 2), 1);
         assert!(waiting.picked(one).is_none() && waiting.picked(one).is_none());
         assert_eq!(
             waiting.picked(two).map(|packet| packet.payload),

@@ -90,7 +90,8 @@ impl Round {
     /// Moves the front to the back. The round must not be empty.
     #[inline]
     pub(crate) fn rotate(&mut self) {
-        let (back, next) = (self.slot(self.len), self.slot(1));
+        let back = self.slot(self.len);
+        let next = self.slot(1);
         let slots = self.slots.as_mut_slice();
         slots[back] = self.front;
         self.front = slots[next];
@@ -120,7 +121,8 @@ mod tests {
     proptest! {
         #[test]
         fn it_is_a_queue(room in 0usize..9, steps in prop::collection::vec((0u8..9, 0u32..100), 0..200)) {
-            let (mut round, mut model) = (Round::with_room(room), VecDeque::new());
+            let mut round = Round::with_room(room);
+            let mut model = VecDeque::new();
             for (step, number) in steps {
                 match step {
                     0..=4 => {

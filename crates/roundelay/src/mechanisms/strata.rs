@@ -133,7 +133,8 @@ impl Flow {
             return Next::Idle;
         }
         self.start = self.finish;
-        let (len, span) = (self.queue.head_len(), self.span_of(self.queue.head_len()));
+        let len = self.queue.head_len();
+        let span = self.span_of(self.queue.head_len());
         if self.regroup || span > 1 << self.shift() {
             self.regroup = true;
             return Next::Moves(len);
@@ -294,7 +295,8 @@ impl<T, P: Storage<T>> Strata<T, P> {
     }
 
     fn set_weight(&mut self, number: usize, weight: u32) {
-        let (id, flow) = (FlowId(number as u32), &mut self.flows[number]);
+        let id = FlowId(number as u32);
+        let flow = &mut self.flows[number];
         let before = u32::from(flow.weight);
         flow.weight = weight as u16;
         if weight > 0 {
@@ -346,7 +348,8 @@ impl<T, P: Storage<T>> Strata<T, P> {
     #[inline(always)]
     pub(crate) fn arrive(&mut self, packet: Packet<T>) -> Result<Option<usize>, Packet<T>> {
         self.forget_steps_if_idle();
-        let (number, len) = (packet.flow.index(), packet.len);
+        let number = packet.flow.index();
+        let len = packet.len;
         let flow = match self.flows.get_mut(number) {
             Some(flow) if len < flow.shorter_than => flow,
             _ => {
@@ -484,7 +487,8 @@ impl<T, P: Storage<T>> Strata<T, P> {
     /// Appends a flow to the list of a place. Returns whether the flow is the first there.
     #[inline(always)]
     pub(crate) fn list(&mut self, number: usize, place: usize) -> bool {
-        let (list, flow) = (&mut self.lists[place], &mut self.flows[number]);
+        let list = &mut self.lists[place];
+        let flow = &mut self.flows[number];
         flow.place = place as u16;
         let is_first = list.is_empty();
         if is_first {
@@ -587,7 +591,8 @@ mod tests {
                     rate,
                 };
                 // Byte times are rounded up, so an exact fit can take the next slot size.
-                let (len, slot) = (u64::from(max_packet_len), own_slot(&share));
+                let len = u64::from(max_packet_len);
+                let slot = own_slot(&share);
                 assert!(
                     (len..=2 * len).contains(&slot),
                     "weight {weight}, {len} bytes: {slot}"

@@ -72,7 +72,8 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        let (alpha, beta) = (Billionths(1_700_000_000), Billionths(1_800_000_000));
+        let alpha = Billionths(1_700_000_000);
+        let beta = Billionths(1_800_000_000);
         Self {
             target: 50_000,
             shadow: 500,
@@ -229,7 +230,8 @@ impl<T> Afd<T> {
         self.updated_at += Duration::from_picos(intervals * interval.as_picos());
         let waiting = self.queue.backlog().bytes;
         let beyond = |bytes: u64| i128::from(bytes) - i128::from(target);
-        let (alpha, beta) = (i128::from(alpha.0), i128::from(beta.0));
+        let alpha = i128::from(alpha.0);
+        let beta = i128::from(beta.0);
         let first = alpha * beyond(self.waited) - beta * beyond(waiting);
         let others = (alpha - beta)
             .saturating_mul(beyond(waiting))
@@ -350,7 +352,8 @@ mod tests {
             target: 10_000,
             ..Config::default()
         };
-        let (mut one, mut other) = (afd(config), afd(config));
+        let mut one = afd(config);
+        let mut other = afd(config);
         for afd in [&mut one, &mut other] {
             (0..500).for_each(|_| afd.take_into_sample(FlowId(0), 1000));
             afd.fair = 100_000 * BILLION;

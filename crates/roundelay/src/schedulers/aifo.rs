@@ -159,10 +159,8 @@ pub struct Aifo<T> {
 
 impl<T> Configured<Config> for Aifo<T> {
     fn configured(config: Config, _: Seed) -> Result<Self, ConfigError> {
-        let (queue, recent) = (
-            SignallingQueue::default(),
-            Vec::with_capacity(config.window as usize),
-        );
+        let queue = SignallingQueue::default();
+        let recent = Vec::with_capacity(config.window as usize);
         Ok(Self {
             queue,
             limit: Config::DEFAULT_LIMIT,

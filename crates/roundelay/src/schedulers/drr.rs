@@ -110,10 +110,8 @@ impl Discipline for Config {
     fn guarantees(&self, share: &Share) -> Guarantees {
         let quantum = u64::from(self.quantum) * u64::from(share.weight);
         let frame = u64::from(self.quantum).saturating_mul(share.total_weight);
-        let (own, longest) = (
-            u64::from(share.max_packet_len),
-            u64::from(share.link_max_packet_len),
-        );
+        let own = u64::from(share.max_packet_len);
+        let longest = u64::from(share.link_max_packet_len);
         let others = longest.saturating_mul(share.flows.saturating_sub(1));
         let turn = quantum + own;
         let b_wfi = turn - share.of(turn).saturating_sub(1).min(turn) + share.of(others);

@@ -118,7 +118,8 @@ impl<T> Fq<T> {
     /// A parameter is out of its range.
     pub fn of_children(config: Config) -> Result<Self, ConfigError> {
         config.check()?;
-        let (new_bins, old_bins) = (VecDeque::new(), VecDeque::new());
+        let new_bins = VecDeque::new();
+        let old_bins = VecDeque::new();
         Ok(Self {
             pool: Pool::empty(),
             bins: Vec::new(),
@@ -177,7 +178,8 @@ impl<T, P: Storage<T>> Fq<T, P> {
                 .pop_front()
                 .or_else(|| self.old_bins.pop_front())?;
             let bin = &mut self.bins[number as usize];
-            let (flow, len) = (self.pool.head_flow(&bin.queue), bin.queue.head_len());
+            let flow = self.pool.head_flow(&bin.queue);
+            let len = bin.queue.head_len();
             let packet = self.pool.pop(&mut bin.queue);
             if packet.is_some() || was_new {
                 // Also when empty now: the bin must not come back as a new one.

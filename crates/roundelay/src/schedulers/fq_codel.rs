@@ -299,7 +299,8 @@ impl<T, P: Storage<T>> FqCodel<T, P> {
     /// at once. Empty flows with a turn in these rounds leave the list.
     fn skip_rounds(&mut self) {
         self.fruitless_turns = 0;
-        let (flows, quantum) = (&mut self.flows, i64::from(self.config.quantum));
+        let flows = &mut self.flows;
+        let quantum = i64::from(self.config.quantum);
         let backlogged = self
             .old_flows
             .iter()
@@ -564,7 +565,8 @@ mod tests {
     proptest! {
         #[test]
         fn skipping_rounds_changes_nothing(steps in prop::collection::vec((0u32..8, prop::option::of(1u32..100_000)), 1..400)) {
-            let (mut ours, mut naive) = (without_drops(256), without_drops(256));
+            let mut ours = without_drops(256);
+            let mut naive = without_drops(256);
             for (number, (flow, len)) in steps.into_iter().enumerate() {
                 if let Some(len) = len {
                     let packet = Packet::new(FlowId(flow), len, number as u32);

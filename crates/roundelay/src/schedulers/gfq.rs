@@ -89,11 +89,9 @@ impl Discipline for Config {
     type ByHandle = Gfq<Handle, Links>;
 
     fn guarantees(&self, share: &Share) -> Guarantees {
-        let (slot, own, any) = (
-            own_slot(share),
-            u64::from(share.max_packet_len),
-            2 * u64::from(share.link_max_packet_len),
-        );
+        let slot = own_slot(share);
+        let own = u64::from(share.max_packet_len);
+        let any = 2 * u64::from(share.link_max_packet_len);
         let b_wfi = Bound {
             value: 2 * slot + 2 * own + share.of(any),
             source: "schedulers/gfq.rs: 2 phi sigma_i + 2 L_k + 2 phi L",
@@ -202,11 +200,9 @@ impl<T, P: Storage<T>> Gfq<T, P> {
     /// Puts a flow with its times into its group's calendar.
     fn list(&mut self, number: usize) {
         let flow = &self.strata.flows[number];
-        let (group, half, start) = (
-            flow.group(),
-            half_of(flow),
-            flow.start.slot_start(flow.shift()),
-        );
+        let group = flow.group();
+        let half = half_of(flow);
+        let start = flow.start.slot_start(flow.shift());
         debug_assert!(self.is_in_range(flow), "Theorem 5");
         self.strata
             .list(number, group * HALVES as usize + half as usize);
@@ -306,7 +302,8 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Gfq<T, P> {
         let (packet, number) = self.strata.evict()?;
         let flow = &self.strata.flows[number];
         if flow.queue.is_empty() {
-            let (group, half) = (flow.group(), half_of(flow));
+            let group = flow.group();
+            let half = half_of(flow);
             if self.strata.withdraw(number) {
                 self.vacate(group, half);
             }
@@ -356,7 +353,8 @@ impl<T, P: Storage<T>> Gfq<T, P> {
     /// 3. A half is marked if a flow lies there, and a group starts with its first marked half or
     ///    the half before.
     fn check_group(&self, group: usize) {
-        let (state, shift) = (self.groups[group], shift_of(group));
+        let state = self.groups[group];
+        let shift = shift_of(group);
         let flows = || {
             self.strata
                 .backlogged()
@@ -390,7 +388,9 @@ impl<T, P: Storage<T>> Gfq<T, P> {
     /// 5. Theorem 3: no flow is further ahead of V than the end of V's slot.
     /// 6. Theorem 4: V <= F rounded + L, in debug builds, where L is kept.
     fn check_flow(&self, flow: &Flow) {
-        let (now, shift, finish) = (self.strata.clock.now(), flow.shift(), rounded_finish(flow));
+        let now = self.strata.clock.now();
+        let shift = flow.shift();
+        let finish = rounded_finish(flow);
         assert!(
             (0..=1 << shift).contains(&finish.since(flow.finish)),
             "invariant 4"
@@ -427,7 +427,8 @@ impl<T, P: Storage<T>> Gfq<T, P> {
 
     /// Theorem 5: a flow starts within the first 2 + L / sigma slots of its group.
     fn is_in_range(&self, flow: &Flow) -> bool {
-        let (group, shift) = (&self.groups[flow.group()], flow.shift());
+        let group = &self.groups[flow.group()];
+        let shift = flow.shift();
         let distance = flow.start.slot_start(shift).since(group.start) >> shift;
         let slots = 2 + (self.strata.largest_step() >> shift) as i64 + 1;
         group.is_idle()

@@ -173,10 +173,8 @@ impl<T> LstfLevels<T> {
     /// The queue for a packet with this slack, the time on the link included, or due at this
     /// instant of the calendar.
     fn queue_of(&self, slack: i128, due: i128) -> usize {
-        let (step, last) = (
-            i128::from(self.config.step.as_picos()),
-            self.levels.count() - 1,
-        );
+        let step = i128::from(self.config.step.as_picos());
+        let last = self.levels.count() - 1;
         let bounded = |level: i128| level.clamp(0, last as i128) as usize;
         match self.config.map {
             Map::Uniform => bounded(slack.div_euclid(step)),
@@ -202,7 +200,8 @@ impl<T> LstfLevels<T> {
             return;
         }
         let ahead = (now.as_picos() / self.config.step.as_picos()).saturating_sub(self.base);
-        let (first, count) = (self.first_queue(), self.levels.count());
+        let first = self.first_queue();
+        let count = self.levels.count();
         let empty = self
             .levels
             .first_from(first)

@@ -279,7 +279,8 @@ impl<T> Mqfq<T> {
             .zip(self.each_queue_of(packet.flow))
             .for_each(|(place, queue)| *place = queue);
         let queues = &queues[..self.hashes.len()];
-        let (flow, pieces) = (packet.flow, self.config.pieces(packet.len));
+        let flow = packet.flow;
+        let pieces = self.config.pieces(packet.len);
         let len = if self.config.cells == 0 {
             packet.len
         } else {
@@ -343,7 +344,8 @@ impl<T> Mqfq<T> {
 
     /// Whether the queue may take another packet, or the first cell of one.
     fn has_room(&self, queue: usize, pieces: u32) -> bool {
-        let (buffer, queues) = (u64::from(self.config.buffer), u64::from(self.config.queues));
+        let buffer = u64::from(self.config.buffer);
+        let queues = u64::from(self.config.queues);
         let free = buffer.saturating_sub(self.waiting.backlog().packets);
         let queued = self.packets_in(queue, pieces);
         if self.config.ns2 {
@@ -524,7 +526,8 @@ mod tests {
     /// packet a bucket and the bucket has more than its share.
     #[test]
     fn one_hash_and_ns2_is_the_rule_of_ns_2_s_sfq() {
-        let (buckets, room) = (16, 40_u64);
+        let buckets = 16;
+        let room = 40_u64;
         let mut mqfq = build(
             Config {
                 queues: buckets,
@@ -537,7 +540,9 @@ mod tests {
             Seed::new(1),
         );
         let bucket = |mqfq: &Mqfq<u32>, flow: FlowId| mqfq.hashes[0].bucket(flow, buckets) as usize;
-        let (mut waiting, mut random, mut counts) = ([0_u64; 16], 1_u64, [0; 2]);
+        let mut waiting = [0_u64; 16];
+        let mut random = 1_u64;
+        let mut counts = [0; 2];
         for number in 0..20_000 {
             random = random
                 .wrapping_mul(6_364_136_223_846_793_005)
@@ -549,7 +554,8 @@ mod tests {
                 continue;
             }
             let flow = FlowId((random >> 33) as u32 % 30);
-            let (own, left) = (bucket(&mqfq, flow), room - waiting.iter().sum::<u64>());
+            let own = bucket(&mqfq, flow);
+            let left = room - waiting.iter().sum::<u64>();
             let is_refused = left == 0
                 || left < buckets.into() && waiting[own] > room / u64::from(buckets)
                 || waiting[own] >= left / 2;
@@ -583,8 +589,11 @@ mod tests {
                 Seed::new(1),
             );
             let bucket = |mqfq: &Mqfq<u32>, flow: FlowId| mqfq.hashes[0].bucket(flow, 16) as usize;
-            let (mut queues, mut active) = (vec![VecDeque::new(); 16], VecDeque::new());
-            let (mut random, mut equal, mut sent) = (1_u64, 0, 0);
+            let mut queues = vec![VecDeque::new(); 16];
+            let mut active = VecDeque::new();
+            let mut random = 1_u64;
+            let mut equal = 0;
+            let mut sent = 0;
             for number in 0..20_000 {
                 random = random
                     .wrapping_mul(6_364_136_223_846_793_005)
@@ -625,15 +634,13 @@ mod tests {
             quantum: 500,
             ..Config::default()
         };
-        let (mut plain, mut ordered) = (
-            build(config, Seed::new(1)),
-            build(
-                Config {
-                    resequence: true,
-                    ..config
-                },
-                Seed::new(1),
-            ),
+        let mut plain = build(config, Seed::new(1));
+        let mut ordered = build(
+            Config {
+                resequence: true,
+                ..config
+            },
+            Seed::new(1),
         );
         let flows = [flow_with(&plain, &[1, 3]), flow_with(&plain, &[3, 3])];
         let mut sent = [0; 2];
@@ -642,7 +649,8 @@ mod tests {
             let words: Vec<_> = row[0].split_whitespace().collect();
             match words[..] {
                 ["enqueue", name, len] => {
-                    let (place, len) = (usize::from(name == "B"), len.parse().expect("a length"));
+                    let place = usize::from(name == "B");
+                    let len = len.parse().expect("a length");
                     let rounds = [1, 3]
                         .map(|queue| plain.ring.rounds_before_service(queue, len).to_string());
                     assert_eq!([&rounds[0], &rounds[1]], [row[1], row[2]], "{row:?}");
@@ -766,7 +774,8 @@ mod tests {
         let mut met = [0.0; 3];
         for seed in 0..seeds {
             let mqfq = build(config, Seed::new(seed));
-            let (x, y) = (queues_of(&mqfq, FlowId(3)), queues_of(&mqfq, FlowId(4)));
+            let x = queues_of(&mqfq, FlowId(3));
+            let y = queues_of(&mqfq, FlowId(4));
             let shared = |queue: &usize| x.contains(queue);
             // Section III: y suffers completely if all of its queues are x's, and partially if one
             // is.
@@ -841,7 +850,8 @@ mod tests {
                 assert!(taken.is_ok());
             }
             let lengths = || (0..1024).map(|queue| mqfq.ring.queue(queue).packets());
-            let (least, most) = (lengths().min(), lengths().max());
+            let least = lengths().min();
+            let most = lengths().max();
             println!("{hashes} hashes: {least:?} to {most:?} packets a queue, 97.7 on average");
             // With one hash the standard deviation is 9.9; with two, each into the shorter queue,
             // queues are nearly even.
@@ -888,10 +898,8 @@ mod tests {
     /// exceed a round.
     #[test]
     fn more_than_a_round_is_held_without_the_soonest_queue() {
-        let (mut ring, mut waiting) = (
-            Ring::new(1514, 2),
-            Resequencer::new(Some(FlowHash::new(Seed::new(1), 0))),
-        );
+        let mut ring = Ring::new(1514, 2);
+        let mut waiting = Resequencer::new(Some(FlowHash::new(Seed::new(1), 0)));
         let mut put = |queue, flow| {
             let ticket = waiting.admit(Packet::new(FlowId(flow), 1000, ()), 1);
             ring.push(queue, Packet::new(FlowId(flow), 1000, ticket))

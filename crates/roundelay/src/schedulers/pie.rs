@@ -395,7 +395,8 @@ impl<T> Configured<Config> for Pie<T> {
             burst_allowance: config.burst,
             updated: None,
         };
-        let (queue, departures) = (SignallingQueue::default(), DepartureRate::default());
+        let queue = SignallingQueue::default();
+        let departures = DepartureRate::default();
         Ok(Self {
             queue,
             controller,
@@ -462,7 +463,8 @@ impl<T> Pie<T> {
 
     /// Gives a new burst allowance after congestion.
     fn renew_allowance(&mut self) {
-        let (target, delay) = (self.config.target, self.delay());
+        let target = self.config.target;
+        let delay = self.delay();
         if self.controller.probability == 0
             && is_short(delay, target)
             && is_short(self.controller.old_delay, target)

@@ -268,7 +268,8 @@ impl<T, P: Storage<T>> Qfq<T, P> {
 impl<T, P: Storage<T>> Qfq<T, P> {
     #[inline(always)]
     fn enqueue_packet(&mut self, packet: Packet<T>) -> Result<(), Packet<T>> {
-        let (number, len) = (packet.flow.index(), packet.len);
+        let number = packet.flow.index();
+        let len = packet.len;
         let flow = match self.groups.entities.get_mut(number) {
             Some(flow) if len < flow.shorter_than => flow,
             _ => {
@@ -312,7 +313,8 @@ impl<T, P: Storage<T>> Qfq<T, P> {
         mut refill: impl FnMut(FlowId) -> Option<Packet<T>>,
     ) -> Option<P::Leaving> {
         let number = self.groups.first()?;
-        let (mut packet, mut len) = (None, 0);
+        let mut packet = None;
+        let mut len = 0;
         let is_done = self.groups.serve_first(number, |flow| {
             len = flow.queue.head_len();
             packet = self.pool.pop(&mut flow.queue);
@@ -333,10 +335,8 @@ impl<T, P: Storage<T>> Qfq<T, P> {
     #[cold]
     fn served_otherwise(&mut self, number: usize, len: u32) {
         let flow = &mut self.groups.entities[number];
-        let (charge, span) = (
-            flow.entity.charge(flow.span_of(len)),
-            flow.span_of(flow.queue.head_len()),
-        );
+        let charge = flow.entity.charge(flow.span_of(len));
+        let span = flow.span_of(flow.queue.head_len());
         let next = match flow.queue.packets() {
             0 => Next::Idle,
             _ if flow.entity.fits(span) => Next::Stays,
@@ -379,7 +379,8 @@ impl<T, P: Storage<T>> Qfq<T, P> {
         if !self.pool.is_far() {
             return;
         }
-        let (flows, mut numbers) = (&self.groups.entities, [0; 2 * WINDOW]);
+        let flows = &self.groups.entities;
+        let mut numbers = [0; 2 * WINDOW];
         let known = self.groups.peek(&mut numbers[..2 * packets]);
         let (next, later) = numbers[..known].split_at(packets.min(known));
         later

@@ -160,10 +160,8 @@ impl Discipline for Config {
         if self.linux {
             return Guarantees::default();
         }
-        let (own_len, any_len) = (
-            u64::from(share.max_packet_len),
-            u64::from(share.link_max_packet_len),
-        );
+        let own_len = u64::from(share.max_packet_len);
+        let any_len = u64::from(share.link_max_packet_len);
         let flows = share.flows.max(1);
         let kind = FlowKind {
             weight: 1,
@@ -292,12 +290,10 @@ impl Flow {
 
 impl<T, P: Storage<T>> Configured<Config> for QfqPlus<T, P> {
     fn configured(config: Config, _: Seed) -> Result<Self, ConfigError> {
-        let (pool, flows, aggregates, longest) = (
-            Pool::empty(),
-            Vec::new(),
-            Aggregates::default(),
-            Longest::default(),
-        );
+        let pool = Pool::empty();
+        let flows = Vec::new();
+        let aggregates = Aggregates::default();
+        let longest = Longest::default();
         let linux = config
             .linux
             .then(|| Box::new(linux::Scheduler::new(config.aggregate)));
@@ -473,7 +469,8 @@ impl<T, P: Storage<T>> QfqPlus<T, P> {
 
     #[inline(always)]
     fn enqueue_here(&mut self, packet: Packet<T>) -> Result<(), Packet<T>> {
-        let (number, len) = (packet.flow.index(), packet.len);
+        let number = packet.flow.index();
+        let len = packet.len;
         let flow = match self.flows.get_mut(number) {
             Some(flow) if len < flow.shorter_than => flow,
             _ => {
@@ -535,7 +532,8 @@ impl<T, P: Storage<T>> QfqPlus<T, P> {
         if !self.pool.is_far() {
             return;
         }
-        let (aggregates, mut turns) = (&self.aggregates.groups.entities, [0; WINDOW]);
+        let aggregates = &self.aggregates.groups.entities;
+        let mut turns = [0; WINDOW];
         let wanted = packets
             .div_ceil(self.config.aggregate as usize)
             .min(WINDOW - 1)
@@ -567,7 +565,8 @@ impl<T, P: Storage<T>> QfqPlus<T, P> {
         let flow = self.flows.get_mut(number)?;
         let packet = self.pool.pop_tail(&mut flow.queue)?;
         self.longest.changed(number, flow.queue.size());
-        let (place, is_unsettled) = (flow.aggregate, flow.is_unsettled());
+        let place = flow.aggregate;
+        let is_unsettled = flow.is_unsettled();
         flow.longer = flow.longer.min(flow.queue.packets());
         if flow.queue.is_empty() {
             self.leave_ring(number);

@@ -86,7 +86,11 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        let (ecn, harddrop, nodrop, adaptive, gentle) = (false, false, false, false, false);
+        let ecn = false;
+        let harddrop = false;
+        let nodrop = false;
+        let adaptive = false;
+        let gentle = false;
         Self {
             min: 0,
             max: 0,

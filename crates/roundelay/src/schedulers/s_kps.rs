@@ -97,11 +97,9 @@ impl Discipline for Config {
     type ByHandle = SKps<Handle, Links>;
 
     fn guarantees(&self, share: &Share) -> Guarantees {
-        let (slot, own, any) = (
-            own_slot(share),
-            u64::from(share.max_packet_len),
-            2 * u64::from(share.link_max_packet_len),
-        );
+        let slot = own_slot(share);
+        let own = u64::from(share.max_packet_len);
+        let any = 2 * u64::from(share.link_max_packet_len);
         let b_wfi = Bound {
             value: 6 * slot + own + share.of(any),
             source: "schedulers/s_kps.rs: 6 phi sigma_i + L_k + 2 phi L",
@@ -235,7 +233,8 @@ impl Ticks {
     }
 
     fn at_or_after(&self, place: usize) -> Option<usize> {
-        let (word, block) = (place / 64, place / 4096);
+        let word = place / 64;
+        let block = place / 4096;
         if let Some(bit) = lowest(self.words[word] & u64::MAX << (place % 64)) {
             return Some(word * 64 + bit);
         }
@@ -338,7 +337,8 @@ impl<T, P: Storage<T>> SKps<T, P> {
     #[inline(never)]
     fn hold_slot(&mut self, number: usize) {
         let flow = &self.strata.flows[number];
-        let (start, finish) = (rounded_start(flow), rounded_finish(flow));
+        let start = rounded_start(flow);
+        let finish = rounded_finish(flow);
         if start.is_after(self.strata.clock.now()) {
             self.ineligible.insert(start);
         } else {
@@ -394,7 +394,8 @@ impl<T, P: Storage<T>> SKps<T, P> {
     /// Removes a flow whose last packet was dropped, not served.
     fn withdraw(&mut self, number: usize) {
         let flow = &self.strata.flows[number];
-        let (start, finish) = (rounded_start(flow), rounded_finish(flow));
+        let start = rounded_start(flow);
+        let finish = rounded_finish(flow);
         if !self.strata.withdraw(number) {
             return;
         }
@@ -479,7 +480,8 @@ impl<T, P: Storage<T>> SKps<T, P> {
     /// 5. V <= F rounded + L (Lemma 3 of S-KPS, Theorem 4 of the QFQ paper), in debug builds, which
     ///    keep L.
     fn check_flow(&self, flow: &Flow) {
-        let (now, slot_size) = (self.strata.clock.now(), 1i64 << flow.shift());
+        let now = self.strata.clock.now();
+        let slot_size = 1i64 << flow.shift();
         assert!(
             (0..2 * slot_size).contains(&rounded_finish(flow).since(flow.finish)),
             "invariant 3: F rounded"
@@ -512,7 +514,8 @@ impl<T, P: Storage<T>> SKps<T, P> {
             "invariant 6: nothing but what has flows"
         );
         for flow in self.strata.backlogged() {
-            let (start, finish) = (rounded_start(flow), rounded_finish(flow));
+            let start = rounded_start(flow);
+            let finish = rounded_finish(flow);
             let is_held = if is_late(&flow) {
                 self.ineligible.contains(start)
             } else {

@@ -78,10 +78,8 @@ impl Discipline for Config {
     type ByHandle = Scfq<Handle, Links>;
 
     fn guarantees(&self, share: &Share) -> Guarantees {
-        let (own, any) = (
-            u64::from(share.max_packet_len),
-            u64::from(share.link_max_packet_len),
-        );
+        let own = u64::from(share.max_packet_len);
+        let any = u64::from(share.link_max_packet_len);
         let others = any * share.flows.saturating_sub(1);
         let b_wfi = own + share.of(others);
         let late = share.rate.time_of(others);
@@ -164,7 +162,8 @@ impl<T, P: Storage<T>> Scfq<T, P> {
 
     /// An unknown flow joins with weight 1.
     fn enqueue_packet(&mut self, packet: Packet<T>) {
-        let (number, len) = (packet.flow.index(), packet.len);
+        let number = packet.flow.index();
+        let len = packet.len;
         if self.flows.record(number).weight == 0 {
             self.set_weight(number, FlowConfig::DEFAULT.weight);
         }

@@ -282,7 +282,8 @@ fn for_each_place(
     flow: FlowId,
     mut visit: impl FnMut(usize),
 ) {
-    let (levels, per_level) = (config.levels as usize, config.bins as usize);
+    let levels = config.levels as usize;
+    let per_level = config.bins as usize;
     for (group, hash) in hashes
         .iter()
         .enumerate()
@@ -319,11 +320,10 @@ impl Filter {
     /// `any_bin` the most) and the least probability.
     fn observe(&mut self, config: &Config, flow: FlowId) -> (u32, Probability) {
         let (target, _) = config.bin_sizes();
-        let (increment, decrement) = (config.increment.into(), config.decrement.into());
-        let (mut packets, mut probability) = (
-            if config.any_bin { 0 } else { u32::MAX },
-            Probability::ALWAYS,
-        );
+        let increment = config.increment.into();
+        let decrement = config.decrement.into();
+        let mut packets = if config.any_bin { 0 } else { u32::MAX };
+        let mut probability = Probability::ALWAYS;
         self.for_each_bin(config, flow, |bin| {
             if bin.packets == 0 {
                 bin.probability = bin.probability.minus(decrement);
@@ -428,7 +428,9 @@ impl<T> Sfb<T> {
 
     /// The filters that count waiting packets.
     fn counting(&mut self) -> impl Iterator<Item = (&Config, &mut Filter)> {
-        let (active, is_warming, config) = (self.active, self.is_warming, &self.config);
+        let active = self.active;
+        let is_warming = self.is_warming;
+        let config = &self.config;
         let counts = move |number: usize| number == active || is_warming;
         self.filters
             .iter_mut()
@@ -459,7 +461,8 @@ impl<T> Sfb<T> {
     fn start_warming(&mut self) {
         self.generation += 1;
         self.is_warming = true;
-        let (filter, config) = (&mut self.filters[1 - self.active], &self.config);
+        let filter = &mut self.filters[1 - self.active];
+        let config = &self.config;
         filter.hashes = Filter::hashes(self.seed, self.generation);
         filter.bins.fill(Bin::default());
         self.queue

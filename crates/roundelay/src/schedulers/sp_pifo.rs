@@ -276,10 +276,8 @@ mod tests {
             for (number, (micros, slack, len)) in
                 (0..).zip([(10, 20, 1), (11, 9, 9000), (12, 13, 1)])
             {
-                let (slack, deadline) = (
-                    Slack::of(Duration::from_micros(slack)),
-                    Instant::from_nanos(100 - u64::from(number)),
-                );
+                let slack = Slack::of(Duration::from_micros(slack));
+                let deadline = Instant::from_nanos(100 - u64::from(number));
                 let packet = Packet {
                     slack,
                     deadline,

@@ -193,7 +193,8 @@ impl<T> Scheduler<T> for Srpt<T> {
         self.waiting.check();
         let mut packets = 0;
         for (number, flow) in self.flows.iter().enumerate() {
-            let (mut next, mut before) = (flow.oldest, None);
+            let mut next = flow.oldest;
+            let mut before = None;
             while let Some(place) = next {
                 let packet = self
                     .waiting

@@ -131,10 +131,8 @@ impl Discipline for Config {
     }
 
     fn guarantees(&self, share: &Share) -> Guarantees {
-        let (own, any) = (
-            self.around(share.weight, share.max_packet_len),
-            u64::from(share.link_max_packet_len),
-        );
+        let own = self.around(share.weight, share.max_packet_len);
+        let any = u64::from(share.link_max_packet_len);
         let others = share.flows.saturating_sub(1);
         let bits = share
             .total_weight
@@ -357,7 +355,8 @@ impl<T, P: Storage<T>> Srr<T, P> {
     #[cold]
     fn skip_terms(&mut self) {
         self.fruitless_turns = 0;
-        let (from, quantum) = (u64::from(self.position), self.config.quantum);
+        let from = u64::from(self.position);
+        let quantum = self.config.quantum;
         let mut least = None;
         self.for_each_backlogged(|flow, head| {
             least = Some(
@@ -401,13 +400,12 @@ impl<T, P: Storage<T>> Srr<T, P> {
 fn terms_short(flow: &FlowRecord<Turn>, len: u32, from: u64, quantum: u32) -> u64 {
     let short = u64::from(len).saturating_sub(flow.state.deficit);
     let turns_short = short.div_ceil(quantum.into()).max(1) - 1;
-    let (rounds, rest) = (
-        turns_short / u64::from(flow.weight),
-        turns_short % u64::from(flow.weight),
-    );
+    let rounds = turns_short / u64::from(flow.weight);
+    let rest = turns_short % u64::from(flow.weight);
     let has_turns = |terms: u64| turns(flow.weight, from + terms) - turns(flow.weight, from) > rest;
     // Bisection: a whole round has enough turns, zero terms have none.
-    let (mut too_few, mut enough) = (0, u64::from(PERIOD));
+    let mut too_few = 0;
+    let mut enough = u64::from(PERIOD);
     while enough - too_few > 1 {
         let middle = u64::midpoint(too_few, enough);
         if has_turns(middle) {
@@ -531,7 +529,8 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Srr<T, P> {
                 *first != NONE,
                 "invariant 1: occupied columns are known"
             );
-            let (mut at, mut before) = (*first, NONE);
+            let mut at = *first;
+            let mut before = NONE;
             while at != NONE {
                 let Link { previous, next } = self.links[at as usize][column];
                 assert_eq!(previous, before, "invariant 1: linked both ways");

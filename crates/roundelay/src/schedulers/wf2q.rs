@@ -81,10 +81,8 @@ impl Discipline for Config {
     type ByHandle = ByCopy<Wf2q<Handle>>;
 
     fn guarantees(&self, share: &Share) -> Guarantees {
-        let (own, any) = (
-            u64::from(share.max_packet_len),
-            u64::from(share.link_max_packet_len),
-        );
+        let own = u64::from(share.max_packet_len);
+        let any = u64::from(share.link_max_packet_len);
         let tied = GpsClock::tied_bytes(share);
         // L is no less than L_k where both are lengths of sent packets; the allowed maximum may be
         // more.
@@ -177,7 +175,8 @@ impl Order for ByFinishOfBegun {
     }
 
     fn check(&self, flow: usize, head: Option<Service>, now: VirtualTime) {
-        let (early, late) = (self.eligible.contains(flow), self.ineligible.contains(flow));
+        let early = self.eligible.contains(flow);
+        let late = self.ineligible.contains(flow);
         assert_eq!(
             usize::from(early) + usize::from(late),
             usize::from(head.is_some()),

@@ -87,10 +87,8 @@ impl Discipline for Config {
     type ByHandle = Wf2qPlus<Handle, Links>;
 
     fn guarantees(&self, share: &Share) -> Guarantees {
-        let (own, any) = (
-            u64::from(share.max_packet_len),
-            u64::from(share.link_max_packet_len),
-        );
+        let own = u64::from(share.max_packet_len);
+        let any = u64::from(share.link_max_packet_len);
         let b_wfi = Bound {
             value: 2 * own + share.of(2 * any),
             source: "QFQ paper, Eq. 9 with exact timestamps: 2 L_k + 2 phi L",
@@ -174,7 +172,8 @@ impl Times {
 
 impl<T, P: Storage<T>> Configured<Config> for Wf2qPlus<T, P> {
     fn configured(_: Config, _: Seed) -> Result<Self, ConfigError> {
-        let (eligible, ineligible) = (FlowHeap::default(), FlowHeap::default());
+        let eligible = FlowHeap::default();
+        let ineligible = FlowHeap::default();
         Ok(Self {
             flows: FlowTable::default(),
             clock: VirtualClock::default(),
@@ -186,7 +185,8 @@ impl<T, P: Storage<T>> Configured<Config> for Wf2qPlus<T, P> {
 
 impl<T, P: Storage<T>> Wf2qPlus<T, P> {
     fn set_weight(&mut self, number: usize, weight: u32) {
-        let (id, flow) = (FlowId(number as u32), self.flows.record(number));
+        let id = FlowId(number as u32);
+        let flow = self.flows.record(number);
         let before = flow.weight;
         if weight == before {
             return;
@@ -250,7 +250,8 @@ impl<T, P: Storage<T>> Wf2qPlus<T, P> {
 
     #[inline(never)]
     fn admit_eligible(&mut self) {
-        let (eligible, flows) = (&mut self.eligible, &self.flows);
+        let eligible = &mut self.eligible;
+        let flows = &self.flows;
         let limit = self.clock.now().plus(TOLERANCE);
         self.ineligible.take_up_to(limit, |number| {
             eligible.insert(number, flows[number].state.rounded_finish())
@@ -289,7 +290,8 @@ impl<T, P: Storage<T>> Wf2qPlus<T, P> {
         } = &mut self.flows[number];
         times.start = times.finish;
         times.finish_after(len, *weight);
-        let (start, finish) = (times.start, times.rounded_finish());
+        let start = times.start;
+        let finish = times.rounded_finish();
         if self.is_eligible(start) {
             self.eligible.change(number, finish);
         } else {
@@ -332,7 +334,8 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Wf2qPlus<T, P> {
         if !self.flows.takes(&packet, FlowConfig::MAX_PACKET_LEN) {
             return Err(packet);
         }
-        let (number, len) = (packet.flow.index(), packet.len);
+        let number = packet.flow.index();
+        let len = packet.len;
         if self.flows.record(number).weight == 0 {
             // An unknown flow joins with weight 1.
             self.set_weight(number, FlowConfig::DEFAULT.weight);
@@ -407,10 +410,8 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Wf2qPlus<T, P> {
     ///    packet became head.
     fn check_invariants(&self) {
         for (number, flow) in self.flows.iter().enumerate() {
-            let (early, late) = (
-                self.eligible.contains(number),
-                self.ineligible.contains(number),
-            );
+            let early = self.eligible.contains(number);
+            let late = self.ineligible.contains(number);
             let is_late = !self.is_eligible(flow.state.start);
             assert_eq!(
                 (early, late),
@@ -501,7 +502,8 @@ mod tests {
             [64, 64, 1500, 800],
             [1500, 1500, 10, 0],
         ];
-        let (mut waiting, mut refilled) = (Wf2qPlus::default(), Wf2qPlus::default());
+        let mut waiting = Wf2qPlus::default();
+        let mut refilled = Wf2qPlus::default();
         let mut next = [1usize; 3];
         for (flow, lens) in (0..).zip(lens) {
             for scheduler in [&mut waiting, &mut refilled] {

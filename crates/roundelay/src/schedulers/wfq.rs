@@ -88,19 +88,15 @@ impl Discipline for Config {
     type ByHandle = ByCopy<Wfq<Handle>>;
 
     fn guarantees(&self, share: &Share) -> Guarantees {
-        let (own, any) = (
-            u64::from(share.max_packet_len),
-            u64::from(share.link_max_packet_len),
-        );
+        let own = u64::from(share.max_packet_len);
+        let any = u64::from(share.link_max_packet_len);
         // C of the lightest flow: in bytes of the link's, and in bytes of this flow's.
         let lightest = Share {
             weight: share.least_weight,
             ..*share
         };
-        let (ahead, own_ahead) = (
-            lightest.per_share(any),
-            (any * u64::from(share.weight)).div_ceil(share.least_weight.max(1).into()),
-        );
+        let ahead = lightest.per_share(any);
+        let own_ahead = (any * u64::from(share.weight)).div_ceil(share.least_weight.max(1).into());
         let tied = GpsClock::tied_bytes(share);
         let late = |bytes: u64| share.rate.time_of(bytes + tied);
         let one_packet = "Parekh and Gallager 1993, Theorem 1: L / R after the fluid server";

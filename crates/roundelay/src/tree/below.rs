@@ -141,7 +141,8 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
 
     /// Enqueues a packet in a leaf. A refused packet is returned.
     pub(super) fn arrive(&mut self, number: usize, packet: Packet<T>) -> Result<(), Packet<T>> {
-        let (now, arrival) = (self.now, packet.arrival);
+        let now = self.now;
+        let arrival = packet.arrival;
         let Some((leaf, dropped)) = self.leaf_mut(number) else {
             return Err(packet);
         };
@@ -241,7 +242,8 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
                     .map(|head| (head.len, head.slack, head.deadline))?,
             };
             if len <= node.max_packet_len {
-                let (arrival, priority) = (self.now, node.priority);
+                let arrival = self.now;
+                let priority = node.priority;
                 return Some(Packet {
                     arrival,
                     priority,
@@ -263,7 +265,9 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
     /// Reports a child's new stand-in to its class.
     pub(super) fn report(&mut self, child: usize) {
         loop {
-            let (now, parent, stand_in) = (self.now, self.parent(child), self.stand_in(child));
+            let now = self.now;
+            let parent = self.parent(child);
+            let stand_in = self.stand_in(child);
             if self
                 .class_mut(parent)
                 .is_none_or(|class| class.hear(now, stand_in))

@@ -134,11 +134,9 @@ impl<T: Send> Tree<T> {
     /// Removes a node's stand-in from its class's scheduler and enqueues a new one with this
     /// priority.
     fn enter_anew(&mut self, number: usize, priority: u32) {
-        let (now, parent, place) = (
-            self.below.now,
-            self.below.parent(number),
-            self.below.place(number),
-        );
+        let now = self.below.now;
+        let parent = self.below.parent(number);
+        let place = self.below.place(number);
         let Some(class) = self.class_mut(parent) else {
             return;
         };
@@ -168,7 +166,8 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
             self.empty(number);
             self.below.nodes[number] = State::Absent;
             self.below.longest.changed(number, 0);
-            let (parent, place) = (self.below.parent(number), self.below.place(number));
+            let parent = self.below.parent(number);
+            let place = self.below.place(number);
             let class = self.class_mut(parent);
             if let Some(class) = class {
                 class.withdraw(place);
@@ -211,7 +210,8 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
         if number == ROOT {
             return Ok(());
         }
-        let (parent, place) = (self.below.parent(number), self.below.place(number));
+        let parent = self.below.parent(number);
+        let place = self.below.place(number);
         let class = self.class_mut(parent);
         class.map_or(Ok(()), |class| class.scheduler.set_flow(place, config))
     }

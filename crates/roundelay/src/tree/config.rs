@@ -289,7 +289,8 @@ impl Config {
     /// children.
     fn b_wfi(&self, number: usize, rate: Rate) -> Option<u64> {
         let Placed { parent, .. } = *self.placed(number)?;
-        let (share, class) = (self.share(number, rate), self.placed(parent)?);
+        let share = self.share(number, rate);
+        let class = self.placed(parent)?;
         let own = class.node.spec.discipline.guarantees(&share).b_wfi?.value;
         if parent == ROOT {
             return Some(own);

@@ -79,7 +79,8 @@ fn port(queue: &QueueSpec) -> String {
             port.set_flow(FlowId(flow as u32), config).is_ok()
         );
     }
-    let (mut numbers, mut now) = (Numbers(1), 0);
+    let mut numbers = Numbers(1);
+    let mut now = 0;
     for packet in 0..ARRIVALS {
         // Mean gap 0.45 ms for mean packets of 0.65 ms; a silence after each 500 packets.
         now += if packet % 500 == 499 {
@@ -603,7 +604,8 @@ fn the_table_of_behaviours_is_that_of_the_code() {
 /// Each canonical scenario has a version under its own name, and uses no behaviour without one.
 #[test]
 fn canonical_scenarios_use_what_they_stand_for() {
-    let (folder, table) = (Folder::new(), Behaviours::of_program());
+    let folder = Folder::new();
+    let table = Behaviours::of_program();
     for (name, text) in scenarios(&folder.0) {
         let scenario = scenario(&text, &folder.0);
         assert!(
@@ -619,7 +621,8 @@ fn canonical_scenarios_use_what_they_stand_for() {
 /// noticed that they were older than the code.
 #[test]
 fn every_kind_of_experiment_has_a_version_or_measures_this_machine() {
-    let (table, none) = (Behaviours::of_program(), BTreeSet::new());
+    let table = Behaviours::of_program();
+    let none = BTreeSet::new();
     for (kind, _) in roundelay_papers::experiments::KINDS {
         let has_version = table.of_experiment(kind).is_some();
         let measures = MEASUREMENTS.contains(kind);

@@ -36,7 +36,8 @@ pub(super) fn late_with_negative_startup_latency(
             .chunks(looks.len().div_ceil(10).max(1))
             .filter_map(<[_]>::last)
             .map(|look| {
-                let (packets, latency) = (look.packets, look.latency.as_secs_f64());
+                let packets = look.packets;
+                let latency = look.latency.as_secs_f64();
                 format!(
                     "packet {packets} of {} is received {latency:.3} s after it was made",
                     sources.packets

@@ -203,7 +203,8 @@ impl Rows<'_> {
         let index = |value: fn(&FlowResult) -> f64| {
             jain_index(&flows.iter().map(value).collect::<Vec<_>>())
         };
-        let (raw, by_share) = (index(|flow| flow.throughput), index(|flow| flow.ratio));
+        let raw = index(|flow| flow.throughput);
+        let by_share = index(|flow| flow.ratio);
         raw.into_iter()
             .for_each(|value| self.tell("Jain's index", value));
         by_share
@@ -221,7 +222,8 @@ impl Rows<'_> {
             );
         }
         let ratios = sorted(flows.iter().map(|flow| flow.ratio));
-        let (least, most) = (quantile(&ratios, 0.0), quantile(&ratios, 1.0));
+        let least = quantile(&ratios, 0.0);
+        let most = quantile(&ratios, 1.0);
         self.tell("Bennett-Zhang, range", most - least);
         self.tell("Bennett-Zhang, most over least", most / least);
     }

@@ -71,7 +71,8 @@ fn a_window_changes_no_decision() {
             "starts_within = \"20ms\"",
         ][random.random_range(0..4_usize)];
         let settings = format!("credit = {credit}\ndecision = [\"{decision}\"]\n{rest}\n");
-        let (all, some) = (plan(&format!("{settings}window = 0")), plan(&settings));
+        let all = plan(&format!("{settings}window = 0"));
+        let some = plan(&settings);
         let flows = random.random_range(1..20);
         for discipline in ["afq", "wf2q"] {
             assert_eq!(
@@ -108,7 +109,8 @@ fn figures_are_their_definitions() {
     );
     for part in 0..2 {
         let rows = rows_of(&plan, part, 1);
-        let (received, bits) = (99.0 * 0.0625 + 0.001, 800_000.0);
+        let received = 99.0 * 0.0625 + 0.001;
+        let bits = 800_000.0;
         let expected = [
             ("all made, s", 99.0 * 0.0625),
             ("all received, s", received),
@@ -134,7 +136,8 @@ fn figures_are_their_definitions() {
 #[test]
 fn decisions_take_the_link_and_afq_takes_one_a_turn() {
     let plan = plan("flows = [40]");
-    let (afq, wf2q) = (rows_of(&plan, 0, 1), rows_of(&plan, 1, 1));
+    let afq = rows_of(&plan, 0, 1);
+    let wf2q = rows_of(&plan, 1, 1);
     assert_eq!(figure(&wf2q, "decisions"), 4000.0);
     assert!(
         figure(&wf2q, "all received, s") >= 4.0,
@@ -174,7 +177,8 @@ fn a_planted_discipline_takes_the_place_of_all() {
     );
     let before = rows_of(&plan, 0, 1);
     plan.instead("fifo").unwrap();
-    let (afq, wf2q) = (rows_of(&plan, 0, 1), rows_of(&plan, 1, 1));
+    let afq = rows_of(&plan, 0, 1);
+    let wf2q = rows_of(&plan, 1, 1);
     assert_ne!(before, afq);
     assert_eq!(figure(&afq, "decisions"), 4000.0);
     assert!(afq.iter().zip(&wf2q).all(|(a, b)| a.value == b.value));

@@ -19,7 +19,8 @@ type Figure = (String, f64);
 pub(super) fn run(spec: &QueueSpec, seed: u64) -> Result<(Vec<Figure>, Vec<String>), Failed> {
     let with_quantum = format!("{} quantum 1500b", spec.discipline).parse::<QueueSpec>();
     let discipline = with_quantum.unwrap_or_else(|_| spec.clone()).discipline;
-    let (mut figures, mut trace) = (Vec::new(), vec![format!("{discipline}:")]);
+    let mut figures = Vec::new();
+    let mut trace = vec![format!("{discipline}:")];
     for (name, lengths) in [
         ("two of 1000 bytes", [1000, 1000]),
         ("1500 and 1000 bytes", [1500, 1000]),

@@ -156,7 +156,8 @@ impl Figures<'_> {
     }
 
     fn ranks(&self) -> Vec<Row> {
-        let (rates, fair) = (self.rates(None), self.fair_share());
+        let rates = self.rates(None);
+        let fair = self.fair_share();
         let (Some(least), Some(most)) = (rates.first(), rates.last()) else {
             return Vec::new();
         };
@@ -384,14 +385,17 @@ impl Line {
     pub(super) fn through(points: &[(f64, f64)]) -> Option<Self> {
         let count = points.len() as f64;
         let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / count;
-        let (x, y) = (mean(|point| point.0), mean(|point| point.1));
+        let x = mean(|point| point.0);
+        let y = mean(|point| point.1);
         let sum = |of: &dyn Fn(f64, f64) -> f64| {
             points
                 .iter()
                 .map(|point| of(point.0 - x, point.1 - y))
                 .sum::<f64>()
         };
-        let (xx, yy, xy) = (sum(&|x, _| x * x), sum(&|_, y| y * y), sum(&|x, y| x * y));
+        let xx = sum(&|x, _| x * x);
+        let yy = sum(&|_, y| y * y);
+        let xy = sum(&|x, y| x * y);
         (xx > 0.0 && yy > 0.0).then(|| Self {
             slope: xy / xx,
             correlation: xy / (xx * yy).sqrt(),

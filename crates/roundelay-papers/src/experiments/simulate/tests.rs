@@ -44,10 +44,8 @@ fn value(rows: &[Row], figure: &str, x: Option<f64>) -> Option<f64> {
 fn a_greedy_flow_has_its_queues_shares_and_starves_only_those_that_meet_it_in_all() {
     let plan =
         plan("greedy = \"greedy\"\ncounts.fair-ish = { group = \"fair\", from = 60, below = 120 }");
-    let (mut with, mut met) = (
-        [Vec::new(), Vec::new()],
-        [Vec::new(), Vec::new(), Vec::new()],
-    );
+    let mut with = [Vec::new(), Vec::new()];
+    let mut met = [Vec::new(), Vec::new(), Vec::new()];
     for seed in 1..=8 {
         let rows = plan.run("MQFQ", seed).unwrap().rows;
         for queues in 1..=2 {

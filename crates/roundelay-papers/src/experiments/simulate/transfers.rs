@@ -174,7 +174,8 @@ impl Writer<'_> {
 
 /// Weighted mean over transfers with a value.
 fn mean(timed: &[Timed], weight: fn(&Timed) -> f64, of: fn(&Timed) -> Option<f64>) -> Option<f64> {
-    let (mut sum, mut weights) = (0.0, 0.0);
+    let mut sum = 0.0;
+    let mut weights = 0.0;
     for (weight, value) in timed
         .iter()
         .filter_map(|timed| Some((weight(timed), of(timed)?)))

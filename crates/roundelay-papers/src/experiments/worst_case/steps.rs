@@ -147,7 +147,8 @@ impl Line {
             "sends"
         };
         let flow = &shadows.flows[watched];
-        let (flow_number, micros) = (self.first.flow, self.first.at.as_picos() as f64 / 1e6);
+        let flow_number = self.first.flow;
+        let micros = self.first.at.as_picos() as f64 / 1e6;
         let packets = if self.packets == 1 {
             "1 packet".to_owned()
         } else {
@@ -174,7 +175,8 @@ pub(super) fn lines(
             .b_wfi
             .map_or(f64::INFINITY, |bound| bound.value as f64)
     };
-    let (printed, proven) = (bytes(promised.as_printed()), bytes(promised));
+    let printed = bytes(promised.as_printed());
+    let proven = bytes(promised);
     let largest = events.iter().map(|event| event.lag).fold(0.0, f64::max);
     let last = events
         .iter()
@@ -227,7 +229,8 @@ mod tests {
 
     /// Counts departures of flows that are not eligible by the shadows' times, and all departures.
     fn too_early(discipline: impl Into<AnyDiscipline>, rounding: Rounding) -> (usize, usize) {
-        let (discipline, mut counts) = (discipline.into(), (0, 0));
+        let discipline = discipline.into();
+        let mut counts = (0, 0);
         for (_, load) in adversaries::all() {
             let (_, events) = load.record(&discipline, 0).unwrap();
             let mut shadows = Shadows::new(&load, rounding);

@@ -298,7 +298,8 @@ mod tests {
                 exit,
                 delay,
             };
-            let (mut visited, mut expected) = (BTreeSet::new(), BTreeSet::new());
+            let mut visited = BTreeSet::new();
+            let mut expected = BTreeSet::new();
             each(cell, |load| {
                 visited.insert(least_names(load, nodes));
             });

@@ -73,7 +73,8 @@ impl Pairs {
 fn pairs(load: &Load) -> Vec<(usize, usize)> {
     let packets = &load.0;
     let are_alone = |&(first, second): &(usize, usize)| {
-        let (one, other) = (&packets[first], &packets[second]);
+        let one = &packets[first];
+        let other = &packets[second];
         let node = one.nodes[0];
         let comes_before =
             |third: &Attributes| third.earliest(node).is_some_and(|at| at <= one.input);

@@ -28,7 +28,8 @@ impl State {
 
     /// The node where a packet waits in this slot.
     fn waits_at(&self, load: &Load, packet: usize, slot: u8) -> Option<usize> {
-        let (attributes, hop) = (&load.0[packet], self.hop[packet]);
+        let attributes = &load.0[packet];
+        let hop = self.hop[packet];
         (hop < attributes.hops && self.ready[packet] <= slot)
             .then(|| usize::from(attributes.nodes[usize::from(hop)]))
     }
@@ -258,7 +259,8 @@ impl Pieces<'_> {
         now: u16,
     ) -> Vec<Vec<Partial>> {
         let waits = |number: &usize| {
-            let (partial, packet) = (&state[*number], &self.load.0[*number]);
+            let partial = &state[*number];
+            let packet = &self.load.0[*number];
             partial.hop < packet.hops
                 && partial.ready <= now
                 && usize::from(packet.nodes[usize::from(partial.hop)]) == node

@@ -76,7 +76,8 @@ pub(super) fn page(page: &Page<'_>, charted: &[usize]) -> String {
     };
     let groups = first.groups.iter().zip(&curves.groups);
     let link = |&number: &usize| {
-        let (link, curves) = (&first.links[number], &curves.links[number]);
+        let link = &first.links[number];
+        let curves = &curves.links[number];
         let name = clean(&link.name());
         Link {
             name,

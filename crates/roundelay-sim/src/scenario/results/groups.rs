@@ -109,8 +109,10 @@ fn total(
     meter: &Meter,
     jain: Option<f64>,
 ) -> GroupResult {
-    let (mut delays, mut packets) = (Delays::default(), Fates::default());
-    let (mut transfers, mut by_size) = (Completed::default(), BTreeMap::<u32, Completed>::new());
+    let mut delays = Delays::default();
+    let mut packets = Fates::default();
+    let mut transfers = Completed::default();
+    let mut by_size = BTreeMap::<u32, Completed>::new();
     for group in &meter.groups {
         delays.merge(&group.delays);
         transfers.merge(&group.transfers);

@@ -26,7 +26,8 @@ pub(super) fn links(
         &LinkMeter,
     )| {
         let at_work = (after.at_work - before.at_work).as_secs_f64();
-        let (before, after) = (before.counts, after.counts);
+        let before = before.counts;
+        let after = after.counts;
         LinkResult {
             from: network.name(link.from),
             to: network.name(link.to),
@@ -89,7 +90,8 @@ pub(super) fn classes(links: &[LinkResult], meter: &Meter) -> Vec<ClassResult> {
 
 /// The fraction of packets dropped or lost, of all sent or dropped. Lost packets were sent.
 pub(super) fn loss<'a>(links: impl IntoIterator<Item = &'a LinkResult>) -> Option<f64> {
-    let (mut gone, mut known) = (0, 0);
+    let mut gone = 0;
+    let mut known = 0;
     for link in links {
         let dropped: u64 = link.dropped.iter().sum();
         gone += dropped + link.lost;

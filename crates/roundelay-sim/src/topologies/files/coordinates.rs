@@ -40,10 +40,8 @@ impl Coordinates {
     pub(super) fn light_to(self, other: Self) -> Duration {
         let radians = |degrees: f64| degrees * core::f64::consts::PI / 180.0;
         let half_sine = |angle: f64| libm::sin(radians(angle) / 2.0);
-        let (north, east) = (
-            half_sine(other.latitude - self.latitude),
-            half_sine(other.longitude - self.longitude),
-        );
+        let north = half_sine(other.latitude - self.latitude);
+        let east = half_sine(other.longitude - self.longitude);
         let cosines = libm::cos(radians(self.latitude)) * libm::cos(radians(other.latitude));
         let square = (north * north + cosines * east * east).clamp(0.0, 1.0);
         let metres = 2.0 * RADIUS * libm::asin(libm::sqrt(square));

@@ -114,7 +114,8 @@ fn plain(text: &str) -> Cow<'_, str> {
     if !text.contains('&') {
         return Cow::Borrowed(text);
     }
-    let (mut plain, mut rest) = (String::new(), text);
+    let mut plain = String::new();
+    let mut rest = text;
     while let Some((before, after)) = rest.split_once('&') {
         plain += before;
         let (letter, after) = letter(after).unwrap_or(('&', after));
@@ -135,7 +136,8 @@ fn letter(text: &str) -> Option<(char, &str)> {
     ];
     const LONGEST: usize = "#1114111;".len();
     let end = text.bytes().take(LONGEST).position(|byte| byte == b';')?;
-    let (name, rest) = (&text[..end], &text[end + 1..]);
+    let name = &text[..end];
+    let rest = &text[end + 1..];
     let letter = match name.strip_prefix('#') {
         Some(number) => number
             .parse()

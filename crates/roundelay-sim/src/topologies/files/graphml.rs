@@ -249,10 +249,8 @@ impl Zoo {
                     file.error(*line, format!("{key} {id}: there is no node with that id"))
                 })
             };
-            let (from, to) = (
-                end("source", &attributes.source)?,
-                end("target", &attributes.target)?,
-            );
+            let from = end("source", &attributes.source)?;
+            let to = end("target", &attributes.target)?;
             if from == to {
                 return Err(file.error(
                     *line,
@@ -260,10 +258,8 @@ impl Zoo {
                 ));
             }
             let at = |message| file.error(*line, message);
-            let (rate, delay) = (
-                attributes.rate().map_err(at)?,
-                attributes.delay().map_err(at)?,
-            );
+            let rate = attributes.rate().map_err(at)?;
+            let delay = attributes.delay().map_err(at)?;
             graph.edges.push(Edge {
                 from,
                 to,

@@ -55,7 +55,8 @@ fn edge(
     let node = |word: &str| {
         number::<usize>(file, line, word).and_then(|node| known(file, line, node, nodes, "node"))
     };
-    let (from, to) = (node(from)?, node(to)?);
+    let from = node(from)?;
+    let to = node(to)?;
     if from == to {
         return Err(file.error(line, format!("a link from node {from} to itself")));
     }

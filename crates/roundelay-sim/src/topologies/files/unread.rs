@@ -28,7 +28,8 @@ pub(super) fn looks_like_a_quantity(key: &str) -> bool {
 
 /// Notes on a map, a sentence each.
 pub(super) fn notes(zoo: &Zoo, graph: &Graph, file: Text<'_>) -> Vec<String> {
-    let (name, all) = (file.name, graph.edges.len());
+    let name = file.name;
+    let all = graph.edges.len();
     let keys: BTreeSet<_> = zoo
         .edges
         .iter()

@@ -49,7 +49,8 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
             );
         }
         for (number, listed) in listed.into_iter().enumerate() {
-            let (entity, next) = (self.entity(number), next(&self.entities[number]));
+            let entity = self.entity(number);
+            let next = next(&self.entities[number]);
             assert_eq!(
                 listed,
                 u32::from(next.is_some()),
@@ -68,11 +69,9 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
     /// 4. Theorem 4: V <= F_i + L, in debug builds, which record L.
     /// 5. The group is in exactly the set given by its times; an idle group is in none.
     fn check_group(&self, group: usize) {
-        let (start, shift, now) = (
-            self.calendar.start(group),
-            shift_of(group),
-            self.clock.now(),
-        );
+        let start = self.calendar.start(group);
+        let shift = shift_of(group);
+        let now = self.clock.now();
         let sets = self.sets.map(|set| set >> group & 1);
         if self.calendar.is_idle(group) {
             return assert_eq!(sets, [0; 4], "invariant 5: an idle group is in no set");
@@ -130,7 +129,8 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
     /// Theorem 5: an entity starts within the first 2 + L / sigma slots of its group.
     pub(super) fn is_in_range(&self, number: usize) -> bool {
         let entity = self.entity(number);
-        let (group, shift) = (entity.group(), shift_of(entity.group()));
+        let group = entity.group();
+        let shift = shift_of(entity.group());
         let distance = entity
             .time
             .slot_start(shift)

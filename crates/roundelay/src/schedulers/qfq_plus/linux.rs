@@ -401,10 +401,8 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
     /// the finish time of the next ready group if that one would be overtaken.
     fn start_of(&self, aggregate: &Aggregate) -> u64 {
         let bits = self.groups[aggregate.group].bits;
-        let (finish, limit) = (
-            round_down(aggregate.finish, bits),
-            round_down(self.v, bits).wrapping_add(1 << bits),
-        );
+        let finish = round_down(aggregate.finish, bits);
+        let limit = round_down(self.v, bits).wrapping_add(1 << bits);
         if is_after(aggregate.finish, self.v) && !is_after(finish, limit) {
             return aggregate.finish;
         }
@@ -453,7 +451,8 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
         group.is_eligible = !is_after(group.start, self.v);
         // It does not block itself.
         group.is_blocked = true;
-        let (finish, next) = (group.finish(), self.first_ready(number));
+        let finish = group.finish();
+        let next = self.first_ready(number);
         self.groups[number].is_blocked =
             next.is_some_and(|next| is_after(finish, self.groups[next].finish()));
     }
@@ -574,7 +573,8 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
     #[cold]
     #[inline(never)]
     pub(super) fn enqueue(&mut self, packet: Packet<T>) -> Result<(), Packet<T>> {
-        let (number, len) = (packet.flow.index(), packet.len);
+        let number = packet.flow.index();
+        let len = packet.len;
         if Refusal::of_tabled(&packet, FlowConfig::MAX_PACKET_LEN).is_some()
             || !self.pool.makes_room_for(&packet)
         {
@@ -718,7 +718,8 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
     /// 3. An aggregate is in its group once if backlogged and not in service, else not.
     /// 4. The first slot of a group is not empty.
     pub(super) fn check_invariants(&self) {
-        let (mut members, mut weights) = (alloc::vec![0; self.aggregates.len()], 0);
+        let mut members = alloc::vec![0; self.aggregates.len()];
+        let mut weights = 0;
         for (number, flow) in self
             .flows
             .iter()

@@ -90,7 +90,8 @@ impl<T, P: Storage<T>> QfqPlus<T, P> {
             let place = self.flows[number].aggregate;
             self.aggregates.resize(place, 0, self.config.aggregate);
             let aggregate = self.aggregates.at(place);
-            let (members, kind) = (aggregate.members(), aggregate.kind());
+            let members = aggregate.members();
+            let kind = aggregate.kind();
             if members > kind.capacity(self.config.aggregate) {
                 self.leave(number);
                 self.enter(number, kind);
@@ -135,7 +136,8 @@ impl<T, P: Storage<T>> QfqPlus<T, P> {
             aggregate,
             ..
         } = self.flows[number];
-        let (aggregate, own) = (self.aggregates.at_mut(aggregate), number as u32);
+        let aggregate = self.aggregates.at_mut(aggregate);
+        let own = number as u32;
         if next == own {
             return aggregate.set_turn(None);
         }

@@ -193,7 +193,8 @@ impl<T, P: Storage<T>> Turns<T, P> {
             return;
         }
         self.fruitless_turns = 0;
-        let (buckets, quantum) = (&mut self.buckets, i64::from(quantum));
+        let buckets = &mut self.buckets;
+        let quantum = i64::from(quantum);
         let missing = self
             .round
             .iter()
