@@ -24,5 +24,6 @@ mod replay;
 mod selection;
 mod simulate;
 mod simulate_files;
+mod style;
 mod sweep;
 mod tree;
