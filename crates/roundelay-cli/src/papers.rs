@@ -238,7 +238,11 @@ fn run_all(arguments: &Papers, items: &[(&Paper, &Item)], papers: &[Paper]) -> R
     if let Some(folder) = pages {
         recorded::write_pages(papers, folder)?;
     }
-    if !left.is_empty() {
+    if arguments.check {
+        for item in left {
+            failed.push(format!("{item}: no time was left"));
+        }
+    } else if !left.is_empty() {
         eprintln!("No time was left for {}", left.join(", "));
     }
     if let Some(discipline) = &arguments.instead {

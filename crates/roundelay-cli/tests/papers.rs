@@ -145,6 +145,34 @@ fn a_claim_that_holds_under_another_discipline_as_well_is_listed() {
 }
 
 #[test]
+fn a_quick_run_leaves_a_full_record_alone() {
+    let folder = Folder::new("full-stays");
+    let pages = folder.path("pages");
+    let record = || fs::read_to_string(folder.path("pages/records/plans/plan.json")).unwrap();
+    let full = folder.run(&["--full", "--pages", &pages]);
+    assert!(full.status.success(), "{}", text(&full.stderr));
+    let before = record();
+    let quick = folder.run(&["--pages", &pages]);
+    assert_eq!(quick.status.code(), Some(1));
+    assert!(
+        text(&quick.stderr).contains("there is a full record") && record() == before,
+        "{}",
+        text(&quick.stderr)
+    );
+    let fresh = folder.run(&["--pages", &pages, "--fresh"]);
+    assert!(fresh.status.success(), "{}", text(&fresh.stderr));
+    assert!(record() != before, "--fresh replaces it");
+}
+
+#[test]
+fn a_check_without_time_for_a_run_fails() {
+    let folder = Folder::new("no-time");
+    let output = folder.run(&["--budget", "0s", "--check", "--fresh"]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stdout));
+    assert!(text(&output.stderr).contains("plans plan: no time was left"));
+}
+
+#[test]
 fn a_second_run_comes_from_the_cache_and_gives_the_same() {
     let folder = Folder::new("cache");
     let json = |output: Output| -> Value { serde_json::from_slice(&output.stdout).unwrap() };

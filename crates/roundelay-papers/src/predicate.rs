@@ -213,6 +213,21 @@ impl Predicate {
             return Err("from and to have to be numbers".to_owned());
         }
         match self {
+            Self::Interval {
+                from: None,
+                to: None,
+                ..
+            }
+            | Self::Every {
+                from: None,
+                to: None,
+                ..
+            }
+            | Self::Ratio {
+                from: None,
+                to: None,
+                ..
+            } => Err("from or to is missing: without a limit nothing is judged".to_owned()),
             Self::Order { of, .. } if of.len() < 2 => {
                 Err("order: of needs two figures or more".to_owned())
             }
@@ -498,6 +513,23 @@ mod tests {
             figures.add(seed, &rows);
         }
         figures
+    }
+
+    #[test]
+    fn a_predicate_without_limits_is_an_error() {
+        for text in [
+            "is = 'interval'\nof = 'A: delay'",
+            "is = 'every'\nof = 'A: delay'",
+            "is = 'ratio'\nof = 'A: delay'\nover = 'B: delay'",
+        ] {
+            let predicate: Predicate = toml::from_str(text).unwrap();
+            assert!(
+                predicate
+                    .check()
+                    .unwrap_err()
+                    .contains("from or to is missing")
+            );
+        }
     }
 
     fn truth(predicate: &str) -> Truth {

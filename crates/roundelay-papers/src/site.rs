@@ -238,6 +238,8 @@ mod tests {
         let [index, page] = pages(&Site::read(&papers, &folder.0, &other).unwrap());
         let row = index.lines().find(|line| line.contains("#figure-1"));
         assert!(row.unwrap().contains("(older code)"), "{index}");
+        assert!(row.unwrap().contains("plans figure-1 --full`"), "{index}");
+        assert!(!row.unwrap().contains("(quick setting)"), "{index}");
         assert!(page.contains("(older code) |"), "{page}");
         assert!(
             page.contains("**Recorded with older code**")

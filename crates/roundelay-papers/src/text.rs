@@ -54,8 +54,8 @@ pub fn json(paper: &str, judged: &Judged<'_>) -> serde_json::Value {
     let claims = judged.plan.claims.iter().zip(&judged.verdicts).map(|(claim, verdict)| {
         let findings: Vec<_> = verdict.findings().iter().map(|finding| finding.words.as_str()).collect();
         let kind = verdict.kind.name();
-        let on_record = claim.expect.name();
-        serde_json::json!({ "claim": claim.says, "ours": claim.ours, "verdict": kind, "on_record": on_record, "words": verdict.words, "findings": findings })
+        let expected = claim.expect.name();
+        serde_json::json!({ "claim": claim.says, "ours": claim.ours, "verdict": kind, "expected": expected, "words": verdict.words, "findings": findings })
     });
     let names = ["figure", "published", "ours", "ratio"];
     let comparison = judged.comparison().into_iter().map(|row| {

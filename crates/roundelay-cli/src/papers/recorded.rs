@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use roundelay_papers::cache::Cache;
 use roundelay_papers::catalogue::Paper;
-use roundelay_papers::plan::Plan;
+use roundelay_papers::plan::{Plan, Setting};
 use roundelay_papers::record::{self, Code, Record};
 use roundelay_papers::runner::{Ran, Runner};
 use roundelay_papers::site::{Site, again, read_record, record_path};
@@ -74,7 +74,7 @@ fn missing(runner: &Runner, plan: &Plan, record: &Record) -> Result<BTreeSet<u64
 /// The record of an item, if it is of this setting and plan, and of today's code.
 ///
 /// # Errors
-/// The record is unreadable, or the run that examines it failed.
+/// A quick run would take the place of a full record, or the run that examines a record failed.
 pub(super) fn kept(
     folder: &Path,
     (paper, item): (&str, &str),
@@ -86,6 +86,12 @@ pub(super) fn kept(
         // A record that cannot be read is made anew.
         return Ok(None);
     };
+    if record.setting() == Setting::Full && runner.setting == Setting::Quick {
+        return Err(
+            "there is a full record, whose place a quick one would take: --full goes on with it, --fresh replaces it"
+                .to_owned(),
+        );
+    }
     let record = record.completed(plan)?;
     if record.setting() != runner.setting || !record.fits(plan)? {
         return Ok(None);

@@ -90,7 +90,7 @@ fn port(queue: &QueueSpec) -> String {
         };
         let flow = numbers.below(FLOWS).min(numbers.below(FLOWS));
         let mut arrival = Packet::new(FlowId(flow as u32), 64 + numbers.below(1437) as u32, packet);
-        arrival.ecn = if flow % 3 == 0 {
+        arrival.ecn = if flow.is_multiple_of(3) {
             Ecn::Capable
         } else {
             Ecn::NotCapable
