@@ -15,7 +15,9 @@ use roundelay_live::world::{FAR, MIDDLE, NEAR, Place, World};
 use roundelay_live::{Device as _, PacketSocket, Slots};
 use serde_json::Value;
 
-use crate::live::{Ended, balances, capabilities, command, folder, idle, into_output, run, text};
+use crate::live::{
+    Ended, balances, capabilities, command, folder, idle, into_output, retried, run, text,
+};
 
 /// The right to set interfaces, of linux/capability.h.
 const NET_ADMIN: u64 = 1 << 12;
@@ -71,8 +73,8 @@ impl<'a> Between<'a> {
         arguments.extend(["--name", &name]);
         arguments.extend(more);
         let mut start = command(folder, None, &arguments);
-        let child = start.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
-        let process = Ended(child.expect("it runs"));
+        start.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let process = Ended(retried(|| start.spawn()));
         let mut session = Self {
             folder,
             name,

@@ -63,8 +63,22 @@ pub(crate) fn command(folder: &Path, user: Option<u32>, arguments: &[&str]) -> C
     command
 }
 
+/// Starts a program just copied: another thread's new process can still hold the copy open for
+/// writing, for as long as that process takes to start its own program.
+pub(crate) fn retried<T>(mut start: impl FnMut() -> std::io::Result<T>) -> T {
+    for _ in 0..500 {
+        match start() {
+            Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy => {
+                thread::sleep(Duration::from_millis(10));
+            }
+            other => return other.expect("it runs"),
+        }
+    }
+    panic!("the program stays busy");
+}
+
 pub(crate) fn run(folder: &Path, user: Option<u32>, arguments: &[&str]) -> Output {
-    command(folder, user, arguments).output().expect("it runs")
+    retried(|| command(folder, user, arguments).output())
 }
 
 pub(crate) fn text(bytes: &[u8]) -> String {
@@ -245,8 +259,8 @@ fn a_running_session_is_changed_and_ends_in_order_with_a_signal() {
         ]);
         _ = fs::remove_file(folder.join("set.pcapng"));
         let mut start = command(&folder, user, &arguments);
-        let child = start.stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
-        let mut session = Ended(child.expect("it runs"));
+        start.stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut session = Ended(retried(|| start.spawn()));
         let set = |settings: &[&str]| {
             let mut arguments = vec!["live", "set", "--name", &name];
             arguments.extend(settings);
@@ -642,8 +656,8 @@ fn metrics_and_the_page_tell_what_the_verdict_tells() {
             "while true; do for i in {1..50}; do echo 1 > /dev/udp/{far}/9; done; sleep .05; done",
         ]);
         let mut start = command(&folder, user, &arguments);
-        let child = start.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
-        let mut session = Ended(child.expect("it runs"));
+        start.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut session = Ended(retried(|| start.spawn()));
         let mut messages = BufReader::new(session.0.stderr.take().expect("messages"));
         let mut line = String::new();
         messages.read_line(&mut line).expect("a line");

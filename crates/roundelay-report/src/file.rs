@@ -171,16 +171,18 @@ fn create_beside(
         let partial = beside(target, suffix());
         // Under the lock: a process about to end removes all unfinished files, then starts none.
         let mut unfinished = unfinished();
-        match create_new(&partial, kept.as_ref()) {
-            Ok(file) => {
-                unfinished.insert(partial.clone());
-                return Ok((file, partial));
-            }
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && attempts < ATTEMPTS => {
-                attempts += 1;
-            }
-            Err(error) => return Err(error),
+        // Before the file exists, because this allocates: a process that ends for want of memory
+        // does not wait for the lock, and would leave the file.
+        unfinished.insert(partial.clone());
+        let error = match create_new(&partial, kept.as_ref()) {
+            Ok(file) => return Ok((file, partial)),
+            Err(error) => error,
+        };
+        unfinished.remove(&partial);
+        if error.kind() != io::ErrorKind::AlreadyExists || attempts == ATTEMPTS {
+            return Err(error);
         }
+        attempts += 1;
     }
 }
 
