@@ -1,15 +1,16 @@
 //! Control of a running session: a socket that takes changes, and tells figures.
 
 use std::fs;
-use std::io::{self, BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
+use std::io::{self, BufRead as _, BufReader, ErrorKind, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::bottleneck::Bottleneck;
+use crate::request::Request;
 use crate::settings::{Change, Way};
 use crate::sys;
 
@@ -41,7 +42,7 @@ pub struct Answer {
 pub struct Control {
     listener: UnixListener,
     path: PathBuf,
-    client: Option<Client>,
+    client: Option<Request<UnixStream>>,
 }
 
 /// The path of a session's socket.
@@ -101,7 +102,11 @@ impl Control {
     pub fn serve(&mut self, bottleneck: &mut Bottleneck) -> io::Result<()> {
         if self.client.is_none() {
             match self.listener.accept() {
-                Ok((stream, _)) => self.client = Client::new(stream).ok(),
+                Ok((stream, _)) => {
+                    if stream.set_nonblocking(true).is_ok() {
+                        self.client = Some(Request::new(stream, LONGEST));
+                    }
+                }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
                 Err(error) => return Err(error),
             }
@@ -109,75 +114,30 @@ impl Control {
         let Some(client) = &mut self.client else {
             return Ok(());
         };
-        match client.read() {
-            Ok(false) => (),
-            Ok(true) => {
+        match client.read(|bytes| bytes.ends_with(b"\n")) {
+            Ok(None) => return Ok(()),
+            Ok(Some(command)) => {
+                let answer = answer(command, bottleneck)?;
                 // A client that is gone is no fault of the session.
-                _ = client.answer(bottleneck);
-                self.client = None;
+                _ = client.answer(&answer);
             }
-            Err(_) => self.client = None,
+            Err(_) => (),
         }
+        self.client = None;
         Ok(())
     }
 }
 
-/// A client that sends its command.
-#[derive(Debug)]
-struct Client {
-    stream: UnixStream,
-    text: Vec<u8>,
-    since: Instant,
-}
-
-/// Longest wait for a client's command.
-const PATIENCE: Duration = Duration::from_secs(5);
-
-impl Client {
-    fn new(stream: UnixStream) -> io::Result<Self> {
-        stream.set_nonblocking(true)?;
-        Ok(Self {
-            stream,
-            text: Vec::new(),
-            since: Instant::now(),
-        })
-    }
-
-    /// Reads what has come; whether that is a whole line.
-    fn read(&mut self) -> io::Result<bool> {
-        let mut room = [0; 4096];
-        loop {
-            match self.stream.read(&mut room) {
-                Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
-                Ok(len) => self.text.extend_from_slice(&room[..len]),
-                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
-                Err(error) => return Err(error),
-            }
-            if self.text.len() > LONGEST {
-                return Err(ErrorKind::InvalidData.into());
-            }
-        }
-        if self.text.ends_with(b"\n") {
-            return Ok(true);
-        }
-        if self.since.elapsed() > PATIENCE {
-            return Err(ErrorKind::TimedOut.into());
-        }
-        Ok(false)
-    }
-
-    fn answer(&mut self, bottleneck: &mut Bottleneck) -> io::Result<()> {
-        let answer = match serde_json::from_slice::<Command>(&self.text) {
-            Ok(command) => make(&command, bottleneck),
-            Err(error) => Answer {
-                text: format!("not a command: {error}"),
-                is_done: false,
-            },
-        };
-        let mut text = serde_json::to_string(&answer)?;
-        text.push('\n');
-        self.stream.write_all(text.as_bytes())
-    }
+/// Makes what a line asks for: the line of the answer.
+fn answer(command: &[u8], bottleneck: &mut Bottleneck) -> io::Result<String> {
+    let answer = match serde_json::from_slice::<Command>(command) {
+        Ok(command) => make(&command, bottleneck),
+        Err(error) => Answer {
+            text: format!("not a command: {error}"),
+            is_done: false,
+        },
+    };
+    Ok(serde_json::to_string(&answer)? + "\n")
 }
 
 /// Makes the changes; at the first that cannot be, the rest is left.

@@ -30,6 +30,7 @@ mod random;
 mod record;
 mod recording;
 mod replay;
+mod request;
 #[cfg(target_os = "linux")]
 mod session;
 mod settings;

@@ -1,34 +1,25 @@
 //! Metrics of a running session for Prometheus: text over HTTP, by the names of `tc -s -j`.
 
 use std::fmt::Write as _;
-use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::time::{Duration, Instant};
 
 use roundelay::DropReason;
 use roundelay_metrics::Delays;
 
 use crate::books::Outside;
 use crate::bottleneck::Bottleneck;
+use crate::request::Request;
 use crate::settings::Way;
 
 /// The longest request.
 const LONGEST: usize = 8192;
-/// Longest wait for a request.
-const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A server of one page. It never waits: what a client has not sent yet is read at the next call.
 #[derive(Debug)]
 pub struct Metrics {
     listener: TcpListener,
-    client: Option<Client>,
-}
-
-#[derive(Debug)]
-struct Client {
-    stream: TcpStream,
-    request: Vec<u8>,
-    since: Instant,
+    client: Option<Request<TcpStream>>,
 }
 
 impl Metrics {
@@ -63,66 +54,40 @@ impl Metrics {
             if stream.set_nonblocking(true).is_err() {
                 return;
             }
-            self.client = Some(Client {
-                stream,
-                request: Vec::new(),
-                since: Instant::now(),
-            });
+            self.client = Some(Request::new(stream, LONGEST));
         }
         let Some(client) = &mut self.client else {
             return;
         };
-        match client.read() {
-            Ok(false) => return,
-            // A page fits into the buffer of a fresh connection: it is written at once.
-            Ok(true) => _ = client.answer(text),
+        match client.read(|bytes| bytes.windows(4).any(|four| four == b"\r\n\r\n")) {
+            Ok(None) => return,
+            Ok(Some(request)) => {
+                let answer = answer(&String::from_utf8_lossy(request), text);
+                _ = client.answer(&answer);
+            }
             Err(_) => (),
         }
         self.client = None;
     }
 }
 
-impl Client {
-    /// Reads what has come; whether that is a whole request.
-    fn read(&mut self) -> io::Result<bool> {
-        let mut room = [0; 1024];
-        loop {
-            match self.stream.read(&mut room) {
-                Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
-                Ok(len) => self.request.extend_from_slice(&room[..len]),
-                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
-                Err(error) => return Err(error),
-            }
-            if self.request.len() > LONGEST {
-                return Err(ErrorKind::InvalidData.into());
-            }
-        }
-        let is_whole = self.request.windows(4).any(|four| four == b"\r\n\r\n");
-        if !is_whole && self.since.elapsed() > PATIENCE {
-            return Err(ErrorKind::TimedOut.into());
-        }
-        Ok(is_whole)
-    }
-
-    fn answer(&mut self, text: impl FnOnce() -> String) -> io::Result<()> {
-        let request = String::from_utf8_lossy(&self.request).into_owned();
-        let mut words = request.split_whitespace();
-        let method = words.next();
-        let path = words.next();
-        let (status, body) = match (method, path) {
-            (Some("GET"), Some("/metrics" | "/")) => ("200 OK", text()),
-            (Some("GET"), _) => ("404 Not Found", "expected the path /metrics\n".to_owned()),
-            _ => (
-                "405 Method Not Allowed",
-                "expected the method GET\n".to_owned(),
-            ),
-        };
-        let head = format!(
-            "HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
-            body.len()
-        );
-        self.stream.write_all((head + &body).as_bytes())
-    }
+/// The answer to a request over HTTP; `text` makes the page.
+fn answer(request: &str, text: impl FnOnce() -> String) -> String {
+    let mut words = request.split_whitespace();
+    let method = words.next();
+    let path = words.next();
+    let (status, body) = match (method, path) {
+        (Some("GET"), Some("/metrics" | "/")) => ("200 OK", text()),
+        (Some("GET"), _) => ("404 Not Found", "expected the path /metrics\n".to_owned()),
+        _ => (
+            "405 Method Not Allowed",
+            "expected the method GET\n".to_owned(),
+        ),
+    };
+    format!(
+        "HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+        body.len()
+    )
 }
 
 /// A running session, as its metrics show it.
@@ -301,7 +266,9 @@ fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read as _, Write as _};
     use std::thread;
+    use std::time::Duration;
 
     use super::*;
 
