@@ -341,7 +341,11 @@ impl Recorded {
         let own = self.figures();
         let other = other.figures();
         let same = |name: &String, x: Option<f64>| {
-            let value = |figures: &Figures, seed: &u64| figures.at(name, x)?.0.get(seed).copied();
+            let value = |figures: &Figures, seed: &u64| {
+                // Older records have counts of six digits.
+                let value = *figures.at(name, x)?.0.get(seed)?;
+                Some(format!("{value:.5e}"))
+            };
             seeds
                 .iter()
                 .all(|seed| value(&own, seed) == value(&other, seed))
@@ -412,8 +416,11 @@ fn fill(known: &mut Seeds, values: Seeds) {
     }
 }
 
-/// Six significant digits: more would only make files longer.
+/// Six significant digits, because more would only make files longer; a count in full.
 fn short(value: f64) -> f64 {
+    if value.fract() == 0.0 {
+        return value;
+    }
     format!("{value:.5e}").parse().unwrap_or(value)
 }
 
@@ -424,6 +431,13 @@ mod tests {
     use crate::plan::tests::PLAN;
     use crate::runner::Runner;
     use crate::verdict::judge;
+
+    #[test]
+    fn a_record_has_counts_in_full_and_other_numbers_with_six_digits() {
+        assert_eq!(short(13_172_273.0), 13_172_273.0);
+        assert_eq!(short(0.123_456_789), 0.123_457);
+        assert_eq!(short(f64::INFINITY), f64::INFINITY);
+    }
 
     #[test]
     fn verdicts_on_a_record_are_those_on_the_run() {
