@@ -8,6 +8,7 @@
 mod file;
 mod measurements;
 mod packets;
+mod row_groups;
 mod schedule;
 mod simulated_hops;
 mod simulated_packets;

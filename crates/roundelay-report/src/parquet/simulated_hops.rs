@@ -11,9 +11,9 @@ use roundelay::{Instant, Packet};
 use roundelay_sim::{LinkId, Network, PacketState, Probe, Tag};
 use roundelay_trace::Stop;
 
-use super::file::ColumnFile;
+use super::row_groups::RowGroups;
 use crate::ReportError;
-use crate::tables::{Column, GROUP_ROWS, shared};
+use crate::tables::Column;
 
 /// A packet and a link.
 #[derive(Debug, Clone, Copy)]
@@ -29,12 +29,7 @@ struct Row {
 /// file to its final name; without `finish` the file is removed.
 #[derive(Debug)]
 pub struct SimulatedHops {
-    file: ColumnFile,
-    rows: Vec<Row>,
-    links: Vec<Bytes>,
-    failure: Option<ReportError>,
-    /// Ends the run at the first failed write.
-    stop: Stop,
+    rows: RowGroups<Row, 5>,
 }
 
 impl SimulatedHops {
@@ -49,26 +44,20 @@ impl SimulatedHops {
         network: &Network,
         metadata: &[(String, String)],
     ) -> Result<Self, ReportError> {
-        let file = ColumnFile::create(path, &columns(&[], &[]), metadata)?;
-        Ok(Self {
-            file,
-            rows: Vec::with_capacity(GROUP_ROWS),
-            links: names(network),
-            failure: None,
-            stop: Stop::default(),
-        })
+        let rows = RowGroups::create(path, network, metadata, columns)?;
+        Ok(Self { rows })
     }
 
     /// Requests this stop at the first failed write: the run would go on in vain.
     #[must_use]
     pub fn stopping(mut self, stop: Stop) -> Self {
-        self.stop = stop;
+        self.rows.stop = stop;
         self
     }
 
     /// The first failed write, if any.
     pub const fn failure(&self) -> Option<&ReportError> {
-        self.failure.as_ref()
+        self.rows.failure()
     }
 
     /// Writes the remaining rows and renames the file to its final name.
@@ -76,22 +65,8 @@ impl SimulatedHops {
     /// # Errors
     ///
     /// The operating system's error, from this call or an earlier write, with the file's name.
-    pub fn finish(mut self) -> Result<(), ReportError> {
-        if !self.rows.is_empty() {
-            self.flush();
-        }
-        self.failure.map_or_else(|| self.file.finish(), Err)
-    }
-
-    fn flush(&mut self) {
-        let columns = columns(&self.rows, &self.links);
-        self.rows.clear();
-        if self.failure.is_none()
-            && let Err(error) = self.file.write(&columns)
-        {
-            self.failure = Some(error);
-            self.stop.request();
-        }
+    pub fn finish(self) -> Result<(), ReportError> {
+        self.rows.finish()
     }
 }
 
@@ -109,22 +84,7 @@ impl Probe for SimulatedHops {
             arrival: packet.arrival,
             span,
         });
-        if self.rows.len() == GROUP_ROWS {
-            self.flush();
-        }
     }
-}
-
-/// Names of the links, by number.
-pub(super) fn names(network: &Network) -> Vec<Bytes> {
-    let name = |link: &roundelay_sim::LinkConfig| {
-        roundelay_sim::link_name(&network.name(link.from), &network.name(link.to))
-    };
-    network
-        .links()
-        .iter()
-        .map(|link| shared(name(link).as_str()))
-        .collect()
 }
 
 fn columns(rows: &[Row], links: &[Bytes]) -> [Column; 5] {

@@ -9,10 +9,9 @@ use roundelay::{DropReason, Instant, Packet};
 use roundelay_sim::{Content, Direction, LinkId, Network, PacketState, Probe, Tag};
 use roundelay_trace::Stop;
 
-use super::file::ColumnFile;
-use super::simulated_hops::names;
+use super::row_groups::RowGroups;
 use crate::ReportError;
-use crate::tables::{Column, GROUP_ROWS, shared};
+use crate::tables::{Column, shared};
 
 /// Fate and times of a packet.
 #[derive(Debug, Clone, Copy)]
@@ -61,13 +60,8 @@ impl Row {
 /// the file is removed. Memory grows with the number of packets in the network.
 #[derive(Debug)]
 pub struct SimulatedPackets {
-    file: ColumnFile,
     on_their_way: HashMap<u64, Row>,
-    rows: Vec<Row>,
-    links: Vec<Bytes>,
-    failure: Option<ReportError>,
-    /// Ends the run at the first failed write.
-    stop: Stop,
+    rows: RowGroups<Row, 10>,
 }
 
 impl SimulatedPackets {
@@ -82,27 +76,22 @@ impl SimulatedPackets {
         network: &Network,
         metadata: &[(String, String)],
     ) -> Result<Self, ReportError> {
-        let file = ColumnFile::create(path, &columns(&[], &[]), metadata)?;
         Ok(Self {
-            file,
             on_their_way: HashMap::new(),
-            rows: Vec::with_capacity(GROUP_ROWS),
-            links: names(network),
-            failure: None,
-            stop: Stop::default(),
+            rows: RowGroups::create(path, network, metadata, columns)?,
         })
     }
 
     /// Requests this stop at the first failed write: the run would go on in vain.
     #[must_use]
     pub fn stopping(mut self, stop: Stop) -> Self {
-        self.stop = stop;
+        self.rows.stop = stop;
         self
     }
 
     /// The first failed write, if any.
     pub const fn failure(&self) -> Option<&ReportError> {
-        self.failure.as_ref()
+        self.rows.failure()
     }
 
     /// Writes the remaining rows and renames the file to its final name.
@@ -113,34 +102,15 @@ impl SimulatedPackets {
     pub fn finish(mut self) -> Result<(), ReportError> {
         let mut left: Vec<_> = self.on_their_way.drain().map(|(_, row)| row).collect();
         left.sort_by_key(|row| row.packet);
-        left.into_iter().for_each(|row| self.push(row));
-        if !self.rows.is_empty() {
-            self.flush();
+        for row in left {
+            self.rows.push(row);
         }
-        self.failure.map_or_else(|| self.file.finish(), Err)
-    }
-
-    fn push(&mut self, row: Row) {
-        self.rows.push(row);
-        if self.rows.len() == GROUP_ROWS {
-            self.flush();
-        }
-    }
-
-    fn flush(&mut self) {
-        let columns = columns(&self.rows, &self.links);
-        self.rows.clear();
-        if self.failure.is_none()
-            && let Err(error) = self.file.write(&columns)
-        {
-            self.failure = Some(error);
-            self.stop.request();
-        }
+        self.rows.finish()
     }
 
     fn end(&mut self, now: Instant, state: &PacketState, fate: &'static str, link: Option<LinkId>) {
         if let Some(row) = self.on_their_way.remove(&state.number) {
-            self.push(Row {
+            self.rows.push(Row {
                 end: Some(now),
                 fate,
                 link,
