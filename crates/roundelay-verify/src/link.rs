@@ -4,17 +4,14 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use roundelay::Seed;
-use roundelay::schedulers::{AnyDiscipline, Onset};
+use roundelay::schedulers::{AnyDiscipline, Onset, Queues};
 use roundelay::{
     DropReason, FlowConfig, FlowId, Instant, LinkLayer, Packet, QueueSpec, Rate, Scheduler as _,
 };
 
 use crate::Checks;
-use crate::log::{Limits, LinkRecord, Order, TREE};
+use crate::log::{Limits, LinkRecord, Order};
 use crate::network::{Check, ensure};
-
-/// Disciplines with one queue, first in, first out for what is not dropped.
-const ONE_QUEUE: [&str; 7] = ["codel", "pie", "red", "choke", "sfb", "afd", "aifo"];
 
 /// A packet in a queue.
 #[derive(Debug, Clone, Copy)]
@@ -256,9 +253,8 @@ impl LinkState {
         )
     }
 
-    /// Name of the discipline.
-    fn discipline(&self) -> &'static str {
-        self.discipline.as_ref().map_or(TREE, AnyDiscipline::name)
+    fn is_lifo(&self) -> bool {
+        matches!(self.discipline, Some(AnyDiscipline::Lifo(_)))
     }
 
     fn onset(&self) -> Option<Onset> {
@@ -271,10 +267,9 @@ impl LinkState {
     /// The order in which packets leave: the promise in the header, or more if the discipline keeps
     /// more.
     fn order(&self) -> Order {
-        if ONE_QUEUE.contains(&self.discipline()) {
-            Order::Fifo
-        } else {
-            self.record.order
+        match &self.discipline {
+            Some(discipline) if discipline.info().queues == Queues::One => Order::Fifo,
+            _ => self.record.order,
         }
     }
 
@@ -453,7 +448,7 @@ impl LinkState {
     /// A waiting packet that should leave before the one at this place.
     pub(crate) fn overtaken(&self, place: u64) -> Option<u64> {
         let first = match self.order() {
-            Order::Any if self.discipline() == "lifo" => *self.waiting.last_key_value()?.0,
+            Order::Any if self.is_lifo() => *self.waiting.last_key_value()?.0,
             Order::Any => return None,
             Order::PerFlow => {
                 let flow = self.waiting.get(&place)?.flow;
@@ -471,7 +466,7 @@ impl LinkState {
     pub(crate) fn is_in_order(&self, place: u64, checks: &mut Checks) -> Check {
         checks.fifo += u64::from(self.order() == Order::Fifo);
         checks.in_flow += u64::from(self.order() == Order::PerFlow);
-        if self.discipline() == "lifo" {
+        if self.is_lifo() {
             let newest = self.overtaken(place);
             return newest.map_or(Ok(()), |newest| {
                 Err(format!(

@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use roundelay::schedulers::Discipline as _;
+use roundelay::schedulers::{AnyDiscipline, Discipline as _};
 use roundelay::{Framing, Limit, LinkLayer, QueueSpec};
 use serde::{Deserialize, Serialize};
 
@@ -191,10 +191,10 @@ impl Order {
     /// Order promised by a queue's discipline, from the registry.
     pub fn of(queue: &QueueSpec) -> Self {
         let info = queue.discipline.info();
-        match (info.name, info.reorders) {
-            ("fifo", _) => Self::Fifo,
-            (_, true) => Self::Any,
-            (_, false) => Self::PerFlow,
+        match queue.discipline {
+            AnyDiscipline::Fifo(_) => Self::Fifo,
+            _ if info.reorders => Self::Any,
+            _ => Self::PerFlow,
         }
     }
 }

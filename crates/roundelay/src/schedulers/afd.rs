@@ -47,7 +47,7 @@ use crate::mechanisms::signalling::SignallingQueue;
 use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, Footprint, Scheduler};
-use crate::schedulers::{Configured, Discipline, Linux};
+use crate::schedulers::{Configured, Discipline, Linux, Queues};
 use crate::seed::Seed;
 use crate::time::{Duration, Instant};
 use crate::units::Billionths;
@@ -132,6 +132,7 @@ impl Discipline for Config {
     ];
     const LIVE: &'static [&'static str] = &["target", "sample", "interval", "alpha", "beta"];
     const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::Early];
+    const QUEUES: Queues = Queues::One;
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Afd<T>;
     /// By copy. A mark is set on arrival and reported on departure.

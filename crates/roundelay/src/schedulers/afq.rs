@@ -60,7 +60,7 @@ use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
-use crate::schedulers::{Configured, Discipline, Linux, Times};
+use crate::schedulers::{Configured, Discipline, Linux, Queues, Times};
 use crate::seed::Seed;
 use crate::time::Instant;
 
@@ -95,6 +95,7 @@ impl Discipline for Config {
     const INTERIOR: bool = true;
     const DROPS: &'static [DropReason] =
         &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
+    const QUEUES: Queues = Queues::PerFlow;
     const COMPLEXITY: &'static str = "O(log N)";
     type Scheduler<T: Send> = Afq<T>;
     /// By copy. The deadline of a packet is read when the packet becomes the flow's head.

@@ -50,7 +50,7 @@ use crate::mechanisms::signalling::SignallingQueue;
 use crate::packet::Packet;
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, Footprint, Scheduler};
-use crate::schedulers::{Configured, Discipline, Linux, Onset, Priority, RankBy, Times};
+use crate::schedulers::{Configured, Discipline, Linux, Onset, Priority, Queues, RankBy, Times};
 use crate::seed::Seed;
 use crate::time::Instant;
 use crate::units::{Billionths, Rate};
@@ -117,6 +117,7 @@ impl Discipline for Config {
     ];
     const LIVE: &'static [&'static str] = &["headroom"];
     const PRIORITY: Priority = Priority::Class;
+    const QUEUES: Queues = Queues::One;
     const COMPLEXITY: &'static str = "O(window)";
     const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::Early];
     type Scheduler<T: Send> = Aifo<T>;

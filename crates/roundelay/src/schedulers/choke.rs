@@ -46,7 +46,7 @@ use crate::mechanisms::signalling::mark;
 use crate::packet::Packet;
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, Scheduler};
-use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows, Onset};
+use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows, LinuxLimit, Onset, Queues};
 use crate::seed::Seed;
 use crate::time::Instant;
 use crate::units::{Billionths, Rate};
@@ -99,6 +99,7 @@ impl Discipline for Config {
     const LINUX: Linux = Linux::Qdisc {
         name: "choke",
         flows: LinuxFlows::Hashed,
+        limit: LinuxLimit::Packets,
     };
     const PARAMETERS: &'static [Parameter<Self>] = &[
         Parameter::count(
@@ -145,6 +146,7 @@ impl Discipline for Config {
     ];
     const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::Early];
     const DEFAULT_LIMIT: Limit = Limit::of_packets(4 * DEFAULT_MAX as u64);
+    const QUEUES: Queues = Queues::One;
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Choke<T>;
     /// By copy. Packets in the middle of the queue are compared by flow and removed.

@@ -37,7 +37,7 @@ use crate::mechanisms::codel_queue::{CodelQueue, Signals};
 use crate::packet::Packet;
 use crate::pool::{Backlog, Nodes, Pool, Storage};
 use crate::scheduler::{DropReason, Refusal, Scheduler};
-use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows, Onset};
+use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows, LinuxLimit, Onset, Queues};
 use crate::seed::Seed;
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
@@ -81,6 +81,7 @@ impl Discipline for Config {
     const LINUX: Linux = Linux::Qdisc {
         name: "codel",
         flows: LinuxFlows::Unread,
+        limit: LinuxLimit::Packets,
     };
     const PARAMETERS: &'static [Parameter<Self>] = &[
         Parameter::time(
@@ -113,6 +114,7 @@ impl Discipline for Config {
     ];
     const LIVE: &'static [&'static str] = &["target", "interval", "ecn", "ce_threshold", "linux"];
     const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::Early];
+    const QUEUES: Queues = Queues::One;
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Codel<T>;
     type ByHandle = Codel<Handle, Links<Age>>;

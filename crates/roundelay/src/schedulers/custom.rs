@@ -163,6 +163,7 @@ impl Discipline for Config {
             about,
             source: Self::SOURCE,
             linux: Self::LINUX,
+            queues: Self::QUEUES,
             weighted,
             max_weight,
             reorders,

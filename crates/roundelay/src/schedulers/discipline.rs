@@ -30,6 +30,8 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
     const PARAMETERS: &'static [Parameter<Self>] = &[];
     /// Names of the parameters changeable while packets wait.
     const LIVE: &'static [&'static str] = &[];
+    /// How packets wait: in one queue, in one order, or in a queue for each flow.
+    const QUEUES: Queues = Queues::Sorted;
     /// Whether flows can have weights.
     const WEIGHTED: bool = false;
     /// Largest weight of a flow.
@@ -109,6 +111,7 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
             about: Self::ABOUT,
             source: Self::SOURCE,
             linux: Self::LINUX,
+            queues: Self::QUEUES,
             weighted: Self::WEIGHTED,
             max_weight: Self::MAX_WEIGHT,
             reorders: Self::REORDERS,
@@ -257,7 +260,37 @@ pub enum Linux {
         name: &'static str,
         /// How the qdisc tells flows apart.
         flows: LinuxFlows,
+        /// What the qdisc's limit counts.
+        limit: LinuxLimit,
     },
+}
+
+/// What the limit of a Linux qdisc counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LinuxLimit {
+    /// Packets.
+    Packets,
+    /// Bytes.
+    Bytes,
+    /// Packets or bytes: one of two qdiscs, `pfifo` or `bfifo`, holds the packets.
+    Either,
+    /// Packets and bytes.
+    Both,
+    /// The qdisc has no limit. Its classes have queues with limits of their own.
+    OfClasses,
+}
+
+/// How packets wait in a discipline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Queues {
+    /// In one queue for all flows. Packets that are not dropped leave first in, first out.
+    One,
+    /// In one order for all flows: by rank, by class, or drawn.
+    Sorted,
+    /// In a queue for each flow.
+    PerFlow,
+    /// In a fixed number of queues. A hash of the flow selects the queue, so flows may share one.
+    Hashed,
 }
 
 /// How a Linux qdisc tells flows apart.
@@ -316,6 +349,8 @@ pub struct DisciplineInfo {
     pub source: &'static str,
     /// [`Discipline::LINUX`].
     pub linux: Linux,
+    /// [`Discipline::QUEUES`].
+    pub queues: Queues,
     /// [`Discipline::WEIGHTED`].
     pub weighted: bool,
     /// [`Discipline::MAX_WEIGHT`].

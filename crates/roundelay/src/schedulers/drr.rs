@@ -57,7 +57,7 @@ use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Storage};
 use crate::prefetch::{dequeue_in_windows, enqueue_in_windows};
 use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
-use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows};
+use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows, LinuxLimit, Queues};
 use crate::seed::Seed;
 use crate::time::Instant;
 
@@ -81,6 +81,7 @@ impl Discipline for Config {
     const LINUX: Linux = Linux::Qdisc {
         name: "drr",
         flows: LinuxFlows::Classes,
+        limit: LinuxLimit::OfClasses,
     };
     const PARAMETERS: &'static [Parameter<Self>] = &[Parameter::size(
         "quantum",
@@ -94,6 +95,7 @@ impl Discipline for Config {
     const MAX_WEIGHT: u32 = FlowConfig::LARGEST_WEIGHT;
     const DROPS: &'static [DropReason] =
         &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
+    const QUEUES: Queues = Queues::PerFlow;
     const COMPLEXITY: &'static str = "O(1)";
     const INTERIOR: bool = true;
     type Scheduler<T: Send> = Drr<T>;

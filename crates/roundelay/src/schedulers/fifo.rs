@@ -26,7 +26,7 @@ use crate::packet::Packet;
 use crate::pool::{Backlog, Leaving};
 use crate::prefetch::prefetch;
 use crate::scheduler::{DropReason, Scheduler};
-use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows};
+use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows, LinuxLimit, Queues};
 use crate::seed::Seed;
 use crate::time::Instant;
 
@@ -41,8 +41,10 @@ impl Discipline for Config {
     const LINUX: Linux = Linux::Qdisc {
         name: "pfifo",
         flows: LinuxFlows::Unread,
+        limit: LinuxLimit::Either,
     };
     const DROPS: &'static [DropReason] = &[DropReason::Full];
+    const QUEUES: Queues = Queues::One;
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Fifo<T>;
     type ByHandle = Fifo<Handle, InLine>;

@@ -50,7 +50,7 @@ use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Pool, Storage};
 use crate::scheduler::{DropReason, Footprint, Refusal, Scheduler};
-use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows, Onset};
+use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows, LinuxLimit, Onset, Queues};
 use crate::seed::Seed;
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
@@ -103,6 +103,7 @@ impl Discipline for Config {
     const LINUX: Linux = Linux::Qdisc {
         name: "fq_codel",
         flows: LinuxFlows::Hashed,
+        limit: LinuxLimit::Both,
     };
     const PARAMETERS: &'static [Parameter<Self>] = &[
         Parameter::count(
@@ -167,6 +168,7 @@ impl Discipline for Config {
         packets: 10_240,
         bytes: 32 << 20,
     };
+    const QUEUES: Queues = Queues::Hashed;
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = FqCodel<T>;
     type ByHandle = FqCodel<Handle, Links<Age>>;

@@ -61,7 +61,7 @@ use crate::mechanisms::strata::{Flow, GROUPS, SLOTS, Strata, own_slot, shift_of}
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Storage};
 use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
-use crate::schedulers::{Configured, Discipline, Linux};
+use crate::schedulers::{Configured, Discipline, Linux, Queues};
 use crate::seed::Seed;
 use crate::time::Instant;
 use crate::virtual_time::VirtualTime;
@@ -84,6 +84,7 @@ impl Discipline for Config {
     const WEIGHTED: bool = true;
     const DROPS: &'static [DropReason] =
         &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
+    const QUEUES: Queues = Queues::PerFlow;
     const COMPLEXITY: &'static str = "O(groups)";
     type Scheduler<T: Send> = Gfq<T>;
     type ByHandle = Gfq<Handle, Links>;

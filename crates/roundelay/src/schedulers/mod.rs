@@ -8,8 +8,8 @@ mod registry;
 
 pub use crate::mechanisms::rank_by::RankBy;
 pub use discipline::{
-    Configured, Discipline, DisciplineInfo, Linux, LinuxFlows, Onset, ParameterInfo, Priority,
-    Times, Visitor,
+    Configured, Discipline, DisciplineInfo, Linux, LinuxFlows, LinuxLimit, Onset, ParameterInfo,
+    Priority, Queues, Times, Visitor,
 };
 pub use registry::{AnyArena, AnyDiscipline, AnyScheduler};
 

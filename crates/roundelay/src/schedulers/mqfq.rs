@@ -72,7 +72,7 @@ use crate::mechanisms::ring::{End, Ring};
 use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
-use crate::schedulers::{Configured, Discipline, Linux};
+use crate::schedulers::{Configured, Discipline, Linux, Queues};
 use crate::seed::Seed;
 use crate::time::Instant;
 use crate::units::Bytes;
@@ -196,6 +196,7 @@ impl Discipline for Config {
     /// Packets of a queue.
     const BOUNDS: &'static [DropReason] = &[DropReason::Full];
     const DEFAULT_LIMIT: Limit = Limit::of_packets(100);
+    const QUEUES: Queues = Queues::Hashed;
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Mqfq<T>;
     /// By copy. Tickets wait in the ring; the resequencer finds packets by flow.

@@ -52,7 +52,7 @@ use crate::mechanisms::signalling::SignallingQueue;
 use crate::packet::Packet;
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, Scheduler};
-use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows, Onset};
+use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows, LinuxLimit, Onset, Queues};
 use crate::seed::Seed;
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
@@ -102,6 +102,7 @@ impl Discipline for Config {
     const LINUX: Linux = Linux::Qdisc {
         name: "pie",
         flows: LinuxFlows::Unread,
+        limit: LinuxLimit::Packets,
     };
     const PARAMETERS: &'static [Parameter<Self>] = &[
         Parameter::time(
@@ -161,6 +162,7 @@ impl Discipline for Config {
         "dq_rate_estimator",
     ];
     const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::Early];
+    const QUEUES: Queues = Queues::One;
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Pie<T>;
     /// By copy. A mark is set on arrival and reported on departure.

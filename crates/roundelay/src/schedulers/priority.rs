@@ -37,7 +37,7 @@ use crate::links::Handle;
 use crate::mechanisms::by_rank::{ByRank, Rank};
 use crate::packet::Packet;
 use crate::scheduler::DropReason;
-use crate::schedulers::{self, Discipline, Linux, LinuxFlows};
+use crate::schedulers::{self, Discipline, Linux, LinuxFlows, LinuxLimit};
 
 /// Strict priority has no parameters besides the buffer's limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -51,6 +51,7 @@ impl Discipline for Config {
     const LINUX: Linux = Linux::Qdisc {
         name: "prio",
         flows: LinuxFlows::Unread,
+        limit: LinuxLimit::Either,
     };
     const REORDERS: bool = true;
     const COMPLEXITY: &'static str = "O(log n)";

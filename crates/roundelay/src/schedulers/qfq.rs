@@ -66,7 +66,7 @@ use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Pool, Queue, Storage};
 use crate::prefetch::{WINDOW, dequeue_in_windows, enqueue_in_windows, prefetch};
 use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
-use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows};
+use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows, LinuxLimit, Queues};
 use crate::seed::Seed;
 use crate::time::Instant;
 
@@ -82,11 +82,13 @@ impl Discipline for Config {
     const LINUX: Linux = Linux::Qdisc {
         name: "qfq",
         flows: LinuxFlows::Classes,
+        limit: LinuxLimit::OfClasses,
     };
     const WEIGHTED: bool = true;
     const INTERIOR: bool = true;
     const DROPS: &'static [DropReason] =
         &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
+    const QUEUES: Queues = Queues::PerFlow;
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Qfq<T>;
     type ByHandle = Qfq<Handle, Links>;

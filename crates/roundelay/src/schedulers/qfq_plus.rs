@@ -90,7 +90,7 @@ use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Pool, Queue, Storage};
 use crate::prefetch::{WINDOW, dequeue_in_windows, enqueue_in_windows, prefetch};
 use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
-use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows};
+use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows, LinuxLimit, Queues};
 use crate::seed::Seed;
 use crate::time::Instant;
 
@@ -121,6 +121,7 @@ impl Discipline for Config {
     const LINUX: Linux = Linux::Qdisc {
         name: "qfq",
         flows: LinuxFlows::Classes,
+        limit: LinuxLimit::OfClasses,
     };
     const PARAMETERS: &'static [Parameter<Self>] = &[
         Parameter::count(
@@ -140,6 +141,7 @@ impl Discipline for Config {
     const INTERIOR: bool = true;
     const DROPS: &'static [DropReason] =
         &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
+    const QUEUES: Queues = Queues::PerFlow;
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = QfqPlus<T>;
     type ByHandle = QfqPlus<Handle, Links>;

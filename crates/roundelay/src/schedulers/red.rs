@@ -48,7 +48,7 @@ use crate::mechanisms::signalling::SignallingQueue;
 use crate::packet::Packet;
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, Scheduler};
-use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows, Onset};
+use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows, LinuxLimit, Onset, Queues};
 use crate::seed::Seed;
 use crate::time::Instant;
 use crate::units::{Billionths, Bytes, Rate};
@@ -117,6 +117,7 @@ impl Discipline for Config {
     const LINUX: Linux = Linux::Qdisc {
         name: "red",
         flows: LinuxFlows::Unread,
+        limit: LinuxLimit::Bytes,
     };
     const PARAMETERS: &'static [Parameter<Self>] = &[
         Parameter::size64(
@@ -181,6 +182,7 @@ impl Discipline for Config {
     ];
     const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::Early];
     const DEFAULT_LIMIT: Limit = Limit::of_bytes(4 * DEFAULT_MAX);
+    const QUEUES: Queues = Queues::One;
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Red<T>;
     /// By copy. A mark is set on arrival and reported on departure.

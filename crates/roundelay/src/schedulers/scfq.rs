@@ -54,7 +54,7 @@ use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Storage};
 use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
-use crate::schedulers::{Configured, Discipline, Linux};
+use crate::schedulers::{Configured, Discipline, Linux, Queues};
 use crate::seed::Seed;
 use crate::time::Instant;
 use crate::virtual_time::VirtualTime;
@@ -73,6 +73,7 @@ impl Discipline for Config {
     const INTERIOR: bool = true;
     const DROPS: &'static [DropReason] =
         &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
+    const QUEUES: Queues = Queues::PerFlow;
     const COMPLEXITY: &'static str = "O(log N)";
     type Scheduler<T: Send> = Scfq<T>;
     type ByHandle = Scfq<Handle, Links>;

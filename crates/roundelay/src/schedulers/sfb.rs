@@ -49,7 +49,7 @@ use crate::mechanisms::signalling::SignallingQueue;
 use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, Footprint, Scheduler};
-use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows};
+use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows, LinuxLimit, Queues};
 use crate::seed::Seed;
 use crate::time::{Duration, Instant};
 use crate::units::Billionths;
@@ -113,6 +113,7 @@ impl Discipline for Config {
     const LINUX: Linux = Linux::Qdisc {
         name: "sfb",
         flows: LinuxFlows::Hashed,
+        limit: LinuxLimit::Packets,
     };
     const PARAMETERS: &'static [Parameter<Self>] = &[
         Parameter::count(
@@ -190,6 +191,7 @@ impl Discipline for Config {
         "any_bin",
     ];
     const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::Early];
+    const QUEUES: Queues = Queues::One;
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Sfb<T>;
     /// By copy. A mark is set on arrival and reported on departure, and the flow leaves its bins

@@ -51,7 +51,7 @@ use crate::mechanisms::ring::{End, Ring};
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Storage};
 use crate::scheduler::{DropReason, Footprint, Refusal, Scheduler};
-use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows};
+use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows, LinuxLimit, Queues};
 use crate::seed::Seed;
 use crate::time::{Duration, Instant};
 use linux::Turns;
@@ -114,6 +114,7 @@ impl Discipline for Config {
     const LINUX: Linux = Linux::Qdisc {
         name: "sfq",
         flows: LinuxFlows::Hashed,
+        limit: LinuxLimit::Packets,
     };
     const PARAMETERS: &'static [Parameter<Self>] = &[
         Parameter::size(
@@ -163,6 +164,7 @@ impl Discipline for Config {
     /// Packets of a bucket (`depth`) and backlogged buckets (`flows`).
     const BOUNDS: &'static [DropReason] = &[DropReason::PushedOut, DropReason::Refused];
     const DEFAULT_LIMIT: Limit = Limit::of_packets(127);
+    const QUEUES: Queues = Queues::Hashed;
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Sfq<T>;
     type ByHandle = Sfq<Handle, Links<FlowId>>;

@@ -56,7 +56,7 @@ use crate::mechanisms::fluid::{Imitation, Order, Service, TOLERANCE};
 use crate::mechanisms::gps_clock::GpsClock;
 use crate::mechanisms::heap::FlowHeap;
 use crate::scheduler::DropReason;
-use crate::schedulers::{Discipline, Linux};
+use crate::schedulers::{Discipline, Linux, Queues};
 use crate::virtual_time::VirtualTime;
 
 /// WF2Q has no parameters besides the flows' weights.
@@ -75,6 +75,7 @@ impl Discipline for Config {
         &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
     /// The fluid server's arithmetic.
     const BOUNDS: &'static [DropReason] = &[DropReason::Refused];
+    const QUEUES: Queues = Queues::PerFlow;
     const COMPLEXITY: &'static str = "O(log N)";
     type Scheduler<T: Send> = Wf2q<T>;
     /// By copy. Each packet carries the V of its arrival.

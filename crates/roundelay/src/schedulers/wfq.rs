@@ -64,7 +64,7 @@ use crate::mechanisms::fluid::{Imitation, Order, Service, TOLERANCE};
 use crate::mechanisms::gps_clock::GpsClock;
 use crate::mechanisms::heap::FlowHeap;
 use crate::scheduler::DropReason;
-use crate::schedulers::{Discipline, Linux};
+use crate::schedulers::{Discipline, Linux, Queues};
 use crate::virtual_time::VirtualTime;
 
 /// WFQ has no parameters besides the flows' weights.
@@ -82,6 +82,7 @@ impl Discipline for Config {
         &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
     /// The fluid server's arithmetic.
     const BOUNDS: &'static [DropReason] = &[DropReason::Refused];
+    const QUEUES: Queues = Queues::PerFlow;
     const COMPLEXITY: &'static str = "O(log N)";
     type Scheduler<T: Send> = Wfq<T>;
     /// By copy. Each packet carries the V of its arrival.

@@ -4,6 +4,7 @@ mod any_port;
 mod bursts;
 mod custom;
 mod edges;
+mod facts;
 mod handles;
 mod leaving;
 mod liars;
