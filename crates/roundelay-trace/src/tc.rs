@@ -687,7 +687,7 @@ mod tests {
                 limit: None,
             };
             let commands = commands(&spec, limit, rate, &Distinctions::default());
-            let Linux::Qdisc { name, flows } = spec.discipline.info().linux else {
+            let Linux::Qdisc { name, flows, .. } = spec.discipline.info().linux else {
                 assert!(
                     commands.is_err_and(|reason| reason.contains(spec.discipline.name())),
                     "{}",
