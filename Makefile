@@ -23,8 +23,9 @@ WASM := wasm32-unknown-unknown
 help: ## name the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
+# Without the commands bench, objective and papers, which take a quarter of the time.
 compare: setup-npm ## compare disciplines on the example capture: CAPTURE=file RATE=20mbit DISCIPLINES="fifo qfq"
-	cargo build --release --locked -p roundelay-cli
+	cargo build --release --locked -p roundelay-cli --no-default-features --features parquet
 	target/release/roundelay compare $(CAPTURE) $(DISCIPLINES) --rate $(RATE) --html $(REPORT)
 	@echo "The same with charts: $(REPORT)"
 
@@ -69,7 +70,7 @@ test-full: test own-scheduler without-parquet page-test wheel-freethreaded wheel
 lint: setup-npm ## format and clippy, warnings as errors
 	cargo fmt --all --check
 	for patch in crates/roundelay/tests/seeded/*.patch; do git apply -C1 --check $$patch || exit 1; done # make seeded takes ten minutes
-	rustfmt --edition 2024 --check crates/roundelay-sim/src/sources/*.rs crates/roundelay-sim/src/topologies/*.rs crates/roundelay-cli/src/outputs/*.rs # modules that macros declare
+	rustfmt --edition 2024 --check crates/roundelay-sim/src/sources/*.rs crates/roundelay-sim/src/topologies/*.rs # modules that macros declare
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 
 # A folder of its own, empty at first: cargo takes a crate of an earlier run, of the same version, for this one.
@@ -80,9 +81,13 @@ package: setup-npm ## the crates as a registry gets them: built without npm, and
 	PATH="$(PACKAGING)/no-npm:$$PATH" CARGO_TARGET_DIR=$(PACKAGING) cargo package --locked --allow-dirty --workspace
 	cd $(PACKAGING)/package/roundelay-$$(cargo pkgid -p roundelay | sed 's/.*[@#]//') && CARGO_TARGET_DIR=$(PACKAGING)/tests cargo test
 
-without-parquet: setup-npm ## the command compiles without Parquet, and so do the report and its tests
+without-parquet: setup-npm ## the command compiles without each of its features, and the report and its tests without Parquet
 	cargo clippy --locked -p roundelay-report --no-default-features --all-targets -- -D warnings
-	cargo clippy --locked -p roundelay-cli --no-default-features -- -D warnings
+	for features in "" parquet bench objective papers bench,objective,papers; do \
+	  cargo clippy --locked -p roundelay-cli --no-default-features --features "$$features" -- -D warnings || exit 1; done
+	cargo build --locked -p roundelay-cli --no-default-features
+	for command in bench objective papers; do \
+	  target/debug/roundelay $$command --any word 2>&1 | grep "expected the feature" || exit 1; done
 
 rustdoc: setup-npm ## the Rust API's documentation, warnings as errors
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps

@@ -1,8 +1,11 @@
 //! `roundelay bench`: the cost of a packet, in CPU time or instructions.
 
+pub(crate) mod arguments;
 mod chart;
 mod huge_pages;
 mod measure;
+mod measured;
+pub(crate) mod outputs;
 mod saved;
 mod table;
 
@@ -13,17 +16,16 @@ use roundelay::schedulers::{AnyDiscipline, Discipline, fifo};
 use roundelay_bench::{Load, Memory, Subject, run_hold, run_pairs};
 use roundelay_sim::scenario::Measures;
 
-use crate::arguments::Bench;
 use crate::failure::Failure;
-use crate::{call, print};
-pub(crate) use chart::svg;
+use crate::host;
+use crate::terminal::print;
+use arguments::Bench;
 use measure::Measure;
-pub(crate) use measure::Measured;
+use measured::Measured;
 use saved::Saved;
-pub(crate) use saved::json;
 
 pub(crate) fn run(arguments: &Bench) -> Result<(), Failure> {
-    if call::program_file().is_some()
+    if host::program_file().is_some()
         && (arguments.instructions || arguments.check.is_some() || arguments.huge_pages)
     {
         return Err(Failure::usage(

@@ -13,24 +13,26 @@
 //! nothing goes to standard error either.
 
 use std::any::TypeId;
-use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::path::PathBuf;
 
 use clap::CommandFactory;
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{ConfigError, QueueSpec, Rate};
+#[cfg(feature = "papers")]
 use roundelay_papers::catalogue::{Item, Paper};
-use roundelay_report::{Page, Replayed, Simulated, TableStyle, html, json, simulation_html, table};
-use roundelay_sim::scenario::{self, Curves, Scenario};
+use roundelay_report::Replayed;
+use roundelay_sim::scenario;
 pub use roundelay_tcp::CustomControl;
 use roundelay_trace::arguments::{Choice, parse_rate};
 pub use roundelay_trace::{Comparison, Stop, reordering_note};
 
-use crate::arguments::{Arguments, Command};
+use crate::command::{Arguments, Command};
+pub use crate::compare::result::Compared;
 use crate::failure::Failure;
+pub use crate::host::{Host, Notes, Text, set_program_file};
 pub use crate::progress::Gauge;
+pub use crate::simulate::result::Ran;
 pub use crate::sweep::{OwnParts, Parts};
 use crate::sweep::{Session, Summary};
 pub use crate::threads::{AroundThread, set_around_threads};
@@ -38,146 +40,9 @@ use crate::{
     bounds, compare as comparing, replay as replaying, simulate as simulating, sweep as sweeping,
 };
 
-/// What a program adds to the arguments of a call.
-#[derive(Debug, Clone, Default)]
-pub struct Host {
-    /// Ends the call early, with a failure that [`is_stopped`](Failure::is_stopped).
-    pub stop: Stop,
-    /// Progress of the call.
-    pub gauge: Gauge,
-    /// Text of the file `-`. None: standard input.
-    pub text: Option<Text>,
-    /// Congestion controls of the program for [`simulate`] and [`replay`], by names of sources;
-    /// `all` stands for all sources over TCP. Later ones replace earlier ones.
-    pub controls: Vec<(String, CustomControl)>,
-    /// Notes of the program on the runs of [`simulate`].
-    pub notes: Notes,
-    /// Disciplines and congestion controls of the program for [`sweep`] and [`open_sweep`].
-    pub parts: Option<OwnParts>,
-}
-
-impl Host {
-    /// Sets the congestion controls of a scenario. The result is the text with a line for each:
-    /// results with other controls get another hash.
-    pub(crate) fn set_controls(
-        &self,
-        name: &str,
-        scenario: &mut Scenario,
-        mut text: String,
-    ) -> Result<String, Failure> {
-        for (source, control) in &self.controls {
-            scenario
-                .set_control(source, control)
-                .map_err(|error| Failure::control(name, &error))?;
-            text = format!(
-                "# Congestion control of {source}, whatever is said below: {}\n\n{text}",
-                control.name()
-            );
-        }
-        Ok(text)
-    }
-}
-
-/// Notes on a run, each once, shared by all clones.
-#[derive(Debug, Clone, Default)]
-pub struct Notes(Arc<Mutex<BTreeSet<String>>>);
-
-impl Notes {
-    /// Adds a sentence.
-    pub fn add(&self, note: String) {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(note);
-    }
-
-    pub(crate) fn all(&self) -> BTreeSet<String> {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
-    }
-}
-
-/// A text in place of a file.
-#[derive(Debug, Clone)]
-pub struct Text {
-    /// Name in messages.
-    pub name: String,
-    /// Content of the file.
-    pub text: String,
-}
-
 /// Disciplines of the program, each in place of an argument: the argument's index among the
 /// disciplines, and the discipline.
 pub type Own = [(usize, AnyDiscipline)];
-
-/// File with the code of this program, if not the process's own executable.
-static PROGRAM_FILE: OnceLock<PathBuf> = OnceLock::new();
-
-/// Tells that this library is part of `file`, a plugin of another program. The first call counts.
-pub fn set_program_file(file: PathBuf) {
-    PROGRAM_FILE.get_or_init(|| file);
-}
-
-pub(crate) fn program_file() -> Option<&'static Path> {
-    PROGRAM_FILE.get().map(PathBuf::as_path)
-}
-
-/// Result of [`compare`].
-#[derive(Debug)]
-pub struct Compared {
-    /// The comparison.
-    pub comparison: Comparison,
-    /// Version, seed and hash of the configuration, as in the Parquet files.
-    pub metadata: Vec<(String, String)>,
-}
-
-impl Compared {
-    /// The output of `--json`.
-    pub fn json(&self) -> String {
-        json(&self.comparison)
-    }
-
-    /// The page of `--html`.
-    pub fn html(&self) -> String {
-        html(&self.comparison)
-    }
-
-    /// The printed table.
-    pub fn table(&self, style: TableStyle) -> String {
-        table(&self.comparison, style)
-    }
-}
-
-/// Result of [`simulate`].
-#[derive(Debug)]
-pub struct Ran {
-    /// The results.
-    pub simulated: Simulated,
-    pub(crate) curves: Curves,
-    pub(crate) text: String,
-    /// Version, seed and hash of the scenario, as in the Parquet files.
-    pub metadata: Vec<(String, String)>,
-}
-
-impl Ran {
-    /// The page of `--html`. Its curves over time are empty unless the call had `--html`.
-    pub fn html(&self) -> String {
-        let Self {
-            simulated,
-            curves,
-            text,
-            metadata,
-        } = self;
-        simulation_html(&Page {
-            simulated,
-            curves,
-            scenario: text,
-            provenance: metadata,
-        })
-    }
-}
 
 fn parse(command: &str, words: impl IntoIterator<Item = OsString>) -> Result<Command, Failure> {
     let words = ["roundelay".into(), command.into()]
@@ -313,6 +178,7 @@ pub fn template(name: &str) -> Option<&'static str> {
 }
 
 /// An item of a paper, for lists.
+#[cfg(feature = "papers")]
 #[derive(Debug, Clone)]
 pub struct PaperItem {
     /// Name of the paper on the command line.
@@ -333,6 +199,7 @@ pub struct PaperItem {
 ///
 /// # Errors
 /// A plan that is part of this program is wrong.
+#[cfg(feature = "papers")]
 pub fn papers() -> Result<Vec<PaperItem>, Failure> {
     let papers = roundelay_papers::catalogue::papers().map_err(Failure::run)?;
     let item = |paper: &Paper, item: &Item| PaperItem {

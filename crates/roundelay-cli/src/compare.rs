@@ -1,5 +1,9 @@
 //! `roundelay compare`: replays a capture through several disciplines.
 
+pub(crate) mod arguments;
+pub(crate) mod outputs;
+pub(crate) mod result;
+
 use std::fs;
 use std::io::{self, BufReader, IsTerminal};
 use std::iter;
@@ -14,15 +18,16 @@ use roundelay_trace::{
     ReplayObserver, Selection, Stop, TreeFile, WeightRules, compare,
 };
 
-use crate::arguments::Compare;
-use crate::call::{Compared, Host};
 use crate::failure::Failure;
-use crate::outputs::{Comparing, Opened};
+use crate::host::Host;
+use crate::outputs::{Opened, SinkError};
 use crate::progress::Bar;
+use crate::terminal::{self, MEMORY_ADVICE, print, tell};
 use crate::threads::in_pool;
-use crate::{MEMORY_ADVICE, live, pipe, print, style, tell, text_file};
-
-type SinkError = Box<dyn std::error::Error + Send + Sync>;
+use crate::{live, pipe, text_file};
+use arguments::Compare;
+use outputs::Comparing;
+use result::Compared;
 
 pub(crate) fn run(arguments: &Compare) -> Result<(), Failure> {
     if arguments.rate.is_none() && live::is_record(&arguments.capture) {
@@ -234,7 +239,7 @@ fn open(path: &Path, stop: &Stop) -> Result<Capture, Failure> {
 }
 
 fn show(arguments: &Compare, compared: &Compared) -> String {
-    let style = style::of_stdout();
+    let style = terminal::style();
     if arguments.wide {
         return compared.table(TableStyle {
             width: Some(u16::MAX),

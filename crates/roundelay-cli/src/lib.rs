@@ -6,48 +6,50 @@
 //! shell after Ctrl-C).
 
 #![cfg_attr(
-    not(feature = "parquet"),
+    not(all(feature = "objective", feature = "papers", feature = "parquet")),
     allow(
         dead_code,
-        reason = "parts of results that only the outputs in Parquet read"
+        reason = "parts that only a command or an output left out uses"
     )
 )]
 
-mod arguments;
+#[cfg(feature = "bench")]
 mod bench;
 mod bounds;
 pub mod call;
+mod command;
 mod compare;
 mod disciplines;
 mod failure;
+mod host;
 mod interrupt;
 mod live;
+#[cfg(feature = "objective")]
 mod objective;
 mod outputs;
+#[cfg(feature = "papers")]
 mod papers;
 mod pipe;
 mod progress;
 mod replay;
+mod runs;
 mod scenario;
 mod simulate;
-mod style;
 pub mod sweep;
+mod terminal;
 mod text_file;
 mod threads;
 mod verify;
+mod words;
 
 use std::ffi::OsString;
-use std::io::{self, ErrorKind, Write};
-use std::sync::OnceLock;
 
 use clap::CommandFactory;
 
-use arguments::{Arguments, Command};
+use command::{Arguments, Command};
 pub use failure::{Detail, Failure};
-use roundelay_report::clean;
-
-/// Advice after the message about a failed allocation, set by the running command.
-pub static MEMORY_ADVICE: OnceLock<&'static str> = OnceLock::new();
+pub use terminal::MEMORY_ADVICE;
+use terminal::{print, show, tell};
 
 /// Runs the command with its arguments, the program's name first, and returns the exit status.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
@@ -65,13 +67,22 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     interrupt::listen();
     let outcome = match arguments.command {
         Command::Compare(arguments) => compare::run(&arguments),
+        #[cfg(feature = "bench")]
         Command::Bench(arguments) => bench::run(&arguments),
+        #[cfg(not(feature = "bench"))]
+        Command::Bench(_) => Err(command::absent("bench")),
         Command::Simulate(arguments) => simulate::run(&arguments),
         Command::Sweep(arguments) => sweep::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
+        #[cfg(feature = "objective")]
         Command::Objective(arguments) => objective::run(&arguments),
+        #[cfg(not(feature = "objective"))]
+        Command::Objective(_) => Err(command::absent("objective")),
         Command::Verify(arguments) => verify::run(&arguments),
+        #[cfg(feature = "papers")]
         Command::Papers(arguments) => papers::run(&arguments),
+        #[cfg(not(feature = "papers"))]
+        Command::Papers(_) => Err(command::absent("papers")),
         Command::Bounds(arguments) => bounds::run(&arguments),
         Command::Live(_) => Ok(()),
         Command::List { json } => print(&disciplines::list(json)),
@@ -101,24 +112,6 @@ fn ended(outcome: Result<u8, Failure>) -> u8 {
     }
 }
 
-/// Prints a message on stderr. It may contain names and lines of untrusted files, or words of the
-/// command line from elsewhere. Where nobody can read the message, the exit status still tells.
-pub(crate) fn tell(message: &str) {
-    let lines: Vec<_> = message.lines().map(clean).collect();
-    drop(writeln!(io::stderr(), "roundelay: {}", lines.join("\n")));
-}
-
-/// Prints help on stdout, or an error in the arguments on stderr. A closed pipe is not an error.
-fn show(error: &clap::Error) {
-    let text = error.render().to_string();
-    if !error.use_stderr() {
-        drop(io::stdout().write_all(text.as_bytes()));
-        return;
-    }
-    let lines: String = text.lines().map(|line| clean(line) + "\n").collect();
-    drop(io::stderr().write_all(lines.as_bytes()));
-}
-
 /// Prints the help of a command or a discipline.
 fn help(name: &str) -> Result<(), Failure> {
     let mut all = Arguments::command();
@@ -127,19 +120,5 @@ fn help(name: &str) -> Result<(), Failure> {
     match all.find_subcommand_mut(name) {
         Some(command) => print(&command.render_long_help().to_string()),
         None => disciplines::help(name).and_then(|text| print(&text)),
-    }
-}
-
-/// Writes a result to stdout. A closed pipe is not an error.
-fn print(text: &str) -> Result<(), Failure> {
-    let mut stdout = io::stdout().lock();
-    match stdout
-        .write_all(text.as_bytes())
-        .and_then(|()| stdout.flush())
-    {
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        other => {
-            other.map_err(|error| Failure::run(format!("cannot write to standard output: {error}")))
-        }
     }
 }

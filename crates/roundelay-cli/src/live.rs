@@ -19,7 +19,7 @@ use roundelay_metrics::units::{counted, seconds};
 use roundelay_trace::arguments::{parse_rate, parse_spec};
 
 use crate::failure::Failure;
-use crate::print;
+use crate::terminal::print;
 #[cfg(not(target_os = "linux"))]
 use arguments::Live;
 

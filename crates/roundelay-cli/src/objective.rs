@@ -1,6 +1,9 @@
 //! `roundelay objective`: section 3 of R. Mittal et al., "Universal Packet Scheduling", NSDI 2016,
 //! for any network, traffic and objective.
 
+pub(crate) mod arguments;
+pub(crate) mod outputs;
+
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use roundelay::{Limit, QueueSpec};
 use roundelay_bench::{Held, HoldSubject, cost_of_hold};
@@ -13,14 +16,14 @@ use roundelay_sim::scenario::{
     RunError, Scenario, SlackText,
 };
 
-use crate::arguments::Objective;
-use crate::call::Host;
 use crate::failure::Failure;
+use crate::host::Host;
 use crate::outputs::files_of;
 use crate::progress::Gauge;
 use crate::scenario::{Read, check_length};
+use crate::terminal::{self, print};
 use crate::threads::in_pool;
-use crate::{print, style};
+use arguments::Objective;
 
 /// Indices of the disciplines in every run; those of `--with` and the file's own queues follow.
 const FIFO: usize = 0;
@@ -74,7 +77,7 @@ pub(crate) fn run(arguments: &Objective) -> Result<(), Failure> {
     print(
         &outputs
             .printed(&result)?
-            .unwrap_or_else(|| result.document().text(style::of_stdout())),
+            .unwrap_or_else(|| result.document().text(terminal::style())),
     )?;
     written
 }

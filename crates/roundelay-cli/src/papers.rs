@@ -1,9 +1,12 @@
 //! `roundelay papers`: runs the papers' tables, figures and theorems and prints verdicts.
 
+pub(crate) mod arguments;
 mod chosen;
 mod faults;
 mod memory;
+pub(crate) mod outputs;
 mod recorded;
+mod result;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -15,21 +18,18 @@ use std::time::Instant;
 use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 use roundelay_papers::cache::{Cache, hash};
 use roundelay_papers::catalogue::{Item, Paper, Work, papers};
-#[cfg(feature = "parquet")]
-use roundelay_papers::figures::Samples;
-use roundelay_papers::page::{Judged, Target, section};
+use roundelay_papers::page::Judged;
 use roundelay_papers::plan::{Plan, Setting};
-use roundelay_papers::runner::{Ran, Runner, Versions};
+use roundelay_papers::runner::{Runner, Versions};
 use roundelay_papers::text;
-#[cfg(feature = "parquet")]
-use roundelay_report::Measurement;
-use roundelay_report::{ItemPage, item_html, provenance};
 use roundelay_sim::scenario::Measures;
 
-use crate::arguments::Papers;
 use crate::failure::Failure;
+use crate::terminal::print;
 use crate::threads::in_pool;
-use crate::{call, print, sweep, text_file};
+use crate::{host, sweep, text_file};
+use arguments::Papers;
+use result::ItemResult;
 
 /// Name of all papers together.
 const ALL: &str = "all";
@@ -410,7 +410,7 @@ fn default_cache() -> PathBuf {
 
 /// Hash of the file with this program's code: another build may give other results.
 fn program() -> Result<String, Failure> {
-    let file = call::program_file().map_or_else(std::env::current_exe, |file| Ok(file.to_owned()));
+    let file = host::program_file().map_or_else(std::env::current_exe, |file| Ok(file.to_owned()));
     let bytes = file
         .and_then(fs::read)
         .map_err(|error| Failure::run(format!("cannot read this program: {error}")))?;
@@ -423,66 +423,4 @@ fn program() -> Result<String, Failure> {
             .rotate_left(29)
     });
     Ok(hash([env!("CARGO_PKG_VERSION"), &words.to_string()]))
-}
-
-/// Results of an item, for its outputs.
-pub(crate) struct ItemResult<'a> {
-    paper: &'a Paper,
-    pub(crate) judged: &'a Judged<'a>,
-    /// All figures of the run.
-    ran: &'a Ran,
-}
-
-impl ItemResult<'_> {
-    /// The page of `--html`.
-    pub(crate) fn html(&self) -> String {
-        let title = format!("{}, {}", self.paper.about.short, self.judged.item.label);
-        let charts = self.judged.charts();
-        item_html(&ItemPage {
-            title: &title,
-            markdown: &self.markdown(),
-            charts: &charts,
-            version: env!("CARGO_PKG_VERSION"),
-        })
-    }
-
-    /// The section of the paper's page.
-    pub(crate) fn markdown(&self) -> String {
-        section(self.paper, self.judged, Target::Alone)
-    }
-
-    /// Footer of the Parquet file.
-    pub(crate) fn metadata(&self) -> Vec<(String, String)> {
-        provenance(env!("CARGO_PKG_VERSION"), 1, &self.judged.record.plan)
-    }
-
-    /// One row per value and seed.
-    #[cfg(feature = "parquet")]
-    pub(crate) fn measurements(&self) -> Vec<Measurement<'_>> {
-        let mut rows = Vec::new();
-        for (variation, figures) in &self.ran.variations {
-            for figure in figures.names() {
-                let mut add = |x, samples: &Samples| {
-                    let row = |(seed, value): (&u64, &f64)| Measurement {
-                        variation: &variation.name,
-                        figure,
-                        x,
-                        seed: *seed,
-                        value: *value,
-                    };
-                    rows.extend(samples.0.iter().map(row));
-                };
-                figures
-                    .at(figure, None)
-                    .into_iter()
-                    .for_each(|samples| add(None, samples));
-                figures
-                    .curve(figure)
-                    .into_iter()
-                    .flatten()
-                    .for_each(|(x, samples)| add(Some(x), samples));
-            }
-        }
-        rows
-    }
 }

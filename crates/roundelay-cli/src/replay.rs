@@ -1,5 +1,9 @@
 //! `roundelay replay`: records a schedule and replays it under other disciplines.
 
+pub(crate) mod arguments;
+pub(crate) mod outputs;
+pub(crate) mod result;
+
 use std::io::Write as _;
 use std::sync::Arc;
 use std::time::Instant;
@@ -14,13 +18,14 @@ use roundelay_sim::replay::{
 };
 use roundelay_sim::scenario::{Measures, Scenario};
 
-use crate::arguments::Replay;
-use crate::call::Host;
 use crate::failure::Failure;
+use crate::host::Host;
 use crate::outputs::files_of;
 use crate::scenario::{Read, check_length};
+use crate::terminal::{self, print};
 use crate::threads::in_pool;
-use crate::{print, style};
+use arguments::Replay;
+use result::{Replays, Run};
 
 pub(crate) fn run(arguments: &Replay) -> Result<(), Failure> {
     let Computed {
@@ -30,7 +35,7 @@ pub(crate) fn run(arguments: &Replay) -> Result<(), Failure> {
         printed,
         written,
     } = compute(arguments, &Host::default())?;
-    print(&printed.unwrap_or_else(|| replayed.document().text(style::of_stdout())))?;
+    print(&printed.unwrap_or_else(|| replayed.document().text(terminal::style())))?;
     written?;
     if arguments.plain {
         plain(&scenario, &runs)
@@ -184,27 +189,6 @@ fn listed(arguments: &Replay, scenario: &Scenario) -> Result<Arc<Schedule>, Fail
     let schedule = Schedule::listed(scenario, lines)
         .map_err(|error| Failure::usage(format!("{path}: {error}")))?;
     Ok(Arc::new(schedule))
-}
-
-/// Results of a replay, for its outputs.
-pub(crate) struct Replays<'a> {
-    pub(crate) replayed: &'a Replayed,
-    pub(crate) runs: &'a [Run],
-    pub(crate) candidates: &'a [Candidate],
-    pub(crate) metadata: &'a [(String, String)],
-}
-
-/// A schedule, the outcome under each candidate, and the seconds for recording and for each replay.
-pub(crate) struct Run {
-    recorded: Recorded,
-    window: Duration,
-    /// Over all packets, including the warm-up.
-    packet_hops: u64,
-    /// Millions of packets: kept for `--parquet` only.
-    pub(crate) schedule: Option<Arc<Schedule>>,
-    pub(crate) outcomes: Vec<(Outcome, ReplayResult)>,
-    recording: f64,
-    replaying: Vec<f64>,
 }
 
 fn replays(

@@ -12,8 +12,8 @@ use roundelay_sim::scenario::{Estimate, ReadCapture, Scenario, ScenarioError};
 use roundelay_trace::Stop;
 use roundelay_trace::file::read_text;
 
-use crate::call::{Host, Text};
 use crate::failure::Failure;
+use crate::host::{Host, Text};
 use crate::text_file;
 
 /// A scenario as read.

@@ -1,6 +1,9 @@
 //! `roundelay simulate`: runs a scenario, once or with several seeds.
 
+pub(crate) mod arguments;
 mod first_run;
+pub(crate) mod outputs;
+pub(crate) mod result;
 
 use std::path::Path;
 
@@ -8,14 +11,16 @@ use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use roundelay_report::{Simulated, provenance};
 use roundelay_sim::scenario::{self, Estimate, Results, RunError, Scenario};
 
-use crate::arguments::Simulate;
-use crate::call::{Host, Ran};
 use crate::failure::Failure;
-use crate::outputs::{Run, files_of};
+use crate::host::Host;
+use crate::outputs::files_of;
 use crate::scenario::{Read, check_length};
+use crate::terminal::{self, print, tell};
 use crate::threads::in_pool;
-use crate::{print, style, tell};
+use arguments::Simulate;
 use first_run::FirstRun;
+use outputs::Run;
+use result::Ran;
 
 pub(crate) fn run(arguments: &Simulate) -> Result<(), Failure> {
     if arguments.schema {
@@ -44,7 +49,7 @@ pub(crate) fn run(arguments: &Simulate) -> Result<(), Failure> {
         &arguments
             .outputs
             .printed(&ran)?
-            .unwrap_or_else(|| ran.simulated.document().text(style::of_stdout())),
+            .unwrap_or_else(|| ran.simulated.document().text(terminal::style())),
     )?;
     written
 }

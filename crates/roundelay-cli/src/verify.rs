@@ -1,5 +1,8 @@
 //! `roundelay verify`: checks the log of a simulation.
 
+pub(crate) mod arguments;
+pub(crate) mod outputs;
+
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
@@ -7,9 +10,10 @@ use std::path::Path;
 use roundelay_report::{clean, faults_in_words, verified};
 use roundelay_verify::{Inspection, VerifyError, inspect};
 
-use crate::arguments::Verify;
 use crate::failure::Failure;
-use crate::{live, print};
+use crate::live;
+use crate::terminal::print;
+use arguments::Verify;
 
 pub(crate) fn run(arguments: &Verify) -> Result<(), Failure> {
     let name = if arguments.log.as_os_str() == "-" {
@@ -70,21 +74,4 @@ fn unreadable(name: &str, error: VerifyError) -> Failure {
         }
         other => Failure::usage(format!("{name}: {other}")),
     }
-}
-
-/// The output of `--json`.
-pub(crate) fn json(inspection: &Inspection) -> String {
-    let Inspection {
-        header,
-        time,
-        totals,
-        checks,
-        faults,
-        is_cut,
-    } = inspection;
-    let nodes = header.nodes;
-    let links = header.links.len();
-    let seconds = *time as f64 / 1e12;
-    let all = serde_json::json!({ "seconds": seconds, "nodes": nodes, "links": links, "totals": totals, "checks": checks, "faults": faults, "more_possible": is_cut });
-    format!("{all:#}\n")
 }

@@ -88,7 +88,7 @@ fn the_core_reads_no_clock_and_keeps_no_floats() {
 /// seed is derived, because sums meet: link k of one run would draw what link k + 1 of its
 /// neighbour draws.
 const NUMBER_RUNS: [&str; 7] = [
-    "roundelay-cli/src/arguments/runs.rs",
+    "roundelay-cli/src/runs.rs",
     "roundelay-cli/src/objective.rs",
     "roundelay-cli/src/replay.rs",
     "roundelay-cli/src/simulate.rs",

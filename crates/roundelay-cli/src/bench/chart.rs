@@ -6,11 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use roundelay_bench::{FlowSet, Load};
 use roundelay_report::{Axis, Chart, Curve, Point, Scaling, panels};
 
-use super::measure::Measured;
+use super::measured::Measured;
 use crate::failure::Failure;
 
 /// The measurements as one drawing, panels side by side on one scale.
-pub(crate) fn svg(measured: &[Measured]) -> String {
+pub(super) fn svg(measured: &[Measured]) -> String {
     panels(&charts(measured))
 }
 
@@ -88,7 +88,7 @@ mod tests {
     use roundelay_bench::{Lengths, Memory, Order, Passed, Pattern};
 
     use super::*;
-    use crate::bench::measure::Row;
+    use crate::bench::measured::Row;
 
     fn measured(flows: &str, memory: Memory, cost: f64) -> Measured {
         let load = Load {

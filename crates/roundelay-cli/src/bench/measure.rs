@@ -1,57 +1,15 @@
 //! Measurements (times or counts) as rows of figures.
 
 use rayon::prelude::*;
-use roundelay_bench::{
-    Counts, InstructionsError, Load, LoadRefused, Passed, Subject, Timing, count, time,
-};
+use roundelay_bench::{Counts, InstructionsError, Load, LoadRefused, Subject, Timing, count, time};
 
-use crate::arguments::Bench;
+use super::arguments::Bench;
+use super::measured::{Measured, Row};
 use crate::failure::Failure;
 
 /// Minimum number of packets in a round: enough to make the initial order of the free list
 /// irrelevant.
 const PAIRS: u64 = 1_000_000;
-
-/// The costs of all subjects under one load.
-#[derive(Debug, Clone)]
-pub(crate) struct Measured {
-    pub(super) load: Load,
-    pub(super) rows: Vec<Row>,
-}
-
-/// The cost of one subject per packet.
-#[derive(Debug, Clone)]
-pub(crate) struct Row {
-    pub(super) subject: String,
-    /// Figures by name. The first is the compared figure and includes the generator's cost; `net`
-    /// is the same figure without the generator.
-    pub(super) figures: Vec<(&'static str, f64)>,
-    pub(super) net: f64,
-    pub(super) passed: Passed,
-    /// The cost in the `--against` or `--check` file.
-    pub(super) saved: Option<f64>,
-}
-
-impl Row {
-    /// The first figure.
-    pub(super) fn gross(&self) -> f64 {
-        self.figures[0].1
-    }
-
-    /// True if any packet got through: otherwise there is no cost per packet.
-    pub(super) fn sends(&self) -> bool {
-        self.passed.sent > 0
-    }
-
-    /// The figure to compare with the saved one: gross for the generator, net for others.
-    pub(super) fn compared(&self) -> f64 {
-        if self.subject == Subject::Generator.name() {
-            self.gross()
-        } else {
-            self.net
-        }
-    }
-}
 
 /// Method of measurement.
 pub(super) enum Measure {

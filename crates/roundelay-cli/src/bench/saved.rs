@@ -7,12 +7,12 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::huge_pages;
-use super::measure::{Measured, Row};
+use super::measured::{Measured, Row};
 use crate::failure::Failure;
 use crate::text_file;
 
 /// All measurements.
-pub(crate) fn json(measured: &[Measured]) -> String {
+pub(super) fn json(measured: &[Measured]) -> String {
     format!("{:#}\n", Value::Array(measured.iter().map(table).collect()))
 }
 

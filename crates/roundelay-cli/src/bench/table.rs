@@ -3,7 +3,7 @@
 use roundelay_bench::Subject;
 use roundelay_report::aligned;
 
-use super::measure::{Measured, Row};
+use super::measured::{Measured, Row};
 
 /// A subject with a smaller share of packets sent is mostly dropping: a line below the table says
 /// so.

@@ -9,7 +9,7 @@ use roundelay::{Billionths, Duration, Framing, LinkLayer, Rate};
 use roundelay_trace::FlowBy;
 use roundelay_trace::arguments::{parse_rate, parse_spec, whole};
 
-use crate::arguments::{parse_flow_by, parse_weight_text};
+use crate::words::{parse_flow_by, parse_weight_text};
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]

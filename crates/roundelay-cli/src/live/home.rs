@@ -8,8 +8,8 @@ use roundelay_live::{LinkText, QueueText, Settings, Way};
 use roundelay_metrics::units::counted;
 use roundelay_sim::{LinkClass, LinkConfig, Network, link_name};
 
-use crate::call::Host;
 use crate::failure::Failure;
+use crate::host::Host;
 use crate::scenario::Read;
 
 /// What a live run takes from a scenario.

@@ -23,7 +23,8 @@ use roundelay_trace::Stop;
 use super::arguments::{Live, LiveCommand, Set};
 use super::{change, home, page};
 use crate::failure::Failure;
-use crate::{print, text_file};
+use crate::terminal::print;
+use crate::text_file;
 
 /// Longest wait for the far command to listen.
 const LISTENS: Span = Span::from_secs(2);

@@ -1,15 +1,13 @@
 //! The outputs that a command's arguments ask for: options, checks of their paths, and open files.
 
-use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Args, Command, FromArgMatches, value_parser};
 use roundelay_sim::scenario::Measures;
 
+use super::files::{OpenFile, OpenText, Unopened};
+use super::output::{Opened, Output, Part, Target, Write, Writes};
 use super::paths::{Named, check_distinct, check_no_dash, is_within, try_folder};
-use super::{
-    ALL, OpenFile, OpenText, Opened, Opening, Output, Part, Target, Unopened, Use, Write, Writes,
-};
 use crate::failure::Failure;
 
 /// The group of all outputs among the arguments of a command.
@@ -17,26 +15,20 @@ pub(crate) const GROUP: &str = "outputs";
 
 /// The outputs that a command's arguments ask for.
 #[derive(Debug)]
-pub(crate) struct Outputs<C> {
+pub(crate) struct Outputs<C: Writes> {
     /// Outputs with their files or folders; no path for what is printed.
-    chosen: Vec<(&'static Output, PathBuf)>,
-    command: PhantomData<C>,
-}
-
-/// The outputs of a command.
-fn all<C: Writes>() -> impl Iterator<Item = (&'static Output, &'static Use<C>)> {
-    ALL.iter()
-        .copied()
-        .filter_map(|output| Some((output, C::of(output)?)))
+    chosen: Vec<(&'static Output<C>, PathBuf)>,
 }
 
 impl<C: Writes> Args for Outputs<C> {
     fn augment_args(mut command: Command) -> Command {
-        for (Output { option, .. }, Use { help, target, .. }) in all::<C>() {
-            let argument = Arg::new(*option).long(*option).help(*help);
-            command = command.arg(match target {
+        for output in C::OUTPUTS {
+            let argument = Arg::new(output.option)
+                .long(output.option)
+                .help(output.help);
+            command = command.arg(match output.target {
                 Target::Printed => argument.action(ArgAction::SetTrue),
-                Target::FolderOf(other, _) => argument.action(ArgAction::SetTrue).requires(*other),
+                Target::FolderOf(other, _) => argument.action(ArgAction::SetTrue).requires(other),
                 Target::File => argument
                     .value_name("FILE")
                     .value_parser(value_parser!(PathBuf)),
@@ -45,11 +37,8 @@ impl<C: Writes> Args for Outputs<C> {
                     .value_parser(value_parser!(PathBuf)),
             });
         }
-        command.group(
-            ArgGroup::new(GROUP)
-                .multiple(true)
-                .args(all::<C>().map(|(output, _)| output.option)),
-        )
+        let options = C::OUTPUTS.iter().map(|output| output.option);
+        command.group(ArgGroup::new(GROUP).multiple(true).args(options))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -59,21 +48,22 @@ impl<C: Writes> Args for Outputs<C> {
 
 impl<C: Writes> FromArgMatches for Outputs<C> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let path = |option: &str| matches.get_one::<PathBuf>(option).cloned();
-        let chosen = all::<C>().filter_map(|(output, of)| {
-            let path = match of.target {
-                Target::Printed => matches.get_flag(output.option).then(PathBuf::new),
-                Target::FolderOf(other, _) => {
-                    path(other).filter(|_| matches.get_flag(output.option))
+        let mut chosen = Vec::new();
+        for output in C::OUTPUTS {
+            let option = output.option;
+            let path = match output.target {
+                Target::Printed if matches.get_flag(option) => Some(PathBuf::new()),
+                Target::FolderOf(other, _) if matches.get_flag(option) => {
+                    matches.get_one::<PathBuf>(other).cloned()
                 }
-                Target::File | Target::Folder(_) | Target::Tree => path(output.option),
+                Target::Printed | Target::FolderOf(..) => None,
+                Target::File | Target::Folder(_) | Target::Tree => {
+                    matches.get_one::<PathBuf>(option).cloned()
+                }
             };
-            Some((output, path?))
-        });
-        Ok(Self {
-            chosen: chosen.collect(),
-            command: PhantomData,
-        })
+            chosen.extend(path.map(|path| (output, path)));
+        }
+        Ok(Self { chosen })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -95,10 +85,12 @@ impl<C: Writes> Outputs<C> {
 
     /// The path of an output.
     pub(crate) fn path(&self, option: &str) -> Option<&Path> {
-        self.chosen
-            .iter()
-            .find(|(output, _)| output.option == option)
-            .map(|(_, path)| path.as_path())
+        for (output, path) in &self.chosen {
+            if output.option == option {
+                return Some(path);
+            }
+        }
+        None
     }
 
     /// The text to print in place of the table, if any.
@@ -106,18 +98,12 @@ impl<C: Writes> Outputs<C> {
     /// # Errors
     /// The results have no such text.
     pub(crate) fn printed(&self, results: &C::Results<'_>) -> Result<Option<String>, Failure> {
-        let text = self
-            .chosen
-            .iter()
-            .find_map(|(output, _)| match C::of(output) {
-                Some(Use {
-                    target: Target::Printed,
-                    write: Write::Text(text),
-                    ..
-                }) => Some(text),
-                _ => None,
-            });
-        text.map(|text| text(results)).transpose()
+        for (output, _) in &self.chosen {
+            if let (Target::Printed, Write::Text(text)) = (output.target, &output.write) {
+                return text(results).map(Some);
+            }
+        }
+        Ok(None)
     }
 
     /// Rejects files together with `--dry-run`, which would write nothing.
@@ -125,13 +111,13 @@ impl<C: Writes> Outputs<C> {
     /// # Errors
     /// An output has a file.
     pub(crate) fn check_none(&self) -> Result<(), Failure> {
-        self.written().next().map_or(Ok(()), |(output, ..)| {
-            let message = format!(
+        match self.written().next() {
+            None => Ok(()),
+            Some((output, _)) => Err(Failure::usage(format!(
                 "--{}: --dry-run runs nothing and has nothing to write: leave one of the two out",
                 output.option
-            );
-            Err(Failure::usage(message))
-        })
+            ))),
+        }
     }
 
     /// Checks all paths before a run. `read`: the files that the command reads. `number`: of runs,
@@ -148,21 +134,18 @@ impl<C: Writes> Outputs<C> {
         number: usize,
     ) -> Result<(), Failure> {
         self.check_one(number)?;
-        for (output, _, path) in self
-            .written()
-            .filter(|(_, of, _)| matches!(of.target, Target::Folder(_) | Target::Tree))
-        {
-            check_no_dash((&format!("--{}", output.option), path), "a folder")?;
+        for (output, path) in self.written() {
+            if matches!(output.target, Target::Folder(_) | Target::Tree) {
+                check_no_dash((&format!("--{}", output.option), path), "a folder")?;
+            }
         }
         self.check_stale(measures)?;
         let files = self.files(measures);
         let read: Vec<Named<'_>> = read.into_iter().collect();
-        check_distinct(
-            read,
-            files
-                .iter()
-                .map(|(option, path)| (option.as_str(), path.as_path())),
-        )?;
+        let written = files
+            .iter()
+            .map(|(option, path)| (option.as_str(), path.as_path()));
+        check_distinct(read, written)?;
         self.check_trees(&files)
     }
 
@@ -176,88 +159,85 @@ impl<C: Writes> Outputs<C> {
         measures: &Measures,
         start: &C::Start<'_>,
     ) -> Result<Vec<Box<dyn Opened<C>>>, Failure> {
-        for (output, of, path) in self.written() {
-            match of.target {
+        for (output, path) in self.written() {
+            match output.target {
                 Target::Folder(parts) | Target::FolderOf(_, parts) => {
                     let wanted = parts.iter().filter(|part| part.is_wanted(measures));
-                    try_folder(
-                        path,
-                        wanted.map(|part| output.file_name(of.target, part.name)),
-                    )?;
+                    try_folder(path, wanted.map(|part| output.file_name(part.name)))?;
                 }
                 Target::Tree => try_folder(path, [output.option.to_owned()])?,
-                Target::File if matches!(of.write, Write::After(_)) => {
+                Target::File if matches!(output.write, Write::After(_)) => {
                     drop(OpenFile::create(path)?)
                 }
                 Target::File | Target::Printed => {}
             }
         }
-        let open = |(_, of, path): (_, &'static Use<C>, &Path)| -> Option<Opening<C>> {
-            Some(match of.write {
-                Write::Text(text) => OpenFile::create(path)
-                    .map(|file| Box::new(OpenText { file, text }) as Box<dyn Opened<C>>),
-                Write::After(write) => Ok(Box::new(Unopened {
+        let mut all: Vec<Box<dyn Opened<C>>> = Vec::new();
+        for (output, path) in self.written() {
+            match output.write {
+                Write::Text(text) => {
+                    let file = OpenFile::create(path)?;
+                    all.push(Box::new(OpenText { file, text }));
+                }
+                Write::After(write) => all.push(Box::new(Unopened {
                     path: path.to_owned(),
                     write,
                 })),
-                Write::During(open) => open(path, start),
-                Write::Command => return None,
-            })
-        };
-        self.written().filter_map(open).collect()
+                Write::During(open) => all.push(open(path, start)?),
+                Write::Command => {}
+            }
+        }
+        Ok(all)
     }
 
-    /// The outputs with files, their uses and paths.
-    fn written(&self) -> impl Iterator<Item = (&'static Output, &'static Use<C>, &Path)> {
-        let written = self
+    /// The outputs with files, and their paths.
+    fn written(&self) -> impl Iterator<Item = (&'static Output<C>, &Path)> {
+        let with_paths = self
             .chosen
             .iter()
-            .filter_map(|(output, path)| Some((*output, C::of(output)?, path.as_path())));
-        written.filter(|(_, of, _)| !matches!(of.target, Target::Printed))
+            .map(|(output, path)| (*output, path.as_path()));
+        with_paths.filter(|(output, _)| !matches!(output.target, Target::Printed))
     }
 
     /// All files of all outputs, with the option that writes them.
     fn files(&self, measures: &Measures) -> Vec<(String, PathBuf)> {
-        let of_output = |(output, of, path): (&Output, &Use<C>, &Path)| -> Vec<_> {
+        let mut files = Vec::new();
+        for (output, path) in self.written() {
             let option = format!("--{}", output.option);
-            if matches!(of.target, Target::File) {
-                return vec![(option, path.to_owned())];
+            if matches!(output.target, Target::File) {
+                files.push((option, path.to_owned()));
+                continue;
             }
-            let wanted = of
-                .target
-                .parts()
-                .iter()
-                .filter(|part| part.is_wanted(measures));
-            wanted
-                .map(|part| {
-                    (
-                        option.clone(),
-                        path.join(output.file_name(of.target, part.name)),
-                    )
-                })
-                .collect()
-        };
-        self.written().flat_map(of_output).collect()
+            for part in output.target.parts() {
+                if part.is_wanted(measures) {
+                    files.push((option.clone(), path.join(output.file_name(part.name))));
+                }
+            }
+        }
+        files
     }
 
     fn check_one(&self, number: usize) -> Result<(), Failure> {
-        let of_one = self
-            .written()
-            .find_map(|(output, of, _)| Some((output.option, of.only?)))
-            .filter(|_| number != 1);
-        of_one.map_or(Ok(()), |(option, only)| {
-            let name = only.name;
-            let several = only.several;
-            let instead = only.instead;
-            Err(Failure::usage(format!(
-                "--{option} tells of one {name}, not of {number} {several}: {instead}"
-            )))
-        })
+        if number == 1 {
+            return Ok(());
+        }
+        for (output, _) in self.written() {
+            let option = output.option;
+            if let Some(only) = output.only {
+                let name = only.name;
+                let several = only.several;
+                let instead = only.instead;
+                return Err(Failure::usage(format!(
+                    "--{option} tells of one {name}, not of {number} {several}: {instead}"
+                )));
+            }
+        }
+        Ok(())
     }
 
     fn check_stale(&self, measures: &Measures) -> Result<(), Failure> {
-        for (output, of) in all::<C>() {
-            let of_folder = if let Target::FolderOf(other, _) = of.target {
+        for output in C::OUTPUTS {
+            let of_folder = if let Target::FolderOf(other, _) = output.target {
                 other
             } else {
                 output.option
@@ -265,38 +245,46 @@ impl<C: Writes> Outputs<C> {
             let Some(folder) = self.path(of_folder) else {
                 continue;
             };
-            let lacks = |part: &Part| match part.needs {
-                _ if !self.has(output.option) => Some(format!("--{}", output.option)),
-                Some((setting, is_met)) if !is_met(measures) => Some(setting.to_owned()),
-                _ => None,
-            };
-            let stale = of.target.parts().iter().find_map(|part| {
-                let path = folder.join(output.file_name(of.target, part.name));
-                lacks(part)
-                    .filter(|_| path.exists())
-                    .map(|lacks| (path, lacks))
-            });
-            if let Some((path, lacks)) = stale {
-                let path = path.display();
-                return Err(Failure::usage(format!(
-                    "{path}: left by another run with {lacks}; expected {lacks}, or a folder without it"
-                )));
+            for part in output.target.parts() {
+                let path = folder.join(output.file_name(part.name));
+                let Some(lacks) = self.lacks(output, part, measures) else {
+                    continue;
+                };
+                if path.exists() {
+                    let path = path.display();
+                    return Err(Failure::usage(format!(
+                        "{path}: left by another run with {lacks}; expected {lacks}, or a folder without it"
+                    )));
+                }
             }
         }
         Ok(())
     }
 
+    /// What this call lacks to write a file: the option, or a setting.
+    fn lacks(&self, output: &Output<C>, part: &Part, measures: &Measures) -> Option<String> {
+        if !self.has(output.option) {
+            return Some(format!("--{}", output.option));
+        }
+        match part.needs {
+            Some((setting, is_met)) if !is_met(measures) => Some(setting.to_owned()),
+            _ => None,
+        }
+    }
+
     fn check_trees(&self, files: &[(String, PathBuf)]) -> Result<(), Failure> {
-        for (output, _, folder) in self
-            .written()
-            .filter(|(_, of, _)| matches!(of.target, Target::Tree))
-        {
-            if let Some((option, path)) = files.iter().find(|(_, path)| is_within(path, folder)) {
-                let path = path.display();
-                let tree = output.option;
-                return Err(Failure::usage(format!(
-                    "{path}: {option} would write into the folder of --{tree}; expected a file elsewhere"
-                )));
+        for (output, folder) in self.written() {
+            if !matches!(output.target, Target::Tree) {
+                continue;
+            }
+            for (option, path) in files {
+                if is_within(path, folder) {
+                    let path = path.display();
+                    let tree = output.option;
+                    return Err(Failure::usage(format!(
+                        "{path}: {option} would write into the folder of --{tree}; expected a file elsewhere"
+                    )));
+                }
             }
         }
         Ok(())

@@ -1,50 +1,16 @@
-//! Output `--csv`: the tables of `--parquet` as text, for spreadsheets, R and gnuplot.
+//! Tables as CSV, for spreadsheets, R and gnuplot.
 
 use std::path::Path;
 
-use roundelay_report::{COMPARED, Cells, Column, SIMULATED, Table};
+use roundelay_report::{Cells, Column, Table};
 
-use super::{COMPARED_PARTS, OpenFile, Output, SIMULATED_PARTS, Target, Use, Write, file_of};
-use crate::call::Ran;
+use super::files::OpenFile;
 use crate::failure::Failure;
-
-pub(super) static OUTPUT: Output = Output {
-    compare: Some(Use {
-        help: "Write CSV files into this folder: flows.csv (a row per discipline and flow)",
-        target: Target::Folder(&COMPARED_PARTS),
-        only: None,
-        write: Write::After(|folder, compared| {
-            COMPARED.iter().try_for_each(|table| {
-                write(
-                    &file_of(folder, table.name, &OUTPUT),
-                    &table.rows(&compared.comparison),
-                )
-            })
-        }),
-    }),
-    simulate: Some(Use {
-        help: "Write CSV files into this folder: flows.csv (a row per flow and replica) and links.csv (a row per link and replica); keeps all flows in memory",
-        target: Target::Folder(&SIMULATED_PARTS),
-        only: None,
-        write: Write::After(|folder, Ran { simulated, .. }| {
-            let mut tables = SIMULATED
-                .iter()
-                .filter(|table| table.is_wanted(&simulated.measures));
-            tables.try_for_each(|table| {
-                write(
-                    &file_of(folder, table.name, &OUTPUT),
-                    &table.rows(simulated),
-                )
-            })
-        }),
-    }),
-    ..Output::new("csv")
-};
 
 /// Writes a table: a line of names, then a line for each row, each ended by a line feed. Texts with
 /// commas or quotes are quoted as in RFC 4180, those that look like formulas begin with an
 /// apostrophe; an empty field is null.
-fn write(path: &Path, table: &Table) -> Result<(), Failure> {
+pub(crate) fn write(path: &Path, table: &Table) -> Result<(), Failure> {
     let file = OpenFile::create(path)?;
     let mut writer = csv::Writer::from_writer(file.clone());
     let mut all = || -> csv::Result<()> {

@@ -7,12 +7,12 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use roundelay_report::PartialFile;
 use roundelay_trace::Stop;
 
-use super::{Opened, TextOf, Writes};
+use super::output::{Opened, TextOf, Writes};
 use crate::failure::Failure;
 
 /// A file that is open during the run. Clones write to the same file.
 #[derive(Clone)]
-pub(super) struct OpenFile {
+pub(crate) struct OpenFile {
     path: PathBuf,
     file: Arc<Mutex<PartialFile>>,
     /// Message of the first failed write.
@@ -22,7 +22,7 @@ pub(super) struct OpenFile {
 }
 
 impl OpenFile {
-    pub(super) fn create(path: &Path) -> Result<Self, Failure> {
+    pub(crate) fn create(path: &Path) -> Result<Self, Failure> {
         let folder = path
             .parent()
             .filter(|folder| !folder.as_os_str().is_empty())
@@ -44,13 +44,13 @@ impl OpenFile {
     }
 
     /// Requests this stop at the first failed write.
-    pub(super) fn stopping(mut self, stop: Stop) -> Self {
+    pub(crate) fn stopping(mut self, stop: Stop) -> Self {
         self.stop = stop;
         self
     }
 
     /// The first failed write, if any.
-    pub(super) fn failure(&self) -> Option<Failure> {
+    pub(crate) fn failure(&self) -> Option<Failure> {
         self.failure.get().map(Failure::run)
     }
 
@@ -69,7 +69,7 @@ impl OpenFile {
     }
 
     /// Gives the file its name, if all was written. Other clones are gone by then.
-    pub(super) fn finish(self, written: io::Result<()>) -> Result<(), Failure> {
+    pub(crate) fn finish(self, written: io::Result<()>) -> Result<(), Failure> {
         written.map_err(|error| Failure::run(self.message(&error)))?;
         let file = Arc::into_inner(self.file)
             .ok_or_else(|| Failure::run(format!("{}: still being written", self.path.display())))?;

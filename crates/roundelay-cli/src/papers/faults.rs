@@ -3,10 +3,10 @@
 use roundelay_papers::catalogue::{Item, Paper};
 use roundelay_papers::faults::{self, report};
 
+use super::arguments::Papers;
 use super::{cache, versions};
-use crate::arguments::Papers;
 use crate::failure::Failure;
-use crate::print;
+use crate::terminal::print;
 use crate::threads::in_pool;
 
 /// Runs the faults of the items and prints which claims notice.

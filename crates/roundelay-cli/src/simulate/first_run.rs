@@ -5,7 +5,8 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use roundelay_sim::Probe;
 use roundelay_sim::scenario::{Curves, Progress, Results, RunError, Scenario};
 
-use crate::outputs::{Opened, Simulating};
+use super::outputs::Simulating;
+use crate::outputs::Opened;
 
 type Observers = Vec<Box<dyn Opened<Simulating>>>;
 

@@ -107,7 +107,7 @@ impl Behaviours {
 
     /// Hash of all fingerprints: equal for programs with equal results.
     pub(super) fn hash(&self) -> String {
-        super::identity::hash(
+        super::hash::hash(
             &self
                 .0
                 .iter()

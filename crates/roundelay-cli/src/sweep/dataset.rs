@@ -517,7 +517,7 @@ fn escaped(text: &str) -> String {
             all += &format!("%{byte:02X}");
         }
         if all.len() > LONGEST_NAME {
-            return format!("{all}-{}", super::identity::hash(&[text]));
+            return format!("{all}-{}", super::hash::hash(&[text]));
         }
     }
     // An empty value is no folder's name; Hive's readers take this one for none.

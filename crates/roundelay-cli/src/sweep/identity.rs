@@ -13,6 +13,7 @@ use sha2::{Digest as _, Sha256};
 use toml::Table;
 
 use super::behaviour::Behaviours;
+use super::hash::{hash, hex, short};
 use super::values::canonical;
 
 /// Keys of a scenario without influence on the figures of a run.
@@ -235,22 +236,4 @@ fn hash_of_network(network: &Network) -> String {
         all.update(line.as_bytes());
     }
     short(&all.finalize())
-}
-
-/// Hash of texts with their borders: 128 bits of SHA-256, in hexadecimal.
-pub(super) fn hash(texts: &[&str]) -> String {
-    let mut all = Sha256::new();
-    for text in texts {
-        all.update((text.len() as u64).to_le_bytes());
-        all.update(text.as_bytes());
-    }
-    short(&all.finalize())
-}
-
-fn short(bytes: &[u8]) -> String {
-    hex(&bytes[..16])
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -3,15 +3,10 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::Path;
 use std::sync::Arc;
 
 use roundelay::schedulers::AnyDiscipline;
-use roundelay_sim::scenario::Scenario;
 use roundelay_tcp::CustomControl;
-use roundelay_trace::Stop;
-
-use crate::scenario::Read;
 
 /// A program's disciplines and congestion controls for one run.
 pub struct Parts {
@@ -39,28 +34,5 @@ impl fmt::Debug for OwnParts {
         f.debug_struct("OwnParts")
             .field("versions", &self.versions)
             .finish_non_exhaustive()
-    }
-}
-
-impl Parts {
-    /// Reads a scenario whose queues may have the names of the program's disciplines.
-    ///
-    /// # Errors
-    /// The text is not a valid scenario, or no source over TCP has the name of a congestion
-    /// control.
-    pub(super) fn read(
-        &self,
-        name: &str,
-        text: &str,
-        folder: &Path,
-        stop: &Stop,
-    ) -> Result<Scenario, String> {
-        let mut scenario = Read::of_text(name, text, folder, &self.disciplines, stop)?;
-        for (source, control) in &self.controls {
-            scenario
-                .set_control(source, control)
-                .map_err(|error| error.to_string())?;
-        }
-        Ok(scenario)
     }
 }

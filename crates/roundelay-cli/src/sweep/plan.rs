@@ -7,10 +7,10 @@ use roundelay_trace::Stop;
 use roundelay_trace::file::{FileError, Reader, did_you_mean};
 use toml::{Table, Value};
 
-use super::values::{label, list};
-use crate::arguments::Sweep;
-use crate::call::Host;
+use super::arguments::Sweep;
+use super::values::{Values, labels, list};
 use crate::failure::Failure;
+use crate::host::Host;
 use crate::scenario::text;
 use crate::text_file;
 
@@ -20,9 +20,6 @@ const MOST_POINTS: usize = 100_000;
 const MOST_PARTS: usize = 16;
 /// Keys of a sweep file.
 const KEYS: [&str; 6] = ["scenario", "replicas", "seed", "grid", "zip", "points"];
-
-/// A point: a value for each swept key, in the order of the keys.
-pub(super) type Values = Vec<(String, Value)>;
 
 /// A plan.
 #[derive(Debug)]
@@ -224,14 +221,6 @@ impl Plan {
             _ => Err("no table".to_owned()),
         }
     }
-}
-
-/// Keys and values of a point as in the dataset.
-pub(super) fn labels(point: &Values) -> Vec<(String, String)> {
-    point
-        .iter()
-        .map(|(key, value)| (key.clone(), label(key, value)))
-        .collect()
 }
 
 /// An error about a key of a sweep file, with its line.

@@ -8,7 +8,7 @@ use roundelay_report::{SweepRow, aligned, clean, counted};
 use roundelay_sim::scenario::Interval;
 use serde_json::json;
 
-use super::plan::Values;
+use super::values::Values;
 use crate::failure::Failure;
 
 /// A failed run.

@@ -12,16 +12,18 @@ use roundelay_sim::scenario::{Measures, Scenario};
 use roundelay_trace::Stop;
 use serde::{Deserialize, Serialize};
 
+use super::arguments::Sweep;
 use super::behaviour::Behaviours;
 use super::dataset::{Dataset, Done, files, folder_of, others};
 use super::identity::{FileHashes, Origin, run_identity};
 use super::parts::{OwnParts, Parts};
-use super::plan::{Plan, Values, labels};
+use super::plan::Plan;
 use super::report::{Failed, RowsOfPoint, Summary};
-use super::values::{quoted, word};
-use crate::arguments::Sweep;
-use crate::call::{Gauge, Host};
+use super::shard::Shard;
+use super::values::{Values, labels, quoted, word};
 use crate::failure::Failure;
+use crate::host::Host;
+use crate::progress::Gauge;
 use crate::scenario::{Read, check_length};
 use crate::threads::in_pool;
 
@@ -201,7 +203,7 @@ pub(super) struct Options {
     pub(super) fail_fast: bool,
     long: bool,
     pub(super) quiet: bool,
-    shard: Option<super::Shard>,
+    shard: Option<Shard>,
 }
 
 /// A run as plain text, for another process: JSON with the scenario.
@@ -404,7 +406,7 @@ impl Session {
         let Plan { name, folder, .. } = &self.plan;
         if let Some(parts) = &self.parts {
             return simulate_with(&(parts.make)(), seed, |parts| {
-                parts.read(name, &text()?, folder, &self.stop)
+                read_with(parts, name, &text()?, folder, &self.stop)
             });
         }
         let known = point.fresh().scenario.clone();
@@ -686,6 +688,26 @@ impl Session {
     }
 }
 
+/// Reads a scenario whose queues may have the names of the program's disciplines.
+///
+/// # Errors
+/// The text is not a valid scenario, or no source over TCP has the name of a congestion control.
+fn read_with(
+    parts: &Parts,
+    name: &str,
+    text: &str,
+    folder: &Path,
+    stop: &Stop,
+) -> Result<Scenario, String> {
+    let mut scenario = Read::of_text(name, text, folder, &parts.disciplines, stop)?;
+    for (source, control) in &parts.controls {
+        scenario
+            .set_control(source, control)
+            .map_err(|error| error.to_string())?;
+    }
+    Ok(scenario)
+}
+
 /// The scenario of a point, as a table and as text.
 fn text_of(plan: &Plan, values: &Values) -> Result<(toml::Table, String), String> {
     let table = plan.resolved(values)?;
@@ -744,7 +766,7 @@ pub fn run_task(task: &str, parts: Option<&OwnParts>, stop: &Stop) -> Result<Vec
     } = &task;
     let rows = match parts {
         Some(parts) => simulate_with(&(parts.make)(), *seed, |parts| {
-            parts.read(name, scenario, folder, stop)
+            read_with(parts, name, scenario, folder, stop)
         }),
         None => Read::of_text(name, scenario, folder, &[], stop)
             .and_then(|scenario| simulate(&scenario, *seed)),
@@ -856,7 +878,7 @@ fn point(
 ) -> Result<Point, String> {
     let (table, text) = text_of(plan, values)?;
     let scenario = match &host.parts {
-        Some(parts) => (parts.make)().read(&plan.name, &text, &plan.folder, &host.stop)?,
+        Some(parts) => read_with(&(parts.make)(), &plan.name, &text, &plan.folder, &host.stop)?,
         None => Read::of_text(&plan.name, &text, &plan.folder, &[], &host.stop)?,
     };
     check_length(&scenario, is_long)?;
@@ -904,7 +926,7 @@ mod tests {
     use clap::Parser as _;
 
     use super::*;
-    use crate::arguments::{Arguments, Command};
+    use crate::command::{Arguments, Command};
 
     const SCENARIO: &str = "duration = '100ms'\n[topology]\ntemplate = 'dumbbell'\npairs = 1\nrate = '1mbit'\n[[source]]\nname = 'a'\nkind = 'cbr'\nfrom = 's0'\nto = 'r0'\nrate = '900kbit'\n";
 

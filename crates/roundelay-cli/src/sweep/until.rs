@@ -7,7 +7,7 @@ use roundelay_report::SWEEP_FIGURES;
 use roundelay_sim::scenario::{Interval, student_95};
 use roundelay_trace::file::did_you_mean;
 
-use super::Precision;
+use super::precision::Precision;
 use super::report::{Difference, FigureOfPoint, Figures};
 use super::runner::run_jobs;
 use super::session::{Job, Point, Session};

@@ -6,6 +6,9 @@ use roundelay::{Bytes, Duration, Rate};
 use serde_json::Value as Json;
 use toml::Value;
 
+/// A point: a value for each swept key, in the order of the keys.
+pub(super) type Values = Vec<(String, Value)>;
+
 /// Maximum number of values of a range.
 const MOST_VALUES: usize = 100_000;
 
@@ -281,6 +284,14 @@ pub(super) fn quoted(word: &str) -> String {
     } else {
         format!("'{}'", word.replace('\'', "'\\''"))
     }
+}
+
+/// Keys and values of a point as in the dataset.
+pub(super) fn labels(point: &Values) -> Vec<(String, String)> {
+    point
+        .iter()
+        .map(|(key, value)| (key.clone(), label(key, value)))
+        .collect()
 }
 
 #[cfg(test)]

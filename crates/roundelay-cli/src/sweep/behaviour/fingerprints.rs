@@ -20,7 +20,7 @@ use roundelay_sim::scenario::{Scenario, SourceSpec};
 use roundelay_sim::{LinkId, PacketState, Probe, Tag};
 
 use super::{Behaviours, FIGURES, MEASUREMENTS, TABLE, used};
-use crate::sweep::identity::hash;
+use crate::sweep::hash::hash;
 use crate::sweep::version_of_experiment;
 
 /// Packets of the list of arrivals.

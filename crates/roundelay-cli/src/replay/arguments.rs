@@ -7,8 +7,9 @@ use roundelay::Duration;
 use roundelay_sim::replay::{Candidate, SlackRule};
 use roundelay_sim::scenario::parse_time;
 
-use super::Runs;
-use crate::outputs::{Outputs, Replaying};
+use super::outputs::Replaying;
+use crate::outputs::Outputs;
+use crate::runs::Runs;
 
 #[derive(Debug, Args)]
 pub(crate) struct Replay {

@@ -5,8 +5,10 @@ use std::path::PathBuf;
 use clap::Args;
 use roundelay_trace::arguments::whole;
 
-use crate::outputs::{Outputs, Sweeping};
-use crate::sweep::{Precision, Shard};
+use super::outputs::Sweeping;
+use super::precision::Precision;
+use super::shard::Shard;
+use crate::outputs::Outputs;
 
 #[derive(Debug, Args)]
 pub(crate) struct Sweep {

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 use roundelay_sim::scenario::{DisciplineText, Measure, SlackText};
 
-use super::Runs;
-use crate::outputs::{Judging, Outputs};
+use super::outputs::Judging;
+use crate::outputs::Outputs;
+use crate::runs::Runs;
 
 #[derive(Debug, Args)]
 #[command(mut_arg("replicas", |replicas| replicas.default_value("5")))]

@@ -6,21 +6,12 @@ use roundelay_sim::Probe;
 use roundelay_sim::pcapng::Pcapng;
 use roundelay_sim::scenario::Group;
 
-use super::{One, OpenFile, Opened, Opening, Output, Run, Simulating, Target, Use, Write};
-use crate::call::Ran;
+use super::{Run, Simulating};
 use crate::failure::Failure;
+use crate::outputs::{OpenFile, Opened, Opening};
+use crate::simulate::result::Ran;
 
-pub(super) static OUTPUT: Output = Output {
-    simulate: Some(Use {
-        help: "Write the packets on all links as a pcapng capture, for Wireshark, one interface per link; one run only",
-        target: Target::File,
-        only: Some(&One::RUN),
-        write: Write::During(|path, run| open(path, run)),
-    }),
-    ..Output::new("pcapng")
-};
-
-fn open(path: &Path, run: &Run<'_>) -> Opening<Simulating> {
+pub(super) fn open(path: &Path, run: &Run<'_>) -> Opening<Simulating> {
     let file = OpenFile::create(path)?.stopping(run.stop.clone());
     let capture = Pcapng::new(file.clone(), run.network)
         .with_marks(run.scenario.groups.iter().map(Group::marks));

@@ -6,25 +6,13 @@ use std::path::Path;
 use roundelay_report::{SimulatedHops, SimulatedPackets};
 use roundelay_sim::Probe;
 
-use super::{One, Opened, Opening, Output, Part, Run, Simulating, Target, Use, Write, parquet};
-use crate::call::Ran;
+use super::{HOPS, PACKETS, Run, Simulating};
 use crate::failure::Failure;
+use crate::outputs::{Opened, Opening, table_file};
+use crate::simulate::result::Ran;
 
-pub(super) static OUTPUT: Output = Output {
-    simulate: Some(Use {
-        help: "With --parquet: also packets.parquet (a row per packet) and hops.parquet (a row per packet and link); one run only",
-        target: Target::FolderOf("parquet", &[Part::named(PACKETS), Part::named(HOPS)]),
-        only: Some(&One::RUN),
-        write: Write::During(|path, run| open(path, run)),
-    }),
-    ..Output::new("packets")
-};
-
-const PACKETS: &str = "packets";
-const HOPS: &str = "hops";
-
-fn open(folder: &Path, run: &Run<'_>) -> Opening<Simulating> {
-    let [packets, hops] = [PACKETS, HOPS].map(|name| parquet::file(folder, name));
+pub(super) fn open(folder: &Path, run: &Run<'_>) -> Opening<Simulating> {
+    let [packets, hops] = [PACKETS, HOPS].map(|name| table_file(folder, name, "parquet"));
     let packets =
         SimulatedPackets::create(&packets, run.network, run.metadata).map_err(Failure::run)?;
     let hops = SimulatedHops::create(&hops, run.network, run.metadata).map_err(Failure::run)?;

@@ -6,21 +6,12 @@ use roundelay::Instant;
 use roundelay_sim::Probe;
 use roundelay_sim::log::Log;
 
-use super::{One, OpenFile, Opened, Opening, Output, Run, Simulating, Target, Use, Write};
-use crate::call::Ran;
+use super::{Run, Simulating};
 use crate::failure::Failure;
+use crate::outputs::{OpenFile, Opened, Opening};
+use crate::simulate::result::Ran;
 
-pub(super) static OUTPUT: Output = Output {
-    simulate: Some(Use {
-        help: "Write a log of all events, for `roundelay verify`; one run only",
-        target: Target::File,
-        only: Some(&One::RUN),
-        write: Write::During(|path, run| open(path, run)),
-    }),
-    ..Output::new("log")
-};
-
-fn open(path: &Path, run: &Run<'_>) -> Opening<Simulating> {
+pub(super) fn open(path: &Path, run: &Run<'_>) -> Opening<Simulating> {
     let file = OpenFile::create(path)?.stopping(run.stop.clone());
     let log = Log::new(file.clone(), run.network);
     Ok(Box::new(Events {

@@ -1,0 +1,108 @@
+//! Command-line arguments of `roundelay bench`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use roundelay::QueueSpec;
+use roundelay_bench::{FlowSet, HoldSubject, Lengths, MOST_HELD, Memory, Order, Pattern};
+use roundelay_trace::arguments::{parse_spec, whole};
+
+use super::outputs::Measuring;
+use crate::outputs::{GROUP, Outputs};
+
+#[derive(Debug, Args)]
+pub(crate) struct Bench {
+    /// Disciplines in tc syntax; default: all
+    #[arg(value_parser = parse_spec)]
+    pub(crate) disciplines: Vec<QueueSpec>,
+
+    /// Number of flows: 512 (of weight 1), or by weight, as weight:flows (1:32k,2:4k) or
+    /// flows-wWEIGHT (500-w1,250-w2); may be repeated
+    #[arg(long, value_name = "SET", allow_hyphen_values = true, default_value = "512", value_parser = |text: &str| text.parse::<FlowSet>())]
+    pub(crate) flows: Vec<FlowSet>,
+
+    /// Range of packets waiting per flow: small (0 to 5), large (0 to 30) or full (3 to 30); may be
+    /// repeated
+    #[arg(long, value_name = "PATTERN", default_value = "small", value_parser = |text: &str| text.parse::<Pattern>())]
+    pub(crate) pattern: Vec<Pattern>,
+
+    /// The flow of the next packet: shortest (the flow with the shortest backlog; packets have
+    /// buffers: the QFQ paper's generator) or turns (flows in turn; packets have no buffers)
+    #[arg(long, default_value = "shortest", value_parser = |text: &str| text.parse::<Order>())]
+    pub(crate) order: Order,
+
+    /// Also measure each discipline by handle: the caller keeps the packet, the scheduler a number
+    #[arg(long)]
+    pub(crate) handles: bool,
+
+    /// Memory layout of packets: packed or scattered [default: both]
+    #[arg(long, value_name = "MEMORY", default_values = ["packed", "scattered"], hide_default_value = true,
+          value_parser = |text: &str| text.parse::<Memory>())]
+    pub(crate) memory: Vec<Memory>,
+
+    /// Packet length in bytes: 1000, 64-1500, imix or trimodal
+    #[arg(long, allow_hyphen_values = true, default_value = "1000", value_parser = |text: &str| text.parse::<Lengths>())]
+    pub(crate) lengths: Lengths,
+
+    /// Number of packets in a call of enqueue or dequeue, 0 to 1024; 0: one, by the calls for
+    /// single packets; may be repeated
+    #[arg(long, value_name = "N", allow_negative_numbers = true, default_value = "0", value_parser = whole(0_u32..=1024))]
+    pub(crate) burst: Vec<u32>,
+
+    /// Minimum number of packets in a round; at least one fill and drain of the scheduler [default:
+    /// a million]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse_pairs)]
+    pub(crate) pairs: Option<u64>,
+
+    /// Number of rounds; each round measures every discipline
+    #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 5, value_parser = whole(1_u16..=10_000))]
+    pub(crate) rounds: u16,
+
+    /// Count instructions and cache misses under valgrind, instead of time
+    #[arg(long)]
+    pub(crate) instructions: bool,
+
+    /// Put packets and flows into huge pages, if the system and the C library support them (Linux,
+    /// glibc 2.35)
+    #[arg(long, conflicts_with_all = ["instructions", "check"])]
+    pub(crate) huge_pages: bool,
+
+    /// Compare with a file written by --save: adds the old net cost and the ratio of new to old
+    #[arg(long, value_name = "FILE")]
+    pub(crate) against: Option<PathBuf>,
+
+    /// Count the instructions of a --save file again; fail if any cost has changed by more than the
+    /// tolerance
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["disciplines", "against", "flows", "pattern", "order", "handles", "memory", "lengths", "burst", GROUP])]
+    pub(crate) check: Option<PathBuf>,
+
+    /// With --check: allowed change of a cost, in percent
+    #[arg(long, value_name = "PERCENT", allow_negative_numbers = true, default_value_t = 2, requires = "check", conflicts_with = "disciplines", value_parser = whole(0_u32..=1000))]
+    pub(crate) tolerance: u32,
+
+    #[command(flatten)]
+    pub(crate) outputs: Outputs<Measuring>,
+
+    /// Send this number of packets and print nothing: the run under valgrind
+    #[arg(long, hide = true)]
+    pub(crate) once: Option<u64>,
+
+    /// With --once: constant number of packets in the queue, instead of a load
+    #[arg(long, hide = true, requires = "holder", value_parser = whole(1_u32..=MOST_HELD))]
+    pub(crate) hold: Option<u32>,
+
+    /// With --hold: none, heap, or a discipline
+    #[arg(long, hide = true, requires = "once", value_parser = |text: &str| text.parse::<HoldSubject>())]
+    pub(crate) holder: Option<HoldSubject>,
+}
+
+/// A larger number would take years.
+const MOST_PAIRS: u64 = 1 << 50;
+
+fn parse_pairs(text: &str) -> Result<u64, String> {
+    let pairs = text
+        .parse()
+        .ok()
+        .filter(|pairs| (1..=MOST_PAIRS).contains(pairs));
+    pairs.ok_or_else(|| format!("expected a whole number, legal range 1 to {MOST_PAIRS}"))
+}

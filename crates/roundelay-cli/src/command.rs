@@ -1,0 +1,169 @@
+//! The command line: one command of several, each with the arguments of its own folder.
+
+use std::ffi::OsString;
+
+use clap::{Parser, Subcommand};
+use clap_complete::Shell;
+
+#[cfg(feature = "bench")]
+use crate::bench::arguments::Bench;
+use crate::bounds::arguments::Bounds;
+use crate::compare::arguments::Compare;
+#[cfg(not(all(feature = "bench", feature = "objective", feature = "papers")))]
+use crate::failure::Failure;
+use crate::live::arguments::Live;
+#[cfg(feature = "objective")]
+use crate::objective::arguments::Objective;
+#[cfg(feature = "papers")]
+use crate::papers::arguments::Papers;
+use crate::replay::arguments::Replay;
+use crate::simulate::arguments::Simulate;
+use crate::sweep::arguments::Sweep;
+use crate::verify::arguments::Verify;
+
+/// Printed after the help text of `roundelay`.
+const EXIT_STATUS: &str = "Exit status: 0 success; 1 the run failed, or a check failed (a bound is violated, a log is inconsistent); 2 an argument is \
+    wrong, or an input file is missing or invalid; 130 interrupted";
+
+/// Compare queue disciplines (packet schedulers and AQM) on captures and in simulated networks
+#[derive(Debug, Parser)]
+#[command(name = "roundelay", version, disable_help_subcommand = true, arg_required_else_help = true, after_help = EXIT_STATUS)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+impl Arguments {
+    /// Parses the words of a call, the program's name first, and keeps them for commands that
+    /// messages suggest.
+    pub(crate) fn of(words: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
+        let words: Vec<_> = words.into_iter().collect();
+        let mut arguments = Self::try_parse_from(&words)?;
+        if let Command::Compare(compare) = &mut arguments.command {
+            compare.words = words
+                .iter()
+                .skip(1)
+                .map(|word| word.to_string_lossy().into_owned())
+                .collect();
+        }
+        Ok(arguments)
+    }
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Replay a capture through several disciplines, compare them flow by flow, and name the best
+    /// one
+    ///
+    /// Each discipline gets every packet at its capture time, in front of a link of the given rate.
+    /// The replay is open-loop: TCP does not react to its delays and losses. See docs/compare.md.
+    Compare(Box<Compare>),
+    /// Simulate a network: reads a scenario in TOML; reports throughput, delay, loss, fairness and
+    /// completion times
+    ///
+    /// The same scenario, seed and version give the same bytes of output, with any number of
+    /// threads. See docs/simulator/scenarios.md.
+    Simulate(Box<Simulate>),
+    /// Run a scenario for all combinations of values of its keys, with replicas, into one Parquet
+    /// dataset
+    ///
+    /// A run that is already in the dataset is not repeated: runs are identified by a hash of the
+    /// scenario, the seed, and the behaviour of the disciplines and sources used. After an
+    /// interruption, the same command does the missing runs. DuckDB and polars read the folder
+    /// directly. See docs/sweeps.md.
+    #[cfg_attr(not(feature = "parquet"), command(hide = true))]
+    Sweep(Box<Sweep>),
+    /// Record a schedule, replay it under another discipline, and count the packets that come out
+    /// too late
+    ///
+    /// The scenario first runs with its own queues. The same packets are then sent again at the
+    /// same times, with their recorded output times in the headers, and all router queues schedule
+    /// by these headers. A packet that leaves the network later than recorded is overdue. Least
+    /// slack time first (lstf) comes nearest to a universal packet scheduler (Mittal et al., NSDI
+    /// 2016). Sources stop at the end of the scenario's duration; both runs go on until the network
+    /// is empty. See docs/simulator/replay.md.
+    Replay(Box<Replay>),
+    /// Test whether least slack time first (lstf) serves an objective as well as the discipline
+    /// made for it, and at what cost
+    ///
+    /// The scenario runs with the same seeds under fifo, under the specialist discipline, and under
+    /// lstf with the slack of the objective (Mittal et al., NSDI 2016, section 3). Figures are
+    /// compared seed by seed. See docs/simulator/objective.md.
+    #[cfg_attr(not(feature = "objective"), command(hide = true))]
+    Objective(Box<Objective>),
+    /// Check the log of a simulation for events that are impossible in a real network
+    ///
+    /// Reads the log written by `roundelay simulate --log`, or the record of `roundelay live
+    /// --record`, and nothing else. Exit status 1 if the log has a fault.
+    Verify(Verify),
+    /// Measure the cost of a packet, enqueue plus dequeue, under the loads of the QFQ paper
+    ///
+    /// Every table also has the rows none (the packet generator alone) and fifo. Column net: cost
+    /// minus the cost of none. Packed: packets reuse the same memory; scattered: packets anywhere
+    /// in memory, as in a busy router. docs/performance.md explains the figures.
+    #[cfg_attr(not(feature = "bench"), command(hide = true))]
+    Bench(Box<Bench>),
+    /// Repeat a table, figure or theorem of five papers: published results and ours side by side,
+    /// with a verdict for each claim
+    ///
+    /// Without arguments: lists papers and items. Runs are cached: a second run takes seconds, and
+    /// an interrupted run continues from the cache. After a change of the program, a simulation
+    /// runs again only if its disciplines, sources or network changed; all other experiments run
+    /// again. Verdicts and evidence: docs/papers/index.md.
+    #[cfg_attr(not(feature = "papers"), command(hide = true))]
+    Papers(Papers),
+    /// Print the worst-case delay bounds that disciplines guarantee to flows with token buckets,
+    /// over one link or several
+    ///
+    /// The bounds are proven: nothing is replayed or simulated. See docs/bounds.md.
+    Bounds(Bounds),
+    /// Put a discipline between two interfaces, or at the bottleneck of a link around a command, and
+    /// say whether the run may be used
+    ///
+    /// Linux only. Around a command no privileges are needed where ordinary users may make user
+    /// namespaces. A run recorded with --record replays to the packet: see `roundelay compare` and
+    /// docs/live.md.
+    Live(Box<Live>),
+    /// List all disciplines, with a line of description each
+    List {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Explain a discipline: parameters with ranges and defaults, and the source
+    Help {
+        /// Name of a discipline, as in `roundelay list`
+        discipline: Option<String>,
+    },
+    /// Print a completion script for a shell
+    Completions {
+        /// Name of the shell
+        shell: Shell,
+    },
+}
+
+/// The arguments of a command that this program was built without.
+#[cfg(not(all(feature = "bench", feature = "objective", feature = "papers")))]
+#[derive(Debug, clap::Args)]
+#[command(disable_help_flag = true)]
+pub(crate) struct Absent {
+    /// All words: each is refused alike.
+    #[arg(hide = true, num_args = 0.., trailing_var_arg = true, allow_hyphen_values = true)]
+    words: Vec<OsString>,
+}
+
+#[cfg(not(feature = "bench"))]
+type Bench = Absent;
+#[cfg(not(feature = "objective"))]
+type Objective = Absent;
+#[cfg(not(feature = "papers"))]
+type Papers = Absent;
+
+/// The failure of a command that this program was built without: the feature has the command's
+/// name.
+#[cfg(not(all(feature = "bench", feature = "objective", feature = "papers")))]
+pub(crate) fn absent(command: &str) -> Failure {
+    Failure::usage(format!(
+        "{command}: this program was built without it; expected the feature '{command}', which cargo install has by default"
+    ))
+}

@@ -1,0 +1,134 @@
+//! Command-line arguments of `roundelay compare`.
+
+use std::convert::Infallible;
+use std::path::PathBuf;
+
+use clap::Args;
+use roundelay::{Framing, Limit, LinkLayer, Rate};
+use roundelay_trace::arguments::{Choice, parse_buffer, parse_choice, parse_rate, whole};
+use roundelay_trace::{Direction, Filter, FlowBy, InterfaceName, WeightRule};
+
+use super::outputs::Comparing;
+use crate::outputs::Outputs;
+use crate::words::{parse_flow_by, parse_weight};
+
+#[derive(Debug, Args)]
+pub(crate) struct Compare {
+    /// Capture file, pcap or pcapng, plain or compressed with gzip, zstd or xz; - reads standard
+    /// input
+    pub(crate) capture: PathBuf,
+
+    /// Disciplines in tc syntax: fifo, "fq_codel limit 1000 target 5ms"; the word all selects every
+    /// discipline; default: those of Linux with the kernel's rules, unless --tree is given
+    #[arg(value_parser = parse_choice)]
+    pub(crate) disciplines: Vec<Choice>,
+
+    /// TOML file with a tree of disciplines, compared as one more discipline; may be repeated
+    #[arg(long = "tree", value_name = "FILE")]
+    pub(crate) trees: Vec<PathBuf>,
+
+    /// Link rate: 20mbit, 1gbit; needed for every capture but the record of a live run, which is
+    /// replayed as it was without this option
+    #[arg(long, allow_hyphen_values = true, value_parser = parse_rate)]
+    pub(crate) rate: Option<Rate>,
+
+    /// Kind of link, by a keyword of tc-cake(8): docsis, ethernet, "ethernet ether-vlan",
+    /// pppoe-ptm, conservative, ...; sets overhead, minimum length and framing
+    #[arg(long, value_name = "NAME", value_parser = |text: &str| text.parse::<LinkLayer>())]
+    pub(crate) link: Option<LinkLayer>,
+
+    /// Bytes that the link adds to each IP packet, -64 to 65535; replaces the overhead of --link
+    #[arg(long, value_name = "BYTES", allow_negative_numbers = true,
+          value_parser = whole(LinkLayer::OVERHEAD))]
+    pub(crate) overhead: Option<i32>,
+
+    /// Minimum length of a packet in bytes, overhead included, 0 to 65535; replaces the minimum of
+    /// --link
+    #[arg(long, value_name = "BYTES", allow_negative_numbers = true, value_parser = whole(LinkLayer::MPU))]
+    pub(crate) mpu: Option<u32>,
+
+    /// Framing of the link: none, atm (53 bytes for each 48) or ptm (65 bytes for each 64);
+    /// replaces the framing of --link
+    #[arg(long, value_name = "NAME", value_parser = |text: &str| text.parse::<Framing>())]
+    pub(crate) framing: Option<Framing>,
+
+    /// Buffer for every discipline that sets no limit: 1000p (packets) or 150kb; without this
+    /// option, the default of tc for each
+    #[arg(long, allow_hyphen_values = true, value_parser = parse_buffer, value_name = "LIMIT")]
+    pub(crate) buffer: Option<Limit>,
+
+    /// Only packets that match: 'udp and not port 53', 'src net 10.0.0.0/8 or dscp ef'; conditions
+    /// as in --weight, joined with and, or, not and parentheses
+    #[arg(long, value_name = "EXPR", value_parser = |text: &str| text.parse::<Filter>())]
+    pub(crate) filter: Option<Filter>,
+
+    /// Only packets of this interface: a name or number of pcapng, or the interface index of a
+    /// Linux cooked capture v2
+    #[arg(long, value_name = "NAME", value_parser = parse_interface)]
+    pub(crate) interface: Option<InterfaceName>,
+
+    /// Only packets of one direction: 'from ADDRESS', 'to ADDRESS' (an address or a network such as
+    /// 192.168.1.0/24), in or out (Linux cooked captures, pcapng with directions)
+    #[arg(long, value_name = "DIRECTION", value_parser = |text: &str| text.parse::<Direction>())]
+    pub(crate) direction: Option<Direction>,
+
+    /// Replay duplicates too; without this option, copies of an IP packet captured at a second
+    /// interface, or on the way in and out, are left out
+    #[arg(long)]
+    pub(crate) keep_duplicates: bool,
+
+    /// For a capture of a mirror port that copied every packet: leave out the second of two equal
+    /// packets at one interface within a millisecond
+    #[arg(long)]
+    pub(crate) mirrored: bool,
+
+    /// Header fields that define a flow: 5tuple, src, dst or dscp
+    #[arg(long, value_name = "WHAT", default_value = "5tuple", value_parser = parse_flow_by)]
+    pub(crate) flow_by: FlowBy,
+
+    /// Rule for weights of flows, 1 to 1024 (drr: to 65535), as in 'dst port 443 = 10'; the first
+    /// matching rule counts; may be repeated
+    #[arg(long = "weight", value_name = "RULE", value_parser = parse_weight)]
+    pub(crate) weight: Vec<WeightRule>,
+
+    /// TOML file with weight rules, tried after those of --weight
+    #[arg(long, value_name = "FILE")]
+    pub(crate) weights: Option<PathBuf>,
+
+    /// Maximum number of separate flows; all further flows are counted as one [default: as many as
+    /// take 2 GB, at least 65536]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(1_u32..=1_000_000))]
+    pub(crate) max_flows: Option<u32>,
+
+    /// Seed of hashes and random choices; the same seed gives the same result
+    #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 1, value_parser = whole(0..=u64::MAX))]
+    pub(crate) seed: u64,
+
+    /// All sections, columns and names in full; without this option, those that fit into 40 lines
+    /// and the width of the terminal
+    #[arg(long)]
+    pub(crate) wide: bool,
+
+    #[command(flatten)]
+    pub(crate) outputs: Outputs<Comparing>,
+
+    /// Skip the cost measurement, the only result that differs from run to run
+    #[arg(long)]
+    pub(crate) no_cost: bool,
+
+    /// Number of threads [default: one per core]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(1_u16..=1024))]
+    pub(crate) threads: Option<u16>,
+
+    /// No progress bar
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+
+    /// The words of the call, for the command that a verdict suggests.
+    #[arg(skip)]
+    pub(crate) words: Vec<String>,
+}
+
+fn parse_interface(text: &str) -> Result<InterfaceName, Infallible> {
+    Ok(InterfaceName::from(text))
+}

@@ -1,0 +1,95 @@
+//! What the program around a call adds to it.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use roundelay_sim::scenario::Scenario;
+use roundelay_tcp::CustomControl;
+use roundelay_trace::Stop;
+
+use crate::failure::Failure;
+use crate::progress::Gauge;
+use crate::sweep::OwnParts;
+
+/// What a program adds to the arguments of a call.
+#[derive(Debug, Clone, Default)]
+pub struct Host {
+    /// Ends the call early, with a failure that [`is_stopped`](Failure::is_stopped).
+    pub stop: Stop,
+    /// Progress of the call.
+    pub gauge: Gauge,
+    /// Text of the file `-`. None: standard input.
+    pub text: Option<Text>,
+    /// Congestion controls of the program for [`simulate`](crate::call::simulate) and [`replay`](crate::call::replay), by names of sources;
+    /// `all` stands for all sources over TCP. Later ones replace earlier ones.
+    pub controls: Vec<(String, CustomControl)>,
+    /// Notes of the program on the runs of [`simulate`](crate::call::simulate).
+    pub notes: Notes,
+    /// Disciplines and congestion controls of the program for [`sweep`](crate::call::sweep) and [`open_sweep`](crate::call::open_sweep).
+    pub parts: Option<OwnParts>,
+}
+
+impl Host {
+    /// Sets the congestion controls of a scenario. The result is the text with a line for each:
+    /// results with other controls get another hash.
+    pub(crate) fn set_controls(
+        &self,
+        name: &str,
+        scenario: &mut Scenario,
+        mut text: String,
+    ) -> Result<String, Failure> {
+        for (source, control) in &self.controls {
+            scenario
+                .set_control(source, control)
+                .map_err(|error| Failure::control(name, &error))?;
+            text = format!(
+                "# Congestion control of {source}, whatever is said below: {}\n\n{text}",
+                control.name()
+            );
+        }
+        Ok(text)
+    }
+}
+
+/// Notes on a run, each once, shared by all clones.
+#[derive(Debug, Clone, Default)]
+pub struct Notes(Arc<Mutex<BTreeSet<String>>>);
+
+impl Notes {
+    /// Adds a sentence.
+    pub fn add(&self, note: String) {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(note);
+    }
+
+    pub(crate) fn all(&self) -> BTreeSet<String> {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+}
+
+/// A text in place of a file.
+#[derive(Debug, Clone)]
+pub struct Text {
+    /// Name in messages.
+    pub name: String,
+    /// Content of the file.
+    pub text: String,
+}
+
+/// File with the code of this program, if not the process's own executable.
+static PROGRAM_FILE: OnceLock<PathBuf> = OnceLock::new();
+
+/// Tells that this library is part of `file`, a plugin of another program. The first call counts.
+pub fn set_program_file(file: PathBuf) {
+    PROGRAM_FILE.get_or_init(|| file);
+}
+
+pub(crate) fn program_file() -> Option<&'static Path> {
+    PROGRAM_FILE.get().map(PathBuf::as_path)
+}

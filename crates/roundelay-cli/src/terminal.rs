@@ -1,0 +1,66 @@
+//! Standard output and standard error: results, messages, width and colours.
+
+use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::sync::OnceLock;
+
+use roundelay_report::{TableStyle, clean};
+
+use crate::failure::Failure;
+
+/// Advice after the message about a failed allocation, set by the running command.
+pub static MEMORY_ADVICE: OnceLock<&'static str> = OnceLock::new();
+
+/// Tables narrower than this are unreadable.
+const NARROWEST: u16 = 20;
+
+/// Style of standard output. Width: `COLUMNS`, else the terminal's. Colours: on a terminal, unless
+/// `NO_COLOR` is set.
+pub(crate) fn style() -> TableStyle {
+    let terminal = io::stdout().is_terminal();
+    let color = terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let asked = std::env::var("COLUMNS")
+        .ok()
+        .and_then(|columns| columns.parse().ok())
+        .filter(|columns| *columns >= NARROWEST);
+    let shown = || {
+        terminal_size::terminal_size()
+            .filter(|_| terminal)
+            .map(|(columns, _)| columns.0)
+    };
+    TableStyle {
+        color,
+        width: asked.or_else(shown),
+    }
+}
+
+/// Writes a result to stdout. A closed pipe is not an error.
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    let mut stdout = io::stdout().lock();
+    match stdout
+        .write_all(text.as_bytes())
+        .and_then(|()| stdout.flush())
+    {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        other => {
+            other.map_err(|error| Failure::run(format!("cannot write to standard output: {error}")))
+        }
+    }
+}
+
+/// Prints a message on stderr. It may contain names and lines of untrusted files, or words of the
+/// command line from elsewhere. Where nobody can read the message, the exit status still tells.
+pub(crate) fn tell(message: &str) {
+    let lines: Vec<_> = message.lines().map(clean).collect();
+    drop(writeln!(io::stderr(), "roundelay: {}", lines.join("\n")));
+}
+
+/// Prints help on stdout, or an error in the arguments on stderr. A closed pipe is not an error.
+pub(crate) fn show(error: &clap::Error) {
+    let text = error.render().to_string();
+    if !error.use_stderr() {
+        drop(io::stdout().write_all(text.as_bytes()));
+        return;
+    }
+    let lines: String = text.lines().map(|line| clean(line) + "\n").collect();
+    drop(io::stderr().write_all(lines.as_bytes()));
+}
