@@ -54,7 +54,7 @@ const MOST: [(&str, [f64; 3]); 7] = [
     ("roundelay-sim", [43.2, 7.2, 3.7]),
     ("roundelay-trace", [59.1, 8.8, 7.0]),
     ("roundelay-cli", [62.0, 12.2, 10.8]),
-    ("roundelay-papers", [67.7, 12.4, 3.0]),
+    ("roundelay-papers", [27.8, 2.0, 2.7]),
     ("roundelay-report", [63.4, 14.3, 6.4]),
     ("roundelay-live", [20.3, 4.5, 4.0]),
 ];

@@ -68,21 +68,19 @@ impl Cache {
         if is_cut {
             bytes.drain(..bytes.len() - largest / 2);
         }
-        // The first line may have lost its begin.
         let text = String::from_utf8_lossy(&bytes);
-        let text = if is_cut {
-            text.split_once('\n').map_or("", |(_, newest)| newest)
-        } else {
-            &*text
-        };
+        let mut text = &*text;
         if is_cut {
+            // The first line may have lost its begin.
+            text = text.split_once('\n').map_or("", |(_, newest)| newest);
             write_text(&path, text).map_err(Failed::from)?;
         }
-        let done = text
-            .lines()
-            .filter_map(unsealed)
-            .filter_map(|line| serde_json::from_str::<Done>(&line).ok());
-        let done = done.map(|done| (done.key.clone(), done)).collect();
+        let mut done = HashMap::new();
+        for line in text.lines().filter_map(unsealed) {
+            if let Ok(run) = serde_json::from_str::<Done>(&line) {
+                done.insert(run.key.clone(), run);
+            }
+        }
         Ok(Self {
             path: Some(path),
             done: Mutex::new(done),
@@ -92,11 +90,8 @@ impl Cache {
 
     /// Finds a finished run.
     pub fn find(&self, key: &str) -> Option<Done> {
-        self.done
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get(key)
-            .cloned()
+        let done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
+        done.get(key).cloned()
     }
 
     /// Finds a finished run, or runs and keeps it.
@@ -141,17 +136,19 @@ impl Cache {
             sealed(&serde_json::to_string(&done).map_err(Failed::from)?)
         );
         let _guard = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        let write = || {
-            let _lock = lock(path)?;
-            OpenOptions::new()
-                .create(true)
-                .append(true)
-                .open(path)?
-                .write_all(line.as_bytes())
-        };
-        write().map_err(|error| Failed(format!("{}: {error}", path.display())))?;
+        append(path, &line).map_err(|error| Failed(format!("{}: {error}", path.display())))?;
         Ok(done)
     }
+}
+
+/// Appends a line to a cache, in its lock.
+fn append(cache: &Path, line: &str) -> std::io::Result<()> {
+    let _lock = lock(cache)?;
+    OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(cache)?
+        .write_all(line.as_bytes())
 }
 
 /// Locks a cache against other processes; the lock lasts until the file is closed.
@@ -166,12 +163,12 @@ fn lock(cache: &Path) -> std::io::Result<File> {
 
 /// Hash of a list of texts: 64-bit FNV-1a in hexadecimal, including the end of each text.
 pub fn hash<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
-    let bytes = texts
-        .into_iter()
-        .flat_map(|text| text.bytes().chain([0xff]));
-    let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    for text in texts {
+        for byte in text.bytes().chain([0xff]) {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
     format!("{hash:016x}")
 }
 

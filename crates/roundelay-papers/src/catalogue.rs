@@ -125,12 +125,12 @@ impl Paper {
 /// # Errors
 /// The faulty file and its fault.
 pub fn papers() -> Result<Vec<Paper>, String> {
-    let slugs = FILES
-        .iter()
-        .filter_map(|(path, _)| path.strip_suffix("/paper.toml"));
-    let mut papers = slugs
-        .map(|slug| paper(slug, FILES))
-        .collect::<Result<Vec<_>, _>>()?;
+    let mut papers = Vec::new();
+    for (path, _) in FILES {
+        if let Some(slug) = path.strip_suffix("/paper.toml") {
+            papers.push(paper(slug, FILES)?);
+        }
+    }
     papers.sort_by_key(|paper| paper.about.year);
     Ok(papers)
 }
@@ -140,32 +140,31 @@ pub fn papers() -> Result<Vec<Paper>, String> {
 /// # Errors
 /// As [`papers`].
 pub fn unlisted() -> Result<Vec<&'static str>, String> {
-    let papers = papers()?;
-    let lists = |slug: &str, name: &str| {
-        papers
-            .iter()
-            .any(|paper| paper.slug == slug && paper.items.iter().any(|item| item.name == name))
-    };
-    let plans = FILES
-        .iter()
-        .filter_map(|(path, _)| Some((*path, path.strip_suffix(".toml")?.split_once('/')?)));
-    Ok(plans
-        .filter(|(_, (slug, name))| *name != "paper" && !lists(slug, name))
-        .map(|(path, _)| path)
-        .collect())
+    let mut listed = Vec::new();
+    let mut unlisted = Vec::new();
+    for paper in papers()? {
+        listed.push(format!("{}/paper.toml", paper.slug));
+        for item in &paper.items {
+            listed.push(format!("{}/{}.toml", paper.slug, item.name));
+        }
+    }
+    for (path, _) in FILES {
+        if path.ends_with(".toml") && !listed.iter().any(|known| known == path) {
+            unlisted.push(*path);
+        }
+    }
+    Ok(unlisted)
 }
 
 fn paper(slug: &str, files: &[(&str, &str)]) -> Result<Paper, String> {
     let own = |name: &str| {
-        files.iter().find(|(path, _)| {
-            path.strip_prefix(slug)
-                .is_some_and(|rest| rest == format!("/{name}"))
-        })
+        let path = format!("{slug}/{name}");
+        files.iter().find(|(known, _)| *known == path)
     };
     let text = own("paper.toml").map_or("", |(_, text)| text);
     let about: About =
         toml::from_str(text).map_err(|error| format!("{slug}/paper.toml: {error}"))?;
-    let beside = |name: &str| own(&format!("{name}.toml")).map(|(_, text)| *text);
+    let beside = |name: &str| Some(own(&format!("{name}.toml"))?.1);
     let mut items = Vec::new();
     for Entry {
         name,
@@ -175,16 +174,15 @@ fn paper(slug: &str, files: &[(&str, &str)]) -> Result<Paper, String> {
         not_attempted,
     } in about.items.clone()
     {
-        let reason = nothing
-            .map(Work::Nothing)
-            .or(not_attempted.map(Work::NotAttempted));
+        let reason = match (nothing, not_attempted) {
+            (Some(why), _) => Some(Work::Nothing(why)),
+            (None, why) => why.map(Work::NotAttempted),
+        };
         let work = match (own(&format!("{name}.toml")), reason) {
             (Some((path, text)), None) => {
                 // Read without `check`: the run checks the plan, and so does a test.
-                Work::Plan(
-                    Box::new(Plan::read(text, beside).map_err(|error| error.in_file(path))?),
-                    (*text).to_owned(),
-                )
+                let plan = Plan::read(text, beside).map_err(|error| error.in_file(path))?;
+                Work::Plan(Box::new(plan), (*text).to_owned())
             }
             (None, Some(reason)) => reason,
             (Some(_), Some(_)) => {

@@ -74,17 +74,14 @@ struct Recorded<'a> {
 /// The text for a template.
 fn value(template: &str, judged: &[Option<Judged<'_>>]) -> Result<String, String> {
     let parts: Vec<&str> = template.split(" | ").map(str::trim).collect();
-    let (verb, place) = match parts[0].split_once(' ') {
-        Some((verb, place)) if VERBS.contains(&verb) => (verb, place.trim()),
+    let (verb, subject) = match parts[0].split_once(' ') {
+        Some((verb, subject)) if VERBS.contains(&verb) => (verb, subject.trim()),
         _ => ("", parts[0]),
     };
-    let (item, variation) = place.split_once(" with ").unwrap_or((place, ""));
-    let on_record = judged
-        .iter()
-        .flatten()
-        .find(|judged| judged.item.name == item);
+    let (item, variation) = subject.split_once(" with ").unwrap_or((subject, ""));
+    let mut on_record = judged.iter().flatten();
     // A folder of pages may have records of some items only.
-    let Some(judged) = on_record else {
+    let Some(judged) = on_record.find(|judged| judged.item.name == item) else {
         let is_number = verb.is_empty();
         return Ok(if is_number { NOT_ON_RECORD } else { "" }.to_owned());
     };
@@ -124,9 +121,12 @@ impl<'a> Recorded<'a> {
     fn number(&self, figure: &str, format: &str) -> Result<String, String> {
         let samples = self.samples(figure)?;
         if format == "range" {
-            let values = samples.values();
-            let least = values.iter().copied().fold(f64::INFINITY, f64::min);
-            let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            let mut least = f64::INFINITY;
+            let mut most = f64::NEG_INFINITY;
+            for value in samples.values() {
+                least = least.min(value);
+                most = most.max(value);
+            }
             let [least, most] = [least, most].map(|value| significant(value, 2));
             return Ok(if least == most {
                 least
@@ -168,8 +168,7 @@ impl<'a> Recorded<'a> {
     }
 
     fn asserted(&self, name: &str, wanted: Truth) -> Result<String, String> {
-        let claims = self.judged.plan.claims.iter();
-        for (claim, verdict) in claims.zip(&self.judged.verdicts) {
+        for (claim, verdict) in self.judged.claims() {
             if !claim.is_called(name) {
                 continue;
             }
@@ -196,14 +195,18 @@ impl<'a> Recorded<'a> {
 
     fn figure(&self, text: &str) -> Result<Samples, String> {
         let reference = Reference::parse(text.trim())?;
-        let Judged {
-            plan, record, ran, ..
-        } = self.judged;
+        let ran = &self.judged.ran;
         let found = if reference.is_published {
-            let value = plan.published_at(&reference.figure, reference.x);
-            value.map(|value| Samples(record.seeds.iter().map(|seed| (*seed, value)).collect()))
+            let value = self
+                .judged
+                .plan
+                .published_at(&reference.figure, reference.x);
+            value.map(|value| {
+                let seeds = self.judged.record.seeds.iter();
+                Samples(seeds.map(|seed| (*seed, value)).collect())
+            })
         } else {
-            let figures = &ran.variations[self.variation].1;
+            let (_, figures) = &ran.variations[self.variation];
             figures.at(&reference.figure, reference.x).cloned()
         };
         found.ok_or_else(|| format!("{reference} is not on record"))
@@ -211,10 +214,10 @@ impl<'a> Recorded<'a> {
 }
 
 fn mean(samples: &Samples) -> Result<f64, String> {
-    let interval = samples.interval();
-    interval
-        .map(|interval| interval.mean)
-        .ok_or_else(|| "no seed has a value".to_owned())
+    match samples.interval() {
+        Some(interval) => Ok(interval.mean),
+        None => Err("no seed has a value".to_owned()),
+    }
 }
 
 /// Numbers with a unit in an essay that are neither filled in nor marked, with their lines.
@@ -223,21 +226,25 @@ pub fn bare_numbers(essay: &str) -> Vec<(usize, String)> {
     for (number, line) in essay.lines().enumerate() {
         let line = prose(line);
         let words: Vec<&str> = line.split_whitespace().collect();
-        for (place, word) in words.iter().enumerate() {
-            let word = word.trim_matches(|letter: char| "(),.;:*_\"".contains(letter));
-            let next = words.get(place + 1).map_or("", |next| {
-                next.trim_end_matches(|letter: char| "(),.;:*_\"".contains(letter))
-            });
+        for (index, word) in words.iter().enumerate() {
+            let word = word.trim_matches(is_punctuation);
+            let next = words.get(index + 1).copied().unwrap_or_default();
+            let next = next.trim_end_matches(is_punctuation);
             let is_number = word.parse::<f64>().is_ok();
-            let with_unit = word
-                .strip_suffix('%')
-                .is_some_and(|word| word.parse::<f64>().is_ok());
+            let with_unit = match word.strip_suffix('%') {
+                Some(number) => number.parse::<f64>().is_ok(),
+                None => false,
+            };
             if with_unit || is_number && UNITS.contains(&next) {
                 found.push((number + 1, format!("{word} {next}")));
             }
         }
     }
     found
+}
+
+fn is_punctuation(letter: char) -> bool {
+    "(),.;:*_\"".contains(letter)
 }
 
 const UNITS: [&str; 18] = [

@@ -24,20 +24,17 @@ impl Reference {
     /// # Errors
     /// The expected syntax.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let (is_published, rest) = text
-            .strip_prefix("published ")
-            .map_or((false, text), |rest| (true, rest));
-        let (figure, x) = match rest.rsplit_once(" @ ") {
-            Some((figure, x)) => (
-                figure,
-                Some(
-                    x.trim()
-                        .parse()
-                        .map_err(|_| format!("'{text}': expected a number behind @"))?,
-                ),
-            ),
-            None => (rest, None),
+        let (is_published, rest) = match text.strip_prefix("published ") {
+            Some(rest) => (true, rest),
+            None => (false, text),
         };
+        let mut figure = rest;
+        let mut x = None;
+        if let Some((before, after)) = rest.rsplit_once(" @ ") {
+            let number = after.trim().parse();
+            figure = before;
+            x = Some(number.map_err(|_| format!("'{text}': expected a number behind @"))?);
+        }
         if !figure.contains(": ") {
             return Err(format!("'{text}': expected RUN: FIGURE, or RUN: CURVE @ X"));
         }
@@ -51,9 +48,14 @@ impl Reference {
 
 impl std::fmt::Display for Reference {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let published = if self.is_published { "published " } else { "" };
-        let at = self.x.map_or_else(String::new, |x| format!(" @ {x}"));
-        write!(formatter, "{published}{}{at}", self.figure)
+        if self.is_published {
+            write!(formatter, "published ")?;
+        }
+        write!(formatter, "{}", self.figure)?;
+        match self.x {
+            Some(x) => write!(formatter, " @ {x}"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -74,21 +76,22 @@ impl Samples {
 
     /// Applies `what` to the pairs of values, for seeds in both.
     pub fn with(&self, other: &Self, what: impl Fn(f64, f64) -> f64) -> Self {
-        let pairs = self
-            .0
-            .iter()
-            .filter_map(|(seed, value)| Some((*seed, what(*value, *other.0.get(seed)?))));
-        Self(pairs.collect())
+        let mut pairs = BTreeMap::new();
+        for (seed, value) in &self.0 {
+            if let Some(other) = other.0.get(seed) {
+                pairs.insert(*seed, what(*value, *other));
+            }
+        }
+        Self(pairs)
     }
 
     /// Applies `what` to each value.
     pub fn map(&self, what: impl Fn(f64) -> f64) -> Self {
-        Self(
-            self.0
-                .iter()
-                .map(|(seed, value)| (*seed, what(*value)))
-                .collect(),
-        )
+        let mut values = self.0.clone();
+        for value in values.values_mut() {
+            *value = what(*value);
+        }
+        Self(values)
     }
 }
 
@@ -172,13 +175,11 @@ impl Figures {
 
     /// The points of a curve, by x; None for a scalar figure.
     pub fn curve(&self, figure: &str) -> Option<Vec<(f64, &Samples)>> {
-        Some(
-            self.curves
-                .get(figure)?
-                .iter()
-                .map(|(At(x), samples)| (*x, samples))
-                .collect(),
-        )
+        let mut points = Vec::new();
+        for (At(x), samples) in self.curves.get(figure)? {
+            points.push((*x, samples));
+        }
+        Some(points)
     }
 }
 
@@ -190,18 +191,42 @@ pub fn modes(values: &[f64]) -> Option<[(f64, f64); 2]> {
     sorted.sort_by(f64::total_cmp);
     let least = (sorted.len().div_ceil(5)).max(2);
     let last = sorted.len().checked_sub(least)?;
-    let gap = |cut: &usize| sorted[*cut] - sorted[*cut - 1];
-    let cut = (least..=last).max_by(|one, other| gap(one).total_cmp(&gap(other)))?;
+    if last < least {
+        return None;
+    }
+    let mut cut = least;
+    let mut gap = sorted[least] - sorted[least - 1];
+    for next in least + 1..=last {
+        let next_gap = sorted[next] - sorted[next - 1];
+        if next_gap.total_cmp(&gap).is_ge() {
+            cut = next;
+            gap = next_gap;
+        }
+    }
     let (low, high) = sorted.split_at(cut);
-    let spread = |part: &[f64]| part[part.len() - 1] - part[0];
-    let is_wide = gap(&cut) > 3.0 * deviation(low).max(deviation(high))
-        && gap(&cut) > 0.5 * spread(low).max(spread(high));
-    let share = |part: &[f64]| (mean(part), part.len() as f64 / sorted.len() as f64);
-    is_wide.then(|| [share(low), share(high)])
+    let low_range = low[low.len() - 1] - low[0];
+    let high_range = high[high.len() - 1] - high[0];
+    let is_wide =
+        gap > 3.0 * deviation(low).max(deviation(high)) && gap > 0.5 * low_range.max(high_range);
+    if !is_wide {
+        return None;
+    }
+    let count = sorted.len() as f64;
+    Some([
+        (mean(low), low.len() as f64 / count),
+        (mean(high), high.len() as f64 / count),
+    ])
 }
 
-fn mean(values: &[f64]) -> f64 {
+pub(crate) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// Standard deviation of all values (not of a sample).
+pub(crate) fn deviation_of_all(values: &[f64]) -> f64 {
+    let mean = mean(values);
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    (squares / values.len() as f64).sqrt()
 }
 
 /// The standard deviation of a sample.

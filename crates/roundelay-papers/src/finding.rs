@@ -67,11 +67,8 @@ pub struct Compared {
 
 /// Truth of several predicates together: true if all are true.
 pub fn truth_of(findings: &[Finding]) -> Truth {
-    findings
-        .iter()
-        .map(|finding| finding.truth)
-        .min()
-        .unwrap_or(Truth::Undecided)
+    let truths = findings.iter().map(|finding| finding.truth);
+    truths.min().unwrap_or(Truth::Undecided)
 }
 
 impl Finding {
@@ -85,14 +82,14 @@ impl Finding {
         let half = interval.half_width.unwrap_or(0.0);
         let low = interval.mean - half;
         let high = interval.mean + half;
-        let [lower, upper] = [
-            from.unwrap_or(f64::NEG_INFINITY),
-            to.unwrap_or(f64::INFINITY),
-        ];
-        let truth = match () {
-            () if low >= lower && high <= upper => Truth::Holds,
-            () if high < lower || low > upper => Truth::Fails,
-            () => Truth::Undecided,
+        let lower = from.unwrap_or(f64::NEG_INFINITY);
+        let upper = to.unwrap_or(f64::INFINITY);
+        let truth = if low >= lower && high <= upper {
+            Truth::Holds
+        } else if high < lower || low > upper {
+            Truth::Fails
+        } else {
+            Truth::Undecided
         };
         let compared = Some(Compared {
             what: what.to_owned(),
@@ -143,7 +140,9 @@ impl Finding {
 
     /// Renames the compared number; the new name is the same in all variations.
     pub(crate) fn of(mut self, what: String) -> Self {
-        self.compared = self.compared.map(|compared| Compared { what, ..compared });
+        if let Some(compared) = &mut self.compared {
+            compared.what = what;
+        }
         self
     }
 }
@@ -171,13 +170,13 @@ pub(crate) fn significant(value: f64, digits: i32) -> String {
         return value.to_string();
     }
     let after_point = digits - 1 - value.abs().log10().floor() as i32;
-    let places = after_point.clamp(0, 9) as usize;
+    let decimals = after_point.clamp(0, 9) as usize;
     let text = if digits < 4 && after_point < 0 {
         // 488 to two digits is 490.
         let unit = 10.0_f64.powi(-after_point);
         format!("{:.0}", (value / unit).round() * unit)
     } else {
-        format!("{value:.places$}")
+        format!("{value:.decimals$}")
     };
     if text.contains('.') {
         text.trim_end_matches('0').trim_end_matches('.').to_owned()

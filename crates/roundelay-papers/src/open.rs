@@ -24,9 +24,13 @@ pub fn chart_file(item: &Item, number: usize) -> String {
 
 /// The charts of a plan's open parameters, with the parameters' numbers.
 pub fn charts(judged: &Judged<'_>) -> Vec<(usize, Chart)> {
-    (0..judged.plan.open.len())
-        .filter_map(|number| Some((number, Along::new(judged, number).chart()?)))
-        .collect()
+    let mut charts = Vec::new();
+    for number in 0..judged.plan.open.len() {
+        if let Some(chart) = Along::new(judged, number).chart() {
+            charts.push((number, chart));
+        }
+    }
+    charts
 }
 
 /// The open parameters, the table, and the charts: as links, or drawn inline if there are no files
@@ -51,17 +55,18 @@ pub(crate) fn section(paper: &Paper, judged: &Judged<'_>, target: Target) -> Str
             open.says
         );
     }
-    let numbers: Vec<usize> = (0..plan.claims.len())
-        .filter(|number| !plan.claims[*number].needs.is_empty())
-        .collect();
-    let heads: String = numbers
-        .iter()
-        .map(|number| format!(" claim {} |", number + 1))
-        .collect();
+    let mut heads = String::new();
+    let mut judged_verdicts = Vec::new();
+    for (number, claim) in plan.claims.iter().enumerate() {
+        if !claim.needs.is_empty() {
+            heads += &format!(" claim {} |", number + 1);
+            judged_verdicts.push(&verdicts[number]);
+        }
+    }
     _ = write!(
         text,
         "\n| with |{heads}\n|---|{}\n",
-        "---|".repeat(numbers.len())
+        "---|".repeat(judged_verdicts.len())
     );
     for (row, (variation, _)) in ran.variations.iter().enumerate() {
         let name = if variation.name.is_empty() {
@@ -69,10 +74,10 @@ pub(crate) fn section(paper: &Paper, judged: &Judged<'_>, target: Target) -> Str
         } else {
             format!("`{}`", variation.name)
         };
-        let truths: String = numbers
-            .iter()
-            .map(|number| format!(" {} |", word(verdicts[*number].truth(row))))
-            .collect();
+        let mut truths = String::new();
+        for verdict in &judged_verdicts {
+            truths += &format!(" {} |", word(verdict.truth(row)));
+        }
         _ = writeln!(text, "| {} |{truths}", cell(&name));
     }
     text.push('\n');
@@ -107,164 +112,167 @@ struct Along<'a> {
     judged: &'a Judged<'a>,
     open: &'a Open,
     /// Indices among all variations.
-    places: Vec<usize>,
+    variations: Vec<usize>,
 }
 
 impl<'a> Along<'a> {
     fn new(judged: &'a Judged<'a>, number: usize) -> Self {
-        let variations = judged.ran.variations.iter().enumerate();
-        let along = variations
-            .filter(|(_, (variation, _))| variation.open.is_none_or(|open| open == number));
+        let mut variations = Vec::new();
+        for (index, (variation, _)) in judged.ran.variations.iter().enumerate() {
+            if variation.open.is_none_or(|open| open == number) {
+                variations.push(index);
+            }
+        }
         Self {
             judged,
             open: &judged.plan.open[number],
-            places: along.map(|(place, _)| place).collect(),
+            variations,
         }
     }
 
     fn chart(&self) -> Option<Chart> {
-        let claims = self
-            .judged
-            .plan
-            .claims
-            .iter()
-            .zip(&self.judged.verdicts)
-            .enumerate();
-        // Contradictions are between published numbers, the same in all variations.
-        let judged = claims.filter(|(_, (claim, _))| claim.cannot.is_none());
-        let numeric: Vec<_> = judged
-            .filter_map(|(number, (_, verdict))| Some((number, verdict, self.deciding(verdict)?)))
-            .collect();
-        let (number, verdict, finding) = numeric
-            .iter()
-            .find(|(_, verdict, _)| self.moves(verdict))
-            .or(numeric.first())?;
-        let findings: Vec<Option<&Finding>> = self
-            .places
-            .iter()
-            .map(|place| verdict.by_variation[*place].get(*finding))
-            .collect();
-        let Compared { what, from, to, .. } = findings
-            .iter()
-            .flatten()
-            .find_map(|finding| finding.compared.as_ref())?;
+        let mut charted = None;
+        for (number, (claim, verdict)) in self.judged.claims().enumerate() {
+            // Contradictions are between published numbers, the same in all variations.
+            if claim.cannot.is_some() {
+                continue;
+            }
+            let Some(finding) = self.deciding(verdict) else {
+                continue;
+            };
+            let moves = self.moves(verdict);
+            if moves || charted.is_none() {
+                charted = Some((number, verdict, finding));
+            }
+            if moves {
+                break;
+            }
+        }
+        let (number, verdict, finding) = charted?;
+        let mut findings = Vec::new();
+        for variation in &self.variations {
+            findings.push(verdict.by_variation[*variation].get(finding));
+        }
+        let mut known = findings.iter().flatten();
+        let Compared { what, from, to, .. } =
+            known.find_map(|finding| finding.compared.as_ref())?;
         let (x, xs) = self.axis();
         let band = Band {
             name: format!("needed: {}", range(*from, *to)),
             from: *from,
             to: *to,
         };
+        let has_limit = from.is_some() || to.is_some();
         Some(Chart {
             title: format!("Claim {}: {what}", number + 1),
             x,
             curves: curves(&xs, &findings),
-            band: (from.is_some() || to.is_some()).then_some(band),
+            band: if has_limit { Some(band) } else { None },
             is_low: true,
             ..Chart::default()
         })
     }
 
     fn moves(&self, verdict: &Verdict) -> bool {
-        self.places
-            .iter()
-            .any(|place| verdict.truth(*place) != verdict.truth(0))
+        let mut variations = self.variations.iter();
+        variations.any(|variation| verdict.truth(*variation) != verdict.truth(0))
     }
 
     /// Index of the finding that agrees with the claim's verdict in most variations, among findings
     /// with a number.
     fn deciding(&self, verdict: &Verdict) -> Option<usize> {
-        let finding = |place: usize, number: usize| verdict.by_variation[place].get(number);
-        let has_number = |number: &usize| {
-            self.places
-                .iter()
-                .any(|place| finding(*place, *number).is_some_and(|one| one.compared.is_some()))
-        };
-        let agrees = |number: usize| {
-            let decides = |place: &&usize| {
-                finding(**place, number).is_some_and(|one| one.truth == verdict.truth(**place))
-            };
-            self.places.iter().filter(decides).count()
-        };
-        let numbers = (0..verdict.findings().len()).rev().filter(has_number);
-        numbers.max_by_key(|number| agrees(*number))
+        let mut deciding = None;
+        let mut most_agreeing = 0;
+        for number in 0..verdict.findings().len() {
+            let mut has_number = false;
+            let mut agreeing = 0;
+            for variation in &self.variations {
+                if let Some(finding) = verdict.by_variation[*variation].get(number) {
+                    has_number |= finding.compared.is_some();
+                    agreeing += usize::from(finding.truth == verdict.truth(*variation));
+                }
+            }
+            if has_number && (deciding.is_none() || agreeing > most_agreeing) {
+                deciding = Some(number);
+                most_agreeing = agreeing;
+            }
+        }
+        deciding
     }
 
     /// The values tried: as numbers if all are numbers, otherwise as names.
     fn axis(&self) -> (Axis, Vec<f64>) {
-        let variations = self
-            .places
-            .iter()
-            .map(|place| &self.judged.ran.variations[*place].0);
-        let values: Vec<Option<&Value>> = variations
-            .map(|variation| find(&variation.run, &self.open.parameter))
-            .collect();
-        let number = |value: &Value| {
-            value
-                .as_float()
-                .or(value.as_integer().map(|value| value as f64))
-        };
         let name = self.open.name();
-        if let Some(numbers) = values
-            .iter()
-            .map(|value| number((*value)?))
-            .collect::<Option<Vec<f64>>>()
-        {
-            return (
-                Axis {
-                    label: format!("{name} (as the plan stands: {})", numbers[0]),
-                    ..Axis::default()
-                },
-                numbers,
-            );
+        let mut numbers = Vec::new();
+        let mut names = Vec::new();
+        for variation in &self.variations {
+            let run = &self.judged.ran.variations[*variation].0.run;
+            let value = find(run, &self.open.parameter);
+            numbers.extend(value.and_then(number));
+            names.push(match value {
+                Some(value) => Open::text(value),
+                None => "left out".to_owned(),
+            });
         }
-        let mut names: Vec<String> = values
-            .iter()
-            .map(|value| value.map_or_else(|| "left out".to_owned(), Open::text))
-            .collect();
+        if numbers.len() == names.len() {
+            let axis = Axis {
+                label: format!("{name} (as the plan stands: {})", numbers[0]),
+                ..Axis::default()
+            };
+            return (axis, numbers);
+        }
         if let Some(first) = names.first_mut() {
             first.push_str(" (as the plan stands)");
         }
-        let places = (0..names.len()).map(|place| place as f64).collect();
-        (
-            Axis {
-                label: name.to_owned(),
-                names,
-                ..Axis::default()
-            },
-            places,
-        )
+        let positions = (0..names.len()).map(|index| index as f64).collect();
+        let axis = Axis {
+            label: name.to_owned(),
+            names,
+            ..Axis::default()
+        };
+        (axis, positions)
+    }
+}
+
+fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Float(number) => Some(*number),
+        Value::Integer(number) => Some(*number as f64),
+        _ => None,
     }
 }
 
 /// A curve of marks for each truth that occurs.
 fn curves(xs: &[f64], findings: &[Option<&Finding>]) -> Vec<Curve> {
-    let of = |(truth, drawn): (Truth, Drawn)| {
-        let found = xs.iter().zip(findings).filter_map(|(x, finding)| {
-            Some((*x, finding.filter(|finding| finding.truth == truth)?))
-        });
-        let points = found.filter_map(|(x, finding)| {
-            let interval = finding.compared.as_ref()?.interval;
-            Some(Point {
-                x,
-                y: interval.mean,
-                half_width: interval.half_width.unwrap_or(0.0),
-            })
-        });
-        Curve {
-            name: word(truth).to_owned(),
-            points: points.collect(),
-            drawn,
-        }
-    };
-    let all = [
+    let marks = [
         (Truth::Holds, Drawn::Dots),
         (Truth::Undecided, Drawn::Rings),
         (Truth::Fails, Drawn::Crosses),
     ];
-    all.into_iter()
-        .map(of)
-        .filter(|curve| !curve.points.is_empty())
-        .collect()
+    let mut curves = Vec::new();
+    for (truth, drawn) in marks {
+        let mut points = Vec::new();
+        for (x, finding) in xs.iter().zip(findings) {
+            if let Some(finding) = finding
+                && finding.truth == truth
+                && let Some(compared) = &finding.compared
+            {
+                points.push(Point {
+                    x: *x,
+                    y: compared.interval.mean,
+                    half_width: compared.interval.half_width.unwrap_or(0.0),
+                });
+            }
+        }
+        if !points.is_empty() {
+            curves.push(Curve {
+                name: word(truth).to_owned(),
+                points,
+                drawn,
+            });
+        }
+    }
+    curves
 }
 
 #[cfg(test)]

@@ -8,12 +8,12 @@ use roundelay_report::{Axis, Chart, Curve, Drawn, Point, Scaling};
 
 use crate::catalogue::{Item, Paper, Work};
 use crate::essay;
-use crate::figures::{Reference, deviation, modes};
+use crate::figures::{Figures, Reference, deviation, modes};
 use crate::finding::{Truth, measured, rounded};
 use crate::kind::{Counts, Kind};
 use crate::noise;
 use crate::open;
-use crate::plan::{CannotTell, ChartSpec, Plan, Setting};
+use crate::plan::{CannotTell, ChartSpec, Claim, Plan, Setting};
 use crate::record::Record;
 use crate::runner::Ran;
 use crate::site::{OlderPlans, again};
@@ -56,34 +56,27 @@ impl<'a> Judged<'a> {
         record: Record,
     ) -> Result<Self, String> {
         let ran = record.ran(plan)?;
-        let is_timed = ran.variations[0]
-            .0
-            .experiment()
-            .map_err(|wrong| wrong.message)?
-            .runs_alone();
-        let planned = ran.variations[0].0.seeds;
+        let (stands, figures) = &ran.variations[0];
+        let planned = stands.seeds;
+        let experiment = stands.experiment().map_err(|wrong| wrong.message)?;
+        let is_timed = experiment.runs_alone();
+        let is_quick = record.setting() == Setting::Quick;
         let mut verdicts = Vec::new();
         for claim in &plan.claims {
             let mut verdict = judge(plan, claim, &ran.variations, record.setting());
             if is_timed {
-                verdict.unless_noisy(noise::of_claim(claim, &ran.variations[0].1));
+                verdict.unless_noisy(noise::of_claim(claim, figures));
+            }
+            let is_judged = !is_quick || claim.only_full.is_none();
+            for finding in verdict.findings() {
+                if is_judged && finding.is_missing {
+                    return Err(format!(
+                        "a claim compares a figure that the experiment does not measure: {}",
+                        finding.words
+                    ));
+                }
             }
             verdicts.push(verdict);
-        }
-        let is_quick = record.setting() == Setting::Quick;
-        let judged = plan
-            .claims
-            .iter()
-            .zip(&verdicts)
-            .filter(|(claim, _)| !(is_quick && claim.only_full.is_some()));
-        if let Some(missing) = judged
-            .flat_map(|(_, verdict)| verdict.findings())
-            .find(|finding| finding.is_missing)
-        {
-            return Err(format!(
-                "a claim compares a figure that the experiment does not measure: {}",
-                missing.words
-            ));
         }
         Ok(Self {
             item,
@@ -99,44 +92,53 @@ impl<'a> Judged<'a> {
         })
     }
 
+    /// The claims with their verdicts.
+    pub(crate) fn claims(&self) -> impl Iterator<Item = (&Claim, &Verdict)> {
+        self.plan.claims.iter().zip(&self.verdicts)
+    }
+
+    /// Figures of the plan as it stands.
+    fn figures(&self) -> &Figures {
+        &self.ran.variations[0].1
+    }
+
     /// Claims with a verdict other than expected by the plan. Claims with too few runs or noisy times
     /// do not count, and in the quick setting neither claims with an undecided verdict, nor with an
     /// undecided one expected.
     pub fn changed(&self) -> Vec<String> {
         let is_quick = self.record.setting() == Setting::Quick;
-        let pairs = self.plan.claims.iter().zip(&self.verdicts);
-        let changed = pairs.filter(|(claim, verdict)| {
-            let kinds = [claim.expect, verdict.kind];
+        let mut changed = Vec::new();
+        for (claim, verdict) in self.claims() {
             let may_be_undecided = is_quick || verdict.is_noisy || verdict.too_few().is_some();
-            kinds[0] != kinds[1] && !(may_be_undecided && kinds.contains(&Kind::Undecided))
-        });
+            let is_undecided = [claim.expect, verdict.kind].contains(&Kind::Undecided);
+            if claim.expect == verdict.kind || (may_be_undecided && is_undecided) {
+                continue;
+            }
+            changed.push(format!(
+                "'{}': expected '{}', now {}",
+                claim.says,
+                claim.expect.name(),
+                verdict.words
+            ));
+        }
         changed
-            .map(|(claim, verdict)| {
-                format!(
-                    "'{}': expected '{}', now {}",
-                    claim.says,
-                    claim.expect.name(),
-                    verdict.words
-                )
-            })
-            .collect()
     }
 
     /// Number of undecided claims with a decided verdict expected by the plan.
     pub fn undecided(&self) -> usize {
-        let pairs = self.plan.claims.iter().zip(&self.verdicts);
-        pairs
-            .filter(|(claim, verdict)| {
-                verdict.kind == Kind::Undecided && claim.expect != Kind::Undecided
-            })
-            .count()
+        let mut count = 0;
+        for (claim, verdict) in self.claims() {
+            let is_undecided = verdict.kind == Kind::Undecided && claim.expect != Kind::Undecided;
+            count += usize::from(is_undecided);
+        }
+        count
     }
 
     /// Claims of the paper that hold. With one discipline in place of all others these say nothing
     /// on disciplines.
     pub fn holding(&self) -> Vec<&str> {
         let mut holding = Vec::new();
-        for (claim, verdict) in self.plan.claims.iter().zip(&self.verdicts) {
+        for (claim, verdict) in self.claims() {
             let holds = matches!(verdict.kind, Kind::Holds | Kind::HoldsButNotIf);
             if holds && !claim.ours {
                 holding.push(claim.says.as_str());
@@ -148,7 +150,7 @@ impl<'a> Judged<'a> {
     /// Numbers of claims by kind of verdict.
     pub fn counts(&self) -> Counts {
         let mut counts = Counts::default();
-        for (claim, verdict) in self.plan.claims.iter().zip(&self.verdicts) {
+        for (claim, verdict) in self.claims() {
             counts.add(claim, verdict.kind);
         }
         counts
@@ -175,102 +177,94 @@ impl<'a> Judged<'a> {
 
     /// Published values beside our own: figure, published, ours, ratio.
     pub fn comparison(&self) -> Vec<[String; 4]> {
-        let figures = &self.ran.variations[0].1;
-        let row = |name: &str, x: Option<f64>, value: f64, spread: Option<f64>| {
-            let samples = figures.at(name, x);
-            let interval =
-                samples.and_then(|samples| Some((samples.interval()?, figures.runs(samples))));
-            let label = x.map_or_else(|| name.to_owned(), |x| format!("{name} @ {}", rounded(x)));
-            let published = spread.map_or_else(
-                || rounded(value),
-                |spread| format!("{} (deviation {})", rounded(value), rounded(spread)),
-            );
-            let ours = interval.map_or_else(
-                || "not measured".to_owned(),
-                |(interval, runs)| measured(interval, runs),
-            );
-            let ratio = interval.filter(|_| value != 0.0).map_or_else(
-                || "–".to_owned(),
-                |(interval, _)| rounded(interval.mean / value),
-            );
-            [label, published, ours, ratio]
+        let mut rows = Vec::new();
+        for published in &self.plan.published {
+            let figure = &published.figure;
+            if let Some(value) = published.value {
+                rows.push(self.compared(figure, None, value, published.deviation));
+            }
+            for (x, value) in &published.points {
+                rows.push(self.compared(figure, Some(*x), *value, None));
+            }
+        }
+        rows
+    }
+
+    fn compared(
+        &self,
+        figure: &str,
+        x: Option<f64>,
+        value: f64,
+        deviation: Option<f64>,
+    ) -> [String; 4] {
+        let label = match x {
+            Some(x) => format!("{figure} @ {}", rounded(x)),
+            None => figure.to_owned(),
         };
-        let rows = self.plan.published.iter().flat_map(|published| {
-            let scalar = published
-                .value
-                .map(|value| row(&published.figure, None, value, published.deviation));
-            let points = published
-                .points
-                .iter()
-                .map(|(x, value)| row(&published.figure, Some(*x), *value, None));
-            scalar.into_iter().chain(points)
-        });
-        rows.collect()
+        let published = match deviation {
+            Some(deviation) => format!("{} (deviation {})", rounded(value), rounded(deviation)),
+            None => rounded(value),
+        };
+        let mut ours = "not measured".to_owned();
+        let mut ratio = "–".to_owned();
+        if let Some(samples) = self.figures().at(figure, x)
+            && let Some(interval) = samples.interval()
+        {
+            ours = measured(interval, self.figures().runs(samples));
+            if value != 0.0 {
+                ratio = rounded(interval.mean / value);
+            }
+        }
+        [label, published, ours, ratio]
     }
 
     /// Notes on scalar figures with two modes.
     fn modes(&self) -> Vec<String> {
-        let figures = &self.ran.variations[0].1;
-        let told = figures.names().iter().filter_map(|name| {
-            let values = figures.at(name, None)?.values();
-            let [low, high] = modes(&values)?;
-            let part = |(mean, share): (f64, f64)| {
-                format!(
-                    "{} in {} of {} runs",
-                    rounded(mean),
-                    (share * values.len() as f64).round(),
-                    values.len()
-                )
+        let mut notes = Vec::new();
+        for name in self.figures().names() {
+            let Some(samples) = self.figures().at(name, None) else {
+                continue;
             };
-            Some(format!(
-                "{name} has two modes: {} and {}; its mean describes no run.",
-                part(low),
-                part(high)
-            ))
-        });
-        told.collect()
+            let values = samples.values();
+            let Some(modes) = modes(&values) else {
+                continue;
+            };
+            let [low, high] = modes.map(|(mean, share)| {
+                let runs = (share * values.len() as f64).round();
+                format!("{} in {runs} of {} runs", rounded(mean), values.len())
+            });
+            notes.push(format!(
+                "{name} has two modes: {low} and {high}; its mean describes no run."
+            ));
+        }
+        notes
     }
 
     /// The charts of the plan.
     pub fn charts(&self) -> Vec<Chart> {
-        self.plan
-            .charts
-            .iter()
-            .map(|spec| self.chart(spec))
-            .collect()
+        let specs = self.plan.charts.iter();
+        specs.map(|spec| self.chart(spec)).collect()
     }
 
     fn chart(&self, spec: &ChartSpec) -> Chart {
-        let axis = |label: &str, letter: char| Axis {
-            label: label.to_owned(),
-            scaling: if spec.log.contains(letter) {
-                Scaling::Logarithmic
-            } else {
-                Scaling::Linear
-            },
-            ..Axis::default()
-        };
-        let mut curves: Vec<Curve> = spec
-            .curves
-            .iter()
-            .filter_map(|text| self.curve(text))
-            .collect();
-        let is_alone = |name: &str| {
-            curves
-                .iter()
-                .filter(|curve| curve.name.split(": ").next() == name.split(": ").next())
-                .count()
-                == 1
-        };
-        let short: Vec<bool> = curves.iter().map(|curve| is_alone(&curve.name)).collect();
-        for (curve, _) in curves.iter_mut().zip(short).filter(|(_, short)| *short) {
+        let mut curves = Vec::new();
+        for text in &spec.curves {
+            curves.extend(self.curve(text));
+        }
+        let mut runs = Vec::new();
+        for curve in &curves {
+            runs.push(run_of(&curve.name).to_owned());
+        }
+        for (curve, run) in curves.iter_mut().zip(&runs) {
             // A run with only one curve needs no name of the figure.
-            curve.name = curve.name.split(": ").next().unwrap_or_default().to_owned();
+            if runs.iter().filter(|other| *other == run).count() == 1 {
+                curve.name.clone_from(run);
+            }
         }
         Chart {
             title: format!("{}: {}", self.item.label, spec.title),
-            x: axis(&spec.x, 'x'),
-            y: axis(&spec.y, 'y'),
+            x: axis(&spec.x, spec.log.contains('x')),
+            y: axis(&spec.y, spec.log.contains('y')),
             curves,
             ..Chart::default()
         }
@@ -278,48 +272,63 @@ impl<'a> Judged<'a> {
 
     fn curve(&self, text: &str) -> Option<Curve> {
         let reference = Reference::parse(text).ok()?;
+        let mut points = Vec::new();
         if reference.is_published {
-            let published = self
-                .plan
-                .published
-                .iter()
-                .find(|published| published.figure == reference.figure)?;
-            let points = published
-                .points
-                .iter()
-                .map(|&(x, y)| Point {
+            let mut known = self.plan.published.iter();
+            let published = known.find(|published| published.figure == reference.figure)?;
+            for &(x, y) in &published.points {
+                points.push(Point {
                     x,
                     y,
                     half_width: 0.0,
-                })
-                .collect();
+                });
+            }
             return Some(Curve {
                 name: format!("published {}", reference.figure),
                 points,
                 drawn: Drawn::Dashes,
             });
         }
-        let points = self.ran.variations[0]
-            .1
-            .curve(&reference.figure)?
-            .into_iter()
-            .filter_map(|(x, samples)| {
-                Some(Point {
-                    x,
-                    y: samples.interval()?.mean,
-                    half_width: if samples.0.len() > 1 {
-                        deviation(&samples.values())
-                    } else {
-                        0.0
-                    },
-                })
+        for (x, samples) in self.figures().curve(&reference.figure)? {
+            let Some(interval) = samples.interval() else {
+                continue;
+            };
+            let has_several = samples.0.len() > 1;
+            points.push(Point {
+                x,
+                y: interval.mean,
+                half_width: if has_several {
+                    deviation(&samples.values())
+                } else {
+                    0.0
+                },
             });
-        let points = points.collect();
+        }
         Some(Curve {
             name: reference.figure,
             points,
             drawn: Drawn::Line,
         })
+    }
+}
+
+/// The run in the name of a figure, `RUN: FIGURE`.
+fn run_of(figure: &str) -> &str {
+    match figure.split_once(": ") {
+        Some((run, _)) => run,
+        None => figure,
+    }
+}
+
+fn axis(label: &str, is_logarithmic: bool) -> Axis {
+    Axis {
+        label: label.to_owned(),
+        scaling: if is_logarithmic {
+            Scaling::Logarithmic
+        } else {
+            Scaling::Linear
+        },
+        ..Axis::default()
     }
 }
 
@@ -372,9 +381,10 @@ pub fn index(papers: &[(&Paper, Vec<Option<Judged<'_>>>)], older: &OlderPlans) -
             paper.slug
         );
         for (item, judged) in paper.items.iter().zip(judged) {
-            let is_quick = judged
-                .as_ref()
-                .is_some_and(|judged| judged.record.setting() == Setting::Quick);
+            let is_quick = match judged {
+                Some(judged) => judged.record.setting() == Setting::Quick,
+                None => false,
+            };
             let command = match item.plan() {
                 None => String::new(),
                 Some(_) if is_quick => format!("`roundelay papers {} {}`", paper.slug, item.name),
@@ -413,10 +423,10 @@ fn totals(papers: &[(&Paper, Vec<Option<Judged<'_>>>)]) -> String {
         for kind in Kind::ALL {
             _ = write!(text, " {} |", counts.of_paper(kind));
         }
-        let items = paper.items.iter().zip(judged);
-        let missing = items
-            .filter(|(item, judged)| item.plan().is_some() && judged.is_none())
-            .count();
+        let mut missing = 0;
+        for (item, judged) in paper.items.iter().zip(judged) {
+            missing += usize::from(item.plan().is_some() && judged.is_none());
+        }
         _ = writeln!(text, " {} | {missing} |", counts.ours());
     }
     text + "\nThese are the papers' claims, of items on record. *Ours* are claims that a paper does not make, such as rules of kernels and controls. \
@@ -498,19 +508,11 @@ pub fn section(paper: &Paper, judged: &Judged<'_>, target: Target) -> String {
     }
     text += &claims(paper, judged, target);
     text += &comparison(judged);
-    for (number, chart) in judged
-        .charts()
-        .iter()
-        .enumerate()
-        .filter(|(_, chart)| target == Target::Repository && chart.has_points())
-    {
-        _ = write!(
-            text,
-            "![{}]({}/{})\n\n",
-            chart.title,
-            paper.slug,
-            chart_file(item, number)
-        );
+    for (number, chart) in judged.charts().iter().enumerate() {
+        if target == Target::Repository && chart.has_points() {
+            let file = chart_file(item, number);
+            _ = write!(text, "![{}]({}/{file})\n\n", chart.title, paper.slug);
+        }
     }
     text += &open::section(paper, judged, target);
     for (part, lines) in &record.traces {
@@ -525,14 +527,11 @@ pub fn section(paper: &Paper, judged: &Judged<'_>, target: Target) -> String {
     }
     text += &faults(plan);
     if !plan.differs.is_empty() {
-        _ = write!(
-            text,
-            "**Differences from the paper.**\n\n{}\n",
-            plan.differs
-                .iter()
-                .map(|line| format!("- {line}\n"))
-                .collect::<String>()
-        );
+        text += "**Differences from the paper.**\n\n";
+        for line in &plan.differs {
+            _ = writeln!(text, "- {line}");
+        }
+        text += "\n";
     }
     if !plan.refute.is_empty() {
         _ = write!(text, "**How to refute this.** {}\n\n", plan.refute);
@@ -551,14 +550,10 @@ pub fn chart_file(item: &Item, number: usize) -> String {
 
 fn claims(paper: &Paper, judged: &Judged<'_>, target: Target) -> String {
     let Judged {
-        item,
-        plan,
-        verdicts,
-        text: source,
-        ..
+        item, text: source, ..
     } = judged;
     let mut text = String::from("| claim | verdict | deciding findings |\n|---|---|---|\n");
-    for (number, (claim, verdict)) in plan.claims.iter().zip(verdicts).enumerate() {
+    for (number, (claim, verdict)) in judged.claims().enumerate() {
         let line = line_of_claim(source, number);
         let file = format!("papers/{}/{}.toml", paper.slug, item.name);
         let link = match target {
@@ -571,36 +566,25 @@ fn claims(paper: &Paper, judged: &Judged<'_>, target: Target) -> String {
             (Some(place), false) => format!(" ({place})"),
             (None, false) => String::new(),
         };
-        let mut findings: Vec<String> = verdict
-            .findings()
-            .iter()
-            .map(|finding| format!("{}{}", mark(finding.truth), finding.words))
-            .collect();
+        let mut findings = Vec::new();
+        for finding in verdict.findings() {
+            let finding = format!("{}{}", mark(finding.truth), finding.words);
+            findings.push(cell(&finding));
+        }
         if !claim.tolerance.is_empty() {
-            findings.push(format!("Tolerance: {}", claim.tolerance));
+            findings.push(cell(&format!("Tolerance: {}", claim.tolerance)));
         }
         if !claim.tests.is_empty() {
-            findings.push(format!(
-                "Tests: {}",
-                claim
-                    .tests
-                    .iter()
-                    .map(|test| format!("`{test}`"))
-                    .collect::<Vec<_>>()
-                    .join(", ")
-            ));
+            let tests = format!("Tests: `{}`", claim.tests.join("`, `"));
+            findings.push(cell(&tests));
         }
-        findings.push(link);
+        findings.push(cell(&link));
         _ = writeln!(
             text,
             "| {}{stands} | **{}** | {} |",
             cell(&claim.says),
             cell(&verdict.words),
-            findings
-                .iter()
-                .map(|line| cell(line))
-                .collect::<Vec<_>>()
-                .join("<br>")
+            findings.join("<br>")
         );
     }
     text + "\n"
@@ -648,11 +632,17 @@ const fn mark(truth: Truth) -> &'static str {
 
 /// Line number of the claim with this number in the plan.
 fn line_of_claim(source: &str, number: usize) -> usize {
-    let lines = source
-        .lines()
-        .enumerate()
-        .filter(|(_, line)| line.trim() == "[[claim]]");
-    lines.map(|(line, _)| line + 1).nth(number).unwrap_or(1)
+    let mut before = 0;
+    for (line, text) in (1..).zip(source.lines()) {
+        if text.trim() != "[[claim]]" {
+            continue;
+        }
+        if before == number {
+            return line;
+        }
+        before += 1;
+    }
+    1
 }
 
 fn comparison(judged: &Judged<'_>) -> String {
@@ -660,18 +650,11 @@ fn comparison(judged: &Judged<'_>) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    let lines: String = rows
-        .iter()
-        .map(|row| {
-            format!(
-                "| {} |\n",
-                row.iter()
-                    .map(|text| cell(text))
-                    .collect::<Vec<_>>()
-                    .join(" | ")
-            )
-        })
-        .collect();
+    let mut lines = String::new();
+    for row in rows {
+        let cells = row.map(|text| cell(&text));
+        _ = writeln!(lines, "| {} |", cells.join(" | "));
+    }
     format!(
         "| figure | published | ours, 95% interval | ours over published |\n|---|---|---|---|\n{lines}\n"
     )
@@ -679,9 +662,10 @@ fn comparison(judged: &Judged<'_>) -> String {
 
 fn cost(paper: &Paper, judged: &Judged<'_>) -> String {
     let Judged { item, record, .. } = judged;
-    let memory = record.peak_bytes.map_or_else(String::new, |bytes| {
-        format!(", {} MB at most", bytes.div_ceil(1_000_000))
-    });
+    let memory = match record.peak_bytes {
+        Some(bytes) => format!(", {} MB at most", bytes.div_ceil(1_000_000)),
+        None => String::new(),
+    };
     let again = again(&paper.slug, &item.name, record);
     let runs = judged.recorded();
     let mut fewer = String::new();
@@ -697,9 +681,10 @@ fn cost(paper: &Paper, judged: &Judged<'_>) -> String {
 
 fn capital(text: &str) -> String {
     let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| {
-        first.to_uppercase().chain(letters).collect()
-    })
+    match letters.next() {
+        Some(first) => first.to_uppercase().to_string() + letters.as_str(),
+        None => String::new(),
+    }
 }
 
 /// Text in a cell of a table.

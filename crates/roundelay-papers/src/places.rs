@@ -66,6 +66,14 @@ impl From<FileError> for PlanError {
     }
 }
 
+/// True if a path is `top`, or a key below.
+pub(crate) fn is_at_or_below(path: &str, top: &str) -> bool {
+    match path.strip_prefix(top) {
+        Some(rest) => rest.is_empty() || rest.starts_with('.'),
+        None => false,
+    }
+}
+
 /// An error at a path of a plan, with the line in the plan's text.
 pub(crate) fn located(text: &str, wrong: Wrong) -> PlanError {
     PlanError {

@@ -12,7 +12,7 @@ use toml::{Table, Value};
 
 use crate::figures::Reference;
 use crate::kind::Kind;
-use crate::places::{PlanError, Wrong, located, read};
+use crate::places::{PlanError, Wrong, is_at_or_below, located, read};
 use crate::predicate::Predicate;
 use crate::table::set;
 
@@ -225,12 +225,13 @@ impl Plan {
         find: impl Fn(&str) -> Option<&'a str>,
     ) -> Result<Self, PlanError> {
         let (reader, mut table) = Reader::read::<Table>("", text)?;
-        let Some(like) = table.get("like").and_then(Value::as_str).map(str::to_owned) else {
+        let Some(Value::String(like)) = table.get("like").cloned() else {
             return Ok(Reader::read("", text)?.1);
         };
-        let other = find(&like).ok_or_else(|| {
-            reader.at("like", format!("like: there is no item '{like}' beside it"))
-        })?;
+        let Some(other) = find(&like) else {
+            let message = format!("like: there is no item '{like}' beside it");
+            return Err(reader.at("like", message).into());
+        };
         let (_, mut other) =
             Reader::read::<Table>(&like, other).map_err(|error| reader.at("like", error))?;
         for key in ["run", "quick", "open", "fewer_seeds"] {
@@ -252,9 +253,8 @@ impl Plan {
         }
         for (number, claim) in self.claims.iter().enumerate() {
             let path = format!("claim.{number}");
-            claim
-                .check()
-                .map_err(|message| Wrong::new(&path, message))?;
+            let checked = claim.check();
+            checked.map_err(|message| Wrong::new(&path, message))?;
             let is_conditional =
                 matches!(claim.expect, Kind::HoldsButNotIf | Kind::FailsButHoldsIf);
             if is_conditional && self.open.is_empty() {
@@ -304,40 +304,38 @@ impl Plan {
 
     /// True if a part of the experiment is run with this seed.
     pub(crate) fn runs(&self, part: &str, seed: u64) -> bool {
-        let mut fewer = self.fewer_seeds.iter();
-        fewer.all(|(column, seeds)| seed <= *seeds || !is_of_column(part, column))
+        for (column, seeds) in &self.fewer_seeds {
+            if seed > *seeds && is_of_column(part, column) {
+                return false;
+            }
+        }
+        true
     }
 
     /// Moves an error about a variation to the responsible key of the plan: in `[[open]]`,
     /// `[quick]` or `[run]`.
     fn written(&self, setting: Setting, variation: &Variation, wrong: Wrong) -> Wrong {
-        let is_below = |path: &str| {
-            wrong.path == path
-                || wrong
-                    .path
-                    .strip_prefix(path)
-                    .is_some_and(|rest| rest.starts_with('.'))
-        };
-        let varied = variation
-            .open
-            .filter(|number| is_below(&self.open[*number].parameter));
-        let quick = self
-            .quick
-            .keys()
-            .find(|path| setting == Setting::Quick && is_below(path));
-        match (varied, quick) {
-            (Some(number), _) => Wrong::new(
+        if let Some(number) = variation.open
+            && is_at_or_below(&wrong.path, &self.open[number].parameter)
+        {
+            return Wrong::new(
                 format!("open.{number}.values"),
                 format!("[[open]] with {}: {}", variation.name, wrong.message),
-            ),
-            (None, Some(path)) => Wrong::new(
-                format!("quick.{path}"),
-                format!("[quick] {}", wrong.message),
-            ),
-            (None, None) => Wrong {
-                message: format!("[run] {}", wrong.message),
-                ..wrong.below("run")
-            },
+            );
+        }
+        if setting == Setting::Quick {
+            for path in self.quick.keys() {
+                if is_at_or_below(&wrong.path, path) {
+                    return Wrong::new(
+                        format!("quick.{path}"),
+                        format!("[quick] {}", wrong.message),
+                    );
+                }
+            }
+        }
+        Wrong {
+            message: format!("[run] {}", wrong.message),
+            ..wrong.below("run")
         }
     }
 
@@ -358,13 +356,12 @@ impl Plan {
         for (number, open) in self.open.iter().enumerate() {
             for value in &open.values {
                 let mut run = run.clone();
-                let wrong = |message| {
+                set(&mut run, &open.parameter, value.clone()).map_err(|message| {
                     Wrong::new(
                         format!("open.{number}.parameter"),
                         format!("[[open]] {message}"),
                     )
-                };
-                set(&mut run, &open.parameter, value.clone()).map_err(wrong)?;
+                })?;
                 variations.push(Variation::new(open.choice(value), Some(number), run)?);
             }
         }
@@ -382,37 +379,31 @@ impl Plan {
 
     /// The plan without the reasons of its verdicts, which do not apply to a replaced discipline.
     pub fn without_reasons(&self) -> Self {
-        let claims = self.claims.iter().map(|claim| Claim {
-            because: String::new(),
-            ..claim.clone()
-        });
-        Self {
-            claims: claims.collect(),
-            ..self.clone()
+        let mut plan = self.clone();
+        for claim in &mut plan.claims {
+            claim.because = String::new();
         }
+        plan
     }
 
     /// The published number of a figure, or its point at `x`.
     pub fn published_at(&self, figure: &str, x: Option<f64>) -> Option<f64> {
-        let published = self
-            .published
-            .iter()
-            .find(|published| published.figure == figure)?;
-        match x {
-            None => published.value,
-            Some(x) => published
-                .points
-                .iter()
-                .find(|(at, _)| *at == x)
-                .map(|(_, value)| *value),
-        }
+        let mut known = self.published.iter();
+        let published = known.find(|published| published.figure == figure)?;
+        let Some(x) = x else {
+            return published.value;
+        };
+        let (_, value) = published.points.iter().find(|(at, _)| *at == x)?;
+        Some(*value)
     }
 }
 
 /// True for the column's part, and for its parts by scheme: `I2/10 by FIFO`.
 fn is_of_column(part: &str, column: &str) -> bool {
-    let rest = part.strip_prefix(column);
-    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(" by "))
+    match part.strip_prefix(column) {
+        Some(rest) => rest.is_empty() || rest.starts_with(" by "),
+        None => false,
+    }
 }
 
 impl Claim {

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use roundelay_sim::scenario::Interval;
 use serde::Deserialize;
 
-use crate::figures::{Figures, Reference, Samples};
+use crate::figures::{Figures, Reference, Samples, mean};
 use crate::finding::{Compared, Finding, Runs, Truth, range, rounded};
 use crate::plan::Plan;
 
@@ -113,6 +113,14 @@ impl World<'_> {
         self.figures.at(&reference.figure, reference.x).cloned()
     }
 
+    /// The values behind a number, or the finding that nothing was measured.
+    fn known(&self, reference: &Reference) -> Result<Samples, Box<Finding>> {
+        match self.samples(reference) {
+            Some(samples) => Ok(samples),
+            None => Err(Box::new(Finding::missing(reference))),
+        }
+    }
+
     /// Runs behind a number.
     fn runs(&self, reference: &Reference, samples: &Samples) -> Runs {
         if reference.is_published {
@@ -129,16 +137,17 @@ impl World<'_> {
         other: &Reference,
         what: impl Fn(f64, f64) -> f64,
     ) -> Result<Samples, Box<Finding>> {
-        let samples = |reference: &Reference| {
-            self.samples(reference)
-                .ok_or_else(|| Box::new(Finding::missing(reference)))
-        };
-        let first = samples(one)?;
-        let second = samples(other)?;
-        let published = |samples: &Samples| samples.0.get(&0).copied();
+        let first = self.known(one)?;
+        let second = self.known(other)?;
         Ok(match (one.is_published, other.is_published) {
-            (true, false) => second.map(|value| what(published(&first).unwrap_or(f64::NAN), value)),
-            (false, true) => first.map(|value| what(value, published(&second).unwrap_or(f64::NAN))),
+            (true, false) => {
+                let published = published_value(&first);
+                second.map(|value| what(published, value))
+            }
+            (false, true) => {
+                let published = published_value(&second);
+                first.map(|value| what(value, published))
+            }
             _ => first.with(&second, what),
         })
     }
@@ -151,9 +160,12 @@ impl World<'_> {
         bounds: [Option<f64>; 2],
         what: impl Fn(f64, f64) -> f64,
     ) -> Finding {
-        let parsed = Reference::parse(one).and_then(|one| Ok((one, Reference::parse(other)?)));
-        let (one, other) = match parsed {
-            Ok(references) => references,
+        let one = match Reference::parse(one) {
+            Ok(reference) => reference,
+            Err(words) => return Finding::unreadable(words),
+        };
+        let other = match Reference::parse(other) {
+            Ok(reference) => reference,
             Err(words) => return Finding::unreadable(words),
         };
         let samples = match self.pairs(&one, &other, what) {
@@ -176,6 +188,11 @@ impl World<'_> {
             bounds[1],
         )
     }
+}
+
+/// A published number stands alone, under seed 0.
+fn published_value(samples: &Samples) -> f64 {
+    samples.0.get(&0).copied().unwrap_or(f64::NAN)
 }
 
 impl Predicate {
@@ -266,10 +283,13 @@ impl Predicate {
     /// Judges the predicate, part by part.
     pub fn judge(&self, world: World<'_>) -> Vec<Finding> {
         match self {
-            Self::Order { of, by } => of
-                .windows(2)
-                .map(|pair| order(world, &pair[0], &pair[1], *by))
-                .collect(),
+            Self::Order { of, by } => {
+                let mut findings = Vec::new();
+                for pair in of.windows(2) {
+                    findings.push(order(world, &pair[0], &pair[1], *by));
+                }
+                findings
+            }
             Self::Interval { of, from, to } => vec![interval(world, of, *from, *to)],
             Self::Every { of, from, to } => vec![every(world, of, *from, *to)],
             Self::Ratio { of, over, from, to } => {
@@ -315,24 +335,24 @@ fn every(world: World<'_>, of: &str, from: Option<f64>, to: Option<f64>) -> Find
         Ok(reference) => reference,
         Err(words) => return Finding::unreadable(words),
     };
-    let Some(samples) = world
-        .samples(&reference)
-        .filter(|samples| !samples.0.is_empty())
-    else {
+    let Some(samples) = world.samples(&reference) else {
         return Finding::missing(&reference);
     };
     let values = samples.values();
-    let is_within =
-        |value: &f64| from.is_none_or(|from| *value >= from) && to.is_none_or(|to| *value <= to);
-    let truth = if values.iter().all(is_within) {
-        Truth::Holds
-    } else {
-        Truth::Fails
-    };
-    let (least, most) = values.iter().fold(
-        (f64::INFINITY, f64::NEG_INFINITY),
-        |(least, most), value| (least.min(*value), most.max(*value)),
-    );
+    if values.is_empty() {
+        return Finding::missing(&reference);
+    }
+    let legal = from.unwrap_or(f64::NEG_INFINITY)..=to.unwrap_or(f64::INFINITY);
+    let mut truth = Truth::Holds;
+    let mut least = f64::INFINITY;
+    let mut most = f64::NEG_INFINITY;
+    for value in &values {
+        if !legal.contains(value) {
+            truth = Truth::Fails;
+        }
+        least = least.min(*value);
+        most = most.max(*value);
+    }
     let words = format!(
         "{of} is {} to {} over {} seeds, needed {} with each",
         rounded(least),
@@ -367,12 +387,10 @@ fn interval(world: World<'_>, of: &str, from: Option<f64>, to: Option<f64>) -> F
 }
 
 fn curve<'a>(world: World<'a>, of: &str) -> Result<Vec<(f64, &'a Samples)>, Box<Finding>> {
-    let missing = || Box::new(Finding::missing(format!("the curve {of}")));
-    world
-        .figures
-        .curve(of)
-        .filter(|points| points.len() > 1)
-        .ok_or_else(missing)
+    match world.figures.curve(of) {
+        Some(points) if points.len() > 1 => Ok(points),
+        _ => Err(Box::new(Finding::missing(format!("the curve {of}")))),
+    }
 }
 
 /// A finding for each pair of neighbours would be too long: returns only the worst.
@@ -381,27 +399,34 @@ fn steps(world: World<'_>, of: &str, words: &str, gain: impl Fn(f64, f64) -> f64
         Ok(points) => points,
         Err(finding) => return vec![*finding],
     };
-    let step = |pair: &[(f64, &Samples)]| {
-        let gains = pair[0].1.with(pair[1].1, &gain);
+    let mut worst: Option<(f64, Finding)> = None;
+    for pair in points.windows(2) {
+        let (x, before) = pair[0];
+        let (next_x, after) = pair[1];
+        let gains = before.with(after, &gain);
+        let Some(interval) = gains.interval() else {
+            continue;
+        };
         let what = format!(
             "{of}: the {words} from {} to {}",
-            rounded(pair[0].0),
-            rounded(pair[1].0)
+            rounded(x),
+            rounded(next_x)
         );
         let runs = world.figures.runs(&gains);
-        let finding = Finding::within(&what, gains.interval()?, runs, Some(0.0), None);
-        Some((
-            gains.interval()?.mean,
-            finding.of(format!("{of}: the smallest {words}")),
-        ))
-    };
-    let worst = points.windows(2).filter_map(step).min_by(|one, other| {
-        one.1
-            .truth
-            .cmp(&other.1.truth)
-            .then(one.0.total_cmp(&other.0))
-    });
-    worst.map(|(_, finding)| finding).into_iter().collect()
+        let finding = Finding::within(&what, interval, runs, Some(0.0), None);
+        let is_worse = match &worst {
+            None => true,
+            Some((_, known)) if finding.truth != known.truth => finding.truth < known.truth,
+            Some((smallest, _)) => interval.mean.total_cmp(smallest).is_lt(),
+        };
+        if is_worse {
+            worst = Some((interval.mean, finding));
+        }
+    }
+    match worst {
+        Some((_, finding)) => vec![finding.of(format!("{of}: the smallest {words}"))],
+        None => Vec::new(),
+    }
 }
 
 fn flat(world: World<'_>, of: &str, within: f64) -> Vec<Finding> {
@@ -409,39 +434,39 @@ fn flat(world: World<'_>, of: &str, within: f64) -> Vec<Finding> {
         Ok(points) => points,
         Err(finding) => return vec![*finding],
     };
-    let intervals: Vec<_> = points
-        .iter()
-        .filter_map(|(x, samples)| Some((*x, samples.interval()?, world.figures.runs(samples))))
-        .collect();
-    let mean = intervals
-        .iter()
-        .map(|(_, interval, _)| interval.mean)
-        .sum::<f64>()
-        / intervals.len() as f64;
-    let part = |(x, interval, runs): &(f64, Interval, Runs)| {
+    let mut intervals = Vec::new();
+    let mut means = Vec::new();
+    for (x, samples) in points {
+        if let Some(interval) = samples.interval() {
+            intervals.push((x, interval, world.figures.runs(samples)));
+            means.push(interval.mean);
+        }
+    }
+    let mean = mean(&means);
+    let mut worst: Option<(f64, Finding)> = None;
+    for (x, interval, runs) in intervals {
         let relative = Interval {
             mean: interval.mean / mean,
             half_width: interval.half_width.map(|half| half / mean),
         };
-        let what = format!("{of} @ {} over the curve's mean", rounded(*x));
-        let finding = Finding::within(
-            &what,
-            relative,
-            *runs,
-            Some(1.0 - within),
-            Some(1.0 + within),
-        );
-        (
-            relative.mean,
-            finding.of(format!("{of}: the farthest point over the curve's mean")),
-        )
-    };
-    let off = |finding: &(f64, Finding)| (finding.0 - 1.0).abs();
-    let worst = intervals
-        .iter()
-        .map(part)
-        .max_by(|one, other| off(one).total_cmp(&off(other)));
-    worst.map(|(_, finding)| finding).into_iter().collect()
+        let distance = (relative.mean - 1.0).abs();
+        let is_farther = match &worst {
+            None => true,
+            Some((farthest, _)) => distance.total_cmp(farthest).is_ge(),
+        };
+        if is_farther {
+            let what = format!("{of} @ {} over the curve's mean", rounded(x));
+            let bounds = [Some(1.0 - within), Some(1.0 + within)];
+            let finding = Finding::within(&what, relative, runs, bounds[0], bounds[1]);
+            worst = Some((distance, finding));
+        }
+    }
+    match worst {
+        Some((_, finding)) => {
+            vec![finding.of(format!("{of}: the farthest point over the curve's mean"))]
+        }
+        None => Vec::new(),
+    }
 }
 
 /// The x from which on the first curve stays above the second, with its interval over the seeds.
@@ -460,11 +485,14 @@ fn crossing(world: World<'_>, of: &str, with: &str, from: Option<f64>, to: Optio
             by_seed.entry(seed).or_default().push((x, difference));
         }
     }
-    let crossings = by_seed
-        .iter()
-        .filter_map(|(seed, differences)| Some((*seed, overtaken_at(differences)?)));
-    let crossings = Samples(crossings.collect());
-    let seeds = Samples(by_seed.keys().map(|seed| (*seed, 0.0)).collect());
+    let mut crossings = Samples::default();
+    let mut seeds = Samples::default();
+    for (seed, differences) in &by_seed {
+        seeds.0.insert(*seed, 0.0);
+        if let Some(x) = overtaken_at(differences) {
+            crossings.0.insert(*seed, x);
+        }
+    }
     let runs = world.figures.runs(&seeds);
     match (crossings.interval(), by_seed.len() - crossings.0.len()) {
         (Some(interval), 0) => {

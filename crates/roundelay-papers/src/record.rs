@@ -13,7 +13,6 @@ use crate::cache::hash;
 use crate::experiments::Row;
 use crate::figures::{Figures, Reference, Samples};
 use crate::plan::{Plan, Setting, Variation};
-use crate::predicate::Predicate;
 use crate::runner::{Ran, Versions};
 
 /// Results of a plan's run.
@@ -124,49 +123,58 @@ pub fn code(plan: &Plan, setting: Setting, versions: &Versions) -> Result<Code, 
         }
         // The figures of a simulation are a part of its behaviour.
         if !is_simulation {
-            let disciplines = experiment.disciplines().into_iter();
-            let names = disciplines.filter_map(|text| text.split_whitespace().next());
-            let names = names.map(str::to_owned).collect();
+            let mut names = BTreeSet::new();
+            for text in experiment.disciplines() {
+                names.extend(text.split_whitespace().next().map(str::to_owned));
+            }
             experiments.extend((versions.of_experiment)(variation.kind(), &names));
         }
     }
-    let all = |versions: &BTreeSet<String>| {
-        (!versions.is_empty()).then(|| hash(versions.iter().map(String::as_str)))
-    };
     Ok(Code {
-        behaviour: all(&behaviours),
-        experiment: all(&experiments),
+        behaviour: hash_of(&behaviours),
+        experiment: hash_of(&experiments),
     })
+}
+
+/// One version for all; None for no versions.
+fn hash_of(versions: &BTreeSet<String>) -> Option<String> {
+    if versions.is_empty() {
+        return None;
+    }
+    Some(hash(versions.iter().map(String::as_str)))
 }
 
 /// Names of the figures in claims.
 fn judged(plan: &Plan) -> BTreeSet<String> {
-    let names = plan
-        .claims
-        .iter()
-        .flat_map(|claim| &claim.needs)
-        .flat_map(Predicate::figures);
+    let mut names = BTreeSet::new();
+    for claim in &plan.claims {
+        for predicate in &claim.needs {
+            for figure in predicate.figures() {
+                add_figure(&mut names, &figure);
+            }
+        }
+    }
     names
-        .filter_map(|text| Reference::parse(&text).ok())
-        .map(|reference| reference.figure)
-        .collect()
 }
 
 /// Names of the figures in charts, published values and claims.
 fn shown(plan: &Plan) -> BTreeSet<String> {
-    let charts = plan
-        .charts
-        .iter()
-        .flat_map(|chart| chart.curves.iter().cloned());
-    let published = plan
-        .published
-        .iter()
-        .map(|published| published.figure.clone());
-    let all = charts
-        .chain(published)
-        .filter_map(|text| Reference::parse(&text).ok())
-        .map(|reference| reference.figure);
-    all.chain(judged(plan)).collect()
+    let mut names = judged(plan);
+    for chart in &plan.charts {
+        for curve in &chart.curves {
+            add_figure(&mut names, curve);
+        }
+    }
+    for published in &plan.published {
+        add_figure(&mut names, &published.figure);
+    }
+    names
+}
+
+fn add_figure(names: &mut BTreeSet<String>, text: &str) {
+    if let Ok(reference) = Reference::parse(text) {
+        names.insert(reference.figure);
+    }
 }
 
 impl Record {
@@ -183,16 +191,16 @@ impl Record {
     ) -> Result<Self, String> {
         let shown = shown(plan);
         let judged = judged(plan);
-        let record = |(variation, figures): &(Variation, Figures)| {
+        let last = ran.seeds.last().copied().unwrap_or(0);
+        let mut variations = Vec::new();
+        for (variation, figures) in &ran.variations {
             let wanted = if variation.open.is_none() {
                 &shown
             } else {
                 &judged
             };
-            let last = ran.seeds.last().copied().unwrap_or(0);
-            Recorded::new(&variation.name, figures, last, |name| wanted.contains(name))
-        };
-        let variations = ran.variations.iter().map(record).collect();
+            variations.push(Recorded::new(&variation.name, figures, last, wanted));
+        }
         Ok(Self {
             plan: identity(plan, setting)?,
             setting: setting.name().to_owned(),
@@ -247,11 +255,12 @@ impl Record {
 
     /// True if the runs that another record of the same plan has, too, have the same results there.
     pub fn agrees_with(&self, other: &Self) -> bool {
-        let is_seed = |seed: &u64| self.seeds.contains(seed) && other.seeds.contains(seed);
-        let seeds: Vec<u64> = other.seeds.iter().copied().filter(is_seed).collect();
+        if self.variations.len() != other.variations.len() {
+            return false;
+        }
+        let seeds: Vec<u64> = self.seeds.intersection(&other.seeds).copied().collect();
         let mut pairs = self.variations.iter().zip(&other.variations);
-        self.variations.len() == other.variations.len()
-            && pairs.all(|(own, other)| own.agrees_with(other, &seeds))
+        pairs.all(|(own, other)| own.agrees_with(other, &seeds))
     }
 
     /// This record with the runs of another one of the same plan and behaviours.
@@ -307,26 +316,22 @@ impl Record {
 }
 
 impl Recorded {
-    fn new(name: &str, figures: &Figures, seeds: u64, is_wanted: impl Fn(&str) -> bool) -> Self {
-        let list = |samples: &Samples| {
-            (1..=seeds)
-                .map(|seed| samples.0.get(&seed).map(|value| short(*value)))
-                .collect()
-        };
+    fn new(name: &str, figures: &Figures, seeds: u64, wanted: &BTreeSet<String>) -> Self {
         let mut scalars = BTreeMap::new();
         let mut curves = BTreeMap::new();
-        for name in figures.names().iter().filter(|name| is_wanted(name)) {
-            if let Some(samples) = figures.at(name, None) {
-                scalars.insert(name.clone(), list(samples));
+        for name in figures.names() {
+            if !wanted.contains(name) {
+                continue;
             }
-            if let Some(points) = figures.curve(name) {
-                curves.insert(
-                    name.clone(),
-                    points
-                        .into_iter()
-                        .map(|(x, samples)| (short(x), list(samples)))
-                        .collect(),
-                );
+            if let Some(samples) = figures.at(name, None) {
+                scalars.insert(name.clone(), in_order(samples, seeds));
+            }
+            if let Some(curve) = figures.curve(name) {
+                let mut points = Vec::new();
+                for (x, samples) in curve {
+                    points.push((short(x), in_order(samples, seeds)));
+                }
+                curves.insert(name.clone(), points);
             }
         }
         Self {
@@ -340,20 +345,20 @@ impl Recorded {
     fn agrees_with(&self, other: &Self, seeds: &[u64]) -> bool {
         let own = self.figures();
         let other = other.figures();
-        let same = |name: &String, x: Option<f64>| {
-            let value = |figures: &Figures, seed: &u64| {
-                // Older records have counts of six digits.
-                let value = *figures.at(name, x)?.0.get(seed)?;
-                Some(format!("{value:.5e}"))
+        for name in other.names() {
+            let points = match other.curve(name) {
+                Some(points) => points.iter().map(|(x, _)| Some(*x)).collect(),
+                None => vec![None],
             };
-            seeds
-                .iter()
-                .all(|seed| value(&own, seed) == value(&other, seed))
-        };
-        other.names().iter().all(|name| match other.curve(name) {
-            Some(points) => points.iter().all(|(x, _)| same(name, Some(*x))),
-            None => same(name, None),
-        })
+            for x in points {
+                for seed in seeds {
+                    if digits(&own, name, x, *seed) != digits(&other, name, x, *seed) {
+                        return false;
+                    }
+                }
+            }
+        }
+        true
     }
 
     /// Adds the values of other seeds.
@@ -375,34 +380,47 @@ impl Recorded {
 
     fn figures(&self) -> Figures {
         let mut figures = Figures::default();
-        let mut add = |name: &str, x: Option<f64>, samples: &[Option<f64>]| {
-            let Some((run, figure)) = name.split_once(": ") else {
-                return;
-            };
-            for (seed, value) in (1..)
-                .zip(samples)
-                .filter_map(|(seed, value)| Some((seed, (*value)?)))
-            {
-                figures.add(
-                    seed,
-                    &[Row {
-                        run: run.to_owned(),
-                        figure: figure.to_owned(),
-                        x,
-                        value,
-                    }],
-                );
+        for (name, samples) in &self.scalars {
+            add_samples(&mut figures, name, None, samples);
+        }
+        for (name, points) in &self.curves {
+            for (x, samples) in points {
+                add_samples(&mut figures, name, Some(*x), samples);
             }
-        };
-        self.scalars
-            .iter()
-            .for_each(|(name, samples)| add(name, None, samples));
-        self.curves.iter().for_each(|(name, points)| {
-            points
-                .iter()
-                .for_each(|(x, samples)| add(name, Some(*x), samples))
-        });
+        }
         figures
+    }
+}
+
+/// The values of seeds from 1 on.
+fn in_order(samples: &Samples, seeds: u64) -> Seeds {
+    let mut values = Vec::new();
+    for seed in 1..=seeds {
+        values.push(samples.0.get(&seed).map(|value| short(*value)));
+    }
+    values
+}
+
+/// The value of a seed with the six digits that older records have of counts, too.
+fn digits(figures: &Figures, name: &str, x: Option<f64>, seed: u64) -> Option<String> {
+    let value = *figures.at(name, x)?.0.get(&seed)?;
+    Some(format!("{value:.5e}"))
+}
+
+fn add_samples(figures: &mut Figures, name: &str, x: Option<f64>, samples: &[Option<f64>]) {
+    let Some((run, figure)) = name.split_once(": ") else {
+        return;
+    };
+    for (seed, value) in (1..).zip(samples) {
+        if let Some(value) = *value {
+            let row = Row {
+                run: run.to_owned(),
+                figure: figure.to_owned(),
+                x,
+                value,
+            };
+            figures.add(seed, &[row]);
+        }
     }
 }
 
@@ -411,8 +429,8 @@ fn fill(known: &mut Seeds, values: Seeds) {
     if known.len() < values.len() {
         known.resize(values.len(), None);
     }
-    for (place, value) in known.iter_mut().zip(values) {
-        *place = place.or(value);
+    for (own, added) in known.iter_mut().zip(values) {
+        *own = own.or(added);
     }
 }
 

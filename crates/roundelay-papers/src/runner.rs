@@ -53,10 +53,11 @@ impl Versions {
     }
 
     pub(crate) fn of(&self, experiment: &dyn Experiment, part: &str) -> String {
-        experiment
-            .simulated(part)
-            .and_then(|scenario| (self.of_simulation)(&scenario))
-            .unwrap_or_else(|| self.program.clone())
+        match experiment.simulated(part) {
+            Some(scenario) => (self.of_simulation)(&scenario),
+            None => None,
+        }
+        .unwrap_or_else(|| self.program.clone())
     }
 }
 
@@ -115,10 +116,10 @@ impl Runner {
         tell: &(dyn Fn() + Sync),
     ) -> Result<Ran, Failed> {
         let variations = plan.variations(self.setting)?;
-        let experiments = variations
-            .iter()
-            .map(|variation| self.experiment(variation))
-            .collect::<Result<Vec<_>, _>>()?;
+        let mut experiments = Vec::new();
+        for variation in &variations {
+            experiments.push(self.experiment(variation)?);
+        }
         let mut ran = Ran::new(variations);
         for ((_, figures), experiment) in ran.variations.iter_mut().zip(&experiments) {
             figures.is_exact = experiment.is_exact();
@@ -132,10 +133,8 @@ impl Runner {
                 break;
             }
             let jobs = self.jobs(plan, &ran.variations, &experiments, &batch);
-            let known = jobs
-                .iter()
-                .filter(|job| cache.find(&job.key).is_some())
-                .count();
+            let known = jobs.iter().filter(|job| cache.find(&job.key).is_some());
+            let known = known.count();
             let done = all_done(&jobs, &experiments, cache, tell)?;
             ran.add(&jobs, done, known);
             ran.seeds.extend(batch);
@@ -152,7 +151,8 @@ impl Runner {
         let mut count = 0;
         for variation in &plan.variations(self.setting)? {
             for part in self.experiment(variation)?.parts() {
-                count += seeds.iter().filter(|seed| plan.runs(&part, **seed)).count();
+                let own = seeds.iter().filter(|seed| plan.runs(&part, **seed));
+                count += own.count();
             }
         }
         Ok(count)
@@ -166,12 +166,9 @@ impl Runner {
         let mut files = BTreeSet::new();
         for variation in &plan.variations(self.setting)? {
             let experiment = self.experiment(variation)?;
-            files.extend(
-                experiment
-                    .parts()
-                    .iter()
-                    .flat_map(|part| experiment.files(part)),
-            );
+            for part in experiment.parts() {
+                files.extend(experiment.files(&part));
+            }
         }
         Ok(files)
     }
@@ -192,12 +189,15 @@ impl Runner {
         seeds: &BTreeSet<u64>,
     ) -> Vec<Job> {
         let mut jobs = Vec::new();
-        for (number, ((variation, _), experiment)) in variations.iter().zip(experiments).enumerate()
-        {
+        for (number, (variation, _)) in variations.iter().enumerate() {
+            let experiment = &experiments[number];
             let identity = variation.identity();
             for part in experiment.parts() {
                 let version = self.versions.of(experiment.as_ref(), &part);
-                for &seed in seeds.iter().filter(|seed| plan.runs(&part, **seed)) {
+                for &seed in seeds {
+                    if !plan.runs(&part, seed) {
+                        continue;
+                    }
                     let instead = self.instead.as_deref().unwrap_or("");
                     let run = hash([identity.as_str(), &part, &seed.to_string(), instead]);
                     let key = format!("{version}-{run}");
@@ -254,17 +254,13 @@ impl Ran {
     fn add(&mut self, jobs: &[Job], done: Vec<Done>, known: usize) {
         self.runs[0] += jobs.len();
         self.runs[1] += known;
-        for (
-            job,
-            Done {
+        for (job, done) in jobs.iter().zip(done) {
+            let Done {
                 outcome, seconds, ..
-            },
-        ) in jobs.iter().zip(done)
-        {
+            } = done;
             self.seconds += seconds;
-            self.variations[job.variation]
-                .1
-                .add(job.seed, &outcome.rows);
+            let (_, figures) = &mut self.variations[job.variation];
+            figures.add(job.seed, &outcome.rows);
             let is_first = !self.traces.iter().any(|(part, _)| *part == job.part);
             if job.variation == 0 && !outcome.trace.is_empty() && is_first {
                 self.traces.push((job.part.clone(), outcome.trace));

@@ -74,9 +74,10 @@ impl<'a> Site<'a> {
 
     /// All judged items.
     pub fn judged(&self) -> impl Iterator<Item = (&Paper, &Judged<'a>)> {
-        self.papers
-            .iter()
-            .flat_map(|(paper, items)| items.iter().flatten().map(move |judged| (*paper, judged)))
+        self.papers.iter().flat_map(|(paper, items)| {
+            let judged = items.iter().flatten();
+            judged.map(move |judged| (*paper, judged))
+        })
     }
 
     /// All files, by path in the folder.
@@ -94,20 +95,18 @@ impl<'a> Site<'a> {
                 page::page(paper, judged, &self.older).map_err(Failed)?,
             ));
             for judged in judged.iter().flatten() {
-                let drawn = judged
-                    .charts()
-                    .into_iter()
-                    .enumerate()
-                    .filter(|(_, chart)| chart.has_points());
-                let open = open::charts(judged)
-                    .into_iter()
-                    .map(|(number, chart)| (open::chart_file(judged.item, number), chart));
-                let drawn = drawn
-                    .map(|(number, chart)| (chart_file(judged.item, number), chart))
-                    .chain(open);
-                files.extend(
-                    drawn.map(|(file, chart)| (Path::new(&paper.slug).join(file), chart.svg())),
-                );
+                let mut charts = Vec::new();
+                for (number, chart) in judged.charts().into_iter().enumerate() {
+                    if chart.has_points() {
+                        charts.push((chart_file(judged.item, number), chart));
+                    }
+                }
+                for (number, chart) in open::charts(judged) {
+                    charts.push((open::chart_file(judged.item, number), chart));
+                }
+                for (file, chart) in charts {
+                    files.push((Path::new(&paper.slug).join(file), chart.svg()));
+                }
             }
         }
         Ok(files)

@@ -12,10 +12,10 @@ use roundelay_report::aligned;
 /// The list of papers and items, with the verdicts expected in the full setting.
 pub fn list(papers: &[Paper], only: Option<&str>) -> String {
     let mut text = String::new();
-    for paper in papers
-        .iter()
-        .filter(|paper| only.is_none_or(|only| only == paper.slug))
-    {
+    for paper in papers {
+        if only.is_some_and(|only| only != paper.slug) {
+            continue;
+        }
         _ = writeln!(
             text,
             "{}  {} ({})",
@@ -51,26 +51,37 @@ fn expected(plan: &Plan) -> String {
 /// Results of one item as JSON: claims with verdicts and findings, published and own values, and
 /// the record.
 pub fn json(paper: &str, judged: &Judged<'_>) -> serde_json::Value {
-    let claims = judged.plan.claims.iter().zip(&judged.verdicts).map(|(claim, verdict)| {
-        let findings: Vec<_> = verdict.findings().iter().map(|finding| finding.words.as_str()).collect();
-        let kind = verdict.kind.name();
-        let expected = claim.expect.name();
-        serde_json::json!({ "claim": claim.says, "ours": claim.ours, "verdict": kind, "expected": expected, "words": verdict.words, "findings": findings })
-    });
-    let names = ["figure", "published", "ours", "ratio"];
-    let comparison = judged.comparison().into_iter().map(|row| {
-        names
-            .into_iter()
-            .zip(row)
-            .collect::<std::collections::BTreeMap<_, _>>()
-    });
+    let mut claims = Vec::new();
+    for (claim, verdict) in judged.claims() {
+        let mut findings = Vec::new();
+        for finding in verdict.findings() {
+            findings.push(&finding.words);
+        }
+        claims.push(serde_json::json!({
+            "claim": claim.says,
+            "ours": claim.ours,
+            "verdict": verdict.kind.name(),
+            "expected": claim.expect.name(),
+            "words": verdict.words,
+            "findings": findings,
+        }));
+    }
+    let mut comparison = Vec::new();
+    for [figure, published, ours, ratio] in judged.comparison() {
+        comparison.push(serde_json::json!({
+            "figure": figure,
+            "published": published,
+            "ours": ours,
+            "ratio": ratio,
+        }));
+    }
     serde_json::json!({
         "paper": paper,
         "item": judged.item.name,
         "label": judged.item.label,
         "title": judged.plan.title,
-        "claims": claims.collect::<Vec<_>>(),
-        "comparison": comparison.collect::<Vec<_>>(),
+        "claims": claims,
+        "comparison": comparison,
         "record": judged.record,
     })
 }
@@ -84,7 +95,7 @@ pub fn report(paper: &str, judged: &Judged<'_>) -> String {
         "{paper} {}: {}\n{} ({} setting)\n\n",
         item.label, plan.title, plan.page, record.setting
     );
-    for (claim, verdict) in plan.claims.iter().zip(&judged.verdicts) {
+    for (claim, verdict) in judged.claims() {
         let ours = if claim.ours { " (ours)" } else { "" };
         _ = writeln!(text, "  {}{ours}\n    {}", claim.says, verdict.words);
         for finding in verdict.findings() {
@@ -111,8 +122,11 @@ fn comparison(judged: &Judged<'_>) -> String {
         return String::new();
     }
     let head = ["figure", "published", "ours, 95% interval", "ratio"].map(str::to_owned);
-    let rows: Vec<_> = std::iter::once(head).chain(rows).map(Vec::from).collect();
-    format!("\n{}", aligned(&[], &rows))
+    let mut lines = vec![Vec::from(head)];
+    for row in rows {
+        lines.push(Vec::from(row));
+    }
+    format!("\n{}", aligned(&[], &lines))
 }
 
 fn open(judged: &Judged<'_>) -> String {
@@ -122,17 +136,14 @@ fn open(judged: &Judged<'_>) -> String {
     }
     let mut text =
         String::from("\n  open parameters: claims that hold (+), fail (x), are undecided (?)\n");
-    for (place, (variation, _)) in ran.variations.iter().enumerate() {
-        let marks: String = verdicts
-            .iter()
-            .map(|verdict| {
-                if verdict.kind == Kind::LeftOut {
-                    ' '
-                } else {
-                    mark(verdict.truth(place))
-                }
-            })
-            .collect();
+    for (number, (variation, _)) in ran.variations.iter().enumerate() {
+        let mut marks = String::new();
+        for verdict in verdicts {
+            marks.push(match verdict.kind {
+                Kind::LeftOut => ' ',
+                _ => mark(verdict.truth(number)),
+            });
+        }
         let name = if variation.name.is_empty() {
             "the plan as it stands"
         } else {

@@ -47,9 +47,10 @@ impl Verdict {
 
     /// The truth with a variation.
     pub fn truth(&self, variation: usize) -> Truth {
-        self.by_variation
-            .get(variation)
-            .map_or(Truth::Undecided, |findings| truth_of(findings))
+        match self.by_variation.get(variation) {
+            Some(findings) => truth_of(findings),
+            None => Truth::Undecided,
+        }
     }
 }
 
@@ -60,21 +61,16 @@ pub fn judge(
     variations: &[(Variation, Figures)],
     setting: Setting,
 ) -> Verdict {
-    let findings = |figures: &Figures| -> Vec<Finding> {
-        claim
-            .needs
-            .iter()
-            .flat_map(|predicate| predicate.judge(World { plan, figures }))
-            .collect()
-    };
-    let by_variation: Vec<Vec<Finding>> = variations
-        .iter()
-        .map(|(_, figures)| findings(figures))
-        .collect();
-    let truths: Vec<Truth> = by_variation
-        .iter()
-        .map(|findings| truth_of(findings))
-        .collect();
+    let mut by_variation = Vec::new();
+    let mut truths = Vec::new();
+    for (_, figures) in variations {
+        let mut findings = Vec::new();
+        for predicate in &claim.needs {
+            findings.extend(predicate.judge(World { plan, figures }));
+        }
+        truths.push(truth_of(&findings));
+        by_variation.push(findings);
+    }
     let (kind, words) = match &claim.only_full {
         Some(why) if setting == Setting::Quick => (
             Kind::Undecided,
@@ -92,10 +88,10 @@ pub fn judge(
 
 /// The least number of runs behind findings that are undecided.
 fn runs_of(findings: &[Finding]) -> Option<usize> {
-    let mut least = None;
+    let mut least: Option<usize> = None;
     for finding in findings {
         if let (Truth::Undecided, Runs::Drawn(runs)) = (finding.truth, finding.runs) {
-            least = Some(least.map_or(runs, |least: usize| least.min(runs)));
+            least = Some(least.unwrap_or(runs).min(runs));
         }
     }
     least
@@ -185,11 +181,13 @@ fn with<'a>(
     truths: &[Truth],
     wanted: Truth,
 ) -> Vec<&'a str> {
-    let pairs = variations.iter().zip(truths).skip(1);
-    pairs
-        .filter(|(_, truth)| **truth == wanted)
-        .map(|((variation, _), _)| variation.name.as_str())
-        .collect()
+    let mut names = Vec::new();
+    for ((variation, _), truth) in variations.iter().zip(truths).skip(1) {
+        if *truth == wanted {
+            names.push(variation.name.as_str());
+        }
+    }
+    names
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use roundelay_sim::scenario::Scenario;
 use roundelay_trace::file::Reader;
 use toml::{Table, Value};
 
-use crate::places::Wrong;
+use crate::places::{Wrong, is_at_or_below};
 use crate::table::set;
 
 /// A changed key of a scenario.
@@ -26,28 +26,36 @@ pub(super) fn changes<'a>(
     entry: &str,
 ) -> Result<Vec<Change<'a>>, Wrong> {
     let written = format!("{name}.{entry}");
+    let mut all = Vec::new();
     match table.get(entry) {
-        Some(value @ Value::String(_)) => Ok(queues
-            .iter()
-            .map(|path| Change {
-                written: written.clone(),
-                path,
-                value,
-            })
-            .collect()),
-        Some(Value::Table(changes)) => Ok(changes
-            .iter()
-            .map(|(path, value)| Change {
-                written: format!("{written}.{path}"),
-                path,
-                value,
-            })
-            .collect()),
-        _ => Err(Wrong::new(
-            &written,
-            format!("{written}: expected a discipline, or a table of keys of the scenario"),
-        )),
+        Some(value @ Value::String(_)) => {
+            for path in queues {
+                let written = written.clone();
+                all.push(Change {
+                    written,
+                    path,
+                    value,
+                });
+            }
+        }
+        Some(Value::Table(changes)) => {
+            for (path, value) in changes {
+                let written = format!("{written}.{path}");
+                all.push(Change {
+                    written,
+                    path,
+                    value,
+                });
+            }
+        }
+        _ => {
+            return Err(Wrong::new(
+                &written,
+                format!("{written}: expected a discipline, or a table of keys of the scenario"),
+            ));
+        }
     }
+    Ok(all)
 }
 
 /// The scenario with a column's changes.
@@ -76,18 +84,12 @@ pub(super) fn changed(
         let at = reader.path(error.line);
         // The path is written in front: the message need not name the key again.
         let key = at.rsplit('.').next().unwrap_or_default();
-        let message = error
-            .message
-            .strip_prefix(key)
-            .and_then(|rest| rest.strip_prefix(": "))
-            .unwrap_or(&error.message);
-        let is_below = |path: &str| {
-            at == path
-                || at
-                    .strip_prefix(path)
-                    .is_some_and(|rest| rest.starts_with('.'))
+        let message = match error.message.strip_prefix(&format!("{key}: ")) {
+            Some(rest) => rest,
+            None => &error.message,
         };
-        match changes.iter().find(|change| is_below(change.path)) {
+        let mut changes = changes.iter();
+        match changes.find(|change| is_at_or_below(at, change.path)) {
             Some(Change { written, .. }) => Wrong::new(written, format!("{written}: {message}")),
             None => Wrong::new(
                 format!("scenario.{at}"),

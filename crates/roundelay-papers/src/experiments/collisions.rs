@@ -50,11 +50,10 @@ impl Meeting {
     /// For flows with these queues: 1 or 0 each. A discipline without separate queues counts as one
     /// queue.
     fn of(x: &[usize], y: &[usize]) -> Self {
-        let is_x = |queue: &usize| x.contains(queue);
-        let number = |is: bool| f64::from(u8::from(is));
+        let shared = y.iter().filter(|queue| x.contains(queue)).count();
         Self {
-            complete: number(y.iter().all(is_x)),
-            partial: number(y.is_empty() || y.iter().any(is_x)),
+            complete: if shared == y.len() { 1.0 } else { 0.0 },
+            partial: if shared > 0 || y.is_empty() { 1.0 } else { 0.0 },
         }
     }
 
@@ -77,26 +76,29 @@ impl Meeting {
     /// The mean over all hash values of both flows; None for more than 2^20 values.
     fn by_enumeration(hashes: usize, queues: u32) -> Option<Self> {
         const MOST: u64 = 1 << 20;
-        let values = u64::from(queues)
-            .checked_pow(2 * hashes as u32)
-            .filter(|values| *values <= MOST)?;
-        let digits = |mut value: u64| {
-            (0..2 * hashes)
-                .map(|_| (value % u64::from(queues), value /= u64::from(queues)).0 as usize)
-                .collect::<Vec<_>>()
-        };
-        Some(Self::mean((0..values).map(digits).map(|digits| {
-            Self::of(&digits[..hashes], &digits[hashes..])
-        })))
+        let queues = u64::from(queues);
+        let values = queues.checked_pow(2 * hashes as u32)?;
+        if values > MOST {
+            return None;
+        }
+        let mut sum = Self::NEVER;
+        for value in 0..values {
+            // The digits of the value to the base of the number of queues: a queue each.
+            let mut digits = Vec::new();
+            let mut rest = value;
+            for _ in 0..2 * hashes {
+                digits.push((rest % queues) as usize);
+                rest /= queues;
+            }
+            sum = sum.and(Self::of(&digits[..hashes], &digits[hashes..]));
+        }
+        Some(sum.over(values as f64))
     }
 
-    fn mean(meetings: impl Iterator<Item = Self>) -> Self {
-        let (sum, count) = meetings.fold((Self::NEVER, 0.0), |(sum, count), one| {
-            (sum.and(one), count + 1.0)
-        });
+    fn over(self, count: f64) -> Self {
         Self {
-            complete: sum.complete / count,
-            partial: sum.partial / count,
+            complete: self.complete / count,
+            partial: self.partial / count,
         }
     }
 
@@ -115,13 +117,12 @@ impl Meeting {
 impl Collisions {
     fn scheduler(&self, column: &str, queues: u32, seed: u64) -> Result<AnyArena<()>, Failed> {
         let discipline = self.columns.text(column)?;
-        let spec = format!("{discipline} queues {queues}")
-            .parse::<QueueSpec>()
-            .or_else(|_| discipline.parse::<QueueSpec>());
-        spec.map_err(Failed::from)?
-            .discipline
-            .build_arena(seed_of_queue(seed))
-            .map_err(Failed::from)
+        let spec = match format!("{discipline} queues {queues}").parse::<QueueSpec>() {
+            Ok(spec) => spec,
+            Err(_) => discipline.parse().map_err(Failed::from)?,
+        };
+        let seed = seed_of_queue(seed);
+        spec.discipline.build_arena(seed).map_err(Failed::from)
     }
 
     fn draws(&self) -> f64 {
@@ -133,15 +134,13 @@ impl Collisions {
         let mut sum = Meeting::NEVER;
         for key in 0..self.keys {
             let scheduler = self.scheduler(column, queues, repetition(seed, key))?;
-            let queues_of = |flow| scheduler.queues_of(FlowId(flow));
-            sum = (0..self.pairs).fold(sum, |sum, pair| {
-                sum.and(Meeting::of(&queues_of(2 * pair), &queues_of(2 * pair + 1)))
-            });
+            for pair in 0..self.pairs {
+                let x = scheduler.queues_of(FlowId(2 * pair));
+                let y = scheduler.queues_of(FlowId(2 * pair + 1));
+                sum = sum.and(Meeting::of(&x, &y));
+            }
         }
-        Ok(Meeting {
-            complete: sum.complete / self.draws(),
-            partial: sum.partial / self.draws(),
-        })
+        Ok(sum.over(self.draws()))
     }
 }
 
@@ -159,29 +158,25 @@ impl Experiment for Collisions {
 
     fn run(&self, part: &str, seed: u64) -> Result<Outcome, Failed> {
         let hashes = self.scheduler(part, 1, seed)?.queues_of(FlowId(0)).len();
-        let at = |queues: &u32| {
-            Ok(Point::new(
-                hashes,
-                *queues,
-                self.drawn(part, *queues, seed)?,
-            ))
-        };
-        let points = self
-            .queues
-            .iter()
-            .map(at)
-            .collect::<Result<Vec<_>, Failed>>()?;
-        let largest = |of: &dyn Fn(&Point) -> f64| points.iter().map(of).fold(0.0, f64::max);
-        let mut rows: Vec<_> = points.iter().flat_map(|point| point.rows(part)).collect();
+        let mut rows = Vec::new();
+        let mut largest_error = 0.0_f64;
+        let mut largest_difference = 0.0_f64;
+        for queues in &self.queues {
+            let drawn = self.drawn(part, *queues, seed)?;
+            let point = Point::new(hashes, *queues, drawn);
+            rows.extend(point.rows(part));
+            largest_error = largest_error.max(point.error(self.draws()));
+            largest_difference = largest_difference.max(point.difference());
+        }
         rows.push(Row::scalar(
             part,
             "largest error, deviations",
-            largest(&|point| point.error(self.draws())),
+            largest_error,
         ));
         rows.push(Row::scalar(
             part,
             "largest difference, formula to enumeration",
-            largest(&Point::difference),
+            largest_difference,
         ));
         rows.extend(orders(part, hashes, *self.queues.last().unwrap_or(&1)));
         Ok(Outcome {
@@ -225,16 +220,17 @@ impl Point {
             ("by enumeration", self.enumeration),
             ("drawn", Some(self.drawn)),
         ];
-        let known = ways
-            .into_iter()
-            .filter_map(|(how, meeting)| Some((how, meeting?)));
-        let each = known.flat_map(|(how, meeting)| {
-            meeting
-                .both()
-                .map(|(name, chance)| (format!("{name}, {how}"), chance))
-        });
-        each.map(|(figure, chance)| Row::point(run, figure, f64::from(self.queues), chance))
-            .collect()
+        let mut rows = Vec::new();
+        for (how, meeting) in ways {
+            let Some(meeting) = meeting else {
+                continue;
+            };
+            for (name, chance) in meeting.both() {
+                let figure = format!("{name}, {how}");
+                rows.push(Row::point(run, figure, self.queues.into(), chance));
+            }
+        }
+        rows
     }
 
     /// The larger error of the drawn values, in standard deviations of `draws` draws.
@@ -242,32 +238,26 @@ impl Point {
         let Some(formula) = self.formula else {
             return 0.0;
         };
-        let errors =
-            formula
-                .both()
-                .into_iter()
-                .zip(self.drawn.both())
-                .map(|((_, expected), (_, drawn))| {
-                    let deviation = (expected * (1.0 - expected) / draws).sqrt();
-                    if deviation == 0.0 {
-                        (drawn - expected).abs() * draws
-                    } else {
-                        (drawn - expected).abs() / deviation
-                    }
-                });
-        errors.fold(0.0, f64::max)
+        let mut largest = 0.0_f64;
+        for ((_, expected), (_, drawn)) in formula.both().iter().zip(self.drawn.both()) {
+            let deviation = (expected * (1.0 - expected) / draws).sqrt();
+            let difference = (drawn - expected).abs();
+            largest = largest.max(if deviation == 0.0 {
+                difference * draws
+            } else {
+                difference / deviation
+            });
+        }
+        largest
     }
 
     fn difference(&self) -> f64 {
         let (Some(formula), Some(enumeration)) = (self.formula, self.enumeration) else {
             return 0.0;
         };
-        formula
-            .both()
-            .iter()
-            .zip(enumeration.both())
-            .map(|(one, other)| (one.1 - other.1).abs())
-            .fold(0.0, f64::max)
+        let complete = (formula.complete - enumeration.complete).abs();
+        let partial = (formula.partial - enumeration.partial).abs();
+        complete.max(partial)
     }
 }
 
@@ -279,12 +269,12 @@ fn orders(run: &str, hashes: usize, queues: u32) -> Vec<Row> {
     ) else {
         return Vec::new();
     };
-    let pairs = once.both().into_iter().zip(twice.both());
-    pairs
-        .map(|((name, once), (_, twice))| {
-            Row::scalar(run, format!("{name}, order"), (once / twice).log2())
-        })
-        .collect()
+    let mut rows = Vec::new();
+    for ((name, once), (_, twice)) in once.both().iter().zip(twice.both()) {
+        let figure = format!("{name}, order");
+        rows.push(Row::scalar(run, figure, (once / twice).log2()));
+    }
+    rows
 }
 
 #[cfg(test)]

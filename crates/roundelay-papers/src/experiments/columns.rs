@@ -42,16 +42,17 @@ impl Columns {
     /// # Errors
     /// A column is not a discipline.
     pub(super) fn check(&self) -> Result<(), Wrong> {
-        self.0
-            .keys()
-            .try_for_each(|column| self.spec(column).map(drop))
+        for column in self.0.keys() {
+            self.spec(column)?;
+        }
+        Ok(())
     }
 
     /// Replaces all disciplines by one.
     pub(super) fn plant(&mut self, discipline: &str) {
-        self.0
-            .iter_mut()
-            .for_each(|(_, column)| *column = Value::String(discipline.to_owned()));
+        for (_, column) in &mut self.0 {
+            *column = Value::String(discipline.to_owned());
+        }
     }
 }
 
@@ -65,6 +66,27 @@ pub(super) fn texts(columns: &Table) -> Vec<&str> {
         }
     }
     texts
+}
+
+/// Indices of the column that is taken off the others, and of the column for comparison, `basis`.
+pub(super) fn model_and_basis(
+    model: Option<usize>,
+    basis: Option<usize>,
+    name: &str,
+) -> Result<[usize; 2], Wrong> {
+    let Some(model) = model else {
+        return Err(Wrong::new(
+            "columns",
+            "columns: no column is 'none', which is taken off the others",
+        ));
+    };
+    let Some(basis) = basis else {
+        return Err(Wrong::new(
+            "basis",
+            format!("basis '{name}': expected the name of a column"),
+        ));
+    };
+    Ok([model, basis])
 }
 
 /// An error about a column.

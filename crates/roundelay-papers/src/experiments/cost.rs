@@ -18,8 +18,9 @@ use roundelay_bench::{
 use serde::Deserialize;
 use toml::Table;
 
-use super::columns::{Columns, wrong};
+use super::columns::{Columns, model_and_basis, wrong};
 use super::{Experiment, Failed, Outcome, Row, within};
+use crate::figures::{deviation, mean};
 use crate::places::{self, Wrong};
 
 /// Subjects with a smaller share of packets sent are mostly dropping.
@@ -142,36 +143,22 @@ fn parsed<V: FromStr<Err: Display>>(path: &str, text: &str) -> Result<V, Wrong> 
 
 impl Cost {
     fn new(text: &Text) -> Result<Self, Wrong> {
-        let columns: Vec<_> = text
-            .columns
-            .names()
-            .iter()
-            .map(|name| Column::read(name, &text.columns))
-            .collect::<Result<_, _>>()?;
+        let mut columns = Vec::new();
+        for name in text.columns.names() {
+            columns.push(Column::read(&name, &text.columns)?);
+        }
         let generator = columns
             .iter()
             .position(|column| matches!(column.subject, Subject::Generator));
-        let generator = generator.ok_or_else(|| {
-            Wrong::new(
-                "columns",
-                "columns: no column is 'none', which is taken off the others",
-            )
-        })?;
         let basis = columns.iter().position(|column| column.name == text.basis);
-        let basis = basis.ok_or_else(|| {
-            Wrong::new(
-                "basis",
-                format!("basis '{}': expected the name of a column", text.basis),
-            )
-        })?;
+        let [generator, basis] = model_and_basis(generator, basis, &text.basis)?;
         within("pairs", text.pairs, 1..=1_000_000_000)?;
         within("rounds", text.rounds, 1..=10_000)?;
-        let loads = text.load.iter().enumerate().map(|(number, series)| {
-            series
-                .loads(text)
-                .map_err(|wrong| wrong.below(&format!("load.{number}")))
-        });
-        let loads = loads.collect::<Result<Vec<_>, _>>()?.concat();
+        let mut loads = Vec::new();
+        for (number, series) in text.load.iter().enumerate() {
+            let of_series = series.loads(text);
+            loads.extend(of_series.map_err(|wrong| wrong.below(&format!("load.{number}")))?);
+        }
         Ok(Self {
             measure: text.measure,
             columns,
@@ -203,12 +190,17 @@ impl Series {
         let memory: Memory = parsed("memory", &text.memory)?;
         let pattern: Pattern = parsed("pattern", &self.pattern)?;
         let lengths: Lengths = parsed("lengths", self.lengths.as_ref().unwrap_or(&text.lengths))?;
-        let named = |flows: &String, is_curve: bool| {
-            let flows: FlowSet = parsed("flows", flows)?;
-            let x = is_curve.then(|| f64::from(flows.flows()));
-            Ok(Named {
+        let (is_curve, sets) = match &self.flows {
+            Flows::One(flows) => (false, std::slice::from_ref(flows)),
+            Flows::Several(several) => (true, &several[..]),
+        };
+        let mut loads = Vec::new();
+        for set in sets {
+            let flows: FlowSet = parsed("flows", set)?;
+            let x = f64::from(flows.flows());
+            loads.push(Named {
                 series: self.name.clone(),
-                flows: x,
+                flows: if is_curve { Some(x) } else { None },
                 load: Load {
                     flows,
                     pattern,
@@ -217,12 +209,9 @@ impl Series {
                     memory,
                     burst: 0,
                 },
-            })
-        };
-        match &self.flows {
-            Flows::One(flows) => Ok(vec![named(flows, false)?]),
-            Flows::Several(several) => several.iter().map(|flows| named(flows, true)).collect(),
+            });
         }
+        Ok(loads)
     }
 }
 
@@ -248,13 +237,15 @@ struct Figure {
     net: Vec<f64>,
 }
 
+/// A part of the counts.
+type OfCounts = fn(&Counts) -> f64;
+
 impl Cost {
     fn figures(&self, load: &Load) -> Result<Vec<Figure>, Failed> {
-        let subjects: Vec<_> = self
-            .columns
-            .iter()
-            .map(|column| column.subject.clone())
-            .collect();
+        let mut subjects = Vec::new();
+        for column in &self.columns {
+            subjects.push(column.subject.clone());
+        }
         match self.measure {
             Measure::Time => {
                 let timings = time(
@@ -286,29 +277,25 @@ impl Cost {
 
     /// Rejects columns that drop: a drop is cheaper than forwarding.
     fn check_passed(&self, passed: impl Iterator<Item = Passed>) -> Result<(), Failed> {
-        match self
-            .columns
-            .iter()
-            .zip(passed)
-            .find(|(_, passed)| passed.share() < NEARLY_ALL)
-        {
-            Some((Column { name, .. }, passed)) => Err(Failed(format!(
-                "{name} sent {:.1}% of the packets: no cost of forwarding",
-                passed.share() * 100.0
-            ))),
-            None => Ok(()),
+        for (column, passed) in self.columns.iter().zip(passed) {
+            if passed.share() < NEARLY_ALL {
+                return Err(Failed(format!(
+                    "{} sent {:.1}% of the packets: no cost of forwarding",
+                    column.name,
+                    passed.share() * 100.0
+                )));
+            }
         }
+        Ok(())
     }
 
     fn time(&self, timings: &[Timing]) -> Figure {
-        let gross = timings
-            .iter()
-            .map(|timing| middle(timing.spread()))
-            .collect();
-        let net = timings
-            .iter()
-            .map(|timing| middle(timing.spread_without(&timings[self.generator])))
-            .collect();
+        let mut gross = Vec::new();
+        let mut net = Vec::new();
+        for timing in timings {
+            gross.push(middle(timing.spread()));
+            net.push(middle(timing.spread_without(&timings[self.generator])));
+        }
         Figure {
             name: "ns",
             gross,
@@ -317,41 +304,35 @@ impl Cost {
     }
 
     fn counts(&self, counts: &[Counts]) -> [Figure; 3] {
-        let figure = |name, of: fn(&Counts) -> f64| {
+        let figures: [(&str, OfCounts); 3] = [
+            ("instructions", |counts| counts.instructions),
+            ("D1 misses", |counts| counts.first_level_misses),
+            ("LL misses", |counts| counts.last_level_misses),
+        ];
+        figures.map(|(name, of)| {
             let gross: Vec<_> = counts.iter().map(of).collect();
-            let net = gross
-                .iter()
-                .map(|count| count - gross[self.generator])
-                .collect();
+            let generator = gross[self.generator];
+            let net = gross.iter().map(|count| count - generator).collect();
             Figure { name, gross, net }
-        };
-        [
-            figure("instructions", |counts| counts.instructions),
-            figure("D1 misses", |counts| counts.first_level_misses),
-            figure("LL misses", |counts| counts.last_level_misses),
-        ]
+        })
     }
 
     fn rows(&self, named: &Named, figures: &[Figure]) -> Vec<Row> {
+        let basis = &self.columns[self.basis].name;
         let mut rows = Vec::new();
-        for (place, column) in self.columns.iter().enumerate() {
-            let mut tell =
-                |figure: &str, value: f64| rows.push(named.row(&column.name, figure, value));
+        for (index, column) in self.columns.iter().enumerate() {
+            let name = &column.name;
             for figure in figures {
-                tell(figure.name, figure.gross[place]);
-                if let Some(net) = figure.net.get(place) {
-                    tell(&format!("net {}", figure.name), *net);
+                rows.push(named.row(name, figure.name, figure.gross[index]));
+                if let Some(net) = figure.net.get(index) {
+                    rows.push(named.row(name, &format!("net {}", figure.name), *net));
                 }
             }
-            let basis = &self.columns[self.basis].name;
-            tell(
-                &format!("over {basis}"),
-                figures[0].gross[place] / figures[0].gross[self.basis],
-            );
-            tell(
-                &format!("net over {basis}"),
-                figures[0].net[place] / figures[0].net[self.basis],
-            );
+            let Figure { gross, net, .. } = &figures[0];
+            let over = gross[index] / gross[self.basis];
+            let net_over = net[index] / net[self.basis];
+            rows.push(named.row(name, &format!("over {basis}"), over));
+            rows.push(named.row(name, &format!("net over {basis}"), net_over));
         }
         rows
     }
@@ -361,10 +342,7 @@ impl Cost {
 fn deviations(timings: &[Timing]) -> Figure {
     let mut gross = Vec::new();
     for Timing { nanos, .. } in timings {
-        let count = nanos.len() as f64;
-        let mean = nanos.iter().sum::<f64>() / count;
-        let squares: f64 = nanos.iter().map(|nanos| (nanos - mean).powi(2)).sum();
-        gross.push((squares / (count - 1.0)).sqrt() / mean);
+        gross.push(deviation(nanos) / mean(nanos));
     }
     Figure {
         name: "deviation",
@@ -419,11 +397,11 @@ impl Experiment for Cost {
 
     fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
         let subject: Subject = discipline.parse().map_err(Failed::from)?;
-        let examined = self
-            .columns
-            .iter_mut()
-            .filter(|column| !matches!(column.subject, Subject::Generator));
-        examined.for_each(|column| column.subject = subject.clone());
+        for column in &mut self.columns {
+            if !matches!(column.subject, Subject::Generator) {
+                column.subject = subject.clone();
+            }
+        }
         Ok(())
     }
 }

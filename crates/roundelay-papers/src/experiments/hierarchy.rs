@@ -117,9 +117,10 @@ struct Inferring {
 impl Inferring {
     fn new(discipline: &AnyDiscipline, config: FlowConfig) -> Result<Self, Failed> {
         let mut parent = discipline.build_arena(Seed::new(1)).map_err(Failed::from)?;
-        (0..CLASSES.len() as u32)
-            .try_for_each(|class| parent.set_flow(FlowId(class), config))
-            .map_err(Failed::from)?;
+        for class in 0..CLASSES.len() as u32 {
+            let set = parent.set_flow(FlowId(class), config);
+            set.map_err(Failed::from)?;
+        }
         Ok(Self {
             parent,
             classes: Default::default(),
@@ -148,11 +149,13 @@ impl Parent for Inferring {
         let mut departure = None;
         self.parent.dequeue_refilled(NOW, &mut |flow| {
             let class = &mut classes[flow.index()];
-            departure = class.pop().map(|len| Departure {
-                class: flow.index(),
-                len,
-                stamped: class.stamped,
-            });
+            if let Some(len) = class.pop() {
+                departure = Some(Departure {
+                    class: flow.index(),
+                    len,
+                    stamped: class.stamped,
+                });
+            }
             class.stamped = class.head()?;
             Some(Packet::new(flow, class.stamped, ()))
         })?;
@@ -209,13 +212,11 @@ impl Hierarchy {
                 max_packet_len: self.config().max_packet_len,
                 ..Node::new(name, spec)
             };
-            tree.add_leaf("link", node)
-                .and_then(|()| tree.assign(flow, name))
-                .map_err(Failed::from)?;
+            tree.add_leaf("link", node).map_err(Failed::from)?;
+            tree.assign(flow, name).map_err(Failed::from)?;
         }
-        tree.set_default(CLASSES[0])
-            .and_then(|()| tree.build_tree(Seed::new(1)))
-            .map_err(Failed::from)
+        tree.set_default(CLASSES[0]).map_err(Failed::from)?;
+        tree.build_tree(Seed::new(1)).map_err(Failed::from)
     }
 
     fn give(&self, parent: &mut dyn Parent, class: usize, short: u32, priority: u32) {
@@ -243,11 +244,8 @@ impl Hierarchy {
             link_max_packet_len: self.long,
             rate,
         };
-        Ok(self
-            .discipline(column)?
-            .guarantees(&share)
-            .b_wfi
-            .map(|bound| bound.value as f64))
+        let guarantees = self.discipline(column)?.guarantees(&share);
+        Ok(guarantees.b_wfi.map(|bound| bound.value as f64))
     }
 
     /// Bytes and B-WFI of each class, and a trace of the first departures.
@@ -257,9 +255,9 @@ impl Hierarchy {
         let mut meter = BitWfi::default();
         let mut trace = Vec::new();
         for class in 0..CLASSES.len() {
-            [1, 1, 0]
-                .into_iter()
-                .for_each(|priority| self.give(&mut *parent, class, short, priority));
+            for priority in [1, 1, 0] {
+                self.give(&mut *parent, class, short, priority);
+            }
             // More than will ever leave: classes are always backlogged.
             meter.set_weight(FlowId(class as u32), 1);
             meter.arrive(FlowId(class as u32), u32::MAX);
@@ -283,37 +281,34 @@ impl Hierarchy {
             }
             self.give(&mut *parent, class, short, 0);
         }
-        (0..)
-            .map(FlowId)
-            .zip(&mut served)
-            .for_each(|(flow, class)| class.b_wfi = meter.worst(flow));
+        for (flow, class) in (0..).map(FlowId).zip(&mut served) {
+            class.b_wfi = meter.worst(flow);
+        }
         Ok((served, trace))
     }
 
     fn rows(&self, column: &str, short: u32, served: &[Served]) -> Result<Vec<Row>, Failed> {
         let bound = self.bound(column)?;
         let total: u64 = served.iter().map(|class| class.bytes).sum();
-        let shares: Vec<_> = served
-            .iter()
-            .map(|class| class.bytes as f64 * CLASSES.len() as f64 / total as f64)
-            .collect();
-        let point = |figure: String, value: f64| Row::point(column, figure, short.into(), value);
-        let mut rows = vec![
-            point(
-                "least, shares".to_owned(),
-                shares.iter().copied().fold(f64::MAX, f64::min),
-            ),
-            point(
-                "most, shares".to_owned(),
-                shares.iter().copied().fold(0.0, f64::max),
-            ),
-        ];
-        for ((name, class), share) in CLASSES.iter().zip(served).zip(shares) {
-            rows.push(point(format!("{name}, shares"), share));
-            rows.extend(
-                bound.map(|bound| point(format!("{name}, B-WFI in bounds"), class.b_wfi / bound)),
-            );
+        let x = f64::from(short);
+        let mut rows = Vec::new();
+        let mut least = f64::MAX;
+        let mut most = 0.0_f64;
+        for (name, class) in CLASSES.iter().zip(served) {
+            let share = class.bytes as f64 * CLASSES.len() as f64 / total as f64;
+            least = least.min(share);
+            most = most.max(share);
+            rows.push(Row::point(column, format!("{name}, shares"), x, share));
+            if let Some(bound) = bound {
+                let figure = format!("{name}, B-WFI in bounds");
+                rows.push(Row::point(column, figure, x, class.b_wfi / bound));
+            }
         }
+        let extremes = [
+            Row::point(column, "least, shares", x, least),
+            Row::point(column, "most, shares", x, most),
+        ];
+        rows.splice(0..0, extremes);
         Ok(rows)
     }
 }
@@ -334,19 +329,19 @@ impl Experiment for Hierarchy {
         within("long", self.long, 64..=FlowConfig::MAX_PACKET_LEN)?;
         all_within("short", &self.short, 1..=self.long)?;
         within("packets", self.packets, 1..=100_000_000)?;
-        self.columns
-            .names()
-            .iter()
-            .try_for_each(|column| self.discipline(column).map(drop))
+        for column in self.columns.names() {
+            self.discipline(&column)?;
+        }
+        Ok(())
     }
 
     /// Nothing is random: all seeds give the same result.
     fn run(&self, part: &str, _seed: u64) -> Result<Outcome, Failed> {
         let mut outcome = Outcome::default();
-        for (place, short) in self.short.iter().enumerate() {
+        for (index, short) in self.short.iter().enumerate() {
             let (served, trace) = self.serve(part, *short)?;
             outcome.rows.extend(self.rows(part, *short, &served)?);
-            if place == 0 {
+            if index == 0 {
                 outcome.trace = trace;
             }
         }

@@ -13,7 +13,7 @@ use roundelay_bench::{HoldSubject, MOST_HELD, count_hold, time_hold};
 use serde::Deserialize;
 use toml::Table;
 
-use super::columns::{Columns, wrong};
+use super::columns::{Columns, model_and_basis, wrong};
 use super::cost::{middle, uncounted};
 use super::{Experiment, Failed, Outcome, Row, all_within, within};
 use crate::places::{self, Wrong};
@@ -61,36 +61,17 @@ pub(super) fn read(table: &Table) -> Result<Box<dyn Experiment>, Wrong> {
 
 impl Hold {
     fn new(text: &Text) -> Result<Self, Wrong> {
-        let column = |name: String| {
-            let subject = text
-                .columns
-                .text(&name)?
-                .parse()
-                .map_err(|error| wrong(&name, error))?;
-            Ok((name, subject))
-        };
-        let columns: Vec<(String, HoldSubject)> = text
-            .columns
-            .names()
-            .into_iter()
-            .map(column)
-            .collect::<Result<_, _>>()?;
+        let mut columns = Vec::new();
+        for name in text.columns.names() {
+            let subject = text.columns.text(&name)?.parse();
+            let subject: HoldSubject = subject.map_err(|error| wrong(&name, error))?;
+            columns.push((name, subject));
+        }
         let model = columns
             .iter()
             .position(|(_, subject)| *subject == HoldSubject::Nothing);
-        let model = model.ok_or_else(|| {
-            Wrong::new(
-                "columns",
-                "columns: no column is 'none', which is taken off the others",
-            )
-        })?;
         let basis = columns.iter().position(|(name, _)| *name == text.basis);
-        let basis = basis.ok_or_else(|| {
-            Wrong::new(
-                "basis",
-                format!("basis '{}': expected the name of a column", text.basis),
-            )
-        })?;
+        let [model, basis] = model_and_basis(model, basis, &text.basis)?;
         all_within("held", &text.held, 1..=MOST_HELD)?;
         within("pairs", text.pairs, 1..=1_000_000_000)?;
         within("rounds", text.rounds, 1..=10_000)?;
@@ -105,78 +86,61 @@ impl Hold {
     }
 
     fn time(&self, held: u32) -> Result<Vec<Row>, Failed> {
-        let subjects: Vec<_> = self
-            .columns
-            .iter()
-            .map(|(_, subject)| subject.clone())
-            .collect();
+        let mut subjects = Vec::new();
+        for (_, subject) in &self.columns {
+            subjects.push(subject.clone());
+        }
         let timings = time_hold(&subjects, held, self.pairs, self.rounds).map_err(Failed::from)?;
-        let gross: Vec<_> = timings
-            .iter()
-            .map(|timing| middle(timing.spread()))
-            .collect();
-        let net: Vec<_> = timings
-            .iter()
-            .map(|timing| middle(timing.spread_without(&timings[self.model])))
-            .collect();
-        Ok([
-            self.rows(held, "ns", &gross),
-            self.net_rows(held, ["net ns", "time"], &net),
-        ]
-        .concat())
+        let mut gross = Vec::new();
+        let mut net = Vec::new();
+        for timing in &timings {
+            gross.push(middle(timing.spread()));
+            net.push(middle(timing.spread_without(&timings[self.model])));
+        }
+        let mut rows = self.rows(held, "ns", &gross);
+        rows.extend(self.net_rows(held, ["net ns", "time"], &net));
+        Ok(rows)
     }
 
     fn counts(&self, held: u32) -> Result<Vec<Row>, Failed> {
-        let count = |(_, subject): &(String, HoldSubject)| {
-            count_hold(subject, held, COUNTED_PAIRS).map_err(uncounted)
-        };
-        let counts: Vec<_> = self
-            .columns
-            .par_iter()
-            .map(count)
-            .collect::<Result<_, _>>()?;
-        let gross: Vec<_> = counts.iter().map(|counts| counts.instructions).collect();
-        let net: Vec<_> = gross
-            .iter()
-            .map(|count| count - gross[self.model])
-            .collect();
-        let first: Vec<_> = counts
-            .iter()
-            .map(|counts| counts.first_level_misses)
-            .collect();
-        let last: Vec<_> = counts
-            .iter()
-            .map(|counts| counts.last_level_misses)
-            .collect();
-        Ok([
-            self.rows(held, "instructions", &gross),
-            self.net_rows(held, ["net instructions", "instructions"], &net),
-            self.rows(held, "D1 misses", &first),
-            self.rows(held, "LL misses", &last),
-        ]
-        .concat())
+        let columns = self.columns.par_iter();
+        let counts: Vec<_> = columns
+            .map(|(_, subject)| count_hold(subject, held, COUNTED_PAIRS))
+            .collect::<Result<_, _>>()
+            .map_err(uncounted)?;
+        let mut gross = Vec::new();
+        let mut net = Vec::new();
+        let mut first = Vec::new();
+        let mut last = Vec::new();
+        for of_column in &counts {
+            gross.push(of_column.instructions);
+            net.push(of_column.instructions - counts[self.model].instructions);
+            first.push(of_column.first_level_misses);
+            last.push(of_column.last_level_misses);
+        }
+        let mut rows = self.rows(held, "instructions", &gross);
+        rows.extend(self.net_rows(held, ["net instructions", "instructions"], &net));
+        rows.extend(self.rows(held, "D1 misses", &first));
+        rows.extend(self.rows(held, "LL misses", &last));
+        Ok(rows)
     }
 
     /// Rows of a figure, one per column.
     fn rows(&self, held: u32, figure: &str, values: &[f64]) -> Vec<Row> {
-        let row = |((name, _), value): (&(String, HoldSubject), &f64)| {
-            Row::point(name, figure, held.into(), *value)
-        };
-        self.columns.iter().zip(values).map(row).collect()
+        let mut rows = Vec::new();
+        for ((name, _), value) in self.columns.iter().zip(values) {
+            rows.push(Row::point(name, figure, held.into(), *value));
+        }
+        rows
     }
 
     /// Rows of net values and of their ratios to the basis, without the model.
     fn net_rows(&self, held: u32, [net, ratio]: [&str; 2], values: &[f64]) -> Vec<Row> {
         let over = format!("{ratio} over {}", self.columns[self.basis].0);
-        let ratios: Vec<_> = values
-            .iter()
-            .map(|value| value / values[self.basis])
-            .collect();
-        let mut rows = [
-            self.rows(held, net, values),
-            self.rows(held, &over, &ratios),
-        ]
-        .concat();
+        let basis = values[self.basis];
+        let ratios: Vec<_> = values.iter().map(|value| value / basis).collect();
+        let mut rows = self.rows(held, net, values);
+        rows.extend(self.rows(held, &over, &ratios));
         rows.retain(|row| row.run != self.columns[self.model].0);
         rows
     }
@@ -191,20 +155,19 @@ impl Experiment for Hold {
     /// Two parts per number of packets. The queues take turns, and disturbances of the machine hit
     /// all alike.
     fn parts(&self) -> Vec<String> {
-        ["time", "instructions"]
-            .iter()
-            .flat_map(|measure| {
-                self.held
-                    .iter()
-                    .map(move |held| format!("{measure}, {held} held"))
-            })
-            .collect()
+        let mut parts = Vec::new();
+        for measure in ["time", "instructions"] {
+            for held in &self.held {
+                parts.push(format!("{measure}, {held} held"));
+            }
+        }
+        parts
     }
 
     /// Seeds are repetitions with the same load.
     fn run(&self, part: &str, _seed: u64) -> Result<Outcome, Failed> {
-        let number = self
-            .parts()
+        let parts = self.parts();
+        let number = parts
             .iter()
             .position(|other| other == part)
             .ok_or_else(|| Failed(format!("no part is called '{part}'")))?;
@@ -226,11 +189,11 @@ impl Experiment for Hold {
 
     fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
         let subject: HoldSubject = discipline.parse().map_err(Failed::from)?;
-        let examined = self
-            .columns
-            .iter_mut()
-            .filter(|(_, subject)| *subject != HoldSubject::Nothing);
-        examined.for_each(|(_, column)| *column = subject.clone());
+        for (_, column) in &mut self.columns {
+            if *column != HoldSubject::Nothing {
+                *column = subject.clone();
+            }
+        }
         Ok(())
     }
 }

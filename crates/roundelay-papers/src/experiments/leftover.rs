@@ -18,6 +18,7 @@ use serde::Deserialize;
 
 use super::columns::Columns;
 use super::{Experiment, Failed, Outcome, Row, all_within, within};
+use crate::figures::mean;
 use crate::places::Wrong;
 
 /// Packets kept waiting for an always backlogged flow.
@@ -69,9 +70,10 @@ impl Leftover {
             weight: 1,
             max_packet_len: self.len.max(FlowConfig::MIN_MAX_PACKET_LEN),
         };
-        (0..self.flows())
-            .try_for_each(|flow| scheduler.set_flow(FlowId(flow), config))
-            .map_err(Failed::from)?;
+        for flow in 0..self.flows() {
+            let set = scheduler.set_flow(FlowId(flow), config);
+            set.map_err(Failed::from)?;
+        }
         Ok(scheduler)
     }
 
@@ -89,10 +91,16 @@ impl Leftover {
             sent,
             served,
         };
-        for flow in (0..self.flows()).filter(|flow| !self.is_light(*flow)) {
-            (0..KEPT).try_for_each(|_| link.give(flow))?;
+        for flow in 0..self.flows() {
+            if !self.is_light(flow) {
+                for _ in 0..KEPT {
+                    link.give(flow)?;
+                }
+            }
         }
-        (0..self.packets).try_for_each(|_| link.step())?;
+        for _ in 0..self.packets {
+            link.step()?;
+        }
         Ok(link.served)
     }
 
@@ -103,11 +111,10 @@ impl Leftover {
     fn rows(&self, column: &str, light: f64, served: &[u64]) -> Vec<Row> {
         let members = self.members as usize;
         let total: u64 = served.iter().sum();
-        let shares: Vec<_> = served
-            .iter()
-            .map(|bytes| *bytes as f64 * f64::from(self.flows()) / total as f64)
-            .collect();
-        let mean = |shares: &[f64]| shares.iter().sum::<f64>() / shares.len() as f64;
+        let mut shares = Vec::new();
+        for bytes in served {
+            shares.push(*bytes as f64 * f64::from(self.flows()) / total as f64);
+        }
         let fellow = shares[0];
         let light_ones = mean(&shares[1..members]);
         let others = mean(&shares[members..]);
@@ -183,16 +190,12 @@ impl Experiment for Leftover {
 
     /// Nothing is random: all seeds give the same result.
     fn run(&self, part: &str, _seed: u64) -> Result<Outcome, Failed> {
-        let point = |light: &f64| Ok(self.rows(part, *light, &self.serve(part, *light)?));
-        let rows: Vec<_> = self
-            .light
-            .iter()
-            .map(point)
-            .collect::<Result<_, Failed>>()?;
-        Ok(Outcome {
-            rows: rows.concat(),
-            trace: Vec::new(),
-        })
+        let mut outcome = Outcome::default();
+        for light in &self.light {
+            let served = self.serve(part, *light)?;
+            outcome.rows.extend(self.rows(part, *light, &served));
+        }
+        Ok(outcome)
     }
 
     fn is_exact(&self) -> bool {

@@ -50,16 +50,14 @@ fn rounded() -> String {
 
 impl Column {
     fn reading(&self) -> Result<Reading, Failed> {
-        let known = StartTime::ALL
-            .iter()
-            .find(|(name, _)| *name == self.start_time);
-        let names = StartTime::ALL.map(|(name, _)| name).join("', '");
-        let (_, start_time) = *known.ok_or_else(|| {
-            Failed(format!(
+        let mut known = StartTime::ALL.into_iter();
+        let Some((_, start_time)) = known.find(|(name, _)| *name == self.start_time) else {
+            let names = StartTime::ALL.map(|(name, _)| name).join("', '");
+            return Err(Failed(format!(
                 "start_time = '{}': expected one of '{names}'",
                 self.start_time
-            ))
-        })?;
+            )));
+        };
         let group_times = match self.group_times.as_str() {
             "rounded" => GroupTimes::Rounded,
             "of head flow" => GroupTimes::OfHeadFlow,
@@ -84,14 +82,12 @@ impl Column {
 
 impl Listings {
     fn reading(&self, column: &str) -> Result<Reading, Wrong> {
-        let table = self
-            .columns
-            .get(column)
-            .cloned()
-            .ok_or_else(|| wrong(column, "no such column"))?;
-        let read = table
-            .try_into::<Column>()
-            .map_err(|error| wrong(column, error.message()))?;
+        let Some(table) = self.columns.get(column).cloned() else {
+            return Err(wrong(column, "no such column"));
+        };
+        let read: Column = table
+            .try_into()
+            .map_err(|error: toml::de::Error| wrong(column, error.message()))?;
         read.reading()
             .map_err(|Failed(problem)| wrong(column, problem))
     }
@@ -100,14 +96,15 @@ impl Listings {
         let Some(name) = &self.trace else {
             return Ok(None);
         };
-        let claim = Claim::ALL.into_iter().find(|claim| claim.name() == name);
+        let mut known = Claim::ALL.into_iter();
+        if let Some(claim) = known.find(|claim| claim.name() == name) {
+            return Ok(Some(claim));
+        }
         let names = Claim::ALL.map(Claim::name).join("', '");
-        claim.map(Some).ok_or_else(|| {
-            Wrong::new(
-                "trace",
-                format!("trace = '{name}': expected one of '{names}'"),
-            )
-        })
+        Err(Wrong::new(
+            "trace",
+            format!("trace = '{name}': expected one of '{names}'"),
+        ))
     }
 }
 
@@ -119,9 +116,10 @@ impl Experiment for Listings {
     fn check(&self) -> Result<(), Wrong> {
         within("runs", self.runs, 1..=1_000_000)?;
         self.traced()?;
-        self.columns
-            .keys()
-            .try_for_each(|column| self.reading(column).map(drop))
+        for column in self.columns.keys() {
+            self.reading(column)?;
+        }
+        Ok(())
     }
 
     fn run(&self, part: &str, seed: u64) -> Result<Outcome, Failed> {
@@ -133,15 +131,17 @@ impl Experiment for Listings {
             let traffic_seed = repetition(seed, burst);
             let run = Run::of(reading, traffic_seed, |_, _| ())?;
             counts.add(&run);
-            if let Some(calls) = traced.and_then(|claim| run.calls_until(claim)) {
-                shortest = shortest
-                    .filter(|(fewest, _)| *fewest <= calls)
-                    .or(Some((calls, traffic_seed)));
+            let Some(calls) = traced.and_then(|claim| run.calls_until(claim)) else {
+                continue;
+            };
+            if shortest.is_none_or(|(fewest, _)| calls < fewest) {
+                shortest = Some((calls, traffic_seed));
             }
         }
-        let trace = shortest.map_or(Ok(Vec::new()), |(calls, traffic_seed)| {
-            trace(reading, traffic_seed, calls, traced)
-        })?;
+        let trace = match shortest {
+            Some((calls, traffic_seed)) => trace(reading, traffic_seed, calls, traced)?,
+            None => Vec::new(),
+        };
         Ok(Outcome {
             rows: counts.rows(part, self.runs),
             trace,
@@ -189,14 +189,9 @@ impl Run {
         let mut calls = 0;
         let mut note = |call, checked: &Checked| {
             calls += 1;
-            broken.extend(
-                checked
-                    .broken()
-                    .iter()
-                    .skip(broken.len())
-                    .map(|claim| (*claim, calls))
-                    .collect::<Vec<_>>(),
-            );
+            for claim in &checked.broken()[broken.len()..] {
+                broken.push((*claim, calls));
+            }
             watch(call, checked);
         };
         for step in 0.. {
@@ -228,30 +223,21 @@ impl Run {
     }
 
     fn calls_until(&self, claim: Claim) -> Option<usize> {
-        self.broken
-            .iter()
-            .find(|(broken, _)| *broken == claim)
-            .map(|(_, calls)| *calls)
+        let mut broken = self.broken.iter();
+        let (_, calls) = broken.find(|(broken, _)| *broken == claim)?;
+        Some(*calls)
     }
 }
 
 fn largest_b_wfi(traffic: &SaturatedBursts, listings: &QfqListings, lags: &Lags) -> f64 {
-    let longest = traffic
-        .shares()
-        .iter()
-        .map(|(_, len)| *len)
-        .max()
-        .unwrap_or(0);
-    let of_flow = |(flow, (inverse_share, _)): (usize, &(u64, u64))| {
-        lags.worst(flow) * *inverse_share as f64
-            / (3 * listings.slot_size(flow) + 2 * longest) as f64
-    };
-    traffic
-        .shares()
-        .iter()
-        .enumerate()
-        .map(of_flow)
-        .fold(0.0, f64::max)
+    let lengths = traffic.shares().iter().map(|(_, len)| *len);
+    let longest = lengths.max().unwrap_or(0);
+    let mut largest = 0.0_f64;
+    for (flow, (inverse_share, _)) in traffic.shares().iter().enumerate() {
+        let bound = 3 * listings.slot_size(flow) + 2 * longest;
+        largest = largest.max(lags.worst(flow) * *inverse_share as f64 / bound as f64);
+    }
+    largest
 }
 
 #[derive(Default)]
@@ -264,10 +250,10 @@ struct Counts {
 impl Counts {
     fn add(&mut self, run: &Run) {
         let first = run.broken.first().map(|(_, calls)| *calls);
-        for (place, claim) in Claim::ALL.into_iter().enumerate() {
+        for (index, claim) in Claim::ALL.into_iter().enumerate() {
             let calls = run.calls_until(claim);
-            self.broken[place] += u64::from(calls.is_some());
-            self.first[place] += u64::from(calls.is_some() && calls == first);
+            self.broken[index] += u64::from(calls.is_some());
+            self.first[index] += u64::from(calls.is_some() && calls == first);
         }
         self.b_wfi = self.b_wfi.max(run.b_wfi);
     }
@@ -277,17 +263,17 @@ impl Counts {
             Row::scalar(column, "runs", runs as f64),
             Row::scalar(column, "B-WFI over Theorem 1", self.b_wfi),
         ];
-        for (claim, (broken, first)) in Claim::ALL.iter().zip(self.broken.iter().zip(&self.first)) {
+        for (index, claim) in Claim::ALL.into_iter().enumerate() {
+            let name = claim.name();
+            let broken = self.broken[index] as f64;
+            let first = self.first[index] as f64;
             rows.push(Row::scalar(
                 column,
-                format!("{}, runs that break it", claim.name()),
-                *broken as f64,
+                format!("{name}, runs that break it"),
+                broken,
             ));
-            rows.push(Row::scalar(
-                column,
-                format!("{}, runs that break it first", claim.name()),
-                *first as f64,
-            ));
+            let figure = format!("{name}, runs that break it first");
+            rows.push(Row::scalar(column, figure, first));
         }
         rows
     }
@@ -308,20 +294,23 @@ fn trace(
             lines.push(line(number, call, checked.listings()));
         }
     })?;
-    lines.extend(claim.map(|claim| format!("after call {calls} this is broken: {}", claim.name())));
+    if let Some(claim) = claim {
+        let name = claim.name();
+        lines.push(format!("after call {calls} this is broken: {name}"));
+    }
     Ok(lines)
 }
 
 fn flows_line(reading: Reading, seed: u64) -> Result<String, Failed> {
     let traffic = SaturatedBursts::new(seed);
     let listings = QfqListings::new(reading, traffic.shares()).map_err(Failed::from)?;
-    let flow = |(flow, (inverse_share, len)): (usize, &(u64, u64))| {
-        format!(
-            "{flow}: 1/{inverse_share}, {len} bytes, slot {}",
-            listings.slot_size(flow)
-        )
-    };
-    let flows: Vec<_> = traffic.shares().iter().enumerate().map(flow).collect();
+    let mut flows = Vec::new();
+    for (flow, (inverse_share, len)) in traffic.shares().iter().enumerate() {
+        let slot = listings.slot_size(flow);
+        flows.push(format!(
+            "{flow}: 1/{inverse_share}, {len} bytes, slot {slot}"
+        ));
+    }
     Ok(format!(
         "bursts of seed {seed}; flows (share, packets, slot size): {}",
         flows.join("; ")

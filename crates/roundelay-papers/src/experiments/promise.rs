@@ -115,22 +115,18 @@ impl Promise {
 
     fn ratios(&self, discipline: &AnyDiscipline, workload: &Workload, served: &Served) -> Ratios {
         let slack = ROUNDING * served.total() as f64 * 8.0 / RATE as f64;
-        let over = |seconds: Option<f64>, flow: usize| {
-            seconds.map_or(0.0, |seconds| served.t_wfi[flow] / (seconds + slack))
-        };
-        let of_flow = |flow| {
-            let proven = discipline
-                .guarantees(&workload.share(flow))
-                .t_wfi
-                .map(|bound| bound.value.as_secs_f64());
-            Ratios {
-                promise: over(self.promised(workload, flow), flow),
-                bound: over(proven, flow),
+        let mut worst = Ratios::default();
+        for flow in 0..workload.sources.len() {
+            let t_wfi = served.t_wfi[flow];
+            if let Some(promised) = self.promised(workload, flow) {
+                worst.promise = worst.promise.max(t_wfi / (promised + slack));
             }
-        };
-        (0..workload.sources.len())
-            .map(of_flow)
-            .fold(Ratios::default(), Ratios::max)
+            let proven = discipline.guarantees(&workload.share(flow)).t_wfi;
+            if let Some(bound) = proven {
+                worst.bound = worst.bound.max(t_wfi / (bound.value.as_secs_f64() + slack));
+            }
+        }
+        worst
     }
 
     fn behind(&self, column: &str, outcome: &mut Outcome) -> Result<(), Failed> {
@@ -147,10 +143,10 @@ impl Promise {
             "delay, us",
             served.t_wfi[0] * MICROSECONDS,
         ));
-        let promised = self
-            .promised(&workload, 0)
-            .map(|seconds| Row::scalar(column, "promise, us", seconds * MICROSECONDS));
-        outcome.rows.extend(promised);
+        if let Some(seconds) = self.promised(&workload, 0) {
+            let row = Row::scalar(column, "promise, us", seconds * MICROSECONDS);
+            outcome.rows.push(row);
+        }
         outcome.trace = trace(column, &events);
         Ok(())
     }
@@ -184,10 +180,8 @@ fn alike(seed: u64) -> Workload {
     let kinds = random.random_range(1..=KINDS.min(workload.sources.len()));
     for flow in kinds..workload.sources.len() {
         let kind = workload.sources[random.random_range(0..kinds)].clone();
-        (
-            workload.sources[flow].config,
-            workload.sources[flow].lengths,
-        ) = (kind.config, kind.lengths);
+        workload.sources[flow].config = kind.config;
+        workload.sources[flow].lengths = kind.lengths;
     }
     workload
 }
@@ -205,10 +199,15 @@ fn rows(column: &str, load: &str, ratios: Ratios) -> [Row; 2] {
 
 /// Events around the largest lag of the heavy flow.
 fn trace(column: &str, events: &[Event]) -> Vec<String> {
-    let worst = (0..events.len())
-        .max_by(|one, other| events[*one].lag.total_cmp(&events[*other].lag))
-        .unwrap_or(0);
-    let line = |event: &Event| {
+    let mut worst = 0;
+    for (number, event) in events.iter().enumerate() {
+        if event.lag.total_cmp(&events[worst].lag).is_ge() {
+            worst = number;
+        }
+    }
+    let mut lines = Vec::new();
+    let shown = events.iter().skip(worst.saturating_sub(SHOWN));
+    for event in shown.take(2 * SHOWN) {
         let verb = if event.kind == EventKind::Arrival {
             "arrives at"
         } else {
@@ -217,17 +216,12 @@ fn trace(column: &str, events: &[Event]) -> Vec<String> {
         let Event {
             at, flow, len, lag, ..
         } = event;
-        format!(
+        lines.push(format!(
             "{column}: a packet of flow {flow}, {len} bytes, {verb} {:.3} us; flow 0 is {lag:.0} bytes behind",
             at.as_picos() as f64 * 1e-6
-        )
-    };
-    events
-        .iter()
-        .skip(worst.saturating_sub(SHOWN))
-        .take(2 * SHOWN)
-        .map(line)
-        .collect()
+        ));
+    }
+    lines
 }
 
 impl Experiment for Promise {

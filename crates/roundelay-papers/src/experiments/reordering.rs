@@ -146,19 +146,14 @@ impl Experiment for Reordering {
         for (name, lengths) in &self.lengths {
             let listener = self.listen(&spec, lengths, seed)?;
             let end = (self.duration * SECOND) as f64 * 1e3;
-            rows.extend(
-                listener
-                    .figures(self.round * self.queues, end)
-                    .map(|(figure, value)| Row::scalar(part, format!("{name}: {figure}"), value)),
-            );
+            for (figure, value) in listener.figures(self.round * self.queues, end) {
+                rows.push(Row::scalar(part, format!("{name}: {figure}"), value));
+            }
         }
         let (figures, trace) = example::run(&spec, seed)?;
-        rows.extend(
-            figures
-                .into_iter()
-                .chain(model::figures())
-                .map(|(figure, value)| Row::scalar(part, figure, value)),
-        );
+        for (figure, value) in figures.into_iter().chain(model::figures()) {
+            rows.push(Row::scalar(part, figure, value));
+        }
         Ok(Outcome { rows, trace })
     }
 
@@ -217,17 +212,15 @@ impl Listener {
     fn settle(&mut self, flow: FlowId) {
         let order = self.flows.entry(flow).or_default();
         let oldest = order.waiting.first().copied().unwrap_or(u64::MAX);
-        while let Some(first) = order
-            .early
-            .first_entry()
-            .filter(|first| *first.key() < oldest)
-        {
-            self.held -= u64::from(first.get().0);
-            first.remove();
+        while let Some(first) = order.early.first_entry() {
+            if *first.key() >= oldest {
+                break;
+            }
+            let (len, _) = first.remove();
+            self.held -= u64::from(len);
         }
-        order.left = order
-            .left
-            .split_off(&oldest.min(order.left.last().copied().unwrap_or(0) + 1));
+        let newest = order.left.last().copied().unwrap_or(0);
+        order.left = order.left.split_off(&oldest.min(newest + 1));
     }
 
     fn leaves(&mut self, packet: &Packet<u64>) {
@@ -238,12 +231,8 @@ impl Listener {
         self.packets += 1;
         self.reordered += u64::from(ahead > 0);
         self.three_behind += u64::from(ahead >= 3);
-        if let Some(before) = order
-            .early
-            .range(number..)
-            .map(|(_, (_, before))| *before)
-            .min()
-        {
+        let overtaken = order.early.range(number..);
+        if let Some(before) = overtaken.map(|(_, (_, before))| *before).min() {
             self.extent = self.extent.max(self.left - before);
         }
         if order.waiting.first().is_some_and(|oldest| *oldest < number) {
@@ -257,7 +246,7 @@ impl Listener {
         self.left += u64::from(packet.len);
     }
 
-    fn figures(&self, round: u64, end: f64) -> impl Iterator<Item = (String, f64)> {
+    fn figures(&self, round: u64, end: f64) -> Vec<(String, f64)> {
         let packets = self.packets.max(1) as f64;
         let figures = [
             ("reordered", self.reordered as f64 / packets),
@@ -268,16 +257,12 @@ impl Listener {
             ("longest delay, ms", self.longest_delay as f64 / 1e9),
             ("utilisation", self.busy as f64 / end),
         ];
-        let by_length = self.by_length.iter().map(|(len, [came, left])| {
-            (
-                format!("delivered, {len} bytes"),
-                *left as f64 / *came as f64,
-            )
-        });
+        let mut figures = Vec::from(figures.map(|(figure, value)| (figure.to_owned(), value)));
+        for (len, [came, left]) in &self.by_length {
+            let figure = format!("delivered, {len} bytes");
+            figures.push((figure, *left as f64 / *came as f64));
+        }
         figures
-            .map(|(figure, value)| (figure.to_owned(), value))
-            .into_iter()
-            .chain(by_length.collect::<Vec<_>>())
     }
 }
 
@@ -293,11 +278,8 @@ impl Observer<u64> for Listener {
     }
 
     fn dropped(&mut self, packet: Packet<u64>, _now: Instant, _reason: DropReason) {
-        self.flows
-            .entry(packet.flow)
-            .or_default()
-            .waiting
-            .remove(&packet.payload);
+        let order = self.flows.entry(packet.flow).or_default();
+        order.waiting.remove(&packet.payload);
         self.settle(packet.flow);
     }
 }

@@ -51,57 +51,52 @@ fn routers() -> Vec<String> {
 impl Replay {
     /// The scenario of a column, and its T if given.
     fn scenario(&self, column: &str) -> Result<(Scenario, Option<Duration>), Wrong> {
-        let (own, changes): (Vec<_>, Vec<_>) =
-            changes(("columns", &self.columns), &self.queues, column)?
-                .into_iter()
-                .partition(|change| change.path == "threshold");
-        let own = own
-            .first()
-            .and_then(|change| change.value.as_str())
-            .map(|text| (format!("columns.{column}.threshold"), text));
-        let threshold = own.or_else(|| {
-            self.threshold
-                .as_deref()
-                .map(|text| ("threshold".to_owned(), text))
-        });
-        let threshold = threshold.map(|(key, text)| time(&key, text)).transpose()?;
+        let mut changes = changes(("columns", &self.columns), &self.queues, column)?;
+        let mut own = None;
+        for change in changes.extract_if(.., |change| change.path == "threshold") {
+            own = own.or(change.value.as_str());
+        }
+        let threshold = match (own, &self.threshold) {
+            (Some(text), _) => Some(time(&format!("columns.{column}.threshold"), text)?),
+            (None, Some(text)) => Some(time("threshold", text)?),
+            (None, None) => None,
+        };
         Ok((changed(self.scenario.clone(), column, &changes)?, threshold))
     }
 
     /// The candidates with their names.
     fn candidates(&self) -> Result<Vec<(&str, Candidate)>, Wrong> {
-        let candidate = |(name, value): (&String, &Value)| -> Result<Candidate, Wrong> {
-            let wrong = |message: String| {
-                Wrong::new(format!("with.{name}"), format!("with.{name}: {message}"))
-            };
-            let with: With = value
-                .clone()
-                .try_into()
-                .map_err(|error: toml::de::Error| wrong(error.message().to_owned()))?;
-            let (discipline, slack, resolution) = match with {
-                With::Discipline(discipline) => (discipline, None, None),
-                With::Table(Told {
-                    discipline,
-                    slack,
-                    resolution,
-                }) => (discipline, slack, resolution),
-            };
-            let candidate: Candidate = discipline.parse().map_err(wrong)?;
-            let slack = slack.map_or(Ok(candidate.slack), |slack| slack.parse().map_err(wrong))?;
-            let resolution = resolution.map_or(Ok(Duration::ZERO), |text| {
-                time(&format!("with.{name}"), &text)
-            })?;
-            Ok(Candidate {
-                slack,
-                resolution,
-                ..candidate
-            })
-        };
-        self.with
-            .iter()
-            .map(|entry| Ok((entry.0.as_str(), candidate(entry)?)))
-            .collect()
+        let mut candidates = Vec::new();
+        for (name, value) in &self.with {
+            candidates.push((name.as_str(), candidate(name, value.clone())?));
+        }
+        Ok(candidates)
     }
+}
+
+fn candidate(name: &str, value: Value) -> Result<Candidate, Wrong> {
+    let key = format!("with.{name}");
+    let wrong = |message: String| Wrong::new(&key, format!("{key}: {message}"));
+    let with: With = value
+        .try_into()
+        .map_err(|error: toml::de::Error| wrong(error.message().to_owned()))?;
+    let told = match with {
+        With::Table(told) => told,
+        With::Discipline(discipline) => Told {
+            discipline,
+            slack: None,
+            resolution: None,
+        },
+    };
+    let mut candidate: Candidate = told.discipline.parse().map_err(wrong)?;
+    if let Some(slack) = told.slack {
+        candidate.slack = slack.parse().map_err(wrong)?;
+    }
+    candidate.resolution = match told.resolution {
+        Some(text) => time(&key, &text)?,
+        None => Duration::ZERO,
+    };
+    Ok(candidate)
 }
 
 /// A candidate as written.
@@ -129,9 +124,10 @@ fn time(key: &str, text: &str) -> Result<Duration, Wrong> {
 impl Experiment for Replay {
     fn check(&self) -> Result<(), Wrong> {
         self.candidates()?;
-        self.columns
-            .keys()
-            .try_for_each(|column| self.scenario(column).map(drop))
+        for column in self.columns.keys() {
+            self.scenario(column)?;
+        }
+        Ok(())
     }
 
     fn parts(&self) -> Vec<String> {
@@ -139,13 +135,15 @@ impl Experiment for Replay {
     }
 
     fn rests_on(&self, part: &str) -> Option<Scenario> {
-        self.scenario(part).ok().map(|(original, _)| original)
+        let (original, _) = self.scenario(part).ok()?;
+        Some(original)
     }
 
     fn files(&self, part: &str) -> Vec<PathBuf> {
-        self.scenario(part)
-            .map(|(scenario, _)| scenario.files)
-            .unwrap_or_default()
+        match self.scenario(part) {
+            Ok((scenario, _)) => scenario.files,
+            Err(_) => Vec::new(),
+        }
     }
 
     fn run(&self, part: &str, seed: u64) -> Result<Outcome, Failed> {
@@ -154,10 +152,12 @@ impl Experiment for Replay {
         let keeps_starts = candidates
             .iter()
             .any(|(_, candidate)| candidate.needs_starts());
-        let schedule = Arc::new(
-            Schedule::record(&scenario, seed, keeps_starts, |_| {}).map_err(Failed::from)?,
-        );
-        let threshold = threshold.unwrap_or_else(|| schedule.bottleneck_time());
+        let schedule = Schedule::record(&scenario, seed, keeps_starts, |_| {});
+        let schedule = Arc::new(schedule.map_err(Failed::from)?);
+        let threshold = match threshold {
+            Some(threshold) => threshold,
+            None => schedule.bottleneck_time(),
+        };
         let mut rows = Vec::new();
         for (name, candidate) in &candidates {
             let run = if candidates.len() == 1 {
@@ -166,8 +166,8 @@ impl Experiment for Replay {
                 format!("{part} by {name}")
             };
             let replay = schedule.replay(candidate, |_| {}).map_err(Failed::from)?;
-            let [drained, cut] = [Counting::Drained, Counting::Cut]
-                .map(|counting| replay.count(&schedule, counting, threshold));
+            let drained = replay.count(&schedule, Counting::Drained, threshold);
+            let cut = replay.count(&schedule, Counting::Cut, threshold);
             rows.extend(figures(&run, &drained, &cut));
             rows.push(Row::scalar(&run, "packets", schedule.packets.len() as f64));
             rows.push(Row::scalar(&run, "T, us", threshold.as_secs_f64() * 1e6));
@@ -185,11 +185,10 @@ impl Experiment for Replay {
     fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
         for (_, candidate) in self.with.iter_mut() {
             match candidate {
-                Value::Table(table) => drop(table.insert(
-                    "discipline".to_owned(),
-                    Value::String(discipline.to_owned()),
-                )),
-                other => *other = Value::String(discipline.to_owned()),
+                Value::Table(table) => {
+                    table.insert("discipline".to_owned(), discipline.into());
+                }
+                other => *other = discipline.into(),
             }
         }
         Ok(())
@@ -197,47 +196,46 @@ impl Experiment for Replay {
 }
 
 fn figures(run: &str, drained: &Count, cut: &Count) -> Vec<Row> {
-    let part = |count: &Count, of: fn(&Count) -> u64| count.all.part(of(count));
-    let scalar = |figure: &str, value| Row::scalar(run, figure, value);
-    let mut rows = vec![
-        scalar("overdue", part(drained, |count| count.all.overdue)),
-        scalar(
+    let figures = [
+        ("overdue", drained.all.part(drained.all.overdue)),
+        (
             "overdue > T",
-            part(drained, |count| count.all.overdue_by_threshold),
+            drained.all.part(drained.all.overdue_by_threshold),
         ),
-        scalar("worst, us", drained.all.worst_ps as f64 / 1e6),
-        scalar("not longer", drained.ratios.not_longer),
-        scalar("shorter", drained.ratios.shorter),
-        scalar("overdue, cut", part(cut, |count| count.all.overdue)),
-        scalar(
+        ("worst, us", drained.all.worst_ps as f64 / 1e6),
+        ("not longer", drained.ratios.not_longer),
+        ("shorter", drained.ratios.shorter),
+        ("overdue, cut", cut.all.part(cut.all.overdue)),
+        (
             "overdue > T, cut",
-            part(cut, |count| count.all.overdue_by_threshold),
+            cut.all.part(cut.all.overdue_by_threshold),
         ),
-        scalar("missing, cut", part(cut, |count| count.all.missing)),
+        ("missing, cut", cut.all.part(cut.all.missing)),
     ];
-    for (points, counted) in drained
-        .by_congestion_points
-        .iter()
-        .enumerate()
-        .filter(|(_, counted)| counted.packets > 0)
-    {
-        let point = |figure: &str, value| Row::point(run, figure, points as f64, value);
-        rows.push(point(
+    let mut rows = Vec::from(figures.map(|(figure, value)| Row::scalar(run, figure, value)));
+    for (points, counted) in drained.by_congestion_points.iter().enumerate() {
+        if counted.packets == 0 {
+            continue;
+        }
+        let points = points as f64;
+        let overdue = counted.part(counted.overdue);
+        let packets = counted.packets as f64 / drained.all.packets as f64;
+        rows.push(Row::point(
+            run,
             "overdue by congestion points",
-            counted.part(counted.overdue),
+            points,
+            overdue,
         ));
-        rows.push(point(
+        rows.push(Row::point(
+            run,
             "packets by congestion points",
-            counted.packets as f64 / drained.all.packets as f64,
+            points,
+            packets,
         ));
     }
-    rows.extend(
-        drained
-            .ratios
-            .quantiles
-            .iter()
-            .map(|[part, ratio]| Row::point(run, "delay ratio", part * 100.0, *ratio)),
-    );
+    for [part, ratio] in &drained.ratios.quantiles {
+        rows.push(Row::point(run, "delay ratio", part * 100.0, *ratio));
+    }
     rows
 }
 

@@ -90,16 +90,17 @@ impl Order {
         if text == "any priorities" {
             return Ok(Self::AnyPriorities);
         }
-        let (name, preempts) = text
-            .strip_suffix(" without preemption")
-            .map_or((text, true), |name| (name, false));
-        let names = Rule::NAMED.map(|(name, _)| name).join("', '");
-        let unknown = || {
-            Failed(format!(
-                "rule '{name}': expected 'any priorities', or one of '{names}', ' without preemption' behind it or not"
-            ))
+        let (name, preempts) = match text.strip_suffix(" without preemption") {
+            Some(name) => (name, false),
+            None => (text, true),
         };
-        Ok(Self::By(Rule::named(name).ok_or_else(unknown)?, preempts))
+        if let Some(rule) = Rule::named(name) {
+            return Ok(Self::By(rule, preempts));
+        }
+        let names = Rule::NAMED.map(|(name, _)| name).join("', '");
+        Err(Failed(format!(
+            "rule '{name}': expected 'any priorities', or one of '{names}', ' without preemption' behind it or not"
+        )))
     }
 }
 
@@ -112,22 +113,17 @@ struct Examined {
 
 impl Replayable {
     fn column(&self, name: &str) -> Result<Examined, Failed> {
-        let value = self
-            .columns
-            .get(name)
-            .cloned()
-            .ok_or_else(|| Failed(format!("columns: no '{name}'")))?;
-        let expected = || {
-            Failed(format!(
-                "columns.{name}: expected a rule, or {{ rule = .., congestion_points = .. }}"
-            ))
+        let Some(value) = self.columns.get(name).cloned() else {
+            return Err(Failed(format!("columns: no '{name}'")));
         };
-        let (rule, at_most) = match value.try_into::<Column>().map_err(|_| expected())? {
-            Column::Rule(rule) => (rule, None),
-            Column::Other(Other {
-                rule,
-                congestion_points,
-            }) => (rule, congestion_points),
+        let (rule, at_most) = match value.try_into() {
+            Ok(Column::Rule(rule)) => (rule, None),
+            Ok(Column::Other(other)) => (other.rule, other.congestion_points),
+            Err(_) => {
+                return Err(Failed(format!(
+                    "columns.{name}: expected a rule, or {{ rule = .., congestion_points = .. }}"
+                )));
+            }
         };
         let order =
             Order::read(&rule).map_err(|Failed(why)| Failed(format!("columns.{name}: {why}")))?;
@@ -160,18 +156,18 @@ impl Replayable {
         let network = limits.network(&mut draw).map_err(Failed::from)?;
         let original = RandomNetwork::schedule(&network, seed.is_multiple_of(2), &mut draw);
         original.is_viable(&network).map_err(Failed::from)?;
-        let mut delay = |_| {
-            if self.held_up && draw(HELD_UP.0) == 0 {
-                1 + draw(HELD_UP.1)
-            } else {
-                0
+        let mut delays = Vec::new();
+        for stays in &original.0 {
+            let mut of_packet = Vec::new();
+            for _ in stays {
+                of_packet.push(if self.held_up && draw(HELD_UP.0) == 0 {
+                    1 + draw(HELD_UP.1)
+                } else {
+                    0
+                });
             }
-        };
-        let delays = original
-            .0
-            .iter()
-            .map(|stays| (0..stays.len()).map(&mut delay).collect())
-            .collect();
+            delays.push(of_packet);
+        }
         Ok((network, original, delays))
     }
 }
@@ -189,11 +185,11 @@ impl Experiment for Replayable {
         within("nodes", self.nodes, 1..=100)?;
         within("passes", self.passes, 1..=self.nodes)?;
         within("packets", self.packets, 1..=1_000)?;
-        self.columns.keys().try_for_each(|name| {
+        for name in self.columns.keys() {
             self.column(name)
-                .map(drop)
-                .map_err(|failed| columns::named(name, failed))
-        })
+                .map_err(|failed| columns::named(name, failed))?;
+        }
+        Ok(())
     }
 
     fn parts(&self) -> Vec<String> {
@@ -214,10 +210,8 @@ impl Experiment for Replayable {
             }
             sums.add(&examined, &network, &original, &replay);
             let packets = network.packets().len();
-            if !self.held_up
-                && !replay.overdue(&original).is_empty()
-                && fewest.as_ref().is_none_or(|(few, _)| packets < *few)
-            {
+            let is_overdue = !self.held_up && !replay.overdue(&original).is_empty();
+            if is_overdue && fewest.as_ref().is_none_or(|(few, _)| packets < *few) {
                 let mut lines = original.lines(&network);
                 lines.extend(replay.replay_lines(&network, &original, part));
                 fewest = Some((packets, lines));
@@ -225,7 +219,7 @@ impl Experiment for Replayable {
         }
         Ok(Outcome {
             rows: sums.rows(part),
-            trace: fewest.map_or_else(Vec::new, |(_, lines)| lines),
+            trace: fewest.unwrap_or_default().1,
         })
     }
 
@@ -238,7 +232,7 @@ impl Experiment for Replayable {
         for (_, column) in &mut self.columns {
             match column {
                 toml::Value::Table(table) => {
-                    drop(table.insert("rule".to_owned(), discipline.into()))
+                    table.insert("rule".to_owned(), discipline.into());
                 }
                 other => *other = discipline.into(),
             }
@@ -257,17 +251,23 @@ impl Examined {
             }
             .run()
         };
-        match &self.order {
-            Order::By(rule, preempts) => by(rule.clone(), *preempts),
-            Order::AnyPriorities => {
-                let all = priorities(network.packets().len()).into_iter();
-                let all = all.flat_map(|priorities| {
-                    [true, false].map(|preempts| by(Rule::Static(priorities.clone()), preempts))
-                });
-                all.min_by_key(|replay| replay.overdue(original).len())
-                    .expect("there is one at least")
+        if let Order::By(rule, preempts) = &self.order {
+            return by(rule.clone(), *preempts);
+        }
+        let mut best: Option<Schedule> = None;
+        for priorities in priorities(network.packets().len()) {
+            for preempts in [true, false] {
+                let replay = by(Rule::Static(priorities.clone()), preempts);
+                let late = replay.overdue(original).len();
+                if best
+                    .as_ref()
+                    .is_none_or(|best| late < best.overdue(original).len())
+                {
+                    best = Some(replay);
+                }
             }
         }
+        best.expect("there is one at least")
     }
 }
 
@@ -303,18 +303,16 @@ impl Sums {
         self.schedules += 1;
         self.with_overdue += u64::from(!overdue.is_empty());
         self.overdue += overdue.len() as u64;
-        self.lateness = overdue
-            .iter()
-            .map(|(_, by)| *by)
-            .max()
-            .unwrap_or(0)
-            .max(self.lateness);
+        for (_, by) in &overdue {
+            self.lateness = self.lateness.max(*by);
+        }
         self.counts.add(&by_arrivals(network, original, replay));
         if let Order::By(rule, preempts) = &examined.order {
             let decisions = other_decisions(network, original, rule.clone(), *preempts);
             let slacks = slack_equation(network, original, rule.clone(), *preempts);
-            for (sums, added) in [(&mut self.decisions, decisions), (&mut self.slacks, slacks)] {
-                *sums = [sums[0] + added[0], sums[1] + added[1]];
+            for index in 0..2 {
+                self.decisions[index] += decisions[index];
+                self.slacks[index] += slacks[index];
             }
         }
     }
@@ -349,22 +347,20 @@ impl Sums {
             ("slacks compared", self.slacks[0]),
             ("slacks against the equation", self.slacks[1]),
         ];
-        let mut rows: Vec<Row> = numbers
-            .iter()
-            .map(|(name, number)| Row::scalar(column, *name, *number as f64))
-            .collect();
-        let enough = self
-            .points
-            .iter()
-            .filter(|(_, [schedules, _])| *schedules >= ENOUGH);
-        rows.extend(enough.map(|(most, [schedules, with_overdue])| {
-            Row::point(
-                column,
-                "schedules with overdue packets, %",
-                *most as f64,
-                100.0 * *with_overdue as f64 / *schedules as f64,
-            )
-        }));
+        let mut rows = Vec::new();
+        for (name, number) in numbers {
+            rows.push(Row::scalar(column, name, number as f64));
+        }
+        for (most, [schedules, with_overdue]) in &self.points {
+            if *schedules >= ENOUGH {
+                rows.push(Row::point(
+                    column,
+                    "schedules with overdue packets, %",
+                    *most as f64,
+                    100.0 * *with_overdue as f64 / *schedules as f64,
+                ));
+            }
+        }
         rows
     }
 }

@@ -174,9 +174,10 @@ fn name((column, scheme): (&str, &str)) -> String {
 
 impl Experiment for Simulate {
     fn check(&self) -> Result<(), Wrong> {
-        self.parts()
-            .iter()
-            .try_for_each(|part| self.measured(&self.scenario(part)?.measures))
+        for part in self.parts() {
+            self.measured(&self.scenario(&part)?.measures)?;
+        }
+        Ok(())
     }
 
     fn parts(&self) -> Vec<String> {
@@ -219,9 +220,9 @@ impl Experiment for Simulate {
         } else {
             // A column can set a scheme's queue: "LSTF: queue.core" in the datacenter of Figure 2.
             for (_, column) in self.columns.iter_mut() {
-                plant(column, &discipline, |key| {
-                    let path = key.split_once(": ").map(|(_, path)| path);
-                    path.is_some_and(|path| self.queues.iter().any(|queue| queue == path))
+                plant(column, &discipline, |key| match key.split_once(": ") {
+                    Some((_, path)) => self.queues.iter().any(|queue| queue == path),
+                    None => false,
                 });
             }
             &mut self.schemes
@@ -250,8 +251,8 @@ fn plant(column: &mut Value, discipline: &Value, names_a_queue: impl Fn(&str) ->
         }
     }
     // Trees without a queue are an error of the scenario.
-    let is_tree = |value: &Value| value.as_str().is_some_and(|text| text.starts_with("tree "));
-    if !changes.iter().any(|(_, value)| is_tree(value)) {
+    let mut values = changes.iter().filter_map(|(_, value)| value.as_str());
+    if !values.any(|text| text.starts_with("tree ")) {
         changes.remove("trees");
     }
 }

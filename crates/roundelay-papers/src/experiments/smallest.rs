@@ -54,51 +54,45 @@ struct Within {
 
 impl Smallest {
     fn search(&self, name: &str) -> Result<Search, Failed> {
-        let value = self
-            .columns
-            .get(name)
-            .cloned()
-            .ok_or_else(|| Failed(format!("columns: no '{name}'")))?;
+        let Some(value) = self.columns.get(name).cloned() else {
+            return Err(Failed(format!("columns: no '{name}'")));
+        };
         let column: Column = value
             .try_into()
             .map_err(|error| Failed(format!("columns.{name}: {error}")))?;
-        let names = Question::ALL.map(|(name, _)| name).join("', '");
-        let unknown = || {
-            Failed(format!(
+        let Some(question) = Question::named(&column.question) else {
+            let names = Question::ALL.map(|(name, _)| name).join("', '");
+            return Err(Failed(format!(
                 "columns.{name}: question = '{}': expected one of '{names}'",
                 column.question
-            ))
+            )));
         };
-        let bounds = column.within.iter().map(
-            |&Within {
-                 packets,
-                 nodes,
-                 exit,
-                 delay,
-             }| Bounds {
-                packets,
-                nodes,
-                exit,
-                delay,
-            },
-        );
+        let mut bounds = Vec::new();
+        for within in &column.within {
+            bounds.push(Bounds {
+                packets: within.packets,
+                nodes: within.nodes,
+                exit: within.exit,
+                delay: within.delay,
+            });
+        }
         Ok(Search {
-            question: Question::named(&column.question).ok_or_else(unknown)?,
+            question,
             at_most: column.congestion_points,
             reading: reading(&column.counted)?,
             may_idle: column.idling,
-            bounds: bounds.collect(),
+            bounds,
         })
     }
 }
 
 impl Experiment for Smallest {
     fn check(&self) -> Result<(), Wrong> {
-        self.columns.keys().try_for_each(|name| {
+        for name in self.columns.keys() {
             self.search(name)
-                .map(drop)
-                .map_err(|failed| columns::named(name, failed))
-        })
+                .map_err(|failed| columns::named(name, failed))?;
+        }
+        Ok(())
     }
 
     fn parts(&self) -> Vec<String> {
@@ -110,24 +104,23 @@ impl Experiment for Smallest {
         let searched = search
             .run()
             .map_err(|error| Failed(format!("columns.{part}: {error}")))?;
-        let sum = |what: fn(&Covered) -> u64| searched.covered.iter().map(what).sum::<u64>() as f64;
+        let [loads, failing] = loads_and_failing(&searched.covered);
         let mut rows = vec![
             Row::scalar(part, "found", f64::from(u8::from(searched.found.is_some()))),
-            Row::scalar(part, "loads", sum(|covered| covered.loads)),
-            Row::scalar(part, "loads that fail", sum(|covered| covered.failing)),
+            Row::scalar(part, "loads", loads as f64),
+            Row::scalar(part, "loads that fail", failing as f64),
         ];
         if let Some(found) = &searched.found {
             let size = found.size;
-            let overdue: usize = found
-                .cases
-                .iter()
-                .map(|(network, original)| overdue(search.question, network, original))
-                .sum();
+            let mut late = 0;
+            for (network, original) in &found.cases {
+                late += overdue(search.question, network, original);
+            }
             rows.extend([
                 Row::scalar(part, "packets", size.packets as f64),
                 Row::scalar(part, "nodes", size.nodes as f64),
                 Row::scalar(part, "last exit", size.exit as f64),
-                Row::scalar(part, "overdue packets in the model", overdue as f64),
+                Row::scalar(part, "overdue packets in the model", late as f64),
             ]);
         }
         Ok(Outcome {
@@ -148,6 +141,15 @@ impl Experiment for Smallest {
     }
 }
 
+fn loads_and_failing(covered: &[Covered]) -> [u64; 2] {
+    let mut sums = [0, 0];
+    for size in covered {
+        sums[0] += size.loads;
+        sums[1] += size.failing;
+    }
+    sums
+}
+
 /// The rules of the question.
 fn rules(question: Question, packets: usize) -> Vec<Rule> {
     match question {
@@ -159,15 +161,13 @@ fn rules(question: Question, packets: usize) -> Vec<Rule> {
 
 /// Number of overdue packets with the best of the question's rules.
 fn overdue(question: Question, network: &Network, original: &Schedule) -> usize {
-    let all = rules(question, network.packets().len()).into_iter();
-    all.map(|rule| {
-        Replayer::new(network, original, rule)
-            .run()
-            .overdue(original)
-            .len()
-    })
-    .min()
-    .unwrap_or(0)
+    let mut fewest = None;
+    for rule in rules(question, network.packets().len()) {
+        let replay = Replayer::new(network, original, rule).run();
+        let late = replay.overdue(original).len();
+        fewest = Some(fewest.map_or(late, |fewest: usize| fewest.min(late)));
+    }
+    fewest.unwrap_or(0)
 }
 
 fn trace(search: &Search, searched: &Searched) -> Vec<String> {
@@ -187,9 +187,7 @@ fn trace(search: &Search, searched: &Searched) -> Vec<String> {
     {
         let first = sizes[0];
         let last = sizes[sizes.len() - 1];
-        let sum = |what: fn(&Covered) -> u64| sizes.iter().map(what).sum::<u64>();
-        let loads = sum(|size| size.loads);
-        let fail = sum(|size| size.failing);
+        let [loads, fail] = loads_and_failing(sizes);
         lines.push(format!(
             "{} packets, {} nodes, exits to {}: {loads} loads, of which {fail} {failing}",
             first.packets, first.nodes, last.exit
@@ -222,18 +220,17 @@ fn trace(search: &Search, searched: &Searched) -> Vec<String> {
 
 /// Congestion points under each reading.
 fn points(network: &Network, original: &Schedule, replay: &Schedule) -> Vec<String> {
-    let line = |(name, reading): (&str, Reading)| {
+    let mut lines = Vec::new();
+    for (name, reading) in Reading::ALL {
+        let mut each = Vec::new();
         let points = reading.points(network, original, replay);
-        let each = points
-            .iter()
-            .zip(network.packets())
-            .map(|(points, packet)| format!("{} {points}", packet.name));
-        format!(
-            "congestion points where {name}: {}",
-            each.collect::<Vec<_>>().join(", ")
-        )
-    };
-    Reading::ALL.into_iter().map(line).collect()
+        for (points, packet) in points.iter().zip(network.packets()) {
+            each.push(format!("{} {points}", packet.name));
+        }
+        let each = each.join(", ");
+        lines.push(format!("congestion points where {name}: {each}"));
+    }
+    lines
 }
 
 #[cfg(test)]

@@ -112,14 +112,16 @@ impl Turns {
     }
 
     fn allocated(&self, run: &str) -> Vec<Row> {
-        let total: f64 = self.flow.iter().map(|flow| f64::from(flow.requested)).sum();
-        let share = |flow: &Flow| f64::from(flow.requested) / total * self.bandwidth;
-        (1_u32..)
-            .zip(&self.flow)
-            .map(|(number, flow)| {
-                Row::point(run, "allocated bandwidth", number.into(), share(flow))
-            })
-            .collect()
+        let mut total = 0.0;
+        for flow in &self.flow {
+            total += f64::from(flow.requested);
+        }
+        let mut rows = Vec::new();
+        for (number, flow) in (1_u32..).zip(&self.flow) {
+            let share = f64::from(flow.requested) / total * self.bandwidth;
+            rows.push(Row::point(run, "allocated bandwidth", number.into(), share));
+        }
+        rows
     }
 }
 
@@ -175,19 +177,20 @@ impl Experiment for Turns {
         };
         outcome.rows.extend(self.first_turns(part, &turns));
         for (number, turn) in (1_u32..).zip(&turns) {
-            let mut tell = |figure: &str, value: f64| {
-                outcome
-                    .rows
-                    .push(Row::point(part, figure, number.into(), value))
-            };
-            tell("flow of turn", turn.flow.into());
-            tell("packets of turn", turn.sent.len() as f64);
-            turn.next
-                .into_iter()
-                .for_each(|next| tell("due after turn", next as f64));
+            let number_of_turn = f64::from(number);
+            let mut figures = vec![
+                ("flow of turn", f64::from(turn.flow)),
+                ("packets of turn", turn.sent.len() as f64),
+            ];
+            figures.extend(turn.next.map(|next| ("due after turn", next as f64)));
+            for (figure, value) in figures {
+                let row = Row::point(part, figure, number_of_turn, value);
+                outcome.rows.push(row);
+            }
+            let words = turn.in_words();
             outcome
                 .trace
-                .push(format!("{part}, turn {number}: {}", turn.in_words()));
+                .push(format!("{part}, turn {number}: {words}"));
         }
         Ok(outcome)
     }
@@ -209,9 +212,10 @@ impl Experiment for Turns {
 impl Turn {
     fn in_words(&self) -> String {
         let sent: Vec<_> = self.sent.iter().map(u64::to_string).collect();
-        let next = self.next.map_or("and has no more".to_owned(), |next| {
-            format!("and is due at {next} then")
-        });
+        let next = match self.next {
+            Some(next) => format!("and is due at {next} then"),
+            None => "and has no more".to_owned(),
+        };
         format!(
             "flow {} sends the packets due at {} {next}",
             self.flow,

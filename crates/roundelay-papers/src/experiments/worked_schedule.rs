@@ -51,77 +51,58 @@ struct Entry {
 
 impl WorkedSchedule {
     fn network(&self) -> Result<Network, Failed> {
-        let node = |(name, transmission): (&String, &toml::Value)| {
-            let transmission = transmission
-                .as_integer()
-                .and_then(|units| u64::try_from(units).ok());
-            let transmission = transmission
-                .ok_or_else(|| Failed(format!("nodes.{name}: expected a whole number of units")))?;
-            Ok(Node {
+        let mut nodes = Vec::new();
+        for (name, transmission) in &self.nodes {
+            let units = transmission.as_integer().map(u64::try_from);
+            let Some(Ok(transmission)) = units else {
+                return Err(Failed(format!(
+                    "nodes.{name}: expected a whole number of units"
+                )));
+            };
+            nodes.push(Node {
                 name: name.clone(),
                 transmission,
-            })
-        };
-        let nodes = self
-            .nodes
-            .iter()
-            .map(node)
-            .collect::<Result<Vec<_>, Failed>>()?;
-        let packet = |(name, value): (&String, &toml::Value)| {
+            });
+        }
+        let mut packets = Vec::new();
+        for (name, value) in &self.packets {
             let entry: Entry = value
                 .clone()
                 .try_into()
                 .map_err(|error| Failed(format!("packets.{name}: {error}")))?;
             let path = Hop::path(&nodes, &entry.path)
                 .map_err(|error| Failed(format!("packets.{name}: {error}")))?;
-            Ok(Packet {
+            packets.push(Packet {
                 name: name.clone(),
                 input: entry.enters,
                 len: 1,
                 path,
-            })
-        };
-        let packets = self
-            .packets
-            .iter()
-            .map(packet)
-            .collect::<Result<Vec<_>, Failed>>()?;
+            });
+        }
         Network::new(nodes, packets).map_err(Failed::from)
     }
 
     fn original(&self, network: &Network, case: &str) -> Result<Schedule, Failed> {
-        let wrong = |what: &dyn std::fmt::Display| Failed(format!("cases.{case}: {what}"));
-        let rows = self
-            .cases
-            .get(case)
-            .and_then(toml::Value::as_table)
-            .ok_or_else(|| wrong(&"expected a table of rows"))?;
-        let row = |(node, row): (&'_ String, &'_ toml::Value)| {
-            let row = row.as_str().ok_or_else(|| {
-                wrong(&format!(
-                    "{node}: expected a row such as \"a(0, 0), b(0, 1)\""
-                ))
-            })?;
-            Ok((node.clone(), row.to_owned()))
+        let Some(table) = self.cases.get(case).and_then(toml::Value::as_table) else {
+            return Err(Failed(format!("cases.{case}: expected a table of rows")));
         };
-        let rows = rows.iter().map(row).collect::<Result<Vec<_>, Failed>>()?;
-        Schedule::read(
-            network,
-            rows.iter().map(|(node, row)| (node.as_str(), row.as_str())),
-        )
-        .map_err(|error| wrong(&error))
+        let mut rows = Vec::new();
+        for (node, row) in table {
+            let Some(row) = row.as_str() else {
+                return Err(Failed(format!(
+                    "cases.{case}: {node}: expected a row such as \"a(0, 0), b(0, 1)\""
+                )));
+            };
+            rows.push((node.as_str(), row));
+        }
+        Schedule::read(network, rows).map_err(|error| Failed(format!("cases.{case}: {error}")))
     }
 
     fn critical(&self, network: &Network) -> Result<Option<[usize; 2]>, Failed> {
-        let number = |name: &String| {
-            network
-                .packet(name)
-                .ok_or_else(|| Failed(format!("critical: no packet is called '{name}'")))
-        };
         match &self.critical[..] {
             [] => Ok(None),
             [one, other] => {
-                let pair = [number(one)?, number(other)?];
+                let pair = [numbered(network, one)?, numbered(network, other)?];
                 let [first, second] = pair.map(|packet| network.packets()[packet].path[0].node);
                 if first == second {
                     Ok(Some(pair))
@@ -141,18 +122,19 @@ impl WorkedSchedule {
 
 impl Experiment for WorkedSchedule {
     fn check(&self) -> Result<(), Wrong> {
-        let at = |path: String| move |Failed(message)| Wrong::new(path, message);
-        let network = self.network().map_err(at("packets".to_owned()))?;
-        self.critical(&network).map_err(at("critical".to_owned()))?;
-        self.rules
-            .iter()
-            .try_for_each(|rule| Order::read(rule).map(drop))
-            .map_err(at("rules".to_owned()))?;
-        self.cases.keys().try_for_each(|case| {
+        let network = self
+            .network()
+            .map_err(|Failed(message)| Wrong::new("packets", message))?;
+        self.critical(&network)
+            .map_err(|Failed(message)| Wrong::new("critical", message))?;
+        for rule in &self.rules {
+            Order::read(rule).map_err(|Failed(message)| Wrong::new("rules", message))?;
+        }
+        for case in self.cases.keys() {
             self.original(&network, case)
-                .map(drop)
-                .map_err(at(format!("cases.{case}")))
-        })
+                .map_err(|Failed(message)| Wrong::new(format!("cases.{case}"), message))?;
+        }
+        Ok(())
     }
 
     fn parts(&self) -> Vec<String> {
@@ -193,43 +175,22 @@ impl Experiment for WorkedSchedule {
             trace.extend(replay.replay_lines(&network, &original, text));
         }
         let replay = Replayer::new(&network, &original, Rule::Lstf).run();
-        let most = |reading: Reading| reading.most(&network, &original, &replay) as f64;
-        rows.extend(Reading::ALL.map(|(name, reading)| {
-            Row::scalar(part, format!("congestion points, {name}"), most(reading))
-        }));
-        if network.packets().len() <= FEW {
-            let is_replayed = |priorities: Vec<i64>| {
-                let replay = |preempts| {
-                    Replayer {
-                        preempts,
-                        ..Replayer::new(&network, &original, Rule::Static(priorities.clone()))
-                    }
-                    .run()
-                };
-                [true, false]
-                    .map(replay)
-                    .iter()
-                    .any(|replay| replay.overdue(&original).is_empty())
-            };
-            let (all, replayed) = priorities(network.packets().len()).into_iter().fold(
-                (0, 0),
-                |(all, replayed), priorities| {
-                    (all + 1, replayed + u32::from(is_replayed(priorities)))
-                },
-            );
-            rows.push(Row::scalar(part, "priorities", f64::from(all)));
+        for (name, reading) in Reading::ALL {
+            let most = reading.most(&network, &original, &replay) as f64;
             rows.push(Row::scalar(
                 part,
-                "priorities that replay it",
-                f64::from(replayed),
+                format!("congestion points, {name}"),
+                most,
             ));
+        }
+        if network.packets().len() <= FEW {
+            rows.extend(by_priorities(part, &network, &original));
         }
         if let Some(pair) = self.critical(&network)? {
             let first = self.cases.keys().next().map_or(part, String::as_str);
             let first = self.original(&network, first)?;
-            let is_alike = pair
-                .iter()
-                .all(|packet| original.exit(*packet) == first.exit(*packet));
+            let mut pair_exits = pair.iter();
+            let is_alike = pair_exits.all(|packet| original.exit(*packet) == first.exit(*packet));
             rows.push(Row::scalar(
                 part,
                 "as in the first case",
@@ -251,6 +212,34 @@ impl Experiment for WorkedSchedule {
     }
 }
 
+/// Number of a packet by name.
+fn numbered(network: &Network, name: &str) -> Result<usize, Failed> {
+    let number = network.packet(name);
+    number.ok_or_else(|| Failed(format!("critical: no packet is called '{name}'")))
+}
+
+/// Number of all priorities, and of those that replay the schedule with or without preemption.
+fn by_priorities(case: &str, network: &Network, original: &Schedule) -> [Row; 2] {
+    let mut all = 0_u32;
+    let mut replayed = 0_u32;
+    for priorities in priorities(network.packets().len()) {
+        let is_replayed = [true, false].into_iter().any(|preempts| {
+            let replay = Replayer {
+                preempts,
+                ..Replayer::new(network, original, Rule::Static(priorities.clone()))
+            }
+            .run();
+            replay.overdue(original).is_empty()
+        });
+        all += 1;
+        replayed += u32::from(is_replayed);
+    }
+    [
+        Row::scalar(case, "priorities", f64::from(all)),
+        Row::scalar(case, "priorities that replay it", f64::from(replayed)),
+    ]
+}
+
 fn overdue(
     case: &str,
     rule: &str,
@@ -264,13 +253,11 @@ fn overdue(
         format!("{rule}: overdue packets"),
         late.len() as f64,
     )];
-    rows.extend(late.into_iter().map(|(packet, by)| {
-        Row::scalar(
-            case,
-            format!("{rule}: overdue {}, units", network.packets()[packet].name),
-            by as f64,
-        )
-    }));
+    for (packet, by) in late {
+        let name = &network.packets()[packet].name;
+        let figure = format!("{rule}: overdue {name}, units");
+        rows.push(Row::scalar(case, figure, by as f64));
+    }
     rows
 }
 
@@ -292,14 +279,12 @@ fn demands(
     });
     tried
         .map_err(|TooMany| Failed(format!("critical: more than {MOST_REPLAYS} replays to try")))?;
-    let row = |(packet, in_time): (&usize, u32)| {
-        Row::scalar(
-            case,
-            format!("{} first: replays in time", network.packets()[*packet].name),
-            f64::from(in_time),
-        )
-    };
-    let mut rows: Vec<Row> = pair.iter().zip(in_time).map(row).collect();
+    let mut rows = Vec::new();
+    for (packet, in_time) in pair.into_iter().zip(in_time) {
+        let name = &network.packets()[packet].name;
+        let figure = format!("{name} first: replays in time");
+        rows.push(Row::scalar(case, figure, in_time.into()));
+    }
     rows.push(Row::scalar(case, "replays", f64::from(replays)));
     Ok(rows)
 }

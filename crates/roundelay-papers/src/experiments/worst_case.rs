@@ -52,18 +52,15 @@ struct Other {
 impl WorstCase {
     /// The discipline under test, and the discipline whose bounds apply.
     fn column(&self, name: &str) -> Result<(QueueSpec, QueueSpec), Wrong> {
-        let value = self
-            .columns
-            .get(name)
-            .cloned()
-            .ok_or_else(|| wrong(name, "no such column"))?;
-        let expected = || {
+        let Some(value) = self.columns.get(name).cloned() else {
+            return Err(wrong(name, "no such column"));
+        };
+        let column = value.try_into::<Column>().map_err(|_| {
             wrong(
                 name,
                 "expected a discipline, or { discipline = .., bounds_of = .. }",
             )
-        };
-        let column = value.try_into::<Column>().map_err(|_| expected())?;
+        })?;
         let (serves, promises) = match &column {
             Column::Own(discipline) => (discipline, discipline),
             Column::Other(Other {
@@ -82,9 +79,10 @@ impl Experiment for WorstCase {
 
     fn check(&self) -> Result<(), Wrong> {
         within("runs", self.runs, 1..=1_000_000)?;
-        self.columns
-            .keys()
-            .try_for_each(|column| self.column(column).map(drop))
+        for column in self.columns.keys() {
+            self.column(column)?;
+        }
+        Ok(())
     }
 
     fn run(&self, part: &str, seed: u64) -> Result<Outcome, Failed> {
@@ -95,12 +93,10 @@ impl Experiment for WorstCase {
         let constructed = examined.largest(adversaries::all().into_iter().map(|(_, load)| load))?;
         let mut rows = ratio_rows(part, "random loads", random);
         rows.extend(ratio_rows(part, "constructed loads", constructed));
-        let place = self
-            .columns
-            .keys()
-            .position(|name| name == part)
-            .map_or(0.0, |place| place as f64 + 1.0);
-        let (light, trace) = examined.light_flow(part, place)?;
+        let mut names = self.columns.keys();
+        let index = names.position(|name| name == part);
+        let x = index.map_or(0.0, |index| index as f64 + 1.0);
+        let (light, trace) = examined.light_flow(part, x)?;
         rows.extend(light);
         Ok(Outcome { rows, trace })
     }
@@ -129,20 +125,17 @@ impl Experiment for WorstCase {
 }
 
 fn ratio_rows(column: &str, loads: &str, [printed, proven]: [Ratios; 2]) -> Vec<Row> {
-    let row = |index: &str, bound: &str, value: f64| {
-        Row::scalar(
-            column,
-            format!("{loads}, {index} over {bound} bound"),
-            value,
-        )
-    };
-    let b_wfi = |ratios: Ratios| ratios.b_wfi.max(ratios.b_wfi_by_bit);
-    vec![
-        row("B-WFI", "printed", b_wfi(printed)),
-        row("B-WFI", "proven", b_wfi(proven)),
-        row("T-WFI", "printed", printed.t_wfi),
-        row("T-WFI", "proven", proven.t_wfi),
-    ]
+    let [printed_b_wfi, proven_b_wfi] =
+        [printed, proven].map(|ratios| ratios.b_wfi.max(ratios.b_wfi_by_bit));
+    let figures = [
+        ("B-WFI over printed bound", printed_b_wfi),
+        ("B-WFI over proven bound", proven_b_wfi),
+        ("T-WFI over printed bound", printed.t_wfi),
+        ("T-WFI over proven bound", proven.t_wfi),
+    ];
+    figures
+        .map(|(figure, value)| Row::scalar(column, format!("{loads}, {figure}"), value))
+        .into()
 }
 
 /// A discipline under test, and the discipline whose bounds apply.
@@ -169,14 +162,15 @@ impl Examined {
 
     /// Figures of the light flow in the constructed load with its largest B-WFI, and the steps to
     /// the maximum.
-    fn light_flow(&self, column: &str, place: f64) -> Result<(Vec<Row>, Vec<String>), Failed> {
+    fn light_flow(&self, column: &str, x: f64) -> Result<(Vec<Row>, Vec<String>), Failed> {
         let mut worst: Option<(&str, Workload, Measured)> = None;
         for (name, load) in adversaries::all() {
             let outcome = load.run(&self.serves.discipline).map_err(Failed::from)?;
-            if worst
-                .as_ref()
-                .is_none_or(|(.., other)| outcome.b_wfi_by_bit[LIGHT] > other.b_wfi_by_bit[LIGHT])
-            {
+            let is_worse = match &worst {
+                Some((.., known)) => outcome.b_wfi_by_bit[LIGHT] > known.b_wfi_by_bit[LIGHT],
+                None => true,
+            };
+            if is_worse {
                 worst = Some((name, load, outcome));
             }
         }
@@ -185,10 +179,10 @@ impl Examined {
         };
         let promised = self.promises.discipline.guarantees(&load.share(LIGHT));
         let indices = Indices::all(&outcome, promised);
-        let rows = indices
-            .iter()
-            .flat_map(|indices| indices.rows(column, place, &load))
-            .collect();
+        let mut rows = Vec::new();
+        for indices in &indices {
+            rows.extend(indices.rows(column, x, &load));
+        }
         let exceeds = indices[0].bytes > indices[1].bytes;
         let steps = if exceeds {
             self.steps(name, &load, promised)?
@@ -239,7 +233,7 @@ impl Indices {
         ]
     }
 
-    fn rows(&self, column: &str, place: f64, load: &Workload) -> Vec<Row> {
+    fn rows(&self, column: &str, x: f64, load: &Workload) -> Vec<Row> {
         let share = load.share(LIGHT);
         let slot = f64::from(adversaries::SLOT);
         let of_link = 2.0 * f64::from(share.link_max_packet_len);
@@ -257,13 +251,13 @@ impl Indices {
         rows.push(Row::point(
             self.what,
             "B-WFI, slots",
-            place,
+            x,
             (self.bytes - phi * of_link) / slot,
         ));
         rows.push(Row::point(
             self.what,
             "T-WFI, slots",
-            place,
+            x,
             (late - phi * of_link) / slot,
         ));
         rows.retain(|row| row.value.is_finite());

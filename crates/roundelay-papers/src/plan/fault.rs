@@ -97,22 +97,27 @@ impl Plan {
 
     /// True if a fault is noticed by a claim of the paper, or the plan says why none can be.
     pub fn tells_faults(&self) -> bool {
-        let is_of_paper = |name: &String| self.claim(name).is_some_and(|claim| !claim.ours);
-        self.cannot_tell.is_some()
-            || self
-                .faults
-                .iter()
-                .any(|fault| fault.noticed.iter().any(is_of_paper))
+        if self.cannot_tell.is_some() {
+            return true;
+        }
+        for fault in &self.faults {
+            for name in &fault.noticed {
+                if let Some(claim) = self.claim(name)
+                    && !claim.ours
+                {
+                    return true;
+                }
+            }
+        }
+        false
     }
 
     /// Checks that each fault can run, and that the claims which notice it exist and are judged.
     pub(super) fn check_faults(&self) -> Result<(), Wrong> {
         for (number, claim) in self.claims.iter().enumerate() {
             let Some(id) = &claim.id else { continue };
-            if self.claims[..number]
-                .iter()
-                .any(|other| other.is_called(id))
-            {
+            let mut earlier = self.claims[..number].iter();
+            if earlier.any(|other| other.is_called(id)) {
                 let message = format!("id '{id}' is the name of another claim");
                 return Err(Wrong::new(format!("claim.{number}.id"), message));
             }

@@ -21,16 +21,18 @@ pub struct Variation {
 impl Variation {
     pub(super) fn new(name: String, open: Option<usize>, mut run: Table) -> Result<Self, Wrong> {
         let seeds = run.remove("seeds").unwrap_or(Value::Integer(1));
-        let seeds = seeds
-            .as_integer()
-            .and_then(|seeds| u64::try_from(seeds).ok())
-            .filter(|seeds| (1..=10_000).contains(seeds));
+        let seeds = seeds.as_integer().unwrap_or_default();
+        if !(1..=10_000).contains(&seeds) {
+            return Err(Wrong::new(
+                "run.seeds",
+                "[run] seeds: legal range 1 to 10000",
+            ));
+        }
         Ok(Self {
             name,
             open,
             run,
-            seeds: seeds
-                .ok_or_else(|| Wrong::new("run.seeds", "[run] seeds: legal range 1 to 10000"))?,
+            seeds: seeds as u64,
         })
     }
 
@@ -51,23 +53,14 @@ impl Variation {
     /// The experiment of the variation, without a check of its values.
     pub(crate) fn read(&self) -> Result<Box<dyn Experiment>, Wrong> {
         let mut run = self.run.clone();
-        let kind = run
-            .remove("kind")
-            .and_then(|kind| kind.as_str().map(str::to_owned));
-        let known = || {
-            KINDS
-                .iter()
-                .map(|(name, _)| *name)
-                .collect::<Vec<_>>()
-                .join(", ")
+        let kinds: Vec<&str> = KINDS.iter().map(|(name, _)| *name).collect();
+        let kinds = kinds.join(", ");
+        let Some(Value::String(kind)) = run.remove("kind") else {
+            return Err(Wrong::new("kind", format!("kind: one of {kinds}")));
         };
-        let kind = kind.ok_or_else(|| Wrong::new("kind", format!("kind: one of {}", known())))?;
-        let read = KINDS
-            .iter()
-            .find(|(name, _)| *name == kind)
-            .map(|(_, read)| read);
-        let read =
-            read.ok_or_else(|| Wrong::new("kind", format!("kind '{kind}': one of {}", known())))?;
+        let Some((_, read)) = KINDS.iter().find(|(name, _)| *name == kind) else {
+            return Err(Wrong::new("kind", format!("kind '{kind}': one of {kinds}")));
+        };
         read(&run)
     }
 

@@ -16,34 +16,26 @@ pub(super) fn late_with_negative_startup_latency(
 ) -> Vec<String> {
     let lifetime = sources.lifetime().as_secs_f64();
     let flows = flows(sources, meter);
-    let found = (0_u32..)
-        .zip(&flows)
-        .find(|(_, flow)| flow.startup < 0.0 && flow.longest > lifetime);
+    let mut numbered = (0_u32..).zip(&flows);
+    let found = numbered.find(|(_, flow)| flow.startup < 0.0 && flow.longest > lifetime);
     let Some((number, flow)) = found else {
         return Vec::new();
     };
-    let looks: Vec<_> = meter
-        .looks
-        .iter()
-        .filter(|look| look.flow == number)
-        .collect();
+    let looks = meter.looks.iter().filter(|look| look.flow == number);
+    let looks: Vec<_> = looks.collect();
     let mut trace = vec![format!(
         "flow {number} ({}): packets are due {lifetime} s after they are made",
         plan.types[flow.media].name
     )];
-    trace.extend(
-        looks
-            .chunks(looks.len().div_ceil(10).max(1))
-            .filter_map(<[_]>::last)
-            .map(|look| {
-                let packets = look.packets;
-                let latency = look.latency.as_secs_f64();
-                format!(
-                    "packet {packets} of {} is received {latency:.3} s after it was made",
-                    sources.packets
-                )
-            }),
-    );
+    for tenth in looks.chunks(looks.len().div_ceil(10).max(1)) {
+        let look = tenth[tenth.len() - 1];
+        trace.push(format!(
+            "packet {} of {} is received {:.3} s after it was made",
+            look.packets,
+            sources.packets,
+            look.latency.as_secs_f64()
+        ));
+    }
     trace.push(format!(
         "its longest latency is {:.3} s, its startup latency {:.4} s",
         flow.longest, flow.startup

@@ -27,6 +27,7 @@ use super::meter::{Meter, Received};
 use super::sources::{Source, Sources};
 use super::{Cell, Deadlines};
 use crate::experiments::Row;
+use crate::figures::{deviation_of_all, mean};
 
 /// Points of a curve over flows or packets.
 const POINTS: usize = 100;
@@ -44,6 +45,9 @@ pub(super) struct FlowResult {
     /// The longest latency of a packet in seconds.
     pub(super) longest: f64,
 }
+
+/// A figure of a flow.
+type OfFlow = fn(&FlowResult) -> f64;
 
 impl FlowResult {
     fn of(source: &Source, received: &Received, packet_len: u32) -> Self {
@@ -64,12 +68,11 @@ impl FlowResult {
 
 /// Results of all flows, by flow number.
 pub(super) fn flows(sources: &Sources, meter: &Meter) -> Vec<FlowResult> {
-    sources
-        .flows()
-        .iter()
-        .zip(&meter.flows)
-        .map(|(source, received)| FlowResult::of(source, received, sources.packet_len()))
-        .collect()
+    let mut results = Vec::new();
+    for (source, received) in sources.flows().iter().zip(&meter.flows) {
+        results.push(FlowResult::of(source, received, sources.packet_len()));
+    }
+    results
 }
 
 /// The rows of one cell, as points over the varied parameter.
@@ -131,25 +134,14 @@ impl Rows<'_> {
 
     fn totals(&mut self, sources: &Sources, meter: &Meter) {
         let packets = meter.latencies.count() as f64;
-        let first = sources
-            .flows()
-            .iter()
-            .map(|flow| flow.start)
-            .min()
-            .unwrap_or(Instant::ZERO);
-        let last = meter
-            .flows
-            .iter()
-            .map(|flow| flow.last)
-            .max()
-            .unwrap_or(first);
+        let starts = sources.flows().iter().map(|flow| flow.start);
+        let first = starts.min().unwrap_or(Instant::ZERO);
+        let ends = meter.flows.iter().map(|flow| flow.last);
+        let last = ends.max().unwrap_or(first);
         let seconds = last.since(first).as_secs_f64();
         let bits = packets * f64::from(sources.packet_len()) * 8.0;
-        let offered: f64 = sources
-            .flows()
-            .iter()
-            .map(|flow| flow.rate.bits_per_second() as f64)
-            .sum();
+        let rates = sources.flows().iter().map(|flow| flow.rate);
+        let offered: f64 = rates.map(|rate| rate.bits_per_second() as f64).sum();
         self.tell(
             "offered, packets/s",
             offered / (f64::from(sources.packet_len()) * 8.0),
@@ -167,29 +159,27 @@ impl Rows<'_> {
         self.tell("decisions", meter.decisions as f64);
         self.tell("packets a decision", packets / meter.decisions as f64);
         self.tell("missed deadlines", meter.missed as f64 / packets);
-        let in_time = meter
-            .flows
-            .iter()
-            .filter(|flow| flow.longest <= sources.lifetime())
-            .count();
+        let lifetime = sources.lifetime();
+        let in_time = meter.flows.iter().filter(|flow| flow.longest <= lifetime);
+        let in_time = in_time.count();
         self.tell("flows in time", in_time as f64 / meter.flows.len() as f64);
     }
 
     fn latencies(&mut self, sources: &Sources, flows: &[FlowResult], meter: &Meter) {
         let lifetime = sources.lifetime().as_secs_f64();
-        let mut late = |figure: &str, value: fn(&FlowResult) -> f64| {
-            let count = flows
-                .iter()
-                .filter(|flow| value(flow) < 0.0 && flow.longest > lifetime)
-                .count();
-            self.tell(figure, count as f64 / flows.len() as f64);
-        };
-        late("late flows with negative startup latency", |flow| {
-            flow.startup
-        });
-        late(
+        let late: Vec<_> = flows
+            .iter()
+            .filter(|flow| flow.longest > lifetime)
+            .collect();
+        let by_rate = late.iter().filter(|flow| flow.startup < 0.0).count();
+        self.tell(
+            "late flows with negative startup latency",
+            by_rate as f64 / flows.len() as f64,
+        );
+        let as_printed = late.iter().filter(|flow| flow.as_printed < 0.0).count();
+        self.tell(
             "late flows with negative startup latency as printed",
-            |flow| flow.as_printed,
+            as_printed as f64 / flows.len() as f64,
         );
         for (name, fraction) in [("median", 0.5), ("99th percentile", 0.99)] {
             self.tell(
@@ -200,16 +190,14 @@ impl Rows<'_> {
     }
 
     fn fairness(&mut self, flows: &[FlowResult], meter: &Meter) {
-        let index = |value: fn(&FlowResult) -> f64| {
-            jain_index(&flows.iter().map(value).collect::<Vec<_>>())
-        };
-        let raw = index(|flow| flow.throughput);
-        let by_share = index(|flow| flow.ratio);
-        raw.into_iter()
-            .for_each(|value| self.tell("Jain's index", value));
-        by_share
-            .into_iter()
-            .for_each(|value| self.tell("Jain's index by share", value));
+        let throughputs: Vec<f64> = flows.iter().map(|flow| flow.throughput).collect();
+        if let Some(index) = jain_index(&throughputs) {
+            self.tell("Jain's index", index);
+        }
+        let ratios: Vec<f64> = flows.iter().map(|flow| flow.ratio).collect();
+        if let Some(index) = jain_index(&ratios) {
+            self.tell("Jain's index by share", index);
+        }
         let looks = sorted(meter.looks.iter().map(|look| look.ratio));
         for (name, fraction) in [
             ("1st percentile", 0.01),
@@ -221,67 +209,61 @@ impl Rows<'_> {
                 quantile(&looks, fraction),
             );
         }
-        let ratios = sorted(flows.iter().map(|flow| flow.ratio));
+        let ratios = sorted(ratios.into_iter());
         let least = quantile(&ratios, 0.0);
         let most = quantile(&ratios, 1.0);
         self.tell("Bennett-Zhang, range", most - least);
         self.tell("Bennett-Zhang, most over least", most / least);
     }
 
-    fn spread(&mut self, figure: &str, flows: &[FlowResult], value: fn(&FlowResult) -> f64) {
+    fn spread(&mut self, figure: &str, flows: &[FlowResult], value: OfFlow) {
         let values = sorted(flows.iter().map(value));
-        let count = values.len() as f64;
-        let mean = values.iter().sum::<f64>() / count;
-        let variance = values
-            .iter()
-            .map(|value| (value - mean) * (value - mean))
-            .sum::<f64>()
-            / count;
-        self.tell(format!("{figure}, mean"), mean);
-        self.tell(format!("{figure}, deviation"), variance.sqrt());
+        self.tell(format!("{figure}, mean"), mean(&values));
+        self.tell(format!("{figure}, deviation"), deviation_of_all(&values));
         self.tell(format!("{figure}, least"), quantile(&values, 0.0));
         self.tell(format!("{figure}, median"), quantile(&values, 0.5));
         self.tell(format!("{figure}, most"), quantile(&values, 1.0));
     }
 
     fn types(&mut self, plan: &Deadlines, flows: &[FlowResult]) {
+        let figures: [(&str, OfFlow); 3] = [
+            ("throughput, Mbit/s", |flow| flow.throughput),
+            ("Bennett-Zhang", |flow| flow.ratio),
+            ("startup latency, s", |flow| flow.startup),
+        ];
         for (number, media) in plan.types.iter().enumerate() {
             let own: Vec<_> = flows.iter().filter(|flow| flow.media == number).collect();
-            let mut tell = |figure: &str, value: fn(&FlowResult) -> f64| {
-                let sum: f64 = own.iter().map(|flow| value(flow)).sum();
-                self.tell(format!("{} {figure}", media.name), sum / own.len() as f64);
-            };
-            if !own.is_empty() {
-                tell("throughput, Mbit/s", |flow| flow.throughput);
-                tell("Bennett-Zhang", |flow| flow.ratio);
-                tell("startup latency, s", |flow| flow.startup);
+            if own.is_empty() {
+                continue;
+            }
+            for (figure, value) in figures {
+                let values: Vec<f64> = own.iter().map(|flow| value(flow)).collect();
+                self.tell(format!("{} {figure}", media.name), mean(&values));
             }
         }
     }
 
     /// Curves over percent: of flows in ascending order, of looks, of packets.
     fn curves(&mut self, count: u32, flows: &[FlowResult], meter: &Meter) {
-        let mut by_rank = |figure: &str, value: fn(&FlowResult) -> f64| {
-            self.curve(figure, count, &sorted(flows.iter().map(value)))
-        };
-        by_rank("Bennett-Zhang by rank", |flow| flow.ratio);
-        by_rank("throughput by rank, Mbit/s", |flow| flow.throughput);
-        by_rank("startup latency by rank, s", |flow| flow.startup);
-        by_rank("startup latency as printed by rank, s", |flow| {
-            flow.as_printed
-        });
-        by_rank("longest latency by rank, s", |flow| flow.longest);
+        let figures: [(&str, OfFlow); 5] = [
+            ("Bennett-Zhang by rank", |flow| flow.ratio),
+            ("throughput by rank, Mbit/s", |flow| flow.throughput),
+            ("startup latency by rank, s", |flow| flow.startup),
+            ("startup latency as printed by rank, s", |flow| {
+                flow.as_printed
+            }),
+            ("longest latency by rank, s", |flow| flow.longest),
+        ];
+        for (figure, value) in figures {
+            self.curve(figure, count, &sorted(flows.iter().map(value)));
+        }
         self.curve(
             "Bennett-Zhang over time by rank",
             count,
             &sorted(meter.looks.iter().map(|look| look.ratio)),
         );
-        let latencies: Vec<_> = meter
-            .latencies
-            .cdf(POINTS)
-            .into_iter()
-            .map(|(latency, _)| latency.as_secs_f64())
-            .collect();
+        let points = meter.latencies.cdf(POINTS).into_iter();
+        let latencies: Vec<_> = points.map(|(latency, _)| latency.as_secs_f64()).collect();
         self.curve("latency of packets by rank, s", count, &latencies);
     }
 

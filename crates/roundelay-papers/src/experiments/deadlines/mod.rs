@@ -145,11 +145,13 @@ impl Deadlines {
         let mut cells = Vec::new();
         for column in self.columns.keys() {
             for &flows in &self.flows {
-                cells.extend(self.decision.iter().map(|&decision| Cell {
-                    column: column.clone(),
-                    flows,
-                    decision,
-                }));
+                for &decision in &self.decision {
+                    cells.push(Cell {
+                        column: column.clone(),
+                        flows,
+                        decision,
+                    });
+                }
             }
         }
         cells
@@ -195,34 +197,28 @@ impl Deadlines {
     /// Upper bound on the seconds until the last of `packets` packets has left.
     fn longest_seconds(&self, packets: f64) -> Result<f64, Wrong> {
         let bits = f64::from(self.packet_len) * 8.0;
-        let slowest = self
-            .types
-            .iter()
-            .map(|media| media.rate.bits_per_second())
-            .min()
-            .unwrap_or(1);
+        let rates = self.types.iter().map(|media| media.rate.bits_per_second());
+        let slowest = rates.min().unwrap_or(1);
         let made = bits * f64::from(self.packets) / slowest as f64;
-        let mut costliest = self
-            .decision
-            .iter()
-            .copied()
-            .max()
-            .unwrap_or(Duration::ZERO)
-            .as_secs_f64();
+        let mut costliest = 0.0_f64;
+        for decision in &self.decision {
+            costliest = costliest.max(decision.as_secs_f64());
+        }
         for name in self.columns.keys() {
             let column = self.column(name)?;
             let [decision, packet] = [column.decision, column.packet]
                 .map(|cost| cost.unwrap_or(Duration::ZERO).as_secs_f64());
             costliest = costliest.max(decision + packet);
         }
-        let sending = self
-            .link
-            .map_or(0.0, |link| bits / link.bits_per_second() as f64);
-        let once = [self.starts_within, self.propagation, Some(self.lifetime)]
-            .into_iter()
-            .flatten()
-            .map(Duration::as_secs_f64);
-        Ok(once.sum::<f64>() + made + packets * (costliest + sending))
+        let sending = match self.link {
+            Some(link) => bits / link.bits_per_second() as f64,
+            None => 0.0,
+        };
+        let mut once = 0.0;
+        for time in [self.starts_within, self.propagation, Some(self.lifetime)] {
+            once += time.unwrap_or(Duration::ZERO).as_secs_f64();
+        }
+        Ok(once + made + packets * (costliest + sending))
     }
 
     fn column(&self, name: &str) -> Result<Column, Wrong> {
@@ -238,30 +234,19 @@ impl Deadlines {
 
     /// The discipline, with a quantum for the given credit of a flow of the smallest weight.
     fn discipline(&self, text: &str) -> Result<AnyDiscipline, Failed> {
-        let read = |text: &str| {
-            text.parse::<QueueSpec>()
-                .map(|spec| spec.discipline)
-                .map_err(Failed::from)
-        };
-        let discipline = read(text)?;
-        let has_quantum = discipline
-            .info()
-            .parameters
-            .iter()
-            .any(|parameter| parameter.name == "quantum");
+        let spec: QueueSpec = text.parse().map_err(Failed::from)?;
+        let info = spec.discipline.info();
+        let mut parameters = info.parameters.iter();
+        let has_quantum = parameters.any(|parameter| parameter.name == "quantum");
         if !has_quantum || text.split_whitespace().any(|word| word == "quantum") {
-            return Ok(discipline);
+            return Ok(spec.discipline);
         }
-        let lightest = self
-            .types
-            .iter()
-            .map(|media| media.weight)
-            .min()
-            .unwrap_or(1);
-        let quantum = (self.credit * f64::from(self.packet_len) / f64::from(lightest))
-            .round()
-            .max(1.0);
-        read(&format!("{text} quantum {quantum}b"))
+        let weights = self.types.iter().map(|media| media.weight);
+        let lightest = f64::from(weights.min().unwrap_or(1));
+        let quantum = self.credit * f64::from(self.packet_len) / lightest;
+        let with_quantum = format!("{text} quantum {}b", quantum.round().max(1.0));
+        let spec: QueueSpec = with_quantum.parse().map_err(Failed::from)?;
+        Ok(spec.discipline)
     }
 
     fn link(&self, cell: &Cell, column: &Column) -> Link {
@@ -310,11 +295,10 @@ impl Experiment for Deadlines {
     }
 
     fn run(&self, part: &str, seed: u64) -> Result<Outcome, Failed> {
-        let cell = self
-            .cells()
-            .into_iter()
-            .find(|cell| cell.part() == part)
-            .ok_or_else(|| Failed(format!("{part}: no such part")))?;
+        let mut cells = self.cells().into_iter();
+        let Some(cell) = cells.find(|cell| cell.part() == part) else {
+            return Err(Failed(format!("{part}: no such part")));
+        };
         let column = self.column(&cell.column)?;
         let mut scheduler = self
             .discipline(&column.discipline)?
@@ -341,7 +325,7 @@ impl Experiment for Deadlines {
         for (_, column) in self.columns.iter_mut() {
             match column {
                 Value::Table(column) => {
-                    drop(column.insert("discipline".to_owned(), discipline.clone()))
+                    column.insert("discipline".to_owned(), discipline.clone());
                 }
                 other => *other = discipline.clone(),
             }

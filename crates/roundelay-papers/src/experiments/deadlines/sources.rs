@@ -62,31 +62,28 @@ impl Sources {
         let mut types = Pcg64Mcg::from_seed(run.derive(Purpose::Traffic, 0).to_bytes());
         let mut starts = Pcg64Mcg::from_seed(run.derive(Purpose::Starts, 0).to_bytes());
         let within = plan.starts_within.unwrap_or(Duration::ZERO).as_picos();
-        let flows: Vec<_> = (0..flows)
-            .map(|_| {
-                let media = types.random_range(0..plan.types.len());
-                let start = Instant::from_picos(starts.random_range(0..=within));
-                Source {
-                    media,
-                    rate: plan.types[media].rate,
-                    weight: plan.types[media].weight,
-                    start,
-                    handed: 0,
-                    held: 0,
-                }
-            })
-            .collect();
-        let next = (0..)
-            .zip(&flows)
-            .map(|(number, flow)| Reverse((flow.start, number)))
-            .collect();
+        let mut drawn = Vec::new();
+        let mut next = BinaryHeap::new();
+        for number in 0..flows {
+            let media = types.random_range(0..plan.types.len());
+            let start = Instant::from_picos(starts.random_range(0..=within));
+            drawn.push(Source {
+                media,
+                rate: plan.types[media].rate,
+                weight: plan.types[media].weight,
+                start,
+                handed: 0,
+                held: 0,
+            });
+            next.push(Reverse((start, number)));
+        }
         let window = if plan.window == 0 {
             u32::MAX
         } else {
             plan.window
         };
         Self {
-            flows,
+            flows: drawn,
             next,
             window,
             packets: plan.packets,
@@ -113,33 +110,29 @@ impl Sources {
 
     /// Creation time of a flow's packet, counted from 0.
     fn made_at(&self, flow: &Source, packet: u32) -> Instant {
-        flow.start
-            + flow
-                .rate
-                .time_of(u64::from(packet) * u64::from(self.packet_len))
+        let bytes = u64::from(packet) * u64::from(self.packet_len);
+        flow.start + flow.rate.time_of(bytes)
     }
 
     /// Creation time of the last packet of all.
     pub(super) fn last_made(&self) -> Instant {
-        self.flows
-            .iter()
-            .map(|flow| self.made_at(flow, self.packets - 1))
-            .max()
-            .unwrap_or(Instant::ZERO)
+        let last = self.packets - 1;
+        let made = self.flows.iter().map(|flow| self.made_at(flow, last));
+        made.max().unwrap_or(Instant::ZERO)
     }
 
     /// Creation time of the next packet with room. None: there are no more.
     pub(super) fn next_at(&self) -> Option<Instant> {
-        self.next.peek().map(|Reverse((at, _))| *at)
+        let Reverse((at, _)) = self.next.peek()?;
+        Some(*at)
     }
 
     /// The next packet made up to `now` and with room, in order of creation.
     pub(super) fn take(&mut self, now: Instant) -> Option<Packet<()>> {
-        let Reverse((at, number)) = self
-            .next
-            .peek()
-            .copied()
-            .filter(|Reverse((at, _))| *at <= now)?;
+        let Reverse((at, number)) = *self.next.peek()?;
+        if at > now {
+            return None;
+        }
         self.next.pop();
         let packet = self.hand(number, at);
         if let Some(next) = self.next_of(number) {
@@ -154,7 +147,10 @@ impl Sources {
         let source = &mut self.flows[flow.index()];
         let was_full = source.held == self.window;
         source.held -= 1;
-        let next = self.next_of(flow.0).filter(|_| was_full)?;
+        if !was_full {
+            return None;
+        }
+        let next = self.next_of(flow.0)?;
         if next <= now {
             return Some(self.hand(flow.0, next));
         }
@@ -165,25 +161,22 @@ impl Sources {
     /// Creation time of the flow's next packet, if there is one and room for it.
     fn next_of(&self, number: u32) -> Option<Instant> {
         let flow = &self.flows[number as usize];
-        (flow.held < self.window && flow.handed < self.packets)
-            .then(|| self.made_at(flow, flow.handed))
+        if flow.held < self.window && flow.handed < self.packets {
+            Some(self.made_at(flow, flow.handed))
+        } else {
+            None
+        }
     }
 
     fn hand(&mut self, number: u32, made: Instant) -> Packet<()> {
         let flow = &mut self.flows[number as usize];
         flow.handed += 1;
         flow.held += 1;
-        let packet = Packet {
-            arrival: made,
-            ..Packet::new(FlowId(number), self.packet_len, ())
-        };
+        let mut packet = Packet::new(FlowId(number), self.packet_len, ());
+        packet.arrival = made;
         if self.tell_deadlines {
-            Packet {
-                deadline: made + self.lifetime,
-                ..packet
-            }
-        } else {
-            packet
+            packet.deadline = made + self.lifetime;
         }
+        packet
     }
 }

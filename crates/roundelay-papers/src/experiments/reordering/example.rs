@@ -25,70 +25,90 @@ pub(super) fn run(spec: &QueueSpec, seed: u64) -> Result<(Vec<Figure>, Vec<Strin
         ("two of 1000 bytes", [1000, 1000]),
         ("1500 and 1000 bytes", [1500, 1000]),
     ] {
-        let mut scheduler = discipline
-            .build_arena(seed_of_queue(seed))
-            .map_err(Failed::from)?;
-        let overtaken = scene(&mut scheduler, lengths, &mut trace);
-        figures.push((format!("example: {name}, overtaken"), overtaken));
+        let scheduler = discipline.build_arena(seed_of_queue(seed));
+        let scene = Scene::new(scheduler.map_err(Failed::from)?, &mut trace);
+        figures.push((format!("example: {name}, overtaken"), scene.play(lengths)));
     }
     Ok((figures, trace))
 }
 
-/// X, a flow with two queues, and Y, with one of these twice. Any two flows if the scheduler has no
-/// such flows.
-fn flows(scheduler: &AnyArena<u32>) -> (FlowId, FlowId) {
-    let queues = |flow: &FlowId| scheduler.queues_of(*flow);
-    let x = (1..1000)
-        .map(FlowId)
-        .find(|flow| queues(flow).windows(2).any(|two| two[0] != two[1]))
-        .unwrap_or(FlowId(1));
-    let y = queues(&x).first().and_then(|home| {
-        (1000..100_000)
-            .map(FlowId)
-            .find(|flow| queues(flow).iter().all(|queue| queue == home))
-    });
-    (x, y.unwrap_or(FlowId(2)))
-}
-
-fn scene(scheduler: &mut AnyArena<u32>, lengths: [u32; 2], trace: &mut Vec<String>) -> f64 {
-    let (x, y) = flows(scheduler);
-    let name = |flow| if flow == x { 'X' } else { 'Y' };
-    trace.push(format!(
-        "  X has queues {:?}, Y has {:?}",
-        scheduler.queues_of(x),
-        scheduler.queues_of(y)
-    ));
-    let arrive = |scheduler: &mut AnyArena<u32>, trace: &mut Vec<String>, flow, number, len| {
-        trace.push(format!("  {}{number} arrives, {len} bytes", name(flow)));
-        scheduler
-            .enqueue(NOW, Packet::new(flow, len, number))
-            .is_ok()
-    };
-    arrive(scheduler, trace, y, 1, 300);
-    arrive(scheduler, trace, y, 2, 200);
-    leave(scheduler, trace, x);
-    arrive(scheduler, trace, x, 1, lengths[0]);
-    arrive(scheduler, trace, x, 2, lengths[1]);
-    let order: Vec<_> = std::iter::from_fn(|| leave(scheduler, trace, x))
-        .filter(|(flow, _)| *flow == x)
-        .map(|(_, number)| number)
-        .collect();
-    let overtaken = order.windows(2).filter(|two| two[0] > two[1]).count();
-    trace.push(format!("  X's packets left as {order:?}"));
-    overtaken as f64
-}
-
-fn leave(
-    scheduler: &mut AnyArena<u32>,
-    trace: &mut Vec<String>,
+/// A scheduler, and the two flows at it.
+struct Scene<'a> {
+    scheduler: AnyArena<u32>,
     x: FlowId,
-) -> Option<(FlowId, u32)> {
-    let packet = scheduler.dequeue(NOW)?;
-    trace.push(format!(
-        "  {}{} leaves, {} bytes",
-        if packet.flow == x { 'X' } else { 'Y' },
-        packet.payload,
-        packet.len
-    ));
-    Some((packet.flow, packet.payload))
+    y: FlowId,
+    trace: &'a mut Vec<String>,
+}
+
+impl<'a> Scene<'a> {
+    /// X, a flow with two queues, and Y, with one of these twice. Any two flows if the scheduler has
+    /// no such flows.
+    fn new(scheduler: AnyArena<u32>, trace: &'a mut Vec<String>) -> Self {
+        let mut x = FlowId(1);
+        for flow in (1..1000).map(FlowId) {
+            let queues = scheduler.queues_of(flow);
+            if queues.windows(2).any(|two| two[0] != two[1]) {
+                x = flow;
+                break;
+            }
+        }
+        let mut y = FlowId(2);
+        if let Some(home) = scheduler.queues_of(x).first() {
+            for flow in (1000..100_000).map(FlowId) {
+                if scheduler.queues_of(flow).iter().all(|queue| queue == home) {
+                    y = flow;
+                    break;
+                }
+            }
+        }
+        Self {
+            scheduler,
+            x,
+            y,
+            trace,
+        }
+    }
+
+    /// Number of X's packets that leave before an earlier one.
+    fn play(mut self, lengths: [u32; 2]) -> f64 {
+        self.trace.push(format!(
+            "  X has queues {:?}, Y has {:?}",
+            self.scheduler.queues_of(self.x),
+            self.scheduler.queues_of(self.y)
+        ));
+        self.arrive(self.y, 1, 300);
+        self.arrive(self.y, 2, 200);
+        self.leave();
+        self.arrive(self.x, 1, lengths[0]);
+        self.arrive(self.x, 2, lengths[1]);
+        let mut order = Vec::new();
+        while let Some((flow, number)) = self.leave() {
+            if flow == self.x {
+                order.push(number);
+            }
+        }
+        self.trace.push(format!("  X's packets left as {order:?}"));
+        order.windows(2).filter(|two| two[0] > two[1]).count() as f64
+    }
+
+    fn name(&self, flow: FlowId) -> char {
+        if flow == self.x { 'X' } else { 'Y' }
+    }
+
+    fn arrive(&mut self, flow: FlowId, number: u32, len: u32) {
+        let name = self.name(flow);
+        self.trace
+            .push(format!("  {name}{number} arrives, {len} bytes"));
+        // A refused packet does not leave, and so is not overtaken.
+        _ = self.scheduler.enqueue(NOW, Packet::new(flow, len, number));
+    }
+
+    fn leave(&mut self) -> Option<(FlowId, u32)> {
+        let packet = self.scheduler.dequeue(NOW)?;
+        let name = self.name(packet.flow);
+        let number = packet.payload;
+        self.trace
+            .push(format!("  {name}{number} leaves, {} bytes", packet.len));
+        Some((packet.flow, number))
+    }
 }

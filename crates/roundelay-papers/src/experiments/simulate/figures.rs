@@ -11,6 +11,7 @@ use roundelay_sim::{LinkClass, LinkConfig, LinkId};
 
 use super::super::{Failed, Row};
 use super::{Count, Simulate};
+use crate::figures::{deviation_of_all, mean};
 
 /// A run and its plan.
 pub(super) struct Figures<'a> {
@@ -24,26 +25,21 @@ pub(super) struct Figures<'a> {
 
 impl Figures<'_> {
     pub(super) fn rows(&self) -> Result<Vec<Row>, Failed> {
-        let mut rows: Vec<_> = self
-            .results
-            .groups
-            .iter()
-            .flat_map(|group| self.of_group(group))
-            .collect();
-        rows.extend(self.by_flow());
+        let mut rows = Vec::new();
+        for group in &self.results.groups {
+            rows.extend(self.of_group(group));
+        }
+        for flow in self.flows() {
+            rows.push(self.point("flows, kbit/s", flow.number as f64, kbit(flow)));
+        }
         rows.extend(self.ranks());
-        rows.extend(
-            self.plan
-                .counts
-                .iter()
-                .map(|(name, count)| self.scalar(name, self.number(count))),
-        );
-        let core = self
-            .results
-            .classes
-            .iter()
-            .find(|class| class.class == "core");
-        rows.extend(core.map(|core| self.scalar("utilisation", core.busiest)));
+        for (name, count) in &self.plan.counts {
+            rows.push(self.scalar(name, self.number(count)));
+        }
+        let mut classes = self.results.classes.iter();
+        if let Some(core) = classes.find(|class| class.class == "core") {
+            rows.push(self.scalar("utilisation", core.busiest));
+        }
         rows.extend(self.by_queues()?);
         if self.plan.by_round_trip {
             rows.extend(self.by_round_trip()?);
@@ -66,29 +62,31 @@ impl Figures<'_> {
 
     /// Throughputs of a group's flows, or of all, in ascending order, in kbit/s.
     fn rates(&self, group: Option<&str>) -> Vec<f64> {
-        let flows = self
-            .flows()
-            .filter(|flow| group.is_none_or(|group| *flow.group == *group));
-        let mut rates: Vec<_> = flows.map(kbit).collect();
+        let mut rates = Vec::new();
+        for flow in self.flows() {
+            if group.is_none_or(|group| *flow.group == *group) {
+                rates.push(kbit(flow));
+            }
+        }
         rates.sort_by(f64::total_cmp);
         rates
     }
 
     /// In kbit/s.
     fn fair_share(&self) -> f64 {
-        self.core().map_or(0.0, |(_, link)| {
-            link.rate.bits_per_second() as f64 / 1e3 / self.flows().count() as f64
-        })
+        match self.core() {
+            Some((_, link)) => {
+                link.rate.bits_per_second() as f64 / 1e3 / self.flows().count() as f64
+            }
+            None => 0.0,
+        }
     }
 
     /// The first link between core routers: a dumbbell's bottleneck.
     fn core(&self) -> Option<(LinkId, &LinkConfig)> {
-        let links = (0..)
-            .map(LinkId)
-            .zip(self.scenario.topology.network.links());
-        links
-            .into_iter()
-            .find(|(_, link)| link.class == LinkClass::Core)
+        let links = self.scenario.topology.network.links();
+        let mut numbered = (0..).map(LinkId).zip(links);
+        numbered.find(|(_, link)| link.class == LinkClass::Core)
     }
 
     fn of_group(&self, group: &GroupResult) -> Vec<Row> {
@@ -104,10 +102,10 @@ impl Figures<'_> {
             ("loss", group.loss),
             ("Jain's index", group.jain),
         ];
-        let mut rows: Vec<_> = optional
-            .into_iter()
-            .filter_map(|(figure, value)| Some(self.scalar(format!("{name} {figure}"), value?)))
-            .collect();
+        let mut rows = Vec::new();
+        for (figure, value) in optional {
+            rows.extend(value.map(|value| self.scalar(format!("{name} {figure}"), value)));
+        }
         if let [least, .., most] = self.rates(Some(name))[..] {
             rows.push(self.scalar(format!("{name} least, kbit/s"), least));
             rows.push(self.scalar(format!("{name} most, kbit/s"), most));
@@ -135,24 +133,19 @@ impl Figures<'_> {
         if quarter == 0 {
             return Vec::new();
         }
-        let sum = |rates: &[f64]| rates.iter().sum::<f64>();
         let (others, fastest) = rates.split_at(rates.len() - quarter);
+        let others: f64 = others.iter().sum();
+        let fastest: f64 = fastest.iter().sum();
         vec![
             self.scalar(
                 format!("{group} slowest quarter, kbit/s"),
-                sum(&rates[..quarter]) / quarter as f64,
+                mean(&rates[..quarter]),
             ),
             self.scalar(
                 format!("{group} fastest quarter less the others, kbit/s"),
-                sum(fastest) - sum(others),
+                fastest - others,
             ),
         ]
-    }
-
-    fn by_flow(&self) -> Vec<Row> {
-        self.flows()
-            .map(|flow| self.point("flows, kbit/s", flow.number as f64, kbit(flow)))
-            .collect()
     }
 
     fn ranks(&self) -> Vec<Row> {
@@ -161,43 +154,37 @@ impl Figures<'_> {
         let (Some(least), Some(most)) = (rates.first(), rates.last()) else {
             return Vec::new();
         };
-        let per_cent = |rank: u32| 100.0 * f64::from(rank) / rates.len() as f64;
-        let ranked = || (1_u32..).zip(&rates);
-        let mut rows: Vec<_> = ranked()
-            .map(|(rank, rate)| self.point("ranks, kbit/s", rank.into(), *rate))
-            .collect();
-        rows.extend(
-            ranked()
-                .map(|(rank, rate)| self.point("ranks, fair shares", per_cent(rank), rate / fair)),
-        );
-        rows.extend([
-            self.scalar("least, kbit/s", *least),
-            self.scalar("most, kbit/s", *most),
-        ]);
-        rows.push(self.scalar("deviation, kbit/s", deviation(&rates)));
+        let mut rows = Vec::new();
+        for (rank, rate) in (1_u32..).zip(&rates) {
+            rows.push(self.point("ranks, kbit/s", rank.into(), *rate));
+        }
+        for (rank, rate) in (1_u32..).zip(&rates) {
+            let per_cent = 100.0 * f64::from(rank) / rates.len() as f64;
+            rows.push(self.point("ranks, fair shares", per_cent, rate / fair));
+        }
+        rows.push(self.scalar("least, kbit/s", *least));
+        rows.push(self.scalar("most, kbit/s", *most));
+        rows.push(self.scalar("deviation, kbit/s", deviation_of_all(&rates)));
         for (figure, from, below) in [
             ("flows below a tenth of fair", 0.0, Some(fair / 10.0)),
             ("flows below half of fair", 0.0, Some(fair / 2.0)),
             ("flows above twice fair", 2.0 * fair, None),
         ] {
-            rows.push(self.scalar(
-                figure,
-                self.number(&Count {
-                    group: None,
-                    from,
-                    below,
-                }),
-            ));
+            let count = Count {
+                group: None,
+                from,
+                below,
+            };
+            rows.push(self.scalar(figure, self.number(&count)));
         }
         rows
     }
 
+    /// Number of flows with a rate in a range.
     fn number(&self, count: &Count) -> f64 {
+        let legal = count.from..count.below.unwrap_or(f64::INFINITY);
         let rates = self.rates(count.group.as_deref());
-        rates
-            .iter()
-            .filter(|rate| **rate >= count.from && count.below.is_none_or(|below| **rate < below))
-            .count() as f64
+        rates.iter().filter(|rate| legal.contains(rate)).count() as f64
     }
 
     /// The core's scheduler in its initial state, for the hashes of flows into queues.
@@ -206,79 +193,66 @@ impl Figures<'_> {
             return Ok(None);
         };
         let seed = self.seed.derive(Purpose::Queue, id.0.into());
-        link.queue
-            .discipline
-            .build_arena(seed)
-            .map(Some)
-            .map_err(Failed::from)
+        let scheduler = link.queue.discipline.build_arena(seed);
+        Ok(Some(scheduler.map_err(Failed::from)?))
     }
 
     fn by_queues(&self) -> Result<Vec<Row>, Failed> {
         let Some(scheduler) = self.scheduler()? else {
             return Ok(Vec::new());
         };
-        let queues: Vec<_> = self
-            .flows()
-            .map(|flow| {
-                (
-                    flow,
-                    distinct(scheduler.queues_of(FlowId(flow.number as u32))),
-                )
-            })
-            .collect();
+        let mut queues = Vec::new();
+        for flow in self.flows() {
+            let id = FlowId(flow.number as u32);
+            queues.push((flow, distinct(scheduler.queues_of(id))));
+        }
         if queues.iter().all(|(_, queues)| queues.is_empty()) {
             return Ok(Vec::new());
         }
         let mut means: BTreeMap<(&str, usize), Mean> = BTreeMap::new();
         for (flow, queues) in &queues {
-            means
-                .entry((&flow.group, queues.len()))
-                .or_default()
-                .add(kbit(flow));
+            let mean = means.entry((&flow.group, queues.len())).or_default();
+            mean.add(kbit(flow));
         }
-        let name = |group, queues| format!("{group} throughput with {queues} queues, kbit/s");
-        let mut rows: Vec<_> = means
-            .into_iter()
-            .filter_map(|((group, queues), mean)| {
-                Some(self.scalar(name(group, queues), mean.value()?))
-            })
-            .collect();
-        rows.extend(
-            self.plan
-                .greedy
-                .iter()
-                .flat_map(|greedy| self.by_meetings(greedy, &queues)),
-        );
+        let mut rows = Vec::new();
+        for ((group, queues), mean) in means {
+            let figure = format!("{group} throughput with {queues} queues, kbit/s");
+            rows.extend(mean.value().map(|mean| self.scalar(figure, mean)));
+        }
+        if let Some(greedy) = &self.plan.greedy {
+            rows.extend(self.by_meetings(greedy, &queues));
+        }
         Ok(rows)
     }
 
     /// Rows for the other groups' flows, by the number of queues shared with the greedy group.
     fn by_meetings(&self, greedy: &str, queues: &[(&FlowResult, Vec<usize>)]) -> Vec<Row> {
-        let is_greedy = |flow: &FlowResult| *flow.group == *greedy;
-        let theirs: Vec<_> = queues
-            .iter()
-            .filter(|(flow, _)| is_greedy(flow))
-            .flat_map(|(_, queues)| queues)
-            .collect();
+        let mut theirs = Vec::new();
+        for (flow, queues) in queues {
+            if *flow.group == *greedy {
+                theirs.extend(queues);
+            }
+        }
         let mut means = [Mean::default(); 3];
-        for (flow, queues) in queues.iter().filter(|(flow, _)| !is_greedy(flow)) {
+        for (flow, queues) in queues {
+            if *flow.group == *greedy {
+                continue;
+            }
             let shared = queues.iter().filter(|queue| theirs.contains(queue)).count();
             let kind = if shared == 0 {
                 0
+            } else if shared < queues.len() {
+                1
             } else {
-                1 + usize::from(shared == queues.len())
+                2
             };
             means[kind].add(kbit(flow));
         }
-        let kinds = ["none", "some", "all"].into_iter().zip(&means);
-        let mut rows: Vec<_> = kinds
-            .filter_map(|(kind, mean)| {
-                Some(self.scalar(
-                    format!("others meeting {kind} of its queues, kbit/s"),
-                    mean.value()?,
-                ))
-            })
-            .collect();
+        let mut rows = Vec::new();
+        for (kind, mean) in ["none", "some", "all"].into_iter().zip(&means) {
+            let figure = format!("others meeting {kind} of its queues, kbit/s");
+            rows.extend(mean.value().map(|mean| self.scalar(figure, mean)));
+        }
         rows.push(self.scalar("flows meeting all of its queues", means[2].count));
         rows
     }
@@ -319,18 +293,13 @@ impl Figures<'_> {
     /// Propagation delay in seconds.
     fn one_way(&self, from: &str, to: &str) -> Result<f64, Failed> {
         let network = &self.scenario.topology.network;
-        let node = |name: &str| {
-            network
-                .named(name)
-                .ok_or_else(|| Failed(format!("{name}: no such node")))
-        };
-        let route = network
-            .route(node(from)?, node(to)?)
-            .map_err(Failed::from)?;
-        Ok(route
-            .iter()
-            .map(|link| network.links()[link.0 as usize].delay.as_secs_f64())
-            .sum())
+        let [from, to] = [from, to].map(|name| {
+            let node = network.named(name);
+            node.ok_or_else(|| Failed(format!("{name}: no such node")))
+        });
+        let route = network.route(from?, to?).map_err(Failed::from)?;
+        let links = route.iter().map(|link| &network.links()[link.0 as usize]);
+        Ok(links.map(|link| link.delay.as_secs_f64()).sum())
     }
 }
 
@@ -342,18 +311,6 @@ fn distinct(mut queues: Vec<usize>) -> Vec<usize> {
     queues.sort_unstable();
     queues.dedup();
     queues
-}
-
-/// Standard deviation of all values (not of a sample).
-fn deviation(values: &[f64]) -> f64 {
-    let count = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / count;
-    (values
-        .iter()
-        .map(|value| (value - mean).powi(2))
-        .sum::<f64>()
-        / count)
-        .sqrt()
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -369,7 +326,11 @@ impl Mean {
     }
 
     fn value(&self) -> Option<f64> {
-        (self.count > 0.0).then(|| self.sum / self.count)
+        if self.count > 0.0 {
+            Some(self.sum / self.count)
+        } else {
+            None
+        }
     }
 }
 
@@ -383,22 +344,25 @@ pub(super) struct Line {
 impl Line {
     /// None if all points are equal along either axis.
     pub(super) fn through(points: &[(f64, f64)]) -> Option<Self> {
-        let count = points.len() as f64;
-        let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / count;
-        let x = mean(|point| point.0);
-        let y = mean(|point| point.1);
-        let sum = |of: &dyn Fn(f64, f64) -> f64| {
-            points
-                .iter()
-                .map(|point| of(point.0 - x, point.1 - y))
-                .sum::<f64>()
-        };
-        let xx = sum(&|x, _| x * x);
-        let yy = sum(&|_, y| y * y);
-        let xy = sum(&|x, y| x * y);
-        (xx > 0.0 && yy > 0.0).then(|| Self {
-            slope: xy / xx,
-            correlation: xy / (xx * yy).sqrt(),
-        })
+        let xs: Vec<f64> = points.iter().map(|point| point.0).collect();
+        let ys: Vec<f64> = points.iter().map(|point| point.1).collect();
+        let mean_x = mean(&xs);
+        let mean_y = mean(&ys);
+        let mut xx = 0.0;
+        let mut yy = 0.0;
+        let mut xy = 0.0;
+        for (x, y) in points {
+            xx += (x - mean_x) * (x - mean_x);
+            yy += (y - mean_y) * (y - mean_y);
+            xy += (x - mean_x) * (y - mean_y);
+        }
+        if xx > 0.0 && yy > 0.0 {
+            Some(Self {
+                slope: xy / xx,
+                correlation: xy / (xx * yy).sqrt(),
+            })
+        } else {
+            None
+        }
     }
 }

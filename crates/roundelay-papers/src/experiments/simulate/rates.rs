@@ -1,6 +1,6 @@
 //! Figures of rates over time as rows: Jain's index and mean rates, by interval.
 
-use roundelay_sim::scenario::{GroupResult, Rates, Results};
+use roundelay_sim::scenario::{Rates, Results};
 
 use super::super::Row;
 
@@ -8,22 +8,18 @@ pub(super) fn rows(run: &str, results: &Results) -> Vec<Row> {
     let Some(rates) = &results.rates else {
         return Vec::new();
     };
-    let group = |(number, group): (usize, &GroupResult)| {
-        let jain = rates.jain.get(number).map_or(&[][..], Vec::as_slice);
+    let mut rows = Vec::new();
+    for (number, group) in results.groups.iter().enumerate() {
         let figure = format!("{} Jain's index", group.name);
-        let mut rows: Vec<_> = ends(rates)
-            .zip(jain)
-            .filter_map(|(end, jain)| Some(Row::point(run, figure.clone(), end, (*jain)?)))
-            .collect();
+        for (end, jain) in ends(rates).zip(rates.jain.get(number).into_iter().flatten()) {
+            rows.extend(jain.map(|jain| Row::point(run, figure.clone(), end, jain)));
+        }
         let figure = format!("{} rate, Mbit/s", group.name);
-        rows.extend(
-            ends(rates)
-                .zip(means(rates, number))
-                .map(|(end, rate)| Row::point(run, figure.clone(), end, rate)),
-        );
-        rows
-    };
-    results.groups.iter().enumerate().flat_map(group).collect()
+        for (end, rate) in ends(rates).zip(means(rates, number)) {
+            rows.push(Row::point(run, figure.clone(), end, rate));
+        }
+    }
+    rows
 }
 
 /// Ends of the intervals, in ms.
@@ -34,22 +30,20 @@ fn ends(rates: &Rates) -> impl Iterator<Item = f64> {
 
 /// Mean rate of a group's flows in each interval, in Mbit/s; empty for the group of all flows.
 fn means(rates: &Rates, group: usize) -> Vec<f64> {
-    let flows: Vec<_> = rates
-        .flows
-        .iter()
-        .filter(|flow| flow.group as usize == group)
-        .collect();
-    let mut bytes = vec![
-        0_u64;
-        if flows.is_empty() {
-            0
-        } else {
-            rates.intervals as usize
+    let mut flows = 0;
+    let mut bytes = vec![0_u64; rates.intervals as usize];
+    for flow in &rates.flows {
+        if flow.group as usize != group {
+            continue;
         }
-    ];
-    for (interval, received) in flows.iter().flat_map(|flow| &flow.bytes) {
-        bytes[*interval as usize] += received;
+        flows += 1;
+        for (interval, received) in &flow.bytes {
+            bytes[*interval as usize] += received;
+        }
     }
-    let unit = flows.len() as f64 * rates.interval.as_secs_f64() * 1e6 / 8.0;
+    if flows == 0 {
+        return Vec::new();
+    }
+    let unit = f64::from(flows) * rates.interval.as_secs_f64() * 1e6 / 8.0;
     bytes.iter().map(|bytes| *bytes as f64 / unit).collect()
 }

@@ -16,37 +16,34 @@ const PARTS: [f64; 15] = [
 
 /// Rows for each group of sources.
 pub(super) fn rows(run: &str, scenario: &Scenario, results: &Results) -> Vec<Row> {
-    let of = |(number, group): (u32, &GroupResult)| {
-        let timed = results
-            .transfers
-            .iter()
-            .filter(|transfer| transfer.group == number);
-        let (timed, cut_off): (Vec<_>, Vec<_>) = timed
-            .map(|transfer| Timed::of(transfer, scenario))
-            .partition(|timed| timed.completion.is_some());
+    let mut rows = Vec::new();
+    for (number, group) in (0..).zip(&results.groups).take(scenario.groups.len()) {
+        let mut timed = Vec::new();
+        let mut completions = Vec::new();
+        let mut cut_off = 0;
+        for transfer in &results.transfers {
+            if transfer.group != number {
+                continue;
+            }
+            let transfer = Timed::of(transfer, scenario);
+            match transfer.completion {
+                Some(completion) => {
+                    completions.push(completion);
+                    timed.push(transfer);
+                }
+                None => cut_off += 1,
+            }
+        }
         let writer = Writer {
             run,
             group: &group.name,
         };
-        let mut rows = writer.delays(group);
-        rows.extend(writer.means(&timed, cut_off.len()));
-        rows.extend(
-            writer.distribution(
-                "completion, s by per cent",
-                &timed
-                    .iter()
-                    .filter_map(|timed| timed.completion)
-                    .collect::<Vec<_>>(),
-            ),
-        );
+        rows.extend(writer.delays(group));
+        rows.extend(writer.means(&timed, cut_off));
+        rows.extend(writer.distribution("completion, s by per cent", completions));
         rows.extend(writer.by_size(&timed));
-        rows
-    };
-    (0..)
-        .zip(&results.groups)
-        .take(scenario.groups.len())
-        .flat_map(of)
-        .collect()
+    }
+    rows
 }
 
 /// A transfer in floating point: bytes and seconds.
@@ -102,46 +99,46 @@ impl Writer<'_> {
             (99.9, delay.p999),
             (100.0, delay.max),
         ];
-        let mut rows: Vec<_> = parts
-            .iter()
-            .filter_map(|(part, delay)| Some(self.point("delay, s by per cent", *part, (*delay)?)))
-            .collect();
+        let mut rows = Vec::new();
+        for (part, delay) in parts {
+            rows.extend(delay.map(|delay| self.point("delay, s by per cent", part, delay)));
+        }
         rows.extend(delay.mean.map(|mean| self.scalar("delay, s", mean)));
         rows.extend(delay.p99.map(|p99| self.scalar("delay p99, s", p99)));
         rows.extend(group.loss.map(|loss| self.scalar("loss", loss)));
         rows
     }
 
-    fn means(&self, timed: &[Timed], cut_off: usize) -> Vec<Row> {
+    fn means(&self, timed: &[Timed], cut_off: u32) -> Vec<Row> {
         let count = timed.len() as f64;
-        let all = count + cut_off as f64;
+        let all = count + f64::from(cut_off);
         let mut rows = vec![self.scalar("transfers", all)];
         if all > 0.0 {
-            rows.push(self.scalar("incomplete", cut_off as f64 / all));
+            rows.push(self.scalar("incomplete", f64::from(cut_off) / all));
         }
         let figures: [Figure; 2] = [
             ("completion", |timed| timed.completion),
             ("round trip", |timed| timed.round_trip),
         ];
         for (figure, of) in figures {
-            rows.extend(
-                mean(timed, |_| 1.0, of).map(|mean| self.scalar(&format!("{figure}, s"), mean)),
-            );
-            rows.extend(
-                mean(timed, |timed| timed.bytes, of)
-                    .map(|mean| self.scalar(&format!("{figure} by bytes, s"), mean)),
-            );
+            if let Some(mean) = mean(timed, |_| 1.0, of) {
+                rows.push(self.scalar(&format!("{figure}, s"), mean));
+            }
+            if let Some(mean) = mean(timed, |timed| timed.bytes, of) {
+                rows.push(self.scalar(&format!("{figure} by bytes, s"), mean));
+            }
         }
         rows
     }
 
-    fn distribution(&self, figure: &str, values: &[f64]) -> Vec<Row> {
-        let mut sorted = values.to_vec();
-        sorted.sort_by(f64::total_cmp);
-        PARTS
-            .iter()
-            .filter_map(|part| Some(self.point(figure, *part, quantile(&sorted, *part)?)))
-            .collect()
+    fn distribution(&self, figure: &str, mut values: Vec<f64>) -> Vec<Row> {
+        values.sort_by(f64::total_cmp);
+        let mut rows = Vec::new();
+        for part in PARTS {
+            let value = quantile(&values, part);
+            rows.extend(value.map(|value| self.point(figure, part, value)));
+        }
+        rows
     }
 
     /// Means by size, and the 10th and 99th percentiles for the error bars of Figure 7 of the UPS
@@ -161,10 +158,10 @@ impl Writer<'_> {
                 let mean = values.iter().sum::<f64>() / values.len() as f64;
                 rows.push(self.point(&format!("{figure}, s by size"), bytes, mean));
                 for part in [10.0, 99.0] {
-                    let value = quantile(values, part);
-                    rows.extend(value.map(|value| {
-                        self.point(&format!("{figure} p{part}, s by size"), bytes, value)
-                    }));
+                    if let Some(value) = quantile(values, part) {
+                        let figure = format!("{figure} p{part}, s by size");
+                        rows.push(self.point(&figure, bytes, value));
+                    }
                 }
             }
         }
@@ -176,20 +173,24 @@ impl Writer<'_> {
 fn mean(timed: &[Timed], weight: fn(&Timed) -> f64, of: fn(&Timed) -> Option<f64>) -> Option<f64> {
     let mut sum = 0.0;
     let mut weights = 0.0;
-    for (weight, value) in timed
-        .iter()
-        .filter_map(|timed| Some((weight(timed), of(timed)?)))
-    {
-        sum += weight * value;
-        weights += weight;
+    for transfer in timed {
+        if let Some(value) = of(transfer) {
+            let weight = weight(transfer);
+            sum += weight * value;
+            weights += weight;
+        }
     }
-    (weights > 0.0).then(|| sum / weights)
+    if weights > 0.0 {
+        Some(sum / weights)
+    } else {
+        None
+    }
 }
 
 /// Percentile of sorted values: the smallest value not exceeded by this percentage.
 fn quantile(sorted: &[f64], per_cent: f64) -> Option<f64> {
-    let place = (per_cent / 100.0 * sorted.len() as f64).ceil() as usize;
-    sorted.get(place.max(1) - 1).copied()
+    let rank = (per_cent / 100.0 * sorted.len() as f64).ceil() as usize;
+    sorted.get(rank.max(1) - 1).copied()
 }
 
 #[cfg(test)]

@@ -62,15 +62,15 @@ pub(super) struct Shadows {
 
 impl Shadows {
     pub(super) fn new(load: &Workload, rounding: Rounding) -> Self {
-        let flow = |number: usize| {
+        let mut flows = Vec::new();
+        for number in 0..load.sources.len() {
             let share = load.share(number);
-            Shadow {
+            flows.push(Shadow {
                 weight: share.weight.into(),
                 slot: slot(&share),
                 ..Shadow::default()
-            }
-        };
-        let flows = (0..load.sources.len()).map(flow).collect();
+            });
+        }
         Self {
             rounding,
             now: 0.0,
@@ -89,25 +89,30 @@ impl Shadows {
             EventKind::Departure => drop(flow.waiting.pop_front()),
         }
         if event.kind == EventKind::Departure || is_newly_backlogged {
+            // Eq. 2: S = max(V, F) for a newly backlogged flow, else F; F = S + l / phi.
             flow.start = if is_newly_backlogged {
                 now.max(flow.finish)
             } else {
                 flow.finish
             };
-            flow.finish = flow.start
-                + flow
-                    .waiting
-                    .front()
-                    .map_or(0.0, |len| f64::from(*len) / flow.weight);
+            flow.finish = flow.start;
+            if let Some(len) = flow.waiting.front() {
+                flow.finish += f64::from(*len) / flow.weight;
+            }
         }
+        // Eq. 3: V grows by the service, and jumps to the first start time of the backlogged flows.
         if event.kind == EventKind::Departure {
             self.now += f64::from(event.len) / self.total_weight;
         }
-        let backlogged = self.flows.iter().filter(|flow| !flow.waiting.is_empty());
-        self.now = backlogged
-            .map(|flow| self.rounding.start(flow))
-            .reduce(f64::min)
-            .map_or(self.now, |first| self.now.max(first));
+        let mut first = f64::INFINITY;
+        for flow in &self.flows {
+            if !flow.waiting.is_empty() {
+                first = first.min(self.rounding.start(flow));
+            }
+        }
+        if first.is_finite() {
+            self.now = self.now.max(first);
+        }
     }
 
     /// True if the head packet of a flow is eligible: its rounded start is not after V.
@@ -119,11 +124,8 @@ impl Shadows {
 
 /// sigma_i in bytes per unit of weight; L_k counts as at least 1088 bytes, as in the disciplines.
 fn slot(share: &Share) -> f64 {
-    2f64.powf(
-        (f64::from(share.max_packet_len.max(1088)) / f64::from(share.weight))
-            .log2()
-            .ceil(),
-    )
+    let longest = f64::from(share.max_packet_len.max(1088));
+    2f64.powf((longest / f64::from(share.weight)).log2().ceil())
 }
 
 /// Consecutive steps of the same kind and flow; single steps for the watched flow.
@@ -170,22 +172,18 @@ pub(super) fn lines(
     rounding: Rounding,
     events: &[Event],
 ) -> Vec<String> {
-    let bytes = |promised: Guarantees| {
-        promised
-            .b_wfi
-            .map_or(f64::INFINITY, |bound| bound.value as f64)
-    };
-    let printed = bytes(promised.as_printed());
-    let proven = bytes(promised);
-    let largest = events.iter().map(|event| event.lag).fold(0.0, f64::max);
-    let last = events
-        .iter()
-        .rposition(|event| event.lag == largest)
-        .unwrap_or(0);
+    let printed = bytes_of(promised.as_printed());
+    let proven = bytes_of(promised);
+    let mut last = 0;
+    for (number, event) in events.iter().enumerate() {
+        if event.lag >= events[last].lag.max(0.0) {
+            last = number;
+        }
+    }
     let mut lines = vec![head(name, load, watched, printed, proven)];
     let mut shadows = Shadows::new(load, rounding);
     let mut open: Option<Line> = None;
-    for event in &events[..=last.min(events.len().saturating_sub(1))] {
+    for event in &events[..events.len().min(last + 1)] {
         if let Some(line) = open.take_if(|line| !line.takes(event, watched)) {
             lines.push(line.write(&shadows, watched, printed));
         }
@@ -195,26 +193,32 @@ pub(super) fn lines(
             bytes: 0,
             lag: 0.0,
         });
-        (line.packets, line.bytes, line.lag) = (
-            line.packets + 1,
-            line.bytes + u64::from(event.len),
-            line.lag.max(event.lag),
-        );
+        line.packets += 1;
+        line.bytes += u64::from(event.len);
+        line.lag = line.lag.max(event.lag);
         shadows.step(event);
     }
     lines.extend(open.map(|line| line.write(&shadows, watched, printed)));
     lines
 }
 
+/// A promised B-WFI in bytes.
+fn bytes_of(promised: Guarantees) -> f64 {
+    match promised.b_wfi {
+        Some(bound) => bound.value as f64,
+        None => f64::INFINITY,
+    }
+}
+
 fn head(name: &str, load: &Workload, watched: usize, printed: f64, proven: f64) -> String {
-    let flow = |(number, source): (usize, &roundelay_metrics::workload::Source)| {
-        format!(
+    let mut flows = Vec::new();
+    for (number, source) in load.sources.iter().enumerate() {
+        flows.push(format!(
             "flow {number}: weight {}, packets of up to {} bytes",
             source.config.weight,
             source.longest()
-        )
-    };
-    let flows: Vec<_> = load.sources.iter().enumerate().map(flow).collect();
+        ));
+    }
     format!(
         "load '{name}', 8 Gbit/s; {}; flow {watched} is watched: V, its S and F after each step, its lag before a departure; B-WFI as printed {printed:.0} bytes, as proven {proven:.0}",
         flows.join("; ")
