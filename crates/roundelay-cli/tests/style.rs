@@ -55,7 +55,7 @@ const MOST: [(&str, [f64; 3]); 7] = [
     ("roundelay-trace", [59.1, 8.8, 7.0]),
     ("roundelay-cli", [62.0, 12.2, 10.8]),
     ("roundelay-papers", [27.8, 2.0, 2.7]),
-    ("roundelay-report", [63.4, 14.3, 6.4]),
+    ("roundelay-report", [29.0, 2.0, 6.4]),
     ("roundelay-live", [20.3, 4.5, 4.0]),
 ];
 

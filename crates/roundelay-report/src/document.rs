@@ -30,37 +30,36 @@ pub(crate) type Section = Vec<Block>;
 
 impl Block {
     fn lines(&self, style: TableStyle) -> Vec<String> {
-        let paint = |paint: Paint, text: &str| paint.on(text, style.color);
+        let limit = style.limit();
+        let color = style.color;
         match self {
-            Self::Title(name) => vec![paint(Paint::Bold, &cut(name, style.limit()))],
-            Self::Heading(text) => vec![paint(Paint::Bold, text)],
-            Self::Text(text) => wrap(text, style.limit()),
-            Self::Note(text) => wrap(text, style.limit())
-                .iter()
-                .map(|line| paint(Paint::Faint, line))
-                .collect(),
-            Self::Warning(text) => wrap(text, style.limit())
-                .iter()
-                .map(|line| paint(Paint::Bad, line))
-                .collect(),
+            Self::Title(name) => vec![Paint::Bold.on(&cut(name, limit), color)],
+            Self::Heading(text) => vec![Paint::Bold.on(text, color)],
+            Self::Text(text) => wrap(text, limit),
+            Self::Note(text) => painted(Paint::Faint, wrap(text, limit), color),
+            Self::Warning(text) => painted(Paint::Bad, wrap(text, limit), color),
             Self::Verdict(sentences) => {
-                let mut lines = wrap(&sentences.join(" "), style.limit());
-                lines
-                    .iter_mut()
-                    .take(1)
-                    .for_each(|first| *first = paint(Paint::Bold, first));
+                let mut lines = wrap(&sentences.join(" "), limit);
+                if let Some(first) = lines.first_mut() {
+                    *first = Paint::Bold.on(first, color);
+                }
                 lines
             }
-            Self::Table(grid) => grid.clone().lines(style.limit(), style.color),
-            Self::Fold(fold) => fold
-                .grids(style.limit())
-                .into_iter()
-                .flat_map(|grid| grid.lines(style.limit(), style.color))
-                .collect(),
-            Self::Commands(commands) => commands
-                .iter()
-                .map(|command| format!("  {}", paint(Paint::Good, command)))
-                .collect(),
+            Self::Table(grid) => grid.clone().lines(limit, color),
+            Self::Fold(fold) => {
+                let mut lines = Vec::new();
+                for grid in fold.grids(limit) {
+                    lines.extend(grid.lines(limit, color));
+                }
+                lines
+            }
+            Self::Commands(commands) => {
+                let mut lines = Vec::new();
+                for command in commands {
+                    lines.push(format!("  {}", Paint::Good.on(command, color)));
+                }
+                lines
+            }
         }
     }
 
@@ -71,10 +70,11 @@ impl Block {
             Self::Text(text) | Self::Note(text) => format!("{}\n", escaped(text)),
             Self::Warning(text) => format!("**{}**\n", escaped(text)),
             Self::Verdict(sentences) => {
-                let (first, others) = sentences
-                    .split_first()
-                    .map_or(("", &[][..]), |(first, others)| (first, others));
-                format!("**{}** {}\n", escaped(first), escaped(&others.join(" ")))
+                let (first, others) = match sentences.split_first() {
+                    Some((first, others)) => (first.as_str(), others.join(" ")),
+                    None => ("", String::new()),
+                };
+                format!("**{}** {}\n", escaped(first), escaped(&others))
             }
             Self::Table(grid) => grid.markdown(),
             Self::Fold(fold) => fold.grids(usize::MAX).iter().map(Grid::markdown).collect(),
@@ -83,15 +83,21 @@ impl Block {
     }
 }
 
+fn painted(paint: Paint, lines: Vec<String>, color: bool) -> Vec<String> {
+    let mut painted = Vec::new();
+    for line in lines {
+        painted.push(paint.on(&line, color));
+    }
+    painted
+}
+
 /// The name of the input, facts, and notes on anomalies.
 pub(crate) fn headline(name: &str, facts: String, notes: &[String]) -> Section {
-    let notes = notes
-        .iter()
-        .map(|note| Block::Note(format!("Note: {}", clean(note))));
-    [Block::Title(clean(name)), Block::Text(facts)]
-        .into_iter()
-        .chain(notes)
-        .collect()
+    let mut section = vec![Block::Title(clean(name)), Block::Text(facts)];
+    for note in notes {
+        section.push(Block::Note(format!("Note: {}", clean(note))));
+    }
+    section
 }
 
 /// Seeds of the replicas, in words.
@@ -117,19 +123,22 @@ pub(crate) fn duration_in_words(duration: f64, warmup: f64) -> String {
 
 /// A section as lines of a terminal.
 pub(crate) fn lines(section: &[Block], style: TableStyle) -> Vec<String> {
-    section
-        .iter()
-        .flat_map(|block| block.lines(style))
-        .collect()
+    let mut lines = Vec::new();
+    for block in section {
+        lines.extend(block.lines(style));
+    }
+    lines
 }
 
 /// Sections with lines, with an empty line between.
 pub(crate) fn joined(sections: impl IntoIterator<Item = Vec<String>>) -> String {
-    let sections = sections.into_iter().filter(|lines| !lines.is_empty());
-    sections
-        .map(|lines| lines.join("\n") + "\n")
-        .collect::<Vec<_>>()
-        .join("\n")
+    let mut texts = Vec::new();
+    for lines in sections {
+        if !lines.is_empty() {
+            texts.push(lines.join("\n") + "\n");
+        }
+    }
+    texts.join("\n")
 }
 
 /// A whole report, for terminals of any width.
@@ -144,32 +153,26 @@ impl Document {
 
     /// The report as Markdown, with all columns. Texts of untrusted files stay texts.
     pub fn markdown(&self) -> String {
-        self.0
-            .iter()
-            .flatten()
-            .map(Block::markdown)
-            .collect::<Vec<_>>()
-            .join("\n")
+        let blocks = self.0.iter().flatten();
+        let texts: Vec<String> = blocks.map(Block::markdown).collect();
+        texts.join("\n")
     }
 }
 
 /// A text without meaning for Markdown: punctuation with a backslash, except for underscores in
 /// words.
 pub(crate) fn escaped(text: &str) -> String {
-    let letters: Vec<char> = text.chars().collect();
-    let is_word = |place: Option<usize>| {
-        place
-            .and_then(|place| letters.get(place))
-            .is_some_and(|letter| letter.is_alphanumeric())
-    };
     let mut escaped = String::new();
-    for (place, letter) in letters.iter().enumerate() {
-        let is_in_word =
-            *letter == '_' && is_word(place.checked_sub(1)) && is_word(Some(place + 1));
-        if "\\`*_[]<#|~&@".contains(*letter) && !is_in_word {
+    let mut letters = text.chars().peekable();
+    let mut is_in_word = false;
+    while let Some(letter) = letters.next() {
+        let is_before_word = letters.peek().is_some_and(|next| next.is_alphanumeric());
+        let is_within_word = letter == '_' && is_in_word && is_before_word;
+        if "\\`*_[]<#|~&@".contains(letter) && !is_within_word {
             escaped.push('\\');
         }
-        escaped.push(*letter);
+        escaped.push(letter);
+        is_in_word = letter.is_alphanumeric();
     }
     escaped
 }

@@ -2,7 +2,7 @@
 //! sweep, terminal and HTML.
 
 use roundelay_sim::scenario::{
-    ClassResult, FlowResult, GroupLives, GroupResult, Interval, Results, student_95,
+    ClassResult, GroupLives, GroupResult, Interval, Results, student_95,
 };
 use serde::{Serialize, Serializer};
 
@@ -129,10 +129,11 @@ pub(crate) const CLASS: &[Figure<ClassResult>] = &[
 
 /// The figure with this name.
 pub(crate) fn named<R>(figures: &'static [Figure<R>], name: &str) -> &'static Figure<R> {
-    figures
-        .iter()
-        .find(|figure| figure.name == name)
-        .unwrap_or_else(|| panic!("no figure is called '{name}'"))
+    let mut known = figures.iter();
+    match known.find(|figure| figure.name == name) {
+        Some(figure) => figure,
+        None => panic!("no figure is called '{name}'"),
+    }
 }
 
 /// The largest indices of a group's flows in one replica; none if no flow of the group crossed a
@@ -147,23 +148,31 @@ impl Worst {
     /// Of group `number`; the last group is all groups together and has no kind.
     pub(crate) fn of(results: &Results, number: usize) -> Self {
         let group = &results.groups[number];
-        let mine = |flow: &&FlowResult| group.kind.is_empty() || *flow.group == *group.name;
-        let largest = |of: &dyn Fn(&FlowResult) -> Option<f64>| {
-            results
-                .flows
-                .iter()
-                .filter(mine)
-                .filter_map(of)
-                .reduce(f64::max)
+        let mut worst = Self {
+            b_wfi: None,
+            t_wfi: None,
         };
-        Self {
-            b_wfi: largest(&|flow| Some(flow.indices?.b_wfi)),
-            t_wfi: largest(&|flow| flow.indices?.t_wfi),
+        for flow in &results.flows {
+            if let Some(indices) = flow.indices
+                && (group.kind.is_empty() || *flow.group == *group.name)
+            {
+                worst.b_wfi = larger(worst.b_wfi, Some(indices.b_wfi));
+                worst.t_wfi = larger(worst.t_wfi, indices.t_wfi);
+            }
         }
+        worst
     }
 
     pub(crate) const fn is_some(&self) -> bool {
         self.b_wfi.is_some()
+    }
+}
+
+fn larger(one: Option<f64>, other: Option<f64>) -> Option<f64> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.max(other)),
+        (one, None) => one,
+        (None, other) => other,
     }
 }
 
@@ -177,23 +186,20 @@ impl Means {
         figures: &[Figure<R>],
         replicas: impl Iterator<Item = &'a R> + Clone,
     ) -> Self {
-        let mean = |figure: &Figure<R>| {
-            (
-                figure.name,
-                figure.unit,
-                interval(replicas.clone().map(figure.of)),
-            )
-        };
-        Self(figures.iter().map(mean).collect())
+        let mut means = Vec::new();
+        for figure in figures {
+            let values = replicas.clone().map(figure.of);
+            means.push((figure.name, figure.unit, interval(values)));
+        }
+        Self(means)
     }
 
     fn named(&self, name: &str) -> (Unit, Option<Interval>) {
-        let (_, unit, interval) = self
-            .0
-            .iter()
-            .find(|(known, ..)| *known == name)
-            .unwrap_or_else(|| panic!("no figure is called '{name}'"));
-        (*unit, *interval)
+        let mut known = self.0.iter();
+        match known.find(|(known, ..)| *known == name) {
+            Some((_, unit, interval)) => (*unit, *interval),
+            None => panic!("no figure is called '{name}'"),
+        }
     }
 
     pub(crate) fn interval(&self, name: &str) -> Option<Interval> {
@@ -202,8 +208,10 @@ impl Means {
 
     /// Whether the figure has a mean above zero.
     pub(crate) fn is_positive(&self, name: &str) -> bool {
-        self.interval(name)
-            .is_some_and(|interval| interval.mean > 0.0)
+        match self.interval(name) {
+            Some(interval) => interval.mean > 0.0,
+            None => false,
+        }
     }
 
     /// The figure for a terminal.

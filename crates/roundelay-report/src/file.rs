@@ -37,14 +37,18 @@ pub fn abandon_files() {
 }
 
 fn abandon(unfinished: MutexGuard<'static, BTreeSet<PathBuf>>) {
-    unfinished.iter().for_each(|partial| remove(partial));
+    for partial in unfinished.iter() {
+        remove(partial);
+    }
     std::mem::forget(unfinished);
 }
 
 /// As [`abandon_files`], for a process that cannot allocate memory: without effect while a file is
 /// started or finished.
 pub fn try_abandon_files() {
-    UNFINISHED.try_lock().into_iter().for_each(abandon);
+    if let Ok(unfinished) = UNFINISHED.try_lock() {
+        abandon(unfinished);
+    }
 }
 
 /// A file that gets its name only when complete and is removed otherwise.
@@ -238,15 +242,13 @@ fn beside(path: &Path, suffix: u64) -> PathBuf {
 fn host() -> String {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let namespace = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
-    let boot = boot.chars().filter(char::is_ascii_hexdigit).take(12);
-    let digits: String = boot
-        .chain(
-            namespace
-                .to_string_lossy()
-                .chars()
-                .filter(char::is_ascii_digit),
-        )
+    let mut digits: String = boot
+        .chars()
+        .filter(char::is_ascii_hexdigit)
+        .take(12)
         .collect();
+    let namespace = namespace.to_string_lossy();
+    digits.extend(namespace.chars().filter(char::is_ascii_digit));
     if digits.is_empty() {
         "local".to_owned()
     } else {
@@ -257,10 +259,10 @@ fn host() -> String {
 /// Removes temporary files of killed processes of this machine in the folder of `path`, for all
 /// outputs. Files of other machines, and of processes that run, stay.
 fn remove_leftovers(path: &Path) {
-    let folder = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
     let host = format!(".{}", host());
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();

@@ -72,6 +72,15 @@ impl Column {
         }
     }
 
+    /// A cell for each item.
+    pub(crate) fn of<T, C: Into<Cell>>(
+        head: impl Into<String>,
+        items: &[T],
+        cell: impl Fn(&T) -> C,
+    ) -> Self {
+        Self::new(head, items.iter().map(|item| cell(item).into()))
+    }
+
     pub(crate) fn under(mut self, group: impl Into<String>) -> Self {
         self.group = group.into();
         self
@@ -92,12 +101,11 @@ impl Column {
     }
 
     fn width(&self) -> usize {
-        self.cells
-            .iter()
-            .map(|cell| width(&cell.text))
-            .chain([width(&self.head)])
-            .max()
-            .unwrap_or(0)
+        let mut widest = width(&self.head);
+        for cell in &self.cells {
+            widest = widest.max(width(&cell.text));
+        }
+        widest
     }
 }
 
@@ -135,45 +143,45 @@ impl Grid {
             lines.push(Paint::Faint.on(self.group_line(&widths).trim_end(), color));
         }
         lines.push(Paint::Faint.on(self.head_line(&widths).trim_end(), color));
-        let rows = self.columns.first().map_or(0, |column| column.cells.len());
-        lines.extend((0..rows).map(|row| self.row_line(row, &widths, color)));
+        for row in 0..self.rows() {
+            lines.push(self.row_line(row, &widths, color));
+        }
         if !left_out.is_empty() {
             let note = format!(
                 "Columns hidden because the terminal is too narrow: {}. Use a wider one, or --json.",
                 left_out.join(", ")
             );
-            lines.extend(
-                wrap(&note, limit)
-                    .iter()
-                    .map(|line| Paint::Faint.on(line, color)),
-            );
+            for line in wrap(&note, limit) {
+                lines.push(Paint::Faint.on(&line, color));
+            }
         }
         lines
     }
 
+    fn rows(&self) -> usize {
+        self.columns.first().map_or(0, |column| column.cells.len())
+    }
+
     /// A table in Markdown with all columns.
     pub(crate) fn markdown(&self) -> String {
-        let line = |cells: &mut dyn Iterator<Item = String>| {
-            format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "))
-        };
-        let head = line(
-            &mut self
-                .columns
-                .iter()
-                .map(|column| escaped(column.title().trim())),
+        let mut heads = Vec::new();
+        for column in &self.columns {
+            heads.push(escaped(column.title().trim()));
+        }
+        let numbers = self.columns.len().saturating_sub(1);
+        let mut text = format!(
+            "| {} |\n|---|{}\n",
+            heads.join(" | "),
+            "---:|".repeat(numbers)
         );
-        let rule =
-            "|---|".to_owned() + &"---:|".repeat(self.columns.len().saturating_sub(1)) + "\n";
-        let rows = self.columns.first().map_or(0, |column| column.cells.len());
-        let row = |row: usize| {
-            line(
-                &mut self
-                    .columns
-                    .iter()
-                    .map(|column| escaped(column.cells[row].text.trim())),
-            )
-        };
-        head + &rule + &(0..rows).map(row).collect::<String>()
+        for row in 0..self.rows() {
+            let mut cells = Vec::new();
+            for column in &self.columns {
+                cells.push(escaped(column.cells[row].text.trim()));
+            }
+            text += &format!("| {} |\n", cells.join(" | "));
+        }
+        text
     }
 
     /// Fits the grid to the limit and returns the names of hidden columns.
@@ -185,36 +193,22 @@ impl Grid {
             if excess == 0 {
                 return left_out;
             }
-            let spare = self
-                .columns
-                .iter()
-                .map(|column| column.spare)
-                .max()
-                .filter(|&rank| rank > 0);
-            if name_width.saturating_sub(excess) >= SHORT_NAME || spare.is_none() {
+            let ranks = self.columns.iter().map(|column| column.spare);
+            let spare = ranks.max().unwrap_or(0);
+            if name_width.saturating_sub(excess) >= SHORT_NAME || spare == 0 {
                 self.cut_names(name_width.saturating_sub(excess).max(SHORTEST_NAME));
                 return left_out;
             }
-            let gone = self
-                .columns
-                .iter()
-                .filter(|column| Some(column.spare) == spare);
-            left_out.extend(gone.map(|column| column.title()));
-            self.columns.retain(|column| Some(column.spare) != spare);
+            for column in self.columns.extract_if(.., |column| column.spare == spare) {
+                left_out.push(column.title());
+            }
         }
     }
 
     fn cut_names(&mut self, limit: usize) {
-        let names: Vec<String> = self.columns[0]
-            .cells
-            .iter()
-            .map(|cell| cell.text.clone())
-            .collect();
-        for (cell, name) in self.columns[0]
-            .cells
-            .iter_mut()
-            .zip(cut_apart(&names, limit, cut))
-        {
+        let cells = &mut self.columns[0].cells;
+        let names: Vec<String> = cells.iter().map(|cell| cell.text.clone()).collect();
+        for (cell, name) in cells.iter_mut().zip(cut_apart(&names, limit, cut)) {
             cell.text = name;
         }
     }
@@ -244,11 +238,11 @@ impl Grid {
     }
 
     fn group_line(&self, widths: &[usize]) -> String {
-        let gap = " ".repeat(GAP);
-        let groups = self.groups().into_iter().map(|(group, from, to)| {
+        let mut texts = Vec::new();
+        for (group, from, to) in self.groups() {
             let span = widths[from..to].iter().sum::<usize>() + GAP * (to - from - 1);
             let fill = span - width(group).min(span);
-            match group {
+            texts.push(match group {
                 "" => " ".repeat(span),
                 _ if fill < 4 => format!("{}{group}", " ".repeat(fill)),
                 _ => format!(
@@ -256,37 +250,28 @@ impl Grid {
                     "─".repeat((fill - 2) / 2),
                     "─".repeat((fill - 1) / 2)
                 ),
-            }
-        });
-        groups.collect::<Vec<_>>().join(&gap)
+            });
+        }
+        texts.join(&" ".repeat(GAP))
     }
 
     fn head_line(&self, widths: &[usize]) -> String {
-        let heads = self
-            .columns
-            .iter()
-            .zip(widths)
-            .enumerate()
-            .map(|(index, (column, &wide))| align(index, &column.head, wide));
-        heads.collect::<Vec<_>>().join(&" ".repeat(GAP))
+        let mut heads = Vec::new();
+        for (index, column) in self.columns.iter().enumerate() {
+            heads.push(align(index, &column.head, widths[index]));
+        }
+        heads.join(&" ".repeat(GAP))
     }
 
     fn row_line(&self, row: usize, widths: &[usize], color: bool) -> String {
-        let cells = self
-            .columns
-            .iter()
-            .zip(widths)
-            .enumerate()
-            .map(|(index, (column, &wide))| {
-                let cell = &column.cells[row];
-                let aligned = align(index, &cell.text, wide);
-                aligned.replacen(&cell.text, &cell.paint.on(&cell.text, color), 1)
-            });
-        cells
-            .collect::<Vec<_>>()
-            .join(&" ".repeat(GAP))
-            .trim_end()
-            .to_owned()
+        let mut cells = Vec::new();
+        for (index, column) in self.columns.iter().enumerate() {
+            let cell = &column.cells[row];
+            let aligned = align(index, &cell.text, widths[index]);
+            cells.push(aligned.replacen(&cell.text, &cell.paint.on(&cell.text, color), 1));
+        }
+        let line = cells.join(&" ".repeat(GAP));
+        line.trim_end().to_owned()
     }
 }
 
@@ -303,10 +288,9 @@ pub(crate) struct Fold {
 impl Fold {
     /// Grids with whole names, if these are no more than grids with short names.
     pub(crate) fn grids(&self, limit: usize) -> Vec<Grid> {
-        let [whole, short] = self
-            .names
-            .each_ref()
-            .map(|names| self.grids_with(names, limit));
+        let [whole, short] = &self.names;
+        let whole = self.grids_with(whole, limit);
+        let short = self.grids_with(short, limit);
         if whole.len() <= short.len() {
             whole
         } else {
@@ -318,20 +302,28 @@ impl Fold {
         let mut grids = Vec::new();
         let mut rest = &self.groups[..];
         while !rest.is_empty() {
-            let grid = |number: usize| {
-                let columns = [names, &self.second]
-                    .into_iter()
-                    .chain(rest[..number].iter().flatten());
-                Grid::new(columns.cloned().collect())
-            };
-            let number = (2..=rest.len())
-                .take_while(|number| grid(*number).width() <= limit)
-                .last()
-                .unwrap_or(1);
-            grids.push(grid(number));
+            let mut grid = self.grid(names, &rest[..1]);
+            let mut number = 1;
+            while number < rest.len() {
+                let wider = self.grid(names, &rest[..number + 1]);
+                if wider.width() > limit {
+                    break;
+                }
+                grid = wider;
+                number += 1;
+            }
+            grids.push(grid);
             rest = &rest[number..];
         }
         grids
+    }
+
+    fn grid(&self, names: &Column, groups: &[Vec<Column>]) -> Grid {
+        let mut columns = vec![names.clone(), self.second.clone()];
+        for group in groups {
+            columns.extend_from_slice(group);
+        }
+        Grid::new(columns)
     }
 }
 
@@ -342,11 +334,12 @@ pub fn aligned(groups: &[&str], rows: &[Vec<String>]) -> String {
     let Some((heads, rows)) = rows.split_first() else {
         return String::new();
     };
-    let column = |(index, head): (usize, &String)| {
-        let cells = rows.iter().map(|row| row[index].clone().into());
-        Column::new(head, cells).under(groups.get(index).copied().unwrap_or_default())
-    };
-    let grid = Grid::new(heads.iter().enumerate().map(column).collect());
+    let mut columns = Vec::new();
+    for (index, head) in heads.iter().enumerate() {
+        let group = groups.get(index).copied().unwrap_or_default();
+        columns.push(Column::of(head, rows, |row| row[index].clone()).under(group));
+    }
+    let grid = Grid::new(columns);
     grid.lines(usize::MAX, false).join("\n") + "\n"
 }
 

@@ -203,9 +203,12 @@ fn facts(comparison: &Comparison) -> String {
         ),
         ("A flow is", capture.flow_by.clone()),
     ];
-    let lines = facts
-        .map(|(name, value)| format!("    <div><dt>{name}</dt><dd>{}</dd></div>", escape(&value)));
-    lines.join("\n")
+    facts.map(|(name, value)| fact(name, &value)).join("\n")
+}
+
+/// A fact of a list: a name in HTML, and a text.
+fn fact(name: &str, value: &str) -> String {
+    format!("    <div><dt>{name}</dt><dd>{}</dd></div>", escape(value))
 }
 
 /// Notes on oddities, if any.
@@ -213,10 +216,10 @@ fn notes(notes: &[String]) -> String {
     if notes.is_empty() {
         return String::new();
     }
-    let lines: Vec<String> = notes
-        .iter()
-        .map(|note| format!("    <li>{}</li>", escape(note)))
-        .collect();
+    let mut lines = Vec::new();
+    for note in notes {
+        lines.push(format!("    <li>{}</li>", escape(note)));
+    }
     format!("  <ul class=\"notes\">\n{}\n  </ul>", lines.join("\n"))
 }
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::document::{Block, Section};
 use crate::figures::{INDICES, LIVES, Means, Worst};
 use crate::grid::{Column, Grid};
-use crate::simulation::GroupSummary;
+use crate::simulation::{GroupSummary, means};
 use crate::text::clean;
 
 /// Lifetime results of a group's flows.
@@ -25,89 +25,75 @@ impl LivesSummary {
     pub(crate) fn of(replicas: &[Results], number: usize) -> Option<Self> {
         let first = &replicas.first()?.groups[number];
         first.lives.as_ref()?;
+        let all = replicas.iter();
+        let lives = all.filter_map(|replica| replica.groups[number].lives.as_ref());
+        let group = if first.kind.is_empty() {
+            None
+        } else {
+            Some(&*first.name)
+        };
         Some(Self {
-            means: Means::of(
-                LIVES,
-                replicas
-                    .iter()
-                    .filter_map(|replica| replica.groups[number].lives.as_ref()),
-            ),
-            ranks: RankResult::of(
-                replicas,
-                Some(&*first.name).filter(|_| !first.kind.is_empty()),
-            ),
+            means: Means::of(LIVES, lives),
+            ranks: RankResult::of(replicas, group),
         })
     }
 }
 
 /// Indices of the worst flow of a group. None if no flow of the group crossed a measured link.
 pub(crate) fn indices_of(replicas: &[Results], number: usize) -> Option<Means> {
-    let worst: Vec<_> = replicas
-        .iter()
-        .map(|results| Worst::of(results, number))
-        .collect();
+    let mut worst = Vec::new();
+    for results in replicas {
+        worst.push(Worst::of(results, number));
+    }
     let means = Means::of(INDICES, worst.iter());
-    means.interval("b_wfi").map(|_| means)
+    means.interval("b_wfi")?;
+    Some(means)
 }
 
 /// Table of flows over their lifetimes, if measured.
 pub(crate) fn lives(groups: &[GroupSummary]) -> Section {
-    let groups: Vec<_> = groups
-        .iter()
-        .filter_map(|group| Some((&group.name, &group.lives.as_ref()?.means)))
-        .collect();
-    if groups.is_empty() {
+    let mut names = Vec::new();
+    let mut all = Vec::new();
+    for group in groups {
+        if let Some(lives) = &group.lives {
+            names.push(&group.name);
+            all.push(&lives.means);
+        }
+    }
+    if all.is_empty() {
         return Vec::new();
     }
-    let column = |name: &str, head: &str| {
-        Column::new(
-            head,
-            groups.iter().map(|(_, means)| means.text(name).into()),
-        )
-    };
     let columns = vec![
-        Column::new(
-            "flows' lives",
-            groups.iter().map(|(name, _)| clean(name).into()),
-        ),
-        column("throughput", "throughput"),
-        column("jain", "Jain"),
-        column("jain_of_ratios", "of ratios").spare(4),
-        column("bennett_zhang", "ratio").spare(2),
-        column("reordering", "reordered"),
-        column("round_trip", "round trip"),
-        column("startup_latency", "startup").spare(3),
-        column("starved", "starved"),
+        Column::of("flows' lives", &names, |name| clean(name)),
+        means("throughput", "throughput", &all),
+        means("jain", "Jain", &all),
+        means("jain_of_ratios", "of ratios", &all).spare(4),
+        means("bennett_zhang", "ratio", &all).spare(2),
+        means("reordering", "reordered", &all),
+        means("round_trip", "round trip", &all),
+        means("startup_latency", "startup", &all).spare(3),
+        means("starved", "starved", &all),
     ];
     vec![Block::Table(Grid::new(columns))]
 }
 
 /// Table of worst-case fair indices, if measured.
 pub(crate) fn indices(groups: &[GroupSummary]) -> Section {
-    let groups: Vec<_> = groups
-        .iter()
-        .filter_map(|group| Some((&group.name, group.indices.as_ref()?)))
-        .collect();
-    if groups.is_empty() {
+    let mut names = Vec::new();
+    let mut all = Vec::new();
+    for group in groups {
+        if let Some(indices) = &group.indices {
+            names.push(&group.name);
+            all.push(indices);
+        }
+    }
+    if all.is_empty() {
         return Vec::new();
     }
     let columns = vec![
-        Column::new(
-            "worst flow of",
-            groups.iter().map(|(name, _)| clean(name).into()),
-        ),
-        Column::new(
-            "B-WFI",
-            groups
-                .iter()
-                .map(|(_, indices)| indices.text("b_wfi").into()),
-        ),
-        Column::new(
-            "T-WFI",
-            groups
-                .iter()
-                .map(|(_, indices)| indices.text("t_wfi").into()),
-        ),
+        Column::of("worst flow of", &names, |name| clean(name)),
+        means("b_wfi", "B-WFI", &all),
+        means("t_wfi", "T-WFI", &all),
     ];
     vec![Block::Table(Grid::new(columns))]
 }

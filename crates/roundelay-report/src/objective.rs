@@ -14,7 +14,7 @@ pub use verdict::{Answer, Verdict};
 use crate::chart::{Axis, Chart, Curve, Drawn, Point};
 use crate::document::{self, Block, Document, Section, duration_in_words, seeds_in_words};
 use crate::figures::interval_text;
-use crate::grid::{Cell, Column, Grid};
+use crate::grid::{Column, Grid};
 use crate::html::{ItemPage, item_html};
 use crate::text::clean;
 use crate::units::{count, percent, seconds, signed_percent as signed, significant};
@@ -119,14 +119,23 @@ impl DisciplineResult {
         specialist: &[ObjectiveRun],
         sources: &[&[SourceRun]],
     ) -> Self {
-        let mean = |values: Vec<f64>| student_95(&values);
+        let mut values = Vec::new();
+        let mut losses = Vec::new();
+        let mut undelivered = Vec::new();
+        let mut incomplete = Vec::new();
+        for run in &replicas {
+            values.push(run.value);
+            losses.extend(run.loss);
+            undelivered.push(run.undelivered);
+            incomplete.push(run.incomplete as f64);
+        }
         Self {
             queue,
-            value: mean(replicas.iter().map(|run| run.value).collect()),
+            value: student_95(&values),
             worse: worse(which, &replicas, specialist),
-            loss: mean(replicas.iter().filter_map(|run| run.loss).collect()),
-            undelivered: mean(replicas.iter().map(|run| run.undelivered).collect()),
-            incomplete: mean(replicas.iter().map(|run| run.incomplete as f64).collect()),
+            loss: student_95(&losses),
+            undelivered: student_95(&undelivered),
+            incomplete: student_95(&incomplete),
             sources: SourceResult::all(sources),
             replicas,
         }
@@ -134,26 +143,27 @@ impl DisciplineResult {
 
     /// Mean over the seeds of the fraction of flows cut off.
     fn mean_cut_off(&self) -> f64 {
-        self.replicas.iter().map(ObjectiveRun::cut_off).sum::<f64>()
-            / self.replicas.len().max(1) as f64
+        let sum: f64 = self.replicas.iter().map(ObjectiveRun::cut_off).sum();
+        sum / self.replicas.len().max(1) as f64
     }
 
     /// Maximum over the seeds of the fraction of flows cut off.
     fn cut_off(&self) -> f64 {
-        self.replicas
-            .iter()
-            .map(ObjectiveRun::cut_off)
-            .fold(0.0, f64::max)
+        let mut most = 0.0_f64;
+        for run in &self.replicas {
+            most = most.max(run.cut_off());
+        }
+        most
     }
 }
 
 /// Fraction by which the figure is worse than another discipline's, paired by seed.
 fn worse(which: Figure, own: &[ObjectiveRun], other: &[ObjectiveRun]) -> Option<Interval> {
-    let pairs = own.iter().zip(other);
-    let worse: Option<Vec<f64>> = pairs
-        .map(|(own, other)| which.worse(own.value, other.value))
-        .collect();
-    worse.and_then(|worse| student_95(&worse))
+    let mut worse = Vec::new();
+    for (own, other) in own.iter().zip(other) {
+        worse.push(which.worse(own.value, other.value)?);
+    }
+    student_95(&worse)
 }
 
 const fn name(which: Figure) -> &'static str {
@@ -214,21 +224,20 @@ impl ObjectiveResult {
     }
 
     fn headline(&self) -> Section {
-        let replicas = self
-            .disciplines
-            .first()
-            .map_or(&[][..], |first| &first.replicas);
-        let of = self
-            .source
-            .as_ref()
-            .map(|source| format!(", of {}", clean(source)))
-            .unwrap_or_default();
+        let mut seeds = Vec::new();
+        if let Some(first) = self.disciplines.first() {
+            seeds.extend(first.replicas.iter().map(|run| run.seed));
+        }
+        let of = match &self.source {
+            Some(source) => format!(", of {}", clean(source)),
+            None => String::new(),
+        };
         let facts = format!(
             "Objective: {}. Figure: {}{of}. {}; {}. Slack of lstf: {}. Buffers of routers: {}.",
             self.measure,
             name(self.figure),
             duration_in_words(self.duration, self.warmup),
-            seeds_in_words(replicas.iter().map(|run| run.seed)),
+            seeds_in_words(seeds),
             if self.slack == "own" {
                 "of each source its own".to_owned()
             } else {
@@ -240,9 +249,7 @@ impl ObjectiveResult {
     }
 
     fn rows(&self) -> Section {
-        let column = |head: &str, cell: &dyn Fn(&DisciplineResult) -> Cell| {
-            Column::new(head, self.disciplines.iter().map(cell))
-        };
+        let all = &self.disciplines;
         let head = match self.figure {
             Figure::Completion => "completion",
             Figure::CompletionByBytes => "by bytes",
@@ -251,39 +258,37 @@ impl ObjectiveResult {
             Figure::InTime => "in time",
         };
         let mut columns = vec![
-            column("queue of routers", &|row| clean(&row.queue).into()),
-            column(head, &|row| {
-                interval_text(row.value, |value| with_unit(self.figure, value)).into()
+            Column::of("queue of routers", all, |row| clean(&row.queue)),
+            Column::of(head, all, |row| {
+                interval_text(row.value, |value| with_unit(self.figure, value))
             }),
-            column(&format!("worse than {}", clean(&self.specialist)), &|row| {
-                part(row.worse).into()
-            }),
-            column("loss", &|row| interval_text(row.loss, percent).into()),
-            column("cut off", &|row| {
-                interval_text(row.incomplete, |flows| count(flows.round() as u64)).into()
+            Column::of(
+                format!("worse than {}", clean(&self.specialist)),
+                all,
+                |row| part(row.worse),
+            ),
+            Column::of("loss", all, |row| interval_text(row.loss, percent)),
+            Column::of("cut off", all, |row| {
+                interval_text(row.incomplete, |flows| count(flows.round() as u64))
             })
             .spare(2),
         ];
         if let Some(cost) = &self.cost {
-            let column = |head: &str, cell: &dyn Fn(&DisciplineCost) -> String| {
-                // The scenario's own queues have no cost.
-                let cells = (0..self.disciplines.len()).map(|place| cost.disciplines.get(place));
-                Column::new(
-                    head,
-                    cells.map(|cost| cost.map_or_else(|| "–".to_owned(), cell).into()),
-                )
-            };
-            columns.push(
-                column("ns", &|cost| significant(cost.nanos))
-                    .under("a packet")
-                    .spare(1),
-            );
-            columns.push(
-                column("over fifo", &|cost| {
-                    format!("{}x", significant(cost.over_fifo))
-                })
-                .under("a packet"),
-            );
+            // The scenario's own queues have no cost.
+            let mut costs = Vec::new();
+            for index in 0..all.len() {
+                costs.push(cost.disciplines.get(index));
+            }
+            let nanos = Column::of("ns", &costs, |cost| match cost {
+                Some(cost) => significant(cost.nanos),
+                None => "–".to_owned(),
+            });
+            let over_fifo = Column::of("over fifo", &costs, |cost| match cost {
+                Some(cost) => format!("{}x", significant(cost.over_fifo)),
+                None => "–".to_owned(),
+            });
+            columns.push(nanos.under("a packet").spare(1));
+            columns.push(over_fifo.under("a packet"));
         }
         vec![Block::Table(Grid::new(columns))]
     }
@@ -300,24 +305,15 @@ impl ObjectiveResult {
 
     /// Delay and loss of each source under each discipline, if there are several sources.
     fn who_pays(&self) -> Section {
-        let Some(first) = self
-            .disciplines
-            .first()
-            .filter(|first| first.sources.len() > 1)
-        else {
-            return Section::new();
+        let sources = match self.disciplines.first() {
+            Some(first) if first.sources.len() > 1 => &first.sources,
+            _ => return Section::new(),
         };
-        let mut columns = vec![Column::new(
-            "source",
-            first
-                .sources
-                .iter()
-                .map(|source| clean(&source.name).into()),
-        )];
-        columns.extend(self.disciplines.iter().map(|row| {
-            let cells = row.sources.iter().map(|source| source.in_words().into());
-            Column::new(clean(&row.queue), cells).under("p99 delay, and loss if any")
-        }));
+        let mut columns = vec![Column::of("source", sources, |source| clean(&source.name))];
+        for row in &self.disciplines {
+            let column = Column::of(clean(&row.queue), &row.sources, SourceResult::in_words);
+            columns.push(column.under("p99 delay, and loss if any"));
+        }
         vec![Block::Table(Grid::new(columns))]
     }
 
@@ -326,24 +322,21 @@ impl ObjectiveResult {
         let [fifo, _, lstf, ..] = &self.disciplines[..] else {
             return None;
         };
-        let pairs = lstf
-            .sources
-            .iter()
-            .zip(&fifo.sources)
-            .filter(|(own, other)| own.pays_beside(other));
-        let payers: Vec<_> = pairs
-            .map(|(own, other)| {
-                format!(
-                    "{} ({} against {})",
-                    clean(&own.name),
-                    own.in_words(),
-                    other.in_words()
-                )
-            })
-            .collect();
+        let mut payers = Vec::new();
+        for (own, other) in lstf.sources.iter().zip(&fifo.sources) {
+            if own.pays_beside(other) {
+                let name = clean(&own.name);
+                let beside = other.in_words();
+                payers.push(format!("{name} ({} against {beside})", own.in_words()));
+            }
+        }
+        if payers.is_empty() {
+            return None;
+        }
         let all = payers.join("; ");
-        (!payers.is_empty())
-            .then(|| format!("Who pays: under lstf these sources have far longer delays or more loss than under fifo: {all}."))
+        Some(format!(
+            "Who pays: under lstf these sources have far longer delays or more loss than under fifo: {all}."
+        ))
     }
 
     /// The verdicts, a sentence or two each.
@@ -358,18 +351,14 @@ impl ObjectiveResult {
             ),
             _ => self.fifo.sentence.clone(),
         };
-        let same = self
-            .seeds_make_no_difference()
-            .then(|| "Each discipline has the same figure for all seeds. If no source draws at random, all seeds are one run.".to_owned());
-        let cut_off = self.cut_off();
-        let cost = self.cost_in_words();
-        [self.lstf.sentence.clone(), fifo]
-            .into_iter()
-            .chain(same)
-            .chain(self.payers())
-            .chain(cut_off)
-            .chain(cost)
-            .collect()
+        let mut sentences = vec![self.lstf.sentence.clone(), fifo];
+        if self.seeds_make_no_difference() {
+            sentences.push("Each discipline has the same figure for all seeds. If no source draws at random, all seeds are one run.".to_owned());
+        }
+        sentences.extend(self.payers());
+        sentences.extend(self.cut_off());
+        sentences.extend(self.cost_in_words());
+        sentences
     }
 
     /// Whether lstf is better than fifo and better than the specialist.
@@ -377,37 +366,38 @@ impl ObjectiveResult {
         let [fifo, specialist, lstf, ..] = &self.disciplines[..] else {
             return false;
         };
-        [fifo, specialist]
-            .iter()
-            .all(|other| is_better(lstf, other, self.figure, self.threshold))
+        is_better(lstf, fifo, self.figure, self.threshold)
+            && is_better(lstf, specialist, self.figure, self.threshold)
     }
 
     /// Whether each discipline has the same figure for each seed.
     fn seeds_make_no_difference(&self) -> bool {
-        let is_one = |row: &DisciplineResult| {
-            row.replicas.len() > 1
-                && row
-                    .replicas
-                    .iter()
-                    .all(|run| run.value == row.replicas[0].value)
-        };
-        self.disciplines.iter().all(is_one)
+        for row in &self.disciplines {
+            let first = match &row.replicas[..] {
+                [first, _, ..] => first,
+                _ => return false,
+            };
+            if row.replicas.iter().any(|run| run.value != first.value) {
+                return false;
+            }
+        }
+        true
     }
 
     /// Flows without a completion time, if many.
     fn cut_off(&self) -> Option<String> {
-        let most = self
-            .disciplines
-            .iter()
-            .map(DisciplineResult::cut_off)
-            .fold(0.0, f64::max);
+        let mut most = 0.0_f64;
+        for row in &self.disciplines {
+            most = most.max(row.cut_off());
+        }
         let counts = matches!(self.figure, Figure::Completion | Figure::CompletionByBytes);
-        (counts && most > MANY_INCOMPLETE).then(|| {
-            format!(
-                "Up to {} of the flows of a run were cut off by its end and are in no mean; [meter] started leaves late flows out.",
-                percent(most)
-            )
-        })
+        if !counts || most <= MANY_INCOMPLETE {
+            return None;
+        }
+        Some(format!(
+            "Up to {} of the flows of a run were cut off by its end and are in no mean; [meter] started leaves late flows out.",
+            percent(most)
+        ))
     }
 
     fn cost_in_words(&self) -> Option<String> {
@@ -444,25 +434,23 @@ impl ObjectiveResult {
     }
 
     fn chart(&self) -> Chart {
-        let point = |(x, row): (u32, &DisciplineResult)| {
-            let value = row.value?;
-            Some(Point {
-                x: f64::from(x),
-                y: value.mean,
-                half_width: value.half_width.unwrap_or(0.0),
-            })
-        };
-        let names = self
-            .disciplines
-            .iter()
-            .map(|row| row.queue.clone())
-            .collect();
+        let mut names = Vec::new();
+        let mut points = Vec::new();
+        for (x, row) in (0_u32..).zip(&self.disciplines) {
+            names.push(row.queue.clone());
+            if let Some(value) = row.value {
+                points.push(Point {
+                    x: f64::from(x),
+                    y: value.mean,
+                    half_width: value.half_width.unwrap_or(0.0),
+                });
+            }
+        }
         let unit = match self.figure {
             Figure::Jain => "Jain's index",
             Figure::InTime => "part of the packets",
             Figure::Completion | Figure::CompletionByBytes | Figure::DelayTail => "seconds",
         };
-        let points = (0..).zip(&self.disciplines).filter_map(point).collect();
         Chart {
             title: name(self.figure).to_owned(),
             x: Axis {

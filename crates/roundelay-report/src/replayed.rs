@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::chart::{Axis, Chart, Curve, Point, Scaling};
 use crate::document::{self, Block, Document, Section, duration_in_words, seeds_in_words};
 use crate::figures::interval_text;
-use crate::grid::{Cell, Column, Grid};
+use crate::grid::{Column, Grid};
 use crate::html::{ItemPage, item_html};
 use crate::text::clean;
 use crate::units::{count, fine_percent as share, percent, seconds};
@@ -59,19 +59,20 @@ pub struct Recorded {
 impl Recorded {
     /// Summary of a schedule and its threshold.
     pub fn new(schedule: &Schedule, threshold: Duration) -> Self {
-        let counted = || schedule.counted().map(|(_, packet)| packet);
-        let packets = counted().count() as u64;
-        let waits: f64 = counted()
-            .map(|packet| schedule.waited(packet).as_picos() as f64)
-            .sum();
+        let mut packets = 0;
+        let mut packet_hops = 0;
+        let mut waits = 0.0;
+        for (_, packet) in schedule.counted() {
+            packets += 1;
+            packet_hops += schedule.path(packet).count() as u64;
+            waits += schedule.waited(packet).as_picos() as f64;
+        }
         Self {
             seed: schedule.seed,
             flows: schedule.flows.len() as u64,
             packets,
             dropped: schedule.dropped,
-            packet_hops: counted()
-                .map(|packet| schedule.path(packet).count() as u64)
-                .sum(),
+            packet_hops,
             threshold_ps: threshold.as_picos(),
             mean_wait: waits / 1e12 / packets.max(1) as f64,
         }
@@ -108,19 +109,24 @@ pub struct Summary {
 
 impl Summary {
     fn of(counts: &[&Count]) -> Self {
-        let mean = |of: &dyn Fn(&Count) -> f64| {
-            student_95(&counts.iter().map(|count| of(count)).collect::<Vec<_>>())
-        };
-        let part = |of: fn(&Counted) -> u64| mean(&|count| count.all.part(of(&count.all)));
         Self {
-            overdue: part(|all| all.overdue),
-            overdue_by_nanosecond: part(|all| all.overdue_by_nanosecond),
-            overdue_by_threshold: part(|all| all.overdue_by_threshold),
-            missing: part(|all| all.missing),
-            worst: mean(&|count| count.all.worst_ps as f64 / 1e12),
-            not_longer: mean(&|count| count.ratios.not_longer),
+            overdue: mean(counts, |count| count.all.part(count.all.overdue)),
+            overdue_by_nanosecond: mean(counts, |count| {
+                count.all.part(count.all.overdue_by_nanosecond)
+            }),
+            overdue_by_threshold: mean(counts, |count| {
+                count.all.part(count.all.overdue_by_threshold)
+            }),
+            missing: mean(counts, |count| count.all.part(count.all.missing)),
+            worst: mean(counts, |count| count.all.worst_ps as f64 / 1e12),
+            not_longer: mean(counts, |count| count.ratios.not_longer),
         }
     }
+}
+
+fn mean(counts: &[&Count], of: fn(&Count) -> f64) -> Option<Interval> {
+    let values: Vec<f64> = counts.iter().map(|count| of(count)).collect();
+    student_95(&values)
 }
 
 /// Results of one replay.
@@ -151,16 +157,19 @@ impl ReplayResult {
 impl CandidateResult {
     /// `replicas` are in the order of the seeds.
     pub fn new(with: String, replicas: Vec<ReplayResult>) -> Self {
-        let of = |count: fn(&ReplayResult) -> &Count| {
-            Summary::of(&replicas.iter().map(count).collect::<Vec<_>>())
-        };
-        let drained = of(|replica| &replica.drained);
-        let cut = of(|replica| &replica.cut);
+        let mut dropped = 0;
+        let mut drained = Vec::new();
+        let mut cut = Vec::new();
+        for replica in &replicas {
+            dropped += replica.dropped;
+            drained.push(&replica.drained);
+            cut.push(&replica.cut);
+        }
         Self {
             with,
-            dropped: replicas.iter().map(|replica| replica.dropped).sum(),
-            drained,
-            cut,
+            dropped,
+            drained: Summary::of(&drained),
+            cut: Summary::of(&cut),
             replicas,
         }
     }
@@ -204,11 +213,8 @@ impl CandidateResult {
     /// Total and overdue packets by number of congestion points, summed over all replays.
     fn by_congestion_points(&self) -> Vec<Counted> {
         let mut sums = Vec::<Counted>::new();
-        for by in self
-            .replicas
-            .iter()
-            .map(|replica| &replica.drained.by_congestion_points)
-        {
+        for replica in &self.replicas {
+            let by = &replica.drained.by_congestion_points;
             if sums.len() < by.len() {
                 sums.resize(by.len(), Counted::default());
             }
@@ -223,7 +229,14 @@ impl CandidateResult {
 
     /// The delay ratios of the first replay.
     fn ratios(&self) -> Option<&DelayRatios> {
-        self.replicas.first().map(|replica| &replica.drained.ratios)
+        Some(&self.replicas.first()?.drained.ratios)
+    }
+
+    /// A quantile of the delay ratios.
+    fn ratio_at(&self, part: f64) -> Option<f64> {
+        let mut quantiles = self.ratios()?.quantiles.iter();
+        let [_, ratio] = quantiles.find(|[of, _]| *of == part)?;
+        Some(*ratio)
     }
 }
 
@@ -240,8 +253,19 @@ impl Replayed {
     }
 
     fn headline(&self) -> Section {
-        let sum = |of: fn(&Recorded) -> u64| self.recorded.iter().map(of).sum::<u64>();
-        let dropped = match sum(|recorded| recorded.dropped) {
+        let mut dropped = 0;
+        let mut packets = 0;
+        let mut flows = 0;
+        let mut packet_hops = 0;
+        let mut waits = 0.0;
+        for recorded in &self.recorded {
+            dropped += recorded.dropped;
+            packets += recorded.packets;
+            flows += recorded.flows;
+            packet_hops += recorded.packet_hops;
+            waits += recorded.mean_wait;
+        }
+        let dropped = match dropped {
             0 => String::new(),
             1 => " 1 packet was dropped: this is not in the schedule, and not sent in the replay."
                 .to_owned(),
@@ -267,16 +291,10 @@ impl Replayed {
             "{}; {}; {} packets of {} flows, {} packet-hops; {} of waiting a packet.{dropped} Slack: {slack}{rounded}.",
             duration_in_words(self.window, self.warmup),
             seeds_in_words(self.recorded.iter().map(|recorded| recorded.seed)),
-            count(sum(|recorded| recorded.packets)),
-            count(sum(|recorded| recorded.flows)),
-            count(sum(|recorded| recorded.packet_hops)),
-            seconds(
-                self.recorded
-                    .iter()
-                    .map(|recorded| recorded.mean_wait)
-                    .sum::<f64>()
-                    / self.recorded.len().max(1) as f64
-            ),
+            count(packets),
+            count(flows),
+            count(packet_hops),
+            seconds(waits / self.recorded.len().max(1) as f64),
         );
         let (least, most) = self.thresholds();
         let threshold = if least == most {
@@ -293,103 +311,85 @@ impl Replayed {
     }
 
     fn thresholds(&self) -> (f64, f64) {
-        let all = self
-            .recorded
-            .iter()
-            .map(|recorded| recorded.threshold_ps as f64 / 1e12);
-        all.fold((f64::INFINITY, 0.0), |(least, most), threshold| {
-            (threshold.min(least), threshold.max(most))
-        })
+        let mut least = f64::INFINITY;
+        let mut most = 0.0_f64;
+        for recorded in &self.recorded {
+            let threshold = recorded.threshold_ps as f64 / 1e12;
+            least = least.min(threshold);
+            most = most.max(threshold);
+        }
+        (least, most)
     }
 
     fn overdue(&self) -> Section {
-        let part = |interval: Option<Interval>| -> Cell { interval_text(interval, share).into() };
-        let column = |head: &str, cell: &dyn Fn(&CandidateResult) -> Cell| {
-            Column::new(head, self.candidates.iter().map(cell))
-        };
+        let all = &self.candidates;
         let columns = vec![
-            column("replay with", &|result| clean(&result.with).into()),
-            column("overdue", &|result| part(result.drained.overdue)).under("drained"),
-            column("> 1 ns", &|result| {
-                part(result.drained.overdue_by_nanosecond)
-            })
-            .under("drained")
-            .spare(3),
-            column("> T", &|result| part(result.drained.overdue_by_threshold)).under("drained"),
-            column("worst", &|result| {
-                interval_text(result.drained.worst, seconds).into()
+            Column::of("replay with", all, |result| clean(&result.with)),
+            parts("overdue", all, |result| result.drained.overdue).under("drained"),
+            parts("> 1 ns", all, |result| result.drained.overdue_by_nanosecond)
+                .under("drained")
+                .spare(3),
+            parts("> T", all, |result| result.drained.overdue_by_threshold).under("drained"),
+            Column::of("worst", all, |result| {
+                interval_text(result.drained.worst, seconds)
             })
             .under("drained"),
-            column("missing", &|result| part(result.drained.missing))
+            parts("missing", all, |result| result.drained.missing)
                 .under("drained")
                 .spare(4),
-            column("not longer", &|result| part(result.drained.not_longer))
+            parts("not longer", all, |result| result.drained.not_longer)
                 .under("drained")
                 .spare(2),
-            column("overdue", &|result| part(result.cut.overdue)).under("cut"),
-            column("> T", &|result| part(result.cut.overdue_by_threshold)).under("cut"),
-            column("missing", &|result| part(result.cut.missing))
+            parts("overdue", all, |result| result.cut.overdue).under("cut"),
+            parts("> T", all, |result| result.cut.overdue_by_threshold).under("cut"),
+            parts("missing", all, |result| result.cut.missing)
                 .under("cut")
                 .spare(4),
         ];
-        let dropped = self
-            .candidates
-            .iter()
-            .filter(|result| result.dropped > 0)
-            .map(|result| {
-                Block::Text(format!(
+        let mut section = vec![Block::Table(Grid::new(columns))];
+        for result in all {
+            if result.dropped > 0 {
+                section.push(Block::Text(format!(
                     "{}: its queues dropped {} packets, which count as missing",
                     clean(&result.with),
                     count(result.dropped)
-                ))
-            });
-        std::iter::once(Block::Table(Grid::new(columns)))
-            .chain(dropped)
-            .collect()
+                )));
+            }
+        }
+        section
     }
 
     /// The conclusion for each candidate, a sentence each.
     fn conclusions(&self) -> Section {
-        self.candidates
-            .iter()
+        let results = self.candidates.iter();
+        results
             .map(|result| Block::Text(result.conclusion()))
             .collect()
     }
 
     /// Packets that waited at 0, 1, 2 ... routers, with the overdue fraction of each.
     fn by_congestion_points(&self) -> Section {
-        let all: Vec<_> = self
-            .candidates
-            .iter()
-            .map(CandidateResult::by_congestion_points)
-            .collect();
+        let mut all = Vec::new();
+        for result in &self.candidates {
+            all.push(result.by_congestion_points());
+        }
         let Some(first) = all.first() else {
             return Section::new();
         };
+        let points: Vec<usize> = (0..first.len()).collect();
         let mut columns = vec![
-            Column::new(
-                "congestion points",
-                (0..first.len()).map(|points| points.to_string().into()),
-            ),
-            Column::new(
-                "packets",
-                first.iter().map(|counted| count(counted.packets).into()),
-            ),
+            Column::of("congestion points", &points, usize::to_string),
+            Column::of("packets", first, |counted| count(counted.packets)),
         ];
         for (result, counts) in self.candidates.iter().zip(&all) {
-            let cells = |of: fn(&Counted) -> u64| {
-                counts
-                    .iter()
-                    .map(move |counted| share(counted.part(of(counted))).into())
-                    .collect::<Vec<Cell>>()
-            };
-            columns.push(
-                Column::new("overdue", cells(|counted| counted.overdue)).under(clean(&result.with)),
-            );
-            columns.push(
-                Column::new("> T", cells(|counted| counted.overdue_by_threshold))
-                    .under(clean(&result.with)),
-            );
+            let overdue = Column::of("overdue", counts, |counted| {
+                share(counted.part(counted.overdue))
+            });
+            let by_threshold = Column::of("> T", counts, |counted| {
+                share(counted.part(counted.overdue_by_threshold))
+            });
+            columns.push(overdue.under(clean(&result.with)));
+            columns.push(by_threshold.under(clean(&result.with)));
         }
         vec![Block::Table(Grid::new(columns))]
     }
@@ -397,29 +397,26 @@ impl Replayed {
     /// Quantiles of the ratio of replayed to recorded queueing delay.
     fn ratios(&self) -> Section {
         const SHOWN: [f64; 7] = [0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99];
-        let quantile = |ratios: Option<&DelayRatios>, part: f64| {
-            let found =
-                ratios.and_then(|ratios| ratios.quantiles.iter().find(|[of, _]| *of == part));
-            found.map_or_else(|| "–".to_owned(), |[_, ratio]| format!("{ratio:.3}"))
-        };
-        let mut columns = vec![Column::new(
-            "delay ratio",
-            self.candidates
-                .iter()
-                .map(|result| clean(&result.with).into()),
-        )];
+        let all = &self.candidates;
+        let mut columns = vec![Column::of("delay ratio", all, |result| clean(&result.with))];
         for part in SHOWN {
-            let cells = self
-                .candidates
-                .iter()
-                .map(|result| quantile(result.ratios(), part).into());
-            columns.push(
-                Column::new(percent(part), cells)
-                    .under("quantile of replayed over recorded queueing delay"),
-            );
+            let column = Column::of(percent(part), all, |result| match result.ratio_at(part) {
+                Some(ratio) => format!("{ratio:.3}"),
+                None => "–".to_owned(),
+            });
+            columns.push(column.under("quantile of replayed over recorded queueing delay"));
         }
         vec![Block::Table(Grid::new(columns))]
     }
+}
+
+/// A column of parts of the packets.
+fn parts(
+    head: &str,
+    all: &[CandidateResult],
+    of: fn(&CandidateResult) -> Option<Interval>,
+) -> Column {
+    Column::of(head, all, |result| interval_text(of(result), share))
 }
 
 impl Replayed {
@@ -439,61 +436,61 @@ impl Replayed {
 
     /// Ratios of queueing delays, and overdue packets by congestion points, a curve per candidate.
     fn charts(&self) -> Vec<Chart> {
-        let curve = |result: &CandidateResult, points: Vec<[f64; 2]>| {
-            let points = points
-                .into_iter()
-                .map(|[x, y]| Point {
-                    x,
-                    y,
-                    half_width: 0.0,
-                })
-                .collect();
-            Curve {
-                name: result.with.clone(),
-                points,
-                ..Curve::default()
+        let mut ratios = Vec::new();
+        let mut overdue = Vec::new();
+        for result in &self.candidates {
+            let mut points = Vec::new();
+            if let Some(ratios) = result.ratios() {
+                for [part, ratio] in &ratios.quantiles {
+                    points.push(point(part * 100.0, *ratio));
+                }
             }
-        };
-        let curves = |points: fn(&CandidateResult) -> Vec<[f64; 2]>| {
-            self.candidates
-                .iter()
-                .map(|result| curve(result, points(result)))
-                .collect()
-        };
-        let axis = |label: &str, scaling| Axis {
-            label: label.to_owned(),
-            scaling,
-            ..Axis::default()
-        };
-        let ratios = |result: &CandidateResult| {
-            let quantiles = result.ratios().map_or(&[][..], |ratios| &ratios.quantiles);
-            quantiles
-                .iter()
-                .map(|[part, ratio]| [part * 100.0, *ratio])
-                .collect()
-        };
-        let overdue = |result: &CandidateResult| {
-            let counts = result.by_congestion_points();
-            (0..)
-                .zip(&counts)
-                .map(|(points, counted)| [f64::from(points), counted.part(counted.overdue)])
-                .collect()
-        };
+            ratios.push(curve(result, points));
+            let mut points = Vec::new();
+            for (waits, counted) in (0..).zip(result.by_congestion_points()) {
+                points.push(point(f64::from(waits), counted.part(counted.overdue)));
+            }
+            overdue.push(curve(result, points));
+        }
         vec![
             Chart {
                 title: "Queueing delay in the replay over that recorded".to_owned(),
                 x: axis("per cent of the packets", Scaling::Linear),
                 y: axis("ratio", Scaling::Logarithmic),
-                curves: curves(ratios),
+                curves: ratios,
                 ..Chart::default()
             },
             Chart {
                 title: "Packets overdue by congestion points".to_owned(),
                 x: axis("routers at which a packet waited", Scaling::Linear),
                 y: axis("part overdue", Scaling::Linear),
-                curves: curves(overdue),
+                curves: overdue,
                 ..Chart::default()
             },
         ]
+    }
+}
+
+fn point(x: f64, y: f64) -> Point {
+    Point {
+        x,
+        y,
+        half_width: 0.0,
+    }
+}
+
+fn curve(result: &CandidateResult, points: Vec<Point>) -> Curve {
+    Curve {
+        name: result.with.clone(),
+        points,
+        ..Curve::default()
+    }
+}
+
+fn axis(label: &str, scaling: Scaling) -> Axis {
+    Axis {
+        label: label.to_owned(),
+        scaling,
+        ..Axis::default()
     }
 }

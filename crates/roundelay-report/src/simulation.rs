@@ -8,8 +8,9 @@ use crate::document::{self, Block, Document, Section, duration_in_words, seeds_i
 use crate::figures::{CLASS, Means, SOURCE};
 use crate::grid::{Cell, Column, Grid, Paint};
 use crate::lives::{self, LivesSummary};
+use crate::table::reasons_in_words;
 use crate::text::{clean, cut};
-use crate::units::{count, short_count};
+use crate::units::count;
 
 /// A scenario and its replicas, one or more.
 #[derive(Debug, Clone, Serialize)]
@@ -106,104 +107,82 @@ impl Simulated {
     }
 
     fn headline(&self) -> Section {
-        let hops: u64 = self
-            .replicas
-            .iter()
-            .map(|replica| replica.packet_hops)
-            .sum();
+        let hops = self.replicas.iter().map(|replica| replica.packet_hops);
         let facts = format!(
             "{}; {} nodes, {} hosts; {}; {} packet-hops.",
             duration_in_words(self.duration, self.warmup),
             count(self.nodes as u64),
             count(self.hosts as u64),
             seeds_in_words(self.replicas.iter().map(|replica| replica.seed)),
-            count(hops),
+            count(hops.sum()),
         );
         document::headline(&self.name, facts, &self.notes)
     }
 
     fn groups(&self) -> Section {
         let groups = &self.summary.groups;
-        let column = |name: &str, head: &str| {
-            Column::new(
-                head,
-                groups.iter().map(|group| group.means.text(name).into()),
-            )
-        };
-        let reasons = (0..groups.len()).map(|group| {
-            self.reasons(|results| results.groups[group].packets.into())
-                .into()
-        });
-        let mut columns = vec![
-            Column::new(
-                "sources",
-                groups.iter().map(|group| clean(&group.name).into()),
-            ),
-            column("flows", "flows").spare(2),
-            column("throughput", "throughput"),
-            Column::new("loss", groups.iter().map(|group| loss(&group.means))),
-            Column::new("dropped", reasons).spare(4),
-            column("delay_mean", "mean").under("delay"),
-            column("delay_p99", "p99").under("delay"),
-            column("delay_max", "max").under("delay").spare(3),
-            column("jain", "Jain"),
-        ];
-        if groups
-            .iter()
-            .any(|group| group.means.interval("in_time").is_some())
-        {
-            columns.push(column("in_time", "in time"));
+        let mut reasons = Vec::new();
+        for group in 0..groups.len() {
+            let gone = self
+                .replicas
+                .iter()
+                .map(|results| results.groups[group].packets);
+            reasons.push(Gone::sum(gone.map(Gone::from)).into());
         }
-        if groups
-            .iter()
-            .any(|group| group.means.is_positive("edge_marked"))
-        {
-            columns.insert(5, column("edge_marked", "edge marks").spare(4));
+        let all: Vec<&Means> = groups.iter().map(|group| &group.means).collect();
+        let mut columns = vec![
+            Column::of("sources", groups, |group| clean(&group.name)),
+            means("flows", "flows", &all).spare(2),
+            means("throughput", "throughput", &all),
+            Column::of("loss", groups, |group| loss(&group.means)),
+            Column::new("dropped", reasons).spare(4),
+            means("delay_mean", "mean", &all).under("delay"),
+            means("delay_p99", "p99", &all).under("delay"),
+            means("delay_max", "max", &all).under("delay").spare(3),
+            means("jain", "Jain", &all),
+        ];
+        let has_deadlines = |group: &GroupSummary| group.means.interval("in_time").is_some();
+        if groups.iter().any(has_deadlines) {
+            columns.push(means("in_time", "in time", &all));
+        }
+        let has_marks = |group: &GroupSummary| group.means.is_positive("edge_marked");
+        if groups.iter().any(has_marks) {
+            columns.insert(5, means("edge_marked", "edge marks", &all).spare(4));
         }
         vec![Block::Table(Grid::new(columns))]
     }
 
     /// Transfers and retransmissions, if any.
     fn transfers(&self) -> Section {
-        let has_any = |means: &Means| {
-            means.is_positive("transfers")
-                || means.is_positive("incomplete")
-                || means.interval("retransmissions").is_some()
-        };
-        let groups: Vec<_> = self
-            .summary
-            .groups
-            .iter()
-            .filter(|group| has_any(&group.means))
-            .collect();
+        let mut groups = Vec::new();
+        for group in &self.summary.groups {
+            let has_any = group.means.is_positive("transfers")
+                || group.means.is_positive("incomplete")
+                || group.means.interval("retransmissions").is_some();
+            if has_any {
+                groups.push(group);
+            }
+        }
         if groups.is_empty() {
             return Vec::new();
         }
-        let column = |name: &str, head: &str| {
-            Column::new(
-                head,
-                groups.iter().map(|group| group.means.text(name).into()),
-            )
-        };
+        let all: Vec<&Means> = groups.iter().map(|group| &group.means).collect();
         let columns = vec![
-            Column::new(
-                "transfers",
-                groups.iter().map(|group| clean(&group.name).into()),
-            ),
-            column("transfers", "complete"),
-            column("incomplete", "incomplete").spare(3),
-            column("completion_mean", "mean").under("completion time"),
-            column("completion_p99", "p99").under("completion time"),
-            column("completion_by_bytes", "by bytes")
+            Column::of("transfers", &groups, |group| clean(&group.name)),
+            means("transfers", "complete", &all),
+            means("incomplete", "incomplete", &all).spare(3),
+            means("completion_mean", "mean", &all).under("completion time"),
+            means("completion_p99", "p99", &all).under("completion time"),
+            means("completion_by_bytes", "by bytes", &all)
                 .under("completion time")
                 .spare(5),
-            column("goodput", "goodput"),
-            column("retransmissions", "sent again").spare(2),
-            column("timeouts", "timeouts").spare(4),
-            column("round_trip_mean", "mean")
+            means("goodput", "goodput", &all),
+            means("retransmissions", "sent again", &all).spare(2),
+            means("timeouts", "timeouts", &all).spare(4),
+            means("round_trip_mean", "mean", &all)
                 .under("round trip")
                 .spare(6),
-            column("round_trip_by_bytes", "by bytes")
+            means("round_trip_by_bytes", "by bytes", &all)
                 .under("round trip")
                 .spare(6),
         ];
@@ -212,35 +191,28 @@ impl Simulated {
 
     fn classes(&self) -> Section {
         let classes = &self.summary.classes;
-        let column = |name: &str, head: &str| {
-            Column::new(
-                head,
-                classes.iter().map(|class| class.means.text(name).into()),
-            )
-        };
-        let links = self
-            .replicas
-            .first()
-            .into_iter()
-            .flat_map(|replica| &replica.classes)
-            .map(|class| count(class.links).into());
-        let reasons = (0..classes.len()).map(|class| {
-            self.reasons(|results| Gone::of(&results.classes[class]))
-                .into()
-        });
+        let mut links = Vec::new();
+        if let Some(first) = self.replicas.first() {
+            for class in &first.classes {
+                links.push(count(class.links).into());
+            }
+        }
+        let mut reasons = Vec::new();
+        for class in 0..classes.len() {
+            let gone = self.replicas.iter().map(|results| &results.classes[class]);
+            reasons.push(Gone::sum(gone.map(Gone::of)).into());
+        }
+        let all: Vec<&Means> = classes.iter().map(|class| &class.means).collect();
         let columns = vec![
-            Column::new(
-                "links",
-                classes.iter().map(|class| class.class.to_owned().into()),
-            ),
+            Column::of("links", classes, |class| class.class.to_owned()),
             Column::new("number", links).spare(2),
-            column("utilisation", "utilisation"),
-            column("busiest", "busiest"),
-            Column::new("loss", classes.iter().map(|class| loss(&class.means))),
+            means("utilisation", "utilisation", &all),
+            means("busiest", "busiest", &all),
+            Column::of("loss", classes, |class| loss(&class.means)),
             Column::new("dropped", reasons).spare(4),
-            column("wait_mean", "mean").under("wait"),
-            column("wait_p99", "p99").under("wait"),
-            column("wait_max", "max").under("wait").spare(3),
+            means("wait_mean", "mean", &all).under("wait"),
+            means("wait_p99", "p99", &all).under("wait"),
+            means("wait_max", "max", &all).under("wait").spare(3),
         ];
         vec![Block::Table(Grid::new(columns))]
     }
@@ -253,29 +225,29 @@ impl Simulated {
         };
         let mut alike: Vec<Vec<&LinkResult>> = Vec::new();
         for link in &first.links {
-            let of = |link: &LinkResult| (link.class, link.queue.clone(), link.buffer.clone());
-            match alike.iter_mut().find(|links| of(links[0]) == of(link)) {
+            let known = alike.iter_mut().find(|links| {
+                let first = links[0];
+                let (class, queue, buffer) = (first.class, &first.queue, &first.buffer);
+                class == link.class && *queue == link.queue && *buffer == link.buffer
+            });
+            match known {
                 Some(links) => links.push(link),
                 None => alike.push(vec![link]),
             }
         }
         alike.sort_by_key(|links| {
-            LinkClass::ALL
-                .iter()
-                .position(|class| class.name() == links[0].class)
+            let mut classes = LinkClass::ALL.iter();
+            classes.position(|class| class.name() == links[0].class)
         });
         let left_out = alike.len().saturating_sub(MOST_QUEUES);
         alike.truncate(MOST_QUEUES);
-        let column = |head: &str, cell: &dyn Fn(&[&LinkResult]) -> String| {
-            Column::new(head, alike.iter().map(|links| cell(links).into()))
-        };
         let columns = vec![
-            column("queues", &|links| {
+            Column::of("queues", &alike, |links| {
                 format!("{}: {}", links[0].class, clean(&links[0].queue))
             }),
-            column("buffer", &|links| links[0].buffer.clone()),
-            column("links", &|links| count(links.len() as u64)),
-            column("from", &|links| ends(links)).spare(2),
+            Column::of("buffer", &alike, |links| links[0].buffer.clone()),
+            Column::of("links", &alike, |links| count(links.len() as u64)),
+            Column::of("from", &alike, |links| ends(links)).spare(2),
         ];
         let mut blocks = vec![Block::Table(Grid::new(columns))];
         if left_out > 0 {
@@ -284,11 +256,6 @@ impl Simulated {
             )));
         }
         blocks
-    }
-
-    /// Packets that did not arrive, by reason, over all replicas: `1,234 full, 12 lost`.
-    fn reasons(&self, of: impl Fn(&Results) -> Gone) -> String {
-        Gone::sum(self.replicas.iter().map(of))
     }
 }
 
@@ -336,17 +303,19 @@ impl Gone {
     pub(crate) fn sum(all: impl Iterator<Item = Self>) -> String {
         let mut sum = [0; 6];
         for gone in all {
-            sum.iter_mut()
-                .zip(gone.0)
-                .for_each(|(sum, gone)| *sum += gone);
+            for (sum, gone) in sum.iter_mut().zip(gone.0) {
+                *sum += gone;
+            }
         }
-        let named = sum
-            .iter()
-            .zip(["full", "pushed", "early", "refused", "lost", "edge"]);
-        let some = named
-            .filter(|(number, _)| **number > 0)
-            .map(|(number, reason)| format!("{} {reason}", short_count(*number)));
-        some.collect::<Vec<_>>().join(", ")
+        let [full, pushed, early, refused, lost, edge] = sum;
+        reasons_in_words(&[
+            (full, "full"),
+            (pushed, "pushed"),
+            (early, "early"),
+            (refused, "refused"),
+            (lost, "lost"),
+            (edge, "edge"),
+        ])
     }
 }
 
@@ -355,35 +324,30 @@ impl Summary {
         let Some(first) = replicas.first() else {
             return Self::default();
         };
-        let groups = first
-            .groups
-            .iter()
-            .enumerate()
-            .map(|(number, group)| GroupSummary {
+        let mut summary = Self::default();
+        for (number, group) in first.groups.iter().enumerate() {
+            let results = replicas.iter().map(|replica| &replica.groups[number]);
+            summary.groups.push(GroupSummary {
                 name: group.name.clone(),
-                means: Means::of(
-                    SOURCE,
-                    replicas.iter().map(|replica| &replica.groups[number]),
-                ),
+                means: Means::of(SOURCE, results),
                 lives: LivesSummary::of(replicas, number),
                 indices: lives::indices_of(replicas, number),
             });
-        let classes = first
-            .classes
-            .iter()
-            .enumerate()
-            .map(|(number, class)| ClassSummary {
-                class: class.class,
-                means: Means::of(
-                    CLASS,
-                    replicas.iter().map(|replica| &replica.classes[number]),
-                ),
-            });
-        Self {
-            groups: groups.collect(),
-            classes: classes.collect(),
         }
+        for (number, class) in first.classes.iter().enumerate() {
+            let results = replicas.iter().map(|replica| &replica.classes[number]);
+            summary.classes.push(ClassSummary {
+                class: class.class,
+                means: Means::of(CLASS, results),
+            });
+        }
+        summary
     }
+}
+
+/// A figure of each summary.
+pub(crate) fn means(name: &str, head: &str, all: &[&Means]) -> Column {
+    Column::of(head, all, |means| means.text(name))
 }
 
 fn loss(means: &Means) -> Cell {

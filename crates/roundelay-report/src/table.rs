@@ -53,11 +53,7 @@ pub fn table_within(comparison: &Comparison, style: TableStyle, lines: usize) ->
         ("fairness and cost", fairness(comparison)),
         ("flows", flows(comparison)),
     ];
-    let height = |lines: &[String]| lines.len() + usize::from(!lines.is_empty());
-    let mut used = [&headline, &service, &verdict]
-        .map(|lines| height(lines))
-        .iter()
-        .sum::<usize>();
+    let mut used = height(&headline) + height(&service) + height(&verdict);
     let mut sections = vec![headline, service];
     let mut left_out = Vec::new();
     for (name, blocks) in optional {
@@ -82,6 +78,11 @@ pub fn table_within(comparison: &Comparison, style: TableStyle, lines: usize) ->
     }
     sections.push(verdict);
     document::joined(sections)
+}
+
+/// Lines of a section, with the empty line behind.
+fn height(lines: &[String]) -> usize {
+    lines.len() + usize::from(!lines.is_empty())
 }
 
 /// The report of [`table`].
@@ -115,121 +116,89 @@ fn headline(comparison: &Comparison) -> Section {
 }
 
 fn service(comparison: &Comparison) -> Section {
-    let column = |head: &str, cell: &dyn Fn(&DisciplineResult) -> Cell| {
-        Column::new(head, comparison.disciplines.iter().map(cell))
-    };
-    let delay = |head, of: fn(&Delay) -> f64| {
-        column(head, &|result| delay(&result.total, of).into()).under("delay")
-    };
-    let reorders = comparison
-        .disciplines
-        .iter()
-        .any(|result| result.total.reordered > 0);
-    let reordered =
-        reorders.then(|| column("reordered", &|result| reordered(&result.total)).spare(4));
-    let columns = vec![
+    let all = &comparison.disciplines;
+    let mut columns = vec![
         names(comparison),
-        column("sent", &|result| rate(result.total.throughput).into()).spare(3),
-        column("loss", &|result| loss(&result.total)),
-        column("dropped", &|result| reasons(result.total.drops).into()).spare(7),
-        delay("p50", |delay| delay.p50).spare(5),
-        delay("p99", |delay| delay.p99),
-        delay("p99.9", |delay| delay.p999).spare(8),
-        delay("max", |delay| delay.max).spare(6),
-        column("p99", &|result| Cell {
-            text: result.light_p99.map_or_else(none, seconds),
+        Column::of("sent", all, |result| rate(result.total.throughput)).spare(3),
+        Column::of("loss", all, |result| loss(&result.total)),
+        Column::of("dropped", all, |result| reasons(result.total.drops)).spare(7),
+        delays("p50", all, |delay| delay.p50).spare(5),
+        delays("p99", all, |delay| delay.p99),
+        delays("p99.9", all, |delay| delay.p999).spare(8),
+        delays("max", all, |delay| delay.max).spare(6),
+        Column::of("p99", all, |result| Cell {
+            text: if_any(result.light_p99, seconds),
             paint: Paint::Bold,
         })
         .under("light flows"),
-        column("loss", &|result| light_loss(result)).under("light flows"),
+        Column::of("loss", all, light_loss).under("light flows"),
     ];
-    vec![Block::Table(Grid::new(
-        columns
-            .into_iter()
-            .chain(reordered)
-            .chain(kinds(comparison))
-            .collect(),
-    ))]
+    if all.iter().any(|result| result.total.reordered > 0) {
+        columns.push(Column::of("reordered", all, |result| reordered(&result.total)).spare(4));
+    }
+    columns.extend(kinds(comparison));
+    vec![Block::Table(Grid::new(columns))]
+}
+
+fn delays(head: &str, all: &[DisciplineResult], of: fn(&Delay) -> f64) -> Column {
+    Column::of(head, all, |result| delay(&result.total, of)).under("delay")
 }
 
 /// Columns by kind of flow, where the capture has several kinds: the typical and the worst flow's
 /// delay and the loss of light kinds, the least share of bulk.
 fn kinds(comparison: &Comparison) -> Vec<Column> {
-    let Some(first) = comparison
-        .disciplines
-        .first()
-        .filter(|result| result.kinds.len() > 1)
-    else {
-        return Vec::new();
+    let all = &comparison.disciplines;
+    let first = match all.first() {
+        Some(first) if first.kinds.len() > 1 => first,
+        _ => return Vec::new(),
     };
     let mut columns = Vec::new();
-    for (place, outcome) in first.kinds.iter().enumerate() {
+    for (index, outcome) in first.kinds.iter().enumerate() {
         let group = outcome.kind.name();
-        let column = |head: &str, cell: &dyn Fn(&KindOutcome) -> Cell| {
-            Column::new(
-                head,
-                comparison
-                    .disciplines
-                    .iter()
-                    .map(|result| cell(&result.kinds[place])),
-            )
-            .under(group)
-        };
+        let of_kind: Vec<&KindOutcome> = all.iter().map(|result| &result.kinds[index]).collect();
         if outcome.kind == Kind::Bulk {
-            columns.push(
-                column("least share", &|of| {
-                    of.least_share.map_or_else(none, percent).into()
-                })
-                .spare(1),
-            );
+            let least = Column::of("least share", &of_kind, |of| {
+                if_any(of.least_share, percent)
+            });
+            columns.push(least.under(group).spare(1));
             continue;
         }
-        columns.push(column("p99", &|of| of.p99.map_or_else(none, seconds).into()).spare(2));
+        let typical = Column::of("p99", &of_kind, |of| if_any(of.p99, seconds));
+        columns.push(typical.under(group).spare(2));
         if outcome.flows > 1 {
-            columns.push(
-                column("worst", &|of| {
-                    of.worst_p99.map_or_else(none, seconds).into()
-                })
-                .spare(9),
-            );
+            let worst = Column::of("worst", &of_kind, |of| if_any(of.worst_p99, seconds));
+            columns.push(worst.under(group).spare(9));
         }
-        columns.push(column("loss", &|of| part_lost(of.loss)).spare(9));
+        let lost = Column::of("loss", &of_kind, |of| part_lost(of.loss));
+        columns.push(lost.under(group).spare(9));
     }
     columns
 }
 
 fn fairness(comparison: &Comparison) -> Section {
-    let column = |head: &str, cell: &dyn Fn(&DisciplineResult) -> Cell| {
-        Column::new(head, comparison.disciplines.iter().map(cell))
-    };
+    let all = &comparison.disciplines;
     let grid = Grid::new(vec![
         names(comparison),
-        column("Jain mean", &|result| {
-            result
-                .jain
-                .map_or_else(none, |jain| format!("{:.3}", jain.mean))
-                .into()
+        Column::of("Jain mean", all, |result| match result.jain {
+            Some(jain) => format!("{:.3}", jain.mean),
+            None => none(),
         }),
-        column("worst", &|result| {
-            result
-                .jain
-                .map_or_else(none, |jain| format!("{:.3}", jain.min))
-                .into()
+        Column::of("worst", all, |result| match result.jain {
+            Some(jain) => format!("{:.3}", jain.min),
+            None => none(),
         })
         .spare(2),
-        column("lag behind GPS", &|result| bytes(result.worst_lag).into()),
-        column("bounds", &|result| bounds(result.kept_bounds)),
-        column("ns/packet", &|result| {
-            result
-                .cost
-                .map_or_else(none, |cost| significant(cost.nanos_per_packet))
-                .into()
+        Column::of("lag behind GPS", all, |result| bytes(result.worst_lag)),
+        Column::of("bounds", all, |result| bounds(result.kept_bounds)),
+        Column::of("ns/packet", all, |result| match result.cost {
+            Some(cost) => significant(cost.nanos_per_packet),
+            None => none(),
         }),
-        column("bytes/flow", &|result| {
-            count(result.bytes_per_flow as u64).into()
+        Column::of("bytes/flow", all, |result| {
+            count(result.bytes_per_flow as u64)
         })
         .spare(1),
-        column("buffer", &|result| result.limit.clone().into()).spare(3),
+        Column::of("buffer", all, |result| result.limit.clone()).spare(3),
     ]);
     vec![Block::Table(grid)]
 }
@@ -245,42 +214,25 @@ fn flows(comparison: &Comparison) -> Section {
         chosen.len(),
         counted(comparison.flows.len() as u64, "flow")
     );
-    let labels: Vec<String> = chosen
-        .iter()
-        .map(|&flow| clean(&comparison.flows[flow].label))
-        .collect();
-    let names = |longest: usize| {
-        Column::new(
-            "flow",
-            labels.iter().map(|label| cut_parts(label, longest).into()),
-        )
-    };
-    let names = [usize::MAX, distinct_at(&labels, SHORT_LABEL)].map(names);
-    let second = Column::new(
-        "offered",
-        chosen
-            .iter()
-            .map(|&flow| rate(comparison.flows[flow].offered_rate).into()),
-    );
-    let group = |(result, name): (&DisciplineResult, String)| {
-        let outcome = |&flow: &usize| &result.flows[flow].outcome;
-        let delays = Column::new(
-            "p99",
-            chosen
-                .iter()
-                .map(|flow| delay(outcome(flow), |delay| delay.p99).into()),
-        );
-        vec![
-            delays.under(&name),
-            Column::new("loss", chosen.iter().map(|flow| loss(outcome(flow)))).under(name),
-        ]
-    };
-    let groups = comparison
-        .disciplines
-        .iter()
-        .zip(short_names(&comparison.disciplines))
-        .map(group)
-        .collect();
+    let mut labels = Vec::new();
+    for &flow in &chosen {
+        labels.push(clean(&comparison.flows[flow].label));
+    }
+    let short = distinct_at(&labels, SHORT_LABEL);
+    let names = [usize::MAX, short]
+        .map(|longest| Column::of("flow", &labels, |label| cut_parts(label, longest)));
+    let second = Column::of("offered", &chosen, |&flow| {
+        rate(comparison.flows[flow].offered_rate)
+    });
+    let mut groups = Vec::new();
+    let short_names = short_names(&comparison.disciplines);
+    for (result, name) in comparison.disciplines.iter().zip(short_names) {
+        let delays = Column::of("p99", &chosen, |&flow| {
+            delay(&result.flows[flow].outcome, |delay| delay.p99)
+        });
+        let losses = Column::of("loss", &chosen, |&flow| loss(&result.flows[flow].outcome));
+        groups.push(vec![delays.under(&name), losses.under(name)]);
+    }
     vec![
         Block::Heading(title),
         Block::Fold(Box::new(Fold {
@@ -293,37 +245,42 @@ fn flows(comparison: &Comparison) -> Section {
 
 /// The name alone if unambiguous.
 fn short_names(all: &[DisciplineResult]) -> Vec<String> {
-    let name = |result: &DisciplineResult| {
-        let alone = all.iter().filter(|other| other.name == result.name).count() == 1;
+    let mut names = Vec::new();
+    for result in all {
+        let alike = all.iter().filter(|other| other.name == result.name);
         // A tree has an individual name.
-        if alone && result.name != "tree" {
+        names.push(if alike.count() == 1 && result.name != "tree" {
             result.name.to_owned()
         } else {
             clean(&result.spec)
-        }
-    };
-    cut_apart(&all.iter().map(name).collect::<Vec<_>>(), 20, cut)
+        });
+    }
+    cut_apart(&names, 20, cut)
 }
 
 /// The largest heavy flows, and the light flows with the largest delay in a plain queue.
 fn chosen_flows(comparison: &Comparison) -> Vec<usize> {
-    let plain = comparison
-        .disciplines
-        .iter()
+    let mut disciplines = comparison.disciplines.iter();
+    let plain = disciplines
         .find(|result| result.name.contains("fifo"))
         .or(comparison.disciplines.first());
-    let worst = |flow: usize| {
-        plain
-            .and_then(|result| result.flows[flow].outcome.delay)
-            .map_or(0.0, |delay| delay.p99)
-    };
-    let (mut light, mut heavy): (Vec<usize>, Vec<usize>) =
-        (0..comparison.flows.len()).partition(|&flow| comparison.flows[flow].light);
+    let mut light = Vec::new();
+    let mut heavy = Vec::new();
+    for (flow, facts) in comparison.flows.iter().enumerate() {
+        if !facts.light {
+            heavy.push(flow);
+            continue;
+        }
+        let delay = plain.and_then(|result| result.flows[flow].outcome.delay);
+        light.push((flow, delay.map_or(0.0, |delay| delay.p99)));
+    }
     heavy.sort_by_key(|&flow| std::cmp::Reverse(comparison.flows[flow].bytes));
-    light.sort_by(|&one, &other| worst(other).total_cmp(&worst(one)));
+    light.sort_by(|(_, one), (_, other)| other.total_cmp(one));
     heavy.truncate((FLOWS / 2).max(FLOWS.saturating_sub(light.len())));
     light.truncate(FLOWS - heavy.len());
-    heavy.into_iter().chain(light).collect()
+    let mut chosen = heavy;
+    chosen.extend(light.iter().map(|(flow, _)| flow));
+    chosen
 }
 
 fn verdict(comparison: &Comparison) -> Section {
@@ -362,41 +319,27 @@ fn warning(reserve: &Reserve) -> Section {
 }
 
 fn names(comparison: &Comparison) -> Column {
-    let is_best = |index: usize| index == comparison.verdict.best;
-    let specs = comparison.disciplines.iter().enumerate();
-    let texts: Vec<_> = specs
-        .map(|(index, result)| {
-            format!(
-                "{} {}",
-                if is_best(index) { '*' } else { ' ' },
-                clean(&result.spec)
-            )
-        })
-        .collect();
-    let paint = |index: usize| {
-        if is_best(index) {
-            Paint::Good
-        } else {
-            Paint::Plain
-        }
-    };
-    let cells = cut_apart(&texts, 32, cut)
-        .into_iter()
-        .enumerate()
-        .map(|(index, text)| Cell {
+    let mut texts = Vec::new();
+    for (index, result) in comparison.disciplines.iter().enumerate() {
+        let is_best = index == comparison.verdict.best;
+        let mark = if is_best { '*' } else { ' ' };
+        texts.push(format!("{mark} {}", clean(&result.spec)));
+    }
+    let mut cells = Vec::new();
+    for (index, text) in cut_apart(&texts, 32, cut).into_iter().enumerate() {
+        let is_best = index == comparison.verdict.best;
+        cells.push(Cell {
             text,
-            paint: paint(index),
+            paint: if is_best { Paint::Good } else { Paint::Plain },
         });
+    }
     let title = "  discipline";
     debug_assert_eq!(width(title), 12, "as short as a name may be cut");
     Column::new(title, cells)
 }
 
 fn delay(outcome: &Outcome, of: impl Fn(&Delay) -> f64) -> String {
-    outcome
-        .delay
-        .as_ref()
-        .map_or_else(none, |delay| seconds(of(delay)))
+    if_any(outcome.delay.as_ref().map(of), seconds)
 }
 
 fn loss(outcome: &Outcome) -> Cell {
@@ -457,11 +400,25 @@ pub(crate) fn reasons(drops: Drops) -> String {
         (drops.early, "early"),
         (drops.refused, "refused"),
     ];
-    let some = reasons
-        .iter()
-        .filter(|(number, _)| *number > 0)
-        .map(|(number, reason)| format!("{} {reason}", short_count(*number)));
-    some.collect::<Vec<_>>().join(", ")
+    reasons_in_words(&reasons)
+}
+
+/// The numbers above 0, each with its reason: `1,234 full, 12 early`.
+pub(crate) fn reasons_in_words(reasons: &[(u64, &str)]) -> String {
+    let mut words = Vec::new();
+    for (number, reason) in reasons {
+        if *number > 0 {
+            words.push(format!("{} {reason}", short_count(*number)));
+        }
+    }
+    words.join(", ")
+}
+
+fn if_any(value: Option<f64>, in_words: fn(f64) -> String) -> String {
+    match value {
+        Some(value) => in_words(value),
+        None => none(),
+    }
 }
 
 fn none() -> String {

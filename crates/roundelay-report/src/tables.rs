@@ -10,7 +10,7 @@ mod transfers;
 
 pub use column::{Cells, Column};
 #[cfg(feature = "parquet")]
-pub(crate) use column::{GROUP_ROWS, Values, shared};
+pub(crate) use column::{GROUP_ROWS, Values, picos, shared};
 pub use flows::FLOWS;
 pub use rates::RATES;
 pub use rows::{Setting, Table, TableOf};

@@ -10,16 +10,15 @@ pub fn width(text: &str) -> usize {
 /// Replaces characters that control a terminal, reverse the reading order or are invisible: names
 /// come from untrusted files.
 pub fn clean(text: &str) -> String {
-    text.chars()
+    let letters = text.chars();
+    letters
         .map(|letter| if steers(letter) { '\u{fffd}' } else { letter })
         .collect()
 }
 
 fn steers(letter: char) -> bool {
-    letter.is_control()
-        || FORMAT
-            .iter()
-            .any(|(first, last)| (*first..=*last).contains(&letter))
+    let mut ranges = FORMAT.iter();
+    letter.is_control() || ranges.any(|(first, last)| (*first..=*last).contains(&letter))
 }
 
 /// Unicode's general categories Cf, Zl and Zp, and unassigned code points between them.
@@ -50,12 +49,15 @@ pub(crate) fn cut(text: &str, limit: usize) -> String {
     if width(text) <= limit {
         return text.to_owned();
     }
+    let mut short = String::new();
     let mut taken = 0;
-    let fits = |letter: &char| {
+    for letter in text.chars() {
         taken += letter.width().unwrap_or(0);
-        taken < limit
-    };
-    let mut short: String = text.chars().take_while(fits).collect();
+        if taken >= limit {
+            break;
+        }
+        short.push(letter);
+    }
     short.push('…');
     short
 }
@@ -68,10 +70,9 @@ pub(crate) fn cut_middle(text: &str, limit: usize) -> String {
     }
     let mut end = text;
     while width(end) > limit / 2 {
-        end = end
-            .chars()
-            .next()
-            .map_or(end, |letter| &end[letter.len_utf8()..]);
+        let mut letters = end.chars();
+        letters.next();
+        end = letters.as_str();
     }
     cut(text, limit - width(end)) + end
 }
@@ -83,9 +84,9 @@ pub(crate) fn cut_parts(text: &str, limit: usize) -> String {
     if width(text) <= limit {
         return text.to_owned();
     }
-    let shortened = || {
-        let (from, to) = text.split_once(" > ")?;
-        let (protocol, from) = from.split_once(' ')?;
+    if let Some((from, to)) = text.split_once(" > ")
+        && let Some((protocol, from)) = from.split_once(' ')
+    {
         let short_from = without_address(from);
         let short_to = without_address(to);
         let ways = [
@@ -93,21 +94,25 @@ pub(crate) fn cut_parts(text: &str, limit: usize) -> String {
             (from, short_to.as_str()),
             (short_from.as_str(), short_to.as_str()),
         ];
-        ways.map(|(from, to)| format!("{protocol} {from} > {to}"))
-            .into_iter()
-            .find(|way| width(way) <= limit)
-    };
-    shortened().unwrap_or_else(|| cut_middle(text, limit))
+        for (from, to) in ways {
+            let short = format!("{protocol} {from} > {to}");
+            if width(&short) <= limit {
+                return short;
+            }
+        }
+    }
+    cut_middle(text, limit)
 }
 
 /// An ellipsis for an address, followed by its port, if any.
 fn without_address(end: &str) -> String {
-    let port = match end.rsplit_once(':') {
+    match end.rsplit_once(':') {
         // Colons of an IPv6 address without brackets are no sign of a port.
-        Some((address, port)) if !address.contains(':') || address.ends_with(']') => Some(port),
-        _ => None,
-    };
-    port.map_or_else(|| "…".to_owned(), |port| format!("…:{port}"))
+        Some((address, port)) if !address.contains(':') || address.ends_with(']') => {
+            format!("…:{port}")
+        }
+        _ => "…".to_owned(),
+    }
 }
 
 /// Cuts each text to at most `limit` columns with `first`. Different texts that would look alike
@@ -118,45 +123,40 @@ pub(crate) fn cut_apart(
     first: fn(&str, usize) -> String,
 ) -> Vec<String> {
     let mut short: Vec<String> = texts.iter().map(|text| first(text, limit)).collect();
-    let numbered = |place: usize, text: &String| {
-        let number = format!("#{}", place + 1);
-        cut(text, limit - width(&number)) + &number
-    };
-    for way in [
-        &|_: usize, text: &String| cut_middle(text, limit),
-        &numbered as &dyn Fn(usize, &String) -> String,
-    ] {
-        let alike = look_alike(texts, &short);
-        let again = texts
-            .iter()
-            .enumerate()
-            .zip(&alike)
-            .filter(|(_, alike)| **alike)
-            .map(|((place, text), _)| (place, way(place, text)));
-        again.for_each(|(place, text)| short[place] = text);
+    for (index, alike) in look_alike(texts, &short).into_iter().enumerate() {
+        if alike {
+            short[index] = cut_middle(&texts[index], limit);
+        }
+    }
+    for (index, alike) in look_alike(texts, &short).into_iter().enumerate() {
+        if alike {
+            let number = format!("#{}", index + 1);
+            short[index] = cut(&texts[index], limit - width(&number)) + &number;
+        }
     }
     short
 }
 
 /// For each short text: could a reader mistake it for another text?
 fn look_alike(texts: &[String], short: &[String]) -> Vec<bool> {
-    let is_other = |place: usize| {
-        texts
-            .iter()
-            .zip(short)
-            .any(|(text, other)| *text != texts[place] && *other == short[place])
-    };
-    (0..texts.len()).map(is_other).collect()
+    let mut alike = Vec::new();
+    for (text, own) in texts.iter().zip(short) {
+        let mut others = texts.iter().zip(short);
+        alike.push(others.any(|(other, short)| other != text && short == own));
+    }
+    alike
 }
 
 /// The smallest limit, from `least`, at which `cut_parts` keeps all texts distinct.
 pub(crate) fn distinct_at(texts: &[String], least: usize) -> usize {
     let longest = texts.iter().map(|text| width(text)).max().unwrap_or(least);
-    let distinct = |limit: &usize| {
-        let short: Vec<String> = texts.iter().map(|text| cut_parts(text, *limit)).collect();
-        !look_alike(texts, &short).contains(&true)
-    };
-    (least..longest).find(distinct).unwrap_or(longest)
+    for limit in least..longest {
+        let short: Vec<String> = texts.iter().map(|text| cut_parts(text, limit)).collect();
+        if !look_alike(texts, &short).contains(&true) {
+            return limit;
+        }
+    }
+    longest
 }
 
 /// `text` in lines of at most `limit` columns, broken between words; a longer word has its own

@@ -36,19 +36,20 @@ pub(super) fn svg(charts: &[Chart]) -> String {
         HEIGHTS[usize::from(first.is_low)],
     ];
     let [left, right, top, bottom] = MARGINS;
-    let shown = || charts.iter().flat_map(Chart::shown);
-    let across = Scale::over(
-        shown().map(|point| point.x),
-        &first.x,
-        [left, panel_width - right],
-    );
-    let bands = charts
-        .iter()
-        .filter_map(|chart| chart.band.as_ref())
-        .flat_map(|band| [band.from, band.to])
-        .flatten();
-    let ends = shown().flat_map(|point| [point.y - point.half_width, point.y + point.half_width]);
-    let up = Scale::over(ends.chain(bands), &first.y, [chart_height - bottom, top]);
+    let mut xs = Vec::new();
+    let mut ys = Vec::new();
+    for chart in charts {
+        for point in chart.shown() {
+            xs.push(point.x);
+            ys.extend([point.y - point.half_width, point.y + point.half_width]);
+        }
+        if let Some(band) = &chart.band {
+            ys.extend(band.from);
+            ys.extend(band.to);
+        }
+    }
+    let across = Scale::over(&xs, &first.x, [left, panel_width - right]);
+    let up = Scale::over(&ys, &first.y, [chart_height - bottom, top]);
     let panel = |chart| Panel {
         chart,
         width: panel_width,
@@ -62,17 +63,13 @@ pub(super) fn svg(charts: &[Chart]) -> String {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" \
          font-family=\"sans-serif\" font-size=\"11\">\n<rect width=\"{width}\" height=\"{height}\" fill=\"white\"/>\n"
     );
-    for (place, chart) in charts.iter().enumerate() {
-        match place {
-            0 => text += &panel(chart).drawing(),
-            _ => {
-                _ = write!(
-                    text,
-                    "<g transform=\"translate({} 0)\">\n{}</g>\n",
-                    panel_width * place as f64,
-                    panel(chart).drawing()
-                )
-            }
+    for (number, chart) in charts.iter().enumerate() {
+        let drawing = panel(chart).drawing();
+        if number == 0 {
+            text += &drawing;
+        } else {
+            let x = panel_width * number as f64;
+            _ = write!(text, "<g transform=\"translate({x} 0)\">\n{drawing}</g>\n");
         }
     }
     text + &legend + "</svg>\n"
@@ -95,11 +92,9 @@ impl Panel<'_> {
             escape(&self.chart.title)
         );
         text += &self.axes();
-        text += &self
-            .chart
-            .band
-            .as_ref()
-            .map_or_else(String::new, |band| self.band(band));
+        if let Some(band) = &self.chart.band {
+            text += &self.band(band);
+        }
         for (number, curve) in self.chart.curves.iter().enumerate() {
             text += &self.curve(curve, colour(curve, number));
         }
@@ -112,21 +107,25 @@ impl Panel<'_> {
     }
 
     fn band(&self, band: &Band) -> String {
-        let ([left, _, top, _], [end, floor]) = (MARGINS, self.ends());
-        let place = |bound: Option<f64>, else_at| {
-            bound.map_or(else_at, |bound| self.up.place(bound).clamp(top, floor))
+        let [left, _, top, _] = MARGINS;
+        let [end, floor] = self.ends();
+        let high = match band.to {
+            Some(bound) => self.up.position(bound).clamp(top, floor),
+            None => top,
         };
-        let high = place(band.to, top);
-        let low = place(band.from, floor);
+        let low = match band.from {
+            Some(bound) => self.up.position(bound).clamp(top, floor),
+            None => floor,
+        };
         let mut text = format!(
             "<rect x=\"{left}\" y=\"{high:.1}\" width=\"{}\" height=\"{:.1}\" fill=\"{GREEN}\" fill-opacity=\"0.1\"/>\n",
             end - left,
             low - high
         );
-        for at in [band.to.map(|_| high), band.from.map(|_| low)]
-            .into_iter()
-            .flatten()
-        {
+        for (bound, at) in [(band.to, high), (band.from, low)] {
+            if bound.is_none() {
+                continue;
+            }
             _ = writeln!(
                 text,
                 "<path d=\"M{left} {at:.1}H{end}\" stroke=\"{GREEN}\" stroke-dasharray=\"2 2\"/>"
@@ -136,10 +135,11 @@ impl Panel<'_> {
     }
 
     fn axes(&self) -> String {
-        let ([left, _, top, _], [end, floor]) = (MARGINS, self.ends());
+        let [left, _, top, _] = MARGINS;
+        let [end, floor] = self.ends();
         let mut text = String::new();
         for tick in self.up.ticks() {
-            let at = self.up.place(tick);
+            let at = self.up.position(tick);
             _ = writeln!(
                 text,
                 "<path d=\"M{left} {at:.1}H{end}\" stroke=\"#e4e4e4\"/><text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
@@ -149,7 +149,7 @@ impl Panel<'_> {
             );
         }
         for (number, tick) in self.across.ticks().into_iter().enumerate() {
-            let at = self.across.place(tick);
+            let at = self.across.position(tick);
             let label = match self.chart.x.names.get(number) {
                 None => self.across.number(tick),
                 Some(name) if self.names_fit() => escape(name),
@@ -184,57 +184,52 @@ impl Panel<'_> {
     fn names_fit(&self) -> bool {
         let names = &self.chart.x.names;
         let room = (self.ends()[0] - MARGINS[0]) / names.len().max(1) as f64;
-        names
-            .iter()
-            .all(|name| name.chars().count() as f64 * LETTER < room)
+        let mut lengths = names.iter().map(|name| name.chars().count());
+        lengths.all(|letters| letters as f64 * LETTER < room)
     }
 
     fn curve(&self, curve: &Curve, colour: &str) -> String {
         let across = self.across;
         let up = self.up;
-        let shown: Vec<&Point> = curve
-            .points
-            .iter()
-            .filter(|point| self.chart.shows(point))
-            .collect();
+        let points = curve.points.iter();
+        let shown: Vec<&Point> = points.filter(|point| self.chart.shows(point)).collect();
         let mut text = String::new();
-        for point in shown.iter().filter(|point| point.half_width > 0.0) {
-            let at = across.place(point.x);
-            let from = up.place(point.y - point.half_width);
-            let to = up.place(point.y + point.half_width);
-            _ = writeln!(
-                text,
-                "<path d=\"M{at:.1} {from:.1}V{to:.1}\" stroke=\"{colour}\" stroke-opacity=\"0.4\"/>"
-            );
+        for point in &shown {
+            if point.half_width > 0.0 {
+                let at = across.position(point.x);
+                let from = up.position(point.y - point.half_width);
+                let to = up.position(point.y + point.half_width);
+                _ = writeln!(
+                    text,
+                    "<path d=\"M{at:.1} {from:.1}V{to:.1}\" stroke=\"{colour}\" stroke-opacity=\"0.4\"/>"
+                );
+            }
         }
         if curve.drawn.is_marks() {
-            shown.iter().for_each(|point| {
-                text += &mark(
-                    curve.drawn,
-                    across.place(point.x),
-                    up.place(point.y),
-                    colour,
-                )
-            });
+            for point in shown {
+                let x = across.position(point.x);
+                text += &mark(curve.drawn, x, up.position(point.y), colour);
+            }
             return text;
         }
         if let [only] = shown[..] {
-            let x = across.place(only.x);
-            let y = up.place(only.y);
+            let x = across.position(only.x);
+            let y = up.position(only.y);
             _ = writeln!(
                 text,
                 "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3\" fill=\"{colour}\"/>"
             );
         }
-        let places: Vec<String> = shown
-            .iter()
-            .map(|point| format!("{:.1},{:.1}", across.place(point.x), up.place(point.y)))
-            .collect();
+        let mut points = Vec::new();
+        for point in &shown {
+            let x = across.position(point.x);
+            points.push(format!("{x:.1},{:.1}", up.position(point.y)));
+        }
         let name = escape(&curve.name);
         text + &format!(
             "<polyline fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.8\"{} points=\"{}\"><title>{name}</title></polyline>\n",
             dashes(curve.drawn),
-            places.join(" ")
+            points.join(" ")
         )
     }
 
@@ -244,23 +239,24 @@ impl Panel<'_> {
         let mut at = MARGINS[0];
         let mut line = 0.0;
         let mut text = String::new();
-        let band = self.chart.band.iter().map(|band| (&band.name, None));
-        let curves = self
-            .chart
-            .curves
-            .iter()
-            .enumerate()
-            .map(|(number, curve)| (&curve.name, Some((number, curve))));
-        for (name, curve) in curves.chain(band) {
+        let mut entries = Vec::new();
+        for (number, curve) in self.chart.curves.iter().enumerate() {
+            entries.push((&curve.name, Some((number, curve))));
+        }
+        if let Some(band) = &self.chart.band {
+            entries.push((&band.name, None));
+        }
+        for (name, curve) in entries {
             let room = 40.0 + LETTER * name.chars().count() as f64;
             if at + room > width && at > MARGINS[0] {
-                (at, line) = (MARGINS[0], line + LEGEND_LINE);
+                at = MARGINS[0];
+                line += LEGEND_LINE;
             }
             let y = self.height + 8.0 + line;
-            text += &curve.map_or_else(
-                || band_sample(at, y),
-                |(number, curve)| sample(curve, colour(curve, number), at, y),
-            );
+            text += &match curve {
+                Some((number, curve)) => sample(curve, colour(curve, number), at, y),
+                None => band_sample(at, y),
+            };
             _ = writeln!(
                 text,
                 "<text x=\"{}\" y=\"{}\">{}</text>",
@@ -342,13 +338,11 @@ fn band_sample(x: f64, y: f64) -> String {
 
 fn shortened(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
-        text.to_owned()
-    } else {
-        text.chars()
-            .take(most.saturating_sub(1))
-            .chain(['…'])
-            .collect()
+        return text.to_owned();
     }
+    let mut short: String = text.chars().take(most.saturating_sub(1)).collect();
+    short.push('…');
+    short
 }
 
 fn escape(text: &str) -> String {

@@ -18,7 +18,7 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    pub(super) fn over(values: impl Iterator<Item = f64>, axis: &Axis, ends: [f64; 2]) -> Self {
+    pub(super) fn over(values: &[f64], axis: &Axis, ends: [f64; 2]) -> Self {
         let scaling = axis.scaling;
         let names = axis.names.len();
         if names > 0 {
@@ -31,23 +31,23 @@ impl Scale {
             };
         }
         let is_logarithmic = scaling.is_logarithmic();
-        let values = values
-            .filter(|value| axis.has_place_for(*value))
-            .map(|value| if is_logarithmic { value.log10() } else { value });
-        let (least, most) = values.fold((f64::MAX, f64::MIN), |(least, most), value| {
-            (least.min(value), most.max(value))
-        });
-        let (least, most) = if least > most {
-            (0.0, 1.0)
-        } else {
-            (least, most)
-        };
+        let mut least = f64::MAX;
+        let mut most = f64::MIN;
+        for &value in values {
+            if axis.has_place_for(value) {
+                let value = if is_logarithmic { value.log10() } else { value };
+                least = least.min(value);
+                most = most.max(value);
+            }
+        }
+        if least > most {
+            least = 0.0;
+            most = 1.0;
+        }
         // A linear axis starts at zero, unless zero would compress the curves.
-        let least = if !is_logarithmic && least > 0.0 && least < most * 0.6 {
-            0.0
-        } else {
-            least
-        };
+        if !is_logarithmic && least > 0.0 && least < most * 0.6 {
+            least = 0.0;
+        }
         let room = ((most - least) * 0.04).max(if most == least {
             most.abs().max(1.0) * 0.1
         } else {
@@ -67,7 +67,7 @@ impl Scale {
         }
     }
 
-    pub(super) fn place(&self, value: f64) -> f64 {
+    pub(super) fn position(&self, value: f64) -> f64 {
         let value = if self.scaling.is_logarithmic() {
             value.max(f64::MIN_POSITIVE).log10()
         } else {
@@ -79,15 +79,15 @@ impl Scale {
 
     /// Values with a grid line: about eight, at most eleven powers of two, or one for each name.
     pub(super) fn ticks(&self) -> Vec<f64> {
-        let is_within = |value: &f64| (self.from..=self.to).contains(&value.log10());
         match self.scaling {
             _ if self.names > 0 => (0..self.names).map(|name| name as f64).collect(),
             Scaling::Linear => linear_ticks(self.from, self.to),
             Scaling::Doubling => {
-                let powers: Vec<f64> = (-64..64)
-                    .map(|power| 2_f64.powi(power))
-                    .filter(is_within)
-                    .collect();
+                let mut powers = Vec::new();
+                for power in -64..64 {
+                    powers.push(2_f64.powi(power));
+                }
+                powers.retain(|value| self.has_power(*value));
                 let every = powers.len().div_ceil(11).max(1);
                 powers.into_iter().step_by(every).collect()
             }
@@ -98,9 +98,13 @@ impl Scale {
                     1.0..=4.0 => &[1.0, 2.0, 5.0],
                     _ => &[1.0],
                 };
-                let values = powers
-                    .flat_map(|power| steps.iter().map(move |step| step * 10_f64.powi(power)));
-                let within: Vec<f64> = values.filter(is_within).collect();
+                let mut within = Vec::new();
+                for power in powers {
+                    for step in steps {
+                        within.push(step * 10_f64.powi(power));
+                    }
+                }
+                within.retain(|value| self.has_power(*value));
                 if within.len() < 2 {
                     linear_ticks(10_f64.powf(self.from), 10_f64.powf(self.to))
                 } else {
@@ -108,6 +112,11 @@ impl Scale {
                 }
             }
         }
+    }
+
+    /// Whether a logarithmic axis reaches as far as a value.
+    fn has_power(&self, value: f64) -> bool {
+        (self.from..=self.to).contains(&value.log10())
     }
 
     /// A tick's label, without superfluous digits.
@@ -123,20 +132,26 @@ impl Scale {
 fn linear_ticks(from: f64, to: f64) -> Vec<f64> {
     let rough = (to - from) / 7.0;
     let power = 10_f64.powf(rough.log10().floor());
-    let step = [1.0, 2.0, 5.0, 10.0]
-        .into_iter()
-        .map(|factor| factor * power)
-        .find(|step| *step >= rough)
-        .unwrap_or(rough);
+    let mut step = rough;
+    for factor in [1.0, 2.0, 5.0, 10.0] {
+        if factor * power >= rough {
+            step = factor * power;
+            break;
+        }
+    }
     if !step.is_finite() || step <= 0.0 {
         return Vec::new();
     }
     let first = (from / step).ceil() as i64;
-    (first..)
-        .map(|tick| tick as f64 * step)
-        .take_while(|value| *value <= to)
-        .take(20)
-        .collect()
+    let mut ticks = Vec::new();
+    for tick in (first..).take(20) {
+        let value = tick as f64 * step;
+        if value > to {
+            break;
+        }
+        ticks.push(value);
+    }
+    ticks
 }
 
 fn number(value: f64) -> String {
@@ -170,7 +185,7 @@ mod tests {
             scaling: Scaling::Logarithmic,
             ..Axis::default()
         };
-        let ticks = |values: [f64; 2]| Scale::over(values.into_iter(), &axis, [0.0, 100.0]).ticks();
+        let ticks = |values: [f64; 2]| Scale::over(&values, &axis, [0.0, 100.0]).ticks();
         assert_eq!(ticks([10.0, 45.0]), [10.0, 20.0, 30.0, 40.0]);
         assert_eq!(
             ticks([10.0, 900.0]),
@@ -185,7 +200,7 @@ mod tests {
             scaling: Scaling::Doubling,
             ..Axis::default()
         };
-        let scale = Scale::over([1.0, 32768.0].into_iter(), &axis, [0.0, 100.0]);
+        let scale = Scale::over(&[1.0, 32768.0], &axis, [0.0, 100.0]);
         assert_eq!(
             scale.ticks(),
             [1.0, 4.0, 16.0, 64.0, 256.0, 1024.0, 4096.0, 16384.0]

@@ -61,18 +61,18 @@ struct Fairness {
 
 /// The page's data as JSON, with charted flows only, and without invisible digits.
 pub(super) fn page(comparison: &Comparison) -> String {
+    let mut disciplines = Vec::new();
+    for result in &comparison.disciplines {
+        disciplines.push(Discipline {
+            name: result.name,
+            spec: clean(&result.spec),
+        });
+    }
     let page = Page {
         link_rate: comparison.link_rate,
         flow_count: comparison.flows.len(),
         best: comparison.verdict.best,
-        disciplines: comparison
-            .disciplines
-            .iter()
-            .map(|result| Discipline {
-                name: result.name,
-                spec: clean(&result.spec),
-            })
-            .collect(),
+        disciplines,
         views: views(comparison),
     };
     let mut value =
@@ -82,21 +82,20 @@ pub(super) fn page(comparison: &Comparison) -> String {
 }
 
 fn views(comparison: &Comparison) -> Vec<View<'_>> {
-    let disciplines = || comparison.disciplines.iter();
-    let all = disciplines()
-        .map(|result| Served {
+    let mut all = Vec::new();
+    let mut light = Vec::new();
+    for result in &comparison.disciplines {
+        all.push(Served {
             outcome: &result.total,
             curves: &result.curves,
             fairness: None,
-        })
-        .collect();
-    let light = disciplines()
-        .map(|result| Served {
+        });
+        light.push(Served {
             outcome: &result.light,
             curves: &result.light_curves,
             fairness: None,
-        })
-        .collect();
+        });
+    }
     let mut views = vec![View {
         label: "All flows".to_owned(),
         flow: None,
@@ -109,23 +108,19 @@ fn views(comparison: &Comparison) -> Vec<View<'_>> {
             results: light,
         });
     }
-    views.extend(
-        comparison
-            .charted
-            .iter()
-            .filter_map(|&flow| one_flow(comparison, flow)),
-    );
+    for &flow in &comparison.charted {
+        views.extend(one_flow(comparison, flow));
+    }
     views
 }
 
 /// None if a discipline has no curves for the flow.
 fn one_flow(comparison: &Comparison, index: usize) -> Option<View<'_>> {
     let flow = &comparison.flows[index];
-    let results: Option<Vec<Served<'_>>> = comparison
-        .disciplines
-        .iter()
-        .map(|result| served(&result.flows[index]))
-        .collect();
+    let mut results = Vec::new();
+    for result in &comparison.disciplines {
+        results.push(served(&result.flows[index])?);
+    }
     let about = Flow {
         weight: flow.weight,
         light: flow.light,
@@ -135,7 +130,7 @@ fn one_flow(comparison: &Comparison, index: usize) -> Option<View<'_>> {
     Some(View {
         label: clean(&flow.label),
         flow: Some(about),
-        results: results?,
+        results,
     })
 }
 

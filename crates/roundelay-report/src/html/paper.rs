@@ -59,18 +59,18 @@ impl<'a> ChartData<'a> {
         let mut xs: Vec<f64> = chart.shown().map(|point| point.x).collect();
         xs.sort_by(f64::total_cmp);
         xs.dedup();
-        let value = |curve: &crate::chart::Curve, x: &f64| {
-            curve
-                .points
-                .iter()
-                .find(|point| point.x == *x)
-                .map(|point| point.y)
-        };
-        let curves = chart.curves.iter().map(|curve| CurveData {
-            name: &curve.name,
-            values: xs.iter().map(|x| value(curve, x)).collect(),
-        });
-        let curves = curves.collect();
+        let mut curves = Vec::new();
+        for curve in &chart.curves {
+            let mut values = Vec::new();
+            for x in &xs {
+                let point = curve.points.iter().find(|point| point.x == *x);
+                values.push(point.map(|point| point.y));
+            }
+            curves.push(CurveData {
+                name: &curve.name,
+                values,
+            });
+        }
         Self {
             title: &chart.title,
             x: AxisData::of(&chart.x),
@@ -111,20 +111,16 @@ pub fn item_html(page: &ItemPage<'_>) -> String {
 
 /// A container for each chart, with the SVG drawing for readers without JavaScript.
 fn figures(charts: &[Chart]) -> String {
-    let figure = |(number, chart): (usize, &Chart)| {
-        format!(
+    let mut figures = Vec::new();
+    for (number, chart) in charts.iter().enumerate() {
+        figures.push(format!(
             "<figure><h2>{}</h2><div class=\"legend\" id=\"legend{number}\" role=\"group\" aria-label=\"Curves shown\"></div>\
              <div class=\"chart\" id=\"chart{number}\"></div><noscript>{}</noscript></figure>",
             escape(&chart.title),
             chart.svg()
-        )
-    };
-    charts
-        .iter()
-        .enumerate()
-        .map(figure)
-        .collect::<Vec<_>>()
-        .join("\n")
+        ));
+    }
+    figures.join("\n")
 }
 
 fn rendered(markdown: &str) -> String {

@@ -8,7 +8,7 @@ mod tables;
 
 use roundelay_sim::scenario::Curves;
 
-use super::{Frame, escape, fill, notes};
+use super::{Frame, escape, fact, fill, notes};
 use crate::simulation::Simulated;
 use crate::units::{count, seconds};
 
@@ -125,46 +125,33 @@ fn of_first(simulated: &Simulated, what: &str) -> String {
 
 fn facts(simulated: &Simulated) -> String {
     let replicas = &simulated.replicas;
-    let of_first =
-        |of: fn(&roundelay_sim::scenario::Results) -> u64| replicas.first().map_or(0, of);
+    let mut links = 0;
+    let mut flows = 0;
+    if let Some(first) = replicas.first() {
+        links = first.links.len() as u64;
+        flows = first.groups.last().map_or(0, |group| group.flows);
+    }
+    let hops = replicas.iter().map(|results| results.packet_hops);
+    let events = replicas.iter().map(|results| results.events);
     let facts = [
         ("Nodes", count(simulated.nodes as u64)),
         ("Hosts", count(simulated.hosts as u64)),
-        (
-            "Links, one way",
-            count(of_first(|results| results.links.len() as u64)),
-        ),
-        (
-            "Flows",
-            count(of_first(|results| {
-                results.groups.last().map_or(0, |group| group.flows)
-            })),
-        ),
-        (
-            "Packet-hops",
-            count(replicas.iter().map(|results| results.packet_hops).sum()),
-        ),
-        (
-            "Events",
-            count(replicas.iter().map(|results| results.events).sum()),
-        ),
+        ("Links, one way", count(links)),
+        ("Flows", count(flows)),
+        ("Packet-hops", count(hops.sum())),
+        ("Events", count(events.sum())),
         (
             if replicas.len() > 1 { "Seeds" } else { "Seed" },
             seeds(simulated),
         ),
     ];
-    let lines = facts
-        .map(|(name, value)| format!("    <div><dt>{name}</dt><dd>{}</dd></div>", escape(&value)));
-    lines.join("\n")
+    facts.map(|(name, value)| fact(name, &value)).join("\n")
 }
 
 /// A chart of completion times, if there are any.
 fn completion(curves: &Curves) -> String {
-    if curves
-        .groups
-        .iter()
-        .all(|group| group.completion.is_empty())
-    {
+    let mut groups = curves.groups.iter();
+    if groups.all(|group| group.completion.is_empty()) {
         return String::new();
     }
     "  <figure>\n    <figcaption><h3>Completion times of transfers</h3><p>Share of the complete transfers, by the time that they took.</p></figcaption>\n    \
@@ -173,20 +160,18 @@ fn completion(curves: &Curves) -> String {
 }
 
 fn provenance(entries: &[(String, String)]) -> String {
-    let line = |(name, value): &(String, String)| {
-        format!(
-            "    <div><dt>{}</dt><dd>{}</dd></div>",
-            escape(name),
-            escape(value)
-        )
-    };
-    entries.iter().map(line).collect::<Vec<_>>().join("\n")
+    let facts: Vec<String> = entries
+        .iter()
+        .map(|(name, value)| fact(&escape(name), value))
+        .collect();
+    facts.join("\n")
 }
 
 /// Escapes text and keeps its lines and tabs.
 fn escape_lines(text: &str) -> String {
-    text.lines()
-        .map(|line| escape(&line.replace('\t', "    ")))
-        .collect::<Vec<_>>()
-        .join("\n")
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        lines.push(escape(&line.replace('\t', "    ")));
+    }
+    lines.join("\n")
 }

@@ -104,15 +104,10 @@ const REORDERED: Column = Column {
 /// The columns for these results, and the number of columns on sent packets.
 fn columns(comparison: &Comparison) -> (Vec<Column>, usize) {
     let mut columns = Vec::from(COLUMNS);
-    let sent = columns
-        .iter()
-        .position(|column| column.head == "p50")
-        .unwrap_or(0);
-    if comparison
-        .disciplines
-        .iter()
-        .all(|result| result.total.reordered == 0)
-    {
+    let mut heads = columns.iter();
+    let sent = heads.position(|column| column.head == "p50").unwrap_or(0);
+    let results = &comparison.disciplines;
+    if results.iter().all(|result| result.total.reordered == 0) {
         return (columns, sent);
     }
     columns.insert(sent, REORDERED);
@@ -121,28 +116,19 @@ fn columns(comparison: &Comparison) -> (Vec<Column>, usize) {
 
 /// The table of disciplines, in the order of the options, with the best one marked.
 pub(super) fn table(comparison: &Comparison) -> String {
-    let weights = comparison
-        .flows
-        .iter()
-        .any(|flow| flow.weight != comparison.flows[0].weight);
-    let unaware = |result: &DisciplineResult| {
-        if weights && !result.weighted {
+    let mut flows = comparison.flows.iter();
+    let has_weights = flows.any(|flow| flow.weight != comparison.flows[0].weight);
+    let (columns, sent) = columns(comparison);
+    let mut rows = Vec::new();
+    for (index, result) in comparison.disciplines.iter().enumerate() {
+        let remark = if has_weights && !result.weighted {
             " Ignores weights."
         } else {
             ""
-        }
-    };
-    let rows = comparison.disciplines.iter().enumerate();
-    let (columns, sent) = columns(comparison);
-    let rows = rows.map(|(index, result)| {
-        row(
-            &columns,
-            result,
-            unaware(result),
-            index == comparison.verdict.best,
-        )
-    });
-    let rows: Vec<String> = rows.collect();
+        };
+        let is_best = index == comparison.verdict.best;
+        rows.push(row(&columns, result, remark, is_best));
+    }
     format!(
         "<table id=\"disciplines\">\n<thead>\n{}</thead>\n<tbody>\n{}\n</tbody>\n</table>",
         head(&columns, sent),
@@ -155,11 +141,10 @@ fn head(columns: &[Column], sent: usize) -> String {
         "<tr class=\"groups\"><td></td><td colspan=\"{sent}\"></td><th colspan=\"4\" scope=\"colgroup\">Delay, all flows</th>\
                   <td></td><th colspan=\"3\" scope=\"colgroup\">Fairness</th><th colspan=\"2\" scope=\"colgroup\">Cost</th></tr>\n"
     );
-    let names = columns
-        .iter()
-        .map(|column| heading(column.head, column.about))
-        .collect::<Vec<_>>()
-        .concat();
+    let mut names = String::new();
+    for column in columns {
+        names += &heading(column.head, column.about);
+    }
     format!(
         "{groups}<tr>{}{names}</tr>\n",
         heading("Discipline", "As the user would write it")
@@ -189,17 +174,18 @@ fn row(columns: &[Column], result: &DisciplineResult, remark: &str, best: bool) 
         about.trim_end_matches('.'),
         escape(&result.limit)
     );
-    let cells: Vec<String> = columns
-        .iter()
-        .map(|column| data_cell(&(column.cell)(result)))
-        .collect();
-    format!("<tr{class}>{name}{}</tr>", cells.concat())
+    let mut cells = String::new();
+    for column in columns {
+        cells += &data_cell(&(column.cell)(result));
+    }
+    format!("<tr{class}>{name}{cells}</tr>")
 }
 
 fn data_cell(cell: &Cell) -> String {
-    let sort = cell
-        .sort
-        .map_or_else(String::new, |number| format!(" data-sort=\"{number}\""));
+    let sort = match cell.sort {
+        Some(number) => format!(" data-sort=\"{number}\""),
+        None => String::new(),
+    };
     let title = if cell.title.is_empty() {
         String::new()
     } else {
@@ -237,16 +223,17 @@ fn dash() -> Cell {
 }
 
 fn delay(delay: Option<Delay>, of: fn(&Delay) -> f64) -> Cell {
-    delay
-        .as_ref()
-        .map(of)
-        .map_or_else(dash, |value| cell(seconds(value), value))
+    match delay {
+        Some(delay) => cell(seconds(of(&delay)), of(&delay)),
+        None => dash(),
+    }
 }
 
 fn light(result: &DisciplineResult) -> Cell {
-    let delay = result
-        .light_p99
-        .map_or_else(dash, |value| cell(seconds(value), value));
+    let delay = match result.light_p99 {
+        Some(value) => cell(seconds(value), value),
+        None => dash(),
+    };
     let lost = if result.light.loss > 0.0 {
         format!("{} lost", percent(result.light.loss))
     } else {
@@ -259,20 +246,19 @@ fn light(result: &DisciplineResult) -> Cell {
 }
 
 fn jain(result: &DisciplineResult) -> Cell {
-    result.jain.map_or_else(dash, |jain| {
-        let title = format!(
-            "Worst of {} windows of {}: {:.3}",
-            count(jain.windows),
-            seconds(jain.window),
-            jain.min
-        );
-        Cell {
-            text: format!("{:.3}", jain.mean),
-            sort: Some(jain.mean),
-            title,
-            below: String::new(),
-        }
-    })
+    let Some(jain) = result.jain else {
+        return dash();
+    };
+    let title = format!(
+        "Worst of {} windows of {}: {:.3}",
+        count(jain.windows),
+        seconds(jain.window),
+        jain.min
+    );
+    Cell {
+        title,
+        ..cell(format!("{:.3}", jain.mean), jain.mean)
+    }
 }
 
 fn bounds(result: &DisciplineResult) -> Cell {
@@ -284,18 +270,17 @@ fn bounds(result: &DisciplineResult) -> Cell {
 }
 
 fn cost(result: &DisciplineResult) -> Cell {
-    result.cost.map_or_else(dash, |cost| {
-        let title = format!(
-            "{} to {} in runs of {} packets",
-            significant(cost.range.0),
-            significant(cost.range.1),
-            count(cost.packets)
-        );
-        Cell {
-            text: significant(cost.nanos_per_packet),
-            sort: Some(cost.nanos_per_packet),
-            title,
-            below: String::new(),
-        }
-    })
+    let Some(cost) = result.cost else {
+        return dash();
+    };
+    let title = format!(
+        "{} to {} in runs of {} packets",
+        significant(cost.range.0),
+        significant(cost.range.1),
+        count(cost.packets)
+    );
+    Cell {
+        title,
+        ..cell(significant(cost.nanos_per_packet), cost.nanos_per_packet)
+    }
 }

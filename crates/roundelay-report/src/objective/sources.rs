@@ -39,33 +39,37 @@ pub struct SourceRun {
 impl SourceResult {
     /// Results over runs with equal order of sources.
     pub(super) fn all(runs: &[&[SourceRun]]) -> Vec<Self> {
-        let of = |place: usize, value: fn(&SourceRun) -> Option<f64>| {
-            student_95(
-                &runs
-                    .iter()
-                    .filter_map(|run| run.get(place).and_then(value))
-                    .collect::<Vec<_>>(),
-            )
+        let Some(first) = runs.first() else {
+            return Vec::new();
         };
-        let names = runs
-            .first()
-            .map_or(&[][..], |first| first)
-            .iter()
-            .map(|source| source.name.clone());
-        let result = |(place, name)| Self {
-            name,
-            tail: of(place, |source| source.tail),
-            loss: of(place, |source| source.loss),
-            undelivered: of(place, |source| Some(source.undelivered)),
-        };
-        names.enumerate().map(result).collect()
+        let mut results = Vec::new();
+        for (index, source) in first.iter().enumerate() {
+            let mut tails = Vec::new();
+            let mut losses = Vec::new();
+            let mut undelivered = Vec::new();
+            for run in runs {
+                if let Some(source) = run.get(index) {
+                    tails.extend(source.tail);
+                    losses.extend(source.loss);
+                    undelivered.push(source.undelivered);
+                }
+            }
+            results.push(Self {
+                name: source.name.clone(),
+                tail: student_95(&tails),
+                loss: student_95(&losses),
+                undelivered: student_95(&undelivered),
+            });
+        }
+        results
     }
 
     /// `12 ms`; `12 ms, 3.2% lost, 40% undelivered`.
     pub(super) fn in_words(&self) -> String {
-        let mut words = self
-            .tail
-            .map_or_else(|| "–".to_owned(), |tail| seconds(tail.mean));
+        let mut words = match self.tail {
+            Some(tail) => seconds(tail.mean),
+            None => "–".to_owned(),
+        };
         if mean(self.loss) > 0.0 {
             words += &format!(", {} lost", percent(mean(self.loss)));
         }
@@ -83,10 +87,9 @@ impl SourceResult {
             (None, Some(_)) => true,
             (_, None) => false,
         };
-        let is_more = |own, other| mean(own) > mean(other) + MATERIAL;
-        is_far_longer
-            || is_more(self.loss, other.loss)
-            || is_more(self.undelivered, other.undelivered)
+        let is_lossier = mean(self.loss) > mean(other.loss) + MATERIAL;
+        let is_stuck = mean(self.undelivered) > mean(other.undelivered) + MATERIAL;
+        is_far_longer || is_lossier || is_stuck
     }
 }
 

@@ -62,16 +62,13 @@ impl Verdict {
         threshold: f64,
     ) -> Self {
         let by_figure = Answer::of(of.worse, threshold);
-        let gaps: Vec<_> = Gap::all(of, specialist, which)
-            .into_iter()
-            .filter(Gap::is_material)
-            .collect();
-        let is_forbidden = |gap: &Gap| match by_figure {
-            Answer::Does => gap.is_more(),
-            Answer::DoesNot => !gap.is_more(),
+        let mut gaps = Gap::all(of, specialist, which);
+        gaps.retain(Gap::is_material);
+        let is_incomparable = match by_figure {
+            Answer::Does => gaps.iter().any(Gap::is_more),
+            Answer::DoesNot => !gaps.iter().all(Gap::is_more),
             Answer::CannotTell => false,
         };
-        let is_incomparable = gaps.iter().any(is_forbidden);
         let answer = if is_incomparable {
             Answer::CannotTell
         } else {
@@ -160,10 +157,10 @@ impl Gap {
     /// cut-off flows if the figure is a delay or a completion time. The part of the packets in time
     /// counts lost packets as late, but not packets in the network.
     fn all(of: &DisciplineResult, specialist: &DisciplineResult, which: Figure) -> Vec<Self> {
-        let mean_loss = |row: &DisciplineResult| row.loss.map_or(0.0, |loss| loss.mean);
+        let mean = |part: Option<Interval>| part.map_or(0.0, |part| part.mean);
         let loss = Self {
-            own: mean_loss(of),
-            other: mean_loss(specialist),
+            own: mean(of.loss),
+            other: mean(specialist.loss),
             verb: "loses",
             of: "packets",
         };
@@ -173,11 +170,9 @@ impl Gap {
             verb: "leaves unfinished",
             of: "flows",
         };
-        let mean_undelivered =
-            |row: &DisciplineResult| row.undelivered.map_or(0.0, |part| part.mean);
         let undelivered = Self {
-            own: mean_undelivered(of),
-            other: mean_undelivered(specialist),
+            own: mean(of.undelivered),
+            other: mean(specialist.undelivered),
             verb: "leaves undelivered",
             of: "packets of one source",
         };

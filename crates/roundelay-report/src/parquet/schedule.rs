@@ -4,7 +4,6 @@
 use std::fs::File;
 use std::path::Path;
 
-use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row};
 use parquet::schema::types::Type;
@@ -13,7 +12,7 @@ use roundelay_sim::replay::{Line, Replay, Schedule};
 
 use super::file::{ColumnFile, check_pages};
 use crate::ReportError;
-use crate::tables::{Column, GROUP_ROWS, shared};
+use crate::tables::{Column, GROUP_ROWS, picos, shared};
 
 /// Writes a schedule with one row per packet, and `metadata`, for example from
 /// [`provenance`](crate::provenance).
@@ -39,7 +38,6 @@ pub fn write_schedule(
 fn columns(schedule: &Schedule, rows: std::ops::Range<usize>) -> Vec<Column> {
     let packets = &schedule.packets[rows.clone()];
     let name = |node| shared(schedule.network().name(node).as_str());
-    let picos = |at: roundelay::Instant| at.as_picos().cast_signed();
     vec![
         Column::of("packet", rows, |row| row as u64),
         Column::of("flow", packets, |packet| u64::from(packet.flow)),
@@ -75,33 +73,35 @@ pub fn write_replays(
     replays: &[(&str, &Replay)],
     metadata: &[(String, String)],
 ) -> Result<(), ReportError> {
-    let group = |with: &str, replay: Option<&Replay>, rows: std::ops::Range<usize>| {
-        let late = |row: usize| replay.and_then(|replay| replay.late(row, &schedule.packets[row]));
-        let ended = |row: usize| {
-            late(row)
-                .and(replay)
-                .map(|replay| replay.outputs[row].as_picos().cast_signed())
-        };
-        vec![
-            Column::of("with", rows.clone(), |_| with),
-            Column::of("packet", rows.clone(), |row| row as u64),
-            Column::of("output_ps", rows.clone(), ended),
-            Column::of("late_ps", rows, |row| {
-                Some(late(row)?.as_picos().cast_signed())
-            }),
-        ]
-    };
-    let mut file = ColumnFile::create(path, &group("", None, 0..0), metadata)?;
+    let mut file = ColumnFile::create(path, &replayed(schedule, "", None, 0..0), metadata)?;
     for (with, replay) in replays {
         for first in (0..schedule.packets.len()).step_by(GROUP_ROWS) {
-            file.write(&group(
-                with,
-                Some(replay),
-                first..(first + GROUP_ROWS).min(schedule.packets.len()),
-            ))?;
+            let rows = first..(first + GROUP_ROWS).min(schedule.packets.len());
+            file.write(&replayed(schedule, with, Some(replay), rows))?;
         }
     }
     file.finish()
+}
+
+fn replayed(
+    schedule: &Schedule,
+    with: &str,
+    replay: Option<&Replay>,
+    rows: std::ops::Range<usize>,
+) -> Vec<Column> {
+    vec![
+        Column::of("with", rows.clone(), |_| with),
+        Column::of("packet", rows.clone(), |row| row as u64),
+        Column::of("output_ps", rows.clone(), |row| {
+            let replay = replay?;
+            replay.late(row, &schedule.packets[row])?;
+            Some(picos(replay.outputs[row]))
+        }),
+        Column::of("late_ps", rows, |row| {
+            let late = replay?.late(row, &schedule.packets[row])?;
+            Some(late.as_picos().cast_signed())
+        }),
+    ]
 }
 
 /// Columns of a schedule to read. Columns after the sixth are optional.
@@ -138,25 +138,20 @@ pub fn read_schedule(path: &Path) -> Result<Vec<Line>, String> {
     let rows = reader
         .get_row_iter(Some(columns))
         .map_err(|error| wrong(error.to_string()))?;
-    let line = |row: Result<Row, ParquetError>| {
-        row.map_err(|error| error.to_string())
-            .and_then(|row| line(&row))
-    };
-    (0_u64..)
-        .zip(rows)
-        .map(|(number, row)| line(row).map_err(|what| wrong(format!("row {number}: {what}"))))
-        .collect()
+    let mut lines = Vec::new();
+    for (number, row) in (0_u64..).zip(rows) {
+        let row = row.map_err(|error| wrong(format!("row {number}: {error}")))?;
+        lines.push(line(&row).map_err(|what| wrong(format!("row {number}: {what}")))?);
+    }
+    Ok(lines)
 }
 
 /// The columns to read, in the order of [`READ`].
 fn columns_read(schema: &Type) -> Result<Type, String> {
     let mut fields = Vec::new();
     for (number, name) in READ.into_iter().enumerate() {
-        match schema
-            .get_fields()
-            .iter()
-            .find(|field| field.name() == name)
-        {
+        let mut fields_of_file = schema.get_fields().iter();
+        match fields_of_file.find(|field| field.name() == name) {
             Some(field) if field.is_primitive() => fields.push(field.clone()),
             Some(_) => {
                 return Err(format!(
@@ -180,12 +175,9 @@ fn columns_read(schema: &Type) -> Result<Type, String> {
 
 fn line(row: &Row) -> Result<Line, String> {
     let mut fields = row.get_column_iter();
-    let mut next = || {
-        fields
-            .next()
-            .map_or(("back", &Field::Bool(false)), |(name, field)| {
-                (name.as_str(), field)
-            })
+    let mut next = || match fields.next() {
+        Some((name, field)) => (name.as_str(), field),
+        None => ("back", &Field::Bool(false)),
     };
     Ok(Line {
         flow: whole(next())?,

@@ -13,7 +13,7 @@ use roundelay_trace::Stop;
 
 use super::row_groups::RowGroups;
 use crate::ReportError;
-use crate::tables::Column;
+use crate::tables::{Column, picos};
 
 /// A packet and a link.
 #[derive(Debug, Clone, Copy)]
@@ -88,7 +88,6 @@ impl Probe for SimulatedHops {
 }
 
 fn columns(rows: &[Row], links: &[Bytes]) -> [Column; 5] {
-    let picos = |at: Instant| at.as_picos().cast_signed();
     [
         Column::of("packet", rows, |row| row.packet),
         Column::of("link", rows, |row| links[row.link.0 as usize].clone()),

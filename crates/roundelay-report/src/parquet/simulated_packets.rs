@@ -11,7 +11,7 @@ use roundelay_trace::Stop;
 
 use super::row_groups::RowGroups;
 use crate::ReportError;
-use crate::tables::{Column, shared};
+use crate::tables::{Column, picos, shared};
 
 /// Fate and times of a packet.
 #[derive(Debug, Clone, Copy)]
@@ -151,10 +151,9 @@ impl Probe for SimulatedPackets {
 }
 
 fn columns(rows: &[Row], links: &[Bytes]) -> [Column; 10] {
-    let picos = |at: Instant| at.as_picos().cast_signed();
-    let link = |row: &Row| {
-        row.link
-            .map_or_else(|| shared(""), |link| links[link.0 as usize].clone())
+    let link = |row: &Row| match row.link {
+        Some(link) => links[link.0 as usize].clone(),
+        None => shared(""),
     };
     [
         Column::of("packet", rows, |row| row.packet),

@@ -29,11 +29,11 @@ impl SweepFile {
         metadata.push((DIGEST.to_owned(), NO_DIGEST.to_owned()));
         let mut bytes = small_file(&SCHEMA, &sweep_columns(&self.rows), &metadata)
             .map_err(|error| error.to_string())?;
-        let place = place_of_digest(&bytes)
-            .filter(|place| bytes[place.clone()] == *NO_DIGEST.as_bytes())
+        let room = range_of_digest(&bytes)
+            .filter(|range| bytes[range.clone()] == *NO_DIGEST.as_bytes())
             .ok_or("the encoder left no room for a digest")?;
         let digest = Digest::of(&bytes).hex();
-        bytes[place].copy_from_slice(digest.as_bytes());
+        bytes[room].copy_from_slice(digest.as_bytes());
         Ok(bytes)
     }
 
@@ -50,37 +50,27 @@ impl SweepFile {
         let reader = SerializedFileReader::new(Bytes::from(bytes))
             .map_err(|error| wrong(format!("no Parquet file: {error}")))?;
         let header = reader.metadata().file_metadata();
-        let names: Vec<_> = header
-            .schema()
-            .get_fields()
-            .iter()
-            .map(|field| field.name().to_owned())
-            .collect();
-        if !names
-            .iter()
-            .map(String::as_str)
-            .eq(KEYS.iter().chain(&*SWEEP_FIGURES).copied())
-        {
+        let fields = header.schema().get_fields().iter();
+        let names = fields.map(|field| field.name());
+        if !names.eq(KEYS.iter().chain(&*SWEEP_FIGURES).copied()) {
             return Err(wrong(
                 "no file of a sweep, or one of another version".to_owned(),
             ));
         }
-        let entries = header.key_value_metadata().into_iter().flatten();
-        let metadata = entries.filter_map(|entry| Some((entry.key.clone(), entry.value.clone()?)));
-        let metadata = metadata
-            .filter(|(key, _)| key.starts_with("roundelay.") && key != DIGEST)
-            .collect();
-        let rows = reader
-            .get_row_iter(None)
-            .map_err(|error| wrong(error.to_string()))?;
-        let rows = rows.map(|row| {
-            row.and_then(|row| read_row(&row))
-                .map_err(|error| wrong(error.to_string()))
-        });
-        Ok(Self {
-            metadata,
-            rows: rows.collect::<Result<_, _>>()?,
-        })
+        let mut metadata = Vec::new();
+        for entry in header.key_value_metadata().into_iter().flatten() {
+            if entry.key.starts_with("roundelay.") && entry.key != DIGEST {
+                let value = entry.value.clone();
+                metadata.extend(value.map(|value| (entry.key.clone(), value)));
+            }
+        }
+        let read = reader.get_row_iter(None);
+        let mut rows = Vec::new();
+        for row in read.map_err(|error| wrong(error.to_string()))? {
+            let row = row.and_then(|row| read_row(&row));
+            rows.push(row.map_err(|error| wrong(error.to_string()))?);
+        }
+        Ok(Self { metadata, rows })
     }
 }
 
@@ -90,13 +80,14 @@ const NO_DIGEST: &str = "0000000000000000";
 /// Bytes between key and value in Thrift's compact protocol: the field's type, and the length.
 const BETWEEN: usize = 2;
 
-/// Place of the digest in the bytes of a file.
-fn place_of_digest(bytes: &[u8]) -> Option<Range<usize>> {
+/// Range of the digest in the bytes of a file.
+fn range_of_digest(bytes: &[u8]) -> Option<Range<usize>> {
     let key = DIGEST.as_bytes();
     let found = bytes.windows(key.len()).rposition(|part| part == key)?;
     let start = found + key.len() + BETWEEN;
-    let place = start..start + NO_DIGEST.len();
-    bytes.get(place.clone()).is_some().then_some(place)
+    let range = start..start + NO_DIGEST.len();
+    bytes.get(range.clone())?;
+    Some(range)
 }
 
 /// # Errors
@@ -105,10 +96,10 @@ fn check_digest(bytes: &[u8]) -> Result<(), &'static str> {
     if !bytes.starts_with(b"PAR1") || !bytes.ends_with(b"PAR1") {
         return Err("no Parquet file");
     }
-    let place = place_of_digest(bytes).ok_or("no digest: of an older version, or damaged")?;
+    let range = range_of_digest(bytes).ok_or("no digest: of an older version, or damaged")?;
     let mut blank = bytes.to_vec();
-    blank[place.clone()].copy_from_slice(NO_DIGEST.as_bytes());
-    if Digest::of(&blank).hex().as_bytes() == &bytes[place] {
+    blank[range.clone()].copy_from_slice(NO_DIGEST.as_bytes());
+    if Digest::of(&blank).hex().as_bytes() == &bytes[range] {
         Ok(())
     } else {
         Err("damaged: not as it was written")

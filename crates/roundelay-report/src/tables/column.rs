@@ -1,6 +1,7 @@
 //! Columns of tables: a name, and values of one of a few types.
 
 use bytes::Bytes;
+use roundelay::Instant;
 
 /// Rows per batch, except in the last: a few megabytes of memory, and large enough for readers of
 /// Parquet to skip batches.
@@ -123,6 +124,11 @@ impl Column {
             ),
         }
     }
+}
+
+/// Picoseconds since the start, as in [`Values::Times`].
+pub(crate) fn picos(at: Instant) -> i64 {
+    at.as_picos().cast_signed()
 }
 
 /// A text of [`Values::Texts`].

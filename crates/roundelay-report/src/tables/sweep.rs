@@ -43,17 +43,15 @@ pub struct SweepRow {
 
 /// The sources of a run with the values of [`SWEEP_FIGURES`].
 pub fn sweep_rows(results: &Results) -> Vec<(Arc<str>, Vec<Option<f64>>)> {
-    let values = |number| {
-        let mut all = Vec::with_capacity(SWEEP_FIGURES.len());
-        figures(Some((results, number)), &mut |_, _, value| all.push(value));
-        all
-    };
-    results
-        .groups
-        .iter()
-        .enumerate()
-        .map(|(number, group)| (Arc::from(group.name.as_str()), values(number)))
-        .collect()
+    let mut rows = Vec::new();
+    for (number, group) in results.groups.iter().enumerate() {
+        let mut values = Vec::with_capacity(SWEEP_FIGURES.len());
+        figures(Some((results, number)), &mut |_, _, value| {
+            values.push(value);
+        });
+        rows.push((Arc::from(group.name.as_str()), values));
+    }
+    rows
 }
 
 /// Gives `to` the prefix, name and value of each figure of source `number`; without results all
@@ -65,35 +63,22 @@ fn figures(source: Option<(&Results, usize)>, to: &mut dyn FnMut(&str, &'static 
         of: Option<&R>,
         to: &mut dyn FnMut(&str, &'static str, Option<f64>),
     ) {
-        figures
-            .iter()
-            .for_each(|figure| to(prefix, figure.name, of.and_then(figure.of)));
+        for figure in figures {
+            to(prefix, figure.name, of.and_then(figure.of));
+        }
     }
     let group = source.map(|(results, number)| &results.groups[number]);
+    let lives = group.and_then(|group| group.lives.as_ref());
+    let worst = source.map(|(results, number)| Worst::of(results, number));
     part("", SOURCE, group, to);
-    part(
-        "lives",
-        LIVES,
-        group.and_then(|group| group.lives.as_ref()),
-        to,
-    );
-    part(
-        "",
-        INDICES,
-        source
-            .map(|(results, number)| Worst::of(results, number))
-            .as_ref(),
-        to,
-    );
+    part("lives", LIVES, lives, to);
+    part("", INDICES, worst.as_ref(), to);
     for class in LinkClass::ALL.map(LinkClass::name) {
-        part(
-            class,
-            CLASS,
-            source.and_then(|(results, _)| {
-                results.classes.iter().find(|result| result.class == class)
-            }),
-            to,
-        );
+        let result = source.and_then(|(results, _)| {
+            let mut classes = results.classes.iter();
+            classes.find(|result| result.class == class)
+        });
+        part(class, CLASS, result, to);
     }
 }
 

@@ -1,11 +1,10 @@
 //! Table of transfers: one row per replica and transfer of a simulation. Times are
 //! picoseconds of simulated time.
 
-use roundelay::Instant;
 use roundelay_sim::NodeId;
 use roundelay_sim::scenario::{Results, Transfer};
 
-use super::column::{Column, GROUP_ROWS};
+use super::column::{Column, GROUP_ROWS, picos};
 use super::rows::{Each, TableOf};
 use crate::ReportError;
 use crate::simulation::Simulated;
@@ -29,10 +28,9 @@ fn batches(simulated: &Simulated, each: Each<'_>) -> Result<(), ReportError> {
         .columns(),
     )?;
     for replica in &simulated.replicas {
-        let chunks = replica.transfers.chunks(GROUP_ROWS);
-        chunks
-            .map(|transfers| Rows::of(replica, names, transfers))
-            .try_for_each(|rows| each(rows.columns()))?;
+        for transfers in replica.transfers.chunks(GROUP_ROWS) {
+            each(Rows::of(replica, names, transfers).columns())?;
+        }
     }
     Ok(())
 }
@@ -47,13 +45,10 @@ struct Rows<'a> {
 
 impl<'a> Rows<'a> {
     fn of(replica: &'a Results, nodes: &'a [String], transfers: &'a [Transfer]) -> Self {
+        let names = replica.groups.iter().map(|group| group.name.as_str());
         Self {
             seed: replica.seed,
-            groups: replica
-                .groups
-                .iter()
-                .map(|group| group.name.as_str())
-                .collect(),
+            groups: names.collect(),
             nodes,
             transfers,
         }
@@ -64,7 +59,6 @@ impl<'a> Rows<'a> {
     }
 
     fn columns(&self) -> Vec<Column> {
-        let picos = |at: Instant| at.as_picos().cast_signed();
         vec![
             Column::of("seed", self.transfers, |_| self.seed),
             Column::of("flow", self.transfers, |transfer| transfer.flow),

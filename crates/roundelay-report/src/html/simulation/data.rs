@@ -1,6 +1,6 @@
 //! Chart data of a simulation for the page's script.
 
-use roundelay_sim::scenario::{Curves, LinkCurves};
+use roundelay_sim::scenario::Curves;
 use serde::Serialize;
 
 use super::Page;
@@ -37,21 +37,17 @@ struct Link<'a> {
 
 /// The charted links: most drops first, then highest utilisation.
 pub(super) fn charted(curves: &Curves) -> Vec<usize> {
-    let weight = |link: &LinkCurves| {
-        (
-            link.dropped.iter().sum::<u64>(),
-            link.utilisation.iter().sum::<f64>(),
-        )
-    };
-    let mut weights: Vec<_> = curves.links.iter().map(weight).enumerate().collect();
-    weights.sort_by(|(_, (drops, work)), (_, (other_drops, other_work))| {
+    let mut weights = Vec::new();
+    for (number, link) in curves.links.iter().enumerate() {
+        let drops: u64 = link.dropped.iter().sum();
+        let work: f64 = link.utilisation.iter().sum();
+        weights.push((number, drops, work));
+    }
+    weights.sort_by(|(_, drops, work), (_, other_drops, other_work)| {
         other_drops.cmp(drops).then(other_work.total_cmp(work))
     });
-    weights
-        .into_iter()
-        .take(CHARTED)
-        .map(|(link, _)| link)
-        .collect()
+    weights.truncate(CHARTED);
+    weights.into_iter().map(|(number, ..)| number).collect()
 }
 
 pub(super) fn charted_about(charted: &[usize], curves: &Curves) -> String {
@@ -74,28 +70,28 @@ pub(super) fn page(page: &Page<'_>, charted: &[usize]) -> String {
     let Some(first) = simulated.replicas.first() else {
         return r#"{"step":1,"groups":[],"links":[],"fairness":null}"#.to_owned();
     };
-    let groups = first.groups.iter().zip(&curves.groups);
-    let link = |&number: &usize| {
-        let link = &first.links[number];
+    let mut groups = Vec::new();
+    for (group, curves) in first.groups.iter().zip(&curves.groups) {
+        groups.push(Group {
+            name: clean(&group.name),
+            delay: &curves.delay,
+            completion: &curves.completion,
+        });
+    }
+    let mut links = Vec::new();
+    for &number in charted {
         let curves = &curves.links[number];
-        let name = clean(&link.name());
-        Link {
-            name,
+        links.push(Link {
+            name: clean(&first.links[number].name()),
             utilisation: &curves.utilisation,
             dropped: &curves.dropped,
             backlog: &curves.backlog,
-        }
-    };
+        });
+    }
     let data = Data {
         step: curves.step,
-        groups: groups
-            .map(|(group, curves)| Group {
-                name: clean(&group.name),
-                delay: &curves.delay,
-                completion: &curves.completion,
-            })
-            .collect(),
-        links: charted.iter().map(link).collect(),
+        groups,
+        links,
         fairness: Fairness::of(page),
     };
     let mut value =

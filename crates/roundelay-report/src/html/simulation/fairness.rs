@@ -34,23 +34,17 @@ impl Fairness {
         let (first, rates) = first(page)?;
         let merged = merged(rates);
         let step = rates.interval.as_secs_f64() * merged as f64;
-        let has_any = |(_, jain): &(_, &Vec<Option<f64>>)| jain.iter().any(Option::is_some);
+        let mut curves = Vec::new();
         // All flows together come first, but are last in the results.
-        let groups = first
-            .groups
-            .iter()
-            .zip(&rates.jain)
-            .rev()
-            .filter(has_any)
-            .take(CURVES);
-        let curves = groups.map(|(group, jain)| Curve {
-            name: clean(&group.name),
-            jain: means(jain, merged),
-        });
-        Some(Self {
-            step,
-            curves: curves.collect(),
-        })
+        for (group, jain) in first.groups.iter().zip(&rates.jain).rev() {
+            if curves.len() < CURVES && jain.iter().any(Option::is_some) {
+                curves.push(Curve {
+                    name: clean(&group.name),
+                    jain: means(jain, merged),
+                });
+            }
+        }
+        Some(Self { step, curves })
     }
 }
 
@@ -65,11 +59,16 @@ fn merged(rates: &Rates) -> usize {
 }
 
 fn means(jain: &[Option<f64>], merged: usize) -> Vec<Option<f64>> {
-    let mean = |some: &[Option<f64>]| {
-        let known = some.iter().flatten().count();
-        (known > 0).then(|| some.iter().flatten().sum::<f64>() / known as f64)
-    };
-    jain.chunks(merged).map(mean).collect()
+    let mut means = Vec::new();
+    for some in jain.chunks(merged) {
+        let known: Vec<f64> = some.iter().flatten().copied().collect();
+        means.push(if known.is_empty() {
+            None
+        } else {
+            Some(known.iter().sum::<f64>() / known.len() as f64)
+        });
+    }
+    means
 }
 
 /// The section with the chart, if `[meter] rates` is set.

@@ -48,16 +48,17 @@ impl<R> Column<R> {
 
     fn cell(&self, replicas: &[&R]) -> String {
         let interval = interval(replicas.iter().copied().map(self.of));
-        let sort = interval.map_or_else(String::new, |interval| {
-            format!(" data-sort=\"{}\"", interval.mean)
-        });
-        let below = self
-            .below
-            .map(|below| below(replicas))
-            .filter(|text| !text.is_empty());
-        let below = below.map_or_else(String::new, |text| {
-            format!("<small>{}</small>", escape(&text))
-        });
+        let sort = match interval {
+            Some(interval) => format!(" data-sort=\"{}\"", interval.mean),
+            None => String::new(),
+        };
+        let mut below = match self.below {
+            Some(below) => below(replicas),
+            None => String::new(),
+        };
+        if !below.is_empty() {
+            below = format!("<small>{}</small>", escape(&below));
+        }
         format!(
             "<td{sort}>{}{below}</td>",
             escape(&interval_text(interval, |value| self.unit.text(value)))
@@ -75,24 +76,32 @@ pub(super) struct Row<'a, R> {
 
 /// A table sortable by each column. Columns without any figure are left out.
 pub(super) fn table<R>(id: &str, what: &str, rows: &[Row<'_, R>], columns: &[Column<R>]) -> String {
-    let has_any = |column: &&Column<R>| {
-        rows.iter().any(|row| {
-            row.replicas
-                .iter()
-                .any(|replica| (column.of)(replica).is_some())
-        })
-    };
-    let columns: Vec<_> = columns.iter().filter(has_any).collect();
-    let heads: String = columns
+    let columns: Vec<_> = columns
         .iter()
-        .map(|column| heading(column.head, column.about))
+        .filter(|column| has_any(rows, column))
         .collect();
+    let mut heads = String::new();
+    for column in &columns {
+        heads += &heading(column.head, column.about);
+    }
     let lines: Vec<_> = rows.iter().map(|row| line(row, &columns)).collect();
     format!(
         "<table id=\"{id}\" class=\"sortable\">\n<thead>\n<tr>{}{heads}</tr>\n</thead>\n<tbody>\n{}\n</tbody>\n</table>",
         heading(what, ""),
         lines.join("\n")
     )
+}
+
+/// Whether any replica has the figure of a column.
+fn has_any<R>(rows: &[Row<'_, R>], column: &Column<R>) -> bool {
+    for row in rows {
+        for replica in &row.replicas {
+            if (column.of)(replica).is_some() {
+                return true;
+            }
+        }
+    }
+    false
 }
 
 fn line<R>(row: &Row<'_, R>, columns: &[&Column<R>]) -> String {
@@ -102,10 +111,10 @@ fn line<R>(row: &Row<'_, R>, columns: &[&Column<R>]) -> String {
     } else {
         format!("<small>{}</small>", escape(&row.below))
     };
-    let cells: String = columns
-        .iter()
-        .map(|column| column.cell(&row.replicas))
-        .collect();
+    let mut cells = String::new();
+    for column in columns {
+        cells += &column.cell(&row.replicas);
+    }
     format!(
         "<tr{class}><th scope=\"row\">{}{below}</th>{cells}</tr>",
         escape(&row.name)

@@ -1,20 +1,18 @@
 //! HTML section for `[meter]`: flows over their lifetimes (throughput, fairness, reordering,
 //! startup), worst-case fair indices, and ranks with their modes.
 
-use roundelay_sim::scenario::{GroupResult, RankResult, Results};
+use roundelay_sim::scenario::{GroupLives, RankResult};
 
 use super::grid::{Column, Row, table};
 use super::tables::{MOST_ROWS, groups};
 use crate::figures::{INDICES, LIVES, Unit, Worst};
-use crate::simulation::{GroupSummary, Simulated};
+use crate::simulation::Simulated;
 use crate::units::count;
 
 /// The section, if the scenario requests any of these measurements.
 pub(super) fn section(simulated: &Simulated) -> String {
-    let tables: Vec<String> = [lives(simulated), indices(simulated), ranks(simulated)]
-        .into_iter()
-        .filter(|text| !text.is_empty())
-        .collect();
+    let mut tables = vec![lives(simulated), indices(simulated), ranks(simulated)];
+    tables.retain(|text| !text.is_empty());
     if tables.is_empty() {
         return String::new();
     }
@@ -35,23 +33,27 @@ fn rows<'a, R>(
     simulated: &'a Simulated,
     of: impl Fn(usize, usize) -> Option<&'a R>,
 ) -> Vec<Row<'a, R>> {
-    let row = |(number, group): (usize, Row<'a, GroupResult>)| {
-        let replicas: Vec<_> = (0..simulated.replicas.len())
-            .filter_map(|replica| of(replica, number))
-            .collect();
-        Row {
-            name: group.name,
-            below: group.below,
-            is_sum: group.is_sum,
-            replicas,
+    let mut rows = Vec::new();
+    for (number, group) in groups(simulated).into_iter().enumerate() {
+        let mut replicas = Vec::new();
+        for replica in 0..simulated.replicas.len() {
+            replicas.extend(of(replica, number));
         }
-    };
-    groups(simulated)
-        .into_iter()
-        .enumerate()
-        .map(row)
-        .filter(|row| !row.replicas.is_empty())
-        .collect()
+        if !replicas.is_empty() {
+            rows.push(Row {
+                name: group.name,
+                below: group.below,
+                is_sum: group.is_sum,
+                replicas,
+            });
+        }
+    }
+    rows
+}
+
+/// A column of a figure of flows over their lives.
+fn life(name: &str, head: &'static str, about: &'static str) -> Column<GroupLives> {
+    Column::of(LIVES, name, head, about)
 }
 
 fn lives(simulated: &Simulated) -> String {
@@ -61,24 +63,23 @@ fn lives(simulated: &Simulated) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    let column = |name, head, about| Column::of(LIVES, name, head, about);
     let columns = [
-        column(
+        life(
             "throughput",
             "Throughput",
             "Mean throughput of the flows, each from the first packet to the last",
         ),
-        column(
+        life(
             "jain",
             "Jain",
             "Jain’s index of these throughputs by weight",
         ),
-        column(
+        life(
             "jain_of_ratios",
             "Jain of ratios",
             "Jain’s index of throughputs by what sources ask for",
         ),
-        column(
+        life(
             "bennett_zhang",
             "Ratio",
             "Mean of Bennett and Zhang’s ratio: throughput over the throughput on a separate link",
@@ -89,17 +90,17 @@ fn lives(simulated: &Simulated) -> String {
             Unit::Index,
             |lives| lives.bennett_zhang_min,
         ),
-        column(
+        life(
             "reordering",
             "Reordered",
             "The part of the packets received after one that was sent later (RFC 4737)",
         ),
-        column(
+        life(
             "round_trip",
             "Round trip",
             "Mean of the flows’ mean round trips",
         ),
-        column(
+        life(
             "startup_latency",
             "Startup",
             "Mean startup latency of flows that have ended",
@@ -110,12 +111,12 @@ fn lives(simulated: &Simulated) -> String {
             Unit::Seconds,
             |lives| lives.startup_latency_max,
         ),
-        column(
+        life(
             "starved",
             "Starved",
             "Flows far below the mean throughput by weight",
         ),
-        column(
+        life(
             "correlation",
             "Correlation",
             "Pearson’s, of throughputs with round trips: -1 to 1",
@@ -130,27 +131,30 @@ fn lives(simulated: &Simulated) -> String {
 
 /// Indices of the worst flow of each group.
 fn indices(simulated: &Simulated) -> String {
-    let of_replica = |results: &Results| {
-        (0..results.groups.len())
-            .map(|group| Worst::of(results, group))
-            .collect()
-    };
-    let worst: Vec<Vec<Worst>> = simulated.replicas.iter().map(of_replica).collect();
+    let mut worst = Vec::new();
+    for results in &simulated.replicas {
+        let groups = 0..results.groups.len();
+        let of_replica: Vec<Worst> = groups.map(|group| Worst::of(results, group)).collect();
+        worst.push(of_replica);
+    }
     let mut rows = rows(simulated, |replica, group| {
         Some(&worst[replica][group]).filter(|worst| worst.is_some())
     });
-    rows.iter_mut().for_each(|row| row.below.clear());
+    for row in &mut rows {
+        row.below.clear();
+    }
     if rows.is_empty() {
         return String::new();
     }
-    let column = |name, head, about| Column::of(INDICES, name, head, about);
     let columns = [
-        column(
+        Column::of(
+            INDICES,
             "b_wfi",
             "B-WFI",
             "B-WFI: the largest number of bytes by which a backlogged flow was behind the flow’s share",
         ),
-        column(
+        Column::of(
+            INDICES,
             "t_wfi",
             "T-WFI",
             "T-WFI: the largest delay of a packet behind the flow’s share",
@@ -165,21 +169,15 @@ fn indices(simulated: &Simulated) -> String {
 
 /// Throughputs by rank over replicas, with both modes of a bimodal rank.
 fn ranks(simulated: &Simulated) -> String {
-    let of_group = |group: &GroupSummary| {
-        let ranks = group.lives.as_ref().map_or(&[][..], |lives| &lives.ranks);
-        ranks
-            .iter()
-            .zip(1_u64..)
-            .map(|(rank, number)| (format!("{}, rank {}", group.name, count(number)), *rank))
-            .collect::<Vec<_>>()
-    };
-    let found: Vec<(String, RankResult)> = simulated
-        .summary
-        .groups
-        .iter()
-        .flat_map(of_group)
-        .take(MOST_ROWS)
-        .collect();
+    let mut found = Vec::new();
+    for group in &simulated.summary.groups {
+        if let Some(lives) = &group.lives {
+            for (number, rank) in (1..).zip(&lives.ranks) {
+                found.push((format!("{}, rank {}", group.name, count(number)), *rank));
+            }
+        }
+    }
+    found.truncate(MOST_ROWS);
     if found.is_empty() {
         String::new()
     } else {
@@ -188,15 +186,15 @@ fn ranks(simulated: &Simulated) -> String {
 }
 
 fn rank_table(ranks: &[(String, RankResult)]) -> String {
-    let rows: Vec<Row<'_, RankResult>> = ranks
-        .iter()
-        .map(|(name, rank)| Row {
+    let mut rows = Vec::new();
+    for (name, rank) in ranks {
+        rows.push(Row {
             name: name.clone(),
             below: String::new(),
             is_sum: false,
             replicas: vec![rank],
-        })
-        .collect();
+        });
+    }
     let columns = [
         Column::new(
             "Throughput",
@@ -230,10 +228,10 @@ fn rank_table(ranks: &[(String, RankResult)]) -> String {
 
 /// Number of replicas in a mode.
 fn replicas_of(ranks: &[&RankResult], mode: usize) -> String {
-    let modes = ranks.first().and_then(|rank| rank.modes);
-    modes.map_or_else(String::new, |modes| {
-        format!("{} replicas", modes[mode].count)
-    })
+    match ranks.first().and_then(|rank| rank.modes) {
+        Some(modes) => format!("{} replicas", modes[mode].count),
+        None => String::new(),
+    }
 }
 
 #[cfg(test)]

@@ -24,20 +24,23 @@ fn rows<'a, R>(
     let Some(first) = simulated.replicas.first() else {
         return Vec::new();
     };
-    let row = |(number, result): (usize, &R)| {
+    let mut rows = Vec::new();
+    for (number, result) in of(first).iter().enumerate() {
         let (name, below) = name(result);
-        Row {
+        let replicas = simulated.replicas.iter();
+        rows.push(Row {
             is_sum: false,
             name,
             below,
-            replicas: simulated
-                .replicas
-                .iter()
-                .map(|replica| &of(replica)[number])
-                .collect(),
-        }
-    };
-    of(first).iter().enumerate().map(row).collect()
+            replicas: replicas.map(|replica| &of(replica)[number]).collect(),
+        });
+    }
+    rows
+}
+
+/// A column of a figure of sources.
+fn source(name: &str, head: &'static str, about: &'static str) -> Column<GroupResult> {
+    Column::of(SOURCE, name, head, about)
 }
 
 fn kinds(group: &GroupResult) -> (String, String) {
@@ -54,17 +57,16 @@ pub(super) fn groups(simulated: &Simulated) -> Vec<Row<'_, GroupResult>> {
 }
 
 pub(super) fn sources(simulated: &Simulated) -> String {
-    let column = |name, head, about| Column::of(SOURCE, name, head, about);
     let mut columns = vec![
-        column("flows", "Flows", "Flows that were opened"),
-        column("throughput", "Throughput", "What arrived after the warm-up"),
-        column(
+        source("flows", "Flows", "Flows that were opened"),
+        source("throughput", "Throughput", "What arrived after the warm-up"),
+        source(
             "loss",
             "Loss",
             "The part of the packets that did not arrive",
         )
         .with(|groups| Gone::sum(groups.iter().map(|group| group.packets.into()))),
-        column(
+        source(
             "delay_mean",
             "Mean delay",
             "From agent to the end of the route",
@@ -75,44 +77,45 @@ pub(super) fn sources(simulated: &Simulated) -> String {
             Unit::Seconds,
             |group| group.delay.p50,
         ),
-        column("delay_p99", "p99", "99 of 100 packets took no longer"),
+        source("delay_p99", "p99", "99 of 100 packets took no longer"),
         Column::new(
             "p99.9",
             "999 of 1000 packets took no longer",
             Unit::Seconds,
             |group| group.delay.p999,
         ),
-        column("delay_max", "max", "The longest delay"),
-        column(
+        source("delay_max", "max", "The longest delay"),
+        source(
             "round_trip_mean",
             "Round trip",
             "Mean over complete transfers over TCP",
         ),
-        column(
+        source(
             "jain",
             "Jain",
             "Jain’s fairness index of the flows’ throughputs by weight",
         ),
     ];
-    let any = |of: fn(&GroupResult) -> bool| {
-        simulated
-            .replicas
-            .iter()
-            .flat_map(|replica| &replica.groups)
-            .any(of)
-    };
-    if any(|group| group.edge_marked.is_some()) {
+    let mut has_marks = false;
+    let mut has_deadlines = false;
+    for replica in &simulated.replicas {
+        for group in &replica.groups {
+            has_marks |= group.edge_marked.is_some();
+            has_deadlines |= group.in_time.is_some();
+        }
+    }
+    if has_marks {
         columns.insert(
             3,
-            column(
+            source(
                 "edge_marked",
                 "Edge marks",
                 "Packets marked by Edge-CoDel in place of drops",
             ),
         );
     }
-    if any(|group| group.in_time.is_some()) {
-        columns.push(column(
+    if has_deadlines {
+        columns.push(source(
             "in_time",
             "In time",
             "The part of the packets that arrived in time: [meter] late",
@@ -132,20 +135,19 @@ pub(super) fn transfers(simulated: &Simulated) -> String {
     if groups.is_empty() {
         return String::new();
     }
-    let column = |name, head, about| Column::of(SOURCE, name, head, about);
     let columns = [
-        column(
+        source(
             "transfers",
             "Complete",
             "Transfers that their receivers have",
         ),
-        column(
+        source(
             "incomplete",
             "Incomplete",
             "Transfers that were cut off or lost packets for good",
         ),
-        column("completion_mean", "Mean", "Completion time"),
-        column(
+        source("completion_mean", "Mean", "Completion time"),
+        source(
             "completion_by_bytes",
             "By bytes",
             "Mean completion time, weighted by the transfers’ bytes",
@@ -162,7 +164,7 @@ pub(super) fn transfers(simulated: &Simulated) -> String {
             Unit::Seconds,
             |group| group.completion.p90,
         ),
-        column(
+        source(
             "completion_p99",
             "p99",
             "99 of 100 transfers took no longer",
@@ -173,18 +175,18 @@ pub(super) fn transfers(simulated: &Simulated) -> String {
             Unit::Seconds,
             |group| group.completion.max,
         ),
-        column(
+        source(
             "goodput",
             "Goodput",
             "Mean over transfers of their bytes by their time",
         ),
-        column(
+        source(
             "retransmissions",
             "Sent again",
             "Segments that were sent again",
         ),
-        column("timeouts", "Timeouts", "Timeouts of senders"),
-        column(
+        source("timeouts", "Timeouts", "Timeouts of senders"),
+        source(
             "round_trip_by_bytes",
             "Round trip by bytes",
             "Mean of the transfers’ mean round trips, weighted by their bytes",
@@ -207,19 +209,26 @@ pub(super) fn transfers(simulated: &Simulated) -> String {
 
 /// A row for each size class of a group's transfers present in any replica.
 fn size_rows<'a>(group: &Row<'a, GroupResult>) -> Vec<Row<'a, SizeResult>> {
-    let all = || group.replicas.iter().flat_map(|replica| &replica.sizes);
-    let classes: BTreeMap<u64, Option<u64>> = all().map(|size| (size.above, size.up_to)).collect();
-    let name = |up_to: Option<u64>| match up_to {
-        Some(up_to) => format!("{}, up to {}", group.name, bytes(up_to as f64)),
-        None => format!("{}, larger", group.name),
-    };
-    let row = |(above, up_to): (u64, Option<u64>)| Row {
-        name: name(up_to),
-        below: format!("above {}", bytes(above as f64)),
-        is_sum: group.is_sum,
-        replicas: all().filter(|size| size.above == above).collect(),
-    };
-    classes.into_iter().map(row).collect()
+    let mut classes: BTreeMap<u64, Vec<&SizeResult>> = BTreeMap::new();
+    for replica in &group.replicas {
+        for size in &replica.sizes {
+            classes.entry(size.above).or_default().push(size);
+        }
+    }
+    let mut rows = Vec::new();
+    for (above, replicas) in classes {
+        let name = match replicas[replicas.len() - 1].up_to {
+            Some(up_to) => format!("{}, up to {}", group.name, bytes(up_to as f64)),
+            None => format!("{}, larger", group.name),
+        };
+        rows.push(Row {
+            name,
+            below: format!("above {}", bytes(above as f64)),
+            is_sum: group.is_sum,
+            replicas,
+        });
+    }
+    rows
 }
 
 fn sizes(groups: &[Row<'_, GroupResult>]) -> String {
@@ -271,8 +280,12 @@ fn sizes(groups: &[Row<'_, GroupResult>]) -> String {
     table("sizes", "Source and size", &rows, &columns)
 }
 
+/// A column of a figure of classes of links.
+fn class(name: &str, head: &'static str, about: &'static str) -> Column<ClassResult> {
+    Column::of(CLASS, name, head, about)
+}
+
 pub(super) fn classes(simulated: &Simulated) -> String {
-    let column = |name, head, about| Column::of(CLASS, name, head, about);
     let columns = [
         Column::new(
             "Number",
@@ -280,37 +293,38 @@ pub(super) fn classes(simulated: &Simulated) -> String {
             Unit::Count,
             |class: &ClassResult| Some(class.links as f64),
         ),
-        column(
+        class(
             "utilisation",
             "Utilisation",
             "Mean of the parts of the time at work",
         ),
-        column("busiest", "Busiest", "Utilisation of the busiest of them").with(|classes| {
-            classes
-                .first()
-                .map_or_else(String::new, |class| class.busiest_link.clone())
+        class("busiest", "Busiest", "Utilisation of the busiest of them").with(|classes| {
+            match classes.first() {
+                Some(class) => class.busiest_link.clone(),
+                None => String::new(),
+            }
         }),
-        column(
+        class(
             "loss",
             "Loss",
             "Dropped and lost packets over sent and dropped packets",
         )
         .with(|classes| Gone::sum(classes.iter().map(|class| Gone::of(class)))),
-        column("wait_mean", "Mean wait", "In their queues"),
+        class("wait_mean", "Mean wait", "In their queues"),
         Column::new(
             "p50",
             "Half of the waits were no longer",
             Unit::Seconds,
             |class| class.wait.p50,
         ),
-        column("wait_p99", "p99", "99 of 100 waits were no longer"),
+        class("wait_p99", "p99", "99 of 100 waits were no longer"),
         Column::new(
             "p99.9",
             "999 of 1000 waits were no longer",
             Unit::Seconds,
             |class| class.wait.p999,
         ),
-        column("wait_max", "max", "The longest wait"),
+        class("wait_max", "max", "The longest wait"),
     ];
     table(
         "classes",
@@ -335,12 +349,14 @@ fn buffered(link: &LinkResult) -> String {
 
 /// The busiest links.
 pub(super) fn links(simulated: &Simulated) -> String {
-    let name = |link: &LinkResult| (link.name(), buffered(link));
-    let mut rows = rows(simulated, |results| &results.links, name);
+    let mut rows = rows(
+        simulated,
+        |results| &results.links,
+        |link| (link.name(), buffered(link)),
+    );
     rows.sort_by(|one, other| {
-        other.replicas[0]
-            .utilisation
-            .total_cmp(&one.replicas[0].utilisation)
+        let [one, other] = [one, other].map(|row| row.replicas[0].utilisation);
+        other.total_cmp(&one)
     });
     rows.truncate(MOST_ROWS);
     let columns = [
@@ -369,10 +385,10 @@ pub(super) fn links(simulated: &Simulated) -> String {
 }
 
 pub(super) fn links_about(simulated: &Simulated) -> String {
-    let links = simulated
-        .replicas
-        .first()
-        .map_or(0, |results| results.links.len());
+    let links = match simulated.replicas.first() {
+        Some(first) => first.links.len(),
+        None => 0,
+    };
     let left_out = links.saturating_sub(MOST_ROWS);
     if left_out == 0 {
         "Activate a heading to sort by it.".to_owned()
@@ -402,10 +418,10 @@ fn flow(flow: &FlowResult) -> Row<'_, FlowResult> {
 
 /// The flows of the first replica.
 pub(super) fn flows(simulated: &Simulated) -> String {
-    let flows = simulated
-        .replicas
-        .first()
-        .map_or(&[][..], |results| &results.flows);
+    let mut rows = Vec::new();
+    if let Some(first) = simulated.replicas.first() {
+        rows.extend(first.flows.iter().take(MOST_ROWS).map(flow));
+    }
     let columns = [
         Column::new(
             "Opened",
@@ -475,12 +491,7 @@ pub(super) fn flows(simulated: &Simulated) -> String {
             |flow| flow.indices?.t_wfi,
         ),
     ];
-    table(
-        "flows",
-        "Flow",
-        &flows.iter().take(MOST_ROWS).map(flow).collect::<Vec<_>>(),
-        &columns,
-    )
+    table("flows", "Flow", &rows, &columns)
 }
 
 pub(super) fn flows_about(simulated: &Simulated) -> String {
@@ -528,7 +539,7 @@ pub(super) fn replicas(simulated: &Simulated) -> String {
             "Throughput",
             "What arrived after the warm-up",
             Unit::Rate,
-            |results: &Results| all(results).map(|group| group.throughput),
+            |results: &Results| Some(all(results)?.throughput),
         ),
         Column::new(
             "Loss",
@@ -573,14 +584,10 @@ pub(super) fn replicas(simulated: &Simulated) -> String {
             |results| Some(results.packet_hops as f64),
         ),
     ];
+    let rows: Vec<_> = simulated.replicas.iter().map(replica).collect();
     format!(
         "\n<section aria-labelledby=\"replicas-title\">\n  <h2 id=\"replicas-title\">Replicas</h2>\n  \
          <div class=\"scroll tall\" tabindex=\"0\" role=\"region\" aria-labelledby=\"replicas-title\">\n{}\n  </div>\n</section>\n",
-        table(
-            "replicas",
-            "Replica",
-            &simulated.replicas.iter().map(replica).collect::<Vec<_>>(),
-            &columns
-        )
+        table("replicas", "Replica", &rows, &columns)
     )
 }
