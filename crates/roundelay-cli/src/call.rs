@@ -22,10 +22,11 @@ use roundelay::{ConfigError, QueueSpec, Rate};
 #[cfg(feature = "papers")]
 use roundelay_papers::catalogue::{Item, Paper};
 use roundelay_report::Replayed;
+pub use roundelay_report::sentences::reordering_note;
 use roundelay_sim::scenario;
 pub use roundelay_tcp::CustomControl;
 use roundelay_trace::arguments::{Choice, parse_rate};
-pub use roundelay_trace::{Comparison, Stop, reordering_note};
+pub use roundelay_trace::{Comparison, Stop};
 
 use crate::command::{Arguments, Command};
 pub use crate::compare::result::Compared;

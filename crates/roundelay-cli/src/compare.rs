@@ -6,11 +6,10 @@ pub(crate) mod result;
 
 use std::fs;
 use std::io::{self, BufReader, IsTerminal};
-use std::iter;
 use std::path::Path;
 
 use roundelay::LinkLayer;
-use roundelay_report::{SCREEN, TableStyle, provenance, table_within};
+use roundelay_report::{Advised, SCREEN, TableStyle, provenance, table_within};
 use roundelay_sim::scenario::Measures;
 use roundelay_trace::arguments::{chosen, parse_spec, shell_word};
 use roundelay_trace::{
@@ -45,6 +44,7 @@ pub(crate) fn run(arguments: &Compare) -> Result<(), Failure> {
             .unwrap_or_else(|| show(arguments, &compared)),
     )?;
     compared
+        .advised
         .comparison
         .broken_bounds()
         .map_or(Ok(()), |message| Err(Failure::run(message)))
@@ -96,16 +96,8 @@ pub(crate) fn compute(arguments: &Compare, host: &Host) -> Result<Compared, Fail
     let bar = (!arguments.quiet && io::stderr().is_terminal()).then(|| Bar::new(capture.size()));
     host.gauge.start(capture.size().unwrap_or(0));
     let metadata = metadata(&options);
-    let words: Vec<_> = iter::once("roundelay".to_owned())
-        .chain(arguments.words.iter().map(|word| shell_word(word)))
-        .collect();
     let outputs = arguments.outputs.begin(&Measures::default(), &metadata)?;
-    let mut observer = CallObserver {
-        outputs,
-        bar,
-        host,
-        command: words.join(" "),
-    };
+    let mut observer = CallObserver { outputs, bar, host };
     let outcome = in_pool(arguments.threads, || {
         compare(capture, &options, &mut observer)
     })?;
@@ -118,8 +110,13 @@ pub(crate) fn compute(arguments: &Compare, host: &Host) -> Result<Compared, Fail
     if host.stop.is_requested() {
         return Err(Failure::stopped());
     }
+    let mut command = "roundelay".to_owned();
+    for word in &arguments.words {
+        command.push(' ');
+        command.push_str(&shell_word(word));
+    }
     let compared = Compared {
-        comparison,
+        advised: Advised::new(comparison, &options, Some(&command)),
         metadata,
     };
     outputs
@@ -246,7 +243,7 @@ fn show(arguments: &Compare, compared: &Compared) -> String {
             ..style
         });
     }
-    table_within(&compared.comparison, style, SCREEN)
+    table_within(&compared.advised, style, SCREEN)
 }
 
 /// Footer of each Parquet file.
@@ -263,14 +260,9 @@ struct CallObserver<'a> {
     outputs: Vec<Box<dyn Opened<Comparing>>>,
     bar: Option<Bar>,
     host: &'a Host,
-    command: String,
 }
 
 impl ReplayObserver for CallObserver<'_> {
-    fn command(&self) -> Option<String> {
-        Some(self.command.clone())
-    }
-
     fn stop(&self) -> Stop {
         self.host.stop.clone()
     }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-const ORDER: [&str; 16] = [
+const ORDER: [&str; 17] = [
     "roundelay",
     "roundelay-conformance",
     "roundelay-reference",
@@ -13,6 +13,7 @@ const ORDER: [&str; 16] = [
     "roundelay-tcp",
     "roundelay-verify",
     "roundelay-trace",
+    "roundelay-advice",
     "roundelay-wasm",
     "roundelay-sim",
     "roundelay-live",

@@ -18,46 +18,46 @@ use std::io::Read;
 
 pub use request::{File, Request};
 use roundelay::schedulers::AnyDiscipline;
-use roundelay_report::{SCREEN, TableStyle, table, table_within};
+use roundelay_report::{Advised, SCREEN, TableStyle, table, table_within};
+use roundelay_trace::Capture;
 use roundelay_trace::arguments::{DEPLOYED, shell_word};
-use roundelay_trace::{Capture, Comparison, ReplayObserver};
 use serde_json::json;
 
 /// Compares disciplines on a capture.
 ///
 /// # Errors
 /// An argument or the capture is wrong; the message is the command's.
-pub fn compare(
-    request: &Request,
-    capture: impl Read + Send + 'static,
-) -> Result<Comparison, String> {
+pub fn compare(request: &Request, capture: impl Read + Send + 'static) -> Result<Advised, String> {
     let options = request.options()?;
     let capture =
         Capture::from_reader(request.name.as_str(), capture).map_err(|error| error.to_string())?;
-    roundelay_trace::compare(capture, &options, &mut Page(request))
-        .map_err(|error| error.to_string())
+    let comparison =
+        roundelay_trace::compare(capture, &options, &mut ()).map_err(|error| error.to_string())?;
+    Ok(Advised::new(
+        comparison,
+        &options,
+        command(request).as_deref(),
+    ))
 }
 
-/// The page in place of the command line.
-struct Page<'a>(&'a Request);
-
-impl ReplayObserver for Page<'_> {
-    fn command(&self) -> Option<String> {
-        let words = self.0.words.iter().map(|word| shell_word(word));
-        (!self.0.words.is_empty()).then(|| {
-            std::iter::once("roundelay".to_owned())
-                .chain(words)
-                .collect::<Vec<_>>()
-                .join(" ")
-        })
+/// The command line that the page stands for, if the page says which.
+fn command(request: &Request) -> Option<String> {
+    if request.words.is_empty() {
+        return None;
     }
+    let mut command = "roundelay".to_owned();
+    for word in &request.words {
+        command.push(' ');
+        command.push_str(&shell_word(word));
+    }
+    Some(command)
 }
 
 /// The printed table.
-pub fn text(request: &Request, comparison: &Comparison) -> String {
+pub fn text(request: &Request, advised: &Advised) -> String {
     if request.wide {
         return table(
-            comparison,
+            advised,
             TableStyle {
                 color: false,
                 width: Some(u16::MAX),
@@ -65,7 +65,7 @@ pub fn text(request: &Request, comparison: &Comparison) -> String {
         );
     }
     table_within(
-        comparison,
+        advised,
         TableStyle {
             color: false,
             width: request.columns,
@@ -96,8 +96,7 @@ mod exports {
     use std::cell::RefCell;
     use std::io::{self, Read};
 
-    use roundelay_report::{html, json};
-    use roundelay_trace::Comparison;
+    use roundelay_report::{Advised, html, json};
     use serde_json::json as object;
 
     use super::{Request, compare, disciplines as list, text};
@@ -105,7 +104,7 @@ mod exports {
     thread_local! {
         static REQUEST: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
         static ANSWER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
-        static COMPARISON: RefCell<Option<Comparison>> = const { RefCell::new(None) };
+        static ADVISED: RefCell<Option<Advised>> = const { RefCell::new(None) };
     }
 
     #[link(wasm_import_module = "capture")]
@@ -137,16 +136,16 @@ mod exports {
     /// Answers the request. Returns the length of the answer in bytes.
     #[unsafe(no_mangle)]
     extern "C" fn answer() -> usize {
-        COMPARISON.set(None);
+        ADVISED.set(None);
         let request = REQUEST.with_borrow(|request| {
             serde_json::from_slice::<Request>(request).map_err(|error| error.to_string())
         });
-        let compared = request
-            .and_then(|request| compare(&request, Opened).map(|comparison| (request, comparison)));
+        let compared =
+            request.and_then(|request| compare(&request, Opened).map(|advised| (request, advised)));
         let answer = match compared {
-            Ok((request, comparison)) => {
-                let answer = object!({ "text": text(&request, &comparison), "broken": comparison.broken_bounds() });
-                COMPARISON.set(Some(comparison));
+            Ok((request, advised)) => {
+                let answer = object!({ "text": text(&request, &advised), "broken": advised.comparison.broken_bounds() });
+                ADVISED.set(Some(advised));
                 answer
             }
             Err(error) => object!({ "error": error }),
@@ -158,8 +157,8 @@ mod exports {
     #[unsafe(no_mangle)]
     extern "C" fn report() -> usize {
         keep(
-            COMPARISON
-                .with_borrow(|comparison| comparison.as_ref().map(html))
+            ADVISED
+                .with_borrow(|advised| advised.as_ref().map(html))
                 .unwrap_or_default(),
         )
     }
@@ -168,8 +167,8 @@ mod exports {
     #[unsafe(no_mangle)]
     extern "C" fn figures() -> usize {
         keep(
-            COMPARISON
-                .with_borrow(|comparison| comparison.as_ref().map(json))
+            ADVISED
+                .with_borrow(|advised| advised.as_ref().map(json))
                 .unwrap_or_default(),
         )
     }

@@ -18,8 +18,9 @@ fn error(json: &str) -> String {
 fn a_capture_gives_table_verdict_and_commands() {
     let request =
         request(r#"{"name": "home.pcap", "rate": "5mbit", "disciplines": ["fifo", "fq_codel"]}"#);
-    let comparison = compare(&request, Cursor::new(CAPTURE)).unwrap();
-    let text = text(&request, &comparison);
+    let advised = compare(&request, Cursor::new(CAPTURE)).unwrap();
+    let text = text(&request, &advised);
+    let comparison = advised.comparison;
     assert!(
         text.starts_with("home.pcap\n25,401 packets, 72 flows"),
         "{text}"

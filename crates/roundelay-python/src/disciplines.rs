@@ -18,7 +18,7 @@ fn described<'py>(py: Python<'py>, discipline: &AnyDiscipline) -> PyResult<Bound
     let info = discipline.info();
     let (linux, linux_flows) = match info.linux {
         Linux::Absent | Linux::Namesake => (None, None),
-        Linux::Qdisc { name, flows } => (Some(name), Some(flows)),
+        Linux::Qdisc { name, flows, .. } => (Some(name), Some(flows)),
     };
     let linux_flows = linux_flows.map(|flows| match flows {
         LinuxFlows::Unread => "unread",

@@ -106,7 +106,7 @@ impl Form {
 
     fn document(&self) -> Document {
         match self {
-            Self::Compared(compared) => document(&compared.comparison),
+            Self::Compared(compared) => document(&compared.advised),
             Self::Ran(ran) => ran.simulated.document(),
             Self::Replayed(replayed) => replayed.document(),
             Self::Kept(kept) => kept.document.clone(),
@@ -136,7 +136,7 @@ impl Form {
             Self::Compared(compared) => rows(
                 py,
                 &COMPARED,
-                &compared.comparison,
+                &compared.advised.comparison,
                 name,
                 &compared.metadata,
             ),

@@ -14,6 +14,7 @@ pub use simulation::{Page, simulation_html};
 
 use roundelay_trace::Comparison;
 
+use crate::advised::{Advised, Recommendation};
 use crate::text::clean;
 use crate::units::{count, percent, rate, seconds};
 
@@ -28,34 +29,31 @@ const UPLOT_LICENCE: &str = include_str!(concat!(env!("OUT_DIR"), "/uPlot.LICENS
 
 /// The comparison as one self-contained HTML page: nothing is loaded, and the content security
 /// policy forbids loading.
-pub fn html(comparison: &Comparison) -> String {
+pub fn html(advised: &Advised) -> String {
+    let Advised {
+        comparison,
+        notes: remarks,
+        verdict,
+    } = advised;
     let name = &comparison.capture.name;
     let main = fill(TEMPLATE, |slot| match slot {
-        "warning" => warning(comparison),
+        "warning" => warning(verdict),
         "answer" => escape(
-            comparison
-                .verdict
+            verdict
                 .sentences
                 .first()
                 .map_or("No verdict.", String::as_str),
         ),
-        "reasons" => escape(
-            &comparison
-                .verdict
-                .sentences
-                .get(1..)
-                .unwrap_or_default()
-                .join(" "),
-        ),
-        "commands" => commands(comparison),
+        "reasons" => escape(&verdict.sentences.get(1..).unwrap_or_default().join(" ")),
+        "commands" => commands(verdict),
         "facts" => facts(comparison),
-        "notes" => notes(&comparison.capture.notes),
-        "summary" => summary::table(comparison),
+        "notes" => notes(remarks),
+        "summary" => summary::table(comparison, verdict.best),
         other => unreachable!("the template has a slot {other} that nothing fills"),
     });
     let title = format!("{name} – Roundelay");
     let footer = format!(", seed {}", comparison.seed);
-    let data = data::page(comparison);
+    let data = data::page(comparison, verdict.best);
     Frame {
         version: comparison.version,
         title: &title,
@@ -142,8 +140,8 @@ fn embed(json: &str) -> String {
 }
 
 /// The warning before the verdict, and the command that mends the load.
-fn warning(comparison: &Comparison) -> String {
-    let Some(reserve) = &comparison.verdict.reserve else {
+fn warning(verdict: &Recommendation) -> String {
+    let Some(reserve) = &verdict.reserve else {
         return String::new();
     };
     let command = reserve
@@ -161,12 +159,11 @@ fn warning(comparison: &Comparison) -> String {
     )
 }
 
-fn commands(comparison: &Comparison) -> String {
-    if comparison.verdict.commands.is_empty() {
+fn commands(verdict: &Recommendation) -> String {
+    if verdict.commands.is_empty() {
         return String::new();
     }
-    let lines: Vec<String> = comparison
-        .verdict
+    let lines: Vec<String> = verdict
         .commands
         .iter()
         .map(|command| escape(command))

@@ -11,8 +11,7 @@
 //! | table in memory | CSV, Arrow | [`TableOf`] |
 //! | Parquet | pandas, polars, DuckDB | `PacketFile`, `TableOf::write` (feature `parquet`, on by default) |
 //!
-//! Everything except packets is rendered from [`roundelay_trace::Comparison`] and, for simulations,
-//! from [`Simulated`]; this crate computes no results, only chooses units, order and emphasis.
+//! Everything except packets is rendered from [`Advised`] and, for simulations, from [`Simulated`]; this crate computes no results, only chooses units, order and emphasis.
 //! Names of captures and flows come from untrusted files: terminal control characters are replaced,
 //! and HTML is escaped.
 //!
@@ -20,6 +19,7 @@
 //! ([`write_text`]): a full disk or an interrupted run never leaves a partial report under the
 //! final name.
 
+mod advised;
 mod chart;
 mod digest;
 mod document;
@@ -37,6 +37,7 @@ mod objective;
 mod parquet;
 mod provenance;
 mod replayed;
+pub mod sentences;
 mod simulation;
 mod table;
 mod tables;
@@ -45,6 +46,7 @@ use roundelay_metrics::units;
 pub use roundelay_metrics::units::counted;
 mod verified;
 
+pub use advised::{Advised, Recommendation, Warning};
 pub use chart::{Axis, Band, Chart, Curve, Drawn, Point, Scaling, panels};
 pub use digest::{Digest, sealed, unsealed};
 pub use document::Document;

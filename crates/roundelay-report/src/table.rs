@@ -2,10 +2,9 @@
 
 use std::iter;
 
-use roundelay_trace::{
-    Comparison, Delay, DisciplineResult, Drops, Kind, KindOutcome, Outcome, Reserve,
-};
+use roundelay_trace::{Comparison, Delay, DisciplineResult, Drops, Kind, KindOutcome, Outcome};
 
+use crate::advised::{Advised, Recommendation, Warning};
 use crate::document::{self, Block, Document, Section};
 use crate::grid::{Cell, Column, Fold, Grid, Paint};
 use crate::text::{clean, cut, cut_apart, cut_parts, distinct_at, width};
@@ -36,22 +35,22 @@ const SHORT_LABEL: usize = 34;
 
 /// The comparison as a terminal table: the capture, a row for each discipline, important flows, the
 /// verdict, and the commands to apply it. Only commands may be wider than the terminal.
-pub fn table(comparison: &Comparison, style: TableStyle) -> String {
-    document(comparison).text(style)
+pub fn table(advised: &Advised, style: TableStyle) -> String {
+    document(advised).text(style)
 }
 
 /// The table in at most `lines` lines, as far as possible: sections on flows, and on fairness and
 /// cost, are left out, and a line says so.
-pub fn table_within(comparison: &Comparison, style: TableStyle, lines: usize) -> String {
+pub fn table_within(advised: &Advised, style: TableStyle, lines: usize) -> String {
     let [headline, service, verdict] = [
-        headline(comparison),
-        service(comparison),
-        verdict(comparison),
+        headline(advised),
+        service(advised),
+        verdict(&advised.verdict),
     ]
     .map(|blocks| document::lines(&blocks, style));
     let optional = [
-        ("fairness and cost", fairness(comparison)),
-        ("flows", flows(comparison)),
+        ("fairness and cost", fairness(advised)),
+        ("flows", flows(&advised.comparison)),
     ];
     let mut used = height(&headline) + height(&service) + height(&verdict);
     let mut sections = vec![headline, service];
@@ -86,17 +85,18 @@ fn height(lines: &[String]) -> usize {
 }
 
 /// The report of [`table`].
-pub fn document(comparison: &Comparison) -> Document {
+pub fn document(advised: &Advised) -> Document {
     Document(vec![
-        headline(comparison),
-        service(comparison),
-        fairness(comparison),
-        flows(comparison),
-        verdict(comparison),
+        headline(advised),
+        service(advised),
+        fairness(advised),
+        flows(&advised.comparison),
+        verdict(&advised.verdict),
     ])
 }
 
-fn headline(comparison: &Comparison) -> Section {
+fn headline(advised: &Advised) -> Section {
+    let comparison = &advised.comparison;
     let capture = &comparison.capture;
     let offered = capture.bytes as f64 * 8.0 / capture.seconds;
     let share = percent(offered / comparison.link_rate as f64);
@@ -112,13 +112,14 @@ fn headline(comparison: &Comparison) -> Section {
         rate(offered),
         rate(comparison.link_rate as f64)
     );
-    document::headline(&capture.name, format!("{facts} {load}"), &capture.notes)
+    document::headline(&capture.name, format!("{facts} {load}"), &advised.notes)
 }
 
-fn service(comparison: &Comparison) -> Section {
+fn service(advised: &Advised) -> Section {
+    let comparison = &advised.comparison;
     let all = &comparison.disciplines;
     let mut columns = vec![
-        names(comparison),
+        names(comparison, advised.verdict.best),
         Column::of("sent", all, |result| rate(result.total.throughput)).spare(3),
         Column::of("loss", all, |result| loss(&result.total)),
         Column::of("dropped", all, |result| reasons(result.total.drops)).spare(7),
@@ -175,10 +176,11 @@ fn kinds(comparison: &Comparison) -> Vec<Column> {
     columns
 }
 
-fn fairness(comparison: &Comparison) -> Section {
+fn fairness(advised: &Advised) -> Section {
+    let comparison = &advised.comparison;
     let all = &comparison.disciplines;
     let grid = Grid::new(vec![
-        names(comparison),
+        names(comparison, advised.verdict.best),
         Column::of("Jain mean", all, |result| match result.jain {
             Some(jain) => format!("{:.3}", jain.mean),
             None => none(),
@@ -283,8 +285,7 @@ fn chosen_flows(comparison: &Comparison) -> Vec<usize> {
     chosen
 }
 
-fn verdict(comparison: &Comparison) -> Section {
-    let verdict = &comparison.verdict;
+fn verdict(verdict: &Recommendation) -> Section {
     let mut blocks = verdict.reserve.as_ref().map_or_else(Section::new, warning);
     blocks.push(Block::Verdict(
         verdict
@@ -306,7 +307,7 @@ fn verdict(comparison: &Comparison) -> Section {
 }
 
 /// The warning before a verdict, and the command that mends the load, on a line of its own to copy.
-fn warning(reserve: &Reserve) -> Section {
+fn warning(reserve: &Warning) -> Section {
     let commands: Vec<String> = reserve
         .command
         .iter()
@@ -318,16 +319,16 @@ fn warning(reserve: &Reserve) -> Section {
         .collect()
 }
 
-fn names(comparison: &Comparison) -> Column {
+fn names(comparison: &Comparison, best: usize) -> Column {
     let mut texts = Vec::new();
     for (index, result) in comparison.disciplines.iter().enumerate() {
-        let is_best = index == comparison.verdict.best;
+        let is_best = index == best;
         let mark = if is_best { '*' } else { ' ' };
         texts.push(format!("{mark} {}", clean(&result.spec)));
     }
     let mut cells = Vec::new();
     for (index, text) in cut_apart(&texts, 32, cut).into_iter().enumerate() {
-        let is_best = index == comparison.verdict.best;
+        let is_best = index == best;
         cells.push(Cell {
             text,
             paint: if is_best { Paint::Good } else { Paint::Plain },

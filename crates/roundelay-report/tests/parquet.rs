@@ -160,7 +160,7 @@ fn an_abandoned_file_is_not_there() {
 fn flows_come_back_as_they_were() {
     let folder = folder("flows");
     let path = folder.join("flows.parquet");
-    let mut comparison = sample::comparison();
+    let mut comparison = sample::advised().comparison;
     comparison.disciplines[0].flows[2].outcome.delay = None;
     FLOWS
         .write(

@@ -1,30 +1,29 @@
 //! The three renderings of one invented comparison, and of hostile and empty ones.
 
-use roundelay_report::{SCREEN, TableStyle, html, json, table, table_within};
-use roundelay_trace::{Comparison, Reserve};
+use roundelay_report::{Advised, SCREEN, TableStyle, Warning, html, json, table, table_within};
 use serde_json::Value;
 
 use crate::hostile::{self, HOSTILE};
 use crate::sample;
 
-fn hostile() -> Comparison {
-    hostile::hostile(sample::comparison())
+fn hostile() -> Advised {
+    hostile::hostile(sample::advised())
 }
 
 /// A comparison without sent packets or known figures.
-fn empty() -> Comparison {
-    let mut comparison = sample::comparison();
-    comparison.capture.seconds = 0.0;
-    comparison.flows.clear();
-    comparison.charted.clear();
-    comparison.verdict.sentences.clear();
-    comparison.verdict.commands.clear();
-    for result in &mut comparison.disciplines {
+fn empty() -> Advised {
+    let mut advised = sample::advised();
+    advised.comparison.capture.seconds = 0.0;
+    advised.comparison.flows.clear();
+    advised.comparison.charted.clear();
+    advised.verdict.sentences.clear();
+    advised.verdict.commands.clear();
+    for result in &mut advised.comparison.disciplines {
         result.flows.clear();
         (result.total, result.light, result.jain, result.cost) = Default::default();
         (result.curves, result.light_curves) = Default::default();
     }
-    comparison
+    advised
 }
 
 /// The text after the first `before`.
@@ -45,7 +44,7 @@ fn embedded(page: &str) -> Value {
 #[test]
 fn the_table_is_as_agreed() {
     let expected = include_str!("sample_table.txt");
-    let made = table(&sample::comparison(), TableStyle::default());
+    let made = table(&sample::advised(), TableStyle::default());
     assert_eq!(
         made, expected,
         "if this is better: cargo run -p roundelay-report --example sample_page > crates/roundelay-report/tests/sample_table.txt"
@@ -54,17 +53,16 @@ fn the_table_is_as_agreed() {
 
 #[test]
 fn reordering_is_told_where_there_is_any() {
-    let mut comparison = sample::comparison();
+    let mut advised = sample::advised();
     let wide = TableStyle {
         color: false,
         width: Some(160),
     };
     assert!(
-        !table(&comparison, wide).contains("reordered")
-            && !html(&comparison).contains(">Reordered<")
+        !table(&advised, wide).contains("reordered") && !html(&advised).contains(">Reordered<")
     );
-    comparison.disciplines[1].total.reordered = 9253;
-    let text = table(&comparison, wide);
+    advised.comparison.disciplines[1].total.reordered = 9253;
+    let text = table(&advised, wide);
     let end = text
         .lines()
         .find_map(|line| Some(line.find("reordered")? + "reordered".len()))
@@ -85,7 +83,7 @@ fn reordering_is_told_where_there_is_any() {
         ["reordered", "9,253", "0"],
         "{text}"
     );
-    let page = html(&comparison);
+    let page = html(&advised);
     assert!(page.contains(">Reordered<") && page.contains("<td data-sort=\"9253\">9,253</td>"));
     let cells = |row: &str| row.matches("<td").count() + row.matches("<th").count();
     let rows: Vec<usize> = after(&page, "<table id=\"disciplines\">")
@@ -103,16 +101,16 @@ fn reordering_is_told_where_there_is_any() {
 #[test]
 fn no_line_of_the_table_is_wider_than_the_terminal() {
     for width in [60, 72, 80, 100, 120, 200] {
-        for comparison in [sample::comparison(), hostile()] {
+        for advised in [sample::advised(), hostile()] {
             let text = table(
-                &comparison,
+                &advised,
                 TableStyle {
                     color: false,
                     width: Some(width),
                 },
             );
             let lines = text.lines().filter(|line| {
-                !comparison
+                !advised
                     .verdict
                     .commands
                     .iter()
@@ -132,16 +130,16 @@ fn no_line_of_the_table_is_wider_than_the_terminal() {
 /// had the same name.
 #[test]
 fn what_is_left_out_is_named_and_what_differs_has_different_names() {
-    let mut comparison = sample::comparison();
+    let mut advised = sample::advised();
     let specs = [
         "qfq_plus aggregate 1",
         "qfq_plus aggregate 8",
         "qfq_plus aggregate 64",
     ];
-    for (result, spec) in comparison.disciplines.iter_mut().zip(specs) {
+    for (result, spec) in advised.comparison.disciplines.iter_mut().zip(specs) {
         (result.spec, result.name) = (spec.to_owned(), "qfq_plus");
     }
-    for (place, flow) in comparison.flows.iter_mut().enumerate() {
+    for (place, flow) in advised.comparison.flows.iter_mut().enumerate() {
         flow.label = format!(
             "tcp 203.0.113.100:{} > 192.168.100.100:51012",
             40_000 + place
@@ -150,7 +148,7 @@ fn what_is_left_out_is_named_and_what_differs_has_different_names() {
     let unwrapped = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     for width in [60, 72, 80, 100, 120, 200] {
         let text = table(
-            &comparison,
+            &advised,
             TableStyle {
                 color: false,
                 width: Some(width),
@@ -198,7 +196,7 @@ fn what_is_left_out_is_named_and_what_differs_has_different_names() {
         }
     }
     let wide = table(
-        &comparison,
+        &advised,
         TableStyle {
             color: false,
             width: Some(200),
@@ -214,23 +212,23 @@ fn what_is_left_out_is_named_and_what_differs_has_different_names() {
 /// A table of many disciplines is cut to a screen; what is left out is named.
 #[test]
 fn a_screen_has_forty_lines() {
-    let comparison = sample::comparison();
-    let (style, commands) = (TableStyle::default(), comparison.verdict.commands.len());
+    let advised = sample::advised();
+    let (style, commands) = (TableStyle::default(), advised.verdict.commands.len());
     let lines = |text: &str| text.lines().count();
-    let all = table(&comparison, style);
+    let all = table(&advised, style);
     assert!(
         lines(&all) > SCREEN + commands
             && all.contains("of 12 flows\n")
             && !all.contains("Hidden because they are longer")
     );
-    let screen = table_within(&comparison, style, SCREEN);
+    let screen = table_within(&advised, style, SCREEN);
     assert!(lines(&screen) <= SCREEN + commands, "{screen}");
     assert!(
         screen.contains("Hidden because they are longer than a screen: flows. Use --wide.")
             && screen.contains("Jain mean"),
         "{screen}"
     );
-    let short = table_within(&comparison, style, 24);
+    let short = table_within(&advised, style, 24);
     assert!(
         short.contains("screen: fairness and cost, flows. Use --wide")
             && lines(&short) <= 24 + commands,
@@ -241,40 +239,40 @@ fn a_screen_has_forty_lines() {
 /// The warning comes before the verdict, with the command on a line of its own.
 #[test]
 fn a_wrong_load_is_told_before_the_verdict() {
-    let mut comparison = sample::comparison();
+    let mut advised = sample::advised();
     let command = "roundelay compare a-long-name-of-a-capture.pcap --rate 20mbit --interface 2 --direction in".to_owned();
-    comparison.verdict.reserve = Some(Reserve {
+    advised.verdict.reserve = Some(Warning {
         sentence: "The figures below are of a wrong load.".to_owned(),
         command: Some(command.clone()),
     });
     let text = table(
-        &comparison,
+        &advised,
         TableStyle {
             color: false,
             width: Some(60),
         },
     );
-    let answer = &comparison.verdict.sentences[0];
+    let answer = &advised.verdict.sentences[0];
     assert!(
         text.contains(&format!(
             "The figures below are of a wrong load.\n  {command}\n{answer}"
         )),
         "{text}"
     );
-    let page = html(&comparison);
+    let page = html(&advised);
     let at = |part: &str| page.find(part).unwrap_or_else(|| panic!("no {part}"));
     assert!(
         at("<p class=\"warning\"") < at("<h1 id=\"answer\">")
             && at(&format!("<pre id=\"mended\">{command}</pre>")) < at("<h1 id=\"answer\">")
     );
-    comparison.verdict.reserve = None;
-    assert!(!html(&comparison).contains("<p class=\"warning\""));
+    advised.verdict.reserve = None;
+    assert!(!html(&advised).contains("<p class=\"warning\""));
 }
 
 #[test]
 fn the_table_tells_kinds_apart() {
     let text = table(
-        &sample::comparison(),
+        &sample::advised(),
         TableStyle {
             color: false,
             width: Some(250),
@@ -300,14 +298,15 @@ fn the_table_tells_kinds_apart() {
 /// Regression: "1 packets, 1 flows".
 #[test]
 fn one_packet_is_no_plural() {
-    let mut comparison = sample::comparison();
-    comparison.capture.packets = 1;
-    comparison.flows.truncate(1);
-    comparison
+    let mut advised = sample::advised();
+    advised.comparison.capture.packets = 1;
+    advised.comparison.flows.truncate(1);
+    advised
+        .comparison
         .disciplines
         .iter_mut()
         .for_each(|result| result.flows.truncate(1));
-    let text = table(&comparison, TableStyle::default());
+    let text = table(&advised, TableStyle::default());
     assert!(
         text.contains("1 packet, 1 flow by 5tuple") && text.contains("loss: 1 of 1 flow\n"),
         "{text}"
@@ -317,11 +316,11 @@ fn one_packet_is_no_plural() {
 /// Regression: the loss of light flows decides the verdict and was missing from the table.
 #[test]
 fn loss_of_light_flows_is_in_the_table() {
-    let mut comparison = sample::comparison();
-    comparison.disciplines[2].light.loss = 0.0472;
+    let mut advised = sample::advised();
+    advised.comparison.disciplines[2].light.loss = 0.0472;
     for width in [60, 100, 200] {
         let text = table(
-            &comparison,
+            &advised,
             TableStyle {
                 color: false,
                 width: Some(width),
@@ -333,10 +332,10 @@ fn loss_of_light_flows_is_in_the_table() {
             "{text}"
         );
     }
-    assert!(html(&comparison).contains("<small>4.7% lost</small>"));
-    let has_dash = |comparison: &_| {
+    assert!(html(&advised).contains("<small>4.7% lost</small>"));
+    let has_dash = |advised: &_| {
         let text = table(
-            comparison,
+            advised,
             TableStyle {
                 color: false,
                 width: Some(200),
@@ -349,9 +348,9 @@ fn loss_of_light_flows_is_in_the_table() {
             .to_owned();
         row.split_whitespace().any(|cell| cell == "–")
     };
-    assert!(!has_dash(&comparison));
-    comparison.disciplines[2].light = Default::default();
-    assert!(has_dash(&comparison), "without light flows");
+    assert!(!has_dash(&advised));
+    advised.comparison.disciplines[2].light = Default::default();
+    assert!(has_dash(&advised), "without light flows");
 }
 
 #[test]
@@ -360,7 +359,7 @@ fn colour_changes_nothing_but_colour() {
         color: true,
         width: None,
     };
-    let colored = table(&sample::comparison(), style);
+    let colored = table(&sample::advised(), style);
     assert!(
         colored.contains("\x1b[1;32m* fq_codel target 5ms\x1b[0m"),
         "{colored}"
@@ -373,7 +372,7 @@ fn colour_changes_nothing_but_colour() {
             piece
         });
     }
-    assert_eq!(plain, table(&sample::comparison(), TableStyle::default()));
+    assert_eq!(plain, table(&sample::advised(), TableStyle::default()));
 }
 
 #[test]
@@ -387,15 +386,15 @@ fn a_hostile_name_cannot_steer_the_terminal() {
 
 #[test]
 fn nothing_sent_is_no_reason_to_fail() {
-    let comparison = empty();
-    assert!(table(&comparison, TableStyle::default()).contains(" –"));
-    assert!(html(&comparison).contains("No verdict."));
-    assert!(json(&comparison).contains("\"flows\": []"));
+    let advised = empty();
+    assert!(table(&advised, TableStyle::default()).contains(" –"));
+    assert!(html(&advised).contains("No verdict."));
+    assert!(json(&advised).contains("\"flows\": []"));
 }
 
 #[test]
 fn json_has_the_fields_of_the_comparison_in_their_order() {
-    let text = json(&sample::comparison());
+    let text = json(&sample::advised());
     let top = text
         .lines()
         .filter(|line| line.starts_with("  \""))
@@ -427,13 +426,13 @@ fn json_has_the_fields_of_the_comparison_in_their_order() {
     ] {
         assert!(flow.get(key).is_some(), "{key}");
     }
-    assert_eq!(text, json(&sample::comparison()));
+    assert_eq!(text, json(&sample::advised()));
 }
 
 #[test]
 fn a_hostile_name_stays_text_on_the_page() {
     let page = html(&hostile());
-    let clean = html(&sample::comparison());
+    let clean = html(&sample::advised());
     for tag in ["<script", "</script", "<img", "<title", "onerror=alert(2)>"] {
         assert_eq!(
             page.matches(tag).count(),
@@ -452,7 +451,7 @@ fn a_hostile_name_stays_text_on_the_page() {
 
 #[test]
 fn the_page_needs_nothing_else() {
-    let page = html(&sample::comparison());
+    let page = html(&sample::advised());
     for reference in [
         " src=",
         "@import",
@@ -474,8 +473,8 @@ fn the_page_needs_nothing_else() {
 
 #[test]
 fn the_page_says_what_the_comparison_says() {
-    let comparison = sample::comparison();
-    let page = html(&comparison);
+    let advised = sample::advised();
+    let page = html(&advised);
     assert!(page.contains("<h1 id=\"answer\">fq_codel target 5ms serves this traffic best.</h1>"));
     assert!(page.contains("tc qdisc add dev eth0 parent 1:1 fq_codel target 5ms</pre>"));
     assert_eq!(page.matches("<tr class=\"best\">").count(), 1);
@@ -486,17 +485,17 @@ fn the_page_says_what_the_comparison_says() {
     let data = embedded(&page);
     assert_eq!(
         data["views"].as_array().unwrap().len(),
-        2 + comparison.charted.len()
+        2 + advised.comparison.charted.len()
     );
     assert_eq!(
         data["views"][2]["label"],
-        comparison.flows[comparison.charted[0]].label
+        advised.comparison.flows[advised.comparison.charted[0]].label
     );
     assert_eq!(
         data["views"][0]["results"][3]["curves"]["backlog"]
             .as_array()
             .unwrap()
             .len(),
-        comparison.disciplines[3].curves.backlog.len()
+        advised.comparison.disciplines[3].curves.backlog.len()
     );
 }

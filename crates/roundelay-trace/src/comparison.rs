@@ -6,6 +6,7 @@
 use serde::Serialize;
 
 use crate::kind::{Kind, KindOutcome};
+use crate::observed::Observed;
 use crate::selection::SelectionSummary;
 
 /// Results of one capture replayed through several disciplines.
@@ -25,8 +26,9 @@ pub struct Comparison {
     pub charted: Vec<usize>,
     /// One entry per discipline, in the order of the options.
     pub disciplines: Vec<DisciplineResult>,
-    /// The best discipline for this traffic.
-    pub verdict: Verdict,
+    /// What was met beside these figures. Advice needs it, tables and files do not.
+    #[serde(skip)]
+    pub observed: Observed,
 }
 
 impl Comparison {
@@ -38,6 +40,17 @@ impl Comparison {
             .filter(|discipline| discipline.kept_bounds == Some(false));
         let names: Vec<_> = broken.map(|discipline| discipline.spec.as_str()).collect();
         (!names.is_empty()).then(|| format!("a proven bound was broken by {}", names.join(", ")))
+    }
+
+    /// The flows of a kind, as indices into `flows`.
+    pub fn flows_of(&self, kind: Kind) -> Vec<usize> {
+        let mut found = Vec::new();
+        for (index, flow) in self.flows.iter().enumerate() {
+            if flow.kind == kind {
+                found.push(index);
+            }
+        }
+        found
     }
 }
 
@@ -66,9 +79,6 @@ pub struct CaptureSummary {
     pub link: Option<String>,
     /// Definition of a flow: `5tuple`, `src`, `dst`, `dscp`.
     pub flow_by: String,
-    /// Sentences on oddities of the capture: unparsable packets, clock steps, a truncated tail; the
-    /// last sentence states the limitation of a replay.
-    pub notes: Vec<String>,
 }
 
 /// A flow as offered to the port.
@@ -282,28 +292,4 @@ pub struct Cost {
     pub range: (f64, f64),
     /// Packets in each run.
     pub packets: u64,
-}
-
-/// The recommendation.
-#[derive(Debug, Clone, Default, Serialize)]
-pub struct Verdict {
-    /// Index into [`Comparison::disciplines`].
-    pub best: usize,
-    /// A warning before all others; none if one direction of one link is replayed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reserve: Option<Reserve>,
-    /// Two or three sentences: the best discipline and the reasons.
-    pub sentences: Vec<String>,
-    /// Linux commands that set up the discipline, one per line; empty if none are known.
-    pub commands: Vec<String>,
-}
-
-/// Warning that several links share the replayed one.
-#[derive(Debug, Clone, Serialize)]
-pub struct Reserve {
-    /// What is wrong with the load.
-    pub sentence: String,
-    /// The command that selects one direction of one link, for a shell; none if no option does.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub command: Option<String>,
 }

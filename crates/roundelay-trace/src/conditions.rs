@@ -12,24 +12,31 @@ use crate::headers::{Headers, Ports, dscp_number, protocol_number};
 
 /// One condition.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Condition {
+pub enum Condition {
+    /// The protocol above IP (IANA number).
     Protocol(u8),
+    /// The Differentiated Services code point.
     CodePoint(u8),
+    /// A port of this end, or of either, in this range.
     Port(Side, RangeInclusive<u16>),
+    /// The address of this end, or of either, in this network.
     Network(Side, Network),
 }
 
 /// The end of a packet's path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Side {
+pub enum Side {
+    /// Where the packet comes from.
     Source,
+    /// Where the packet goes to.
     Destination,
+    /// One of both.
     Either,
 }
 
 /// All addresses with the same first `prefix` bits as `address`; the other bits of `address` are 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Network {
+pub struct Network {
     address: IpAddr,
     prefix: u8,
 }
@@ -107,7 +114,8 @@ impl Network {
         }
     }
 
-    pub(crate) const fn is_ipv4(self) -> bool {
+    /// Whether the addresses are IPv4's; otherwise IPv6's.
+    pub const fn is_ipv4(self) -> bool {
         self.address.is_ipv4()
     }
 

@@ -2,13 +2,13 @@
 //! acknowledgements, bulk.
 //!
 //! A queue hurts each kind in another way: a call by the wait of each packet, a bulk transfer by
-//! the missing part of a fair share. The verdict (`verdict.rs`) judges each kind on its own.
+//! the missing part of a fair share. Advice judges each kind on its own.
 
 use serde::Serialize;
 
 use crate::classifier::{Flow, FlowBy};
-use crate::comparison::{Comparison, DisciplineResult, FlowSummary, Outcome};
-use crate::demand::{Demand, FULL_PACKET, LONGEST_OF_A_CALL};
+use crate::comparison::Outcome;
+use crate::demand::{Demand, LONGEST_OF_A_CALL};
 use crate::headers::{Headers, Ports, TCP, UDP};
 
 /// DNS, DNS over TLS or QUIC (RFC 7858, RFC 9250), multicast DNS (RFC 6762).
@@ -138,29 +138,8 @@ pub struct KindOutcome {
     pub least_share: Option<f64>,
 }
 
-/// Bytes that a flow may lack of its fair share without harm: packets are not divisible.
-const INDIVISIBLE: f64 = 2.0 * FULL_PACKET as f64;
-
-/// The part of its fair share that a flow got, 0 to 1.
-pub(crate) fn share_of(comparison: &Comparison, result: &DisciplineResult, flow: usize) -> f64 {
-    let fair = comparison.flows[flow].fair_rate / 8.0 * comparison.capture.seconds;
-    let got = result.flows[flow].bytes_in_time as f64 + INDIVISIBLE;
-    if fair > 0.0 {
-        (got / fair).min(1.0)
-    } else {
-        1.0
-    }
-}
-
-/// The flows of a kind.
-pub(crate) fn flows_of(flows: &[FlowSummary], kind: Kind) -> Vec<usize> {
-    (0..flows.len())
-        .filter(|flow| flows[*flow].kind == kind)
-        .collect()
-}
-
 impl KindOutcome {
-    /// The packets of these flows together; [`KindOutcome::find_worst`] finds the worst flow.
+    /// The packets of these flows together; `find_worst_flows` finds the worst flow.
     pub(crate) fn of(kind: Kind, flows: &[usize], together: &Outcome) -> Self {
         let p99 = together.delay.map(|delay| delay.p99);
         let worst = flows[0];
@@ -176,28 +155,6 @@ impl KindOutcome {
             worst_loss,
             least_share: None,
         }
-    }
-
-    /// Finds the flow with the most harm, and for bulk the least share.
-    pub(crate) fn find_worst(
-        &mut self,
-        comparison: &Comparison,
-        result: &DisciplineResult,
-        harm: impl Fn(usize) -> f64,
-    ) {
-        let flows = flows_of(&comparison.flows, self.kind);
-        let worst = flows
-            .iter()
-            .copied()
-            .max_by(|a, b| harm(*a).total_cmp(&harm(*b)).then(b.cmp(a)));
-        self.worst = worst.unwrap_or(self.worst);
-        let outcome = &result.flows[self.worst].outcome;
-        (self.worst_p99, self.worst_loss) = (outcome.delay.map(|delay| delay.p99), outcome.loss);
-        let least = flows
-            .iter()
-            .map(|flow| share_of(comparison, result, *flow))
-            .fold(1.0, f64::min);
-        self.least_share = (self.kind == Kind::Bulk).then_some(least);
     }
 }
 

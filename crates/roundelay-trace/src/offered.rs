@@ -59,15 +59,15 @@ pub(crate) struct OfferedFlow {
 
 /// Oddities of the capture's clock and lengths.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Oddities {
+pub struct Oddities {
     /// Packets with a timestamp before the previous packet's; both arrive at the same time.
-    pub(crate) backward_steps: u64,
-    /// Silences longer than [`LONGEST_GAP`], shortened to it.
-    pub(crate) cut_gaps: u64,
+    pub backward_steps: u64,
+    /// Silences longer than an hour, shortened to it.
+    pub cut_gaps: u64,
     /// Packets longer than 64 KB, counted as 64 KB.
-    pub(crate) cut_lengths: u64,
+    pub cut_lengths: u64,
     /// Packets longer than those of Ethernet.
-    pub(crate) superframes: u64,
+    pub superframes: u64,
 }
 
 /// Longer silences are shortened to this, so that a capture of years fits the clock.

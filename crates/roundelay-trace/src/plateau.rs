@@ -6,6 +6,8 @@
 
 use roundelay::{Duration, Instant, Rate};
 
+use crate::observed::PlateauRate;
+
 /// Shortest window of the rate.
 const WINDOW: Duration = Duration::from_millis(100);
 /// Full packets of a window at least: a packet more or less must not matter.
@@ -72,23 +74,30 @@ impl Plateau {
         self.bytes = 0;
     }
 
-    /// The highest rate in bits per second, and the part of the time with about this rate; none if
-    /// rates vary.
-    pub(crate) fn rate(&self) -> Option<(f64, f64)> {
-        let bytes = |step: usize| libm::exp((step as f64 + 1.0) * libm::log(STEP));
+    /// The highest rate, if the rate is often close to it; none if rates vary.
+    pub(crate) fn rate(&self) -> Option<PlateauRate> {
+        // The highest step, but for a few windows of bursts.
         let mut above = 0;
-        let top = (0..self.steps.len()).rev().find(|step| {
-            above += self.steps[*step];
-            above as f64 > ABOVE * self.windows as f64
-        })?;
-        let from = (0..=top)
-            .rev()
-            .take_while(|step| bytes(*step) >= NEAR * bytes(top))
-            .last()?;
-        let part = self.steps[from..=top].iter().sum::<u64>() as f64 / self.windows as f64;
+        let mut top = self.steps.len();
+        while above as f64 <= ABOVE * self.windows as f64 {
+            top = top.checked_sub(1)?;
+            above += self.steps[top];
+        }
+        // The plateau: this step and those at most 5% below.
+        let mut from = top;
+        while from > 0 && bytes(from - 1) >= NEAR * bytes(top) {
+            from -= 1;
+        }
+        let windows: u64 = self.steps[from..=top].iter().sum();
+        let part = windows as f64 / self.windows as f64;
         let rate = bytes(top) * 8.0 / self.window.as_secs_f64();
-        (self.windows >= WINDOWS && part >= PART).then_some((rate, part))
+        (self.windows >= WINDOWS && part >= PART).then_some(PlateauRate { rate, part })
     }
+}
+
+/// The most bytes of a window in this step of the histogram.
+fn bytes(step: usize) -> f64 {
+    libm::exp((step as f64 + 1.0) * libm::log(STEP))
 }
 
 #[cfg(test)]
@@ -96,7 +105,7 @@ mod tests {
     use super::*;
 
     /// The plateau of packets of 1500 bytes at these times in microseconds.
-    fn plateau(times: impl Iterator<Item = u64>) -> Option<(f64, f64)> {
+    fn plateau(times: impl Iterator<Item = u64>) -> Option<PlateauRate> {
         let mut plateau = Plateau::new("10mbit".parse().unwrap());
         times.for_each(|micros| plateau.count(Instant::ZERO + Duration::from_micros(micros), 1500));
         plateau.rate()
@@ -107,7 +116,7 @@ mod tests {
         // At 10 Mbit/s a packet takes 1.2 ms: half a second of each second.
         let behind = (0..20)
             .flat_map(|second| (0..416).map(move |packet| second * 1_000_000 + packet * 1200));
-        let (rate, part) = plateau(behind).unwrap();
+        let PlateauRate { rate, part } = plateau(behind).unwrap();
         assert!(
             (rate / 10e6 - 1.0).abs() < 0.02 && (0.35..0.55).contains(&part),
             "{rate} {part}"

@@ -9,12 +9,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::str::FromStr;
 
-use roundelay_metrics::units::{counted, in_number, rate};
+use roundelay_metrics::units::counted;
 use serde::Serialize;
 
 use crate::arguments::shell_word;
 use crate::capture::{Frame, Heading, Tap};
-use crate::comparison::Reserve;
 use crate::conditions::Network;
 use crate::duplicates::{DigestKey, Duplicates, Fingerprint, Sighting};
 use crate::error::DirectionError;
@@ -84,6 +83,68 @@ pub struct SelectionSummary {
     pub read: u64,
     /// Packets left out.
     pub left_out: LeftOut,
+}
+
+/// Signs that several links share the replayed one.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Mixed {
+    /// Replayed packets that look like copies by a mirror port; 0 if few enough to be chance.
+    pub mirrored: u64,
+    /// Interfaces with packets, the busiest first, if several have replayed ones.
+    pub interfaces: Vec<InterfaceLoad>,
+    /// Packets of several numbered interfaces are replayed.
+    pub has_interfaces: bool,
+    /// Copies of packets are replayed: by a mirror port, or behind a router.
+    pub has_copies: bool,
+    /// Packets that look like copies behind a router that translates addresses; 0 if few enough to
+    /// be chance.
+    pub translated: u64,
+    /// Connections captured in both directions; 0 if one direction has only a few packets.
+    pub both_ways: usize,
+    /// The selection that mends the mixture; none if there is no mixture or no such selection.
+    pub cure: Option<Cure>,
+    /// The direction that an option leaves out.
+    pub opposite: Option<OppositeLoad>,
+}
+
+/// Packets of an interface.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InterfaceLoad {
+    /// The interface as `--interface` takes it.
+    pub name: String,
+    /// Packets replayed.
+    pub replayed: u64,
+    /// Packets left out as copies of packets of another interface.
+    pub copies: u64,
+}
+
+/// A selection that leaves one direction of one link, or comes nearest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cure {
+    /// The selection.
+    pub chosen: Part,
+    /// One direction of one link is left.
+    pub is_pure: bool,
+    /// The other direction.
+    pub other: Option<Part>,
+}
+
+/// Part of a capture.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    /// The options of `compare` that select it, as words for a shell.
+    pub options: Vec<String>,
+    /// Its bytes.
+    pub bytes: u64,
+}
+
+/// Load of the direction that `--direction` leaves out.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OppositeLoad {
+    /// Bits per second on average.
+    pub rate: f64,
+    /// The options of `compare` that select it, as words for a shell.
+    pub options: Vec<String>,
 }
 
 /// Applies a selection, packet by packet.
@@ -298,173 +359,87 @@ impl Selector {
         )
     }
 
-    /// A sentence on the packets left out.
-    pub(crate) fn note(&self) -> Option<String> {
-        let summary = self.summary()?;
-        let options = self.options();
-        let replayed = summary.read - summary.left_out.total();
-        let mut causes: Vec<_> = options
-            .iter()
-            .map(|(option, count)| format!("{count} by {option}"))
-            .collect();
-        if summary.left_out.duplicates > 0 {
-            causes.push(format!(
-                "{} duplicates (one IP packet captured at several interfaces or on the way in and out; --keep-duplicates keeps them)",
-                summary.left_out.duplicates
-            ));
-        }
-        if causes.is_empty() {
-            causes.push("none".to_owned());
-        }
-        let replayed = in_number(
-            replayed,
-            &format!("of {} packets {{is|are}} replayed", summary.read),
-        );
-        Some(format!("{replayed}. Left out: {}.", causes.join(", ")))
-    }
-
-    /// Notes on several links in the replayed one.
-    pub(crate) fn mixture_notes(&self) -> impl Iterator<Item = String> {
+    /// Signs that several links share the replayed one, and what mends this.
+    pub(crate) fn mixed(&self) -> Mixed {
         let extent = self.mixture.extent();
-        let replayed = self.read - self.left_out.total();
-        let translated = self.mixture.are_many(extent.translated).then(|| {
-            format!(
-                "{} of {replayed} packets look like copies behind a router that translates addresses (NAT: equal but for an address and its \
-                 port, captured at another interface or on the way out).",
-                extent.translated
-            )
-        });
-        let directions = extent.has_directions().then(|| {
-            in_number(
-                extent.connections as u64,
-                "{connection is|connections are} captured in both directions, and both share the replayed link.",
-            )
-        });
-        [
-            self.mirror_note(),
-            self.interfaces.note(),
-            translated,
-            directions,
-        ]
-        .into_iter()
-        .flatten()
-    }
-
-    /// A warning, if several links share the replayed one. `command` is the command as given, and
-    /// `seconds` the length of the capture.
-    pub(crate) fn reserve(&self, command: &str, seconds: f64) -> Option<Reserve> {
-        let extent = self.mixture.extent();
-        let has_copies = self.mirror_note().is_some() || self.mixture.are_many(extent.translated);
-        let problems = [
-            extent
-                .has_directions()
-                .then_some("both directions of connections"),
-            (extent.interfaces > 1).then_some("several interfaces"),
-            has_copies.then_some("copies of packets"),
-        ];
-        let problems: Vec<_> = problems.into_iter().flatten().collect();
-        let (last, others) = problems.split_last()?;
-        let problems = if others.is_empty() {
-            (*last).to_owned()
-        } else {
-            format!("{} and {last}", others.join(", "))
-        };
-        let remedy = self.mixture.remedy(
+        let mirrored = self.mirrored_copies();
+        let is_mixed = self.mixture.is_mixed(&extent);
+        let has_copies = mirrored > 0 || self.mixture.are_many(extent.translated);
+        let [has_interface, has_direction] = [
             self.selection.interface.is_some(),
             self.selection.direction.is_some(),
-        );
-        let remedy = remedy.filter(|_| self.mixture.is_mixed(&extent));
-        let mut words = remedy.map_or_else(Vec::new, |remedy| self.words(remedy.selection));
-        words.extend(self.mirror_note().map(|_| "--mirrored".to_owned()));
-        let wrong = format!(
-            "The figures below are of a wrong load: {problems} share the replayed link, as the notes say."
-        );
-        if words.is_empty() {
-            let sentence = format!(
-                "{wrong} No other selection of interface and direction mends this; --filter may."
-            );
-            return Some(Reserve {
-                sentence,
-                command: None,
-            });
-        }
-        let has_load = seconds > 0.0 && self.mirror_note().is_none();
-        let over_all = |bytes: u64| {
-            format!(
-                ", {} over the whole capture",
-                rate(bytes as f64 * 8.0 / seconds)
-            )
+        ];
+        let remedy = if is_mixed {
+            self.mixture.remedy(has_interface, has_direction)
+        } else {
+            None
         };
-        let load = |bytes: u64| {
-            if has_load {
-                over_all(bytes)
+        Mixed {
+            mirrored,
+            interfaces: self.interfaces.shared(),
+            has_interfaces: extent.interfaces > 1,
+            has_copies,
+            translated: if self.mixture.are_many(extent.translated) {
+                extent.translated
             } else {
-                String::new()
-            }
-        };
-        let mends = match remedy {
-            Some(Remedy {
-                is_pure: true,
-                bytes,
-                ..
-            }) => format!("This command has one direction of one link{}", load(bytes)),
-            Some(Remedy { bytes, .. }) => format!(
-                "This command comes nearest to one direction of one link{}",
-                load(bytes)
-            ),
-            None => "This command leaves out the copies".to_owned(),
-        };
-        let other = remedy.and_then(|remedy| remedy.other);
-        let other = other.map_or_else(String::new, |(candidate, bytes)| {
-            format!(
-                " (the other direction{}: {})",
-                load(bytes),
-                self.words(candidate).join(" ")
-            )
+                0
+            },
+            both_ways: if extent.has_directions() {
+                extent.connections
+            } else {
+                0
+            },
+            cure: remedy.map(|remedy| self.cure(remedy)),
+            opposite: self.opposite_load(),
+        }
+    }
+
+    fn cure(&self, remedy: Remedy) -> Cure {
+        let other = remedy.other.map(|(candidate, bytes)| Part {
+            options: self.words(candidate),
+            bytes,
         });
-        let sentence = format!("{wrong} {mends}{other}:");
-        Some(Reserve {
-            sentence,
-            command: Some(format!("{command} {}", words.join(" "))),
-        })
+        Cure {
+            chosen: Part {
+                options: self.words(remedy.selection),
+                bytes: remedy.bytes,
+            },
+            is_pure: remedy.is_pure,
+            other,
+        }
     }
 
     /// The options of a selection.
-    fn words(&self, Candidate { interface, side }: Candidate) -> Vec<String> {
-        let interface =
-            interface.map(|number| vec!["--interface".to_owned(), self.interfaces.label(number)]);
-        [interface, side.map(|side| side_words(side).to_vec())]
-            .into_iter()
-            .flatten()
-            .flatten()
-            .collect()
+    fn words(&self, candidate: Candidate) -> Vec<String> {
+        let mut words = Vec::new();
+        if let Some(number) = candidate.interface {
+            words.push("--interface".to_owned());
+            words.push(self.interfaces.label(number));
+        }
+        if let Some(side) = candidate.side {
+            words.extend(side_words(side));
+        }
+        words
     }
 
-    /// A sentence on the load of the direction that is left out. None for `in` and `out`: on a
-    /// router the other direction comes in at another interface, before the queue.
-    pub(crate) fn opposite_note(&self) -> Option<String> {
+    /// The load of the direction that is left out. None for `in` and `out`: on a router the other
+    /// direction comes in at another interface, before the queue.
+    fn opposite_load(&self) -> Option<OppositeLoad> {
         let side = self.selection.direction.as_ref()?.side;
-        let load = self.opposite.load()?;
-        let other = side_words(side.opposite()).join(" ");
-        Some(format!(
-            "The other direction, {} on average, is left out: {other} compares it.",
-            rate(load)
-        ))
+        Some(OppositeLoad {
+            rate: self.opposite.load()?,
+            options: side_words(side.opposite()).to_vec(),
+        })
     }
 
-    /// A note, if many packets look like copies by a mirror port.
-    fn mirror_note(&self) -> Option<String> {
-        let again = self.again;
+    /// Packets that look like copies by a mirror port; 0 if so few that they may be chance.
+    fn mirrored_copies(&self) -> u64 {
         let replayed = self.read - self.left_out.total();
-        let extent = match again.saturating_mul(200).checked_div(replayed)? {
-            0..2 => return None,
-            2..90 => "",
-            _ => ": nearly every packet comes twice",
-        };
-        Some(format!(
-            "{again} of {replayed} packets look like copies by a mirror port (equal, at one place and within a millisecond){extent}. \
-             Without these: --mirrored."
-        ))
+        // One in a hundred, or more.
+        match self.again.saturating_mul(200).checked_div(replayed) {
+            None | Some(0..2) => 0,
+            Some(_) => self.again,
+        }
     }
 
     /// The given options, in the order of application, each with the packets left out.
@@ -674,35 +649,32 @@ impl Interfaces {
         }
     }
 
-    /// A note, if packets of several interfaces are replayed.
-    pub(crate) fn note(&self) -> Option<String> {
+    /// Interfaces with packets, the busiest first, if several of them have replayed ones.
+    fn shared(&self) -> Vec<InterfaceLoad> {
         let mut all = BTreeMap::<String, Selected>::new();
         for (number, names) in &self.0 {
-            names.iter().for_each(|(name, selected)| {
-                all.entry(label(*number, name)).or_default().add(*selected)
-            });
+            for (name, selected) in names {
+                let known = all.entry(label(*number, name)).or_default();
+                known.add(*selected);
+            }
         }
-        if all
-            .values()
-            .filter(|selected| selected.replayed > 0)
-            .count()
-            < 2
-        {
-            return None;
+        let mut loads = Vec::new();
+        let mut sharing = 0;
+        for (name, Selected { replayed, copies }) in all {
+            sharing += usize::from(replayed > 0);
+            if replayed + copies > 0 {
+                loads.push(InterfaceLoad {
+                    name,
+                    replayed,
+                    copies,
+                });
+            }
         }
-        let mut all: Vec<_> = all
-            .into_iter()
-            .filter(|(_, selected)| selected.total() > 0)
-            .collect();
-        all.sort_by_key(|(_, selected)| Reverse(selected.total()));
-        let listed = list(
-            all.iter()
-                .map(|(name, selected)| format!("{name} ({selected})"))
-                .collect(),
-        );
-        Some(format!(
-            "Packets of several interfaces share the replayed link: {listed}."
-        ))
+        if sharing < 2 {
+            return Vec::new();
+        }
+        loads.sort_by_key(|load| Reverse(load.replayed + load.copies));
+        loads
     }
 
     /// The interface with this number, as `--interface` takes it.
@@ -727,23 +699,7 @@ impl Interfaces {
     }
 }
 
-/// `3 packets`, `3 packets and 2 duplicates left out`.
-impl fmt::Display for Selected {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{} packets", self.replayed)?;
-        if self.copies > 0 {
-            write!(formatter, " and {} duplicates left out", self.copies)
-        } else {
-            Ok(())
-        }
-    }
-}
-
 impl Selected {
-    const fn total(self) -> u64 {
-        self.replayed + self.copies
-    }
-
     fn add(&mut self, other: Self) {
         self.replayed += other.replayed;
         self.copies += other.copies;

@@ -193,12 +193,12 @@ impl TreeFile {
     }
 
     /// The rules with the leaves of their flows, in order of evaluation.
-    pub(crate) fn rules(&self) -> impl Iterator<Item = (&WeightRule, &str)> {
+    pub fn rules(&self) -> impl Iterator<Item = (&WeightRule, &str)> {
         self.rules.iter().map(|(rule, leaf)| (rule, leaf.as_str()))
     }
 
     /// The leaf of flows without a matching rule.
-    pub(crate) fn default_leaf(&self) -> &str {
+    pub fn default_leaf(&self) -> &str {
         &self.default_leaf
     }
 
@@ -211,7 +211,7 @@ impl TreeFile {
     }
 
     /// The disciplines at the leaves.
-    pub(crate) fn leaves(&self) -> impl Iterator<Item = &QueueSpec> {
+    pub fn leaves(&self) -> impl Iterator<Item = &QueueSpec> {
         let is_leaf = |name: &String| {
             *name == self.default_leaf || self.rules.iter().any(|(_, leaf)| leaf == name)
         };

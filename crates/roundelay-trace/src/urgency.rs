@@ -42,11 +42,13 @@ impl Offer {
 
 /// Fields carried by the packets of a capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Carried {
+pub struct Carried {
     /// Some packet has a class other than best effort, by code point or rule.
-    pub(crate) classes: bool,
-    pub(crate) slack: bool,
-    pub(crate) deadlines: bool,
+    pub classes: bool,
+    /// A rule gives some packet slack.
+    pub slack: bool,
+    /// A rule gives some packet a deadline.
+    pub deadlines: bool,
 }
 
 impl Carried {

@@ -169,7 +169,7 @@ impl WeightRules {
     }
 
     /// The weight of flows without a weight rule.
-    pub(crate) const fn default_weight(&self) -> u32 {
+    pub const fn default_weight(&self) -> u32 {
         self.default
     }
 
@@ -206,7 +206,10 @@ impl Default for WeightRules {
 
 impl WeightRule {
     /// Reads conditions without a weight, such as `dst port 443`, for trees.
-    pub(crate) fn matching(text: &str) -> Result<Self, RuleError> {
+    ///
+    /// # Errors
+    /// The text is no condition.
+    pub fn matching(text: &str) -> Result<Self, RuleError> {
         Ok(Self {
             conditions: parse_conditions(text)?,
             weight: None,
@@ -227,7 +230,7 @@ impl WeightRule {
     }
 
     /// The conditions, all of which must be met.
-    pub(crate) fn conditions(&self) -> &[Condition] {
+    pub fn conditions(&self) -> &[Condition] {
         &self.conditions
     }
 

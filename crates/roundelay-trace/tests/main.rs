@@ -13,5 +13,4 @@ mod links;
 mod selection;
 mod speed;
 mod tree;
-mod verdicts;
 mod weights;

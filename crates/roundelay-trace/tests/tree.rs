@@ -2,53 +2,16 @@
 
 use roundelay::Seed;
 use std::io::Cursor;
-use std::path::Path;
 
+use crate::common::planted::*;
 use crate::common::*;
-use roundelay_trace::file::FileError;
-use roundelay_trace::{Capture, Comparison, Options, TreeFile, compare, parse};
-
-const GOOD: &str = r#"name = "office"
-
-[[node]]
-name = "calls"
-parent = "link"
-discipline = "fifo limit 50"
-weight = 4
-flows = ["udp dst port 1001", "dscp ef"]
-
-[[node]]
-name = "bulk"
-parent = "link"
-discipline = "wf2q_plus"
-
-[[node]]
-name = "web"
-parent = "bulk"
-discipline = "fq_codel target 10ms"
-maxpkt = 1514
-flows = ["port 1002"]
-
-[[node]]
-name = "rest"
-parent = "bulk"
-discipline = "drr"
-default = true
-
-[[node]]
-name = "link"
-discipline = "wf2q_plus"
-"#;
-
-fn read(text: &str) -> Result<TreeFile, FileError> {
-    TreeFile::from_toml("trees/t.toml", text)
-}
+use roundelay_trace::{Capture, Options, compare, parse};
 
 /// The message for the good tree after replacing `from` by `to`.
 #[track_caller]
 fn error(from: &str, to: &str) -> String {
     assert!(GOOD.contains(from));
-    read(&GOOD.replacen(from, to, 1))
+    tree_of(&GOOD.replacen(from, to, 1))
         .map(|tree| panic!("{tree:?}"))
         .unwrap_err()
         .to_string()
@@ -68,7 +31,7 @@ fn assert_told(message: &str, line: usize, words: &[&str]) {
 
 #[test]
 fn nodes_stand_in_any_order_and_the_root_is_the_one_without_a_parent() {
-    let tree = read(GOOD).unwrap();
+    let tree = tree_of(GOOD).unwrap();
     assert_eq!(tree.name(), "office");
     let names: Vec<_> = tree
         .config()
@@ -86,7 +49,7 @@ fn nodes_stand_in_any_order_and_the_root_is_the_one_without_a_parent() {
         ]
     );
     assert_eq!(
-        read(&GOOD.replacen("name = \"office\"", "", 1))
+        tree_of(&GOOD.replacen("name = \"office\"", "", 1))
             .unwrap()
             .name(),
         "t",
@@ -97,7 +60,7 @@ fn nodes_stand_in_any_order_and_the_root_is_the_one_without_a_parent() {
 
 #[test]
 fn the_first_rule_that_matches_decides() {
-    let tree = read(GOOD).unwrap();
+    let tree = tree_of(GOOD).unwrap();
     let leaf = |port| {
         let frame = ethernet(0x0800, &ipv4(UDP, A, B, &ports(5000, port)));
         tree.leaf(Some(
@@ -222,23 +185,23 @@ fn errors_name_the_line_and_the_node() {
         28,
         &["node 'link'", "one root", "'calls'"],
     );
-    assert_told(&read("").unwrap_err().to_string(), 1, &["[[node]]"]);
+    assert_told(&tree_of("").unwrap_err().to_string(), 1, &["[[node]]"]);
     assert_told(
-        &read("[[node]]\nname = \"a\"\nparent = \"a\"\ndiscipline = \"fifo\"")
+        &tree_of("[[node]]\nname = \"a\"\nparent = \"a\"\ndiscipline = \"fifo\"")
             .unwrap_err()
             .to_string(),
         2,
         &["in a circle"],
     );
     assert_told(
-        &read("[[node]]\nname = \"a\"\ndiscipline = \"fifo\"")
+        &tree_of("[[node]]\nname = \"a\"\ndiscipline = \"fifo\"")
             .unwrap_err()
             .to_string(),
         3,
         &["node 'a'", "fifo cannot share"],
     );
     assert_told(
-        &read("[[node]]\nname = \"a\"\ndiscipline = \"wf2q_plus\"")
+        &tree_of("[[node]]\nname = \"a\"\ndiscipline = \"wf2q_plus\"")
             .unwrap_err()
             .to_string(),
         2,
@@ -355,7 +318,7 @@ fn a_value_of_another_kind_is_told_with_its_node_and_what_is_legal() {
         assert_told(&error(from, to), line, &words);
     }
     assert_told(
-        &read("node = 7").unwrap_err().to_string(),
+        &tree_of("node = 7").unwrap_err().to_string(),
         1,
         &["node 7", "[[node]]"],
     );
@@ -364,7 +327,7 @@ fn a_value_of_another_kind_is_told_with_its_node_and_what_is_legal() {
 #[test]
 fn a_longest_packet_may_have_its_unit() {
     let longest = |text: &str| {
-        read(&GOOD.replacen("maxpkt = 1514", text, 1))
+        tree_of(&GOOD.replacen("maxpkt = 1514", text, 1))
             .unwrap()
             .config()
             .nodes()
@@ -385,7 +348,7 @@ fn nodes_that_lead_to_no_root_are_found() {
         "{GOOD}\n[[node]]\nname = \"x\"\nparent = \"y\"\ndiscipline = \"drr\"\n\n[[node]]\nname = \"y\"\nparent = \"x\"\ndiscipline = \"drr\"\n"
     );
     assert_told(
-        &read(&text).unwrap_err().to_string(),
+        &tree_of(&text).unwrap_err().to_string(),
         33,
         &["node 'x'", "in a circle", "x, y, x"],
     );
@@ -406,7 +369,7 @@ fn a_tree_has_eight_levels_at_most() {
                 level - 1
             );
         }
-        read(&text)
+        tree_of(&text)
     };
     assert!(chain(8).is_ok());
     assert_told(
@@ -420,103 +383,13 @@ fn a_tree_has_eight_levels_at_most() {
 #[test]
 fn cut_and_damaged_files_are_errors() {
     for end in 0..GOOD.len() {
-        let _ = read(&GOOD[..end]);
-        let _ = read(&format!(
+        let _ = tree_of(&GOOD[..end]);
+        let _ = tree_of(&format!(
             "{}{}",
             &GOOD[..end],
             &GOOD[(end + 7).min(GOOD.len())..]
         ));
     }
-}
-
-/// Packets of UDP flows to ports from 1001 on, all of 1000 bytes; one packet of each flow per
-/// millisecond, `rounds` times.
-fn capture(flows: u16, rounds: u32) -> Capture {
-    let mut bytes = pcap(Little, NANOS, (2, 4), 65_535, ETHERNET);
-    for round in 0..rounds {
-        for flow in 0..flows {
-            let frame = ethernet(0x0800, &ipv4(UDP, A, B, &ports(5000, 1001 + flow)));
-            let captured = frame.len() as u32;
-            bytes.extend(record_header(Little, 0, round * 1_000_000, captured, 1000));
-            bytes.extend(frame);
-        }
-    }
-    Capture::from_reader("t.pcap", Cursor::new(bytes)).unwrap()
-}
-
-fn run(capture: Capture, trees: Vec<TreeFile>, specs: &[&str], rate: &str) -> Comparison {
-    let specs = specs.iter().map(|spec| spec.parse().unwrap()).collect();
-    let options = Options {
-        trees,
-        measure_cost: false,
-        buffer: Some(roundelay::Limit::UNBOUNDED),
-        ..Options::new(rate.parse().unwrap(), specs)
-    };
-    compare(capture, &options, &mut ()).unwrap()
-}
-
-#[test]
-fn a_tree_is_one_more_lane_and_sorts_flows_by_their_headers() {
-    // Three flows offer 24 Mbit/s to a link of 8: calls have four parts of five.
-    let text = GOOD.replace("fq_codel target 10ms", "fifo");
-    let other = read(
-        &text
-            .replace("office", "even")
-            .replace("weight = 4", "weight = 1"),
-    )
-    .unwrap();
-    let comparison = run(
-        capture(3, 400),
-        vec![read(&text).unwrap(), other],
-        &["fifo", "wf2q_plus"],
-        "8mbit",
-    );
-    let named: Vec<_> = comparison
-        .disciplines
-        .iter()
-        .map(|result| (result.spec.as_str(), result.name))
-        .collect();
-    assert_eq!(
-        named,
-        [
-            ("fifo", "fifo"),
-            ("wf2q_plus", "wf2q_plus"),
-            ("office", "tree"),
-            ("even", "tree")
-        ]
-    );
-    for result in &comparison.disciplines {
-        assert_eq!(result.total.packets + result.total.drops.total(), 1200);
-    }
-    let of = |tree: usize, flow: usize| {
-        comparison.disciplines[tree].flows[flow]
-            .outcome
-            .delay
-            .unwrap()
-            .max
-    };
-    let loss = |tree: usize| {
-        comparison.disciplines[tree]
-            .flows
-            .iter()
-            .map(|flow| flow.outcome.drops.total())
-            .collect::<Vec<_>>()
-    };
-    assert!(
-        loss(2)[0] > 0 && loss(2)[1] == 0 && loss(2)[2] == 0,
-        "the leaf of the calls holds 50: {:?}",
-        loss(2)
-    );
-    assert!(
-        of(2, 0) < of(2, 1) && of(2, 0) < of(3, 0),
-        "a larger weight, a shorter queue"
-    );
-    let again = run(capture(3, 400), vec![read(&text).unwrap()], &[], "8mbit");
-    assert_eq!(
-        again.disciplines[0].total.bytes,
-        comparison.disciplines[2].total.bytes
-    );
-    assert_eq!(again.verdict.best, 0);
 }
 
 /// Packets carry the fields used by their leaf's discipline: here the flow's total bytes, known
@@ -545,7 +418,7 @@ fn packets_carry_what_their_leaf_goes_by() {
     }
     let delays = |text: &str| {
         let capture = Capture::from_reader("t.pcap", Cursor::new(bytes.clone())).unwrap();
-        let comparison = run(capture, vec![read(text).unwrap()], &[], "6mbit");
+        let comparison = run(capture, vec![tree_of(text).unwrap()], &[], "6mbit");
         [0, 1].map(|flow| {
             comparison.disciplines[0].flows[flow]
                 .outcome
@@ -561,24 +434,9 @@ fn packets_carry_what_their_leaf_goes_by() {
 }
 
 #[test]
-fn leaves_that_no_flow_goes_to_are_noted() {
-    let comparison = run(capture(1, 3), vec![read(GOOD).unwrap()], &[], "8mbit");
-    let note = comparison
-        .capture
-        .notes
-        .iter()
-        .find(|note| note.contains("office"))
-        .expect("a note");
-    assert!(
-        note.contains("web") && !note.contains("calls") && !note.contains("rest"),
-        "{note}"
-    );
-}
-
-#[test]
 fn the_cost_of_a_tree_is_measured_like_any_other() {
     let options = Options {
-        trees: vec![read(GOOD).unwrap()],
+        trees: vec![tree_of(GOOD).unwrap()],
         ..Options::new("8mbit".parse().unwrap(), vec!["fifo".parse().unwrap()])
     };
     let comparison = compare(capture(3, 20), &options, &mut ()).unwrap();
@@ -587,78 +445,5 @@ fn the_cost_of_a_tree_is_measured_like_any_other() {
             .disciplines
             .iter()
             .all(|result| result.cost.is_some())
-    );
-}
-
-/// The example: calls wait only for the few packets ahead of them, regardless of downloads, and no
-/// host exceeds its share.
-#[test]
-fn the_example_keeps_what_it_says() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let text = std::fs::read_to_string(root.join("examples/trees/home.toml")).unwrap();
-    let tree = TreeFile::from_toml("home.toml", &text).unwrap();
-    let capture = Capture::open(&root.join("examples/captures/home-downlink.pcap")).unwrap();
-    let comparison = run(capture, vec![tree.clone()], &["fifo"], "5mbit");
-    let call = comparison
-        .flows
-        .iter()
-        .position(|flow| flow.label.contains("192.0.2.60"))
-        .expect("the call");
-    let [fifo, home] = [0, 1].map(|index| {
-        comparison.disciplines[index].flows[call]
-            .outcome
-            .delay
-            .unwrap()
-            .p99
-    });
-    assert!(
-        home < 0.006 && fifo > 1.0,
-        "{home} s, and {fifo} s in a fifo"
-    );
-    let promised = tree
-        .config()
-        .leaf_guarantees("call", "5mbit".parse().unwrap())
-        .unwrap();
-    let worst = comparison.disciplines[1].flows[call]
-        .outcome
-        .delay
-        .unwrap()
-        .max;
-    assert!(
-        promised
-            .t_wfi
-            .is_some_and(|bound| worst < bound.value.as_secs_f64() + 0.02),
-        "{worst} s and {promised:?}"
-    );
-    assert!(
-        !comparison
-            .capture
-            .notes
-            .iter()
-            .any(|note| note.contains("home")),
-        "{:?}",
-        comparison.capture.notes
-    );
-}
-
-#[test]
-fn a_tree_has_the_commands_of_linux_or_the_reason_why_not() {
-    let verdict = |text: &str| run(capture(3, 40), vec![read(text).unwrap()], &[], "8mbit").verdict;
-    let reason = verdict(GOOD);
-    assert!(reason.commands.is_empty());
-    let last = reason.sentences.last().unwrap();
-    assert!(
-        last.starts_with(
-            "No tc commands for office: node 'link': Linux has no wf2q_plus (classes of Linux are "
-        ),
-        "{last}"
-    );
-    let lines = verdict(&GOOD.replace("wf2q_plus", "drr")).commands;
-    let has = |text: &str| lines.iter().any(|line| line.contains(text));
-    assert!(
-        has("handle 10: drr # link")
-            && has("fq_codel target 10000us")
-            && has("flower ip_proto udp dst_port 1001 flowid"),
-        "{lines:?}"
     );
 }

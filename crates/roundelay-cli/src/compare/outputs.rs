@@ -20,9 +20,9 @@ impl Writes for Comparing {
     type Start<'a> = [(String, String)];
 
     const OUTPUTS: &'static [Output<Self>] = &[
-        Output::json(|compared| Ok(json(&compared.comparison))),
+        Output::json(|compared| Ok(json(&compared.advised))),
         Output::html(|compared| Ok(compared.html())),
-        Output::markdown(|compared| Ok(document(&compared.comparison).markdown())),
+        Output::markdown(|compared| Ok(document(&compared.advised).markdown())),
         Output {
             option: "csv",
             help: "Write CSV files into this folder: flows.csv (a row per discipline and flow)",
@@ -31,7 +31,7 @@ impl Writes for Comparing {
             write: Write::After(|folder, compared| {
                 for table in COMPARED {
                     let path = table_file(folder, table.name, "csv");
-                    csv::write(&path, &table.rows(&compared.comparison))?;
+                    csv::write(&path, &table.rows(&compared.advised.comparison))?;
                 }
                 Ok(())
             }),

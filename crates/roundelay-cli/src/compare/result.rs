@@ -1,13 +1,12 @@
 //! Result of a comparison.
 
-use roundelay_report::{TableStyle, html, json, table};
-use roundelay_trace::Comparison;
+use roundelay_report::{Advised, TableStyle, html, json, table};
 
 /// Result of [`compare`](crate::call::compare).
 #[derive(Debug)]
 pub struct Compared {
-    /// The comparison.
-    pub comparison: Comparison,
+    /// The comparison with its advice.
+    pub advised: Advised,
     /// Version, seed and hash of the configuration, as in the Parquet files.
     pub metadata: Vec<(String, String)>,
 }
@@ -15,16 +14,16 @@ pub struct Compared {
 impl Compared {
     /// The output of `--json`.
     pub fn json(&self) -> String {
-        json(&self.comparison)
+        json(&self.advised)
     }
 
     /// The page of `--html`.
     pub fn html(&self) -> String {
-        html(&self.comparison)
+        html(&self.advised)
     }
 
     /// The printed table.
     pub fn table(&self, style: TableStyle) -> String {
-        table(&self.comparison, style)
+        table(&self.advised, style)
     }
 }

@@ -4,13 +4,13 @@ use std::cell::RefCell;
 use std::path::Path;
 
 use roundelay::{Duration, FlowConfig, Instant};
+use roundelay_report::sentences::{
+    CUT_OFF, ENCRYPTED, LARGE_FRACTIONS, LONG_PACKETS, NOT_IP, RAISED_LENGTHS, SKIPPED_BLOCKS,
+    TRUNCATED_COMPRESSION, UNREADABLE, counted_sentences,
+};
 use roundelay_sim::scenario;
 use roundelay_sim::sources::trace::Entry;
-use roundelay_trace::{
-    CUT_OFF, Capture, CaptureNotes, Classifier, ENCRYPTED, FlowBy, Frame, LARGE_FRACTIONS,
-    LONG_PACKETS, NOT_IP, RAISED_LENGTHS, SKIPPED_BLOCKS, TRUNCATED_COMPRESSION, UNREADABLE,
-    UnparsableCounts, parse, sentences,
-};
+use roundelay_trace::{Capture, CaptureNotes, Classifier, FlowBy, Frame, UnparsableCounts, parse};
 
 /// Maximum number of packets of a capture: all are kept in memory.
 const MOST_PACKETS: usize = 100_000_000;
@@ -59,20 +59,16 @@ pub(super) fn read(
         return Err(format!("{}: no packet in it", path.display()));
     }
     let met = capture.notes();
-    let odd = odd(&met, classifier.unparsable(), &lengths);
-    notes
-        .borrow_mut()
-        .extend(odd.map(|note| format!("{}: {note}", path.display())));
+    for note in odd(&met, classifier.unparsable(), &lengths) {
+        let note = format!("{}: {note}", path.display());
+        notes.borrow_mut().push(note);
+    }
     Ok(packets)
 }
 
 /// A sentence for each oddity found, as `roundelay compare` reports them.
-fn odd(
-    capture: &CaptureNotes,
-    unparsable: UnparsableCounts,
-    lengths: &Lengths,
-) -> impl Iterator<Item = String> {
-    let counted = [
+fn odd(capture: &CaptureNotes, unparsable: UnparsableCounts, lengths: &Lengths) -> Vec<String> {
+    counted_sentences(&[
         (unparsable.not_ip, NOT_IP),
         (unparsable.total() - unparsable.not_ip, UNREADABLE),
         (unparsable.encrypted, ENCRYPTED),
@@ -98,8 +94,7 @@ fn odd(
         (capture.raised_lengths, RAISED_LENGTHS),
         (capture.fractions_of_a_second_or_more, LARGE_FRACTIONS),
         (capture.skipped_blocks, SKIPPED_BLOCKS),
-    ];
-    sentences(counted)
+    ])
 }
 
 /// The longest packet that the simulator sends.

@@ -15,13 +15,13 @@ fn main() -> Result<(), ReportError> {
     let path = args_os()
         .nth(1)
         .map_or_else(|| PathBuf::from("sample_page.html"), PathBuf::from);
-    let mut comparison = sample::comparison();
+    let mut advised = sample::advised();
     if args_os()
         .nth(2)
         .is_some_and(|argument| argument == "hostile")
     {
-        comparison = hostile::hostile(comparison);
+        advised = hostile::hostile(advised);
     }
-    print!("{}", table(&comparison, TableStyle::default()));
-    write_text(&path, &html(&comparison))
+    print!("{}", table(&advised, TableStyle::default()));
+    write_text(&path, &html(&advised))
 }

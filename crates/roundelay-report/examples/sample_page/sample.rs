@@ -6,9 +6,10 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use roundelay_report::{Advised, Recommendation};
 use roundelay_trace::{
     CaptureSummary, Comparison, Cost, Curves, Delay, DisciplineResult, Drops, FlowResult,
-    FlowSummary, Jain, Kind, KindOutcome, Outcome, Verdict,
+    FlowSummary, Jain, Kind, KindOutcome, Observed, Outcome,
 };
 
 const LINK_RATE: u64 = 10_000_000;
@@ -212,8 +213,21 @@ struct Record {
     early: bool,
 }
 
-/// The whole comparison.
-pub(crate) fn comparison() -> Comparison {
+/// The whole comparison with notes and a verdict.
+pub(crate) fn advised() -> Advised {
+    let notes = [
+        "3 packets were cut short in the capture; their length on the wire was used.",
+        "A replay is open-loop: TCP does not react to drops and delays.",
+    ];
+    Advised {
+        comparison: comparison(),
+        notes: notes.map(str::to_owned).to_vec(),
+        verdict: verdict(),
+    }
+}
+
+/// The figures.
+fn comparison() -> Comparison {
     let packets = packets();
     let flows: Vec<FlowSummary> = (0..SOURCES.len())
         .map(|flow| summary(flow, &packets))
@@ -232,11 +246,6 @@ pub(crate) fn comparison() -> Comparison {
             selection: None,
             link: None,
             flow_by: "5tuple".to_owned(),
-            notes: vec![
-                "3 packets were cut short in the capture; their length on the wire was used."
-                    .to_owned(),
-                "A replay is open-loop: TCP does not react to drops and delays.".to_owned(),
-            ],
         },
         link_rate: LINK_RATE,
         seed: 1,
@@ -246,11 +255,11 @@ pub(crate) fn comparison() -> Comparison {
             .collect(),
         flows,
         charted,
-        verdict: verdict(),
+        observed: Observed::default(),
     }
 }
 
-fn verdict() -> Verdict {
+fn verdict() -> Recommendation {
     let sentences = [
         "fq_codel target 5ms serves this traffic best.",
         "Flows that ask for less than their fair share wait a small fraction of what they wait in a fifo, and lose next to nothing.",
@@ -261,7 +270,7 @@ fn verdict() -> Verdict {
         "tc class add dev eth0 parent 1: classid 1:1 htb rate 10mbit",
         "tc qdisc add dev eth0 parent 1:1 fq_codel target 5ms",
     ];
-    Verdict {
+    Recommendation {
         reserve: None,
         best: 3,
         sentences: sentences.map(str::to_owned).to_vec(),

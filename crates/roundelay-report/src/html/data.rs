@@ -60,7 +60,7 @@ struct Fairness {
 }
 
 /// The page's data as JSON, with charted flows only, and without invisible digits.
-pub(super) fn page(comparison: &Comparison) -> String {
+pub(super) fn page(comparison: &Comparison, best: usize) -> String {
     let mut disciplines = Vec::new();
     for result in &comparison.disciplines {
         disciplines.push(Discipline {
@@ -71,7 +71,7 @@ pub(super) fn page(comparison: &Comparison) -> String {
     let page = Page {
         link_rate: comparison.link_rate,
         flow_count: comparison.flows.len(),
-        best: comparison.verdict.best,
+        best,
         disciplines,
         views: views(comparison),
     };

@@ -115,7 +115,7 @@ fn columns(comparison: &Comparison) -> (Vec<Column>, usize) {
 }
 
 /// The table of disciplines, in the order of the options, with the best one marked.
-pub(super) fn table(comparison: &Comparison) -> String {
+pub(super) fn table(comparison: &Comparison, best: usize) -> String {
     let mut flows = comparison.flows.iter();
     let has_weights = flows.any(|flow| flow.weight != comparison.flows[0].weight);
     let (columns, sent) = columns(comparison);
@@ -126,7 +126,7 @@ pub(super) fn table(comparison: &Comparison) -> String {
         } else {
             ""
         };
-        let is_best = index == comparison.verdict.best;
+        let is_best = index == best;
         rows.push(row(&columns, result, remark, is_best));
     }
     format!(

@@ -1,6 +1,10 @@
 //! Captures and packets written byte by byte, for readable tests.
 #![allow(dead_code, reason = "each test file uses a part")]
 
+pub(crate) mod planted;
+pub(crate) mod samples;
+pub(crate) mod several_links;
+
 use std::io::{self, Read};
 
 use roundelay_trace::{Capture, CaptureNotes};

@@ -38,7 +38,7 @@ impl Opened<Comparing> for Columns {
         for table in COMPARED {
             let path = table_file(&self.folder, table.name, "parquet");
             table
-                .write(&path, &compared.comparison, &self.metadata)
+                .write(&path, &compared.advised.comparison, &self.metadata)
                 .map_err(Failure::run)?;
         }
         Ok(())

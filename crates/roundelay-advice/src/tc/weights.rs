@@ -4,8 +4,9 @@
 //! flow filter hashes flows into these classes. Filters stand in the order of the rules: the first
 //! match decides, as in the comparison.
 
+use roundelay_trace::WeightRule;
+
 use super::flower;
-use crate::weights::WeightRule;
 
 /// Classes that the flows of a rule are hashed into.
 pub(super) const CLASSES_A_RULE: u32 = 16;

@@ -1,7 +1,6 @@
 //! Conditions of a rule as keys of flower filters (tc-flower(8)).
 
-use crate::conditions::{Condition, Side};
-use crate::weights::WeightRule;
+use roundelay_trace::{Condition, Side, WeightRule};
 
 const TCP: u8 = 6;
 const UDP: u8 = 17;

@@ -5,7 +5,9 @@ use std::io::Cursor;
 
 use crate::common::*;
 use roundelay_trace::arguments::DEPLOYED;
-use roundelay_trace::{Capture, Comparison, Kind, Options, WeightRules, compare};
+use roundelay_trace::{Capture, Kind, Options, WeightRules};
+
+use crate::told::{Told, compare};
 
 const MILLISECOND: u64 = 1_000_000;
 const SECOND: u64 = 1000 * MILLISECOND;
@@ -176,7 +178,7 @@ fn written(flows: Vec<Vec<Packet>>) -> Vec<u8> {
 
 /// A comparison and its verdict as one text.
 struct Judged {
-    comparison: Comparison,
+    comparison: Told,
     text: String,
 }
 
@@ -633,7 +635,6 @@ fn a_capture_behind_the_bottleneck_is_noted() {
         let judged = judged(vec![behind()], rate, &["fifo"]);
         let has_note = judged
             .comparison
-            .capture
             .notes
             .iter()
             .any(|note| note.contains("as behind the queue"));

@@ -10,11 +10,11 @@ use roundelay::schedulers::{AnyDiscipline, Linux, LinuxFlows, pie, red, sfb, sfq
 use roundelay::{Billionths, Bytes, Duration, Limit, QueueSpec, Rate};
 use roundelay_metrics::units::counted;
 
-use crate::classifier::FlowBy;
-use crate::weights::WeightRule;
 use early_detection::EarlyDetection;
-pub(crate) use size_table::{rate_in_commands, with_size_table};
-pub(crate) use tree::commands_of_tree;
+use roundelay_trace::{CodePoints, Comparison, FlowBy, Options, WeightRule};
+use size_table::rate_in_commands;
+pub(crate) use size_table::with_size_table;
+use tree::commands_of_tree;
 
 /// Why a discipline or a tree has no commands, as the end of a sentence.
 pub(crate) type Reason = String;
@@ -30,7 +30,7 @@ const LAST: u32 = 65_000;
 /// Bytes of the smallest Ethernet frame: smaller quanta are units of weights, not turns.
 const SMALL_QUANTUM: u64 = 64;
 /// Bytes of a full Ethernet frame.
-const FULL_PACKET: u64 = 1514;
+pub(crate) const FULL_PACKET: u64 = 1514;
 const SECOND: u64 = 1_000_000_000_000;
 const MILLISECOND: u64 = 1_000_000_000;
 const MICROSECOND: u64 = 1_000_000;
@@ -45,7 +45,7 @@ const STEP: Billionths = Billionths(15_260);
 
 /// How a comparison classified packets.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Distinctions<'a> {
+struct Distinctions<'a> {
     pub(crate) flow_by: FlowBy,
     /// Number of flows.
     pub(crate) flows: usize,
@@ -56,6 +56,39 @@ pub(crate) struct Distinctions<'a> {
     pub(crate) code_points: CodePoints,
     /// Rules of weights, in order of evaluation.
     pub(crate) rules: &'a [WeightRule],
+}
+
+impl<'a> Distinctions<'a> {
+    fn of(comparison: &Comparison, options: &'a Options) -> Self {
+        let rules = options.weights.rules();
+        let mut urgencies = rules.iter().map(WeightRule::urgency);
+        Self {
+            flow_by: options.flow_by,
+            flows: comparison.flows.len(),
+            weighted: comparison.flows.iter().any(|flow| flow.weight != 1),
+            prioritised: urgencies.any(|urgency| urgency.priority.is_some()),
+            code_points: comparison.observed.code_points,
+            rules,
+        }
+    }
+}
+
+/// The commands of each discipline and tree, in the order of the comparison, or why there are none.
+pub(crate) fn all_commands(
+    comparison: &Comparison,
+    options: &Options,
+) -> Vec<Result<Vec<String>, Reason>> {
+    let distinctions = Distinctions::of(comparison, options);
+    let rate = rate_in_commands(options.rate, options.link);
+    let mut all = Vec::new();
+    for spec in &options.specs {
+        all.push(commands(spec, options.limit_of(spec), rate, &distinctions));
+    }
+    for tree in &options.trees {
+        let limit = options.limit_of_trees();
+        all.push(commands_of_tree(tree, limit, rate, &distinctions));
+    }
+    all
 }
 
 impl Distinctions<'_> {
@@ -109,23 +142,6 @@ impl Distinctions<'_> {
     }
 }
 
-/// Weights by code point: if flows are defined by code point, each one has its own class.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct CodePoints {
-    /// The weight of most code points.
-    pub(crate) default: u32,
-    pub(crate) weights: [u32; 64],
-}
-
-impl Default for CodePoints {
-    fn default() -> Self {
-        Self {
-            default: 1,
-            weights: [1; 64],
-        }
-    }
-}
-
 /// One command per line; `$DEV` is the interface, eth0 unless the environment names another.
 ///
 /// A shaper (htb) at the link's rate makes the queue build up here and not in the device behind, so
@@ -133,7 +149,7 @@ impl Default for CodePoints {
 ///
 /// # Errors
 /// Linux lacks the discipline or these parameters.
-pub(crate) fn commands(
+fn commands(
     spec: &QueueSpec,
     limit: Limit,
     rate: Rate,

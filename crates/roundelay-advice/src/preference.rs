@@ -10,8 +10,8 @@ use std::cmp::Ordering;
 
 use roundelay_metrics::units::{percent, seconds as precise, significant};
 
-use crate::comparison::{Comparison, DisciplineResult, Outcome};
-use crate::kind::{Kind, KindOutcome};
+use roundelay_trace::{Comparison, DisciplineResult, Kind, KindOutcome, Outcome};
+
 use crate::standing::{Obstacle, Standing};
 use crate::verdict::{CLOSE, Harm, NOTABLE, memory, notably};
 
@@ -312,8 +312,7 @@ impl Preference<'_> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::capture::Capture;
-    use crate::compare::{Options, compare};
+    use roundelay_trace::{Capture, Options, compare};
 
     /// A call of 100 packets of 200 bytes.
     pub(crate) fn capture() -> Capture {

@@ -9,13 +9,13 @@
 use roundelay::schedulers::{AnyDiscipline, Linux};
 use roundelay::tree::Node;
 use roundelay::{Limit, Rate};
+use roundelay_trace::TreeFile;
 
 use super::weights::MOST_WEIGHT;
 use super::{
     Distinctions, HANDLE, LAST, ROOT, Reason, absent, class, comment, discipline_at, flower,
     of_discipline, of_rules, prio, qdisc_add, remarks, shaper,
 };
-use crate::tree::TreeFile;
 
 /// Bands of Linux's prio, at least and at most.
 const BANDS: (usize, usize) = (2, 16);
@@ -26,7 +26,7 @@ const MOST: usize = 0xff00;
 ///
 /// # Errors
 /// A node has no equivalent that Linux can nest: the reason names the node.
-pub(crate) fn commands_of_tree(
+pub(super) fn commands_of_tree(
     tree: &TreeFile,
     limit: Limit,
     rate: Rate,

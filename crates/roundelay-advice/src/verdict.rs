@@ -12,9 +12,12 @@ use std::cmp::Ordering;
 use roundelay_metrics::geometric_mean;
 use roundelay_metrics::units::{counted, in_number, percent, seconds, significant};
 
-use crate::comparison::{Comparison, DisciplineResult, Outcome};
-use crate::kind::{Kind, KindOutcome, flows_of, share_of};
+use roundelay_trace::{
+    Comparison, DisciplineResult, Kind, KindOutcome, LONGEST_RETRY, Outcome, flow_harm, retries,
+};
+
 use crate::preference::Preference;
+use crate::reasons::Reason;
 use crate::standing::Standing;
 
 /// Harm of less than this is none, in geometric means.
@@ -28,14 +31,6 @@ pub(crate) const CLOSE: f64 = 1.5;
 const STRIKING: f64 = 4.0;
 /// Negligible waiting time, beside the transmission itself.
 const NEGLIGIBLE_SECONDS: f64 = 0.005;
-/// A sender's minimum retransmission timeout (RFC 6298, section 2.4).
-const SHORTEST_RETRY: f64 = 1.0;
-/// Maximum harm by loss: the longest timeout may be limited to this (RFC 6298, section 2.5).
-const LONGEST_RETRY: f64 = 60.0;
-
-/// Fewest lost acknowledgements that count where none gets through: the last few of a connection
-/// delay nobody.
-const A_STREAM: u64 = 10;
 
 /// Losses that differ by this fraction of the packets count as much as harms with a ratio of
 /// `NOTABLE`.
@@ -82,42 +77,6 @@ struct KindHarm {
     loss: f64,
 }
 
-/// Average wait of a sender until a packet is delivered, if this fraction is lost: one second,
-/// doubled after each further loss (RFC 6298, section 5.5), or
-/// `p + 2 p^2 + 4 p^3 + .. = p / (1 - 2 p)`. Infinite for a loss of half or more, so limited.
-fn retries(loss: f64) -> f64 {
-    if loss < 0.5 {
-        (SHORTEST_RETRY * loss / (1.0 - 2.0 * loss)).min(LONGEST_RETRY)
-    } else {
-        LONGEST_RETRY
-    }
-}
-
-/// Harm to a light flow: the 99th percentile of delay plus the cost of losses.
-fn light_harm(outcome: &Outcome) -> f64 {
-    outcome.delay.map_or(0.0, |delay| delay.p99) + retries(outcome.loss)
-}
-
-/// Harm to a flow. A bulk flow causes its own delay and losses: the harm by a queue is the missing
-/// part of the fair share, and costs as much as the loss of an equal part of the packets. A lost
-/// acknowledgement costs nothing if another gets through; a lost request among acknowledgements
-/// counts.
-pub(crate) fn flow_harm(comparison: &Comparison, result: &DisciplineResult, flow: usize) -> f64 {
-    let outcome = &result.flows[flow].outcome;
-    match comparison.flows[flow].kind {
-        Kind::Bulk => retries(1.0 - share_of(comparison, result, flow)),
-        Kind::Acknowledgements => {
-            let without = if outcome.drops.total() < A_STREAM {
-                0.0
-            } else {
-                LONGEST_RETRY
-            };
-            outcome.delay.map_or(without, |delay| delay.p99) + retries(result.flows[flow].data_loss)
-        }
-        Kind::Call | Kind::Dns | Kind::Web | Kind::Other => light_harm(outcome),
-    }
-}
-
 /// Harm to all packets together. Overload makes some losses unavoidable: only those beyond `least`
 /// count.
 fn total_harm(outcome: &Outcome, least: f64) -> f64 {
@@ -128,7 +87,7 @@ fn total_harm(outcome: &Outcome, least: f64) -> f64 {
 
 impl KindHarm {
     fn of(comparison: &Comparison, result: &DisciplineResult, outcome: &KindOutcome) -> Self {
-        let flows = flows_of(&comparison.flows, outcome.kind);
+        let flows = comparison.flows_of(outcome.kind);
         let harms = || {
             flows
                 .iter()
@@ -229,37 +188,18 @@ fn harms(comparison: &Comparison, fit: &[usize], negligible: f64) -> Vec<Harm> {
     all.iter().zip(results).map(harm).collect()
 }
 
-/// Finds the worst flow of each kind under each discipline.
-pub(crate) fn judge_kinds(comparison: &mut Comparison) {
-    let of = |result: &DisciplineResult| {
-        let mut kinds = result.kinds.clone();
-        kinds.iter_mut().for_each(|outcome| {
-            outcome.find_worst(comparison, result, |flow| {
-                flow_harm(comparison, result, flow)
-            })
-        });
-        kinds
-    };
-    let kinds: Vec<_> = comparison.disciplines.iter().map(of).collect();
-    comparison
-        .disciplines
-        .iter_mut()
-        .zip(kinds)
-        .for_each(|(result, kinds)| result.kinds = kinds);
-}
-
 /// The choice of a discipline.
 pub(crate) struct Choice {
     /// An index into the disciplines.
     pub(crate) best: usize,
     /// The answer and the reasons.
-    pub(crate) sentences: Vec<String>,
+    pub(crate) reasons: Vec<Reason>,
     /// Packets wait for the link under some discipline.
     pub(crate) is_contended: bool,
 }
 
 /// Chooses the best discipline.
-pub(crate) fn verdict(comparison: &Comparison, standings: &[Standing]) -> Choice {
+pub(crate) fn choose(comparison: &Comparison, standings: &[Standing]) -> Choice {
     let results = &comparison.disciplines;
     let negligible = NEGLIGIBLE_SECONDS + longest_transmission(comparison);
     let fit = fit(standings);
@@ -321,7 +261,7 @@ pub(crate) fn verdict(comparison: &Comparison, standings: &[Standing]) -> Choice
         .chain(caveats(&results[best], results));
     Choice {
         best,
-        sentences: sentences.collect(),
+        reasons: sentences.map(Reason::Text).collect(),
         is_contended: contended,
     }
 }
@@ -665,7 +605,7 @@ fn blame(
     };
     let more =
         |flow: &usize| flow_harm(comparison, loser, *flow) - flow_harm(comparison, winner, *flow);
-    let flows = flows_of(&comparison.flows, hurt);
+    let flows = comparison.flows_of(hurt);
     let worst = flows
         .iter()
         .copied()
@@ -758,7 +698,8 @@ fn caveats(winner: &DisciplineResult, results: &[DisciplineResult]) -> Vec<Strin
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::{Options, compare};
+    use roundelay_trace::{Options, compare};
+
     use crate::preference::tests::capture;
 
     /// Results of drr, qfq and sfq, whose figures the tests below replace.
@@ -849,23 +790,5 @@ mod tests {
         let equal = || [harm(1.0, 0.0), harm(1.0, 0.0), harm(1.0, 0.0)];
         assert_eq!(of(equal(), all).unwrap(), "About as good: qfq, sfq.");
         assert_eq!(of(equal(), [true, false, false]), None);
-    }
-
-    /// The fractions lost once, twice, ... times the following wait.
-    #[test]
-    fn losses_come_to_what_a_sender_waits() {
-        for percent in 0..45 {
-            let loss = f64::from(percent) / 100.0;
-            let sum: f64 = (1..500)
-                .map(|time| loss.powi(time) * 2_f64.powi(time - 1))
-                .sum();
-            assert!(
-                (retries(loss) - sum).abs() < 1e-9,
-                "{loss}: {} {sum}",
-                retries(loss)
-            );
-        }
-        assert_eq!([0.5, 0.7, 1.0].map(retries), [60.0; 3]);
-        assert_eq!(retries(0.4999), 60.0);
     }
 }

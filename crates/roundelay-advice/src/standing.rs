@@ -7,8 +7,7 @@
 use roundelay::QueueSpec;
 use roundelay::schedulers::{AnyDiscipline, DisciplineInfo, Priority, Times};
 
-use crate::tree::TreeFile;
-use crate::urgency::Carried;
+use roundelay_trace::{Carried, Comparison, Options, TreeFile};
 
 /// Properties of a discipline used by the verdict, beside the results.
 #[derive(Debug, Clone, Copy)]
@@ -25,15 +24,40 @@ pub(crate) struct Standing {
 
 /// Why a discipline is not suitable for a port with these packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Obstacle {
+pub enum Obstacle {
+    /// It is there to compare others with.
     Yardstick,
+    /// It needs the sizes of flows in advance.
     Sizes,
+    /// It orders by class, and all packets have the same.
     Classes,
+    /// It orders by slack, and no packet has any.
     Slack,
+    /// It orders by deadline, and no packet has one.
     Deadlines,
 }
 
 impl Standing {
+    /// The standings of all disciplines and trees, in the order of the comparison. There are
+    /// commands for those that Linux has.
+    pub(crate) fn of_all<C, E>(
+        comparison: &Comparison,
+        options: &Options,
+        commands: &[Result<C, E>],
+    ) -> Vec<Self> {
+        let carried = comparison.observed.carried;
+        let mut on_linux = commands.iter().map(Result::is_ok);
+        let mut next_is_on_linux = || on_linux.next().unwrap_or(false);
+        let mut standings = Vec::new();
+        for spec in &options.specs {
+            standings.push(Self::of_spec(spec, carried, next_is_on_linux()));
+        }
+        for tree in &options.trees {
+            standings.push(Self::of_tree(tree, carried, next_is_on_linux()));
+        }
+        standings
+    }
+
     pub(crate) fn of_spec(spec: &QueueSpec, carried: Carried, on_linux: bool) -> Self {
         let keeps_order = !spec.discipline.info().reorders;
         let one_queue = is_one_queue(&spec.discipline);

@@ -1,0 +1,70 @@
+//! Advice on a comparison, as data: the best discipline for this traffic with reasons, notes on the
+//! capture, and Linux's `tc` commands.
+//!
+//! [`advise`] reads the figures of a [`Comparison`] and computes no new ones for tables.
+//! `roundelay-report` turns the data into sentences.
+
+mod notes;
+mod preference;
+mod reasons;
+mod reserve;
+mod standing;
+mod tc;
+mod verdict;
+
+pub use notes::{Note, Oddity};
+pub use reasons::Reason;
+pub use reserve::{Problem, Reserve};
+pub use standing::Obstacle;
+
+use roundelay_trace::{Comparison, Options};
+use standing::Standing;
+
+/// What is said about a comparison.
+#[derive(Debug, Clone)]
+pub struct Advice {
+    /// The recommendation.
+    pub verdict: Verdict,
+    /// Remarks on the capture and the replay; the last one states the limitation of every replay.
+    pub notes: Vec<Note>,
+}
+
+/// The recommendation.
+#[derive(Debug, Clone)]
+pub struct Verdict {
+    /// Index into [`Comparison::disciplines`].
+    pub best: usize,
+    /// A warning before all others; none if one direction of one link is replayed.
+    pub reserve: Option<Reserve>,
+    /// The answer, then the reasons.
+    pub reasons: Vec<Reason>,
+    /// Linux commands that set up the discipline, one per line; empty if none are known.
+    pub commands: Vec<String>,
+}
+
+/// Advice on a comparison with these options.
+pub fn advise(comparison: &Comparison, options: &Options) -> Advice {
+    let mut commands = tc::all_commands(comparison, options);
+    let standings = Standing::of_all(comparison, options, &commands);
+    let choice = verdict::choose(comparison, &standings);
+    let mut reasons = choice.reasons;
+    reasons.extend(reasons::on_the_capture(
+        comparison,
+        options,
+        choice.is_contended,
+    ));
+    let commands = commands.swap_remove(choice.best).unwrap_or_else(|why| {
+        let spec = comparison.disciplines[choice.best].spec.clone();
+        reasons.push(Reason::NoCommands { spec, why });
+        Vec::new()
+    });
+    Advice {
+        verdict: Verdict {
+            best: choice.best,
+            reserve: reserve::of(comparison),
+            reasons,
+            commands: tc::with_size_table(commands, options.link),
+        },
+        notes: notes::of(comparison, options, &standings),
+    }
+}

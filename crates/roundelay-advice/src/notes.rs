@@ -1,0 +1,332 @@
+//! Notes on the capture and the replay: oddities, doubtful options, packets left out.
+
+use std::collections::BTreeSet;
+
+use roundelay::{LinkLayer, QueueSpec, Rate};
+use roundelay_trace::{Comparison, InterfaceLoad, Options, OtherFlows, PlateauRate, TreeFile};
+
+use crate::standing::{Obstacle, Standing};
+
+/// A remark on the capture or the replay.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Note {
+    /// Lengths are those on the link.
+    Lengths {
+        /// Overhead and framing.
+        link: LinkLayer,
+        /// Bytes on the link.
+        bytes: u64,
+        /// Bytes of the same packets in the capture.
+        captured: u64,
+    },
+    /// The rate is most likely a mistake: the load is this many times the link's rate.
+    Overload {
+        /// Load divided by the link's rate.
+        load: f64,
+        /// The link's rate.
+        rate: Rate,
+    },
+    /// The capture was probably taken behind the bottleneck.
+    Plateau(PlateauRate),
+    /// Packets are left out.
+    LeftOut {
+        /// Packets replayed.
+        replayed: u64,
+        /// Packets in the capture.
+        read: u64,
+        /// The given options, in the order of application, with the packets each left out.
+        by_option: Vec<(String, u64)>,
+        /// Duplicates left out.
+        duplicates: u64,
+    },
+    /// Packets look like copies by a mirror port.
+    Mirrored {
+        /// The copies.
+        copies: u64,
+        /// Packets replayed.
+        replayed: u64,
+    },
+    /// Packets of several interfaces share the link.
+    Interfaces(Vec<InterfaceLoad>),
+    /// Packets look like copies behind a router that translates addresses.
+    Translated {
+        /// The copies.
+        copies: u64,
+        /// Packets replayed.
+        replayed: u64,
+    },
+    /// So many connections are captured in both directions.
+    BothWays(usize),
+    /// So many packets, bytes or blocks are odd.
+    Odd(Oddity, u64),
+    /// Flows beyond the maximum number count as one.
+    OtherFlows(OtherFlows),
+    /// A weight rule matches no flow.
+    IdleRule {
+        /// The rule, counted from 1.
+        number: usize,
+        /// All rules.
+        rules: usize,
+    },
+    /// These disciplines ignore weights.
+    WithoutWeights(Vec<&'static str>),
+    /// These disciplines have nothing to order by, because all packets lack this field.
+    WithoutField(Obstacle, BTreeSet<&'static str>),
+    /// Leaves of a tree whose rules match no flow.
+    IdleLeaves {
+        /// The tree.
+        tree: String,
+        /// The leaves.
+        leaves: Vec<String>,
+    },
+    /// A discipline reordered packets of so many flows, against its declaration.
+    Reordered {
+        /// The discipline.
+        spec: String,
+        /// The flows.
+        flows: u64,
+    },
+    /// A replay is open-loop.
+    OpenLoop,
+}
+
+/// Oddity of a capture, counted in packets unless the name says otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Oddity {
+    /// Not IP.
+    NotIp,
+    /// Headers that could not be read.
+    Unreadable,
+    /// Encrypted 802.11 frames.
+    Encrypted,
+    /// An earlier time than the packet before.
+    Backwards,
+    /// Silences cut to an hour.
+    CutSilences,
+    /// Longer than those of Ethernet.
+    Long,
+    /// Longer than 64 KB.
+    TooLong,
+    /// Bytes of a packet cut off at the end.
+    CutOff,
+    /// Files whose compressed data ends too early.
+    TruncatedCompression,
+    /// Without a time.
+    WithoutTime,
+    /// A length on the wire below the captured length.
+    RaisedLengths,
+    /// Times with fractions of a second or more.
+    LargeFractions,
+    /// Blocks without packets.
+    SkippedBlocks,
+}
+
+/// All notes on a comparison, in the order in which they are told.
+pub(crate) fn of(comparison: &Comparison, options: &Options, standings: &[Standing]) -> Vec<Note> {
+    let mut notes = Vec::new();
+    notes.extend(lengths(comparison, options.link));
+    notes.extend(overload(comparison, options.rate));
+    notes.extend(plateau(comparison).map(Note::Plateau));
+    notes.extend(left_out(comparison, options));
+    notes.extend(mixture(comparison));
+    notes.extend(oddities(comparison));
+    notes.extend(comparison.observed.others.map(Note::OtherFlows));
+    notes.extend(idle_rules(comparison, options));
+    notes.extend(without_weights(options));
+    notes.extend(without_field(comparison, options));
+    notes.extend(idle_leaves(comparison, options));
+    notes.extend(undeclared_reordering(comparison, standings));
+    notes.push(Note::OpenLoop);
+    notes
+}
+
+fn lengths(comparison: &Comparison, link: LinkLayer) -> Option<Note> {
+    (link != LinkLayer::NONE).then(|| Note::Lengths {
+        link,
+        bytes: comparison.capture.bytes,
+        captured: comparison.observed.captured_bytes,
+    })
+}
+
+/// Load from which a rate is more likely a mistake than an overload.
+const ABSURD_LOAD: f64 = 100.0;
+
+/// Bursts shorter than a second have no load.
+fn overload(comparison: &Comparison, rate: Rate) -> Option<Note> {
+    let capture = &comparison.capture;
+    let load = capture.bytes as f64 * 8.0 / (capture.seconds * rate.bits_per_second() as f64);
+    let is_absurd = capture.seconds >= 1.0 && load > ABSURD_LOAD;
+    is_absurd.then_some(Note::Overload { load, rate })
+}
+
+/// Highest rates of a capture at which the replayed link has the queue that the capture lies
+/// behind, as parts of the link's rate. At a higher rate the replayed link is the bottleneck, at a
+/// lower one none is near.
+const BEHIND: std::ops::RangeInclusive<f64> = 0.5..=1.05;
+
+/// The plateau of a capture that was probably taken behind the bottleneck.
+pub(crate) fn plateau(comparison: &Comparison) -> Option<PlateauRate> {
+    let plateau = comparison.observed.plateau?;
+    let part_of_link = plateau.rate / comparison.link_rate as f64;
+    BEHIND.contains(&part_of_link).then_some(plateau)
+}
+
+fn left_out(comparison: &Comparison, options: &Options) -> Option<Note> {
+    let summary = comparison.capture.selection.as_ref()?;
+    let selection = &options.selection;
+    let left_out = summary.left_out;
+    let mut by_option = Vec::new();
+    if let Some(interface) = &selection.interface {
+        by_option.push((format!("--interface {interface}"), left_out.interface));
+    }
+    if let Some(direction) = &selection.direction {
+        by_option.push((format!("--direction {direction}"), left_out.direction));
+    }
+    if let Some(filter) = &selection.filter {
+        by_option.push((format!("--filter '{filter}'"), left_out.filter));
+    }
+    if selection.mirrored {
+        by_option.push(("--mirrored".to_owned(), left_out.mirrored));
+    }
+    Some(Note::LeftOut {
+        replayed: summary.read - left_out.total(),
+        read: summary.read,
+        by_option,
+        duplicates: left_out.duplicates,
+    })
+}
+
+/// Notes on packets of several links that share the replayed one.
+fn mixture(comparison: &Comparison) -> Vec<Note> {
+    let mixed = &comparison.observed.mixed;
+    let replayed = comparison.capture.packets;
+    let mut notes = Vec::new();
+    if mixed.mirrored > 0 {
+        notes.push(Note::Mirrored {
+            copies: mixed.mirrored,
+            replayed,
+        });
+    }
+    if !mixed.interfaces.is_empty() {
+        notes.push(Note::Interfaces(mixed.interfaces.clone()));
+    }
+    if mixed.translated > 0 {
+        notes.push(Note::Translated {
+            copies: mixed.translated,
+            replayed,
+        });
+    }
+    if mixed.both_ways > 0 {
+        notes.push(Note::BothWays(mixed.both_ways));
+    }
+    notes
+}
+
+fn oddities(comparison: &Comparison) -> Vec<Note> {
+    let observed = &comparison.observed;
+    let unparsable = observed.unparsable;
+    let oddities = observed.oddities;
+    let file = observed.file;
+    let counts = [
+        (Oddity::NotIp, unparsable.not_ip),
+        (Oddity::Unreadable, unparsable.total() - unparsable.not_ip),
+        (Oddity::Encrypted, unparsable.encrypted),
+        (Oddity::Backwards, oddities.backward_steps),
+        (Oddity::CutSilences, oddities.cut_gaps),
+        (Oddity::Long, oddities.superframes),
+        (Oddity::TooLong, oddities.cut_lengths),
+        (Oddity::CutOff, file.truncated_tail_bytes),
+        (Oddity::TruncatedCompression, file.truncated_compression),
+        (Oddity::WithoutTime, file.without_time),
+        (Oddity::RaisedLengths, file.raised_lengths),
+        (Oddity::LargeFractions, file.fractions_of_a_second_or_more),
+        (Oddity::SkippedBlocks, file.skipped_blocks),
+    ];
+    let mut notes = Vec::new();
+    for (oddity, count) in counts {
+        if count > 0 {
+            notes.push(Note::Odd(oddity, count));
+        }
+    }
+    notes
+}
+
+fn idle_rules(comparison: &Comparison, options: &Options) -> Vec<Note> {
+    let rules = options.weights.rules().len();
+    let mut notes = Vec::new();
+    for index in &comparison.observed.idle_rules {
+        notes.push(Note::IdleRule {
+            number: index + 1,
+            rules,
+        });
+    }
+    notes
+}
+
+/// Disciplines without weights, where rules set some.
+fn without_weights(options: &Options) -> Option<Note> {
+    let mut names = Vec::new();
+    for spec in &options.specs {
+        let info = spec.discipline.info();
+        if !info.weighted {
+            names.push(info.name);
+        }
+    }
+    let is_told = !options.weights.rules().is_empty() && !names.is_empty();
+    is_told.then_some(Note::WithoutWeights(names))
+}
+
+/// Disciplines that order by a field absent from all packets; their order means nothing.
+fn without_field(comparison: &Comparison, options: &Options) -> Vec<Note> {
+    let carried = comparison.observed.carried;
+    let mut notes = Vec::new();
+    for missing in [Obstacle::Classes, Obstacle::Slack, Obstacle::Deadlines] {
+        let mut names = BTreeSet::new();
+        for spec in all_specs(options) {
+            if Obstacle::of(&spec.discipline, carried) == Some(missing) {
+                names.insert(spec.discipline.name());
+            }
+        }
+        if !names.is_empty() {
+            notes.push(Note::WithoutField(missing, names));
+        }
+    }
+    notes
+}
+
+/// The disciplines, and those at the leaves of trees.
+pub(crate) fn all_specs(options: &Options) -> impl Iterator<Item = &QueueSpec> {
+    let leaves = options.trees.iter().flat_map(TreeFile::leaves);
+    options.specs.iter().chain(leaves)
+}
+
+fn idle_leaves(comparison: &Comparison, options: &Options) -> Vec<Note> {
+    let mut notes = Vec::new();
+    for (tree, leaves) in options.trees.iter().zip(&comparison.observed.idle_leaves) {
+        if !leaves.is_empty() {
+            notes.push(Note::IdleLeaves {
+                tree: tree.name().to_owned(),
+                leaves: leaves.clone(),
+            });
+        }
+    }
+    notes
+}
+
+/// Disciplines that should have kept the order of each flow's packets.
+fn undeclared_reordering(comparison: &Comparison, standings: &[Standing]) -> Vec<Note> {
+    let mut notes = Vec::new();
+    for (result, standing) in comparison.disciplines.iter().zip(standings) {
+        let mut flows = 0;
+        for flow in &result.flows {
+            flows += u64::from(flow.outcome.reordered > 0);
+        }
+        if standing.keeps_order && flows > 0 {
+            notes.push(Note::Reordered {
+                spec: result.spec.clone(),
+                flows,
+            });
+        }
+    }
+    notes
+}

@@ -1,0 +1,103 @@
+//! A comparison with advice in sentences: what the table, the page and the JSON show.
+
+use roundelay_advice::advise;
+use roundelay_trace::arguments::shell_word;
+use roundelay_trace::{CaptureSummary, Comparison, DisciplineResult, FlowSummary, Options};
+use serde::{Serialize, Serializer};
+
+use crate::sentences;
+
+/// A comparison and what is said about it.
+#[derive(Debug, Clone)]
+pub struct Advised {
+    /// The figures.
+    pub comparison: Comparison,
+    /// Sentences on oddities of the capture: unparsable packets, clock steps, a truncated tail. The
+    /// last one states the limitation of a replay.
+    pub notes: Vec<String>,
+    /// The best discipline for this traffic.
+    pub verdict: Recommendation,
+}
+
+/// The recommendation.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Recommendation {
+    /// Index into [`Comparison::disciplines`].
+    pub best: usize,
+    /// A warning before all others; none if one direction of one link is replayed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reserve: Option<Warning>,
+    /// Two or three sentences: the best discipline and the reasons.
+    pub sentences: Vec<String>,
+    /// Linux commands that set up the discipline, one per line; empty if none are known.
+    pub commands: Vec<String>,
+}
+
+/// Warning that several links share the replayed one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Warning {
+    /// What is wrong with the load.
+    pub sentence: String,
+    /// The command that selects one direction of one link, for a shell; none if no option does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+}
+
+impl Advised {
+    /// Advice on a comparison with these options. `command` is the command line of the comparison,
+    /// for a shell, to which the advice may add options; none: the capture and the rate.
+    pub fn new(comparison: Comparison, options: &Options, command: Option<&str>) -> Self {
+        let advice = advise(&comparison, options);
+        let shortest = format!(
+            "roundelay compare {} --rate {}",
+            shell_word(&comparison.capture.name),
+            options.rate
+        );
+        let command = command.unwrap_or(&shortest);
+        Self {
+            notes: sentences::notes(&advice.notes),
+            verdict: sentences::recommendation(&advice.verdict, command),
+            comparison,
+        }
+    }
+}
+
+/// As JSON, with notes and verdict where readers expect them.
+#[derive(Serialize)]
+struct Whole<'a> {
+    version: &'static str,
+    capture: Capture<'a>,
+    link_rate: u64,
+    seed: u64,
+    flows: &'a [FlowSummary],
+    charted: &'a [usize],
+    disciplines: &'a [DisciplineResult],
+    verdict: &'a Recommendation,
+}
+
+#[derive(Serialize)]
+struct Capture<'a> {
+    #[serde(flatten)]
+    summary: &'a CaptureSummary,
+    notes: &'a [String],
+}
+
+impl Serialize for Advised {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let comparison = &self.comparison;
+        let whole = Whole {
+            version: comparison.version,
+            capture: Capture {
+                summary: &comparison.capture,
+                notes: &self.notes,
+            },
+            link_rate: comparison.link_rate,
+            seed: comparison.seed,
+            flows: &comparison.flows,
+            charted: &comparison.charted,
+            disciplines: &comparison.disciplines,
+            verdict: &self.verdict,
+        };
+        whole.serialize(serializer)
+    }
+}

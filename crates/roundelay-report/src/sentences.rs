@@ -1,0 +1,37 @@
+//! Sentences: the words for all advice and notes, in one voice and one place.
+
+mod notes;
+mod reasons;
+mod warning;
+
+pub use notes::{
+    CUT_OFF, ENCRYPTED, LARGE_FRACTIONS, LONG_PACKETS, NOT_IP, RAISED_LENGTHS, SKIPPED_BLOCKS,
+    TRUNCATED_COMPRESSION, UNREADABLE, counted_sentences, reordering_note,
+};
+
+use roundelay_advice::{Note, Verdict};
+
+use crate::advised::Recommendation;
+
+/// Remark before commands that follow from several links in one.
+const WRONG_LOAD: &str = "# for the wrong load: first compare as the sentence above says";
+
+/// The notes of a comparison.
+pub(crate) fn notes(notes: &[Note]) -> Vec<String> {
+    notes.iter().map(notes::sentence).collect()
+}
+
+/// The verdict in words. `command` is the command line of the comparison.
+pub(crate) fn recommendation(verdict: &Verdict, command: &str) -> Recommendation {
+    let mut commands = verdict.commands.clone();
+    if verdict.reserve.is_some() && !commands.is_empty() {
+        commands.insert(0, WRONG_LOAD.to_owned());
+    }
+    let reserve = verdict.reserve.as_ref();
+    Recommendation {
+        best: verdict.best,
+        reserve: reserve.map(|reserve| warning::of(reserve, command)),
+        sentences: verdict.reasons.iter().map(reasons::sentence).collect(),
+        commands,
+    }
+}

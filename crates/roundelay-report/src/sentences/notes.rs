@@ -1,0 +1,226 @@
+//! Notes on the capture and the replay in words.
+
+use roundelay::LinkLayer;
+use roundelay_advice::{Note, Obstacle, Oddity};
+use roundelay_metrics::units::{counted, in_number, percent, rate};
+use roundelay_trace::{InterfaceLoad, OtherFlows, PlateauRate};
+
+/// Note on packets longer than those of Ethernet, after their number.
+pub const LONG_PACKETS: &str = "{packet is|packets are} longer than 1500 bytes: jumbo frames, or packets merged by the capturing host's offloading, where a link would carry the parts (before the capture: ethtool -K DEV gro off lro off gso off tso off)";
+
+/// Note on a compressed capture without its end, after the number 1.
+pub const TRUNCATED_COMPRESSION: &str =
+    "compressed file is cut off: the packets after the cut are missing";
+
+/// Note on a capture that ends within a packet, after the number of bytes.
+pub const CUT_OFF: &str = "{byte at the end is a packet cut off and was|bytes at the end are a packet cut off and were} left out";
+
+/// Note on packets longer in the capture than on the wire, after their number.
+pub const RAISED_LENGTHS: &str = "{packet has|packets have} a length on the wire below the captured length; the captured length counts";
+
+/// Note on times with a wrong fraction, after their number.
+pub const LARGE_FRACTIONS: &str =
+    "{time has|times have} fractions of a second or more, which were added";
+
+/// Note on blocks of pcapng without packets, after their number.
+pub const SKIPPED_BLOCKS: &str =
+    "{block holds no packets and was|blocks hold no packets and were} skipped";
+
+/// Note on packets of ARP and the like, after their number.
+pub const NOT_IP: &str = "{packet is not IP (ARP, LLDP and the like) and has a flow of its own|packets are not IP (ARP, LLDP and the like) and share a flow of their own}";
+
+/// Note on packets whose headers are cut, damaged or of an unknown link, after their number.
+pub const UNREADABLE: &str = "{packet whose headers could not be read has a flow of its own|packets whose headers could not be read share a flow of their own}";
+
+/// Note on 802.11 frames whose packets are not visible, after their number.
+pub const ENCRYPTED: &str = "of these packets {is an encrypted 802.11 frame|are encrypted 802.11 frames}; decrypt the capture first, as with airdecap-ng";
+
+/// Limitation of every replay.
+const OPEN_LOOP: &str = "A replay is open-loop: TCP does not react to drops and delays.";
+
+/// Most interfaces named.
+const NAMED: usize = 8;
+
+/// From this part of the packets on, nearly every packet comes twice: of two hundred packets, so
+/// many copies.
+const NEARLY_EVERY: u64 = 90;
+
+pub(super) fn sentence(note: &Note) -> String {
+    match note {
+        Note::Lengths {
+            link,
+            bytes,
+            captured,
+        } => lengths(*link, *bytes, *captured),
+        Note::Overload { load, rate } => {
+            format!("The load is {load:.0} times the link's rate: is --rate {rate} meant?")
+        }
+        Note::Plateau(plateau) => behind_a_queue(*plateau),
+        Note::LeftOut {
+            replayed,
+            read,
+            by_option,
+            duplicates,
+        } => left_out(*replayed, *read, by_option, *duplicates),
+        Note::Mirrored { copies, replayed } => mirrored(*copies, *replayed),
+        Note::Interfaces(interfaces) => format!(
+            "Packets of several interfaces share the replayed link: {}.",
+            list(interfaces)
+        ),
+        Note::Translated { copies, replayed } => format!(
+            "{copies} of {replayed} packets look like copies behind a router that translates addresses (NAT: equal but for an address and its \
+             port, captured at another interface or on the way out)."
+        ),
+        Note::BothWays(connections) => in_number(
+            *connections as u64,
+            "{connection is|connections are} captured in both directions, and both share the replayed link.",
+        ),
+        Note::Odd(oddity, count) => in_number(*count, what_is_odd(*oddity)) + ".",
+        Note::OtherFlows(others) => other_flows(*others),
+        Note::IdleRule { number, rules } => {
+            format!("Weight rule {number} of {rules} matches no flow of this capture.")
+        }
+        Note::WithoutWeights(names) => {
+            format!("These disciplines ignore weights: {}.", names.join(", "))
+        }
+        Note::WithoutField(missing, names) => format!(
+            "{}, so these disciplines have nothing to order by: {}.",
+            what_is_missing(*missing),
+            Vec::from_iter(names.iter().copied()).join(", ")
+        ),
+        Note::IdleLeaves { tree, leaves } => format!(
+            "Leaves of tree {tree} whose rules match no flow of this capture: {}.",
+            leaves.join(", ")
+        ),
+        Note::Reordered { spec, flows } => reordering_note(spec, &counted(*flows, "flow")),
+        Note::OpenLoop => OPEN_LOOP.to_owned(),
+    }
+}
+
+fn lengths(link: LinkLayer, bytes: u64, captured: u64) -> String {
+    let from = if link.raw {
+        "the captured frame"
+    } else {
+        "the IP packet"
+    };
+    format!(
+        "Lengths are those on the link ({link}, counted from {from}): {bytes} bytes, {captured} in the capture."
+    )
+}
+
+fn behind_a_queue(plateau: PlateauRate) -> String {
+    let highest = rate(plateau.rate);
+    format!(
+        "In {} of the time the rate is at most 5% below {highest}, which it hardly ever exceeds: as behind the queue of such a link, or from senders \
+         of a constant rate. Packets that waited there do not wait here again: capture before that queue, or give a --rate below {highest}.",
+        percent(plateau.part)
+    )
+}
+
+fn left_out(replayed: u64, read: u64, by_option: &[(String, u64)], duplicates: u64) -> String {
+    let mut causes = Vec::new();
+    for (option, count) in by_option {
+        causes.push(format!("{count} by {option}"));
+    }
+    if duplicates > 0 {
+        causes.push(format!(
+            "{duplicates} duplicates (one IP packet captured at several interfaces or on the way in and out; --keep-duplicates keeps them)"
+        ));
+    }
+    if causes.is_empty() {
+        causes.push("none".to_owned());
+    }
+    let replayed = in_number(replayed, &format!("of {read} packets {{is|are}} replayed"));
+    format!("{replayed}. Left out: {}.", causes.join(", "))
+}
+
+fn mirrored(copies: u64, replayed: u64) -> String {
+    let extent = match copies.saturating_mul(200).checked_div(replayed) {
+        Some(NEARLY_EVERY..) => ": nearly every packet comes twice",
+        _ => "",
+    };
+    format!(
+        "{copies} of {replayed} packets look like copies by a mirror port (equal, at one place and within a millisecond){extent}. \
+         Without these: --mirrored."
+    )
+}
+
+/// The first few interfaces with their packets, and the number of the others.
+fn list(interfaces: &[InterfaceLoad]) -> String {
+    let mut named = Vec::new();
+    for load in interfaces.iter().take(NAMED) {
+        let mut packets = format!("{} packets", load.replayed);
+        if load.copies > 0 {
+            packets += &format!(" and {} duplicates left out", load.copies);
+        }
+        named.push(format!("{} ({packets})", load.name));
+    }
+    let others = interfaces.len() - named.len();
+    if others > 0 {
+        format!("{} and {others} more", named.join(", "))
+    } else {
+        named.join(", ")
+    }
+}
+
+const fn what_is_odd(oddity: Oddity) -> &'static str {
+    match oddity {
+        Oddity::NotIp => NOT_IP,
+        Oddity::Unreadable => UNREADABLE,
+        Oddity::Encrypted => ENCRYPTED,
+        Oddity::Backwards => {
+            "{packet has|packets have} an earlier time than the packet before; {it arrives|they arrive} at the time of that packet"
+        }
+        Oddity::CutSilences => {
+            "{silence of more than an hour was|silences of more than an hour were} cut to an hour"
+        }
+        Oddity::Long => LONG_PACKETS,
+        Oddity::TooLong => {
+            "{packet is longer than 64 KB and was|packets are longer than 64 KB and were} taken for 64 KB"
+        }
+        Oddity::CutOff => CUT_OFF,
+        Oddity::TruncatedCompression => TRUNCATED_COMPRESSION,
+        Oddity::WithoutTime => {
+            "{packet carries no time and arrives together with the one ahead of it|packets carry no time and arrive together with the one ahead of them}"
+        }
+        Oddity::RaisedLengths => RAISED_LENGTHS,
+        Oddity::LargeFractions => LARGE_FRACTIONS,
+        Oddity::SkippedBlocks => SKIPPED_BLOCKS,
+    }
+}
+
+const fn what_is_missing(missing: Obstacle) -> &'static str {
+    match missing {
+        Obstacle::Classes => "All packets have the same class",
+        Obstacle::Slack => "No rule gives packets slack",
+        Obstacle::Deadlines => "No rule gives packets a deadline",
+        Obstacle::Yardstick | Obstacle::Sizes => "Packets lack what these need",
+    }
+}
+
+fn other_flows(OtherFlows { packets, most }: OtherFlows) -> String {
+    let packets = in_number(
+        packets,
+        "{packet belongs to a flow|packets belong to flows}",
+    );
+    let most = counted(most as u64, "flow");
+    format!(
+        "{packets} beyond the first {most}. Such flows count as one, which may be heavy although none of them is: --max-flows N keeps more flows apart."
+    )
+}
+
+/// Note on a discipline that reordered packets of these flows, against its declaration.
+pub fn reordering_note(name: &str, flows: &str) -> String {
+    format!("{name} reordered packets of {flows}, and does not declare `reorders`.")
+}
+
+/// A sentence for each count that is not zero: the count, then the text in the count's number.
+pub fn counted_sentences(counts: &[(u64, &str)]) -> Vec<String> {
+    let mut sentences = Vec::new();
+    for (count, what) in counts {
+        if *count > 0 {
+            sentences.push(in_number(*count, what) + ".");
+        }
+    }
+    sentences
+}

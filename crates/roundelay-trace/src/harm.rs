@@ -1,0 +1,122 @@
+//! Harm of a queue to a flow, in seconds: what its packets wait, and what their loss costs.
+//!
+//! The worst flow of a kind is the one with the most harm. Advice compares disciplines by it.
+
+use crate::comparison::{Comparison, DisciplineResult, Outcome};
+use crate::demand::FULL_PACKET;
+use crate::kind::{Kind, KindOutcome};
+
+/// A sender's minimum retransmission timeout (RFC 6298, section 2.4).
+const SHORTEST_RETRY: f64 = 1.0;
+/// Maximum harm by loss: the longest timeout may be limited to this (RFC 6298, section 2.5).
+pub const LONGEST_RETRY: f64 = 60.0;
+
+/// Fewest lost acknowledgements that count where none gets through: the last few of a connection
+/// delay nobody.
+const A_STREAM: u64 = 10;
+
+/// Average wait of a sender until a packet is delivered, if this fraction is lost: one second,
+/// doubled after each further loss (RFC 6298, section 5.5), or
+/// `p + 2 p^2 + 4 p^3 + .. = p / (1 - 2 p)`. Infinite for a loss of half or more, so limited.
+pub fn retries(loss: f64) -> f64 {
+    if loss < 0.5 {
+        (SHORTEST_RETRY * loss / (1.0 - 2.0 * loss)).min(LONGEST_RETRY)
+    } else {
+        LONGEST_RETRY
+    }
+}
+
+/// Harm to a flow under a discipline.
+///
+/// A bulk flow causes its own delay and losses. The queue harms it by the missing part of the fair
+/// share, which costs as much as the loss of an equal part of the packets. A lost acknowledgement
+/// costs nothing if another gets through, but a lost request among acknowledgements counts. A light
+/// flow suffers its 99th percentile of delay and the cost of its losses.
+pub fn flow_harm(comparison: &Comparison, result: &DisciplineResult, flow: usize) -> f64 {
+    let outcome = &result.flows[flow].outcome;
+    match comparison.flows[flow].kind {
+        Kind::Bulk => retries(1.0 - share_of(comparison, result, flow)),
+        Kind::Acknowledgements => {
+            let is_stream = outcome.drops.total() >= A_STREAM;
+            let without = if is_stream { LONGEST_RETRY } else { 0.0 };
+            wait(outcome, without) + retries(result.flows[flow].data_loss)
+        }
+        Kind::Call | Kind::Dns | Kind::Web | Kind::Other => {
+            wait(outcome, 0.0) + retries(outcome.loss)
+        }
+    }
+}
+
+/// The 99th percentile of delay, or this value if nothing gets through.
+fn wait(outcome: &Outcome, without: f64) -> f64 {
+    outcome.delay.map_or(without, |delay| delay.p99)
+}
+
+/// Bytes that a flow may lack of its fair share without harm: packets are not divisible.
+const INDIVISIBLE: f64 = 2.0 * FULL_PACKET as f64;
+
+/// The part of its fair share that a flow got, 0 to 1.
+fn share_of(comparison: &Comparison, result: &DisciplineResult, flow: usize) -> f64 {
+    let fair = comparison.flows[flow].fair_rate / 8.0 * comparison.capture.seconds;
+    let got = result.flows[flow].bytes_in_time as f64 + INDIVISIBLE;
+    if fair > 0.0 {
+        (got / fair).min(1.0)
+    } else {
+        1.0
+    }
+}
+
+/// Finds the flow with the most harm of each kind under each discipline, and the least share of a
+/// bulk flow.
+pub(crate) fn find_worst_flows(comparison: &mut Comparison) {
+    for index in 0..comparison.disciplines.len() {
+        let mut kinds = comparison.disciplines[index].kinds.clone();
+        for outcome in &mut kinds {
+            find_worst(outcome, comparison, &comparison.disciplines[index]);
+        }
+        comparison.disciplines[index].kinds = kinds;
+    }
+}
+
+fn find_worst(kind: &mut KindOutcome, comparison: &Comparison, result: &DisciplineResult) {
+    let mut most = f64::NEG_INFINITY;
+    let mut least = 1.0_f64;
+    for flow in comparison.flows_of(kind.kind) {
+        // Of equal flows the first.
+        let harm = flow_harm(comparison, result, flow);
+        if harm > most {
+            most = harm;
+            kind.worst = flow;
+        }
+        least = least.min(share_of(comparison, result, flow));
+    }
+    let outcome = &result.flows[kind.worst].outcome;
+    kind.worst_p99 = outcome.delay.map(|delay| delay.p99);
+    kind.worst_loss = outcome.loss;
+    if kind.kind == Kind::Bulk {
+        kind.least_share = Some(least);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The fractions lost once, twice, ... times the following wait.
+    #[test]
+    fn losses_come_to_what_a_sender_waits() {
+        for percent in 0..45 {
+            let loss = f64::from(percent) / 100.0;
+            let sum: f64 = (1..500)
+                .map(|time| loss.powi(time) * 2_f64.powi(time - 1))
+                .sum();
+            assert!(
+                (retries(loss) - sum).abs() < 1e-9,
+                "{loss}: {} {sum}",
+                retries(loss)
+            );
+        }
+        assert_eq!([0.5, 0.7, 1.0].map(retries), [60.0; 3]);
+        assert_eq!(retries(0.4999), 60.0);
+    }
+}

@@ -1,0 +1,161 @@
+//! What a replay met beside its figures: the facts that advice is made of.
+
+use std::collections::BTreeSet;
+
+use crate::capture::CaptureNotes;
+use crate::classifier::{Flow, FlowBy};
+use crate::compare::Options;
+use crate::headers::UnparsableCounts;
+use crate::kind::Kind;
+use crate::offered::{Oddities, Offered};
+use crate::selection::Mixed;
+use crate::urgency::Carried;
+use crate::weights::WeightRules;
+
+/// Facts about the capture and the options that a comparison's tables do not show.
+#[derive(Debug, Clone, Default)]
+pub struct Observed {
+    /// Fields that the packets carry.
+    pub carried: Carried,
+    /// Weights by code point.
+    pub code_points: CodePoints,
+    /// Bytes of the replayed packets as captured, without the link's overhead and framing.
+    pub captured_bytes: u64,
+    /// Oddities of the file.
+    pub file: CaptureNotes,
+    /// Oddities of times and lengths.
+    pub oddities: Oddities,
+    /// Packets without readable headers.
+    pub unparsable: UnparsableCounts,
+    /// The capture was probably taken behind a queue.
+    pub plateau: Option<PlateauRate>,
+    /// Bulk flows that may be calls.
+    pub possible_calls: usize,
+    /// Flows beyond the maximum number, which count as one.
+    pub others: Option<OtherFlows>,
+    /// Indices of weight rules that decide for no flow.
+    pub idle_rules: Vec<usize>,
+    /// For each tree the leaves whose rules match no flow.
+    pub idle_leaves: Vec<Vec<String>>,
+    /// Several links that share the replayed one.
+    pub mixed: Mixed,
+}
+
+/// A rate that a capture often reaches and hardly ever exceeds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PlateauRate {
+    /// Bits per second.
+    pub rate: f64,
+    /// Part of the time with about this rate.
+    pub part: f64,
+}
+
+/// Packets of flows beyond the maximum number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OtherFlows {
+    /// Their packets.
+    pub packets: u64,
+    /// The maximum number of flows.
+    pub most: usize,
+}
+
+/// Weights by code point: if flows are defined by code point, each one has its own class.
+#[derive(Debug, Clone, Copy)]
+pub struct CodePoints {
+    /// The weight of most code points.
+    pub default: u32,
+    /// The weight of each code point.
+    pub weights: [u32; 64],
+}
+
+impl Default for CodePoints {
+    fn default() -> Self {
+        Self {
+            default: 1,
+            weights: [1; 64],
+        }
+    }
+}
+
+impl CodePoints {
+    /// The weight of each code point: the weight of its flow if seen, otherwise the weight under
+    /// the rules.
+    fn of(offered: &Offered, rules: &WeightRules) -> Self {
+        let mut weights = [0; 64];
+        for dscp in 0..64_u8 {
+            weights[usize::from(dscp)] = rules.weight_of_code_point(dscp);
+        }
+        for (flow, offer) in offered.classifier().flows().iter().zip(offered.flows()) {
+            if let Flow::Headers {
+                by: FlowBy::Dscp,
+                first,
+            } = flow
+            {
+                weights[usize::from(first.dscp & 63)] = offer.config.weight;
+            }
+        }
+        Self {
+            default: rules.default_weight(),
+            weights,
+        }
+    }
+}
+
+impl Observed {
+    /// What the replay of these packets met.
+    pub(crate) fn of(offered: &Offered, options: &Options) -> Self {
+        Self {
+            carried: offered.carried(),
+            code_points: CodePoints::of(offered, &options.weights),
+            captured_bytes: offered.captured_bytes(),
+            file: offered.capture().notes(),
+            oddities: offered.oddities(),
+            unparsable: offered.classifier().unparsable(),
+            plateau: offered.plateau().rate(),
+            possible_calls: possible_calls(offered, options),
+            others: other_flows(offered),
+            idle_rules: idle_rules(offered, &options.weights),
+            idle_leaves: idle_leaves(offered, options),
+            mixed: offered.selector().mixed(),
+        }
+    }
+}
+
+/// Flows that count as bulk, as each asks for more than its fair share, and may be calls.
+fn possible_calls(offered: &Offered, options: &Options) -> usize {
+    let mut count = 0;
+    for (flow, offer) in offered.classifier().flows().iter().zip(offered.flows()) {
+        let demand = offer.demand(options.rate);
+        count += usize::from(Kind::may_be_call(flow, demand, offer.mean_length()));
+    }
+    count
+}
+
+fn other_flows(offered: &Offered) -> Option<OtherFlows> {
+    let others = offered.classifier().others()?;
+    let flow = offered.flows().get(others.index())?;
+    Some(OtherFlows {
+        packets: flow.packets,
+        most: offered.classifier().max_flows(),
+    })
+}
+
+/// Rules that are the first to match for no flow.
+fn idle_rules(offered: &Offered, weights: &WeightRules) -> Vec<usize> {
+    let mut deciding = BTreeSet::new();
+    for flow in offered.classifier().flows() {
+        deciding.extend(weights.place(flow.headers()));
+    }
+    let all = 0..weights.rules().len();
+    all.filter(|rule| !deciding.contains(rule)).collect()
+}
+
+fn idle_leaves(offered: &Offered, options: &Options) -> Vec<Vec<String>> {
+    let flows = offered.classifier().flows();
+    let mut all = Vec::new();
+    for tree in &options.trees {
+        let idle = tree.idle_leaves(flows).into_iter();
+        all.push(idle.map(str::to_owned).collect());
+    }
+    all
+}
