@@ -141,7 +141,7 @@ pub(crate) fn of(comparison: &Comparison, options: &Options, standings: &[Standi
 }
 
 fn lengths(comparison: &Comparison, link: LinkLayer) -> Option<Note> {
-    (link != LinkLayer::NONE).then(|| Note::Lengths {
+    (link != LinkLayer::NONE).then_some(Note::Lengths {
         link,
         bytes: comparison.capture.bytes,
         captured: comparison.observed.captured_bytes,
