@@ -6,17 +6,21 @@ use roundelay_metrics::units::{counted, in_number, percent, rate};
 use roundelay_trace::{InterfaceLoad, OtherFlows, PlateauRate};
 
 /// Note on packets longer than those of Ethernet, after their number.
-pub const LONG_PACKETS: &str = "{packet is|packets are} longer than 1500 bytes: jumbo frames, or packets merged by the capturing host's offloading, where a link would carry the parts (before the capture: ethtool -K DEV gro off lro off gso off tso off)";
+pub const LONG_PACKETS: &str = "{packet is|packets are} longer than 1500 bytes: jumbo frames, or \
+    packets merged by the capturing host's offloading, where a link would carry the parts \
+    (before the capture: ethtool -K DEV gro off lro off gso off tso off)";
 
 /// Note on a compressed capture without its end, after the number 1.
 pub const TRUNCATED_COMPRESSION: &str =
     "compressed file is cut off: the packets after the cut are missing";
 
 /// Note on a capture that ends within a packet, after the number of bytes.
-pub const CUT_OFF: &str = "{byte at the end is a packet cut off and was|bytes at the end are a packet cut off and were} left out";
+pub const CUT_OFF: &str = "{byte at the end is a packet cut off and was|bytes at the end are a \
+    packet cut off and were} left out";
 
 /// Note on packets longer in the capture than on the wire, after their number.
-pub const RAISED_LENGTHS: &str = "{packet has|packets have} a length on the wire below the captured length; the captured length counts";
+pub const RAISED_LENGTHS: &str = "{packet has|packets have} a length on the wire below the \
+    captured length; the captured length counts";
 
 /// Note on times with a wrong fraction, after their number.
 pub const LARGE_FRACTIONS: &str =
@@ -27,13 +31,16 @@ pub const SKIPPED_BLOCKS: &str =
     "{block holds no packets and was|blocks hold no packets and were} skipped";
 
 /// Note on packets of ARP and the like, after their number.
-pub const NOT_IP: &str = "{packet is not IP (ARP, LLDP and the like) and has a flow of its own|packets are not IP (ARP, LLDP and the like) and share a flow of their own}";
+pub const NOT_IP: &str = "{packet is not IP (ARP, LLDP and the like) and has a flow of its \
+    own|packets are not IP (ARP, LLDP and the like) and share a flow of their own}";
 
 /// Note on packets whose headers are cut, damaged or of an unknown link, after their number.
-pub const UNREADABLE: &str = "{packet whose headers could not be read has a flow of its own|packets whose headers could not be read share a flow of their own}";
+pub const UNREADABLE: &str = "{packet whose headers could not be read has a flow of its \
+    own|packets whose headers could not be read share a flow of their own}";
 
 /// Note on 802.11 frames whose packets are not visible, after their number.
-pub const ENCRYPTED: &str = "of these packets {is an encrypted 802.11 frame|are encrypted 802.11 frames}; decrypt the capture first, as with airdecap-ng";
+pub const ENCRYPTED: &str = "of these packets {is an encrypted 802.11 frame|are encrypted 802.11 \
+    frames}; decrypt the capture first, as with airdecap-ng";
 
 /// Limitation of every replay.
 const OPEN_LOOP: &str = "A replay is open-loop: TCP does not react to drops and delays.";
@@ -68,12 +75,14 @@ pub(super) fn sentence(note: &Note) -> String {
             list(interfaces)
         ),
         Note::Translated { copies, replayed } => format!(
-            "{copies} of {replayed} packets look like copies behind a router that translates addresses (NAT: equal but for an address and its \
+            "{copies} of {replayed} packets look like copies behind a router that translates \
+            addresses (NAT: equal but for an address and its \
              port, captured at another interface or on the way out)."
         ),
         Note::BothWays(connections) => in_number(
             *connections as u64,
-            "{connection is|connections are} captured in both directions, and both share the replayed link.",
+            "{connection is|connections are} captured in both directions, and both share the \
+            replayed link.",
         ),
         Note::Odd(oddity, count) => in_number(*count, what_is_odd(*oddity)) + ".",
         Note::OtherFlows(others) => other_flows(*others),
@@ -104,14 +113,16 @@ fn lengths(link: LinkLayer, bytes: u64, captured: u64) -> String {
         "the IP packet"
     };
     format!(
-        "Lengths are those on the link ({link}, counted from {from}): {bytes} bytes, {captured} in the capture."
+        "Lengths are those on the link ({link}, counted from {from}): {bytes} bytes, {captured} \
+        in the capture."
     )
 }
 
 fn behind_a_queue(plateau: PlateauRate) -> String {
     let highest = rate(plateau.rate);
     format!(
-        "In {} of the time the rate is at most 5% below {highest}, which it hardly ever exceeds: as behind the queue of such a link, or from senders \
+        "In {} of the time the rate is at most 5% below {highest}, which it hardly ever exceeds: \
+        as behind the queue of such a link, or from senders \
          of a constant rate. Packets that waited there do not wait here again: capture before that queue, or give a --rate below {highest}.",
         percent(plateau.part)
     )
@@ -124,7 +135,8 @@ fn left_out(replayed: u64, read: u64, by_option: &[(String, u64)], duplicates: u
     }
     if duplicates > 0 {
         causes.push(format!(
-            "{duplicates} duplicates (one IP packet captured at several interfaces or on the way in and out; --keep-duplicates keeps them)"
+            "{duplicates} duplicates (one IP packet captured at several interfaces or on the way \
+            in and out; --keep-duplicates keeps them)"
         ));
     }
     if causes.is_empty() {
@@ -140,7 +152,8 @@ fn mirrored(copies: u64, replayed: u64) -> String {
         _ => "",
     };
     format!(
-        "{copies} of {replayed} packets look like copies by a mirror port (equal, at one place and within a millisecond){extent}. \
+        "{copies} of {replayed} packets look like copies by a mirror port (equal, at one place \
+        and within a millisecond){extent}. \
          Without these: --mirrored."
     )
 }
@@ -169,19 +182,22 @@ const fn what_is_odd(oddity: Oddity) -> &'static str {
         Oddity::Unreadable => UNREADABLE,
         Oddity::Encrypted => ENCRYPTED,
         Oddity::Backwards => {
-            "{packet has|packets have} an earlier time than the packet before; {it arrives|they arrive} at the time of that packet"
+            "{packet has|packets have} an earlier time than the packet before; {it arrives|they \
+            arrive} at the time of that packet"
         }
         Oddity::CutSilences => {
             "{silence of more than an hour was|silences of more than an hour were} cut to an hour"
         }
         Oddity::Long => LONG_PACKETS,
         Oddity::TooLong => {
-            "{packet is longer than 64 KB and was|packets are longer than 64 KB and were} taken for 64 KB"
+            "{packet is longer than 64 KB and was|packets are longer than 64 KB and were} taken \
+            for 64 KB"
         }
         Oddity::CutOff => CUT_OFF,
         Oddity::TruncatedCompression => TRUNCATED_COMPRESSION,
         Oddity::WithoutTime => {
-            "{packet carries no time and arrives together with the one ahead of it|packets carry no time and arrive together with the one ahead of them}"
+            "{packet carries no time and arrives together with the one ahead of it|packets carry \
+            no time and arrive together with the one ahead of them}"
         }
         Oddity::RaisedLengths => RAISED_LENGTHS,
         Oddity::LargeFractions => LARGE_FRACTIONS,
@@ -205,7 +221,8 @@ fn other_flows(OtherFlows { packets, most }: OtherFlows) -> String {
     );
     let most = counted(most as u64, "flow");
     format!(
-        "{packets} beyond the first {most}. Such flows count as one, which may be heavy although none of them is: --max-flows N keeps more flows apart."
+        "{packets} beyond the first {most}. Such flows count as one, which may be heavy although \
+        none of them is: --max-flows N keeps more flows apart."
     )
 }
 

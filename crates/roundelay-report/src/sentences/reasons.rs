@@ -4,7 +4,8 @@ use roundelay_advice::Reason;
 use roundelay_metrics::units::{rate, seconds};
 
 /// Caveat of a verdict beside the note on the highest rate.
-const BEHIND_THE_BOTTLENECK: &str = "The capture may lie behind the bottleneck, as a note says: these figures lack the waiting there.";
+const BEHIND_THE_BOTTLENECK: &str = "The capture may lie behind the bottleneck, as a note says: \
+    these figures lack the waiting there.";
 
 pub(super) fn sentence(reason: &Reason) -> String {
     match reason {
@@ -24,7 +25,8 @@ pub(super) fn sentence(reason: &Reason) -> String {
             seconds: time,
             better,
         } => format!(
-            "A packet of {packet} bytes takes {} on this link, longer than a target of CoDel here: two packets in a queue count as congestion. \
+            "A packet of {packet} bytes takes {} on this link, longer than a target of CoDel \
+            here: two packets in a queue count as congestion. \
              Compare with {} (RFC 8290, section 5.2.2).",
             seconds(*time),
             Vec::from_iter(better.iter().map(String::as_str)).join(", "),
@@ -45,6 +47,7 @@ fn possible_calls(flows: usize, has_priority: bool) -> String {
         ", and compare priority"
     };
     format!(
-        "{flows} as bulk. A queue cannot tell a call among these: mark calls with the code point EF{then}."
+        "{flows} as bulk. A queue cannot tell a call among these: mark calls with the code point \
+        EF{then}."
     )
 }
