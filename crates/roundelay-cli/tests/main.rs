@@ -5,6 +5,7 @@ mod bench;
 mod between;
 mod bounds;
 mod captures;
+mod circles;
 mod command;
 mod dependencies;
 mod documents;

@@ -856,7 +856,7 @@ impl<P: Probe> Simulation<P> {
                     let outcome = self.links[link].port.assign(id, tree.leaf(Some(&headers)));
                     outcome.map_err(|error| SimulationError::Queue {
                         link: LinkId(link as u32),
-                        error: error.into(),
+                        error,
                     })?;
                 }
             }

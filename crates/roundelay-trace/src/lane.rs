@@ -5,7 +5,6 @@ use std::error::Error;
 
 use roundelay::Seed;
 use roundelay::schedulers::{AnyArena, AnyDiscipline};
-use roundelay::tree::TreeError;
 use roundelay::{
     Bytes, ConfigError, DropReason, FlowId, Instant, Limit, Port, QueueSpec, Rate, Scheduler,
 };
@@ -270,7 +269,7 @@ impl Lane {
     }
 
     /// Assigns flows that are new since the last block to leaves of the tree.
-    fn assign_leaves(&mut self, flows: &[Flow]) -> Result<(), TreeError> {
+    fn assign_leaves(&mut self, flows: &[Flow]) -> Result<(), ConfigError> {
         let Some(leaves) = &mut self.leaves else {
             return Ok(());
         };

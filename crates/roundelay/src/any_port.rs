@@ -2,19 +2,18 @@
 
 use alloc::boxed::Box;
 
-use crate::buffer::Limit;
 use crate::config::ConfigError;
+use crate::flow_config::FlowConfig;
+use crate::limit::{Backlog, Limit};
 use crate::packet::{FlowId, Packet};
-use crate::pool::Backlog;
 use crate::port::{Observer, Port};
 use crate::preemptive::{Partial, PreemptivePort};
-use crate::scheduler::{FlowConfig, Scheduler as _};
+use crate::scheduler::Scheduler as _;
 use crate::schedulers::fifo::Fifo;
 use crate::schedulers::{AnyArena, AnyDiscipline, AnyScheduler, Discipline as _};
 use crate::seed::Seed;
 use crate::spec::QueueSpec;
 use crate::time::{Duration, Instant};
-use crate::tree::TreeError;
 use crate::units::Rate;
 
 /// The port of a queue specification.
@@ -162,8 +161,8 @@ impl<T: Send> AnyPort<T> {
     /// [`tree`](crate::tree). No effect on other disciplines.
     ///
     /// # Errors
-    /// See [`Config::assign`](crate::tree::Config::assign).
-    pub fn assign(&mut self, flow: FlowId, leaf: &str) -> Result<(), TreeError> {
+    /// The tree has no such leaf, or the flow's number is beyond [`FlowId::LARGEST_TABLED`].
+    pub fn assign(&mut self, flow: FlowId, leaf: &str) -> Result<(), ConfigError> {
         match self {
             Self::Plain(port) => port.scheduler_mut().assign(flow, leaf),
             Self::Fifo(_) | Self::Preemptive(_) => Ok(()),

@@ -10,14 +10,14 @@
 
 use alloc::vec::Vec;
 
-use crate::buffer::Limit;
 use crate::config::ConfigError;
-use crate::links::{Departure, Handle};
+use crate::drops::{DropReason, Refusal};
+use crate::flow_config::FlowConfig;
+use crate::handle::{Departure, Handle};
+use crate::limit::{Backlog, Limit};
 use crate::packet::{Ecn, FlowId, Packet};
-use crate::pool::Backlog;
-use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
+use crate::scheduler::{Footprint, Scheduler};
 use crate::time::Instant;
-use crate::tree::TreeError;
 use crate::units::Rate;
 
 /// Queued packets, and a scheduler of their handles.
@@ -428,7 +428,7 @@ impl<T, S: Scheduler<Handle, Departure>> Scheduler<T> for Arena<T, S> {
         self.order.total_weight()
     }
 
-    fn assign(&mut self, flow: FlowId, leaf: &str) -> Result<(), TreeError> {
+    fn assign(&mut self, flow: FlowId, leaf: &str) -> Result<(), ConfigError> {
         self.order.assign(flow, leaf)
     }
 

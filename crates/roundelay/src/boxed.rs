@@ -3,13 +3,14 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use crate::buffer::Limit;
 use crate::config::ConfigError;
+use crate::drops::{DropReason, Refusal};
+use crate::flow_config::FlowConfig;
+use crate::handle::Leaving;
+use crate::limit::{Backlog, Limit};
 use crate::packet::{FlowId, Packet};
-use crate::pool::{Backlog, Leaving};
-use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
+use crate::scheduler::{Footprint, Scheduler};
 use crate::time::Instant;
-use crate::tree::TreeError;
 use crate::units::Rate;
 
 impl<T, L: Leaving, S: Scheduler<T, L> + ?Sized> Scheduler<T, L> for Box<S> {
@@ -95,7 +96,7 @@ impl<T, L: Leaving, S: Scheduler<T, L> + ?Sized> Scheduler<T, L> for Box<S> {
         (**self).total_weight()
     }
 
-    fn assign(&mut self, flow: FlowId, leaf: &str) -> Result<(), TreeError> {
+    fn assign(&mut self, flow: FlowId, leaf: &str) -> Result<(), ConfigError> {
         (**self).assign(flow, leaf)
     }
 

@@ -1,61 +1,11 @@
 //! Buffer: the limit on queued packets and bytes, the same for all disciplines.
 
-use core::fmt;
-
 use crate::debug_check::DebugCheck;
+use crate::drops::DropReason;
+use crate::limit::Limit;
 use crate::packet::Packet;
-use crate::scheduler::{DropReason, Scheduler};
+use crate::scheduler::Scheduler;
 use crate::time::Instant;
-use crate::units::Bytes;
-
-/// Capacity of a buffer. Both bounds apply at once; [`Limit::UNBOUNDED`] has none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Limit {
-    /// Packets.
-    pub packets: u64,
-    /// Bytes.
-    pub bytes: u64,
-}
-
-impl Limit {
-    /// No limit.
-    pub const UNBOUNDED: Self = Self {
-        packets: u64::MAX,
-        bytes: u64::MAX,
-    };
-
-    /// Whether the limit counts bytes only: a bare number for such a limit means bytes.
-    pub const fn is_in_bytes(&self) -> bool {
-        self.packets == u64::MAX && self.bytes != u64::MAX
-    }
-
-    /// A limit by packets alone.
-    pub const fn of_packets(packets: u64) -> Self {
-        Self {
-            packets,
-            bytes: u64::MAX,
-        }
-    }
-
-    /// A limit by bytes alone.
-    pub const fn of_bytes(bytes: u64) -> Self {
-        Self {
-            packets: u64::MAX,
-            bytes,
-        }
-    }
-}
-
-impl fmt::Display for Limit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.packets, self.bytes) {
-            (u64::MAX, u64::MAX) => write!(f, "unlimited"),
-            (packets, u64::MAX) => write!(f, "{packets}p"),
-            (u64::MAX, bytes) => Bytes(bytes).fmt(f),
-            (packets, bytes) => write!(f, "{packets}p, {}", Bytes(bytes)),
-        }
-    }
-}
 
 /// A scheduler with a limit on its backlog; the packet on the link does not count.
 ///

@@ -7,16 +7,16 @@
 
 use alloc::vec::Vec;
 
-use crate::buffer::Limit;
 use crate::config::ConfigError;
-use crate::links::{Departure, Handle};
+use crate::drops::{DropReason, Refusal};
+use crate::flow_config::FlowConfig;
+use crate::handle::{Departure, Handle};
+use crate::limit::{Backlog, Limit};
 use crate::packet::{Ecn, FlowId, Packet};
-use crate::pool::Backlog;
-use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
+use crate::scheduler::{Footprint, Scheduler};
 use crate::schedulers::Configured;
 use crate::seed::Seed;
 use crate::time::Instant;
-use crate::tree::TreeError;
 use crate::units::Rate;
 
 /// A scheduler by value for descriptions that carry handles.
@@ -166,7 +166,7 @@ impl<S: Scheduler<Handle>> Scheduler<Handle, Departure> for ByCopy<S> {
         self.by_value.total_weight()
     }
 
-    fn assign(&mut self, flow: FlowId, leaf: &str) -> Result<(), TreeError> {
+    fn assign(&mut self, flow: FlowId, leaf: &str) -> Result<(), ConfigError> {
         self.by_value.assign(flow, leaf)
     }
 

@@ -414,6 +414,13 @@ pub enum ConfigError {
         /// The second word: for a switch, the same word or its opposite.
         second: String,
     },
+    /// A flow cannot go to this node of a tree.
+    NotALeaf {
+        /// The node's name.
+        node: String,
+        /// The problem.
+        problem: String,
+    },
     /// A value is missing or cannot be read.
     BadValue {
         /// The discipline.
@@ -549,6 +556,7 @@ impl fmt::Display for ConfigError {
                     "{discipline}: {first} and {second} are opposites; expected one of them"
                 )
             }
+            Self::NotALeaf { node, problem } => write!(f, "node '{node}': {problem}"),
             Self::BadValue {
                 discipline,
                 parameter,

@@ -1,7 +1,7 @@
 //! Invariants of a scheduler, checked after each call in debug builds.
 
+use crate::handle::Leaving;
 use crate::packet::FlowId;
-use crate::pool::Leaving;
 use crate::scheduler::{Footprint, Scheduler};
 
 /// Calls [`Scheduler::check_invariants`] after calls of a scheduler, in debug builds. Release
@@ -72,8 +72,8 @@ mod tests {
     use core::cell::Cell;
 
     use super::*;
+    use crate::limit::Backlog;
     use crate::packet::Packet;
-    use crate::pool::Backlog;
     use crate::schedulers::AnyDiscipline;
     use crate::time::Instant;
 

@@ -22,62 +22,12 @@
 
 use alloc::vec::Vec;
 
+use crate::drops::Refusal;
+use crate::handle::{Departure, Handle};
 use crate::packet::{Ecn, FlowId, Packet};
-use crate::pool::{Leaving, Link, NONE, Queue, Storage, sealed};
+use crate::pool::{Age, Link, NONE, Queue, Storage, sealed};
 use crate::prefetch::prefetch;
-use crate::scheduler::Refusal;
-use crate::schedulers::fifo::Waits;
 use crate::time::Instant;
-
-/// The caller's number for a packet.
-///
-/// A handle may be queued only once, in one scheduler at a time; a second time before its departure
-/// breaks the links of both queues: packets are lost or leave twice. Debug builds check this in
-/// schedulers over [`Links`]. Schedulers but FIFO refuse handles beyond
-/// [`Handle::LARGEST`], and a table of links grows to the largest handle.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-pub struct Handle(pub u32);
-
-impl Handle {
-    /// The largest handle accepted, 67,108,863: a stray number must not cost all memory.
-    pub const LARGEST: Self = Self((1 << 26) - 1);
-
-    /// The packet's index in a table.
-    #[inline]
-    pub const fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
-/// The result of a dequeue from a scheduler of handles.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Departure {
-    /// The packet's handle.
-    pub handle: Handle,
-    /// Whether CE must be set on the packet.
-    pub mark: bool,
-}
-
-impl Leaving for Departure {
-    #[inline]
-    fn flow(&self) -> Option<FlowId> {
-        None
-    }
-
-    #[inline]
-    fn mark(&mut self) {
-        self.mark = true;
-    }
-}
-
-/// Packet data needed by AQM at departure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Age {
-    /// Arrival time.
-    pub(crate) arrival: Instant,
-    /// The ECN field: whether the packet may be marked.
-    pub(crate) ecn: Ecn,
-}
 
 /// Data recorded by a discipline for each queued packet, beside its links.
 pub trait Note: sealed::Sealed + Copy {
@@ -146,39 +96,6 @@ impl Note for Age {
     #[inline]
     fn age(self) -> Option<Age> {
         Some(self)
-    }
-}
-
-/// A packet in an array queue: handle and length, adjacent to its neighbours. 8 bytes, for
-/// disciplines with one queue.
-#[derive(Debug, Clone, Copy)]
-pub struct InLine {
-    handle: Handle,
-    len: u32,
-}
-
-impl Waits<Handle> for InLine {
-    type Leaving = Departure;
-
-    #[inline]
-    fn from_packet(packet: Packet<Handle>) -> Self {
-        Self {
-            handle: packet.payload,
-            len: packet.len,
-        }
-    }
-
-    #[inline]
-    fn bytes(&self) -> u32 {
-        self.len
-    }
-
-    #[inline]
-    fn leave(self) -> Departure {
-        Departure {
-            handle: self.handle,
-            mark: false,
-        }
     }
 }
 

@@ -88,6 +88,31 @@ impl<T> Packet<T> {
     }
 }
 
+/// Meaning of [`Packet::priority`] for a discipline: the value to write
+/// into new packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Priority {
+    /// Not read.
+    Unread,
+    /// The caller's classes: smaller goes first.
+    Class,
+    /// Bytes of the packet's whole flow.
+    FlowSize,
+    /// Bytes of the flow still to be sent, including this packet.
+    Remaining,
+}
+
+/// Time field of a packet used by a discipline, beside the arrival.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Times {
+    /// None.
+    Unread,
+    /// [`Packet::slack`].
+    Slack,
+    /// [`Packet::deadline`].
+    Deadline,
+}
+
 const _: () = assert!(
     size_of::<Packet<u32>>() <= 48,
     "a packet and its links lie in one cache line"

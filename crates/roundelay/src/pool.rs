@@ -7,10 +7,12 @@
 use alloc::vec::Vec;
 use core::marker::PhantomData;
 
-use crate::links::Age;
-use crate::packet::{FlowId, Packet};
+use crate::drops::Refusal;
+use crate::handle::Leaving;
+use crate::limit::Backlog;
+use crate::packet::{Ecn, FlowId, Packet};
 use crate::prefetch::prefetch;
-use crate::scheduler::Refusal;
+use crate::time::Instant;
 
 pub(crate) const NONE: u32 = u32::MAX;
 
@@ -20,21 +22,13 @@ const NEAR_CACHE: usize = 1 << 18;
 /// packets at once there.
 const LAST_CACHE: usize = 1 << 22;
 
-/// Backlog: packets and bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Backlog {
-    /// Packets.
-    pub packets: u64,
-    /// Bytes.
-    pub bytes: u64,
-}
-
-impl Backlog {
-    /// Whether there is no packet.
-    #[inline]
-    pub const fn is_empty(&self) -> bool {
-        self.packets == 0
-    }
+/// Packet data needed by AQM at departure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Age {
+    /// Arrival time.
+    pub(crate) arrival: Instant,
+    /// The ECN field: whether the packet may be marked.
+    pub(crate) ecn: Ecn,
 }
 
 /// A link to a stored packet: slot and length. The length is known without a look at the packet.
@@ -228,27 +222,6 @@ pub trait Storage<T>: sealed::Sealed + Default {
 
 pub(crate) mod sealed {
     pub trait Sealed {}
-}
-
-/// The result of a dequeue: a [`Packet`], or the [`Departure`](crate::Departure) of a handle.
-pub trait Leaving {
-    /// The packet's flow. None for a departure.
-    fn flow(&self) -> Option<FlowId>;
-
-    /// Marks the packet: CE must be set.
-    fn mark(&mut self);
-}
-
-impl<T> Leaving for Packet<T> {
-    #[inline]
-    fn flow(&self) -> Option<FlowId> {
-        Some(self.flow)
-    }
-
-    #[inline]
-    fn mark(&mut self) {
-        self.ecn = crate::packet::Ecn::Marked;
-    }
 }
 
 /// Packets by value, each with its links in one cache line.

@@ -1,8 +1,10 @@
 //! Port: a scheduler, its buffer and the link.
 
-use crate::buffer::{Buffer, Limit};
+use crate::buffer::Buffer;
+use crate::drops::DropReason;
+use crate::limit::Limit;
 use crate::packet::Packet;
-use crate::scheduler::{DropReason, Scheduler};
+use crate::scheduler::Scheduler;
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
 

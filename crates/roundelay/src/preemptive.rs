@@ -9,11 +9,12 @@
 //! Source: R. Mittal et al., "Universal Packet Scheduling", NSDI 2016, section 2.1, footnote 4:
 //! preemption in theory, not in practice.
 
-use crate::buffer::{Buffer, Limit};
+use crate::buffer::Buffer;
+use crate::drops::DropReason;
+use crate::limit::{Backlog, Limit};
 use crate::packet::Packet;
-use crate::pool::Backlog;
 use crate::port::Observer;
-use crate::scheduler::{DropReason, Scheduler};
+use crate::scheduler::Scheduler;
 use crate::time::{Duration, Instant, Slack};
 use crate::units::Rate;
 

@@ -1,15 +1,14 @@
 //! The [`Scheduler`] trait: enqueue, dequeue, evict, per-flow settings.
 
 use alloc::vec::Vec;
-use core::fmt;
 
-use crate::buffer::Limit;
 use crate::config::ConfigError;
-use crate::links::Handle;
+use crate::drops::{DropReason, Refusal};
+use crate::flow_config::FlowConfig;
+use crate::handle::Leaving;
+use crate::limit::{Backlog, Limit};
 use crate::packet::{FlowId, Packet};
-use crate::pool::{Backlog, Leaving};
 use crate::time::Instant;
-use crate::tree::TreeError;
 use crate::units::Rate;
 
 /// Orders packets for one link. Has no clock, no limit, no I/O.
@@ -167,8 +166,8 @@ pub trait Scheduler<T, L: Leaving = Packet<T>> {
     /// other schedulers.
     ///
     /// # Errors
-    /// See [`Config::assign`](crate::tree::Config::assign).
-    fn assign(&mut self, flow: FlowId, leaf: &str) -> Result<(), TreeError> {
+    /// The tree has no such leaf, or the flow's number is beyond [`FlowId::LARGEST_TABLED`].
+    fn assign(&mut self, flow: FlowId, leaf: &str) -> Result<(), ConfigError> {
         let _ = (flow, leaf);
         Ok(())
     }
@@ -201,83 +200,6 @@ pub trait Scheduler<T, L: Leaving = Packet<T>> {
     fn check_invariants(&self) {}
 }
 
-/// Settings of one flow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FlowConfig {
-    /// Share of the link, relative to the other flows' weights: 1 to 1024, as in `tc qfq`. DRR
-    /// takes up to 65,535, as its weights are multiples of a quantum in bytes.
-    pub weight: u32,
-    /// Longest packet of the flow in bytes: 512 to 65536, as in `tc qfq`.
-    pub max_packet_len: u32,
-}
-
-impl FlowConfig {
-    /// Largest legal `max_packet_len`: 65,536 bytes.
-    pub const MAX_PACKET_LEN: u32 = 1 << 16;
-    /// Smallest legal `max_packet_len`: 512 bytes.
-    pub const MIN_MAX_PACKET_LEN: u32 = 512;
-    /// Largest weight of most disciplines: 1,024.
-    pub const MAX_WEIGHT: u32 = 1 << 10;
-    /// Largest weight of any discipline, 65,535: see
-    /// [`Discipline::MAX_WEIGHT`](crate::schedulers::Discipline::MAX_WEIGHT).
-    pub const LARGEST_WEIGHT: u32 = 65_535;
-
-    /// Weight 1 and packets of up to 2048 bytes.
-    pub const DEFAULT: Self = Self {
-        weight: 1,
-        max_packet_len: 2048,
-    };
-
-    /// Whether a discipline with a table of flows can take these settings for `flow`.
-    ///
-    /// # Errors
-    /// A value out of its range, or a flow number beyond [`FlowId::LARGEST_TABLED`].
-    pub fn check(&self, discipline: &'static str, flow: FlowId) -> Result<(), ConfigError> {
-        self.check_up_to(Self::MAX_WEIGHT, discipline, flow)
-    }
-
-    /// [`check`](Self::check) for a discipline with another largest weight.
-    ///
-    /// # Errors
-    /// A value out of its range, or a flow number beyond [`FlowId::LARGEST_TABLED`].
-    pub fn check_up_to(
-        &self,
-        max_weight: u32,
-        discipline: &'static str,
-        flow: FlowId,
-    ) -> Result<(), ConfigError> {
-        ConfigError::in_range(
-            discipline,
-            "flow",
-            flow.0.into(),
-            0,
-            FlowId::LARGEST_TABLED.0.into(),
-        )?;
-        ConfigError::in_range(
-            discipline,
-            "weight",
-            self.weight.into(),
-            1,
-            max_weight.into(),
-        )?;
-        let min = Self::MIN_MAX_PACKET_LEN;
-        let max = Self::MAX_PACKET_LEN;
-        ConfigError::in_range(
-            discipline,
-            "maxpkt",
-            self.max_packet_len.into(),
-            min.into(),
-            max.into(),
-        )
-    }
-}
-
-impl Default for FlowConfig {
-    fn default() -> Self {
-        Self::DEFAULT
-    }
-}
-
 /// Memory of a discipline, packets excluded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Footprint {
@@ -302,97 +224,5 @@ impl Footprint {
             fixed_bytes: bytes,
             bytes_per_flow: 0,
         }
-    }
-}
-
-/// Why a scheduler refuses a packet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Refusal {
-    /// The packet is longer than the flow or the discipline allows.
-    TooLong {
-        /// Longest packet, in bytes.
-        most: u32,
-    },
-    /// The flow's number is beyond [`FlowId::LARGEST_TABLED`].
-    FlowNumber,
-    /// The handle is beyond [`Handle::LARGEST`].
-    HandleNumber,
-    /// No class of the hierarchy takes packets of the flow.
-    NoClass,
-    /// The flow's queue is full.
-    QueueFull,
-    /// The flow has no queue, and all queues are taken.
-    NoQueueFree,
-}
-
-impl Refusal {
-    /// For a discipline with a table of flows, and packets of up to `most` bytes.
-    #[inline]
-    pub(crate) fn of_tabled<T>(packet: &Packet<T>, most: u32) -> Option<Self> {
-        match packet.flow.fits_a_table() {
-            false => Some(Self::FlowNumber),
-            true if packet.len > most => Some(Self::TooLong { most }),
-            true => None,
-        }
-    }
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TooLong { most } => write!(f, "the packet is longer than {most} bytes"),
-            Self::FlowNumber => {
-                write!(f, "the flow's number is above {}", FlowId::LARGEST_TABLED.0)
-            }
-            Self::HandleNumber => write!(f, "the handle is above {}", Handle::LARGEST.0),
-            Self::NoClass => f.write_str("no class takes the flow's packets"),
-            Self::QueueFull => f.write_str("the flow's queue is full"),
-            Self::NoQueueFree => f.write_str("all queues are taken by other flows"),
-        }
-    }
-}
-
-/// Why a packet was dropped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum DropReason {
-    /// The buffer was full and the arriving packet was dropped: drop tail.
-    Full,
-    /// The buffer was full and the discipline dropped a packet already queued.
-    PushedOut,
-    /// The discipline dropped it to signal congestion: active queue management.
-    Early,
-    /// The discipline refused the packet: [`Scheduler::refusal`].
-    Refused,
-}
-
-impl DropReason {
-    /// All reasons, in the order in which reports list them.
-    pub const ALL: [Self; 4] = [Self::Full, Self::PushedOut, Self::Early, Self::Refused];
-
-    /// The name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Full => "full",
-            Self::PushedOut => "pushed_out",
-            Self::Early => "early",
-            Self::Refused => "refused",
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use alloc::collections::BTreeSet;
-
-    #[test]
-    fn reports_tell_the_reasons_apart() {
-        let names: BTreeSet<_> = DropReason::ALL
-            .map(DropReason::name)
-            .into_iter()
-            .filter(|name| !name.is_empty())
-            .collect();
-        assert_eq!(names.len(), DropReason::ALL.len());
     }
 }

@@ -7,8 +7,8 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::str::FromStr;
 
-use crate::buffer::Limit;
 use crate::config::{ConfigError, Kind, Parameter, is_bare};
+use crate::limit::Limit;
 use crate::schedulers::{AnyDiscipline, Discipline, Visitor};
 use crate::suggestion;
 

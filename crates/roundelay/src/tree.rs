@@ -67,31 +67,26 @@ mod class;
 mod config;
 
 use alloc::collections::VecDeque;
+use alloc::string::ToString as _;
 use alloc::vec::Vec;
 
 use below::{Below, State};
 use class::Class;
+pub use class::StandIn;
 pub use config::{Config, Node, Problem, TreeError};
 use config::{NONE, Placed, ROOT, problem, setting};
 
 use crate::config::ConfigError;
+use crate::drops::{DropReason, Refusal};
+use crate::flow_config::FlowConfig;
+use crate::limit::Backlog;
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
-use crate::pool::Backlog;
-use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
+use crate::scheduler::{Footprint, Scheduler};
 use crate::schedulers::AnyScheduler;
 use crate::seed::{Purpose, Seed};
 use crate::time::Instant;
 use crate::units::Rate;
-
-/// An item in the scheduler of a class.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StandIn {
-    /// Has the length of the child's next packet.
-    Head,
-    /// A place holder without length: keeps the place of a child whose chosen packet has not left.
-    Place,
-}
 
 /// The seed of a node: nodes draw and hash independently of each other.
 const fn seed_of(tree: Seed, number: usize) -> Seed {
@@ -333,8 +328,12 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
 
 impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Scheduler<T> for Tree<T, L, I> {
     /// Packets of the flow that wait in another leaf stay there and may leave later.
-    fn assign(&mut self, flow: FlowId, leaf: &str) -> Result<(), TreeError> {
-        self.below.plan.assign(flow, leaf)
+    fn assign(&mut self, flow: FlowId, leaf: &str) -> Result<(), ConfigError> {
+        let assigned = self.below.plan.assign(flow, leaf);
+        assigned.map_err(|TreeError { node, problem }| ConfigError::NotALeaf {
+            node,
+            problem: problem.to_string(),
+        })
     }
 
     fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {

@@ -4,9 +4,9 @@
 use core::fmt::Debug;
 
 use crate::config::ConfigError;
+use crate::limit::Backlog;
 use crate::mechanisms::ranked::{Ordinal, Ranked};
 use crate::packet::{FlowId, Packet};
-use crate::pool::Backlog;
 use crate::scheduler::Scheduler;
 use crate::schedulers::Configured;
 use crate::seed::Seed;

@@ -2,10 +2,11 @@
 
 use alloc::collections::VecDeque;
 
+use crate::drops::DropReason;
+use crate::handle;
 use crate::mechanisms::codel::{Codel, Leaving, Roots, Target};
 use crate::packet::Ecn;
-use crate::pool::{self, Pool, Queue, Storage};
-use crate::scheduler::DropReason;
+use crate::pool::{Pool, Queue, Storage};
 use crate::time::{Duration, Instant};
 
 /// When CoDel signals, and how.
@@ -106,7 +107,7 @@ impl CodelQueue {
 }
 
 /// Marks an ECN-capable packet. Returns whether the packet is marked.
-fn mark(packet: &mut impl pool::Leaving, ecn: Ecn) -> bool {
+fn mark(packet: &mut impl handle::Leaving, ecn: Ecn) -> bool {
     if ecn == Ecn::Capable {
         packet.mark();
     }

@@ -32,8 +32,8 @@
 //! adaptation, in `theorems/red.rs` and below.
 
 use crate::config::Parameter;
+use crate::limit::Backlog;
 use crate::mechanisms::random::{Probability, Random};
-use crate::pool::Backlog;
 use crate::schedulers::Onset;
 use crate::time::{Duration, Instant};
 use crate::units::{Billionths, Rate};

@@ -6,7 +6,7 @@
 //! before. Exception: after a change of weight or longest packet, the head packet is still charged
 //! at the old values.
 
-use crate::scheduler::FlowConfig;
+use crate::flow_config::FlowConfig;
 use crate::virtual_time::{VirtualTime, byte_time};
 
 /// Slots of a group, one bit each.

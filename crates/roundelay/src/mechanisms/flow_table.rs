@@ -6,10 +6,11 @@
 use alloc::vec::Vec;
 use core::ops::{Index, IndexMut};
 
+use crate::drops::Refusal;
+use crate::limit::Backlog;
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
-use crate::pool::{Backlog, Nodes, Pool, Queue, Storage};
-use crate::scheduler::Refusal;
+use crate::pool::{Nodes, Pool, Queue, Storage};
 
 /// Flows by number, and their packets. `S` is what the discipline keeps for a flow.
 #[derive(Debug, Clone)]

@@ -34,11 +34,14 @@ use alloc::vec::Vec;
 use core::fmt::Debug;
 
 use crate::config::ConfigError;
+use crate::drops::Refusal;
+use crate::flow_config::FlowConfig;
+use crate::limit::Backlog;
 use crate::mechanisms::gps_clock::GpsClock;
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
-use crate::pool::{Backlog, Pool, Queue};
-use crate::scheduler::{FlowConfig, Footprint, Refusal, Scheduler};
+use crate::pool::{Pool, Queue};
+use crate::scheduler::{Footprint, Scheduler};
 use crate::schedulers::Configured;
 use crate::seed::Seed;
 use crate::time::Instant;

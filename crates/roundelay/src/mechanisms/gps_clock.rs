@@ -37,9 +37,9 @@
 
 use alloc::vec::Vec;
 
+use crate::flow_config::FlowConfig;
 use crate::guarantees::Share;
 use crate::mechanisms::heap::FlowHeap;
-use crate::scheduler::FlowConfig;
 use crate::time::Instant;
 use crate::units::Rate;
 use crate::virtual_time::VirtualTime;

@@ -53,7 +53,8 @@ use alloc::vec::Vec;
 use crate::mechanisms::calendar::{Calendar, list_at};
 use crate::mechanisms::entity::{Entity, GROUPS, MIN_SLOT_SHIFT};
 use crate::packet::FlowId;
-use crate::virtual_time::{VirtualClock, VirtualTime};
+use crate::virtual_clock::VirtualClock;
+use crate::virtual_time::VirtualTime;
 
 /// A set of groups, one bit each.
 type Set = u32;

@@ -10,8 +10,9 @@
 
 use alloc::vec::Vec;
 
+use crate::limit::Backlog;
 use crate::packet::Packet;
-use crate::pool::{Backlog, Pool, Queue};
+use crate::pool::{Pool, Queue};
 
 /// Largest number of queues: one word of words.
 pub(crate) const MOST: u32 = WORD * WORD;

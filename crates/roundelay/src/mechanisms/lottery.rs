@@ -7,9 +7,9 @@
 
 use alloc::vec::Vec;
 
+use crate::limit::Backlog;
 use crate::mechanisms::random::Random;
 use crate::packet::Packet;
-use crate::pool::Backlog;
 
 const NONE: u32 = u32::MAX;
 

@@ -8,6 +8,7 @@
 //! | the fluid server | [`gps_clock`] (virtual time), [`fluid`] (packet times) |
 //! | order by a key | [`heap`] (the tree, flows), [`ranked`] (packets), [`by_rank`] (a scheduler), [`rank_by`] (the key) |
 //! | order by a key, roughly | [`levels`] (FIFO queues in strict priority) |
+//! | one queue | [`line`] (entries of an array) |
 //! | queues and weights by flow | [`flow_table`] |
 //! | the longest backlog | [`longest`] |
 //! | flows into buckets, counts of flows | [`hash`], [`flow_counts`] |
@@ -31,6 +32,7 @@ pub(crate) mod groups;
 pub(crate) mod hash;
 pub(crate) mod heap;
 pub(crate) mod levels;
+pub(crate) mod line;
 pub(crate) mod lists;
 pub(crate) mod longest;
 pub(crate) mod lottery;

@@ -4,8 +4,7 @@
 //! `sp_pifo` and `aifo` approximate a queue sorted by any of these ranks; `lstf` and `lstf_levels`
 //! use slack only.
 
-use crate::packet::Packet;
-use crate::schedulers::{Priority, Times};
+use crate::packet::{Packet, Priority, Times};
 use crate::time::Instant;
 use crate::units::Rate;
 

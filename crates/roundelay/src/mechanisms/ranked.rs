@@ -14,9 +14,9 @@
 
 use alloc::vec::Vec;
 
+use crate::limit::Backlog;
 use crate::mechanisms::heap::Heap;
 use crate::packet::{FlowId, Packet};
-use crate::pool::Backlog;
 use crate::time::Instant;
 
 const NONE: u32 = u32::MAX;

@@ -12,9 +12,9 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
+use crate::limit::Backlog;
 use crate::mechanisms::hash::FlowHash;
 use crate::packet::{FlowId, Packet};
-use crate::pool::Backlog;
 
 const NONE: u32 = u32::MAX;
 

@@ -23,12 +23,13 @@
 use alloc::vec::Vec;
 
 use crate::config::saturated;
+use crate::drops::Refusal;
+use crate::limit::Backlog;
 use crate::mechanisms::longest::Longest;
 use crate::mechanisms::round::Round;
 use crate::packet::{FlowId, Packet};
-use crate::pool::{Backlog, Nodes, Pool, Queue, Storage};
+use crate::pool::{Nodes, Pool, Queue, Storage};
 use crate::prefetch::prefetch;
-use crate::scheduler::Refusal;
 
 /// The queues, their turns and their packets.
 #[derive(Debug, Clone)]

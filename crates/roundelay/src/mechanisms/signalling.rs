@@ -5,9 +5,10 @@
 
 use alloc::collections::VecDeque;
 
+use crate::drops::DropReason;
+use crate::limit::Backlog;
 use crate::packet::{Ecn, Packet};
-use crate::pool::{Backlog, Pool, Queue};
-use crate::scheduler::DropReason;
+use crate::pool::{Pool, Queue};
 
 /// The queue, and the dropped packets until the caller takes them.
 #[derive(Debug, Clone)]

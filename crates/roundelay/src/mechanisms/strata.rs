@@ -9,13 +9,15 @@
 use alloc::vec::Vec;
 
 use crate::config::ConfigError;
+use crate::drops::Refusal;
+use crate::flow_config::FlowConfig;
 use crate::guarantees::Share;
 use crate::mechanisms::lists::{List, Lists};
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Nodes, Pool, Queue, Storage};
-use crate::scheduler::{FlowConfig, Refusal};
-use crate::virtual_time::{VirtualClock, VirtualTime, byte_time};
+use crate::virtual_clock::VirtualClock;
+use crate::virtual_time::{VirtualTime, byte_time};
 
 /// Slots of a group, one bit each.
 pub(crate) const SLOTS: u32 = u64::BITS;

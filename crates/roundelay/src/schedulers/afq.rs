@@ -53,14 +53,16 @@
 
 use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, Parameter};
-use crate::links::Handle;
+use crate::drops::{DropReason, Refusal};
+use crate::flow_config::FlowConfig;
+use crate::handle::Handle;
+use crate::limit::Backlog;
 use crate::mechanisms::flow_table::FlowTable;
 use crate::mechanisms::heap::{Heap, Key};
 use crate::mechanisms::longest::Longest;
-use crate::packet::{FlowId, Packet};
-use crate::pool::Backlog;
-use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
-use crate::schedulers::{Configured, Discipline, Linux, Queues, Times};
+use crate::packet::{FlowId, Packet, Times};
+use crate::scheduler::{Footprint, Scheduler};
+use crate::schedulers::{Configured, Discipline, Linux, Queues};
 use crate::seed::Seed;
 use crate::time::Instant;
 

@@ -42,15 +42,15 @@
 
 use alloc::vec::Vec;
 
-use crate::buffer::Limit;
 use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, Parameter};
-use crate::links::Handle;
+use crate::drops::DropReason;
+use crate::handle::Handle;
+use crate::limit::{Backlog, Limit};
 use crate::mechanisms::signalling::SignallingQueue;
-use crate::packet::Packet;
-use crate::pool::Backlog;
-use crate::scheduler::{DropReason, Footprint, Scheduler};
-use crate::schedulers::{Configured, Discipline, Linux, Onset, Priority, Queues, RankBy, Times};
+use crate::packet::{Packet, Priority, Times};
+use crate::scheduler::{Footprint, Scheduler};
+use crate::schedulers::{Configured, Discipline, Linux, Onset, Queues, RankBy};
 use crate::seed::Seed;
 use crate::time::Instant;
 use crate::units::{Billionths, Rate};

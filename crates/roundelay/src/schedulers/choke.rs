@@ -33,10 +33,11 @@
 use alloc::collections::VecDeque;
 use alloc::format;
 
-use crate::buffer::Limit;
 use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, Parameter};
-use crate::links::Handle;
+use crate::drops::DropReason;
+use crate::handle::Handle;
+use crate::limit::{Backlog, Limit};
 use crate::mechanisms::early_detection::{
     self, EarlyDetection, Thresholds, UNKNOWN_LINK_RATE, Verdict, weight_log,
 };
@@ -44,8 +45,7 @@ use crate::mechanisms::lottery::Lottery;
 use crate::mechanisms::random::Random;
 use crate::mechanisms::signalling::mark;
 use crate::packet::Packet;
-use crate::pool::Backlog;
-use crate::scheduler::{DropReason, Scheduler};
+use crate::scheduler::Scheduler;
 use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows, LinuxLimit, Onset, Queues};
 use crate::seed::Seed;
 use crate::time::Instant;

@@ -31,12 +31,15 @@
 use alloc::collections::VecDeque;
 
 use crate::config::{ConfigError, HOUR, MICROSECOND, Parameter};
-use crate::links::{Age, Handle, Links};
+use crate::drops::{DropReason, Refusal};
+use crate::handle::Handle;
+use crate::limit::Backlog;
+use crate::links::Links;
 use crate::mechanisms::codel::{Roots, Target};
 use crate::mechanisms::codel_queue::{CodelQueue, Signals};
 use crate::packet::Packet;
-use crate::pool::{Backlog, Nodes, Pool, Storage};
-use crate::scheduler::{DropReason, Refusal, Scheduler};
+use crate::pool::{Age, Nodes, Pool, Storage};
+use crate::scheduler::Scheduler;
 use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows, LinuxLimit, Onset, Queues};
 use crate::seed::Seed;
 use crate::time::{Duration, Instant};

@@ -27,12 +27,13 @@ use core::fmt;
 use super::fifo::Fifo;
 use super::{Configured, Discipline, DisciplineInfo, Linux, Priority, Times};
 use crate::arena::Arena;
-use crate::buffer::Limit;
 use crate::by_copy::ByCopy;
 use crate::config::ConfigError;
+use crate::drops::DropReason;
 use crate::guarantees::{Guarantees, Share};
-use crate::links::{Departure, Handle};
-use crate::scheduler::{DropReason, Scheduler};
+use crate::handle::{Departure, Handle};
+use crate::limit::Limit;
+use crate::scheduler::Scheduler;
 use crate::seed::Seed;
 
 /// A scheduler of handles of any type.

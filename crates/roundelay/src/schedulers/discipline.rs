@@ -6,11 +6,14 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::buffer::Limit;
 use crate::config::{ConfigError, Kind, Parameter};
+use crate::drops::DropReason;
+use crate::flow_config::FlowConfig;
 use crate::guarantees::{Guarantees, Share};
-use crate::links::{Departure, Handle};
-use crate::scheduler::{DropReason, FlowConfig, Scheduler};
+use crate::handle::{Departure, Handle};
+use crate::limit::Limit;
+use crate::packet::{Priority, Times};
+use crate::scheduler::Scheduler;
 use crate::seed::Seed;
 use crate::suggestion::alternatives;
 use crate::time::Duration;
@@ -302,31 +305,6 @@ pub enum LinuxFlows {
     Hashed,
     /// The qdisc has a class for each flow, and filters put packets into classes.
     Classes,
-}
-
-/// Meaning of [`Packet::priority`](crate::Packet::priority) for a discipline: the value to write
-/// into new packets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Priority {
-    /// Not read.
-    Unread,
-    /// The caller's classes: smaller goes first.
-    Class,
-    /// Bytes of the packet's whole flow.
-    FlowSize,
-    /// Bytes of the flow still to be sent, including this packet.
-    Remaining,
-}
-
-/// Time field of a packet used by a discipline, beside the arrival.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Times {
-    /// None.
-    Unread,
-    /// [`Packet::slack`](crate::Packet::slack).
-    Slack,
-    /// [`Packet::deadline`](crate::Packet::deadline).
-    Deadline,
 }
 
 /// An operation on any discipline, with the discipline's static type.

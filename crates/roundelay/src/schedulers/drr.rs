@@ -50,13 +50,17 @@
 use alloc::vec::Vec;
 
 use crate::config::{ConfigError, Parameter};
+use crate::drops::{DropReason, Refusal};
+use crate::flow_config::FlowConfig;
 use crate::guarantees::{Bound, Guarantees, Share};
-use crate::links::{Handle, Links};
+use crate::handle::Handle;
+use crate::limit::Backlog;
+use crate::links::Links;
 use crate::mechanisms::ring::{End, Ring};
 use crate::packet::{FlowId, Packet};
-use crate::pool::{Backlog, Nodes, Storage};
+use crate::pool::{Nodes, Storage};
 use crate::prefetch::{dequeue_in_windows, enqueue_in_windows};
-use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
+use crate::scheduler::{Footprint, Scheduler};
 use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows, LinuxLimit, Queues};
 use crate::seed::Seed;
 use crate::time::Instant;

@@ -34,11 +34,11 @@
 //! past deadline is treated like any other: late packets are sent, not dropped.
 
 use crate::by_copy::ByCopy;
-use crate::links::Handle;
+use crate::drops::DropReason;
+use crate::handle::Handle;
 use crate::mechanisms::by_rank::{ByRank, Rank};
-use crate::packet::Packet;
-use crate::scheduler::DropReason;
-use crate::schedulers::{Discipline, Linux, Times};
+use crate::packet::{Packet, Times};
+use crate::schedulers::{Discipline, Linux};
 use crate::time::Instant;
 
 /// EDF has no parameters besides the buffer's limit.

@@ -21,11 +21,13 @@ use alloc::vec::Vec;
 use core::marker::PhantomData;
 
 use crate::config::ConfigError;
-use crate::links::{Handle, InLine};
+use crate::drops::DropReason;
+use crate::handle::Handle;
+use crate::limit::Backlog;
+use crate::mechanisms::line::{InLine, Waits};
 use crate::packet::Packet;
-use crate::pool::{Backlog, Leaving};
 use crate::prefetch::prefetch;
-use crate::scheduler::{DropReason, Scheduler};
+use crate::scheduler::Scheduler;
 use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows, LinuxLimit, Queues};
 use crate::seed::Seed;
 use crate::time::Instant;
@@ -48,76 +50,6 @@ impl Discipline for Config {
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Fifo<T>;
     type ByHandle = Fifo<Handle, InLine>;
-}
-
-/// Entry of the queue: the packet, or the packet's handle and length.
-pub trait Waits<T>: Sized {
-    /// Type of a leaving packet.
-    type Leaving: Leaving;
-
-    #[doc(hidden)]
-    fn from_packet(packet: Packet<T>) -> Self;
-
-    #[doc(hidden)]
-    fn bytes(&self) -> u32;
-
-    #[doc(hidden)]
-    fn leave(self) -> Self::Leaving;
-
-    #[doc(hidden)]
-    fn extend(line: &mut VecDeque<Self>, packets: &mut Vec<Packet<T>>) {
-        line.extend(packets.drain(..).map(Self::from_packet));
-    }
-
-    /// Moves the first `most` entries to `into` and returns their bytes.
-    #[doc(hidden)]
-    fn leave_together(
-        line: &mut VecDeque<Self>,
-        most: usize,
-        into: &mut Vec<Self::Leaving>,
-    ) -> u64 {
-        let bytes = line
-            .range(..most)
-            .map(|waits| u64::from(waits.bytes()))
-            .sum();
-        into.extend(line.drain(..most).map(Self::leave));
-        bytes
-    }
-}
-
-/// Bursts are moved without conversion.
-impl<T> Waits<T> for Packet<T> {
-    type Leaving = Self;
-
-    #[inline(always)]
-    fn from_packet(packet: Self) -> Self {
-        packet
-    }
-
-    #[inline(always)]
-    fn bytes(&self) -> u32 {
-        self.len
-    }
-
-    #[inline(always)]
-    fn leave(self) -> Self {
-        self
-    }
-
-    #[inline]
-    fn extend(line: &mut VecDeque<Self>, packets: &mut Vec<Self>) {
-        line.extend(packets.drain(..));
-    }
-
-    #[inline]
-    fn leave_together(line: &mut VecDeque<Self>, most: usize, into: &mut Vec<Self>) -> u64 {
-        let before = into.len();
-        into.extend(line.drain(..most));
-        into[before..]
-            .iter()
-            .map(|packet| u64::from(packet.len))
-            .sum()
-    }
 }
 
 /// One queue: contiguous packets in order of arrival.

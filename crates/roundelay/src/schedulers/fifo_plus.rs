@@ -32,11 +32,11 @@
 //! newest packet. The caller subtracts the wait at this queue from the packet's slack.
 
 use crate::by_copy::ByCopy;
-use crate::links::Handle;
+use crate::drops::DropReason;
+use crate::handle::Handle;
 use crate::mechanisms::by_rank::{ByRank, Rank};
-use crate::packet::Packet;
-use crate::scheduler::DropReason;
-use crate::schedulers::{Discipline, Linux, Times};
+use crate::packet::{Packet, Times};
+use crate::schedulers::{Discipline, Linux};
 
 /// FIFO+ has no parameters besides the buffer's limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -41,12 +41,15 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use crate::config::{ConfigError, Parameter};
-use crate::links::{Handle, Links};
+use crate::drops::{DropReason, Refusal};
+use crate::handle::Handle;
+use crate::limit::Backlog;
+use crate::links::Links;
 use crate::mechanisms::hash::FlowHash;
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
-use crate::pool::{Backlog, Nodes, Pool, Queue, Storage};
-use crate::scheduler::{DropReason, Footprint, Refusal, Scheduler};
+use crate::pool::{Nodes, Pool, Queue, Storage};
+use crate::scheduler::{Footprint, Scheduler};
 use crate::schedulers::{Configured, Discipline, Linux, Queues};
 use crate::seed::Seed;
 use crate::time::Instant;

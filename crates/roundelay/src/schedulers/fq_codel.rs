@@ -40,16 +40,18 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use crate::buffer::Limit;
 use crate::config::{ConfigError, HOUR, MICROSECOND, Parameter};
-use crate::links::{Age, Handle, Links};
+use crate::drops::{DropReason, Refusal};
+use crate::handle::Handle;
+use crate::limit::{Backlog, Limit};
+use crate::links::Links;
 use crate::mechanisms::codel::{Roots, Target};
 use crate::mechanisms::codel_queue::{CodelQueue, Signals};
 use crate::mechanisms::hash::FlowHash;
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
-use crate::pool::{Backlog, Nodes, Pool, Storage};
-use crate::scheduler::{DropReason, Footprint, Refusal, Scheduler};
+use crate::pool::{Age, Nodes, Pool, Storage};
+use crate::scheduler::{Footprint, Scheduler};
 use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows, LinuxLimit, Onset, Queues};
 use crate::seed::Seed;
 use crate::time::{Duration, Instant};

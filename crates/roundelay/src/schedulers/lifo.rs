@@ -20,10 +20,13 @@
 //! packet, the last to leave.
 
 use crate::config::ConfigError;
-use crate::links::{Handle, Links};
+use crate::drops::{DropReason, Refusal};
+use crate::handle::Handle;
+use crate::limit::Backlog;
+use crate::links::Links;
 use crate::packet::Packet;
-use crate::pool::{Backlog, Nodes, Pool, Queue, Storage};
-use crate::scheduler::{DropReason, Refusal, Scheduler};
+use crate::pool::{Nodes, Pool, Queue, Storage};
+use crate::scheduler::Scheduler;
 use crate::schedulers::{Configured, Discipline, Linux};
 use crate::seed::Seed;
 use crate::time::Instant;

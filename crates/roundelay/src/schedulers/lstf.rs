@@ -49,13 +49,14 @@
 
 use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, Parameter};
-use crate::links::Handle;
+use crate::drops::DropReason;
+use crate::handle::Handle;
+use crate::limit::Backlog;
 use crate::mechanisms::rank_by::last_bit_due;
 use crate::mechanisms::ranked::Ranked;
-use crate::packet::Packet;
-use crate::pool::Backlog;
-use crate::scheduler::{DropReason, Scheduler};
-use crate::schedulers::{Configured, Discipline, Linux, Times};
+use crate::packet::{Packet, Times};
+use crate::scheduler::Scheduler;
+use crate::schedulers::{Configured, Discipline, Linux};
 use crate::seed::Seed;
 use crate::time::Instant;
 use crate::units::Rate;

@@ -7,9 +7,10 @@ mod discipline;
 mod registry;
 
 pub use crate::mechanisms::rank_by::RankBy;
+pub use crate::packet::{Priority, Times};
 pub use discipline::{
     Configured, Discipline, DisciplineInfo, Linux, LinuxFlows, LinuxLimit, Onset, ParameterInfo,
-    Priority, Queues, Times, Visitor,
+    Queues, Visitor,
 };
 pub use registry::{AnyArena, AnyDiscipline, AnyScheduler};
 

@@ -62,16 +62,17 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use crate::buffer::Limit;
 use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, Parameter};
-use crate::links::Handle;
+use crate::drops::{DropReason, Refusal};
+use crate::flow_config::FlowConfig;
+use crate::handle::Handle;
+use crate::limit::{Backlog, Limit};
 use crate::mechanisms::hash::FlowHash;
 use crate::mechanisms::resequencer::{Resequencer, Ticket};
 use crate::mechanisms::ring::{End, Ring};
 use crate::packet::{FlowId, Packet};
-use crate::pool::Backlog;
-use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
+use crate::scheduler::{Footprint, Scheduler};
 use crate::schedulers::{Configured, Discipline, Linux, Queues};
 use crate::seed::Seed;
 use crate::time::Instant;

@@ -46,12 +46,13 @@
 
 use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, HOUR, MICROSECOND, Parameter};
-use crate::links::Handle;
+use crate::drops::DropReason;
+use crate::handle::Handle;
+use crate::limit::Backlog;
 use crate::mechanisms::random::Random;
 use crate::mechanisms::signalling::SignallingQueue;
 use crate::packet::Packet;
-use crate::pool::Backlog;
-use crate::scheduler::{DropReason, Scheduler};
+use crate::scheduler::Scheduler;
 use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows, LinuxLimit, Onset, Queues};
 use crate::seed::Seed;
 use crate::time::{Duration, Instant};

@@ -33,10 +33,10 @@
 //! classes have no limits of their own, and a full buffer drops from the last class.
 
 use crate::by_copy::ByCopy;
-use crate::links::Handle;
+use crate::drops::DropReason;
+use crate::handle::Handle;
 use crate::mechanisms::by_rank::{ByRank, Rank};
 use crate::packet::Packet;
-use crate::scheduler::DropReason;
 use crate::schedulers::{self, Discipline, Linux, LinuxFlows, LinuxLimit};
 
 /// Strict priority has no parameters besides the buffer's limit.

@@ -23,11 +23,12 @@ use alloc::vec::Vec;
 
 use crate::by_copy::ByCopy;
 use crate::config::ConfigError;
-use crate::links::Handle;
+use crate::drops::DropReason;
+use crate::handle::Handle;
+use crate::limit::Backlog;
 use crate::mechanisms::random::Random as Generator;
 use crate::packet::Packet;
-use crate::pool::Backlog;
-use crate::scheduler::{DropReason, Scheduler};
+use crate::scheduler::Scheduler;
 use crate::schedulers::{Configured, Discipline, Linux};
 use crate::seed::Seed;
 use crate::time::Instant;

@@ -36,18 +36,18 @@
 use alloc::borrow::ToOwned;
 use alloc::format;
 
-use crate::buffer::Limit;
 use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, Parameter, saturated};
-use crate::links::Handle;
+use crate::drops::DropReason;
+use crate::handle::Handle;
+use crate::limit::{Backlog, Limit};
 use crate::mechanisms::early_detection::{
     self, EarlyDetection, Thresholds, UNKNOWN_LINK_RATE, Verdict, weight_log,
 };
 use crate::mechanisms::random::Random;
 use crate::mechanisms::signalling::SignallingQueue;
 use crate::packet::Packet;
-use crate::pool::Backlog;
-use crate::scheduler::{DropReason, Scheduler};
+use crate::scheduler::Scheduler;
 use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows, LinuxLimit, Onset, Queues};
 use crate::seed::Seed;
 use crate::time::Instant;

@@ -7,12 +7,13 @@ use core::fmt;
 
 use super::*;
 use crate::arena::Arena;
-use crate::buffer::Limit;
 use crate::config::ConfigError;
+use crate::drops::{DropReason, Refusal};
+use crate::flow_config::FlowConfig;
 use crate::guarantees::{Guarantees, Share};
+use crate::limit::{Backlog, Limit};
 use crate::packet::{FlowId, Packet};
-use crate::pool::Backlog;
-use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
+use crate::scheduler::{Footprint, Scheduler};
 use crate::seed::Seed;
 use crate::spec::{set_parameter, unknown_discipline, write_config};
 use crate::time::Instant;
@@ -269,7 +270,7 @@ macro_rules! any {
                 match self { $(Self::$variant(scheduler) => scheduler.refusal(packet),)* }
             }
 
-            fn assign(&mut self, flow: FlowId, leaf: &str) -> Result<(), tree::TreeError> {
+            fn assign(&mut self, flow: FlowId, leaf: &str) -> Result<(), ConfigError> {
                 match self { $(Self::$variant(scheduler) => scheduler.assign(flow, leaf),)* }
             }
 

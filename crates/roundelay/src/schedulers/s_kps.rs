@@ -65,12 +65,16 @@
 use alloc::vec::Vec;
 
 use crate::config::ConfigError;
+use crate::drops::{DropReason, Refusal};
+use crate::flow_config::FlowConfig;
 use crate::guarantees::{Bound, Guarantees, Printed, Share};
-use crate::links::{Handle, Links};
+use crate::handle::Handle;
+use crate::limit::Backlog;
+use crate::links::Links;
 use crate::mechanisms::strata::{Flow, GROUPS, MIN_SLOT_SHIFT, SLOTS, Strata, own_slot, shift_of};
 use crate::packet::{FlowId, Packet};
-use crate::pool::{Backlog, Nodes, Storage};
-use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
+use crate::pool::{Nodes, Storage};
+use crate::scheduler::{Footprint, Scheduler};
 use crate::schedulers::{Configured, Discipline, Linux, Queues};
 use crate::seed::Seed;
 use crate::time::Instant;

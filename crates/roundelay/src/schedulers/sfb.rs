@@ -42,13 +42,14 @@ use alloc::vec::Vec;
 
 use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, DAY, Parameter};
-use crate::links::Handle;
+use crate::drops::DropReason;
+use crate::handle::Handle;
+use crate::limit::Backlog;
 use crate::mechanisms::hash::FlowHash;
 use crate::mechanisms::random::{Probability, Random};
 use crate::mechanisms::signalling::SignallingQueue;
 use crate::packet::{FlowId, Packet};
-use crate::pool::Backlog;
-use crate::scheduler::{DropReason, Footprint, Scheduler};
+use crate::scheduler::{Footprint, Scheduler};
 use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows, LinuxLimit, Queues};
 use crate::seed::Seed;
 use crate::time::{Duration, Instant};

@@ -29,11 +29,11 @@
 //! of flows works as well.
 
 use crate::by_copy::ByCopy;
-use crate::links::Handle;
+use crate::drops::DropReason;
+use crate::handle::Handle;
 use crate::mechanisms::by_rank::{ByRank, Rank};
-use crate::packet::Packet;
-use crate::scheduler::DropReason;
-use crate::schedulers::{Discipline, Linux, Priority};
+use crate::packet::{Packet, Priority};
+use crate::schedulers::{Discipline, Linux};
 
 /// SJF has no parameters besides the buffer's limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -45,12 +45,13 @@ use alloc::vec::Vec;
 
 use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, Parameter};
-use crate::links::Handle;
+use crate::drops::DropReason;
+use crate::handle::Handle;
+use crate::limit::Backlog;
 use crate::mechanisms::levels::{self, Levels};
-use crate::packet::Packet;
-use crate::pool::Backlog;
-use crate::scheduler::{DropReason, Footprint, Scheduler};
-use crate::schedulers::{Configured, Discipline, Linux, Priority, RankBy, Times};
+use crate::packet::{Packet, Priority, Times};
+use crate::scheduler::{Footprint, Scheduler};
+use crate::schedulers::{Configured, Discipline, Linux, RankBy};
 use crate::seed::Seed;
 use crate::time::Instant;
 use crate::units::Rate;

@@ -43,12 +43,14 @@ use alloc::vec::Vec;
 
 use crate::by_copy::ByCopy;
 use crate::config::ConfigError;
-use crate::links::Handle;
+use crate::drops::{DropReason, Refusal};
+use crate::flow_config::FlowConfig;
+use crate::handle::Handle;
+use crate::limit::Backlog;
 use crate::mechanisms::ranked::{Ranked, Slot};
-use crate::packet::{FlowId, Packet};
-use crate::pool::Backlog;
-use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
-use crate::schedulers::{Configured, Discipline, Linux, Priority};
+use crate::packet::{FlowId, Packet, Priority};
+use crate::scheduler::{Footprint, Scheduler};
+use crate::schedulers::{Configured, Discipline, Linux};
 use crate::seed::Seed;
 use crate::time::Instant;
 

@@ -65,13 +65,17 @@
 use alloc::vec::Vec;
 
 use crate::config::{ConfigError, Parameter};
+use crate::drops::{DropReason, Refusal};
+use crate::flow_config::FlowConfig;
 use crate::guarantees::{Bound, Guarantees, Share};
-use crate::links::{Handle, Links};
+use crate::handle::Handle;
+use crate::limit::Backlog;
+use crate::links::Links;
 use crate::mechanisms::flow_table::{FlowRecord, FlowTable};
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
-use crate::pool::{Backlog, Nodes, Storage};
-use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
+use crate::pool::{Nodes, Storage};
+use crate::scheduler::{Footprint, Scheduler};
 use crate::schedulers::{Configured, Discipline, Linux, Queues};
 use crate::seed::Seed;
 use crate::time::Instant;

@@ -50,12 +50,12 @@
 //! Differences from the paper: those of `wfq`.
 
 use crate::by_copy::ByCopy;
+use crate::drops::DropReason;
 use crate::guarantees::{Bound, Guarantees, Share};
-use crate::links::Handle;
+use crate::handle::Handle;
 use crate::mechanisms::fluid::{Imitation, Order, Service, TOLERANCE};
 use crate::mechanisms::gps_clock::GpsClock;
 use crate::mechanisms::heap::FlowHeap;
-use crate::scheduler::DropReason;
 use crate::schedulers::{Discipline, Linux, Queues};
 use crate::virtual_time::VirtualTime;
 
@@ -197,8 +197,9 @@ impl Order for ByFinishOfBegun {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::flow_config::FlowConfig;
     use crate::packet::{FlowId, Packet};
-    use crate::scheduler::{FlowConfig, Scheduler};
+    use crate::scheduler::Scheduler;
     use crate::time::Instant;
     use alloc::vec::Vec;
 

@@ -54,18 +54,23 @@
 //! the distance of timestamps.
 
 use crate::config::ConfigError;
+use crate::drops::{DropReason, Refusal};
+use crate::flow_config::FlowConfig;
 use crate::guarantees::{Bound, Guarantees, Printed, Share};
-use crate::links::{Handle, Links};
+use crate::handle::Handle;
+use crate::limit::Backlog;
+use crate::links::Links;
 use crate::mechanisms::flow_table::{FlowRecord, FlowTable};
 use crate::mechanisms::heap::FlowHeap;
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
-use crate::pool::{Backlog, Nodes, Storage};
-use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
+use crate::pool::{Nodes, Storage};
+use crate::scheduler::{Footprint, Scheduler};
 use crate::schedulers::{Configured, Discipline, Linux, Queues};
 use crate::seed::Seed;
 use crate::time::Instant;
-use crate::virtual_time::{MAX_AHEAD, VirtualClock, VirtualTime};
+use crate::virtual_clock::VirtualClock;
+use crate::virtual_time::{MAX_AHEAD, VirtualTime};
 
 /// WF2Q+ has no parameters besides the flows' weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -58,12 +58,12 @@
 //! Packets longer than 65536 bytes, and more than 4 GB of one flow, are refused.
 
 use crate::by_copy::ByCopy;
+use crate::drops::DropReason;
 use crate::guarantees::{Bound, Guarantees, Share};
-use crate::links::Handle;
+use crate::handle::Handle;
 use crate::mechanisms::fluid::{Imitation, Order, Service, TOLERANCE};
 use crate::mechanisms::gps_clock::GpsClock;
 use crate::mechanisms::heap::FlowHeap;
-use crate::scheduler::DropReason;
 use crate::schedulers::{Discipline, Linux, Queues};
 use crate::virtual_time::VirtualTime;
 
@@ -189,8 +189,9 @@ impl Order for ByFinish {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::flow_config::FlowConfig;
     use crate::packet::{FlowId, Packet};
-    use crate::scheduler::{FlowConfig, Scheduler};
+    use crate::scheduler::Scheduler;
     use crate::time::Instant;
     use alloc::vec::Vec;
 

@@ -4,14 +4,14 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use super::StandIn;
-use super::class::Class;
+use super::class::{Class, StandIn};
 use super::config::{Config, Node, Placed, ROOT};
 use crate::buffer::Buffer;
+use crate::drops::{DropReason, Refusal};
+use crate::limit::Backlog;
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
-use crate::pool::Backlog;
-use crate::scheduler::{DropReason, Refusal, Scheduler};
+use crate::scheduler::Scheduler;
 use crate::time::Instant;
 
 /// Dropped packets with the reason, oldest first.

@@ -1,12 +1,15 @@
 //! Changes of a tree while packets wait: add, set and remove nodes.
 
+use super::Tree;
 use super::below::State;
-use super::class::{Child, Class};
+use super::class::{Child, Class, StandIn};
 use super::config::{Config, Node, Problem, ROOT, TreeError, problem, setting};
-use super::{StandIn, Tree};
+
 use crate::config::ConfigError;
+use crate::drops::DropReason;
+use crate::flow_config::FlowConfig;
 use crate::packet::FlowId;
-use crate::scheduler::{DropReason, FlowConfig, Scheduler};
+use crate::scheduler::Scheduler;
 use crate::schedulers::Discipline;
 use crate::seed::Seed;
 

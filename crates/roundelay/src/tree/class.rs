@@ -3,12 +3,20 @@
 
 use alloc::vec::Vec;
 
-use super::StandIn;
 use super::config::{NONE, Placed, ROOT};
 use crate::config::ConfigError;
 use crate::packet::{FlowId, Packet};
 use crate::scheduler::{Footprint, Scheduler};
 use crate::time::Instant;
+
+/// An item in the scheduler of a class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StandIn {
+    /// Has the length of the child's next packet.
+    Head,
+    /// A place holder without length: keeps the place of a child whose chosen packet has not left.
+    Place,
+}
 
 pub(super) struct Class<I> {
     pub(super) scheduler: I,

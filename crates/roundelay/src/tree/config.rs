@@ -6,14 +6,18 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::{StandIn, Tree};
-use crate::buffer::Limit;
+use super::Tree;
+use super::class::StandIn;
+
 use crate::by_copy::ByCopy;
 use crate::config::ConfigError;
+use crate::drops::DropReason;
+use crate::flow_config::FlowConfig;
 use crate::guarantees::{Bound, Guarantees, Share};
-use crate::links::Handle;
+use crate::handle::Handle;
+use crate::limit::Limit;
 use crate::packet::{FlowId, Packet};
-use crate::scheduler::{DropReason, FlowConfig, Scheduler};
+use crate::scheduler::Scheduler;
 use crate::schedulers::{AnyDiscipline, Configured, Discipline, Linux, fifo, wf2q_plus};
 use crate::seed::Seed;
 use crate::spec::QueueSpec;

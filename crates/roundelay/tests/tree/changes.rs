@@ -360,7 +360,12 @@ impl Audit {
                     ..node(&name, spec)
                 },
             ),
-            5 => self.tree.assign(flow, &target.name),
+            5 => {
+                if let Err(error) = self.tree.assign(flow, &target.name) {
+                    assert_eq!(format!("{:?}", self.tree.config()), before, "{error}");
+                }
+                Ok(())
+            }
             _ => {
                 let config = FlowConfig {
                     weight: weight.max(1),

@@ -3,9 +3,9 @@
 use alloc::vec::Vec;
 
 use super::{Flow, QfqPlus};
+use crate::flow_config::FlowConfig;
 use crate::mechanisms::aggregates::FlowKind;
 use crate::pool::Storage;
-use crate::scheduler::FlowConfig;
 
 /// Flows and their aggregates. Every change of members ends the service in progress.
 impl<T, P: Storage<T>> QfqPlus<T, P> {

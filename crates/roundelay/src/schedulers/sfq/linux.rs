@@ -14,10 +14,11 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
+use crate::drops::Refusal;
+use crate::limit::Backlog;
 use crate::mechanisms::heap::Heap;
 use crate::packet::{FlowId, Packet};
-use crate::pool::{Backlog, Pool, Queue, Storage};
-use crate::scheduler::Refusal;
+use crate::pool::{Pool, Queue, Storage};
 
 /// Buckets with their packets, in turns.
 #[derive(Debug, Clone)]

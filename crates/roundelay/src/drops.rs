@@ -1,0 +1,98 @@
+//! Why a packet is not sent: refused by a scheduler, or dropped.
+
+use core::fmt;
+
+use crate::handle::Handle;
+use crate::packet::{FlowId, Packet};
+
+/// Why a scheduler refuses a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// The packet is longer than the flow or the discipline allows.
+    TooLong {
+        /// Longest packet, in bytes.
+        most: u32,
+    },
+    /// The flow's number is beyond [`FlowId::LARGEST_TABLED`].
+    FlowNumber,
+    /// The handle is beyond [`Handle::LARGEST`].
+    HandleNumber,
+    /// No class of the hierarchy takes packets of the flow.
+    NoClass,
+    /// The flow's queue is full.
+    QueueFull,
+    /// The flow has no queue, and all queues are taken.
+    NoQueueFree,
+}
+
+impl Refusal {
+    /// For a discipline with a table of flows, and packets of up to `most` bytes.
+    #[inline]
+    pub(crate) fn of_tabled<T>(packet: &Packet<T>, most: u32) -> Option<Self> {
+        match packet.flow.fits_a_table() {
+            false => Some(Self::FlowNumber),
+            true if packet.len > most => Some(Self::TooLong { most }),
+            true => None,
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLong { most } => write!(f, "the packet is longer than {most} bytes"),
+            Self::FlowNumber => {
+                write!(f, "the flow's number is above {}", FlowId::LARGEST_TABLED.0)
+            }
+            Self::HandleNumber => write!(f, "the handle is above {}", Handle::LARGEST.0),
+            Self::NoClass => f.write_str("no class takes the flow's packets"),
+            Self::QueueFull => f.write_str("the flow's queue is full"),
+            Self::NoQueueFree => f.write_str("all queues are taken by other flows"),
+        }
+    }
+}
+
+/// Why a packet was dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum DropReason {
+    /// The buffer was full and the arriving packet was dropped: drop tail.
+    Full,
+    /// The buffer was full and the discipline dropped a packet already queued.
+    PushedOut,
+    /// The discipline dropped it to signal congestion: active queue management.
+    Early,
+    /// The discipline refused the packet: [`Scheduler::refusal`](crate::Scheduler::refusal).
+    Refused,
+}
+
+impl DropReason {
+    /// All reasons, in the order in which reports list them.
+    pub const ALL: [Self; 4] = [Self::Full, Self::PushedOut, Self::Early, Self::Refused];
+
+    /// The name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::PushedOut => "pushed_out",
+            Self::Early => "early",
+            Self::Refused => "refused",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::collections::BTreeSet;
+
+    #[test]
+    fn reports_tell_the_reasons_apart() {
+        let names: BTreeSet<_> = DropReason::ALL
+            .map(DropReason::name)
+            .into_iter()
+            .filter(|name| !name.is_empty())
+            .collect();
+        assert_eq!(names.len(), DropReason::ALL.len());
+    }
+}
