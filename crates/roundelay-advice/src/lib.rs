@@ -4,6 +4,9 @@
 //! [`advise`] reads the figures of a [`Comparison`] and computes no new ones for tables.
 //! `roundelay-report` turns the data into sentences.
 
+mod answer;
+mod blame;
+mod harm;
 mod notes;
 mod preference;
 mod reasons;
@@ -13,7 +16,9 @@ mod tc;
 mod verdict;
 
 pub use notes::{Note, Oddity};
-pub use reasons::Reason;
+pub use reasons::{
+    But, Cause, Equality, Fate, Instead, Lower, Reason, Share, Unfairness, Wait, Worst,
+};
 pub use reserve::{Problem, Reserve};
 pub use standing::Obstacle;
 

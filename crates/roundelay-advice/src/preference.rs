@@ -1,5 +1,4 @@
-//! Reasons of a verdict: why the best discipline is not the one with the lowest figure in the
-//! table.
+//! Why the best discipline is not the one with the lowest figure in the table.
 //!
 //! The verdict quotes one column: the delay of a typical light flow, or of all packets if no flow
 //! is light. The choice is made by harm to kinds of flows, with a threshold for small differences,
@@ -8,12 +7,14 @@
 
 use std::cmp::Ordering;
 
-use roundelay_metrics::units::{percent, seconds as precise, significant};
+use roundelay_metrics::units::seconds as precise;
+use roundelay_trace::{Kind, KindOutcome, Outcome};
 
-use roundelay_trace::{Comparison, DisciplineResult, Kind, KindOutcome, Outcome};
-
-use crate::standing::{Obstacle, Standing};
-use crate::verdict::{CLOSE, Harm, NOTABLE, memory, notably};
+use crate::answer::{least_share, outcome_of};
+use crate::harm::NOTABLE;
+use crate::reasons::{But, Equality, Fate, Instead, Lower, Reason, Share, Unfairness, Wait};
+use crate::standing::Obstacle;
+use crate::verdict::{CLOSE, Case, notably};
 
 /// Figures with a ratio below this factor look equal in the table.
 const VISIBLE: f64 = 1.005;
@@ -23,267 +24,238 @@ const VISIBLE_LOSS: f64 = 0.005;
 
 /// The verdict's choice and its inputs.
 pub(crate) struct Preference<'a> {
-    pub(crate) comparison: &'a Comparison,
-    pub(crate) harms: &'a [Harm],
-    pub(crate) standings: &'a [Standing],
-    /// Disciplines that may be recommended.
-    pub(crate) fit: &'a [usize],
-    pub(crate) best: usize,
+    case: &'a Case<'a>,
+    best: usize,
     /// Some flows are light.
-    pub(crate) has_light: bool,
+    has_light: bool,
     /// The choice was made by harm. Otherwise harm differs too little to matter, and the plainest
     /// discipline was chosen.
-    pub(crate) by_harm: bool,
-    /// Delays of at most this count as none, seconds.
-    pub(crate) negligible: f64,
+    by_harm: bool,
 }
 
-impl Preference<'_> {
-    /// A sentence for each kind of discipline that beats the best one and was not chosen.
-    pub(crate) fn reasons(&self) -> Vec<String> {
-        if let Some(obstacle) = self.standings[self.best].obstacle {
-            return vec![format!(
-                "But {} {}.",
-                self.spec(self.best),
-                obstacle.reason()
-            )];
+impl<'a> Preference<'a> {
+    pub(crate) fn new(case: &'a Case<'a>, best: usize, by_harm: bool) -> Self {
+        Self {
+            case,
+            best,
+            has_light: case.comparison.flows.iter().any(|flow| flow.light),
+            by_harm,
         }
-        let barred = self.barred();
-        let bar = barred.as_ref().map(|(obstacle, _)| *obstacle);
-        let ahead = self.ahead(0..self.results().len());
-        let unfit = ahead
-            .and_then(|ahead| Some((ahead, self.standings[ahead].obstacle?)))
-            .filter(|(_, obstacle)| Some(*obstacle) != bar);
-        let unfit = unfit
-            .map(|(ahead, obstacle)| format!("{}, but {}.", self.lower(ahead), obstacle.reason()));
-        let passed_over = self
-            .ahead(self.fit.iter().copied())
-            .map(|ahead| format!("{}, but {}.", self.lower(ahead), self.why_not(ahead)));
-        barred
-            .map(|(_, sentence)| sentence)
-            .into_iter()
-            .chain(unfit)
-            .chain(passed_over)
-            .collect()
+    }
+
+    /// A reason for each kind of discipline that beats the best one and was not chosen.
+    pub(crate) fn reasons(&self) -> Vec<Reason> {
+        if let Some(obstacle) = self.obstacle(self.best) {
+            let spec = self.case.spec(self.best);
+            return vec![Reason::NotForAPort { spec, obstacle }];
+        }
+        let mut reasons = Vec::new();
+        let mut bar = None;
+        if let Some((barred, obstacle)) = self.barred() {
+            let spec = self.case.spec(barred);
+            bar = Some(obstacle);
+            reasons.push(Reason::Barred { spec, obstacle });
+        }
+        // Among all, one that is not for a port, unless for the reason just given.
+        let ahead = self.ahead(0..self.case.results().len());
+        if let Some(ahead) = ahead
+            && let Some(obstacle) = self.obstacle(ahead)
+            && bar != Some(obstacle)
+        {
+            reasons.extend(self.lower(ahead, But::Obstacle(obstacle)));
+        }
+        // Among those that may be recommended, one that was passed over.
+        if let Some(ahead) = self.ahead(self.case.fit.iter().copied()) {
+            reasons.extend(self.lower(ahead, self.why_not(ahead)));
+        }
+        reasons
+    }
+
+    fn obstacle(&self, index: usize) -> Option<Obstacle> {
+        self.case.standings[index].obstacle
     }
 
     /// The discipline with notably less harm that cannot be recommended.
-    fn barred(&self) -> Option<(Obstacle, String)> {
-        let first = (0..self.harms.len()).min_by(|a, b| {
-            self.harms[*a]
-                .regret_among_all
-                .total_cmp(&self.harms[*b].regret_among_all)
-        })?;
-        let better =
-            self.harms[first].regret_among_all * NOTABLE < self.harms[self.best].regret_among_all;
-        let obstacle = self.standings[first].obstacle.filter(|_| better)?;
-        Some((
-            obstacle,
-            format!(
-                "{} would do less harm, but {}.",
-                self.spec(first),
-                obstacle.reason()
-            ),
-        ))
+    fn barred(&self) -> Option<(usize, Obstacle)> {
+        let harms = &self.case.harms;
+        let mut first = 0;
+        for (index, harm) in harms.iter().enumerate() {
+            if harm.regret_among_all < harms[first].regret_among_all {
+                first = index;
+            }
+        }
+        let least = harms.get(first)?.regret_among_all;
+        let is_better = least * NOTABLE < harms[self.best].regret_among_all;
+        let obstacle = self.obstacle(first)?;
+        is_better.then_some((first, obstacle))
     }
 
     /// The discipline with the lowest figure, if visibly lower than the best discipline's.
     fn ahead(&self, among: impl Iterator<Item = usize>) -> Option<usize> {
         let best = self.figure(self.best)?;
-        let figures = among.filter_map(|index| Some((index, self.figure(index)?)));
-        let (first, figure) = figures.min_by(|(_, a), (_, b)| a.total_cmp(b))?;
-        (figure * VISIBLE < best && precise(figure) != precise(best)).then_some(first)
+        let mut lowest: Option<(usize, f64)> = None;
+        for index in among {
+            let Some(figure) = self.figure(index) else {
+                continue;
+            };
+            if lowest.is_none_or(|(_, least)| figure < least) {
+                lowest = Some((index, figure));
+            }
+        }
+        let (first, figure) = lowest?;
+        let is_visible = figure * VISIBLE < best && precise(figure) != precise(best);
+        is_visible.then_some(first)
+    }
+
+    /// `qfq delays a typical light flow less than drr (17.3 ms against 18.1 ms)`, but ..
+    fn lower(&self, ahead: usize, but: But) -> Option<Reason> {
+        let lower = Lower {
+            of_light: self.has_light,
+            theirs: self.wait(ahead, self.figure(ahead)?),
+            ours: self.wait(self.best, self.figure(self.best)?),
+        };
+        Some(Reason::Lower { lower, but })
+    }
+
+    fn wait(&self, index: usize, p99: f64) -> Wait {
+        Wait {
+            spec: self.case.spec(index),
+            p99,
+        }
+    }
+
+    fn share(&self, index: usize, part: f64) -> Share {
+        Share {
+            spec: self.case.spec(index),
+            part,
+        }
     }
 
     /// Why a discipline with a lower figure that may be recommended was not chosen: the first
     /// criterion that differs.
-    fn why_not(&self, ahead: usize) -> String {
+    fn why_not(&self, ahead: usize) -> But {
         if !self.by_harm {
-            return format!(
-                "the difference does not matter here, and {}",
-                self.less_plain(ahead)
-            );
+            return But::Unimportant(self.less_plain(ahead));
         }
-        let least = self
-            .fit
-            .iter()
-            .map(|index| self.harms[*index].regret)
-            .fold(f64::INFINITY, f64::min);
-        if self.harms[ahead].regret > least * CLOSE {
-            let named = self.harms[ahead]
-                .hurt
-                .and_then(|kind| self.harm_to(kind, ahead));
-            return named.unwrap_or_else(|| {
-                let [theirs, ours] = [ahead, self.best].map(|index| significant(self.harms[index].regret));
-                format!(
-                    "does {theirs} times the least possible harm to the kind of flows that suffers most, where {} does {ours} times",
-                    self.spec(self.best)
-                )
+        let harm = &self.case.harms[ahead];
+        if harm.regret > self.case.least_regret() * CLOSE {
+            let named = harm.hurt.and_then(|kind| self.harm_to(kind, ahead));
+            return named.unwrap_or_else(|| But::MoreHarm {
+                theirs: harm.regret,
+                ours: self.share(self.best, self.case.harms[self.best].regret),
             });
         }
-        let equal = self.equal(ahead);
-        format!("{equal}, and {}", self.less_wanted(ahead))
+        But::Equal(self.equal(ahead), self.less_wanted(ahead))
     }
 
     /// What a kind of flows suffers, where this is more than under the best discipline.
-    fn harm_to(&self, kind: Kind, ahead: usize) -> Option<String> {
-        let of = |index: usize| {
-            self.results()[index]
-                .kinds
-                .iter()
-                .find(|outcome| outcome.kind == kind)
-        };
-        let theirs = of(ahead)?;
-        let ours = of(self.best)?;
+    fn harm_to(&self, kind: Kind, ahead: usize) -> Option<But> {
+        let theirs = outcome_of(&self.case.results()[ahead], kind)?;
+        let ours = outcome_of(&self.case.results()[self.best], kind)?;
         if kind == Kind::Bulk {
-            return Some(self.unfairness(ahead));
+            return Some(But::Unfair(self.unfairness(ahead)));
         }
-        let name = kind.name();
-        let spec = self.spec(self.best);
         let Some(wait) = theirs.p99 else {
-            return Some(format!("nothing gets through of {name}"));
+            return Some(But::LocksOut(kind));
         };
         if theirs.loss > ours.loss + VISIBLE_LOSS && kind != Kind::Acknowledgements {
-            let lost = percent(theirs.loss);
-            let cost = match kind {
-                Kind::Call => ", and no call sends a packet again",
-                Kind::Dns | Kind::Web => {
-                    ", and a loss costs its sender a second of waiting or more"
-                }
-                _ => "",
-            };
-            return Some(format!("loses {lost} of the packets of {name}{cost}"));
+            return Some(But::Loses(kind, theirs.loss));
         }
-        let typical = ours
-            .p99
-            .filter(|least| wait > least * CLOSE)
-            .map(|least| (name.to_owned(), wait, least));
-        let worst = |outcome: &KindOutcome| outcome.worst_p99;
-        let label = || {
-            format!(
-                "{}, the worst of {name},",
-                self.comparison.flows[theirs.worst].label
-            )
-        };
-        let (whose, wait, least) =
-            typical.or_else(|| Some((label(), worst(theirs)?, worst(ours)?)))?;
-        (wait > least).then(|| {
-            format!(
-                "delays {whose} more ({} against {} under {spec})",
-                precise(wait),
-                precise(least)
-            )
-        })
+        match ours.p99 {
+            Some(least) if wait > least * CLOSE => Some(self.delays(kind, None, [wait, least])),
+            _ => self.delays_the_worst(theirs, ours),
+        }
     }
 
-    fn unfairness(&self, ahead: usize) -> String {
-        let least = |index: usize| {
-            let bulk = self.results()[index]
-                .kinds
-                .iter()
-                .find_map(|outcome| outcome.least_share);
-            percent(bulk.unwrap_or(1.0))
-        };
-        let [ours, theirs] = [self.best, ahead].map(least);
-        format!(
-            "leaves a flow {theirs} of its fair share, where each gets at least {ours} under {}",
-            self.spec(self.best)
-        )
+    /// The worst flow waits longer, though a typical one does not.
+    fn delays_the_worst(&self, theirs: &KindOutcome, ours: &KindOutcome) -> Option<But> {
+        let wait = theirs.worst_p99?;
+        let least = ours.worst_p99?;
+        let flow = self.case.comparison.flows[theirs.worst].label.clone();
+        (wait > least).then(|| self.delays(theirs.kind, Some(flow), [wait, least]))
+    }
+
+    fn delays(&self, kind: Kind, flow: Option<String>, [theirs, ours]: [f64; 2]) -> But {
+        But::Delays {
+            kind,
+            flow,
+            theirs,
+            ours: self.wait(self.best, ours),
+        }
+    }
+
+    fn unfairness(&self, ahead: usize) -> Unfairness {
+        let results = self.case.results();
+        Unfairness {
+            theirs: least_share(&results[ahead]),
+            ours: self.share(self.best, least_share(&results[self.best])),
+        }
     }
 
     /// Why the harm of two disciplines counts as equal, in the figures quoted before or in those
     /// compared.
-    fn equal(&self, ahead: usize) -> String {
-        let losses = if self.outcome(ahead).loss + self.outcome(self.best).loss > 0.0 {
-            ", losses counted in"
-        } else {
-            ""
-        };
-        let quoted = [self.best, ahead].map(|index| self.figure(index).unwrap_or(f64::INFINITY));
-        let [ours, theirs] = [self.best, ahead].map(|index| self.harms[index].regret);
-        if quoted[0] < quoted[1] * CLOSE {
-            return format!("less than a factor of {CLOSE} between the two counts as none{losses}");
+    fn equal(&self, ahead: usize) -> Equality {
+        let [ours, theirs] =
+            [self.best, ahead].map(|index| self.figure(index).unwrap_or(f64::INFINITY));
+        if ours < theirs * CLOSE {
+            let losses = self.outcome(ahead).loss + self.outcome(self.best).loss;
+            return Equality::Close {
+                factor: CLOSE,
+                with_losses: losses > 0.0,
+            };
         }
-        if quoted.iter().all(|figure| *figure <= self.negligible) {
-            return format!(
-                "a delay of less than {} counts as none here",
-                precise(self.negligible)
-            );
+        if ours.max(theirs) <= self.case.negligible {
+            return Equality::Negligible(self.case.negligible);
         }
-        format!(
-            "less than a factor of {CLOSE} in the harm to the kind of flows that suffers most counts as none ({} times the least possible \
-             under {}, {} times under {})",
-            significant(theirs),
-            self.spec(ahead),
-            significant(ours),
-            self.spec(self.best)
-        )
+        let harms = &self.case.harms;
+        Equality::CloseInHarm {
+            factor: CLOSE,
+            theirs: self.share(ahead, harms[ahead].regret),
+            ours: self.share(self.best, harms[self.best].regret),
+        }
     }
 
     /// The criterion between two disciplines of about equal harm.
-    fn less_wanted(&self, ahead: usize) -> String {
+    fn less_wanted(&self, ahead: usize) -> Instead {
         let best = self.best;
-        let is_on_linux = |index: usize| self.standings[index].on_linux;
-        if is_on_linux(best) && !is_on_linux(ahead) {
-            return "no tc commands are known for it".to_owned();
+        let harms = &self.case.harms;
+        if self.is_only_ours_on_linux(ahead) {
+            return Instead::NoCommands;
         }
-        if self.harms[ahead].division() > self.harms[best].division() {
-            return format!("it {}", self.unfairness(ahead));
+        if harms[ahead].division() > harms[best].division() {
+            return Instead::Unfair(self.unfairness(ahead));
         }
-        let harm = notably(self.harms[best].total, self.harms[ahead].total);
-        if harm == Ordering::Less {
-            let of = |index: usize| {
-                let Outcome { delay, loss, .. } = &self.results()[index].total;
-                let within = delay.map_or_else(
-                    || "nothing gets through".to_owned(),
-                    |delay| format!("99% within {}", precise(delay.p99)),
-                );
-                if *loss > 0.0 {
-                    format!("{within}, {} lost", percent(*loss))
-                } else {
-                    within
-                }
+        if notably(harms[best].total, harms[ahead].total) == Ordering::Less {
+            let results = self.case.results();
+            return Instead::LessHarm {
+                spec: self.case.spec(best),
+                ours: Fate::of(&results[best].total),
+                theirs: Fate::of(&results[ahead].total),
             };
-            return format!(
-                "{} does less harm to all packets together ({} against {})",
-                self.spec(best),
-                of(best),
-                of(ahead)
-            );
         }
         self.less_plain(ahead)
     }
 
-    fn less_plain(&self, ahead: usize) -> String {
-        let [best, other] = [self.best, ahead].map(|index| self.standings[index]);
-        match memory(&self.results()[self.best]).cmp(&memory(&self.results()[ahead])) {
-            _ if best.keeps_order && !other.keeps_order => "it reorders packets".to_owned(),
-            _ if best.on_linux && !other.on_linux => "no tc commands are known for it".to_owned(),
-            Ordering::Less => "it takes more memory".to_owned(),
-            _ => format!("{} was named first", self.spec(self.best)),
+    fn less_plain(&self, ahead: usize) -> Instead {
+        let [best, other] = [self.best, ahead].map(|index| self.case.standings[index]);
+        if best.keeps_order && !other.keeps_order {
+            Instead::Reorders
+        } else if self.is_only_ours_on_linux(ahead) {
+            Instead::NoCommands
+        } else if self.case.memory(self.best) < self.case.memory(ahead) {
+            Instead::MoreMemory
+        } else {
+            Instead::NamedFirst(self.case.spec(self.best))
         }
     }
 
-    /// `qfq delays a typical light flow less than drr (17.3 ms against 18.1 ms)`.
-    fn lower(&self, ahead: usize) -> String {
-        let figure = |index| self.figure(index).map_or_else(String::new, precise);
-        let whose = if self.has_light {
-            "delays a typical light flow less"
-        } else {
-            "delays packets less"
-        };
-        format!(
-            "{} {whose} than {} ({} against {})",
-            self.spec(ahead),
-            self.spec(self.best),
-            figure(ahead),
-            figure(self.best)
-        )
+    fn is_only_ours_on_linux(&self, ahead: usize) -> bool {
+        self.case.standings[self.best].on_linux && !self.case.standings[ahead].on_linux
     }
 
     /// The figure quoted by the verdict.
     fn figure(&self, index: usize) -> Option<f64> {
-        let result = &self.results()[index];
+        let result = &self.case.results()[index];
         if self.has_light {
             result.light_p99
         } else {
@@ -292,26 +264,20 @@ impl Preference<'_> {
     }
 
     fn outcome(&self, index: usize) -> &Outcome {
-        let result = &self.results()[index];
+        let result = &self.case.results()[index];
         if self.has_light {
             &result.light
         } else {
             &result.total
         }
     }
-
-    fn results(&self) -> &[DisciplineResult] {
-        &self.comparison.disciplines
-    }
-
-    fn spec(&self, index: usize) -> &str {
-        &self.results()[index].spec
-    }
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::harm::Harm;
+    use crate::standing::Standing;
     use roundelay_trace::{Capture, Options, compare};
 
     /// A call of 100 packets of 200 bytes.
@@ -337,19 +303,19 @@ pub(crate) mod tests {
 
     /// The reason against qfq where drr was chosen: with these p99 of light flows, quotients of
     /// harm, and negligible delay.
-    fn reason(waits: [f64; 2], regrets: [f64; 2], negligible: f64) -> String {
+    fn reason(waits: [f64; 2], regrets: [f64; 2], negligible: f64) -> But {
         reason_of(Kind::Call, waits, regrets, negligible)
     }
 
     /// The same where this kind of flows decided; for bulk the waits are shares.
-    fn reason_of(hurt: Kind, [drr, qfq]: [f64; 2], regrets: [f64; 2], negligible: f64) -> String {
+    fn reason_of(hurt: Kind, waits: [f64; 2], regrets: [f64; 2], negligible: f64) -> But {
         let specs = ["drr", "qfq"].map(|text| text.parse().unwrap());
         let options = Options {
             measure_cost: false,
             ..Options::new("10mbit".parse().unwrap(), specs.to_vec())
         };
         let mut comparison = compare(capture(), &options, &mut ()).unwrap();
-        for (result, wait) in comparison.disciplines.iter_mut().zip([drr, qfq]) {
+        for (result, wait) in comparison.disciplines.iter_mut().zip(waits) {
             result.light_p99 = Some(wait);
             let kind = &mut result.kinds[0];
             (kind.kind, kind.p99, kind.worst_p99, kind.loss) = (hurt, Some(wait), Some(wait), 0.0);
@@ -367,50 +333,72 @@ pub(crate) mod tests {
             on_linux: true,
             keeps_order: true,
             one_queue: false,
+            is_fifo: false,
             obstacle: None,
         };
-        let standings = [standing; 2];
-        let fit = [0, 1];
-        let has_light = true;
-        let by_harm = true;
-        let preference = Preference {
+        let case = Case {
             comparison: &comparison,
-            harms: &harms,
-            standings: &standings,
-            fit: &fit,
-            best: 0,
-            has_light,
-            by_harm,
+            standings: &[standing; 2],
+            harms: harms.into(),
+            fit: vec![0, 1],
             negligible,
         };
-        preference.reasons().join(" ")
+        let mut reasons = Preference::new(&case, 0, true).reasons();
+        let Some(Reason::Lower { lower, but }) = reasons.pop() else {
+            panic!("no reason: {reasons:?}");
+        };
+        assert!(reasons.is_empty() && lower.of_light);
+        assert_eq!([lower.ours.p99, lower.theirs.p99], waits);
+        but
+    }
+
+    fn share(spec: &str, part: f64) -> Share {
+        Share {
+            spec: spec.to_owned(),
+            part,
+        }
     }
 
     /// Regression: "414 us against 1.39 ms, but less than a factor of 1.5 between the two counts as
     /// none".
     #[test]
     fn a_reason_holds_for_the_figures_that_it_quotes() {
-        let near = reason([1.2e-3, 1.0e-3], [1.2, 1.0], 1e-4);
-        assert!(near.contains("(1.00 ms against 1.20 ms), but less than a factor of 1.5 between the two counts as none, and"), "{near}");
-        let small = reason([1.39e-3, 414e-6], [1.0, 1.0], 6e-3);
-        assert!(small.contains("(414 us against 1.39 ms), but a delay of less than 6.00 ms counts as none here, and"), "{small}");
-        let far = reason([1.39e-3, 414e-6], [1.4, 1.0], 1e-4);
-        assert!(far.contains("in the harm to the kind of flows that suffers most counts as none (1.00 times the least possible under qfq, 1.40 times under drr)"), "{far}");
+        let equality = |waits, regrets, negligible| match reason(waits, regrets, negligible) {
+            But::Equal(equality, _) => equality,
+            other => panic!("{other:?}"),
+        };
+        let near = Equality::Close {
+            factor: CLOSE,
+            with_losses: false,
+        };
+        assert_eq!(equality([1.2e-3, 1.0e-3], [1.2, 1.0], 1e-4), near);
+        let small = Equality::Negligible(6e-3);
+        assert_eq!(equality([1.39e-3, 414e-6], [1.0, 1.0], 6e-3), small);
+        let far = Equality::CloseInHarm {
+            factor: CLOSE,
+            theirs: share("qfq", 1.0),
+            ours: share("drr", 1.4),
+        };
+        assert_eq!(equality([1.39e-3, 414e-6], [1.4, 1.0], 1e-4), far);
     }
 
     #[test]
     fn a_lower_figure_bought_with_unfairness_is_explained() {
-        let unfair = reason_of(Kind::Bulk, [0.9, 0.2], [1.0, 9.0], 1e-4);
-        assert!(unfair.ends_with("but leaves a flow 20.0% of its fair share, where each gets at least 90.0% under drr."), "{unfair}");
+        let unfair = But::Unfair(Unfairness {
+            theirs: 0.2,
+            ours: share("drr", 0.9),
+        });
+        let found = reason_of(Kind::Bulk, [0.9, 0.2], [1.0, 9.0], 1e-4);
+        assert_eq!(found, unfair);
     }
 
     /// Regression: a loss of 0% was the reason against a discipline that hurts by delay.
     #[test]
     fn a_reason_names_the_kind_that_decided() {
-        let hurt = reason([2.0e-3, 1.0e-3], [1.0, 9.0], 1e-4);
-        assert!(
-            hurt.contains("but does 9.00 times the least possible harm") && !hurt.contains("loses"),
-            "{hurt}"
-        );
+        let hurt = But::MoreHarm {
+            theirs: 9.0,
+            ours: share("drr", 1.0),
+        };
+        assert_eq!(reason([2.0e-3, 1.0e-3], [1.0, 9.0], 1e-4), hurt);
     }
 }

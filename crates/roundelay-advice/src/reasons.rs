@@ -4,16 +4,167 @@ use std::collections::BTreeSet;
 
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{Duration, QueueSpec};
-use roundelay_trace::{Comparison, OppositeLoad, Options};
+use roundelay_trace::{Comparison, Kind, KindOutcome, OppositeLoad, Options, Outcome};
 
 use crate::notes::{all_specs, plateau};
+use crate::standing::Obstacle;
 use crate::tc::FULL_PACKET;
 
-/// A sentence of the verdict.
-#[derive(Debug, Clone, PartialEq)]
+/// A sentence of the verdict. Delays are 99th percentiles in seconds, losses and shares fractions.
+#[derive(Debug, Clone)]
 pub enum Reason {
-    /// A sentence.
-    Text(String),
+    /// Nothing gets through under any discipline.
+    NothingGetsThrough,
+    /// Nothing contends for the link, so the plainest discipline will do.
+    NoContention {
+        /// The best discipline.
+        spec: String,
+    },
+    /// All disciplines serve this traffic about equally.
+    AllAlike {
+        /// The best discipline.
+        spec: String,
+    },
+    /// What light flows get under the best discipline.
+    Serves {
+        /// The best discipline.
+        spec: String,
+        /// No other discipline is compared.
+        is_alone: bool,
+        /// The outcomes of light kinds.
+        light: Vec<KindOutcome>,
+    },
+    /// Even under the best discipline only bulk flows get a packet through.
+    OnlyBulk {
+        /// The best discipline.
+        spec: String,
+    },
+    /// The only flow is bulk: there is nothing to divide.
+    Alone {
+        /// The flow.
+        flow: String,
+        /// The best discipline.
+        spec: String,
+        /// Its loss.
+        loss: f64,
+        /// A discipline that loses notably more, with the loss.
+        more: Option<Share>,
+        /// Delay under the best discipline.
+        delay: f64,
+    },
+    /// All flows are bulk: how the best discipline divides the link.
+    Divides {
+        /// The best discipline.
+        spec: String,
+        /// The smallest part of its fair share that a flow gets.
+        least: f64,
+        /// A discipline that divides more fairly.
+        fairer: Option<Share>,
+        /// Delay under the best discipline.
+        delay: f64,
+    },
+    /// The worst discipline takes its fair share from a bulk flow.
+    HurtsBulk {
+        /// The worst discipline.
+        spec: String,
+        /// The flow.
+        flow: String,
+        /// The part of its fair share that the flow gets.
+        least: f64,
+        /// The smallest part that a flow gets under the best discipline.
+        best: f64,
+        /// The best discipline.
+        winner: String,
+    },
+    /// Nothing of a kind gets through under the worst discipline.
+    LocksOut {
+        /// The worst discipline.
+        spec: String,
+        /// The kind.
+        kind: Kind,
+        /// Its flows.
+        flows: usize,
+    },
+    /// The worst discipline hurts one flow of a kind.
+    HurtsOne {
+        /// The worst discipline.
+        spec: String,
+        /// The kind.
+        kind: Kind,
+        /// The flow.
+        worst: Worst,
+    },
+    /// The worst discipline hurts a kind.
+    Hurts {
+        /// The worst discipline.
+        spec: String,
+        /// The kind.
+        kind: Kind,
+        /// Its flows.
+        flows: usize,
+        /// Their delay.
+        wait: f64,
+        /// The delay divided by that under the best discipline, if notable.
+        factor: Option<f64>,
+        /// All flows share one queue.
+        shares_one_queue: bool,
+        /// Loss of the kind, if more than under the best discipline.
+        loss: Option<f64>,
+        /// The worst of several flows.
+        worst: Option<Worst>,
+    },
+    /// Disciplines of Linux about as good as the best one.
+    Peers(Vec<String>),
+    /// One flow differs, though most do not.
+    Standout {
+        /// The flow.
+        flow: String,
+        /// Where it waits least.
+        shortest: Wait,
+        /// Where it waits most.
+        longest: Wait,
+    },
+    /// The best discipline is not for a port: none of the compared ones is.
+    NotForAPort {
+        /// The best discipline.
+        spec: String,
+        /// Why.
+        obstacle: Obstacle,
+    },
+    /// A discipline would do less harm, but is not for a port.
+    Barred {
+        /// The discipline.
+        spec: String,
+        /// Why.
+        obstacle: Obstacle,
+    },
+    /// A discipline has a lower figure in the table than the best one.
+    Lower {
+        /// The figures.
+        lower: Lower,
+        /// Why it was not chosen.
+        but: But,
+    },
+    /// The best discipline loses packets.
+    Loses {
+        /// The best discipline.
+        spec: String,
+        /// Its loss.
+        loss: f64,
+        /// Why.
+        cause: Cause,
+    },
+    /// The best discipline reorders packets.
+    Reorders {
+        /// The best discipline.
+        spec: String,
+        /// Packets that leave after a later one of their flow.
+        packets: u64,
+        /// The same as a part of all packets.
+        part: f64,
+    },
+    /// The disciplines had different buffers, and these may have decided.
+    DifferentBuffers,
     /// The capture may lie behind the bottleneck, so figures lack the waiting there.
     BehindTheBottleneck,
     /// The other direction is left out, and nothing contends for the link.
@@ -41,6 +192,169 @@ pub enum Reason {
         /// Why.
         why: String,
     },
+}
+
+/// A discipline and a fraction: the least share of a flow, or a loss.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Share {
+    /// The discipline.
+    pub spec: String,
+    /// The fraction.
+    pub part: f64,
+}
+
+/// A discipline and a delay.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Wait {
+    /// The discipline.
+    pub spec: String,
+    /// The delay.
+    pub p99: f64,
+}
+
+/// A flow under the worst discipline and under the best one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Worst {
+    /// The flow.
+    pub flow: String,
+    /// Under the worst discipline.
+    pub theirs: Fate,
+    /// Under the best one.
+    pub ours: Fate,
+}
+
+/// What a flow gets.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Fate {
+    /// Delay; none if nothing gets through.
+    pub p99: Option<f64>,
+    /// Loss.
+    pub loss: f64,
+    /// Packets dropped.
+    pub drops: u64,
+}
+
+impl Fate {
+    pub(crate) fn of(outcome: &Outcome) -> Self {
+        Self {
+            p99: outcome.delay.map(|delay| delay.p99),
+            loss: outcome.loss,
+            drops: outcome.drops.total(),
+        }
+    }
+}
+
+/// Why packets are lost, most of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    /// To signal congestion.
+    Early,
+    /// The discipline refused them.
+    Refused,
+    /// The buffer was full.
+    Full,
+}
+
+/// A delay that is lower than the best discipline's.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Lower {
+    /// The figures are those of a typical light flow, otherwise of all packets.
+    pub of_light: bool,
+    /// The lower one.
+    pub theirs: Wait,
+    /// The best discipline's.
+    pub ours: Wait,
+}
+
+/// Why a discipline with a lower figure was not chosen.
+#[derive(Debug, Clone, PartialEq)]
+pub enum But {
+    /// It is not for a port.
+    Obstacle(Obstacle),
+    /// The difference does not matter here, so something else decided.
+    Unimportant(Instead),
+    /// It takes a bulk flow's share.
+    Unfair(Unfairness),
+    /// Nothing of a kind gets through.
+    LocksOut(Kind),
+    /// It loses this fraction of the packets of a kind.
+    Loses(Kind, f64),
+    /// It delays a kind more, or the worst flow of a kind.
+    Delays {
+        /// The kind.
+        kind: Kind,
+        /// The worst flow, if typical ones do not differ.
+        flow: Option<String>,
+        /// Its delay.
+        theirs: f64,
+        /// That under the best discipline.
+        ours: Wait,
+    },
+    /// It does so many times the least possible harm to the kind that suffers most.
+    MoreHarm {
+        /// Its quotient.
+        theirs: f64,
+        /// The best discipline's quotient.
+        ours: Share,
+    },
+    /// Both do about equal harm, so something else decided.
+    Equal(Equality, Instead),
+}
+
+/// Shares of bulk flows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Unfairness {
+    /// The least share under the other discipline.
+    pub theirs: f64,
+    /// The least share under the best one.
+    pub ours: Share,
+}
+
+/// Why the harm of two disciplines counts as equal.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Equality {
+    /// The quoted figures differ by less than this factor.
+    Close {
+        /// The factor.
+        factor: f64,
+        /// Losses are counted in.
+        with_losses: bool,
+    },
+    /// Delays up to this count as none.
+    Negligible(f64),
+    /// Quotients of harm to the kind that suffers most differ by less than this factor.
+    CloseInHarm {
+        /// The factor.
+        factor: f64,
+        /// The other discipline's quotient.
+        theirs: Share,
+        /// The best one's.
+        ours: Share,
+    },
+}
+
+/// What decided between disciplines of about equal harm.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Instead {
+    /// No commands are known for the other one.
+    NoCommands,
+    /// The other one divides the link less fairly.
+    Unfair(Unfairness),
+    /// The best one does less harm to all packets together.
+    LessHarm {
+        /// The best discipline.
+        spec: String,
+        /// What all packets get under it.
+        ours: Fate,
+        /// What all packets get under the other one.
+        theirs: Fate,
+    },
+    /// The other one reorders packets.
+    Reorders,
+    /// The other one takes more memory.
+    MoreMemory,
+    /// The best one was named first.
+    NamedFirst(String),
 }
 
 /// Reasons that follow from the capture, whichever discipline is best.

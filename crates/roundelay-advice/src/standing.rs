@@ -5,7 +5,7 @@
 //! baselines. Their results are shown like all others.
 
 use roundelay::QueueSpec;
-use roundelay::schedulers::{AnyDiscipline, DisciplineInfo, Priority, Times};
+use roundelay::schedulers::{AnyDiscipline, DisciplineInfo, Priority, Queues, Times};
 
 use roundelay_trace::{Carried, Comparison, Options, TreeFile};
 
@@ -16,8 +16,10 @@ pub(crate) struct Standing {
     pub(crate) on_linux: bool,
     /// Packets of one flow leave in order of arrival.
     pub(crate) keeps_order: bool,
-    /// All flows share one FIFO queue.
+    /// All flows share one queue, first in, first out.
     pub(crate) one_queue: bool,
+    /// It is `fifo`, the queue of most links.
+    pub(crate) is_fifo: bool,
     /// Reason against a recommendation.
     pub(crate) obstacle: Option<Obstacle>,
 }
@@ -59,12 +61,12 @@ impl Standing {
     }
 
     pub(crate) fn of_spec(spec: &QueueSpec, carried: Carried, on_linux: bool) -> Self {
-        let keeps_order = !spec.discipline.info().reorders;
-        let one_queue = is_one_queue(&spec.discipline);
+        let info = spec.discipline.info();
         Self {
             on_linux,
-            keeps_order,
-            one_queue,
+            keeps_order: !info.reorders,
+            one_queue: info.queues == Queues::One,
+            is_fifo: matches!(spec.discipline, AnyDiscipline::Fifo(_)),
             obstacle: Obstacle::of(&spec.discipline, carried),
         }
     }
@@ -72,27 +74,20 @@ impl Standing {
     /// The standing of a tree follows from its leaves. Its classes use fields of the nodes, not of
     /// packets.
     pub(crate) fn of_tree(tree: &TreeFile, carried: Carried, on_linux: bool) -> Self {
-        let leaves = || {
-            tree.leaves()
-                .map(|spec| Self::of_spec(spec, carried, on_linux))
-        };
-        let keeps_order = leaves().all(|leaf| leaf.keeps_order);
+        let mut keeps_order = true;
+        let mut obstacle = None;
+        for spec in tree.leaves() {
+            keeps_order &= !spec.discipline.info().reorders;
+            obstacle = obstacle.or(Obstacle::of(&spec.discipline, carried));
+        }
         Self {
             on_linux,
             keeps_order,
             one_queue: false,
-            obstacle: leaves().find_map(|leaf| leaf.obstacle),
+            is_fifo: false,
+            obstacle,
         }
     }
-}
-
-/// First in, first out, whatever the drop policy.
-const fn is_one_queue(discipline: &AnyDiscipline) -> bool {
-    use AnyDiscipline::{Afd, Aifo, Choke, Codel, Fifo, Red, Sfb};
-    matches!(
-        discipline,
-        Fifo(_) | Codel(_) | Red(_) | Choke(_) | Afd(_) | Sfb(_) | Aifo(_)
-    )
 }
 
 impl Obstacle {
@@ -111,17 +106,6 @@ impl Obstacle {
             (_, Times::Slack) if !carried.slack => Some(Self::Slack),
             (_, Times::Deadline) if !carried.deadlines => Some(Self::Deadlines),
             _ => None,
-        }
-    }
-
-    /// Text after the discipline's name.
-    pub(crate) const fn reason(self) -> &'static str {
-        match self {
-            Self::Yardstick => "is there to compare others with, not for a port",
-            Self::Sizes => "needs to know how long each flow will be, which no port does",
-            Self::Classes => "orders by class, and all packets of this capture have the same",
-            Self::Slack => "needs slack, and no packet of this capture has any",
-            Self::Deadlines => "needs deadlines, and no packet of this capture has one",
         }
     }
 }

@@ -3,6 +3,7 @@
 mod notes;
 mod reasons;
 mod warning;
+mod why_not;
 
 pub use notes::{
     CUT_OFF, ENCRYPTED, LARGE_FRACTIONS, LONG_PACKETS, NOT_IP, RAISED_LENGTHS, SKIPPED_BLOCKS,

@@ -1,7 +1,13 @@
 //! The verdict in words: the answer, then the reasons.
 
-use roundelay_advice::Reason;
-use roundelay_metrics::units::{rate, seconds};
+use roundelay_advice::{Cause, Fate, Reason, Share, Worst};
+use roundelay_metrics::units::{counted, in_number, percent, rate, seconds, significant};
+use roundelay_trace::{Kind, KindOutcome};
+
+use super::why_not;
+
+/// Most disciplines named as about as good as the best one.
+const NAMED: usize = 4;
 
 /// Caveat of a verdict beside the note on the highest rate.
 const BEHIND_THE_BOTTLENECK: &str = "The capture may lie behind the bottleneck, as a note says: \
@@ -9,7 +15,102 @@ const BEHIND_THE_BOTTLENECK: &str = "The capture may lie behind the bottleneck, 
 
 pub(super) fn sentence(reason: &Reason) -> String {
     match reason {
-        Reason::Text(text) => text.clone(),
+        Reason::NothingGetsThrough => {
+            "Nothing gets through, whichever discipline it is.".to_owned()
+        }
+        Reason::NoContention { spec } => {
+            format!("Nothing contends for this link: {spec} will do.")
+        }
+        Reason::AllAlike { spec } => {
+            format!("All of these serve this traffic about equally, so {spec} will do.")
+        }
+        Reason::Serves {
+            spec,
+            is_alone,
+            light,
+        } => serves(spec, *is_alone, light),
+        Reason::OnlyBulk { spec } => {
+            format!("Even under {spec}, only bulk flows get any packet through.")
+        }
+        Reason::Alone {
+            flow,
+            spec,
+            loss,
+            more,
+            delay,
+        } => alone(flow, spec, *loss, more.as_ref(), *delay),
+        Reason::Divides {
+            spec,
+            least,
+            fairer,
+            delay,
+        } => divides(spec, *least, fairer.as_ref(), *delay),
+        Reason::HurtsBulk {
+            spec,
+            flow,
+            least,
+            best,
+            winner,
+        } => format!(
+            "{spec} hurts bulk: {flow} gets {} of its fair share, where each flow gets at least \
+             {} under {winner}.",
+            percent(*least),
+            percent(*best)
+        ),
+        Reason::LocksOut { spec, kind, flows } => format!(
+            "{spec} hurts {}: nothing of them gets through.",
+            who(*kind, *flows)
+        ),
+        Reason::HurtsOne { spec, kind, worst } => format!(
+            "{spec} hurts {}: {} has {}, against {}.",
+            kind.name(),
+            worst.flow,
+            fate(worst.theirs),
+            fate(worst.ours)
+        ),
+        Reason::Hurts { .. } => hurts(reason),
+        Reason::Peers(specs) => peers(specs),
+        Reason::Standout {
+            flow,
+            shortest,
+            longest,
+        } => format!(
+            "But one flow differs: the p99 delay of {flow} is {} under {} and {} under {}.",
+            seconds(shortest.p99),
+            shortest.spec,
+            seconds(longest.p99),
+            longest.spec
+        ),
+        Reason::NotForAPort { spec, obstacle } => {
+            format!("But {spec} {}.", why_not::obstacle(*obstacle))
+        }
+        Reason::Barred { spec, obstacle } => format!(
+            "{spec} would do less harm, but {}.",
+            why_not::obstacle(*obstacle)
+        ),
+        Reason::Lower { lower, but } => why_not::sentence(lower, but),
+        Reason::Loses { spec, loss, cause } => format!(
+            "{spec} drops {} of all packets {}; TCP senders would slow down in answer, which a \
+             replay cannot show.",
+            percent(*loss),
+            because(*cause)
+        ),
+        Reason::Reorders {
+            spec,
+            packets,
+            part,
+        } => {
+            let packets = in_number(
+                *packets,
+                "{packet leaves after a later one of its flow|packets leave after a later one of \
+                 their flow}",
+            );
+            let part = percent(*part);
+            format!("{spec} reorders: {packets} ({part}), which TCP receivers may take for losses.")
+        }
+        Reason::DifferentBuffers => {
+            "The disciplines had different buffers; --buffer gives all the same buffer.".to_owned()
+        }
         Reason::BehindTheBottleneck => BEHIND_THE_BOTTLENECK.to_owned(),
         Reason::OtherDirection(opposite) => format!(
             "The other direction, {} on average, is left out: {} compares it.",
@@ -26,12 +127,148 @@ pub(super) fn sentence(reason: &Reason) -> String {
             better,
         } => format!(
             "A packet of {packet} bytes takes {} on this link, longer than a target of CoDel \
-            here: two packets in a queue count as congestion. \
-             Compare with {} (RFC 8290, section 5.2.2).",
+             here: two packets in a queue count as congestion. Compare with {} (RFC 8290, section \
+             5.2.2).",
             seconds(*time),
             Vec::from_iter(better.iter().map(String::as_str)).join(", "),
         ),
         Reason::NoCommands { spec, why } => format!("No tc commands for {spec}: {why}."),
+    }
+}
+
+/// What each kind gets under the best discipline.
+fn serves(spec: &str, is_alone: bool, light: &[KindOutcome]) -> String {
+    let what = if is_alone {
+        format!("Under {spec}")
+    } else {
+        format!("{spec} serves this traffic best:")
+    };
+    let mut waits = Vec::new();
+    let mut lost = Vec::new();
+    for outcome in light {
+        if let Some(wait) = outcome.p99 {
+            let who = who(outcome.kind, outcome.flows);
+            waits.push(format!("{} for {who}", seconds(wait)));
+        }
+        if outcome.loss > 0.0 {
+            lost.push(format!(
+                "{} of {}",
+                percent(outcome.loss),
+                outcome.kind.name()
+            ));
+        }
+    }
+    let waits = waits.join(", ");
+    if lost.is_empty() {
+        return format!(
+            "{what} 99% of the packets are through within {waits}; none of these is lost."
+        );
+    }
+    format!(
+        "{what} 99% of the packets that get through take no more than {waits}; losses: {}.",
+        lost.join(", ")
+    )
+}
+
+fn alone(flow: &str, spec: &str, loss: f64, more: Option<&Share>, delay: f64) -> String {
+    let against = match more {
+        Some(more) => format!(", against {} under {}", percent(more.part), more.spec),
+        None => String::new(),
+    };
+    format!(
+        "{flow} is alone, so there is nothing to divide: {spec} loses {}{against}, {}.",
+        percent(loss),
+        within(delay)
+    )
+}
+
+fn divides(spec: &str, least: f64, fairer: Option<&Share>, delay: f64) -> String {
+    let (does, against) = match fairer {
+        Some(fairer) => (
+            "serves this traffic best",
+            format!(" ({} under {})", percent(fairer.part), fairer.spec),
+        ),
+        None => ("divides the link best", String::new()),
+    };
+    format!(
+        "{spec} {does}: each flow asks for more than its fair share at times and gets at least \
+         {} of it{against}, {}.",
+        percent(least),
+        within(delay)
+    )
+}
+
+fn within(delay: f64) -> String {
+    format!(
+        "99% of the packets that get through within {}",
+        seconds(delay)
+    )
+}
+
+/// `calls and games (3 flows)`.
+fn who(kind: Kind, flows: usize) -> String {
+    format!("{} ({})", kind.name(), counted(flows as u64, "flow"))
+}
+
+/// Whom the worst discipline hurts, how much, and the worst of them.
+fn hurts(reason: &Reason) -> String {
+    let Reason::Hurts {
+        spec,
+        kind,
+        flows,
+        wait,
+        factor,
+        shares_one_queue,
+        loss,
+        worst,
+    } = reason
+    else {
+        return String::new();
+    };
+    let mut text = format!("{spec} hurts {}: {}", who(*kind, *flows), seconds(*wait));
+    if let Some(factor) = factor {
+        text += &format!(", {} times as long", significant(*factor));
+        if *shares_one_queue {
+            text += ", because all flows share one queue";
+        }
+    }
+    if let Some(loss) = loss {
+        text += &format!(", and {} of their packets are lost", percent(*loss));
+    }
+    text += ".";
+    if let Some(Worst { flow, theirs, ours }) = worst {
+        let [theirs, ours] = [*theirs, *ours].map(fate);
+        text += &format!(" The worst is {flow}: {theirs}, against {ours}.");
+    }
+    text
+}
+
+/// `1.40 s and 3.0% lost`.
+fn fate(Fate { p99, loss, drops }: Fate) -> String {
+    match p99 {
+        Some(wait) if loss > 0.0 => format!("{} and {} lost", seconds(wait), percent(loss)),
+        Some(wait) => seconds(wait),
+        None if drops == 1 => "its only packet is lost".to_owned(),
+        None => "nothing gets through".to_owned(),
+    }
+}
+
+fn peers(specs: &[String]) -> String {
+    let named = &specs[..specs.len().min(NAMED)];
+    let others = specs.len() - named.len();
+    let more = if others > 0 {
+        format!(" and {others} more")
+    } else {
+        String::new()
+    };
+    format!("About as good: {}{more}.", named.join(", "))
+}
+
+const fn because(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Early => "to signal congestion",
+        Cause::Refused => "because these exceed its own limits",
+        Cause::Full => "because its buffer is full",
     }
 }
 
@@ -48,6 +285,6 @@ fn possible_calls(flows: usize, has_priority: bool) -> String {
     };
     format!(
         "{flows} as bulk. A queue cannot tell a call among these: mark calls with the code point \
-        EF{then}."
+         EF{then}."
     )
 }

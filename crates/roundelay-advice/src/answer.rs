@@ -1,0 +1,201 @@
+//! The answer: what flows get under the best discipline, and what it costs.
+
+use roundelay_trace::{Comparison, DisciplineResult, Kind, KindOutcome};
+
+use crate::harm::{NOTABLE_LOSS, STRIKING};
+use crate::reasons::{Cause, Reason, Share, Wait};
+use crate::verdict::{Case, Extremes};
+
+/// Shares of bulk flows that differ by less than this fraction count as equal.
+const SAME_SHARE: f64 = 0.01;
+/// Losses up to this fraction of the packets go without a word.
+const SMALL_LOSS: f64 = 0.01;
+
+/// The first sentence.
+pub(crate) fn of(case: &Case<'_>, best: usize, is_contended: bool, differ: bool) -> Reason {
+    let results = case.results();
+    let spec = case.spec(best);
+    if results.len() > 1 && results.iter().all(|result| result.total.packets == 0) {
+        Reason::NothingGetsThrough
+    } else if !is_contended {
+        Reason::NoContention { spec }
+    } else if differ || results.len() == 1 {
+        praise(case, best)
+    } else {
+        Reason::AllAlike { spec }
+    }
+}
+
+/// What each kind of flows gets under a discipline chosen by harm.
+fn praise(case: &Case<'_>, best: usize) -> Reason {
+    let spec = case.spec(best);
+    let mut light = Vec::new();
+    for outcome in &case.results()[best].kinds {
+        if outcome.kind != Kind::Bulk {
+            light.push(outcome.clone());
+        }
+    }
+    if light.is_empty() {
+        return praise_of_bulk(case, best);
+    }
+    if light.iter().all(|outcome| outcome.p99.is_none()) {
+        return Reason::OnlyBulk { spec };
+    }
+    Reason::Serves {
+        spec,
+        is_alone: case.results().len() == 1,
+        light,
+    }
+}
+
+/// What flows get where all ask for more than their fair share.
+fn praise_of_bulk(case: &Case<'_>, best: usize) -> Reason {
+    let winner = &case.results()[best];
+    let spec = winner.spec.clone();
+    let delay = winner.total.delay.map_or(0.0, |delay| delay.p99);
+    if let [flow] = &case.comparison.flows[..] {
+        return Reason::Alone {
+            flow: flow.label.clone(),
+            spec,
+            loss: winner.total.loss,
+            more: most_lossy(case, winner),
+            delay,
+        };
+    }
+    let least = least_share(winner);
+    let mut fairest = winner;
+    let mut most = least;
+    for result in case.results() {
+        // Of equal ones the last.
+        if least_share(result) >= most {
+            most = least_share(result);
+            fairest = result;
+        }
+    }
+    let fairer = (most > least + SAME_SHARE).then(|| Share {
+        spec: fairest.spec.clone(),
+        part: most,
+    });
+    Reason::Divides {
+        spec,
+        least,
+        fairer,
+        delay,
+    }
+}
+
+/// The smallest part of its fair share that a bulk flow gets.
+pub(crate) fn least_share(result: &DisciplineResult) -> f64 {
+    let mut shares = result.kinds.iter().filter_map(|kind| kind.least_share);
+    shares.next().unwrap_or(1.0)
+}
+
+/// The discipline with the most loss among those that may be recommended, if notably more than
+/// this one's.
+fn most_lossy(case: &Case<'_>, winner: &DisciplineResult) -> Option<Share> {
+    let mut most: Option<&DisciplineResult> = None;
+    for index in &case.fit {
+        let result = &case.results()[*index];
+        if most.is_none_or(|most| result.total.loss >= most.total.loss) {
+            most = Some(result);
+        }
+    }
+    let most = most?;
+    (most.total.loss > winner.total.loss + NOTABLE_LOSS).then(|| Share {
+        spec: most.spec.clone(),
+        part: most.total.loss,
+    })
+}
+
+/// The flow whose p99 differs most between disciplines, if by more than `STRIKING`. Only flows that
+/// get packets through everywhere.
+pub(crate) fn standout(case: &Case<'_>) -> Option<Reason> {
+    let mut striking = STRIKING;
+    let mut found = None;
+    for flow in 0..case.comparison.flows.len() {
+        let Some(waits) = waits(case.comparison, flow) else {
+            continue;
+        };
+        let extremes = Extremes::of(waits.iter().copied());
+        let factor = extremes.ratio();
+        let is_more = factor > striking || (found.is_some() && factor == striking);
+        if extremes.most > case.negligible && is_more {
+            striking = factor;
+            found = Some((flow, waits));
+        }
+    }
+    let (flow, waits) = found?;
+    // Of equal waits the first as the shortest, the last as the longest.
+    let mut shortest = 0;
+    let mut longest = 0;
+    for (index, wait) in waits.iter().enumerate() {
+        if *wait < waits[shortest] {
+            shortest = index;
+        }
+        if *wait >= waits[longest] {
+            longest = index;
+        }
+    }
+    let wait_under = |index: usize| Wait {
+        spec: case.spec(index),
+        p99: waits[index],
+    };
+    Some(Reason::Standout {
+        flow: case.comparison.flows[flow].label.clone(),
+        shortest: wait_under(shortest),
+        longest: wait_under(longest),
+    })
+}
+
+/// The flow's p99 under each discipline; none if nothing gets through under one of them.
+fn waits(comparison: &Comparison, flow: usize) -> Option<Vec<f64>> {
+    let mut waits = Vec::new();
+    for result in &comparison.disciplines {
+        waits.push(result.flows[flow].outcome.delay?.p99);
+    }
+    Some(waits)
+}
+
+/// What the best discipline costs, and what may have decided in its place.
+pub(crate) fn caveats(case: &Case<'_>, best: usize) -> Vec<Reason> {
+    let winner = &case.results()[best];
+    let spec = winner.spec.clone();
+    let drops = winner.total.drops;
+    let mut caveats = Vec::new();
+    if winner.total.loss > SMALL_LOSS {
+        let cause = if drops.early * 2 > drops.total() {
+            Cause::Early
+        } else if drops.refused * 2 > drops.total() {
+            Cause::Refused
+        } else {
+            Cause::Full
+        };
+        caveats.push(Reason::Loses {
+            spec: spec.clone(),
+            loss: winner.total.loss,
+            cause,
+        });
+    }
+    let late = winner.total.reordered;
+    if late > 0 {
+        caveats.push(Reason::Reorders {
+            spec,
+            packets: late,
+            part: late as f64 / winner.total.packets.max(1) as f64,
+        });
+    }
+    // A short buffer is no merit of the discipline; without buffer drops the buffer has not
+    // decided.
+    let mut results = case.results().iter();
+    let unlike = results.any(|result| result.limit != winner.limit);
+    let mut drops = case.results().iter().map(|result| result.total.drops);
+    if unlike && drops.any(|drops| drops.full + drops.pushed_out > 0) {
+        caveats.push(Reason::DifferentBuffers);
+    }
+    caveats
+}
+
+/// The outcome of a kind under a discipline.
+pub(crate) fn outcome_of(result: &DisciplineResult, kind: Kind) -> Option<&KindOutcome> {
+    result.kinds.iter().find(|outcome| outcome.kind == kind)
+}

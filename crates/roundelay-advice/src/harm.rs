@@ -1,0 +1,179 @@
+//! Harm of each discipline to each kind of flows, and how it compares with the least possible.
+
+use roundelay_metrics::geometric_mean;
+use roundelay_trace::{
+    Comparison, DisciplineResult, Kind, KindOutcome, LONGEST_RETRY, Outcome, flow_harm, retries,
+};
+
+/// Harm of less than this is none, in geometric means.
+const LEAST_SECONDS: f64 = 1e-6;
+/// Harms with a ratio below this factor count as equal.
+pub(crate) const NOTABLE: f64 = 1.25;
+/// A flow is named if its delay differs by more than this factor, even if typical delays are equal.
+pub(crate) const STRIKING: f64 = 4.0;
+/// Losses that differ by this fraction of the packets count as much as harms with a ratio of
+/// `NOTABLE`.
+pub(crate) const NOTABLE_LOSS: f64 = 0.05;
+/// Steps of least shares, where all flows are bulk.
+const NOTABLE_SHARE: f64 = 0.025;
+/// Negligible harm to bulk flows: about 8% less than the fair share.
+const NEGLIGIBLE_BULK_SECONDS: f64 = 0.1;
+
+/// Harm of a discipline, in seconds.
+pub(crate) struct Harm {
+    /// The harm to some kind of flows is not negligible.
+    pub(crate) is_felt: bool,
+    /// The largest ratio of harm to a kind and the least harm to this kind under a discipline that
+    /// may be recommended. Harm below a negligible amount counts as this amount.
+    pub(crate) regret: f64,
+    /// The same with the least harm under any discipline.
+    pub(crate) regret_among_all: f64,
+    /// The kind with the ratio `regret`.
+    pub(crate) hurt: Option<Kind>,
+    /// The lacking part of the least share, where all flows are bulk; otherwise 0.
+    pub(crate) lacking: f64,
+    /// Harm to all packets together.
+    pub(crate) total: f64,
+}
+
+impl Harm {
+    /// `lacking` in steps of `NOTABLE_SHARE`, which keeps an order transitive.
+    pub(crate) fn division(&self) -> f64 {
+        (self.lacking / NOTABLE_SHARE).round()
+    }
+}
+
+struct KindHarm {
+    kind: Kind,
+    /// The largest of three: the harm to a typical flow, the geometric mean with equal weight for
+    /// each flow; the typical delay plus the cost of the loss among all packets of the kind,
+    /// because a few starved flows hardly change the mean; a quarter of the harm to the worst flow.
+    seconds: f64,
+    /// Loss that counts: among the packets of a light kind, none among acknowledgements; for bulk
+    /// the lacking share of the flow with the least.
+    loss: f64,
+}
+
+impl KindHarm {
+    fn of(comparison: &Comparison, result: &DisciplineResult, outcome: &KindOutcome) -> Self {
+        let mut harms = Vec::new();
+        let mut worst = 0.0_f64;
+        for flow in comparison.flows_of(outcome.kind) {
+            let harm = flow_harm(comparison, result, flow);
+            worst = worst.max(harm / STRIKING);
+            harms.push(harm.max(LEAST_SECONDS));
+        }
+        let typical = geometric_mean(harms.into_iter()).unwrap_or(0.0);
+        let (together, loss) = match outcome.kind {
+            Kind::Bulk => (0.0, 1.0 - outcome.least_share.unwrap_or(1.0).min(1.0)),
+            Kind::Acknowledgements => (outcome.p99.unwrap_or(0.0), 0.0),
+            Kind::Call | Kind::Dns | Kind::Web | Kind::Other => {
+                let together = outcome.p99.unwrap_or(0.0) + retries(outcome.loss);
+                (together, outcome.loss)
+            }
+        };
+        Self {
+            kind: outcome.kind,
+            seconds: typical.max(together).max(worst),
+            loss,
+        }
+    }
+
+    /// Harm that counts as none.
+    fn floor(&self, negligible: f64) -> f64 {
+        if self.kind == Kind::Bulk {
+            NEGLIGIBLE_BULK_SECONDS
+        } else {
+            negligible
+        }
+    }
+
+    fn is_felt(&self, negligible: f64) -> bool {
+        self.seconds > self.floor(negligible)
+    }
+}
+
+/// The harms of all disciplines; ratios are to the least harm among `fit`.
+pub(crate) fn harms(comparison: &Comparison, fit: &[usize], negligible: f64) -> Vec<Harm> {
+    let results = &comparison.disciplines;
+    let mut table = Table {
+        rows: Vec::new(),
+        negligible,
+    };
+    let mut least_loss = 1.0_f64;
+    for result in results {
+        let mut kinds = Vec::new();
+        for outcome in &result.kinds {
+            kinds.push(KindHarm::of(comparison, result, outcome));
+        }
+        table.rows.push(kinds);
+        least_loss = least_loss.min(result.total.loss);
+    }
+    let everyone: Vec<usize> = (0..results.len()).collect();
+    let mut harms = Vec::new();
+    for (index, result) in results.iter().enumerate() {
+        let kinds = &table.rows[index];
+        let (regret, hurt) = table.regret(index, fit);
+        let (regret_among_all, _) = table.regret(index, &everyone);
+        let mut lacking = 0.0;
+        if kinds.iter().all(|harm| harm.kind == Kind::Bulk) {
+            lacking = kinds.iter().map(|harm| harm.loss).sum();
+        }
+        harms.push(Harm {
+            is_felt: kinds.iter().any(|harm| harm.is_felt(negligible)),
+            regret,
+            regret_among_all,
+            hurt,
+            lacking,
+            total: total_harm(&result.total, least_loss),
+        });
+    }
+    harms
+}
+
+/// The harm of each discipline to each kind.
+struct Table {
+    rows: Vec<Vec<KindHarm>>,
+    negligible: f64,
+}
+
+impl Table {
+    /// The largest ratio of a discipline's harm to a kind and the least harm to this kind `among`
+    /// these disciplines, with the kind. Of equal ratios the first kind, the most sensitive one.
+    fn regret(&self, discipline: usize, among: &[usize]) -> (f64, Option<Kind>) {
+        let mut most: Option<(f64, Kind)> = None;
+        for (column, harm) in self.rows[discipline].iter().enumerate() {
+            let ratio = self.ratio(harm, column, among);
+            if most.is_none_or(|(regret, _)| ratio > regret) {
+                most = Some((ratio, harm.kind));
+            }
+        }
+        match most {
+            Some((regret, kind)) => (regret, Some(kind)),
+            None => (1.0, None),
+        }
+    }
+
+    fn ratio(&self, harm: &KindHarm, column: usize, among: &[usize]) -> f64 {
+        let mut least_seconds = f64::INFINITY;
+        let mut least_loss = f64::INFINITY;
+        for other in among {
+            let other = &self.rows[*other][column];
+            least_seconds = least_seconds.min(other.seconds);
+            least_loss = least_loss.min(other.loss);
+        }
+        let floor = harm.floor(self.negligible);
+        let by_seconds = harm.seconds.max(floor) / least_seconds.max(floor);
+        let by_loss = 1.0 + (harm.loss - least_loss) / NOTABLE_LOSS * (NOTABLE - 1.0);
+        by_seconds.max(by_loss)
+    }
+}
+
+/// Harm to all packets together. Overload makes some losses unavoidable: only those beyond `least`
+/// count.
+fn total_harm(outcome: &Outcome, least: f64) -> f64 {
+    match outcome.delay {
+        Some(delay) => delay.p99 + retries(outcome.loss - least),
+        None => LONGEST_RETRY,
+    }
+}
