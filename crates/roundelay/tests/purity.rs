@@ -207,7 +207,12 @@ const ORDER: [&[&str]; 8] = [
         "roundelay-verify",
     ],
     &["roundelay-trace", "roundelay-wasm"],
-    &["roundelay-sim", "roundelay-live", "roundelay-bench"],
+    &[
+        "roundelay-sim",
+        "roundelay-live",
+        "roundelay-bench",
+        "roundelay-advice",
+    ],
     &["roundelay-report"],
     &["roundelay-papers", "roundelay-compare-wasm"],
     &["roundelay-cli"],
