@@ -15,7 +15,6 @@ mod device;
 mod driver;
 mod fidelity;
 mod line;
-mod link_trace;
 mod log;
 #[cfg(target_os = "linux")]
 mod loops;

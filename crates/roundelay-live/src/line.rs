@@ -9,10 +9,9 @@ use roundelay::schedulers::AnyArena;
 use roundelay::{
     Backlog, Billionths, DropReason, Duration, Ecn, Instant, Observer, Packet, Port, Scheduler as _,
 };
-use roundelay_trace::{Feed, FeedError, Flow, Frame, LinkType, Queue, Sorted, Tap};
+use roundelay_trace::{Feed, FeedError, Flow, Frame, LinkType, Queue, Sorted, Tap, TracedLink};
 
 use crate::books::Books;
-use crate::link_trace::LinkTrace;
 use crate::marking::mark;
 use crate::meter::Meter;
 use crate::random::{of_wire, seed_of_queue};
@@ -92,7 +91,7 @@ pub(crate) struct Line {
     pub(crate) queue: String,
     port: Port<AnyArena<Slot>>,
     /// The times at which the link carries packets, if it has no rate.
-    trace: Option<LinkTrace>,
+    trace: Option<TracedLink>,
     /// Name of the trace.
     trace_name: Option<String>,
     feed: Feed,
@@ -116,7 +115,7 @@ struct Wire {
 /// What a port's decisions touch, beside the port.
 struct Outlet<'a> {
     way: Way,
-    trace: Option<&'a mut LinkTrace>,
+    trace: Option<&'a mut TracedLink>,
     /// End of the transmission of a packet on a link with a trace.
     ended: Option<Instant>,
     wire: &'a mut Wire,
@@ -187,17 +186,20 @@ impl Wire {
         }
     }
 
-    /// Sends a frame along the wire: when it is due, and whether it is lost.
+    /// Sends a frame along the wire: when it is due, and whether it is lost. The draws are those of a
+    /// simulated wire: a lost frame has no jitter, and holds up no other.
     fn travel(&mut self, slot: Slot, end: Instant) -> (Instant, bool) {
         let lost = self.loss > 0 && self.random.random_range(0..Billionths::ONE.0) < self.loss;
         let mut due = end + self.delay;
-        if self.jitter > Duration::ZERO {
+        if self.jitter > Duration::ZERO && !lost {
             let extra = self.random.random_range(0..=self.jitter.as_picos());
             due += Duration::from_picos(extra);
         }
         // Jitter keeps the order.
-        self.last_due = self.last_due.max(due);
-        let due = self.last_due;
+        due = due.max(self.last_due);
+        if !lost {
+            self.last_due = due;
+        }
         self.travelling.push_back(Travelling { slot, due, lost });
         (due, lost)
     }

@@ -5,13 +5,13 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use roundelay::{FlowConfig, Instant, LinkLayer, QueueSpec};
-use roundelay_trace::{Classifier, FlowBy, Frame, LinkType, Queue, Tap, parse};
-use roundelay_verify::log::{Event, FORMAT, Header, Limits, Line, LinkRecord, Order};
+use roundelay_trace::{Classifier, FlowBy, Frame, LinkTrace, LinkType, Queue, Tap, parse};
+use roundelay_verify::log::{Event, FORMAT, Header, Limits, Line, LinkRecord, Order, TraceRecord};
 
 use crate::line::{Fate, Journal};
 use crate::recording::{RecordError, Recording};
 use crate::replay::{Replayed, replay_with};
-use crate::settings::{Change, Settings, SettingsError, Way};
+use crate::settings::{Change, Settings, SettingsError, Way, wrong};
 
 /// The log of a run, and the replay that it comes from.
 pub struct RunLog {
@@ -33,13 +33,6 @@ pub fn log(recording: Recording) -> Result<RunLog, RecordError> {
         name: recording.name().to_owned(),
         error: error.0,
     };
-    for way in Way::BOTH {
-        if let Some((trace, _)) = &settings.way(way).trace {
-            return Err(wrong(SettingsError(format!(
-                "{way}: the link follows the trace {trace}, and a log that verify checks has links with a rate alone; compare replays the record"
-            ))));
-        }
-    }
     let links = Way::BOTH.map(|way| link(&settings, way));
     let [up, down] = links;
     let header = Header {
@@ -122,6 +115,16 @@ fn link(settings: &Settings, way: Way) -> Result<LinkRecord, SettingsError> {
     let queue = own.queue.queue()?;
     let layer = settings.link.layer()?;
     let limit = queue.limit();
+    let trace = match &own.trace {
+        Some((name, text)) => Some(TraceRecord {
+            times: LinkTrace::parse(name, text)
+                .map_err(wrong)?
+                .times()
+                .to_vec(),
+            bytes: LinkTrace::bytes(layer),
+        }),
+        None => None,
+    };
     let bound = |limit: u64| (limit < u64::MAX).then_some(limit);
     let (name, order) = match &queue {
         Queue::Discipline(spec) => (own.queue.to_string(), Order::of(spec)),
@@ -134,6 +137,7 @@ fn link(settings: &Settings, way: Way) -> Result<LinkRecord, SettingsError> {
         from: way.index() as u32,
         to: 1 - way.index() as u32,
         rate: own.rate,
+        trace,
         delay: own.delay.max(settings.guard),
         jitter: own.jitter,
         overhead: layer.overhead,

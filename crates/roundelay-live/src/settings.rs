@@ -3,11 +3,9 @@
 use std::fmt;
 
 use roundelay::{Billionths, Duration, Framing, LinkLayer, QueueSpec, Rate};
-use roundelay_trace::{FlowBy, Queue, TreeFile, WeightRules};
+use roundelay_trace::{FlowBy, LinkTrace, Queue, TracedLink, TreeFile, WeightRules};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
-
-use crate::link_trace::LinkTrace;
 
 /// A direction of the bottleneck.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -147,7 +145,7 @@ pub struct SettingsError(pub String);
 /// The longest delay of a wire, and the longest jitter.
 pub const LONGEST_DELAY: Duration = Duration::from_secs(60);
 
-fn wrong(error: impl fmt::Display) -> SettingsError {
+pub(crate) fn wrong(error: impl fmt::Display) -> SettingsError {
     SettingsError(error.to_string())
 }
 
@@ -196,19 +194,21 @@ impl Settings {
     /// # Errors
     /// A line of the trace is wrong: with its file, the line, and what is legal.
     pub fn follow(&mut self, way: Way, name: &str, text: &str) -> Result<(), SettingsError> {
-        let trace = LinkTrace::parse(name, text, self.link.layer()?)?;
+        let trace = LinkTrace::parse(name, text).map_err(wrong)?;
+        let rate = trace.mean_rate(self.link.layer()?);
         let own = self.way_mut(way);
-        own.rate = trace.mean_rate();
+        own.rate = rate.bits_per_second();
         own.trace = Some((name.to_owned(), text.to_owned()));
         Ok(())
     }
 
-    /// The link trace of a direction.
-    pub(crate) fn trace(&self, way: Way) -> Result<Option<LinkTrace>, SettingsError> {
-        match &self.way(way).trace {
-            Some((name, text)) => LinkTrace::parse(name, text, self.link.layer()?).map(Some),
-            None => Ok(None),
-        }
+    /// The link of a direction, if it follows a trace.
+    pub(crate) fn trace(&self, way: Way) -> Result<Option<TracedLink>, SettingsError> {
+        let Some((name, text)) = &self.way(way).trace else {
+            return Ok(None);
+        };
+        let trace = LinkTrace::parse(name, text).map_err(wrong)?;
+        Ok(Some(trace.link(self.link.layer()?)))
     }
 
     pub(crate) fn flow_by(&self) -> Result<FlowBy, SettingsError> {

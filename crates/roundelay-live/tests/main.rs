@@ -10,5 +10,6 @@ mod namespaces;
 mod records;
 #[cfg(target_os = "linux")]
 mod shares;
+mod simulated;
 mod traces;
 mod worlds;

@@ -6,19 +6,20 @@ use std::sync::{Arc, Mutex};
 
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
-use roundelay::{Duration, Instant};
+use roundelay::{Duration, Instant, Rate};
 use roundelay_live::{
-    Bottleneck, Change, Fate, NoJournal, QueueText, Recorder, Recording, Settings, Slots, Way,
+    Bottleneck, Change, Fate, NoJournal, QueueText, Recorder, Recording, Settings, Slots, Way, log,
     replay,
 };
 use roundelay_trace::Capture;
+use roundelay_verify::{VerifyError, verify};
 
 use crate::fake::{Entry, Run, frames, random, run};
 use crate::records::{START, end};
-use crate::worlds::{disciplines, settings};
+use crate::worlds::{WEIGHTS, became, changes, disciplines, plain_on, settings};
 
 /// A trace with gaps and bursts.
-fn trace(random: &mut Pcg64Mcg) -> Vec<u64> {
+pub(crate) fn trace(random: &mut Pcg64Mcg) -> Vec<u64> {
     let mut times = Vec::new();
     let mut time = 0;
     for _ in 0..150 {
@@ -31,7 +32,7 @@ fn trace(random: &mut Pcg64Mcg) -> Vec<u64> {
 }
 
 fn with_traces(queue: &str, random: &mut Pcg64Mcg) -> (Settings, [Vec<u64>; 2]) {
-    let mut settings = settings(QueueText::Discipline(queue.to_owned()), &[]);
+    let mut settings = settings(QueueText::Discipline(queue.to_owned()), &WEIGHTS);
     let traces = [trace(random), trace(random)];
     for (way, times) in Way::BOTH.into_iter().zip(&traces) {
         let lines: Vec<_> = times.iter().map(u64::to_string).collect();
@@ -118,6 +119,38 @@ fn departures_are_those_of_mahimahis_link() {
 }
 
 #[test]
+fn every_discipline_on_a_trace_gives_the_departures_of_a_plain_model_with_changes_on_the_way() {
+    let (mut frames_seen, mut changes_made) = (0, 0);
+    for (seed, queue) in disciplines().iter().enumerate() {
+        for with_changes in [false, true] {
+            let mut random = random(100 + seed as u64);
+            let (settings, traces) = with_traces(queue, &mut random);
+            let frames = frames(2_000, &mut random);
+            let mut planned = Vec::new();
+            if with_changes {
+                planned = changes(&mut random, 2);
+            }
+            let no_journal = Arc::new(Mutex::new(NoJournal));
+            let late = Duration::from_millis(4);
+            let run = run(&settings, &frames, &planned, late, &mut random, no_journal);
+            for (way, times) in Way::BOTH.into_iter().zip(&traces) {
+                let rate = Rate::from_bits_per_second(settings.way(way).rate).expect("a rate");
+                let found = became(&run, way);
+                assert_eq!(
+                    found,
+                    plain_on(&run, queue, times, rate, way),
+                    "{queue} {way}"
+                );
+                frames_seen += found.len();
+                changes_made += run.bottleneck.books(way).changes;
+            }
+        }
+    }
+    assert!(frames_seen > 100_000, "{frames_seen}");
+    assert!(changes_made > 150, "{changes_made}");
+}
+
+#[test]
 fn every_record_of_a_traced_link_replays_also_when_the_link_gets_a_rate() {
     for (seed, queue) in disciplines().into_iter().enumerate() {
         let mut random = random(seed as u64);
@@ -141,9 +174,23 @@ fn every_record_of_a_traced_link_replays_also_when_the_link_gets_a_rate() {
         drop(run.bottleneck.take_journal());
         let recorder = Arc::into_inner(recorder).expect("the run is over");
         let bytes = recorder.into_inner().unwrap().into_bytes(&end(&run));
-        let capture =
-            Capture::from_reader("run.pcapng", std::io::Cursor::new(bytes)).expect("pcapng");
-        let replayed = replay(Recording::read(capture).expect("a record")).expect("a whole record");
+        let recording = || {
+            let bytes = std::io::Cursor::new(bytes.clone());
+            let capture = Capture::from_reader("run.pcapng", bytes).expect("pcapng");
+            Recording::read(capture).expect("a record")
+        };
+        let replayed = replay(recording()).expect("a whole record");
+        let log = log(recording()).expect("a whole record").text;
+        let verified = verify(log.as_bytes()).unwrap_or_else(|error| panic!("{queue}: {error}"));
+        assert!(verified.sent > 300, "{queue}: {verified:?}");
+        // A trace with fewer bytes at a time cannot have carried the same.
+        let other = log.replacen("\"bytes\":1514", "\"bytes\":1400", 1);
+        assert_ne!(other, log);
+        let error = verify(other.as_bytes()).expect_err("another trace");
+        assert!(
+            matches!(&error, VerifyError::Impossible { .. }),
+            "{queue}: {error}"
+        );
         for way in &replayed.ways {
             assert!(way.is_equal(), "{queue}: {:?}", way.first_difference);
             assert!(

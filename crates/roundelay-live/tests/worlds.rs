@@ -46,13 +46,20 @@ pub(crate) fn settings(queue: QueueText, weights: &[&str]) -> Settings {
 
 pub(crate) const WEIGHTS: [&str; 2] = ["src port 1001 = 4", "src portrange 1005-1006 = 2"];
 
-/// The weight that the rules give.
-fn weight(port: u16) -> u32 {
-    match port {
-        1001 => 4,
-        1005 | 1006 => 2,
-        _ => 1,
+/// The weight that rules of the two kinds in [`WEIGHTS`] give.
+pub(crate) fn weight(rules: &[String], port: u16) -> u32 {
+    for rule in rules {
+        let words: Vec<&str> = rule.split(' ').collect();
+        let ["src", "port" | "portrange", ports, "=", weight] = words[..] else {
+            panic!("{rule}");
+        };
+        let (first, last) = ports.split_once('-').unwrap_or((ports, ports));
+        let legal: [u16; 2] = [first, last].map(|port| port.parse().expect("a port"));
+        if (legal[0]..=legal[1]).contains(&port) {
+            return weight.parse().expect("a weight");
+        }
     }
+    1
 }
 
 /// What became of a frame at a port: number, start and end or the time of the drop, mark or reason.
@@ -67,24 +74,66 @@ struct Plain {
     port: AnyPort<(u64, Ecn)>,
     discipline: AnyDiscipline,
     flows: BTreeMap<u16, u32>,
+    weights: Vec<String>,
     arrived: u64,
     became: Became2,
     /// Frames by number, for those that move to another queue.
     frames: Vec<(u16, u32, u8)>,
 }
 
+/// The bytes of a link with a trace, numbered through all its times and rounds.
+struct Offered {
+    /// Milliseconds.
+    times: Vec<u64>,
+    /// The first byte that no packet has taken.
+    next: u64,
+}
+
+impl Offered {
+    const AT_A_TIME: u64 = 1514;
+
+    fn time_of(&self, byte: u64) -> Instant {
+        let number = byte / Self::AT_A_TIME;
+        let count = self.times.len() as u64;
+        let period = self.times[self.times.len() - 1];
+        let millis = number / count * period + self.times[(number % count) as usize];
+        Instant::from_nanos(millis * 1_000_000)
+    }
+
+    /// The first byte from an instant on.
+    fn first(&self, from: Instant) -> u64 {
+        let mut byte = self.next;
+        while self.time_of(byte) < from {
+            byte = (byte / Self::AT_A_TIME + 1) * Self::AT_A_TIME;
+        }
+        byte
+    }
+}
+
 #[derive(Default)]
-struct Became2(Vec<Became>);
+struct Became2 {
+    all: Vec<Became>,
+    offered: Option<Offered>,
+    /// The time at which a link with a trace is free again.
+    ended: Option<Instant>,
+}
 
 impl Observer<(u64, Ecn)> for Became2 {
     fn sent(&mut self, packet: Packet<(u64, Ecn)>, start: Instant, end: Instant) {
         let marked = packet.ecn == Ecn::Marked && packet.payload.1 != Ecn::Marked;
-        self.0
+        let mut end = end;
+        if let Some(offered) = &mut self.offered {
+            let after = offered.first(start) + u64::from(packet.len);
+            end = offered.time_of(after - 1);
+            offered.next = after;
+            self.ended = Some(end);
+        }
+        self.all
             .push((packet.payload.0, Some((start, end, marked)), None));
     }
 
     fn dropped(&mut self, packet: Packet<(u64, Ecn)>, now: Instant, reason: DropReason) {
-        self.0.push((packet.payload.0, None, Some((now, reason))));
+        self.all.push((packet.payload.0, None, Some((now, reason))));
     }
 }
 
@@ -106,6 +155,7 @@ impl Plain {
                 .expect("legal parameters"),
             discipline: spec.discipline,
             flows: BTreeMap::new(),
+            weights: WEIGHTS.map(str::to_owned).to_vec(),
             arrived: 0,
             became: Became2::default(),
             frames: Vec::new(),
@@ -132,7 +182,7 @@ impl Plain {
 
     fn arrive(&mut self, at: Instant, frame: &[u8], len: u32) {
         let port = u16::from_be_bytes([frame[34], frame[35]]);
-        self.port.advance(at, &mut self.became);
+        self.advance(at);
         if !self.flows.contains_key(&port) {
             let flow = self.flows.len() as u32;
             self.flows.insert(port, flow);
@@ -146,17 +196,46 @@ impl Plain {
 
     fn join(&mut self, port: u16) {
         let config = FlowConfig {
-            weight: weight(port),
+            weight: weight(&self.weights, port),
             max_packet_len: 1514,
         };
         let flow = FlowId(self.flows[&port]);
         self.port.set_flow(flow, config).expect("a legal weight");
     }
 
+    fn advance(&mut self, until: Instant) {
+        if self.became.offered.is_none() {
+            return self.port.advance(until, &mut self.became);
+        }
+        while let Some(at) = self.port.next_event().filter(|at| *at < until) {
+            let Some(offered) = &self.became.offered else {
+                return;
+            };
+            let start = offered.time_of(offered.first(at));
+            if start > at {
+                self.take_over(start);
+                continue;
+            }
+            self.port.work(&mut self.became);
+            if let Some(end) = self.became.ended.take() {
+                self.take_over(end);
+            }
+        }
+    }
+
+    fn take_over(&mut self, free_at: Instant) {
+        match &mut self.port {
+            AnyPort::Fifo(port) => port.take_over(free_at),
+            AnyPort::Plain(port) => port.take_over(free_at),
+            AnyPort::Preemptive(_) => panic!("no default preempts"),
+        }
+    }
+
     fn change(&mut self, at: Instant, change: &Change) {
-        self.port.advance(at, &mut self.became);
+        self.advance(at);
         match change {
             Change::Rate(bits) => {
+                self.became.offered = None;
                 let rate = Rate::from_bits_per_second(*bits).expect("a rate");
                 match &mut self.port {
                     AnyPort::Fifo(port) => port.set_rate(rate),
@@ -165,8 +244,20 @@ impl Plain {
                 }
             }
             Change::Queue(QueueText::Discipline(text)) => self.move_to(at, text),
+            Change::Weights(texts) => {
+                self.weights = texts.rules.clone();
+                for port in self.flows_in_order() {
+                    self.join(port);
+                }
+            }
             other => panic!("{other:?}"),
         }
+    }
+
+    fn flows_in_order(&self) -> Vec<u16> {
+        let mut ports: Vec<_> = self.flows.keys().copied().collect();
+        ports.sort_unstable_by_key(|port| self.flows[port]);
+        ports
     }
 
     fn move_to(&mut self, at: Instant, text: &str) {
@@ -187,19 +278,10 @@ impl Plain {
         std::mem::swap(&mut next.frames, &mut self.frames);
         std::mem::swap(&mut next.became, &mut self.became);
         next.arrived = self.arrived;
-        match &mut next.port {
-            AnyPort::Fifo(port) => port.take_over(free_at),
-            AnyPort::Plain(port) => port.take_over(free_at),
-            AnyPort::Preemptive(_) => panic!("no default preempts"),
-        }
+        std::mem::swap(&mut next.weights, &mut self.weights);
+        next.take_over(free_at);
         *self = next;
-        let mut ports: Vec<_> = self
-            .flows
-            .iter()
-            .map(|(port, flow)| (*flow, *port))
-            .collect();
-        ports.sort_unstable();
-        for (_, port) in ports {
+        for port in self.flows_in_order() {
             self.join(port);
         }
         waiting.sort_unstable();
@@ -232,7 +314,24 @@ pub(crate) fn became(run: &Run, only: Way) -> Vec<Became> {
 
 /// What a plain port makes of the arrivals and changes in a journal.
 pub(crate) fn plain(run: &Run, queue: &str, rate: Rate, only: Way) -> Vec<Became> {
+    replayed(Plain::new(queue, rate), run, only)
+}
+
+/// [`plain`] with a link that follows a trace. Disciplines are told its mean rate.
+pub(crate) fn plain_on(
+    run: &Run,
+    queue: &str,
+    times: &[u64],
+    rate: Rate,
+    only: Way,
+) -> Vec<Became> {
     let mut plain = Plain::new(queue, rate);
+    let times = times.to_vec();
+    plain.became.offered = Some(Offered { times, next: 0 });
+    replayed(plain, run, only)
+}
+
+fn replayed(mut plain: Plain, run: &Run, only: Way) -> Vec<Became> {
     for entry in &run.entries {
         match entry {
             Entry::Arrived {
@@ -245,22 +344,32 @@ pub(crate) fn plain(run: &Run, queue: &str, rate: Rate, only: Way) -> Vec<Became
             _ => (),
         }
     }
-    plain.port.advance(Instant::MAX, &mut plain.became);
-    plain.became.0
+    plain.advance(Instant::MAX);
+    plain.became.all
 }
 
-/// Rates and queues that change a few times.
+/// Rates, weights and queues that change a few times.
 pub(crate) fn changes(random: &mut Pcg64Mcg, seconds: u64) -> Vec<(Instant, Way, Change)> {
     let all = disciplines();
     let mut changes = Vec::new();
     for _ in 0..8 {
         let at = Instant::from_nanos(random.random_range(0..seconds * 1_000_000_000));
         let way = Way::BOTH[random.random_range(0..2)];
-        let change = if random.random() {
-            Change::Rate(random.random_range(2_000_000..20_000_000))
-        } else {
-            let text = &all[random.random_range(0..all.len())];
-            Change::Queue(QueueText::Discipline(text.clone()))
+        let change = match random.random_range(0..4) {
+            0 => {
+                let first = random.random_range(1..=5);
+                let second = random.random_range(1..=5);
+                let rules = vec![
+                    format!("src portrange 1000-1003 = {first}"),
+                    format!("src port 1007 = {second}"),
+                ];
+                Change::Weights(WeightTexts { rules, file: None })
+            }
+            1 => Change::Rate(random.random_range(2_000_000..20_000_000)),
+            _ => {
+                let text = &all[random.random_range(0..all.len())];
+                Change::Queue(QueueText::Discipline(text.clone()))
+            }
         };
         changes.push((at, way, change));
     }

@@ -10,6 +10,7 @@ use roundelay::{
     AnyPort, Billionths, ConfigError, DropReason, Duration, Instant, LinkLayer, Observer, Packet,
     Rate, prefetch,
 };
+use roundelay_trace::TracedLink;
 
 use crate::event_queue::{Key, Lanes};
 use crate::network::{LinkConfig, LinkId};
@@ -90,8 +91,11 @@ impl Link {
     ) -> Result<Self, ConfigError> {
         let random = generator(seed.derive(Purpose::Wire, id.0.into()));
         let port = port(config, hash_seed.derive(Purpose::Queue, id.0.into()))?;
+        let trace = config.trace.as_ref().map(|trace| trace.link(config.layer));
         let wire = Wire {
             id,
+            trace: trace.map(Box::new),
+            ended: None,
             preempted_at: config.preempted_at(),
             delay: config.delay,
             jitter: config.jitter,
@@ -109,12 +113,53 @@ impl Link {
             layer: config.layer,
         })
     }
+
+    /// On a link with a trace, puts off a pick that comes before the next time of the trace. Returns
+    /// whether it did.
+    #[inline]
+    pub(crate) fn waits_for_trace(&mut self) -> bool {
+        self.wire.trace.is_some() && self.put_off()
+    }
+
+    #[cold]
+    fn put_off(&mut self) -> bool {
+        let (Some(at), Some(trace)) = (self.port.next_event(), &self.wire.trace) else {
+            return false;
+        };
+        let next = trace.next(at);
+        if next > at {
+            be_busy_until(&mut self.port, next);
+        }
+        next > at
+    }
+
+    /// On a link with a trace, the link is busy until the trace has carried the last packet.
+    #[inline]
+    pub(crate) fn follow_trace(&mut self) {
+        if let Some(end) = self.wire.ended.take() {
+            be_busy_until(&mut self.port, end);
+        }
+    }
+}
+
+#[cold]
+fn be_busy_until(port: &mut AnyPort<Tag>, end: Instant) {
+    match port {
+        AnyPort::Fifo(port) => port.take_over(end),
+        AnyPort::Plain(port) => port.take_over(end),
+        // `LinkConfig::decision_cost` has refused a trace here.
+        AnyPort::Preemptive(_) => {}
+    }
 }
 
 /// Packets in flight: out of the queue, not yet arrived.
 #[derive(Debug)]
 pub(crate) struct Wire {
     id: LinkId,
+    /// The trace in place of a rate.
+    pub(crate) trace: Option<Box<TracedLink>>,
+    /// End of the transmission just begun on a link with a trace.
+    ended: Option<Instant>,
     /// The rate of a preemptive port; otherwise None.
     preempted_at: Option<Rate>,
     delay: Duration,
@@ -200,6 +245,19 @@ impl InFlight {
 }
 
 impl Wire {
+    /// End of a transmission that begins at `start`; `by_rate` is the end on a link with a rate.
+    #[inline]
+    fn end(&mut self, start: Instant, len: u32, by_rate: Instant) -> Instant {
+        match &mut self.trace {
+            None => by_rate,
+            Some(trace) => {
+                let end = trace.carry(start, len);
+                self.ended = Some(end);
+                end
+            }
+        }
+    }
+
     #[inline]
     fn is_lost(&mut self) -> bool {
         self.loss.0 > 0 && self.random.random_range(0..Billionths::ONE.0) < self.loss.0
@@ -233,6 +291,7 @@ impl<P: Probe> Observer<Tag> for Work<'_, P> {
             world,
             events,
         } = self;
+        let end = wire.end(start, packet.len, end);
         let wait = waited(wire.preempted_at, &packet, [start, end]);
         wire.free_at = end;
         wire.counts.packets += 1;

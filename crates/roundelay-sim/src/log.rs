@@ -4,7 +4,8 @@ use std::io::{self, BufWriter, Write};
 
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{DropReason, Framing, Instant, Packet, QueueSpec};
-use roundelay_verify::log::{Event, FORMAT, Header, Limits, Line, LinkRecord, Order};
+use roundelay_trace::LinkTrace;
+use roundelay_verify::log::{Event, FORMAT, Header, Limits, Line, LinkRecord, Order, TraceRecord};
 use serde::Serialize;
 
 use crate::flows::{FlowCounts, FlowNumber};
@@ -214,6 +215,10 @@ fn record(link: &LinkConfig) -> LinkRecord {
         from: link.from.0,
         to: link.to.0,
         rate: link.rate.bits_per_second(),
+        trace: link.trace.as_ref().map(|trace| TraceRecord {
+            times: trace.times().to_vec(),
+            bytes: LinkTrace::bytes(link.layer),
+        }),
         delay: link.delay.as_picos(),
         jitter: link.jitter.as_picos(),
         overhead: link.layer.overhead,

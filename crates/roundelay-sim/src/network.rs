@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use roundelay::schedulers::{AnyDiscipline, Discipline as _};
 use roundelay::{Billionths, ConfigError, Duration, Limit, LinkLayer, QueueSpec, Rate, tree};
-use roundelay_trace::{Stop, TreeFile};
+use roundelay_trace::{LinkTrace, Stop, TreeFile};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -76,8 +76,10 @@ pub struct LinkConfig {
     pub from: NodeId,
     /// The node at the end.
     pub to: NodeId,
-    /// The rate.
+    /// The rate; of a link with a trace, the mean.
     pub rate: Rate,
+    /// The trace in place of the rate: see [`set_trace`](Self::set_trace).
+    pub trace: Option<LinkTrace>,
     /// The propagation delay.
     pub delay: Duration,
     /// The queue's discipline, or tree, and limit.
@@ -114,6 +116,7 @@ impl LinkConfig {
             from,
             to,
             rate,
+            trace: None,
             delay,
             queue,
             tree: None,
@@ -129,6 +132,15 @@ impl LinkConfig {
     /// Sets the queue's discipline and limit, in place of any tree.
     pub fn set_queue(&mut self, queue: QueueSpec) {
         (self.queue, self.tree) = (queue, None);
+    }
+
+    /// Sets a trace in place of the rate, or what the link makes of lengths, on which the bytes at each
+    /// time of a trace depend.
+    pub fn set_trace(&mut self, trace: Option<LinkTrace>, layer: LinkLayer) {
+        if let Some(trace) = &trace {
+            self.rate = trace.mean_rate(layer);
+        }
+        (self.trace, self.layer) = (trace, layer);
     }
 
     /// Sets a tree in place of the queue's discipline, with this limit.
@@ -155,7 +167,7 @@ impl LinkConfig {
     ///
     /// # Errors
     /// The table has no entry for the discipline, or the link is preemptive and its decisions cost
-    /// time.
+    /// time. A link with a trace interrupts no packet, and its decisions cost no time.
     pub fn decision_cost(&self) -> Result<Duration, ConfigError> {
         let discipline = self.queue.discipline.name();
         let wrong = |parameter: &str, expected: String| ConfigError::BadValue {
@@ -174,6 +186,12 @@ impl LinkConfig {
                 "preempt",
                 "off, as decisions of the port cost time".to_owned(),
             ));
+        }
+        if self.trace.is_some() && cost > Duration::ZERO {
+            return Err(wrong("decision", "0 on a link with a trace".to_owned()));
+        }
+        if self.trace.is_some() && self.queue.discipline.preempts() {
+            return Err(wrong("preempt", "off on a link with a trace".to_owned()));
         }
         Ok(cost)
     }

@@ -385,7 +385,8 @@ impl<P: Probe> Simulation<P> {
 
     /// Time for which a link has transmitted until now; of the packet on the link, only the part
     /// already sent. Up to 1 ps a packet too short, because transmission times are rounded up;
-    /// exact on a preemptive link.
+    /// exact on a preemptive link. Of a link with a trace, at its mean rate:
+    /// [`trace_work`](Self::trace_work) is exact.
     pub fn at_work(&self, link: LinkId) -> Duration {
         let (Link { port, wire, .. }, rate) = (
             &self.links[link.index()],
@@ -396,6 +397,12 @@ impl<P: Probe> Simulation<P> {
             AnyPort::Preemptive(port) => port.at_work(self.now),
             _ => rate.time_of(wire.counts.bytes) - wire.free_at.since(self.now),
         }
+    }
+
+    /// Of a link with a trace: bytes carried before now, and bytes that the trace could have carried.
+    pub fn trace_work(&self, link: LinkId) -> Option<[u64; 2]> {
+        let trace = self.links[link.index()].wire.trace.as_ref()?;
+        Some(trace.work(self.now))
     }
 
     /// Backlog of a link's queue, without the packet on the link.
@@ -527,11 +534,14 @@ impl<P: Probe> Simulation<P> {
     fn work(&mut self, number: usize) {
         self.happened += 1;
         let link = &mut self.links[number];
-        link.port.work(&mut Work {
-            wire: &mut link.wire,
-            world: &mut self.world,
-            events: &mut self.events.links,
-        });
+        if !link.waits_for_trace() {
+            link.port.work(&mut Work {
+                wire: &mut link.wire,
+                world: &mut self.world,
+                events: &mut self.events.links,
+            });
+            link.follow_trace();
+        }
         link.works = next_key(&link.port, self.world.sequence);
         if link.works != Key::NEVER {
             self.events.links.push(number, link.works);

@@ -15,6 +15,7 @@ mod inputs;
 mod internet2;
 mod isolation;
 mod keys;
+mod link_traces;
 mod live;
 mod load;
 mod maps;

@@ -1210,6 +1210,7 @@ fn record(queue: &str, order: Order, preempts: bool) -> LinkRecord {
         from: 0,
         to: 1,
         rate: 8_000_000,
+        trace: None,
         delay: wire,
         jitter: 0,
         overhead: 0,

@@ -18,6 +18,7 @@ mod harm;
 mod headers;
 mod kind;
 mod lane;
+mod link_trace;
 mod memory;
 mod meters;
 mod mixture;
@@ -50,6 +51,7 @@ pub use headers::{
 };
 pub use kind::{Kind, KindOutcome};
 pub use lane::{PacketFate, PacketRecord, PacketSink};
+pub use link_trace::{LinkTrace, TracedLink};
 pub use observed::{CodePoints, Observed, OtherFlows, PlateauRate};
 pub use offered::Oddities;
 pub use selection::{

@@ -6,6 +6,7 @@
 mod link;
 pub mod log;
 mod network;
+mod trace;
 
 use std::io::{self, BufRead, Read as _};
 
@@ -38,7 +39,7 @@ pub struct Checks {
     pub fates: u64,
     /// Arrivals at a queue: at the node where the link begins.
     pub hops: u64,
-    /// Transmissions: one at a time, each as long as the link's rate requires.
+    /// Transmissions: one at a time, each as long as the link's rate or trace requires.
     pub transmissions: u64,
     /// Instants with waiting packets, where a link must have been busy; a preemptive link must have
     /// sent everything in time.
@@ -114,7 +115,7 @@ const LONGEST_LINE: u64 = 1 << 12;
 
 /// Reads a log and checks that a network can have produced it: every packet is delivered, dropped
 /// or lost once, and travels from node to node along links; no link sends two packets at once,
-/// sends faster than its rate, or is idle while packets wait; no packet is faster than the wire;
+/// sends faster than its rate or its trace, or is idle while packets wait; no packet is faster than the wire;
 /// queues and wires keep the order promised, and queues promise the order of their registry
 /// disciplines; queues hold no more than their limits, and are full when they report so; counts of
 /// flows equal the counts of their packets.

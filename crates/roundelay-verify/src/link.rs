@@ -12,6 +12,7 @@ use roundelay::{
 use crate::Checks;
 use crate::log::{Limits, LinkRecord, Order};
 use crate::network::{Check, ensure};
+use crate::trace::Trace;
 
 /// A packet in a queue.
 #[derive(Debug, Clone, Copy)]
@@ -28,6 +29,8 @@ struct Waiting {
 pub(crate) struct LinkState {
     pub(crate) record: LinkRecord,
     layer: LinkLayer,
+    /// The trace in place of the rate.
+    trace: Option<Trace>,
     /// Packets in the queue, by order of arrival.
     waiting: BTreeMap<u64, Waiting>,
     /// The same packets by flow, for queues with order within flows.
@@ -90,6 +93,7 @@ impl LinkState {
     /// None for an unknown framing.
     pub(crate) fn new(record: LinkRecord, queue: Option<QueueSpec>) -> Option<Self> {
         let layer = record.layer()?;
+        let trace = record.trace.clone().map(Trace::new);
         let waiting = BTreeMap::new();
         let by_flow = BTreeSet::new();
         let flying = VecDeque::new();
@@ -99,6 +103,7 @@ impl LinkState {
         Some(Self {
             record,
             layer,
+            trace,
             waiting,
             by_flow,
             arrived: 0,
@@ -500,6 +505,10 @@ impl LinkState {
             self.does_not_rest(now, checks)?;
             return self.has_transmitted(place, exact, now, end);
         }
+        if let Some(trace) = &self.trace {
+            trace.carries(bytes, now, end)?;
+            return self.does_not_rest(now, checks);
+        }
         let took = u128::from(end.checked_sub(now).ok_or("it ends before it starts")?);
         ensure(took == exact, || {
             format!("{bits} bits take {exact} ps on this link, not {took}")
@@ -553,10 +562,11 @@ impl LinkState {
                 )
             });
         }
-        let could_send_at = self
-            .free_at
-            .max(first.since)
-            .saturating_add(self.record.decision);
+        let waits_from = self.free_at.max(first.since);
+        let could_send_at = match &self.trace {
+            Some(trace) => trace.could_start(waits_from),
+            None => waits_from.saturating_add(self.record.decision),
+        };
         ensure(now <= could_send_at, || {
             format!(
                 "the link rests from {could_send_at} on while packet {} waits",
@@ -566,8 +576,20 @@ impl LinkState {
     }
 
     /// Puts a packet on the wire until `end`; the line's time is `now`. Returns the first and the
-    /// last possible instant of arrival.
-    pub(crate) fn fly(&mut self, packet: u64, now: u64, end: u64) -> (u64, u64) {
+    /// last possible instant of arrival. `len` is the packet's length, if it is known.
+    pub(crate) fn fly(
+        &mut self,
+        packet: u64,
+        len: Option<u32>,
+        [now, end]: [u64; 2],
+    ) -> (u64, u64) {
+        let bytes = len.map(|len| self.len_of(len));
+        if let Some(trace) = &mut self.trace {
+            match bytes {
+                Some(bytes) => trace.carry(bytes, now),
+                None => trace.is_taken_until(end),
+            }
+        }
         self.wire[0] += 1;
         self.told_at = now;
         self.picked_at = (!self.record.preempts).then_some(now);

@@ -39,8 +39,11 @@ pub struct LinkRecord {
     pub from: u32,
     /// Node where it ends.
     pub to: u32,
-    /// Bits per second.
+    /// Bits per second; with a trace, the mean.
     pub rate: u64,
+    /// The trace in place of the rate; left out if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<TraceRecord>,
     /// Propagation delay.
     pub delay: u64,
     /// Upper bound of the random extra delay.
@@ -81,6 +84,16 @@ const fn is_false(flag: &bool) -> bool {
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
 const fn is_nothing(number: &u32) -> bool {
     *number == 0
+}
+
+/// A link's trace: the link carries packets at these times only, and no bytes between.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TraceRecord {
+    /// Times in milliseconds, never falling. The last, above 0, is when the trace begins again.
+    pub times: Vec<u64>,
+    /// Bytes at each time, of one packet or of several: at least 1.
+    pub bytes: u64,
 }
 
 /// Capacity of a queue, without the packet on the link. Both bounds hold at once; None is no bound.

@@ -6,6 +6,7 @@ use roundelay::{Billionths, DropReason, QueueSpec};
 
 use crate::link::LinkState;
 use crate::log::{Event, Header, Line, LinkRecord, Order, TREE};
+use crate::trace::is_legal;
 use crate::{Checks, Verified};
 
 /// Ok, or a description of the fault.
@@ -250,7 +251,7 @@ impl NetworkState {
         {
             // Perhaps the right packet at the wrong time: the link was busy, and other packets
             // cause no fault about a gap.
-            link.fly(packet, line.time, end);
+            link.fly(packet, None, [line.time, end]);
             link.forget(packet);
         }
         if let Some(flow) = self.flows.get_mut(&state.flow) {
@@ -269,7 +270,7 @@ impl NetworkState {
         };
         match line.event {
             Event::Transmit { packet, end, .. } => {
-                link.fly(packet, line.time, end);
+                link.fly(packet, None, [line.time, end]);
                 link.forget(packet);
                 link.begin_again(line.time);
             }
@@ -418,7 +419,7 @@ impl NetworkState {
         state.transmits(place, len, now, end, checks)?;
         state.is_in_order(place, checks)?;
         state.leaves(place, now, false);
-        let (earliest, latest) = state.fly(packet, now, end);
+        let (earliest, latest) = state.fly(packet, Some(len), [now, end]);
         self.packet(packet)?.place = Location::Wire {
             link,
             earliest,
@@ -642,6 +643,12 @@ fn promised(link: &LinkRecord) -> Result<Option<QueueSpec>, String> {
     ensure(!link.preempts || link.decision == 0, || {
         "decisions cost no time on a link that interrupts packets".to_owned()
     })?;
+    if let Some(trace) = &link.trace {
+        is_legal(trace)?;
+        ensure(!link.preempts && link.decision == 0, || {
+            "a link with a trace interrupts no packet, and its decisions cost no time".to_owned()
+        })?;
+    }
     ensure(link.loss <= Billionths::ONE.0, || {
         format!("loss {}: legal range 0 to {}", link.loss, Billionths::ONE.0)
     })?;

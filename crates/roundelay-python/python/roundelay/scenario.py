@@ -459,10 +459,18 @@ class Link(Table):
     from_: str
     #: The node at the other end.
     to: str
-    rate: Rate
+    #: Left out only with a ``link_trace``.
+    rate: Rate | None = None
+    #: Link trace in place of the rate, both ways: a file with a line for each time in milliseconds at which
+    #: the link delivers a full packet, as mahimahi's mm-link reads it.
+    link_trace: str | None = None
     #: Propagation delay: 0 if left out.
     #: Default: "0s".
     delay: Time | None = None
+    #: Maximum extra delay, drawn evenly for each packet; packets keep their order.
+    jitter: Time | None = None
+    #: The fraction of packets lost on the wire.
+    loss: Share | None = None
     #: Whether the link goes only from ``from`` to ``to``.
     #: Default: false.
     one_way: bool | None = None
@@ -507,6 +515,9 @@ class Port(Table):
     to: str
     queue: Queue | None = None
     rate: Rate | None = None
+    #: Link trace in place of the rate: a file with a line for each time in milliseconds at which the link
+    #: delivers a full packet, as mahimahi's mm-link reads it.
+    link_trace: str | None = None
     delay: Time | None = None
     #: The fraction of packets lost on the wire.
     loss: Share | None = None

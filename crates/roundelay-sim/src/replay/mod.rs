@@ -34,10 +34,10 @@ pub enum ReplayError {
     /// The simulation failed.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// A wire loses packets or varies in delay, or decisions cost time: the time without waiting is
-    /// unknown.
+    /// A link follows a trace, a wire loses packets or varies in delay, or decisions cost time: the
+    /// time without waiting is unknown.
     #[error(
-        "link {link}: {what}; a replay needs wires without loss and jitter, and ports without decision time"
+        "link {link}: {what}; a replay needs links of constant rate, wires without loss and jitter, and ports without decision time"
     )]
     Uncertain {
         /// Name of the link.

@@ -152,7 +152,9 @@ impl Schedule {
     /// The time without waiting is uncertain.
     pub(super) fn check(network: &Network) -> Result<(), ReplayError> {
         let what = |link: &LinkConfig| {
-            if link.loss.0 > 0 {
+            if link.trace.is_some() {
+                Some("its rate follows a trace")
+            } else if link.loss.0 > 0 {
                 Some("its wire loses packets")
             } else if link.jitter > Duration::ZERO {
                 Some("its delay varies")

@@ -70,17 +70,16 @@ impl Sampler {
     pub(super) fn look<P: Probe>(&mut self, simulation: &Simulation<P>) {
         for (number, (counts, before)) in (0..).zip(simulation.links().zip(&mut self.before)) {
             let curves = &mut self.curves.links[number as usize];
-            let at_work = simulation.at_work(LinkId(number));
-            curves
-                .utilisation
-                .push((at_work - before.at_work).as_secs_f64() / self.curves.step);
+            let state = LinkState::of(simulation, LinkId(number), counts);
+            let utilisation = state.utilisation(before, self.curves.step);
+            curves.utilisation.push(utilisation);
             curves.dropped.push(
                 counts.dropped.iter().sum::<u64>() - before.counts.dropped.iter().sum::<u64>(),
             );
             curves
                 .backlog
                 .push(simulation.backlog(LinkId(number)).bytes);
-            *before = LinkState { counts, at_work };
+            *before = state;
         }
     }
 

@@ -79,12 +79,12 @@ impl Estimate {
             + sources * PER_SOURCE
             + waiting * PER_PACKET
             + measured;
-        // A port with decision time has one more event for each packet.
-        let decides = network
+        // A port with decision time, or that waits for its trace, has one more event for each packet.
+        let waits = network
             .links()
             .iter()
-            .any(|link| link.decision != DecisionCost::NONE);
-        let per_hop = if decides { 3.0 } else { 2.0 };
+            .any(|link| link.decision != DecisionCost::NONE || link.trace.is_some());
+        let per_hop = if waits { 3.0 } else { 2.0 };
         let idle_rounds: f64 = plan
             .groups
             .iter()

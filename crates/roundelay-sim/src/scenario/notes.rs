@@ -7,8 +7,10 @@ use roundelay::schedulers::{AnyDiscipline, Priority, Times};
 use roundelay_metrics::units::in_number;
 
 use super::estimate::RatesEstimate;
+use super::yardsticks::measured_class;
 use super::{Group, Scenario};
 use crate::fields_read::FieldsRead;
+use crate::network::{LinkConfig, link_name};
 use crate::routing::Metric;
 use crate::sources::source::Listed;
 use crate::sources::{SlackRule as _, Urgency, WrittenFields};
@@ -36,6 +38,7 @@ impl Scenario {
         self.of_file()
             .chain(of_queues)
             .chain(self.of_links())
+            .chain(self.of_traces())
             .chain(of_groups.flatten())
             .collect()
     }
@@ -124,6 +127,18 @@ impl Scenario {
         let beside = in_number(count as u64, "{link lies|links lie} beside another one");
         Some(format!(
             "{beside}, as from {from} to {to}: without [routing] spread = true one of both carries all."
+        ))
+    }
+
+    /// Measured links with a trace.
+    fn of_traces(&self) -> Option<String> {
+        let network = &self.topology.network;
+        let class = measured_class(network).filter(|_| self.measures.wfi)?;
+        let is_left_out = |link: &&LinkConfig| link.class == class && link.trace.is_some();
+        let first = network.links().iter().find(is_left_out)?;
+        let name = link_name(&network.name(first.from), &network.name(first.to));
+        Some(format!(
+            "Without worst-case fair indices of links with a trace, as {name}: they compare with a link of constant rate."
         ))
     }
 

@@ -19,7 +19,9 @@ use super::rates::Rates;
 use super::transfers::Transfer;
 use super::yardsticks::{FlowIndices, GroupLives, Yardsticks};
 use crate::link::LinkCounts;
-use crate::network::{NodeId, link_name};
+use crate::network::{LinkId, NodeId, link_name};
+use crate::probe::Probe;
+use crate::simulation::Simulation;
 
 /// Packets by fate. The fates, all but `late`, add up to the packets sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
@@ -209,9 +211,13 @@ pub struct LinkResult {
     pub queue: String,
     /// Buffer size: packets as in 1000p, or bytes; "no limit" from 100,000,000 packets on.
     pub buffer: String,
-    /// Rate of the link.
+    /// Rate of the link; with a trace, the mean.
     pub rate: u64,
-    /// The fraction of the time spent sending, with the sent part of an unfinished packet.
+    /// The file of the link's trace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace: Option<String>,
+    /// The fraction of the time spent sending, with the sent part of an unfinished packet; with a
+    /// trace, the fraction of its bytes.
     pub utilisation: f64,
     /// Packets that arrived at the link.
     pub arrived: u64,
@@ -349,6 +355,32 @@ pub struct Results {
 pub(super) struct LinkState {
     pub(super) counts: LinkCounts,
     pub(super) at_work: Duration,
+    /// Of a link with a trace: bytes carried, and bytes that it could have carried.
+    pub(super) traced: Option<[u64; 2]>,
+}
+
+impl LinkState {
+    pub(super) fn of<P: Probe>(
+        simulation: &Simulation<P>,
+        link: LinkId,
+        counts: LinkCounts,
+    ) -> Self {
+        Self {
+            counts,
+            at_work: simulation.at_work(link),
+            traced: simulation.trace_work(link),
+        }
+    }
+
+    /// The part of its work that a link did since `before`, `seconds` ago.
+    pub(super) fn utilisation(&self, before: &Self, seconds: f64) -> f64 {
+        let Some([carried, possible]) = self.traced else {
+            return (self.at_work - before.at_work).as_secs_f64() / seconds;
+        };
+        let [carried_before, possible_before] = before.traced.unwrap_or_default();
+        let possible = possible - possible_before;
+        (carried - carried_before) as f64 / possible.max(1) as f64
+    }
 }
 
 impl Results {

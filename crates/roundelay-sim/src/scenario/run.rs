@@ -77,10 +77,7 @@ type Watched<P> = Simulation<(Meter, (Option<Yardsticks>, P))>;
 pub(super) const STEPS: u64 = 200;
 
 fn states<P: Probe>(simulation: &Simulation<P>) -> Vec<LinkState> {
-    let state = |(number, counts): (u32, _)| LinkState {
-        counts,
-        at_work: simulation.at_work(LinkId(number)),
-    };
+    let state = |(number, counts): (u32, _)| LinkState::of(simulation, LinkId(number), counts);
     (0..).zip(simulation.links()).map(state).collect()
 }
 

@@ -2,6 +2,7 @@
 
 use roundelay::suggestion::alternatives;
 use roundelay::{Billionths, Duration, Framing, Limit, LinkLayer, Rate};
+use roundelay_trace::LinkTrace;
 use roundelay_trace::file::{Reader, did_you_mean};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -60,11 +61,21 @@ pub(super) struct LinkEntry {
     from: String,
     /// The node at the other end.
     to: String,
-    #[serde(with = "InWords::<Rate>")]
-    rate: Rate,
+    /// Left out only with a `link_trace`.
+    #[serde(default, with = "Maybe::<Rate>")]
+    rate: Option<Rate>,
+    /// Link trace in place of the rate, both ways: a file with a line for each time in milliseconds at
+    /// which the link delivers a full packet, as mahimahi's mm-link reads it.
+    link_trace: Option<String>,
     /// Propagation delay: 0 if left out.
     #[serde(default, with = "InWords::<Duration>")]
     delay: Duration,
+    /// Maximum extra delay, drawn evenly for each packet; packets keep their order.
+    #[serde(default, with = "Maybe::<Duration>")]
+    jitter: Option<Duration>,
+    /// The fraction of packets lost on the wire.
+    #[serde(default, with = "Maybe::<Billionths>")]
+    loss: Option<Billionths>,
     /// Whether the link goes only from `from` to `to`.
     #[serde(default)]
     one_way: bool,
@@ -85,6 +96,9 @@ pub(super) struct PortEntry {
     queue: Option<Ordering>,
     #[serde(default, with = "Maybe::<Rate>")]
     rate: Option<Rate>,
+    /// Link trace in place of the rate: a file with a line for each time in milliseconds at which the
+    /// link delivers a full packet, as mahimahi's mm-link reads it.
+    link_trace: Option<String>,
     #[serde(default, with = "Maybe::<Duration>")]
     delay: Option<Duration>,
     /// The fraction of packets lost on the wire.
@@ -150,7 +164,7 @@ pub(super) fn topology<'a>(
             from_file(reader, table, parts.queues, files)?
         }
         Some(table) => from_template(reader, table, parts.queues)?,
-        None => written_out(reader, parts)?,
+        None => written_out(reader, parts, files)?,
     };
     for (class, file, limit) in parts.trees {
         let tree = parts
@@ -295,7 +309,34 @@ fn from_file<'a>(
     )
 }
 
-fn written_out(reader: &Reader<'_>, parts: &Parts<'_>) -> Result<Topology, ScenarioError> {
+/// The link trace of a `[[link]]` or `[[port]]`.
+fn link_trace(
+    reader: &Reader<'_>,
+    path: &str,
+    name: Option<&str>,
+    has_rate: bool,
+    files: &Files<'_>,
+) -> Result<Option<LinkTrace>, ScenarioError> {
+    let Some(name) = name else {
+        return Ok(None);
+    };
+    let key = format!("{path}.link_trace");
+    if has_rate {
+        let message = "link_trace: it takes the place of rate, so leave out one of them";
+        return Err(reader.at(&key, message));
+    }
+    let what = "a link trace: times in milliseconds, one a line";
+    let text = files
+        .text(name, what)
+        .map_err(|message| reader.at(&key, message))?;
+    LinkTrace::parse(name, &text).map(Some)
+}
+
+fn written_out(
+    reader: &Reader<'_>,
+    parts: &Parts<'_>,
+    files: &Files<'_>,
+) -> Result<Topology, ScenarioError> {
     if parts.nodes.is_empty() {
         return Err(reader.at(
             "",
@@ -334,15 +375,36 @@ fn written_out(reader: &Reader<'_>, parts: &Parts<'_>) -> Result<Topology, Scena
                 format!("a link from '{}' to itself", entry.from),
             ));
         }
+        let path = format!("link.{number}");
+        let name = entry.link_trace.as_deref();
+        let trace = link_trace(reader, &path, name, entry.rate.is_some(), files)?;
+        let mean = trace.as_ref().map(|trace| trace.mean_rate(LinkLayer::NONE));
+        let rate = entry.rate.or(mean).ok_or_else(|| {
+            reader.at(
+                &path,
+                "missing field `rate`: a link needs it, or link_trace",
+            )
+        })?;
         let ways = [(from, to), (to, from)];
-        for (from, to) in ways.into_iter().take(if entry.one_way { 1 } else { 2 }) {
-            link(&mut topology, entry, from, to, parts.queues);
+        for ends in ways.into_iter().take(if entry.one_way { 1 } else { 2 }) {
+            let mut link = link(&topology, entry, ends, rate, parts.queues);
+            link.set_trace(trace.clone(), link.layer);
+            let checked = link.decision_cost();
+            checked.map_err(|error| reader.at(&format!("{path}.link_trace"), error))?;
+            let id = topology.network.add_link(link);
+            id.expect("both ends have been found");
         }
     }
     Ok(topology)
 }
 
-fn link(topology: &mut Topology, entry: &LinkEntry, from: NodeId, to: NodeId, queues: &Queues) {
+fn link(
+    topology: &Topology,
+    entry: &LinkEntry,
+    (from, to): (NodeId, NodeId),
+    rate: Rate,
+    queues: &Queues,
+) -> LinkConfig {
     let is_host = |node| topology.hosts.contains(&node);
     let by_ends = match (is_host(from), is_host(to)) {
         (true, _) => LinkClass::Host,
@@ -350,12 +412,11 @@ fn link(topology: &mut Topology, entry: &LinkEntry, from: NodeId, to: NodeId, qu
         _ => LinkClass::Core,
     };
     let class = entry.class.unwrap_or(by_ends);
-    let mut link = LinkConfig::new(from, to, entry.rate, entry.delay, queues.of(class).clone());
+    let mut link = LinkConfig::new(from, to, rate, entry.delay, queues.of(class).clone());
     link.class = class;
-    topology
-        .network
-        .add_link(link)
-        .expect("both ends have been found");
+    link.jitter = entry.jitter.unwrap_or(link.jitter);
+    link.loss = entry.loss.unwrap_or(link.loss);
+    link
 }
 
 fn change(
@@ -418,15 +479,23 @@ fn change(
         )),
         _ => None,
     };
+    let name = entry.link_trace.as_deref();
+    let trace = link_trace(reader, path, name, entry.rate.is_some(), files)?;
+    // Neither a decision that costs time nor a queue that interrupts packets goes with a trace.
+    let key = if trace.is_some() && entry.decision.is_none() {
+        "link_trace"
+    } else {
+        "decision"
+    };
     for id in found {
         network.change_link(id, |link| {
             tree.iter()
                 .for_each(|(tree, limit)| link.set_tree(tree.clone(), *limit));
-            entry.apply(link);
+            entry.apply(link, trace.as_ref());
         });
         network.links()[id.index()]
             .decision_cost()
-            .map_err(|error| reader.at(&format!("{path}.decision"), error))?;
+            .map_err(|error| reader.at(&format!("{path}.{key}"), error))?;
     }
     Ok(())
 }
@@ -446,15 +515,18 @@ impl PortEntry {
             .then(|| LinkLayer::replaced(link, overhead.map(|Overhead(bytes)| bytes), mpu, framing))
     }
 
-    fn apply(&self, link: &mut LinkConfig) {
+    fn apply(&self, link: &mut LinkConfig, trace: Option<&LinkTrace>) {
         if let Some(Ordering::Discipline(queue)) = &self.queue {
             link.set_queue(queue.clone());
         }
-        link.rate = self.rate.unwrap_or(link.rate);
+        let mut trace = trace.or(link.trace.as_ref()).cloned();
+        if let Some(rate) = self.rate {
+            (link.rate, trace) = (rate, None);
+        }
+        link.set_trace(trace, self.layer().unwrap_or(link.layer));
         link.delay = self.delay.unwrap_or(link.delay);
         link.loss = self.loss.unwrap_or(link.loss);
         link.jitter = self.jitter.unwrap_or(link.jitter);
-        link.layer = self.layer().unwrap_or(link.layer);
         link.cost = self.cost.unwrap_or(link.cost);
         self.decision
             .iter()

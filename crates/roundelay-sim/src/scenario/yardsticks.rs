@@ -91,7 +91,8 @@ impl Yardsticks {
         let class = measured_class(network);
         let links = (0..)
             .zip(network.links())
-            .filter(|(_, link)| wfi && Some(link.class) == class);
+            // The indices compare with a link of constant rate.
+            .filter(|(_, link)| wfi && Some(link.class) == class && link.trace.is_none());
         (flows || wfi || rates.is_some()).then(|| Self {
             warmup: Some(Instant::ZERO + scenario.warmup),
             lives,

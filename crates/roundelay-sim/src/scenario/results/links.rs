@@ -25,7 +25,7 @@ pub(super) fn links(
         ((&LinkState, &LinkState), &crate::LinkConfig),
         &LinkMeter,
     )| {
-        let at_work = (after.at_work - before.at_work).as_secs_f64();
+        let utilisation = after.utilisation(before, seconds);
         let before = before.counts;
         let after = after.counts;
         LinkResult {
@@ -35,7 +35,8 @@ pub(super) fn links(
             queue: link.ordering(),
             buffer: buffer(link.queue.limit_or_default()),
             rate: link.rate.bits_per_second(),
-            utilisation: at_work / seconds,
+            trace: link.trace.as_ref().map(|trace| trace.name().to_owned()),
+            utilisation,
             arrived: after.arrived - before.arrived,
             packets: after.packets - before.packets,
             dropped: std::array::from_fn(|reason| after.dropped[reason] - before.dropped[reason]),

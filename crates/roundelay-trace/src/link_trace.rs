@@ -5,9 +5,11 @@
 //! one and the start of the next, or several short ones. What no packet uses then is lost. The queue
 //! chooses a packet when the link begins to carry it, not before.
 
-use roundelay::{Duration, Instant, LinkLayer};
+use std::sync::Arc;
 
-use crate::settings::SettingsError;
+use roundelay::{Duration, Instant, LinkLayer, Rate};
+
+use crate::file::FileError;
 
 /// Bytes of a full packet of Ethernet, and of the IP packet in it.
 const FRAME: u32 = 1514;
@@ -15,17 +17,26 @@ const PACKET: u32 = 1500;
 /// The longest trace: 24 days.
 const LONGEST: u64 = 1 << 31;
 
-/// A trace, and how far the link has come.
+/// A trace, as its file says it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LinkTrace {
+    name: Arc<str>,
+    /// Times in milliseconds, never falling; the last is above 0.
+    times: Arc<[u64]>,
+}
+
+/// A link that follows a trace, and how far it has come.
 #[derive(Debug, Clone)]
-pub(crate) struct LinkTrace {
-    /// Times in milliseconds, never falling.
-    times: Vec<u64>,
+pub struct TracedLink {
+    times: Arc<[u64]>,
     /// Bytes at each time.
     bytes: u64,
     /// Number of the time at which the link carried bytes last, counted over all rounds.
     number: u64,
     /// Bytes carried then.
     used: u64,
+    /// Bytes of all packets.
+    carried: u64,
 }
 
 impl LinkTrace {
@@ -33,61 +44,98 @@ impl LinkTrace {
     ///
     /// # Errors
     /// A line is no time, with the file, the line and what is legal.
-    pub(crate) fn parse(name: &str, text: &str, layer: LinkLayer) -> Result<Self, SettingsError> {
+    pub fn parse(name: &str, text: &str) -> Result<Self, FileError> {
+        let wrong = |line, message| FileError {
+            file: name.to_owned(),
+            line,
+            message,
+        };
         let mut times = Vec::new();
         let mut last = 0;
-        for (number, line) in text.lines().enumerate() {
-            let wrong = |expected: String| {
-                let line: String = line.chars().take(40).collect();
-                SettingsError(format!(
-                    "{name}:{}: '{line}': expected {expected}",
-                    number + 1
-                ))
-            };
-            let time = line.trim().parse().ok().filter(|time| *time <= LONGEST);
+        for (number, text) in text.lines().enumerate() {
+            let shown: String = text.chars().take(40).collect();
+            let time = text.trim().parse().ok().filter(|time| *time <= LONGEST);
             let Some(time) = time else {
-                return Err(wrong(format!(
-                    "a time in whole milliseconds, 0 to {LONGEST}, at which the link delivers a packet"
-                )));
+                let message = format!(
+                    "'{shown}': expected a time in whole milliseconds, 0 to {LONGEST}, at which the link delivers a packet"
+                );
+                return Err(wrong(number + 1, message));
             };
             if time < last {
-                return Err(wrong(format!(
-                    "a time not before that of the line before, {last}"
-                )));
+                let message = format!(
+                    "'{shown}': expected a time not before that of the line before, {last}"
+                );
+                return Err(wrong(number + 1, message));
             }
             last = time;
             times.push(time);
         }
         if last == 0 {
-            return Err(SettingsError(format!(
-                "{name}: a link trace needs a line with a time above 0: expected times in milliseconds, one a line"
-            )));
+            let message = "a link trace needs a line with a time above 0: expected times in milliseconds, one a line";
+            return Err(wrong(0, message.to_owned()));
         }
-        let full = if layer.raw { FRAME } else { PACKET };
         Ok(Self {
-            times,
-            bytes: layer.len_on_link(full).into(),
-            number: 0,
-            used: 0,
+            name: name.into(),
+            times: times.into(),
         })
     }
 
-    /// Bits per second on average, at least 1.
-    pub(crate) fn mean_rate(&self) -> u64 {
-        let bits = self.times.len() as u128 * u128::from(self.bytes) * 8;
-        let mean = bits * 1000 / u128::from(self.round());
-        u64::try_from(mean).unwrap_or(u64::MAX).max(1)
+    /// The file's name.
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
-    /// Milliseconds of a round.
-    fn round(&self) -> u64 {
-        self.times.last().copied().unwrap_or(1)
+    /// The times of a round, in milliseconds. The last is the length of a round.
+    pub fn times(&self) -> &[u64] {
+        &self.times
     }
 
+    /// The trace as a file has it.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        for time in &*self.times {
+            text += &format!("{time}\n");
+        }
+        text
+    }
+
+    /// Bytes that a link carries at each time: those of a full packet on this link.
+    pub fn bytes(layer: LinkLayer) -> u64 {
+        let full = if layer.raw { FRAME } else { PACKET };
+        layer.len_on_link(full).into()
+    }
+
+    /// The rate of a link on average, at least one bit per second.
+    pub fn mean_rate(&self, layer: LinkLayer) -> Rate {
+        let bits = self.times.len() as u128 * u128::from(Self::bytes(layer)) * 8;
+        let mean = bits * 1000 / u128::from(round(&self.times));
+        let mean = u64::try_from(mean).unwrap_or(u64::MAX).max(1);
+        Rate::from_bits_per_second(mean).expect("at least one bit per second")
+    }
+
+    /// A link at time zero that follows the trace.
+    pub fn link(&self, layer: LinkLayer) -> TracedLink {
+        TracedLink {
+            times: Arc::clone(&self.times),
+            bytes: Self::bytes(layer),
+            number: 0,
+            used: 0,
+            carried: 0,
+        }
+    }
+}
+
+/// Milliseconds of a round.
+fn round(times: &[u64]) -> u64 {
+    times.last().copied().unwrap_or(1)
+}
+
+impl TracedLink {
     /// The time with a number.
     fn time(&self, number: u64) -> Instant {
         let count = self.times.len() as u64;
-        let millis = number / count * self.round() + self.times[(number % count) as usize];
+        let place = (number % count) as usize;
+        let millis = (number / count).saturating_mul(round(&self.times)) + self.times[place];
         Instant::ZERO + Duration::from_millis(millis)
     }
 
@@ -98,8 +146,8 @@ impl LinkTrace {
             .div_ceil(Duration::from_millis(1).as_picos());
         let count = self.times.len() as u64;
         // The end of a round is the start of the next.
-        let rounds = millis.saturating_sub(1) / self.round();
-        let rest = millis - rounds * self.round();
+        let rounds = millis.saturating_sub(1) / round(&self.times);
+        let rest = millis - rounds * round(&self.times);
         let place = self.times.partition_point(|time| *time < rest);
         rounds * count + place as u64
     }
@@ -117,13 +165,14 @@ impl LinkTrace {
     }
 
     /// The first time from an instant on at which the link can begin to carry a packet.
-    pub(crate) fn next(&self, from: Instant) -> Instant {
+    pub fn next(&self, from: Instant) -> Instant {
         self.seek(from).1
     }
 
     /// Carries a packet from an instant on: the time of its last byte.
-    pub(crate) fn carry(&mut self, from: Instant, len: u32) -> Instant {
+    pub fn carry(&mut self, from: Instant, len: u32) -> Instant {
         let mut left = u64::from(len);
+        self.carried += left;
         let (number, mut end) = self.seek(from);
         if number != self.number {
             (self.number, self.used) = (number, 0);
@@ -139,6 +188,17 @@ impl LinkTrace {
             end = self.time(self.number);
         }
     }
+
+    /// Bytes that the link has carried at times before `now`, and bytes that it could have carried.
+    pub fn work(&self, now: Instant) -> [u64; 2] {
+        let past = self.first_at(now);
+        // What the packet on the link needs from now on is not carried yet.
+        let mut ahead = 0;
+        if self.number >= past {
+            ahead = (self.number - past) * self.bytes + self.used;
+        }
+        [self.carried - ahead, past * self.bytes]
+    }
 }
 
 #[cfg(test)]
@@ -150,12 +210,16 @@ mod tests {
     }
 
     fn trace(text: &str) -> LinkTrace {
-        LinkTrace::parse("x", text, LinkLayer::NONE).expect("a trace")
+        LinkTrace::parse("x", text).expect("a trace")
+    }
+
+    fn link(text: &str) -> TracedLink {
+        trace(text).link(LinkLayer::NONE)
     }
 
     #[test]
     fn a_packet_takes_the_bytes_of_as_many_times_as_it_needs() {
-        let mut trace = trace("2\n5\n5\n10\n");
+        let mut trace = link("2\n5\n5\n10\n");
         assert_eq!(trace.next(Instant::ZERO), millis(2));
         assert_eq!(trace.carry(millis(2), 1514), millis(2));
         // A half at 5, the rest and 757 more at 5 again.
@@ -176,7 +240,7 @@ mod tests {
 
     #[test]
     fn a_time_of_zero_comes_once_at_the_start_and_then_with_the_end_of_each_round() {
-        let mut trace = trace("0\n4\n");
+        let mut trace = link("0\n4\n");
         for expected in [0, 4, 4, 8, 8, 12] {
             let next = trace.next(Instant::ZERO);
             assert_eq!(next, millis(expected));
@@ -187,11 +251,10 @@ mod tests {
     #[test]
     fn the_mean_rate_is_that_of_full_packets() {
         // Two packets of 1514 bytes in 10 ms.
-        let mean = trace("3\n10\n").mean_rate();
-        assert_eq!(mean, 2 * 1514 * 8 * 100);
+        let mean = |text: &str, layer| trace(text).mean_rate(layer).bits_per_second();
+        assert_eq!(mean("3\n10\n", LinkLayer::NONE), 2 * 1514 * 8 * 100);
         let layer = LinkLayer::with_overhead(20);
-        let trace = LinkTrace::parse("x", "10\n", layer).expect("a trace");
-        assert_eq!(trace.mean_rate(), 1520 * 8 * 100);
+        assert_eq!(mean("10\n", layer), 1520 * 8 * 100);
     }
 
     #[test]
@@ -217,8 +280,28 @@ mod tests {
                 "x:2: '6': expected a time not before that of the line before, 7",
             ),
         ] {
-            let error = LinkTrace::parse("x", text, LinkLayer::NONE).expect_err(text);
-            assert!(error.0.starts_with(expected), "{text}: {error}");
+            let error = LinkTrace::parse("x", text).expect_err(text).to_string();
+            assert!(error.starts_with(expected), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn work_is_what_was_carried_and_could_have_been() {
+        let mut trace = link("2\n5\n10\n");
+        assert_eq!(trace.work(millis(0)), [0, 0]);
+        assert_eq!(trace.work(millis(3)), [0, 1514], "2 ms is lost");
+        trace.carry(millis(5), 2000);
+        assert_eq!(trace.work(millis(5)), [0, 1514]);
+        assert_eq!(trace.work(millis(6)), [1514, 2 * 1514]);
+        assert_eq!(trace.work(millis(10)), [1514, 2 * 1514]);
+        assert_eq!(trace.work(millis(11)), [2000, 3 * 1514]);
+        assert_eq!(trace.work(millis(14)), [2000, 4 * 1514]);
+    }
+
+    #[test]
+    fn the_text_of_a_trace_is_read_as_the_same_trace() {
+        let trace = trace("0\n 3 \n3\n20");
+        assert_eq!(trace.text(), "0\n3\n3\n20\n");
+        assert_eq!(LinkTrace::parse("x", &trace.text()), Ok(trace));
     }
 }
