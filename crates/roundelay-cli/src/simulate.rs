@@ -9,6 +9,7 @@ use std::path::Path;
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use roundelay_report::{Simulated, provenance};
+use roundelay_sim::link_name;
 use roundelay_sim::scenario::{self, Estimate, Results, RunError, Scenario};
 
 use crate::failure::Failure;
@@ -233,6 +234,20 @@ fn long_run(scenario: &Scenario, arguments: &Simulate) -> Option<String> {
     })
 }
 
+/// Links with a trace: name, file, mean rate.
+fn traces(scenario: &Scenario) -> Vec<(String, String, u64)> {
+    let network = &scenario.topology.network;
+    let mut traces = Vec::new();
+    for link in network.links() {
+        if let Some(trace) = &link.trace {
+            let name = link_name(&network.name(link.from), &network.name(link.to));
+            let mean = link.rate.bits_per_second();
+            traces.push((name, trace.name().to_owned(), mean));
+        }
+    }
+    traces
+}
+
 fn estimate(scenario: &Scenario, arguments: &Simulate, notes: &[String]) -> String {
     let Estimate {
         packets,
@@ -241,16 +256,32 @@ fn estimate(scenario: &Scenario, arguments: &Simulate, notes: &[String]) -> Stri
         memory,
     } = Estimate::of(scenario);
     if arguments.outputs.has("json") {
-        let numbers = serde_json::json!({ "packets": packets, "packet_hops": packet_hops, "events": events, "memory_bytes": memory, "notes": notes });
+        let mut numbers = serde_json::json!({ "packets": packets, "packet_hops": packet_hops, "events": events, "memory_bytes": memory, "notes": notes });
+        let mut traced = Vec::new();
+        for (link, trace, mean) in traces(scenario) {
+            traced.push(serde_json::json!({ "link": link, "trace": trace, "rate": mean }));
+        }
+        if !traced.is_empty() {
+            numbers["traces"] = traced.into();
+        }
         return format!("{numbers:#}\n");
     }
     let network = &scenario.topology.network;
+    let mut traced = String::new();
+    for (link, trace, mean) in traces(scenario) {
+        traced += &format!(
+            "{} follows {}, {:.2} Mbit/s on average\n",
+            roundelay_report::clean(&link),
+            roundelay_report::clean(&trace),
+            mean as f64 / 1e6
+        );
+    }
     let notes: String = notes
         .iter()
         .map(|note| format!("Note: {}\n", roundelay_report::clean(note)))
         .collect();
     format!(
-        "{}: {} nodes, {} hosts, {} links one way, {} sources\n{notes}at most about {packets:.2e} packets, {packet_hops:.2e} packet-hops, {events:.2e} events a run\nat most about {:.1} MB of memory a run, results not counted\n",
+        "{}: {} nodes, {} hosts, {} links one way, {} sources\n{traced}{notes}at most about {packets:.2e} packets, {packet_hops:.2e} packet-hops, {events:.2e} events a run\nat most about {:.1} MB of memory a run, results not counted\n",
         roundelay_report::clean(&scenario.name),
         network.nodes(),
         scenario.topology.hosts.len(),

@@ -1721,3 +1721,35 @@ fn hops_are_told_one_by_one() {
         "each hop is some packet's"
     );
 }
+
+/// A dry run names links with a trace, and `verify` knows them in the log.
+#[test]
+fn links_with_a_trace_are_named_before_a_run_and_verified_after_it() {
+    let folder = Folder::new("link-trace");
+    let text = fs::read_to_string(folder.path("scenario.toml")).expect("a scenario");
+    let port = "\n[[port]]\nfrom = \"left\"\nto = \"right\"\nlink_trace = \"x.trace\"\n";
+    fs::write(folder.path("traced.toml"), text + port).expect("a file");
+    fs::write(folder.path("x.trace"), "3\n4\n10\n").expect("a file");
+    let scenario = folder.path("traced.toml");
+    let dry = stdout(&run(&["simulate", &scenario, "--dry-run"], ""));
+    assert!(
+        dry.contains("left > right follows x.trace, 3.63 Mbit/s on average\n"),
+        "{dry}"
+    );
+    let dry = stdout(&run(&["simulate", &scenario, "--dry-run", "--json"], ""));
+    let numbers: serde_json::Value = serde_json::from_str(&dry).expect("JSON");
+    assert_eq!(numbers["traces"][0]["rate"], 3 * 1514 * 8 * 100);
+    let log = folder.path("run.log");
+    stdout(&run(&["simulate", &scenario, "--log", &log], ""));
+    stdout(&run(&["verify", &log], ""));
+    // The log of another trace.
+    let text = fs::read_to_string(&log).expect("a log");
+    fs::write(&log, text.replacen("[3,4,10]", "[3,5,10]", 1)).expect("a file");
+    let output = run(&["verify", &log], "");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("the link's trace"));
+    // No output may take the place of the trace.
+    let trace = folder.path("x.trace");
+    let output = run(&["simulate", &scenario, "--log", &trace], "");
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+}

@@ -179,6 +179,31 @@ fn slack_at_departure_can_be_swept() {
 }
 
 #[test]
+fn a_sweep_over_link_traces_knows_when_their_files_change() {
+    let folder = Folder::new("link-traces");
+    let port = "\n[[port]]\nfrom = 'left'\nto = 'right'\nlink_trace = 'one.trace'\n";
+    fs::write(folder.0.join("s.toml"), SCENARIO.to_owned() + port).unwrap();
+    let write = |name: &str, text: &str| fs::write(folder.0.join(name), text).unwrap();
+    write("one.trace", "5\n10\n15\n");
+    write("two.trace", "5\n10\n100\n");
+    let arguments = ["s.toml", "port.0.link_trace=one.trace,two.trace"];
+    let done = folder.done(&arguments);
+    assert!(
+        done.contains("2 points, 2 runs: 0 cached, 2 done"),
+        "{done}"
+    );
+    assert!(folder.done(&arguments).contains("2 cached, 0 done"));
+    write("two.trace", "5\n10\n11\n100\n");
+    let states = folder.why(&arguments);
+    let mut states: Vec<_> = states.values().map(String::as_str).collect();
+    states.sort_unstable();
+    assert_eq!(states[0], "cached");
+    assert!(states[1].contains("1:two.trace"), "{states:?}");
+    let error = folder.error(&["s.toml", "port.0.link_trace=none.trace"], 2);
+    assert!(error.contains("cannot read 'none.trace'"), "{error}");
+}
+
+#[test]
 fn a_comment_runs_nothing_and_a_changed_key_its_runs() {
     let folder = Folder::new("comment");
     let arguments = over(&["--replicas", "2"]);

@@ -156,6 +156,7 @@ fn of_link(link: &LinkConfig, all: &mut BTreeSet<String>) {
     add(link.preempted_at().is_some(), "preemption");
     add(link.decision != DecisionCost::NONE, "decision");
     add(link.layer != LinkLayer::NONE, "link_layer");
+    add(link.trace.is_some(), "link_trace");
     add(link.loss.0 > 0, "loss");
     add(link.jitter > Duration::ZERO, "jitter");
     for discipline in link.disciplines() {
@@ -186,6 +187,7 @@ fn of_tcp(protocol: &Protocol, all: &mut BTreeSet<String>) {
     let options = [
         option(protocol.ecn, "option.ecn"),
         option(protocol.pacing, "option.pacing"),
+        option(protocol.wrap_differences, "option.wrap_differences"),
     ];
     all.insert(format!("tcp.preset.{preset}"));
     all.extend(

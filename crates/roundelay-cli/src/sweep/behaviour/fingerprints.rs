@@ -250,6 +250,10 @@ fn scenarios(folder: &Path) -> Vec<(String, String)> {
         ("engine".to_owned(), format!("{queue}{cbr}")),
         ("loss".to_owned(), port("loss = '1%'")),
         ("jitter".to_owned(), port("jitter = '3ms'")),
+        (
+            "link_trace".to_owned(),
+            port("link_trace = 'canonical.trace'\noverhead = 20"),
+        ),
         ("decision".to_owned(), port("decision = '100us'")),
         (
             "link_layer".to_owned(),
@@ -314,6 +318,11 @@ fn scenarios(folder: &Path) -> Vec<(String, String)> {
     for name in ["ecn", "pacing"] {
         all.push((format!("tcp.option.{name}"), tcp(&format!("{name} = true"))));
     }
+    // Differences wrap beyond 32 ms where the tick is ns-2's, and show in timeouts.
+    all.push((
+        "tcp.option.wrap_differences".to_owned(),
+        tcp("preset = 'ns2_newreno', min_timeout = '1ms', wrap_differences = true"),
+    ));
     for rule in [
         "priority 3",
         "slack 10ms",
@@ -556,6 +565,9 @@ impl Folder {
             "0 5000 s0 r0\n0.4 9000 s1 r0\n1.2 3000 r1 s0\n",
         )
         .unwrap();
+        // 4 Mbit/s that pause for 30 ms now and then.
+        let times: String = (1..30).map(|time| format!("{}\n", 3 * time)).collect();
+        fs::write(folder.join("canonical.trace"), times + "120\n").unwrap();
         Self(folder)
     }
 }
@@ -661,6 +673,23 @@ fn slack_at_departure_has_a_fingerprint_of_its_own() {
         let one = departure.replace(&format!("{rule} at departure"), rule);
         assert_ne!(runs(&departure, &folder.0), runs(&one, &folder.0), "{rule}");
     }
+}
+
+/// A sweep formerly took a run with differences in 16 bits for one without.
+#[test]
+fn differences_of_round_trips_in_16_bits_have_a_fingerprint_of_their_own() {
+    let folder = Folder::new();
+    let all = scenarios(&folder.0);
+    let found = all
+        .iter()
+        .find(|(name, _)| name == "tcp.option.wrap_differences");
+    let (_, text) = found.unwrap();
+    let without = text.replace("wrap_differences = true", "wrap_differences = false");
+    assert_ne!(runs(text, &folder.0), runs(&without, &folder.0));
+    let with_and_without = [text, &without].map(|text| used(&scenario(text, &folder.0)));
+    let [with, without] = &with_and_without;
+    let more: Vec<_> = with.difference(without).collect();
+    assert_eq!(more, ["tcp.option.wrap_differences"]);
 }
 
 /// Settings change results: no fingerprint is of a run that ignores its subject.
