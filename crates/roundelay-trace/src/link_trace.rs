@@ -1,9 +1,10 @@
-//! Link trace: the times at which a link can deliver a full packet, as mahimahi's mm-link reads them.
+//! Link trace: the times at which a link can deliver a full packet, as mahimahi's mm-link reads
+//! them.
 //!
 //! A trace has a line for each such time, in milliseconds from its start; it begins again after its
 //! last line. At each time the link carries the bytes of a full packet: of one packet, the rest of
-//! one and the start of the next, or several short ones. What no packet uses then is lost. The queue
-//! chooses a packet when the link begins to carry it, not before.
+//! one and the start of the next, or several short ones. What no packet uses then is lost. The
+//! queue chooses a packet when the link begins to carry it, not before.
 
 use std::sync::Arc;
 
@@ -57,7 +58,8 @@ impl LinkTrace {
             let time = text.trim().parse().ok().filter(|time| *time <= LONGEST);
             let Some(time) = time else {
                 let message = format!(
-                    "'{shown}': expected a time in whole milliseconds, 0 to {LONGEST}, at which the link delivers a packet"
+                    "'{shown}': expected a time in whole milliseconds, 0 to {LONGEST}, \
+                     at which the link delivers a packet"
                 );
                 return Err(wrong(number + 1, message));
             };
@@ -71,7 +73,8 @@ impl LinkTrace {
             times.push(time);
         }
         if last == 0 {
-            let message = "a link trace needs a line with a time above 0: expected times in milliseconds, one a line";
+            let message = "a link trace needs a line with a time above 0: \
+                           expected times in milliseconds, one a line";
             return Err(wrong(0, message.to_owned()));
         }
         Ok(Self {
