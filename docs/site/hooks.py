@@ -9,6 +9,7 @@ import json
 import os
 import posixpath
 import re
+import shutil
 import subprocess
 import sys
 from functools import cache
@@ -23,6 +24,8 @@ FORGE = "https://github.com/roundelay/roundelay"
 CONTAINED = "papers/"
 ASSETS = (".svg", ".png", ".cast", ".schema.json")
 EXECUTED = ROOT / "target/notebooks"
+# Pages of the papers' items: not in the repository, made from its records.
+ITEMS = ROOT / "target/papers-pages"
 NOTEBOOKS = ROOT / "examples/notebooks"
 
 
@@ -68,6 +71,8 @@ def on_files(files: Files, config) -> Files:
             add(path, abs_src_path=str(ROOT / path))
     for path, module in SCRIPTS.items():
         add(path, abs_src_path=str(ROOT / "docs/site/node_modules" / module))
+    for path in item_pages():
+        add(f"docs/papers/{path.relative_to(ITEMS)}", abs_src_path=str(path))
     add("reference/command.md", content=command_reference())
     add("reference/scenario.md", content=scenario_reference())
     add("reference/python.md", content=python_reference())
@@ -95,6 +100,8 @@ def on_page_markdown(markdown: str, page, config, files: Files) -> str:
             return posixpath.relpath(index, posixpath.dirname(page.file.src_uri) or ".") if index in tracked() else f"{FORGE}/tree/main/{path}"
         return f"{FORGE}/blob/main/{path}{match.group(2) or ''}" if path in tracked() else match.group(0)
 
+    if PAPER.fullmatch(page.file.src_uri):
+        markdown = with_items(markdown, Path(page.file.src_uri).stem)
     parts = re.split(f"({FENCE.pattern})", markdown, flags=FENCE.flags)
     return "".join(part if place % 2 else LINK.sub(target, part) for place, part in enumerate(parts))
 
@@ -105,6 +112,29 @@ def on_post_page(output: str, page, config) -> str:
         return output
     source = posixpath.relpath("scripts/mermaid.js", posixpath.dirname(page.url) or ".")
     return output.replace("</head>", f'<script src="{source}"></script></head>')
+
+
+# The papers' items: a page each, and links to these from the paper's table.
+
+PAPER = re.compile(r"docs/papers/[a-z-]+\.md")
+ROW = re.compile(r'^\| <a id="([^"]+)"></a>([^|]+) \|', re.MULTILINE)
+
+
+def item_pages() -> list[Path]:
+    shutil.rmtree(ITEMS, ignore_errors=True)
+    shutil.copytree(ROOT / "docs/papers/records", ITEMS / "records")
+    run_command("papers", "--pages", str(ITEMS), "--details")
+    return sorted(path for path in ITEMS.glob("*/*") if path.suffix in (".md", ".svg"))
+
+
+def with_items(markdown: str, paper: str) -> str:
+    def link(match: re.Match[str]) -> str:
+        item, label = match.groups()
+        if not (ITEMS / paper / f"{item}.md").exists():
+            return match.group(0)
+        return f'| <a id="{item}"></a>[{label}]({paper}/{item}.md) |'
+
+    return ROW.sub(link, markdown)
 
 
 # The command's reference: its help.

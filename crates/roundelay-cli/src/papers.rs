@@ -40,7 +40,7 @@ pub(crate) fn run(arguments: &Papers) -> Result<(), Failure> {
         return match arguments.outputs.path("pages") {
             Some(folder) => {
                 arguments.outputs.check([], &Measures::default(), 1)?;
-                recorded::write_pages(&papers, folder)?;
+                recorded::write_pages(&papers, folder, arguments.details)?;
                 if arguments.check {
                     recorded::check(&papers, folder)?;
                 }
@@ -236,7 +236,7 @@ fn run_all(arguments: &Papers, items: &[(&Paper, &Item)], papers: &[Paper]) -> R
         print(&(json + "\n"))?;
     }
     if let Some(folder) = pages {
-        recorded::write_pages(papers, folder)?;
+        recorded::write_pages(papers, folder, false)?;
     }
     if arguments.check {
         for item in left {

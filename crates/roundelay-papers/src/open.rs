@@ -10,7 +10,7 @@ use std::fmt::Write;
 use roundelay_report::{Axis, Band, Chart, Curve, Drawn, Point};
 use toml::Value;
 
-use crate::catalogue::{Item, Paper};
+use crate::catalogue::Item;
 use crate::finding::{Compared, Finding, Truth, range};
 use crate::page::{Judged, Target, cell};
 use crate::plan::Open;
@@ -35,7 +35,7 @@ pub fn charts(judged: &Judged<'_>) -> Vec<(usize, Chart)> {
 
 /// The open parameters, the table, and the charts: as links, or drawn inline if there are no files
 /// to link to.
-pub(crate) fn section(paper: &Paper, judged: &Judged<'_>, target: Target) -> String {
+pub(crate) fn section(judged: &Judged<'_>, target: Target) -> String {
     let Judged {
         plan,
         ran,
@@ -83,13 +83,12 @@ pub(crate) fn section(paper: &Paper, judged: &Judged<'_>, target: Target) -> Str
     text.push('\n');
     for (number, chart) in charts(judged) {
         match target {
-            Target::Repository => {
+            Target::Page => {
                 _ = write!(
                     text,
-                    "![{} by {}]({}/{})\n\n",
+                    "![{} by {}]({})\n\n",
                     chart.title,
                     plan.open[number].name(),
-                    paper.slug,
                     chart_file(judged.item, number)
                 );
             }
@@ -409,14 +408,13 @@ mod tests {
     #[test]
     fn a_page_links_drawings_and_what_stands_alone_has_them() {
         with_judged(PLAN, &[500.0, 300.0, 500.0], |judged| {
-            let paper = Paper::of_plan("figure-1", PLAN, |_| None).unwrap();
-            let linked = section(&paper, judged, Target::Repository);
+            let linked = section(judged, Target::Page);
             assert!(
-                linked.contains("published DRR: least, kbit/s by rate](plans/figure-1-open-1.svg)")
+                linked.contains("published DRR: least, kbit/s by rate](figure-1-open-1.svg)")
                     && !linked.contains("<svg"),
                 "{linked}"
             );
-            let alone = section(&paper, judged, Target::Alone);
+            let alone = section(judged, Target::Alone);
             // A blank line inside the HTML would end it in Markdown.
             assert!(
                 alone.contains("<figure>\n<svg")

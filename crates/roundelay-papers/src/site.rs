@@ -1,4 +1,4 @@
-//! The site: all pages, charts and the index, from plans and records.
+//! The pages of papers and items, the charts and the index, from plans and records.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -80,36 +80,37 @@ impl<'a> Site<'a> {
         })
     }
 
-    /// All files, by path in the folder.
+    /// The index and the papers' pages, by path in the folder.
     ///
     /// # Errors
     /// An essay has a sentence that the records do not support.
     pub fn files(&self) -> Result<Vec<(PathBuf, String)>, Failed> {
-        let mut files = vec![(
-            PathBuf::from("index.md"),
-            page::index(&self.papers, &self.older),
-        )];
+        let mut files = vec![(PathBuf::from("index.md"), page::index(&self.papers))];
         for (paper, judged) in &self.papers {
-            files.push((
-                PathBuf::from(format!("{}.md", paper.slug)),
-                page::page(paper, judged, &self.older).map_err(Failed)?,
-            ));
-            for judged in judged.iter().flatten() {
-                let mut charts = Vec::new();
-                for (number, chart) in judged.charts().into_iter().enumerate() {
-                    if chart.has_points() {
-                        charts.push((chart_file(judged.item, number), chart));
-                    }
-                }
-                for (number, chart) in open::charts(judged) {
-                    charts.push((open::chart_file(judged.item, number), chart));
-                }
-                for (file, chart) in charts {
-                    files.push((Path::new(&paper.slug).join(file), chart.svg()));
-                }
-            }
+            let page = page::page(paper, judged, &self.older).map_err(Failed)?;
+            files.push((PathBuf::from(format!("{}.md", paper.slug)), page));
         }
         Ok(files)
+    }
+
+    /// A page for each item on record, and its charts, by path in the folder.
+    pub fn details(&self) -> Vec<(PathBuf, String)> {
+        let mut files = Vec::new();
+        for (paper, judged) in self.judged() {
+            let folder = Path::new(&paper.slug);
+            let name = format!("{}.md", judged.item.name);
+            files.push((folder.join(name), page::details(paper, judged)));
+            for (number, chart) in judged.charts().iter().enumerate() {
+                if chart.has_points() {
+                    files.push((folder.join(chart_file(judged.item, number)), chart.svg()));
+                }
+            }
+            for (number, chart) in open::charts(judged) {
+                let name = open::chart_file(judged.item, number);
+                files.push((folder.join(name), chart.svg()));
+            }
+        }
+        files
     }
 }
 
@@ -217,48 +218,73 @@ mod tests {
         }
     }
 
-    /// The index and the paper's page.
-    fn pages(site: &Site<'_>) -> [String; 2] {
+    /// The paper's page.
+    fn page(site: &Site<'_>) -> String {
         let files = site.files().unwrap();
-        ["index.md", "plans.md"].map(|name| {
-            let file = files.iter().find(|(path, _)| path == Path::new(name));
-            file.unwrap().1.clone()
-        })
+        let mut page = files
+            .iter()
+            .filter(|(path, _)| path == Path::new("plans.md"));
+        page.next().unwrap().1.clone()
+    }
+
+    fn row(page: &str) -> &str {
+        let mut rows = page.lines().filter(|line| line.contains("id=\"figure-1\""));
+        rows.next().expect("a row of the item")
     }
 
     #[test]
-    fn a_record_with_older_code_is_marked_on_its_page_and_in_the_index() {
+    fn a_record_with_older_code_is_marked_on_its_papers_page_and_on_its_own() {
         let papers = [paper(PLAN)];
         let one = versions(|_| Some("one".to_owned()));
         let other = versions(|_| Some("other".to_owned()));
         let folder = Folder::new("code", &papers[0], &one);
-        let [index, page] = pages(&Site::read(&papers, &folder.0, &one).unwrap());
-        assert!(!index.contains("older code") && !page.contains("older code"));
-        let [index, page] = pages(&Site::read(&papers, &folder.0, &other).unwrap());
-        let row = index.lines().find(|line| line.contains("#figure-1"));
-        assert!(row.unwrap().contains("(older code)"), "{index}");
-        assert!(row.unwrap().contains("plans figure-1 --full`"), "{index}");
-        assert!(!row.unwrap().contains("(quick setting)"), "{index}");
-        assert!(page.contains("(older code) |"), "{page}");
+        let page_today = page(&Site::read(&papers, &folder.0, &one).unwrap());
+        assert!(!page_today.contains("older code"));
+        let site = Site::read(&papers, &folder.0, &other).unwrap();
+        let page = page(&site);
+        assert!(row(&page).contains("(older code) |"), "{page}");
+        assert!(row(&page).contains("plans figure-1 --full`"), "{page}");
+        assert!(!row(&page).contains("(quick setting)"), "{page}");
+        let (path, details) = &site.details()[0];
+        assert_eq!(path, Path::new("plans/figure-1.md"));
         assert!(
-            page.contains("**Recorded with older code**")
-                && page.contains("`roundelay papers plans figure-1 --full --pages docs/papers`"),
-            "{page}"
+            details.contains("**Recorded with older code**")
+                && details.contains("`roundelay papers plans figure-1 --full --pages docs/papers`"),
+            "{details}"
         );
+    }
+
+    #[test]
+    fn details_have_every_claim_and_link_charts_that_are_there() {
+        let papers = [paper(PLAN)];
+        let today = versions(|_| None);
+        let folder = Folder::new("details", &papers[0], &today);
+        let files = Site::read(&papers, &folder.0, &today).unwrap().details();
+        let (_, page) = &files[0];
+        let (plan, _) = papers[0].items[0].plan().unwrap();
+        for claim in &plan.claims {
+            assert!(page.contains(&claim.says), "{page}");
+        }
+        let mut charts = 0;
+        for (path, text) in &files[1..] {
+            assert!(text.contains("<svg"), "{}", path.display());
+            let name = path.file_name().unwrap().to_str().unwrap();
+            assert!(page.contains(&format!("]({name})")), "{name}: {page}");
+            charts += 1;
+        }
+        assert_eq!(page.matches("![").count(), charts);
     }
 
     /// Formerly one such record was an error, and no page could be written.
     #[test]
-    fn a_record_of_an_older_plan_is_marked_on_its_page_and_in_the_index() {
+    fn a_record_of_an_older_plan_is_marked_on_its_papers_page() {
         let before = paper(PLAN);
         let today = versions(|_| None);
         let folder = Folder::new("plan", &before, &today);
         let papers = [paper(&PLAN.replace("pairs = 10", "pairs = 11"))];
         let site = Site::read(&papers, &folder.0, &today).unwrap();
         let told = "recorded for an older plan: `roundelay papers plans figure-1 --full --pages docs/papers` records it again";
-        for text in pages(&site) {
-            assert!(text.contains(told), "{text}");
-        }
+        assert!(page(&site).contains(told));
         assert_eq!(site.older_plans().len(), 1);
         assert_eq!(site.judged().count(), 0, "its figures are of another run");
         let papers = [before];

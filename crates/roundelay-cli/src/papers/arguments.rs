@@ -50,6 +50,10 @@ pub(crate) struct Papers {
     #[command(flatten)]
     pub(crate) outputs: Outputs<Publishing>,
 
+    /// With --pages, without a paper: also a page for each item on record, with its charts
+    #[arg(long, requires = "pages", conflicts_with = "paper")]
+    pub(crate) details: bool,
+
     /// Folder of cached runs [default: roundelay/papers in the user's cache]
     #[arg(long, value_name = "DIR")]
     pub(crate) cache: Option<PathBuf>,

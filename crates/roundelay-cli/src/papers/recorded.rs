@@ -138,10 +138,14 @@ pub(super) fn write(
     write_in_folder(&folder.join(record_path(paper, item)), &(json + "\n"))
 }
 
-/// Writes all pages from plans and records.
-pub(super) fn write_pages(papers: &[Paper], folder: &Path) -> Result<(), Failure> {
+/// Writes the papers' pages from plans and records; with `details`, also a page for each item.
+pub(super) fn write_pages(papers: &[Paper], folder: &Path, details: bool) -> Result<(), Failure> {
     let site = Site::read(papers, folder, &versions()?).map_err(Failure::run)?;
-    for (path, text) in site.files().map_err(Failure::run)? {
+    let mut files = site.files().map_err(Failure::run)?;
+    if details {
+        files.extend(site.details());
+    }
+    for (path, text) in files {
         write_in_folder(&folder.join(path), &text)?;
     }
     Ok(())
@@ -220,7 +224,7 @@ mod tests {
         let papers = papers().unwrap();
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/papers");
         if std::env::var_os("ROUNDELAY_WRITE").is_some() {
-            write_pages(&papers, &folder).unwrap();
+            write_pages(&papers, &folder, false).unwrap();
         }
         let site = Site::read(&papers, &folder, &versions().unwrap()).unwrap();
         for (path, expected) in site.files().unwrap() {

@@ -3,7 +3,7 @@
 use roundelay_papers::catalogue::Paper;
 #[cfg(feature = "parquet")]
 use roundelay_papers::figures::Samples;
-use roundelay_papers::page::{Judged, Target, section};
+use roundelay_papers::page::{Judged, alone};
 use roundelay_papers::runner::Ran;
 #[cfg(feature = "parquet")]
 use roundelay_report::Measurement;
@@ -30,9 +30,9 @@ impl ItemResult<'_> {
         })
     }
 
-    /// The section of the paper's page.
+    /// The item with its verdicts and all that decides them.
     pub(crate) fn markdown(&self) -> String {
-        section(self.paper, self.judged, Target::Alone)
+        alone(self.paper, self.judged)
     }
 
     /// Footer of the Parquet file.
