@@ -46,12 +46,15 @@ pub struct Outside {
     pub ring: u64,
     /// Longer than a slot.
     pub too_long: u64,
+    /// Taken by the interface at the other end, and thrown away there: it had no link.
+    #[serde(default)]
+    pub unsent: u64,
 }
 
 impl Outside {
     /// All of them.
     pub const fn total(&self) -> u64 {
-        self.ring + self.too_long
+        self.ring + self.too_long + self.unsent
     }
 }
 

@@ -34,6 +34,22 @@ pub trait Device {
     /// The first frame can never be sent.
     fn send(&mut self, frames: &[&[u8]]) -> io::Result<usize>;
 
+    /// Sends on what [`send`](Self::send) has taken and the interface could not take yet. Whether
+    /// some is left: then the driver calls again soon.
+    fn flush(&mut self) -> bool {
+        false
+    }
+
+    /// Frames that came without a checksum, because the sender leaves that to its hardware.
+    fn unfinished(&self) -> u64 {
+        0
+    }
+
+    /// Whether frames may have been lost here that [`outside`](Self::outside) cannot count.
+    fn is_blind(&self) -> bool {
+        false
+    }
+
     /// Whether the interface does not exist any more. Asked after it went down.
     fn is_gone(&self) -> bool {
         false

@@ -5,6 +5,7 @@ use std::io;
 use roundelay::Instant;
 use roundelay_metrics::Delays;
 
+use crate::books::Outside;
 use crate::bottleneck::{Bottleneck, Due};
 use crate::clock::{Clock, Stamps};
 use crate::device::{Device, Received};
@@ -99,6 +100,15 @@ impl<D: Device, C: Clock> Driver<D, C> {
         [0, 1].map(|place| self.went_down[place] > 0 && self.devices[place].is_gone())
     }
 
+    /// Frames lost in each direction where no queue saw them: before the queue, or after the device
+    /// at the other end had taken them.
+    pub fn outside(&mut self) -> [Outside; 2] {
+        let [near, far] = &mut self.devices;
+        let (mut up, mut down) = (near.outside(), far.outside());
+        std::mem::swap(&mut up.unsent, &mut down.unsent);
+        [up, down]
+    }
+
     /// Turns in which frames had to stay in the kernel, because no slot was free.
     pub const fn full_turns(&self) -> u64 {
         self.full
@@ -118,6 +128,9 @@ impl<D: Device, C: Clock> Driver<D, C> {
         self.is_blocked = false;
         for way in Way::BOTH {
             self.send(way);
+        }
+        for device in &mut self.devices {
+            self.is_blocked |= device.flush();
         }
         Ok(())
     }

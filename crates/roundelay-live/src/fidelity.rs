@@ -40,6 +40,8 @@ pub struct Fidelity {
     pub went_down: [u64; 2],
     /// Whether an interface vanished, near and far.
     pub gone: [bool; 2],
+    /// Whether losses at an interface cannot be counted, near and far.
+    pub blind: [bool; 2],
     /// The congestion control of TCP at the ends, if they are ours.
     pub congestion_control: Option<String>,
     /// The verdict.
@@ -147,6 +149,12 @@ impl WayFidelity {
                 "{way}: {lost} longer than the interface's packets, lost: turn offloads off at the sender (ethtool -K DEV tso off gso off gro off)."
             ));
         }
+        if self.outside.unsent > 0 {
+            let lost = counted(self.outside.unsent, "frame");
+            reasons.push(format!(
+                "{way}: {lost} thrown away by the interface at the other end after it had taken them: did it have a link?"
+            ));
+        }
         if books.refused > 0 {
             let lost = counted(books.refused, "frame");
             reasons.push(format!(
@@ -206,6 +214,13 @@ impl Fidelity {
             if is_gone {
                 reasons.push(format!(
                     "The {end} interface does not exist any more: the run ended."
+                ));
+            }
+        }
+        for (end, is_blind) in ["near", "far"].iter().zip(self.blind) {
+            if is_blind {
+                reasons.push(format!(
+                    "The {end} interface is in another namespace now, so frames lost there cannot be counted."
                 ));
             }
         }
@@ -381,6 +396,7 @@ mod tests {
             unfinished: [0; 2],
             went_down: [0; 2],
             gone: [false; 2],
+            blind: [false; 2],
             congestion_control: None,
             verdict: Verdict {
                 is_valid: false,
@@ -405,12 +421,13 @@ mod tests {
     #[test]
     fn each_fault_makes_a_run_invalid_with_a_reason() {
         // A full packet takes 12 ms at 1 Mbit/s.
-        let faults: [(&str, Fault); 11] = [
+        let faults: [(&str, Fault); 13] = [
             ("late or more", |run| {
                 run.ways[0] = way(Way::Up, Duration::from_millis(13))
             }),
             ("lost in the kernel", |run| run.ways[1].outside.ring = 1),
             ("turn offloads off", |run| run.ways[1].outside.too_long = 1),
+            ("thrown away", |run| run.ways[1].outside.unsent = 1),
             ("refused by the interface", |run| {
                 (run.ways[0].books.refused, run.ways[0].books.delivered) = (1, 99);
             }),
@@ -422,6 +439,7 @@ mod tests {
             ("without a checksum", |run| run.unfinished[1] = 1),
             ("far interface went down", |run| run.went_down[1] = 1),
             ("near interface does not exist", |run| run.gone[0] = true),
+            ("in another namespace", |run| run.blind[1] = true),
             ("All slots for frames were taken", |run| run.full_turns = 3),
         ];
         for (part, fault) in faults {

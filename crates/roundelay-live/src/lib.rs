@@ -6,6 +6,8 @@
 
 mod books;
 mod bottleneck;
+#[cfg(target_os = "linux")]
+mod checksum;
 mod clock;
 #[cfg(target_os = "linux")]
 pub mod control;
@@ -14,6 +16,10 @@ pub mod demo;
 mod device;
 mod driver;
 mod fidelity;
+#[cfg(target_os = "linux")]
+mod frame_lengths;
+#[cfg(target_os = "linux")]
+mod interface;
 mod line;
 mod log;
 #[cfg(target_os = "linux")]
@@ -37,7 +43,11 @@ mod slots;
 #[cfg(target_os = "linux")]
 mod sys;
 #[cfg(target_os = "linux")]
+mod tap;
+#[cfg(target_os = "linux")]
 pub mod world;
+#[cfg(target_os = "linux")]
+mod xdp_socket;
 
 pub use books::{Books, Outside};
 pub use bottleneck::{Bottleneck, Due};
@@ -45,6 +55,8 @@ pub use clock::{Clock, WallClock};
 pub use device::{Device, Received};
 pub use driver::{Driver, DriverError};
 pub use fidelity::{Fidelity, Verdict, WayFidelity};
+#[cfg(target_os = "linux")]
+pub use interface::{DeviceKind, Interface};
 pub use line::{Fate, Journal, NoJournal};
 pub use log::{RunLog, log};
 pub use meter::{FlowBooks, FlowFigures, Sample, Samples, WaySample};
@@ -61,3 +73,7 @@ pub use settings::{
     WeightTexts,
 };
 pub use slots::{Slot, Slots};
+#[cfg(target_os = "linux")]
+pub use tap::Tap;
+#[cfg(target_os = "linux")]
+pub use xdp_socket::XdpSocket;

@@ -44,11 +44,6 @@ impl PacketSocket {
             came: Vec::with_capacity(BATCH),
         })
     }
-
-    /// Frames that came without a checksum, because the sender leaves that to its hardware.
-    pub const fn unfinished(&self) -> u64 {
-        self.unfinished
-    }
 }
 
 /// Puts a VLAN tag back that the kernel took off. False if there is no room.
@@ -127,6 +122,10 @@ impl Device for PacketSocket {
 
     fn is_gone(&self) -> bool {
         !sys::has_interface(self.index)
+    }
+
+    fn unfinished(&self) -> u64 {
+        self.unfinished
     }
 
     fn outside(&mut self) -> Outside {

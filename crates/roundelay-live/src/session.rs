@@ -5,16 +5,15 @@ use std::path::Path;
 
 use roundelay::Instant;
 
-use crate::books::Outside;
 use crate::bottleneck::Bottleneck;
 use crate::clock::WallClock;
 use crate::device::Device as _;
 use crate::driver::{Driver, DriverError};
 use crate::fidelity::{Fidelity, Measured, Verdict, WayFidelity};
+use crate::interface::{DeviceKind, Interface};
 use crate::loops;
 use crate::meter::largest_flows;
 use crate::metrics::Shown;
-use crate::packet_socket::PacketSocket;
 use crate::record::{End, Recorder};
 use crate::settings::{Change, Settings, SettingsError, Way};
 use crate::slots::Slots;
@@ -22,12 +21,13 @@ use crate::sys;
 
 /// Slots of a run: frames in both queues and on both wires at most.
 const SLOTS: u32 = 65_536;
-/// Bytes of a slot beyond the MTU: headers of Ethernet, two VLAN tags.
+/// Bytes of a slot beyond the MTU: headers of Ethernet, two VLAN tags. One more byte shows a frame
+/// that is longer.
 const HEADERS: u32 = 14 + 8;
 
 /// A run.
 pub struct Session {
-    driver: Driver<PacketSocket, WallClock>,
+    driver: Driver<Interface, WallClock>,
     /// Settings of the start, with the changes since.
     now: Settings,
     real_time: bool,
@@ -41,13 +41,34 @@ impl Session {
     /// # Errors
     /// A setting is wrong, or an interface cannot be opened.
     pub fn open(settings: &Settings, interfaces: [&str; 2]) -> Result<Self, DriverError> {
+        Self::open_as(DeviceKind::default(), settings, interfaces)
+    }
+
+    /// The same with devices of a kind.
+    ///
+    /// # Errors
+    /// As for [`open`](Self::open), or the system does not have such devices.
+    pub fn open_as(
+        kind: DeviceKind,
+        settings: &Settings,
+        interfaces: [&str; 2],
+    ) -> Result<Self, DriverError> {
         let [near, far] = interfaces;
-        let longest = longest_packet(interfaces)?;
-        let size = (longest + HEADERS).next_multiple_of(64) as usize;
-        let bottleneck = Bottleneck::new(settings, Slots::new(SLOTS, size))?;
+        longest_packet(interfaces)?;
         let open =
-            |name: &str| PacketSocket::open(name).map_err(|error| format!("{name}: {error}"));
-        let devices = [open(near)?, open(far)?];
+            |name: &str| Interface::open(kind, name).map_err(|error| format!("{name}: {error}"));
+        Self::between(settings, [open(near)?, open(far)?])
+    }
+
+    /// A session between devices that are open.
+    ///
+    /// # Errors
+    /// A setting is wrong, or an interface is gone or down.
+    pub fn between(settings: &Settings, devices: [Interface; 2]) -> Result<Self, DriverError> {
+        let [near, far] = devices.each_ref().map(Interface::name);
+        let longest = longest_packet([near, far])?;
+        let size = (longest + HEADERS + 1).next_multiple_of(64) as usize;
+        let bottleneck = Bottleneck::new(settings, Slots::new(SLOTS, size))?;
         Ok(Self {
             driver: Driver::new(devices, bottleneck, WallClock::start()),
             now: settings.clone(),
@@ -143,12 +164,17 @@ impl Session {
     /// What the run says about itself up to now.
     pub fn fidelity(&mut self) -> Fidelity {
         let seconds = self.seconds();
-        let mut outside = [Default::default(); 2];
-        let mut unfinished = [0; 2];
-        for (place, device) in self.driver.devices_mut().iter_mut().enumerate() {
-            outside[place] = device.outside();
-            unfinished[place] = device.unfinished();
-        }
+        let outside = self.driver.outside();
+        let blind = self
+            .driver
+            .devices_mut()
+            .each_ref()
+            .map(Interface::is_blind);
+        let unfinished = self
+            .driver
+            .devices_mut()
+            .each_ref()
+            .map(Interface::unfinished);
         let ways = Way::BOTH.map(|way| {
             let bottleneck = self.driver.bottleneck();
             WayFidelity::of(Measured {
@@ -173,6 +199,7 @@ impl Session {
             unfinished,
             went_down: self.driver.went_down(),
             gone: self.driver.gone(),
+            blind,
             congestion_control: self.congestion_control.clone(),
             verdict: Verdict {
                 is_valid: false,
@@ -205,7 +232,7 @@ impl Session {
 
 /// A session while it runs.
 pub struct Running<'a> {
-    driver: &'a mut Driver<PacketSocket, WallClock>,
+    driver: &'a mut Driver<Interface, WallClock>,
 }
 
 impl Running<'_> {
@@ -222,10 +249,7 @@ impl Running<'_> {
 
     /// The page for Prometheus.
     pub fn metrics(&mut self) -> String {
-        let mut outside = [Outside::default(); 2];
-        for (place, device) in self.driver.devices_mut().iter_mut().enumerate() {
-            outside[place] = device.outside();
-        }
+        let outside = self.driver.outside();
         Shown {
             seconds: self.seconds(),
             bottleneck: self.driver.bottleneck(),

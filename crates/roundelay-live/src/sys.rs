@@ -1,13 +1,15 @@
 //! Calls to Linux that Rust's standard library does not offer: packet sockets, namespaces, waiting
 //! to the nanosecond, offloads, priorities.
 //!
-//! All unsafe code of this crate is in this file. Each function checks its arguments, and hands only
+//! All unsafe code of this crate is in this module. Each function checks its arguments, and hands only
 //! memory to the kernel that it owns or borrows for the whole call.
 
 #![allow(
     unsafe_code,
     reason = "calls to the C library; each block says why it is sound"
 )]
+
+mod xdp;
 
 use std::ffi::{CString, c_int, c_void};
 use std::io;
@@ -17,6 +19,8 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 use std::ptr;
+
+pub(crate) use xdp::{LONGEST as XDP_LONGEST, Lost as XdpLost, XdpDescriptor};
 
 /// Frames in one call at most.
 pub(crate) const BATCH: usize = 64;
@@ -487,20 +491,68 @@ fn request(name: &str) -> io::Result<Request> {
     Ok(request)
 }
 
+/// A request to an interface, by a socket that is of no other use.
 fn ioctl(number: libc::c_ulong, request: &mut Request) -> io::Result<()> {
     let kind = libc::SOCK_DGRAM | libc::SOCK_CLOEXEC;
     // SAFETY: no pointers.
     let socket = checked(unsafe { libc::socket(libc::AF_INET, kind, 0) })?;
     // SAFETY: the descriptor is new, and nobody else's.
     let socket = unsafe { OwnedFd::from_raw_fd(socket) };
+    ioctl_of(as_fd(&socket), number, request)
+}
+
+fn ioctl_of(file: BorrowedFd<'_>, number: libc::c_ulong, request: &mut Request) -> io::Result<()> {
     let place: *mut Request = request;
     // SAFETY: an ifreq is 40 bytes at most, as this request is; the requests used here write no
     // more, and point to values that outlive the call.
-    checked(unsafe { libc::ioctl(socket.as_raw_fd(), number as _, place) })?;
+    checked(unsafe { libc::ioctl(file.as_raw_fd(), number as _, place) })?;
     Ok(())
 }
 
 const _: () = assert!(size_of::<Request>() == size_of::<libc::ifreq>());
+
+/// Puts a number of 32 bits into the first bytes of a request's union.
+const fn with_first(request: &mut Request, number: u32) {
+    let [a, b, c, d] = number.to_ne_bytes();
+    request.data[0] = u64::from_ne_bytes([a, b, c, d, 0, 0, 0, 0]);
+}
+
+/// Makes an open `/dev/net/tun` the other end of a TAP interface, with nothing in front of frames.
+pub(crate) fn attach_tap(file: BorrowedFd<'_>, name: &str) -> io::Result<()> {
+    let mut request = request(name)?;
+    let kind = (libc::IFF_TAP | libc::IFF_NO_PI) as u16;
+    let [a, b] = kind.to_ne_bytes();
+    request.data[0] = u64::from_ne_bytes([a, b, 0, 0, 0, 0, 0, 0]);
+    ioctl_of(file, libc::TUNSETIFF as _, &mut request)
+}
+
+/// Whether the TAP interface still exists, in any namespace.
+pub(crate) fn has_tap(file: BorrowedFd<'_>) -> bool {
+    request("").is_ok_and(|mut request| ioctl_of(file, libc::TUNGETIFF as _, &mut request).is_ok())
+}
+
+/// Turns an interface on.
+pub(crate) fn turn_on(name: &str) -> io::Result<()> {
+    let mut flags = request(name)?;
+    ioctl(libc::SIOCGIFFLAGS as _, &mut flags)?;
+    let [a, b, ..] = flags.data[0].to_ne_bytes();
+    let with = u16::from_ne_bytes([a, b]) | libc::IFF_UP as u16;
+    if with == u16::from_ne_bytes([a, b]) {
+        return Ok(());
+    }
+    let [a, b] = with.to_ne_bytes();
+    flags.data[0] = u64::from_ne_bytes([a, b, 0, 0, 0, 0, 0, 0]);
+    ioctl(libc::SIOCSIFFLAGS as _, &mut flags)
+}
+
+const SIOCSIFTXQLEN: libc::c_ulong = 0x8943;
+
+/// Sets the length of an interface's queue, in frames.
+pub(crate) fn set_queue_len(name: &str, frames: u32) -> io::Result<()> {
+    let mut len = request(name)?;
+    with_first(&mut len, frames);
+    ioctl(SIOCSIFTXQLEN, &mut len)
+}
 
 /// The longest packet of an interface, and whether the interface is up.
 pub(crate) fn mtu_and_state(name: &str) -> io::Result<(u32, bool)> {
@@ -512,6 +564,30 @@ pub(crate) fn mtu_and_state(name: &str) -> io::Result<(u32, bool)> {
     // The first four bytes of the union, in the order of this machine.
     let [a, b, c, d, ..] = mtu.data[0].to_ne_bytes();
     Ok((u32::from_ne_bytes([a, b, c, d]), is_up))
+}
+
+/// Nanoseconds since 1970 less those of `CLOCK_MONOTONIC`, the clock of stamps of programs in the
+/// kernel.
+pub(crate) fn unix_minus_monotonic() -> i64 {
+    let now = |clock: libc::clockid_t| {
+        let mut time = libc::timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        // SAFETY: the kernel writes a time into one that outlives the call.
+        unsafe { libc::clock_gettime(clock, &raw mut time) };
+        time.tv_sec * 1_000_000_000 + time.tv_nsec
+    };
+    let mut offset = 0;
+    // An interrupted measurement is made again.
+    for _ in 0..3 {
+        let before = now(libc::CLOCK_MONOTONIC);
+        offset = now(libc::CLOCK_REALTIME) - before;
+        if now(libc::CLOCK_MONOTONIC) - before < 5_000 {
+            break;
+        }
+    }
+    offset
 }
 
 const SIOCETHTOOL: libc::c_ulong = 0x8946;
@@ -528,9 +604,22 @@ pub(crate) fn ethtool_set(name: &str, command: u32, data: u32) -> io::Result<()>
     ethtool(name, &mut Value { command, data })
 }
 
-fn ethtool(name: &str, value: &mut Value) -> io::Result<()> {
+/// The number of receive queues of an interface; one if its driver does not say.
+pub(crate) fn receive_queues(name: &str) -> u32 {
+    /// `ETHTOOL_GCHANNELS`, and the numbers of `struct ethtool_channels` behind it.
+    const CHANNELS: u32 = 0x3c;
+    let mut channels = [CHANNELS, 0, 0, 0, 0, 0, 0, 0, 0];
+    if ethtool(name, &mut channels).is_err() {
+        return 1;
+    }
+    let (receive, combined) = (channels[5], channels[8]);
+    (receive + combined).max(1)
+}
+
+/// Calls the driver with a value of the kind that its first number, the command, asks for.
+fn ethtool<T>(name: &str, value: &mut T) -> io::Result<()> {
     let mut request = request(name)?;
-    let place: *mut Value = value;
+    let place: *mut T = value;
     request.data[0] = place as u64;
     ioctl(SIOCETHTOOL, &mut request)
 }

@@ -11,10 +11,13 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use roundelay_live::world::{FAR, MIDDLE, Place, World, set_congestion_control};
-use roundelay_live::{Change, Fidelity, QueueText, Recording, Session, Settings, Way, log, replay};
+use roundelay_live::{
+    Change, Device as _, DeviceKind, Fidelity, Interface, PacketSocket, QueueText, Recording,
+    Session, Settings, Slots, Way, log, offloads, replay,
+};
 use roundelay_verify::inspect;
 
 /// The world, if this test may make one.
@@ -27,6 +30,30 @@ pub(crate) fn world() -> Option<Arc<World>> {
         Ok(world) => Some(Arc::new(world)),
         Err(error) => {
             println!("not run: {error}");
+            None
+        }
+    }
+}
+
+/// Runs a test on every kind of device, in a world of its own each.
+fn on_every_device(test: fn(DeviceKind, &Arc<World>)) {
+    for kind in DeviceKind::ALL {
+        let Some(world) = world() else { return };
+        println!("{}:", kind.name());
+        test(kind, &world);
+    }
+}
+
+/// A session in the middle, if this system has such devices.
+pub(crate) fn open(kind: DeviceKind, settings: &Settings) -> Option<Session> {
+    match Session::open_as(kind, settings, MIDDLE) {
+        Ok(session) => Some(session),
+        Err(error) => {
+            let told = error.to_string();
+            let may_lack = ["run as root", "built without AF_XDP"];
+            let lacks = may_lack.iter().any(|reason| told.contains(reason));
+            assert!(kind != DeviceKind::Packet && lacks, "{told}");
+            println!("not run: {told}");
             None
         }
     }
@@ -138,11 +165,16 @@ pub(crate) fn replays(fidelity: &Fidelity, record: &std::path::Path) {
 
 #[test]
 fn tcp_and_udp_pass_a_changing_bottleneck_and_the_record_replays() {
-    let Some(world) = world() else { return };
+    on_every_device(tcp_and_udp_pass);
+}
+
+fn tcp_and_udp_pass(kind: DeviceKind, world: &Arc<World>) {
     let mut settings = settings("20mbit", "fifo limit 50");
     settings.down.loss = 10_000_000;
     settings.up.jitter = 1_000_000_000;
-    let mut session = Session::open(&settings, MIDDLE).expect("two interfaces");
+    let Some(mut session) = open(kind, &settings) else {
+        return;
+    };
     let record = file("changing");
     session.record(&record).expect("a file");
     let queues = ["fq_codel", "qfq limit 50", "sfq perturb 1s", "mqfq"];
@@ -153,8 +185,8 @@ fn tcp_and_udp_pass_a_changing_bottleneck_and_the_record_replays() {
         session.plan(at, Way::Down, queue);
         session.plan(at, Way::Up, Change::Rate(5_000_000 * (number as u64 + 1)));
     }
-    let counts = transfers(&world, 3);
-    datagrams(&world, Duration::from_millis(5));
+    let counts = transfers(world, 3);
+    datagrams(world, Duration::from_millis(5));
     session.use_real_time();
     run(&mut session, &[2.2], |_| ());
     let fidelity = session.finish().expect("a whole record");
@@ -183,12 +215,16 @@ fn ip(words: &[&str]) {
 
 #[test]
 fn an_interface_that_goes_down_or_vanishes_is_told() {
-    let Some(world) = world() else { return };
-    let session = Session::open(&settings("20mbit", "fifo"), MIDDLE);
-    let mut session = session.expect("two interfaces");
+    on_every_device(goes_down_and_vanishes);
+}
+
+fn goes_down_and_vanishes(kind: DeviceKind, world: &Arc<World>) {
+    let Some(mut session) = open(kind, &settings("20mbit", "fifo")) else {
+        return;
+    };
     let record = file("vanishes");
     session.record(&record).expect("a file");
-    datagrams(&world, Duration::from_millis(2));
+    datagrams(world, Duration::from_millis(2));
     // Lines after one another: down, up again, gone.
     run(&mut session, &[0.3, 0.5, 0.8, 60.0], |hour| match hour {
         0 => ip(&["link", "set", "dev", MIDDLE[1], "down"]),
@@ -242,13 +278,17 @@ fn long_datagrams(world: &Arc<World>) {
 
 #[test]
 fn frames_that_no_longer_fit_are_counted_and_told() {
-    let Some(world) = world() else { return };
-    let session = Session::open(&settings("20mbit", "fifo"), MIDDLE);
-    let mut session = session.expect("two interfaces");
+    on_every_device(no_longer_fit);
+}
+
+fn no_longer_fit(kind: DeviceKind, world: &Arc<World>) {
+    let Some(mut session) = open(kind, &settings("20mbit", "fifo")) else {
+        return;
+    };
     let record = file("mtu");
     session.record(&record).expect("a file");
-    let counts = transfers(&world, 1);
-    long_datagrams(&world);
+    let counts = transfers(world, 1);
+    long_datagrams(world);
     let mut received = [0; 2];
     run(&mut session, &[0.4, 0.7, 1.2, 1.5], |hour| {
         let set = |name: &str, mtu: &str| ip(&["link", "set", "dev", name, "mtu", mtu]);
@@ -317,4 +357,312 @@ fn interfaces_of_one_network_are_a_loop_and_refused() {
     ];
     ip(&altname);
     assert!(refused("near0", "same0").contains("near0 and same0: the same interface twice"));
+}
+
+/// The frame of a number: lengths vary, and every fourth has a VLAN tag in it.
+fn numbered(number: u32) -> Vec<u8> {
+    // For all stations, from a local address.
+    let mut frame = vec![0xff; 6];
+    frame.extend([2, 0, 0, 0, 0, 1]);
+    let is_tagged = number.is_multiple_of(4);
+    if is_tagged {
+        frame.extend([0x81, 0, 0x20, 7]);
+    }
+    // The second EtherType for local experiments.
+    frame.extend([0x88, 0xb6]);
+    frame.extend(number.to_be_bytes());
+    let len = (60 + number as usize * 37 % 1455).max(frame.len());
+    frame.resize(len, number as u8);
+    frame
+}
+
+/// Runs a thread at a place.
+fn at<T: Send + 'static>(
+    world: &Arc<World>,
+    place: Place,
+    body: impl FnOnce() -> T + Send + 'static,
+) -> thread::JoinHandle<T> {
+    let world = Arc::clone(world);
+    thread::spawn(move || {
+        world.enter(place).expect("a place");
+        body()
+    })
+}
+
+/// Sends frames out at an interface; all must come in at another, as they were and in order.
+fn pass(
+    session: &mut Session,
+    world: &Arc<World>,
+    from: (Place, &'static str),
+    to: (Place, &'static str),
+) {
+    const FRAMES: u32 = 2000;
+    let (tell, is_open) = std::sync::mpsc::channel();
+    let receives = at(world, to.0, move || {
+        let mut socket = PacketSocket::open(to.1).expect("an interface");
+        let mut slots = Slots::new(64, 2048);
+        tell.send(()).expect("somebody waits");
+        let (mut frames, end) = (Vec::new(), Instant::now() + Duration::from_secs(60));
+        while frames.len() < FRAMES as usize && Instant::now() < end {
+            let mut received = Vec::new();
+            socket.receive(&mut slots, &mut received).expect("it is up");
+            for came in received {
+                let frame = slots.frame(came.slot).to_vec();
+                let kind_at = if frame[12..14] == [0x81, 0] { 16 } else { 12 };
+                if frame[kind_at..kind_at + 2] == [0x88, 0xb6] {
+                    frames.push(frame);
+                }
+                slots.release(came.slot);
+            }
+        }
+        frames
+    });
+    is_open.recv().expect("it is open");
+    let sends = at(world, from.0, move || {
+        let mut socket = PacketSocket::open(from.1).expect("an interface");
+        for number in 0..FRAMES {
+            let frame = numbered(number);
+            while socket.send(&[&frame]).expect("it is up") == 0 {}
+            thread::sleep(Duration::from_micros(50));
+        }
+    });
+    session.run(|_| Ok(!receives.is_finished())).expect("a run");
+    sends.join().expect("it sends");
+    let frames = receives.join().expect("it receives");
+    let text = session.fidelity().text();
+    assert_eq!(frames.len(), FRAMES as usize, "{text}");
+    for (number, frame) in frames.iter().enumerate() {
+        assert_eq!(*frame, numbered(number as u32), "frame {number}");
+    }
+}
+
+#[test]
+fn frames_leave_in_order_and_as_they_came() {
+    on_every_device(leave_as_they_came);
+}
+
+fn leave_as_they_came(kind: DeviceKind, world: &Arc<World>) {
+    let Some(mut session) = open(kind, &settings("1gbit", "fifo limit 4000")) else {
+        return;
+    };
+    pass(
+        &mut session,
+        world,
+        (Place::Near, "eth0"),
+        (Place::Far, "eth0"),
+    );
+    let fidelity = session.finish().expect("no record");
+    assert!(fidelity.ways[0].books.balance(), "{}", fidelity.text());
+}
+
+#[test]
+fn checksums_left_to_hardware_are_seen_by_every_device() {
+    on_every_device(checksums_are_seen);
+}
+
+fn checksums_are_seen(kind: DeviceKind, world: &Arc<World>) {
+    let turned_on = at(world, Place::Near, || {
+        let note = "{\"interface\":\"eth0\",\"on\":[\"tx\"]}";
+        let before: offloads::Before = serde_json::from_str(note).expect("a note");
+        before.restore().expect("an interface of ours");
+    });
+    turned_on.join().expect("it is on");
+    let Some(mut session) = open(kind, &settings("20mbit", "fifo")) else {
+        return;
+    };
+    datagrams(world, Duration::from_millis(2));
+    run(&mut session, &[0.4], |_| ());
+    let fidelity = session.finish().expect("no record");
+    assert!(
+        fidelity.unfinished[0] > 0 && fidelity.unfinished[1] == 0,
+        "{}",
+        fidelity.text()
+    );
+}
+
+#[test]
+fn a_link_without_a_carrier_is_told() {
+    on_every_device(without_a_carrier);
+}
+
+fn without_a_carrier(kind: DeviceKind, world: &Arc<World>) {
+    let Some(mut session) = open(kind, &settings("20mbit", "fifo")) else {
+        return;
+    };
+    let record = file("carrier");
+    session.record(&record).expect("a file");
+    datagrams(world, Duration::from_millis(2));
+    let set = |state: &str| {
+        let mut command = Command::new("ip");
+        command.args(["link", "set", "dev", "eth0", state]);
+        let child = world.start(Place::Far, &mut command);
+        let status = child.expect("ip runs").wait();
+        assert!(status.expect("ip ends").success());
+    };
+    run(&mut session, &[0.3, 0.6, 0.9], |hour| match hour {
+        0 => set("down"),
+        1 => set("up"),
+        _ => (),
+    });
+    let fidelity = session.finish().expect("a whole record");
+    let text = fidelity.text();
+    let up = &fidelity.ways[0];
+    // A packet socket keeps its frames, and offers them again.
+    assert_eq!(up.outside.unsent > 0, kind == DeviceKind::Xdp, "{text}");
+    assert!(!fidelity.verdict.is_valid, "{text}");
+    assert!(up.books.delivered > 50, "it goes on: {text}");
+    holds(&fidelity, &record);
+}
+
+/// A session between a TAP interface and the far end, if this system has TAP.
+fn open_tap(settings: &Settings) -> Option<Session> {
+    let (home, is_ours) = match Interface::tap("tap:home") {
+        Ok(tap) => tap.expect("a TAP interface"),
+        Err(error) => {
+            assert!(
+                error.to_string().contains("expected Linux with TUN"),
+                "{error}"
+            );
+            println!("not run: {error}");
+            return None;
+        }
+    };
+    assert!(is_ours);
+    let far = Interface::open(DeviceKind::Packet, MIDDLE[1]).expect("an interface");
+    Some(Session::between(settings, [home, far]).expect("two interfaces"))
+}
+
+#[test]
+fn a_tap_interface_is_an_end_of_the_bottleneck_both_ways() {
+    let Some(world) = world() else { return };
+    assert!(Interface::tap("home").expect("no TAP interface").is_none());
+    let Some(mut session) = open_tap(&settings("1gbit", "fifo limit 4000")) else {
+        return;
+    };
+    let record = file("tap");
+    session.record(&record).expect("a file");
+    let (home, far) = ((Place::Middle, "home"), (Place::Far, "eth0"));
+    pass(&mut session, &world, home, far);
+    pass(&mut session, &world, far, home);
+    let fidelity = session.finish().expect("a whole record");
+    assert_eq!(fidelity.ways[0].outside.total(), 0, "{}", fidelity.text());
+    holds(&fidelity, &record);
+    let gone = Command::new("ip")
+        .args(["link", "show", "dev", "home"])
+        .output();
+    let gone = gone.expect("ip runs");
+    assert!(!gone.status.success(), "it vanishes with its session");
+    let refused = |name: &str| {
+        let error = Interface::tap(name).expect_err("refused");
+        error.to_string()
+    };
+    let two = Interface::tap("tap:two").expect("a TAP interface");
+    assert!(refused("tap:two").contains("another program has its other end"));
+    drop(two);
+    assert!(refused("tap:far0").contains("expected the name of a TAP interface"));
+    assert!(refused("tap:").contains("15 bytes at most"));
+    assert!(refused("tap:a-name-that-is-too-long").contains("15 bytes at most"));
+}
+
+#[test]
+fn a_tap_interface_that_was_there_before_stays() {
+    let Some(_world) = world() else { return };
+    let made = Command::new("ip")
+        .args(["tuntap", "add", "dev", "stays", "mode", "tap"])
+        .status();
+    if !made.is_ok_and(|status| status.success()) {
+        println!("not run: no TAP interfaces here");
+        return;
+    }
+    let (tap, is_ours) = Interface::tap("tap:stays")
+        .expect("opened")
+        .expect("a TAP interface");
+    assert!(!is_ours && tap.name() == "stays");
+    drop(tap);
+    ip(&["link", "show", "dev", "stays"]);
+}
+
+#[test]
+fn faults_of_a_tap_interface_are_counted_and_told() {
+    let Some(world) = world() else { return };
+    let Some(mut session) = open_tap(&settings("1gbit", "fifo limit 20000")) else {
+        return;
+    };
+    let record = file("tap-faults");
+    session.record(&record).expect("a file");
+    // More at once than wait for the other end to read them.
+    let sends = at(&world, Place::Middle, || {
+        let mut socket = PacketSocket::open("home").expect("an interface");
+        for number in 0..10_000 {
+            // A frame that finds no room is lost, and counted.
+            _ = socket.send(&[&numbered(number)]);
+        }
+    });
+    sends.join().expect("it sends");
+    let down = at(&world, Place::Far, || {
+        let mut socket = PacketSocket::open("eth0").expect("an interface");
+        loop {
+            _ = socket.send(&[&numbered(1)]);
+            thread::sleep(Duration::from_millis(2));
+        }
+    });
+    run(&mut session, &[0.4, 0.6, 0.8, 60.0], |hour| match hour {
+        0 => ip(&["link", "set", "dev", "home", "down"]),
+        1 => ip(&["link", "set", "dev", "home", "up"]),
+        2 => ip(&["link", "del", "dev", "home"]),
+        _ => (),
+    });
+    assert!(!down.is_finished());
+    let fidelity = session.finish().expect("a whole record");
+    let text = fidelity.text();
+    let [up, down] = &fidelity.ways;
+    // IPv6 and its like may send a frame of their own.
+    assert!(
+        up.outside.ring > 1_000 && up.books.arrived + up.outside.ring >= 10_000,
+        "{text}"
+    );
+    assert!(down.books.refused > 0 && down.books.delivered > 0, "{text}");
+    assert_eq!(fidelity.gone, [true, false], "{text}");
+    assert!(
+        fidelity.seconds < 60.0 && !fidelity.verdict.is_valid,
+        "{text}"
+    );
+    holds(&fidelity, &record);
+}
+
+#[test]
+fn a_tap_interface_in_another_namespace_works_and_makes_no_run_valid() {
+    let Some(world) = world() else { return };
+    let Some(mut session) = open_tap(&settings("1gbit", "fifo limit 4000")) else {
+        return;
+    };
+    // A process of the near end, whose namespace the interface moves to.
+    let mut sleep = Command::new("sleep");
+    let mut there = world.start(Place::Near, sleep.arg("600")).expect("it runs");
+    ip(&[
+        "link",
+        "set",
+        "dev",
+        "home",
+        "netns",
+        &there.id().to_string(),
+    ]);
+    let up = ["link", "set", "dev", "home", "up"];
+    let mut command = Command::new("ip");
+    let child = world.start(Place::Near, command.args(up));
+    assert!(child.expect("ip runs").wait().expect("ip ends").success());
+    pass(
+        &mut session,
+        &world,
+        (Place::Near, "home"),
+        (Place::Far, "eth0"),
+    );
+    let fidelity = session.finish().expect("no record");
+    assert!(
+        fidelity.verdict.text().contains("in another namespace"),
+        "{}",
+        fidelity.text()
+    );
+    _ = there.kill();
+    _ = there.wait();
 }

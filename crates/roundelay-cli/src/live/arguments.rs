@@ -40,9 +40,15 @@ pub(crate) struct Live {
     pub(crate) tree: Option<PathBuf>,
 
     /// Two interfaces to put the bottleneck between, as root: the way up goes from the first to the
-    /// second. Without this option, a command runs at the end of a link of its own
+    /// second. tap:NAME makes a TAP interface of that name, for traffic of this machine, a bridge or
+    /// a container. Without this option, a command runs at the end of a link of its own
     #[arg(long, num_args = 2, value_names = ["NEAR", "FAR"], conflicts_with = "command_line")]
     pub(crate) between: Vec<String>,
+
+    /// How frames come from interfaces and go there: by a packet socket, or by AF_XDP, which loses
+    /// fewer at high rates and needs root
+    #[arg(long, value_name = "KIND", default_value = "packet", value_parser = ["packet", "xdp"])]
+    pub(crate) device: String,
 
     /// Link rate in both directions: 20mbit, 1gbit
     #[arg(long, allow_hyphen_values = true, value_parser = parse_rate)]

@@ -15,8 +15,8 @@ use roundelay_live::demo::{self, Demo};
 use roundelay_live::offloads::{self, Changed};
 use roundelay_live::world::{FAR, MIDDLE, NEAR, Place, World};
 use roundelay_live::{
-    Bottleneck, Change, Fidelity, LinkText, Metrics, QueueText, Running, Samples, Session,
-    Settings, Slots, Way, WeightTexts,
+    Bottleneck, Change, Device as _, DeviceKind, Fidelity, Interface, LinkText, Metrics, QueueText,
+    Running, Samples, Session, Settings, Slots, Way, WeightTexts,
 };
 use roundelay_trace::Stop;
 
@@ -249,9 +249,28 @@ fn signals() -> io::Result<Arc<AtomicBool>> {
     Ok(stop)
 }
 
+/// An interface, as a device of the kind that is asked for.
+fn interface(arguments: &Live, name: &str) -> Result<Interface, Failure> {
+    let known = DeviceKind::ALL
+        .into_iter()
+        .find(|kind| kind.name() == arguments.device);
+    Interface::open(known.unwrap_or_default(), name)
+        .map_err(|error| Failure::usage(format!("{name}: {error}")))
+}
+
+/// The interfaces in the middle of a world of our own.
+fn middle(arguments: &Live) -> Result<[Interface; 2], Failure> {
+    let [near, far] = MIDDLE;
+    Ok([interface(arguments, near)?, interface(arguments, far)?])
+}
+
 /// A session with its record and its planned changes.
-fn open(arguments: &Live, settings: &Settings, interfaces: [&str; 2]) -> Result<Session, Failure> {
-    let mut session = Session::open(settings, interfaces).map_err(Failure::usage)?;
+fn open(
+    arguments: &Live,
+    settings: &Settings,
+    devices: [Interface; 2],
+) -> Result<Session, Failure> {
+    let mut session = Session::between(settings, devices).map_err(Failure::usage)?;
     for way in Way::BOTH {
         let queue = &settings.way(way).queue;
         if queue.queue().is_ok_and(|queue| queue.reads_sizes()) {
@@ -381,25 +400,55 @@ fn between(arguments: &Live, settings: &Settings, stop: &AtomicBool) -> Result<u
     let [near, far] = &arguments.between[..] else {
         return Err(Failure::usage("--between: expected two interfaces"));
     };
-    let both = [near.as_str(), far];
-    Session::check(both).map_err(Failure::usage)?;
-    let changed = Changed::turn_off(&both)
-        .map_err(|error| Failure::run(format!("offloads of {near} and {far}: {error}")))?;
-    let outcome = between_prepared(arguments, settings, stop, both);
-    for message in changed.restore() {
+    let mut taps = [tap(near)?, tap(far)?];
+    // Interfaces that others have made, and that stay.
+    let mut others = Vec::new();
+    let mut names = [String::new(), String::new()];
+    for (place, text) in [near, far].into_iter().enumerate() {
+        let tap = taps[place].as_ref();
+        names[place] = tap.map_or(text.clone(), |(end, _)| end.name().to_owned());
+        if tap.is_none_or(|(_, is_ours)| !is_ours) {
+            others.push(names[place].clone());
+        }
+    }
+    let both = names.each_ref().map(String::as_str);
+    if taps.iter().all(Option::is_none) {
+        Session::check(both).map_err(Failure::usage)?;
+    }
+    let mut changed = None;
+    if !others.is_empty() {
+        let others: Vec<&str> = others.iter().map(String::as_str).collect();
+        let failed = |error| Failure::run(format!("offloads of {}: {error}", others.join(" and ")));
+        changed = Some(Changed::turn_off(&others).map_err(failed)?);
+    }
+    let mut device = |place: usize| match taps[place].take() {
+        Some((end, _)) => Ok(end),
+        None => interface(arguments, both[place]),
+    };
+    let devices = device(0).and_then(|near| Ok([near, device(1)?]));
+    let outcome = devices.and_then(|devices| {
+        let session = open(arguments, settings, devices)?;
+        between_prepared(arguments, stop, both, session)
+    });
+    for message in changed.iter().flat_map(Changed::restore) {
         eprintln!("roundelay: cannot restore {message}");
     }
     outcome
 }
 
+/// The other end of the TAP interface that a text names, if it does, and whether the interface is
+/// our own.
+fn tap(text: &str) -> Result<Option<(Interface, bool)>, Failure> {
+    Interface::tap(text).map_err(Failure::usage)
+}
+
 /// A run between interfaces whose offloads are off.
 fn between_prepared(
     arguments: &Live,
-    settings: &Settings,
     stop: &AtomicBool,
     interfaces: [&str; 2],
+    mut session: Session,
 ) -> Result<u8, Failure> {
-    let mut session = open(arguments, settings, interfaces)?;
     let mut watch = Watch::open(arguments, stop)?;
     session.use_real_time();
     Session::drop_privileges(true).map_err(Failure::run)?;
@@ -436,7 +485,7 @@ fn demo(arguments: &Live) -> Result<u8, Failure> {
         settings.way_mut(way).delay = Duration::from_millis(10).as_picos();
     }
     settings.guard = guard(Duration::from_millis(10)).as_picos();
-    let mut session = open(arguments, &settings, MIDDLE)?;
+    let mut session = open(arguments, &settings, middle(arguments)?)?;
     session.set_congestion_control(format!(
         "{} (the transfers use {})",
         world.congestion_control().map_err(Failure::run)?,
@@ -513,7 +562,7 @@ fn around_commands(
     if let Some(name) = &arguments.congestion {
         world.set_congestion_control(name).map_err(Failure::usage)?;
     }
-    let mut session = open(arguments, settings, MIDDLE)?;
+    let mut session = open(arguments, settings, middle(arguments)?)?;
     session.set_congestion_control(world.congestion_control().map_err(Failure::run)?);
     let mut children = Children::default();
     if let Some(mut far) = command(&far) {

@@ -1,0 +1,85 @@
+//! The longest frame of an interface, for devices that do not refuse longer ones themselves.
+
+use std::time::{Duration, Instant};
+
+use crate::sys;
+
+/// Bytes of Ethernet in front of a packet, and of a VLAN tag.
+pub(crate) const HEADER: usize = 14;
+pub(crate) const TAG: usize = 4;
+/// The MTU is looked at again after this time.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// An interface's MTU, as it was a moment ago.
+#[derive(Debug)]
+pub(crate) struct FrameLengths {
+    interface: String,
+    mtu: usize,
+    looked: Instant,
+}
+
+impl FrameLengths {
+    pub(crate) fn of(interface: &str) -> std::io::Result<Self> {
+        let (mtu, _) = sys::mtu_and_state(interface)?;
+        Ok(Self {
+            interface: interface.to_owned(),
+            mtu: mtu as usize,
+            looked: Instant::now(),
+        })
+    }
+
+    pub(crate) const fn mtu(&self) -> usize {
+        self.mtu
+    }
+
+    /// The number of the first frames that are no longer than the interface sends.
+    ///
+    /// # Errors
+    /// The first one is longer, as of a packet socket.
+    pub(crate) fn fitting(&mut self, frames: &[&[u8]]) -> std::io::Result<usize> {
+        if self.looked.elapsed() >= LOOK {
+            self.looked = Instant::now();
+            if let Ok((mtu, _)) = sys::mtu_and_state(&self.interface) {
+                self.mtu = mtu as usize;
+            }
+        }
+        let mut count = 0;
+        for frame in frames {
+            if frame.len() > longest(self.mtu, frame) {
+                break;
+            }
+            count += 1;
+        }
+        if count == 0 && !frames.is_empty() {
+            return Err(std::io::Error::from_raw_os_error(libc::EMSGSIZE));
+        }
+        Ok(count)
+    }
+}
+
+/// A VLAN tag does not count as part of the packet.
+fn longest(mtu: usize, frame: &[u8]) -> usize {
+    let is_tagged = matches!(frame.get(12..14), Some([0x81, 0] | [0x88, 0xa8]));
+    mtu + HEADER + if is_tagged { TAG } else { 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tag_does_not_count() {
+        let (plain, mut tagged) = (vec![0; 1514], vec![0; 1518]);
+        tagged[12] = 0x81;
+        let mut lengths = FrameLengths {
+            interface: "none".to_owned(),
+            mtu: 1500,
+            looked: Instant::now(),
+        };
+        assert_eq!(lengths.fitting(&[&plain, &tagged]).unwrap(), 2);
+        lengths.mtu = 1499;
+        assert!(lengths.fitting(&[&plain]).is_err() && lengths.fitting(&[&tagged]).is_err());
+        assert_eq!(lengths.fitting(&[&plain[..1513], &tagged]).unwrap(), 1);
+        assert_eq!(lengths.fitting(&[]).unwrap(), 0);
+    }
+}

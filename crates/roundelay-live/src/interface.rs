@@ -1,0 +1,115 @@
+//! Kinds of devices, and an end of the bottleneck of one of them.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+
+use crate::books::Outside;
+use crate::device::{Device, Received};
+use crate::packet_socket::PacketSocket;
+use crate::slots::Slots;
+use crate::tap::Tap;
+use crate::xdp_socket::XdpSocket;
+
+/// How frames come from an interface, and go there.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum DeviceKind {
+    /// A packet socket (packet(7)).
+    #[default]
+    Packet,
+    /// A socket of `AF_XDP` in copy mode.
+    Xdp,
+}
+
+impl DeviceKind {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Packet, Self::Xdp];
+
+    /// The name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Packet => "packet",
+            Self::Xdp => "xdp",
+        }
+    }
+}
+
+/// An interface that is open.
+pub struct Interface(Box<dyn Device + Send>);
+
+impl std::fmt::Debug for Interface {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_tuple("Interface")
+            .field(&self.0.name())
+            .finish()
+    }
+}
+
+/// What a name begins with that stands for a TAP interface.
+const TAP: &str = "tap:";
+
+impl Interface {
+    /// The other end of the TAP interface that `text` names, as in `tap:home`; none if it names an
+    /// interface of any kind. Such an end is opened before anything looks at the interface, which
+    /// may not exist before.
+    ///
+    /// # Errors
+    /// There is no right to make it, or no interface of this name can be a TAP interface.
+    pub fn tap(text: &str) -> io::Result<Option<(Self, bool)>> {
+        let Some(name) = text.strip_prefix(TAP) else {
+            return Ok(None);
+        };
+        let tap = Tap::open(name)?;
+        let is_ours = tap.is_ours();
+        Ok(Some((Self(Box::new(tap)), is_ours)))
+    }
+
+    /// Opens an interface of this namespace.
+    ///
+    /// # Errors
+    /// There is no such interface, no right to open it, or no such device.
+    pub fn open(kind: DeviceKind, name: &str) -> io::Result<Self> {
+        Ok(Self(match kind {
+            DeviceKind::Packet => Box::new(PacketSocket::open(name)?),
+            DeviceKind::Xdp => Box::new(XdpSocket::open(name)?),
+        }))
+    }
+}
+
+impl Device for Interface {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn receive(&mut self, slots: &mut Slots, received: &mut Vec<Received>) -> io::Result<()> {
+        self.0.receive(slots, received)
+    }
+
+    fn send(&mut self, frames: &[&[u8]]) -> io::Result<usize> {
+        self.0.send(frames)
+    }
+
+    fn flush(&mut self) -> bool {
+        self.0.flush()
+    }
+
+    fn is_gone(&self) -> bool {
+        self.0.is_gone()
+    }
+
+    fn is_blind(&self) -> bool {
+        self.0.is_blind()
+    }
+
+    fn unfinished(&self) -> u64 {
+        self.0.unfinished()
+    }
+
+    fn outside(&mut self) -> Outside {
+        self.0.outside()
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        self.0.descriptor()
+    }
+}

@@ -1,0 +1,190 @@
+//! A device that is the other end of a TAP interface: what this machine, a bridge or a container sends
+//! out at the interface comes to the bottleneck, and what leaves the bottleneck comes in there.
+
+use std::fs::{self, File};
+use std::io::{self, Read as _, Write as _};
+use std::os::fd::{AsFd as _, BorrowedFd};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::time::{Duration, Instant};
+
+use crate::books::Outside;
+use crate::device::{Device, Received};
+use crate::frame_lengths::FrameLengths;
+use crate::offloads;
+use crate::slots::Slots;
+use crate::sys::{self, BATCH};
+
+/// Frames that wait for this end to read them. The system's default loses a burst of 1,000.
+const WAITING: u32 = 8192;
+
+/// Losses are looked at this often.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// The other end of a TAP interface.
+#[derive(Debug)]
+pub struct Tap {
+    name: String,
+    file: File,
+    /// The interface was not there before, and vanishes with this end.
+    is_ours: bool,
+    lengths: FrameLengths,
+    /// Frames lost before this end was opened.
+    lost_before: u64,
+    outside: Outside,
+    /// The interface was moved to another namespace, where its losses cannot be read.
+    is_away: bool,
+    looked: Instant,
+}
+
+impl Tap {
+    /// Opens the other end of a TAP interface of this namespace; makes the interface if there is
+    /// none of that name, and turns it on.
+    ///
+    /// # Errors
+    /// There is no right to, or the interface is of another kind or in use.
+    pub fn open(name: &str) -> io::Result<Self> {
+        // The kernel would make up a name.
+        if name.is_empty() || name.contains('%') {
+            return Err(told(name, true, io::ErrorKind::InvalidInput.into()));
+        }
+        let is_ours = sys::interface_index(name).is_err();
+        let mut open = File::options();
+        open.read(true).write(true).custom_flags(libc::O_NONBLOCK);
+        let file = open.open("/dev/net/tun").map_err(|error| {
+            let kind = error.kind();
+            io::Error::new(
+                kind,
+                format!("/dev/net/tun: {error}; expected Linux with TUN"),
+            )
+        })?;
+        sys::attach_tap(file.as_fd(), name).map_err(|error| told(name, is_ours, error))?;
+        if is_ours {
+            sys::set_queue_len(name, WAITING)?;
+            // The queue sees packets as they are on the link.
+            offloads::turn_off(name)?;
+        }
+        sys::turn_on(name)?;
+        Ok(Self {
+            name: name.to_owned(),
+            file,
+            is_ours,
+            lengths: FrameLengths::of(name)?,
+            lost_before: lost(name).unwrap_or(0),
+            outside: Outside::default(),
+            is_away: false,
+            looked: Instant::now(),
+        })
+    }
+
+    /// Looks how many frames were lost: later, the interface may be gone or away.
+    fn look(&mut self) {
+        self.looked = Instant::now();
+        match lost(&self.name) {
+            Some(lost) => self.outside.ring = lost.saturating_sub(self.lost_before),
+            None => self.is_away = !self.is_gone(),
+        }
+    }
+
+    /// Whether the interface was not there before, and vanishes with this end.
+    pub const fn is_ours(&self) -> bool {
+        self.is_ours
+    }
+}
+
+/// A refusal, with what to do.
+fn told(name: &str, is_ours: bool, error: io::Error) -> io::Error {
+    let hint = match error.raw_os_error() {
+        Some(libc::EBUSY) => "another program has its other end",
+        Some(libc::EPERM) if is_ours => {
+            "run as root, or let root make it for you: ip tuntap add dev NAME mode tap user USER"
+        }
+        Some(libc::EPERM) => "it belongs to another user",
+        _ => "expected the name of a TAP interface, or of none, with 15 bytes at most",
+    };
+    io::Error::new(error.kind(), format!("tap:{name}: {error}; {hint}"))
+}
+
+/// Frames that an interface has not handed to its other end, because nobody read them in time.
+fn lost(name: &str) -> Option<u64> {
+    /// Columns in front of that of drops when sending.
+    const BEFORE: usize = 11;
+    let table = fs::read_to_string("/proc/thread-self/net/dev").ok()?;
+    for line in table.lines() {
+        if let Some((found, figures)) = line.split_once(':')
+            && found.trim() == name
+        {
+            return figures.split_whitespace().nth(BEFORE)?.parse().ok();
+        }
+    }
+    None
+}
+
+impl Device for Tap {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn receive(&mut self, slots: &mut Slots, received: &mut Vec<Received>) -> io::Result<()> {
+        if self.looked.elapsed() > LOOK {
+            self.look();
+        }
+        for _ in 0..BATCH {
+            let Some(slot) = slots.take() else { break };
+            let room = slots.room(slot);
+            let size = room.len();
+            match self.file.read(room) {
+                // A longer frame is cut without a word, so a full slot is one.
+                Ok(len) if len == size => {
+                    self.outside.too_long += 1;
+                    slots.release(slot);
+                }
+                Ok(len) => {
+                    slots.set_len(slot, len);
+                    // Such frames have no stamp.
+                    received.push(Received {
+                        slot,
+                        unix_nanos: None,
+                    });
+                }
+                Err(error) => {
+                    slots.release(slot);
+                    if sys::is_for_later(&error) {
+                        break;
+                    }
+                    return Err(error);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn send(&mut self, frames: &[&[u8]]) -> io::Result<usize> {
+        let fit = self.lengths.fitting(frames)?;
+        for (count, frame) in frames[..fit].iter().enumerate() {
+            match self.file.write(frame) {
+                Ok(_) => (),
+                Err(error) if count > 0 || sys::is_for_later(&error) => return Ok(count),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(fit)
+    }
+
+    fn is_gone(&self) -> bool {
+        // The interface may have moved to another namespace.
+        !sys::has_tap(self.file.as_fd())
+    }
+
+    fn is_blind(&self) -> bool {
+        self.is_away
+    }
+
+    fn outside(&mut self) -> Outside {
+        self.look();
+        self.outside
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.file.as_fd())
+    }
+}
