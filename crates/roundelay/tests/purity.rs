@@ -151,8 +151,8 @@ const UNSAFE: [&str; 6] = [
     "roundelay/src/prefetch.rs",
     "roundelay-cli/src/allocator.rs",
     "roundelay-compare-wasm/src/lib.rs",
-    "roundelay-live/src/sys.rs",
     "roundelay-live/src/sys/xdp.rs",
+    "roundelay-live/src/sys.rs",
     "roundelay-wasm/src/lib.rs",
 ];
 
