@@ -8,6 +8,11 @@ mod home;
 mod page;
 #[cfg(target_os = "linux")]
 mod run;
+#[cfg(all(target_os = "linux", feature = "view"))]
+mod view;
+#[cfg(all(target_os = "linux", not(feature = "view")))]
+#[path = "live/no_view.rs"]
+mod view;
 
 use std::path::Path;
 

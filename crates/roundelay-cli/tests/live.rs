@@ -15,6 +15,8 @@ use std::time::{Duration, Instant};
 use roundelay_live::{Entry, Fate, Way};
 use serde_json::Value;
 
+use crate::pty::Pty;
+
 /// The user `nobody`.
 const NOBODY: u32 = 65_534;
 /// Datagrams to a port without a listener: the kernel at the far end answers some of them. The first
@@ -967,5 +969,153 @@ fn wrong_arguments_are_refused_with_what_is_legal() {
         "{}",
         text(&none.stderr)
     );
+    fs::remove_dir_all(folder).expect("a folder of ours");
+}
+
+/// Removes what killed sessions of a user have left.
+fn restore(folder: &Path, user: Option<u32>) -> String {
+    let output = run(folder, user, &["live", "--restore"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    text(&output.stdout)
+}
+
+#[test]
+fn a_killed_session_leaves_a_socket_that_a_new_one_replaces_and_restore_removes() {
+    let folder = folder("stale");
+    for user in users() {
+        let name = format!("stale-{}", std::process::id());
+        let removed = format!("session '{name}': control socket removed");
+        // Other tests that run as root now restore, too.
+        let is_alone = user.is_some() || users().len() == 1;
+        let arguments = [
+            "live", "--rate", "10mbit", "--name", &name, "--", "sleep", "60",
+        ];
+        let set = ["live", "set", "--name", &name, "rate", "5mbit"];
+        let answers = || run(&folder, user, &set);
+        // The second finds the socket of the first.
+        for number in 0..2 {
+            let mut start = command(&folder, user, &arguments);
+            start.stdout(Stdio::null()).stderr(Stdio::piped());
+            let mut session = Ended(retried(|| start.spawn()));
+            let end = Instant::now() + Duration::from_secs(60);
+            while !answers().status.success() && matches!(session.0.try_wait(), Ok(None)) {
+                assert!(Instant::now() < end, "the session takes changes");
+                thread::sleep(Duration::from_millis(50));
+            }
+            if let Ok(Some(_)) = session.0.try_wait() {
+                let output = into_output(session);
+                assert!(!may_run(user, &output), "{}", text(&output.stderr));
+                break;
+            }
+            let told = restore(&folder, user);
+            assert!(!told.contains(&removed), "it lives: {told}");
+            assert!(answers().status.success(), "and still answers");
+            drop(session);
+            let told = text(&answers().stderr);
+            if is_alone {
+                assert!(told.contains("Connection refused"), "{told}");
+            }
+            if number == 1 {
+                let told = restore(&folder, user);
+                assert!(told.contains(&removed) || !is_alone, "{told}");
+                let told = text(&answers().stderr);
+                assert!(told.contains("No such file"), "{told}");
+                assert!(!restore(&folder, user).contains(&removed));
+            }
+        }
+    }
+    fs::remove_dir_all(folder).expect("a folder of ours");
+}
+
+/// A session with a view on a terminal. None if this user may have none.
+fn viewed(folder: &Path, user: Option<u32>, terminal: &Pty) -> Option<Ended> {
+    assert!(terminal.is_as_it_was());
+    _ = fs::remove_file(folder.join("run.pcapng"));
+    let sends = "while true; do echo 1 > /dev/udp/{far}/9; sleep .01; done";
+    let arguments = [
+        "live",
+        "--rate",
+        "10mbit",
+        "--record",
+        "run.pcapng",
+        "--view",
+    ];
+    let mut start = command(folder, user, &arguments);
+    start.args(["--", "bash", "-c", sends]);
+    terminal.connect(&mut start);
+    let mut session = Ended(retried(|| start.spawn()));
+    if !terminal.waits_for("udp", || matches!(session.0.try_wait(), Ok(Some(_)))) {
+        println!("not run as {user:?}: {}", terminal.shown());
+        assert!(terminal.shown().contains("no network namespaces here"));
+        return None;
+    }
+    assert!(!terminal.is_as_it_was(), "the view reads each key");
+    Some(session)
+}
+
+#[test]
+fn a_view_shows_the_run_its_keys_change_it_and_the_terminal_is_as_it_was() {
+    let folder = folder("view");
+    for user in users() {
+        let terminal = Pty::new();
+        let Some(mut session) = viewed(&folder, user, &terminal) else {
+            continue;
+        };
+        // The thread that draws has none, either.
+        assert_eq!(capabilities(session.0.id()), [0]);
+        terminal.press("+");
+        assert!(terminal.waits_for("12.5mbit", || false));
+        terminal.press(":queue drr limit 77\r");
+        assert!(terminal.waits_for("77", || false));
+        terminal.press(":queue nothing\r");
+        assert!(terminal.waits_for("unknown", || false));
+        terminal.press("q");
+        let status = session.0.wait().expect("it ends");
+        assert!(status.success(), "{}", terminal.shown());
+        assert!(terminal.is_as_it_was());
+        let left = "\x1b[?1049l";
+        assert!(terminal.waits_for("late", || true), "{}", terminal.shown());
+        let shown = terminal.shown();
+        let (view, report) = shown.split_once(left).expect("the screen is given back");
+        assert!(view.contains("backlog") && view.contains("marks"), "{view}");
+        assert!(
+            report.contains("up: 12.5mbit under drr limit 77"),
+            "{report}"
+        );
+        let compared = run(&folder, user, &["compare", "run.pcapng"]);
+        let replay = text(&compared.stdout);
+        assert!(compared.status.success(), "{replay}");
+        assert_eq!(
+            replay.matches("2 changes on the way").count(),
+            2,
+            "{replay}"
+        );
+    }
+    let none = ["live", "--rate", "1mbit", "--view", "--", "true"];
+    let told = run(&folder, None, &none);
+    assert!(!told.status.success());
+    let told = text(&told.stderr);
+    assert!(
+        told.contains("--view needs a terminal") || told.contains("no network namespaces"),
+        "{told}"
+    );
+    fs::remove_dir_all(folder).expect("a folder of ours");
+}
+
+#[test]
+fn a_signal_gives_the_terminal_back() {
+    let folder = folder("view-signal");
+    for signal in ["-TERM", "-INT", "-HUP"] {
+        let terminal = Pty::new();
+        let Some(mut session) = viewed(&folder, None, &terminal) else {
+            break;
+        };
+        let pid = session.0.id().to_string();
+        let kill = Command::new("kill").args([signal, &pid]).status();
+        assert!(kill.expect("kill runs").success());
+        assert!(session.0.wait().expect("it ends").success());
+        assert!(terminal.is_as_it_was(), "{signal}");
+        assert!(terminal.waits_for("\x1b[?1049l", || true), "{signal}");
+    }
     fs::remove_dir_all(folder).expect("a folder of ours");
 }

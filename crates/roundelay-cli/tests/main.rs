@@ -21,6 +21,8 @@ mod outputs;
 mod own_scheduler;
 mod papers;
 mod progress;
+#[cfg(target_os = "linux")]
+mod pty;
 mod replay;
 mod selection;
 mod simulate;

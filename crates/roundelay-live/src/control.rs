@@ -56,13 +56,53 @@ pub fn path_of(name: &str) -> Result<PathBuf, String> {
             "name '{name}': expected 1 to {LONGEST_NAME} letters, digits, - and _"
         ));
     }
-    let folder = match std::env::var_os("XDG_RUNTIME_DIR") {
+    Ok(folder().join(format!("{}{name}{END}", prefix())))
+}
+
+/// The end of the names of sockets.
+const END: &str = ".sock";
+
+/// The folder of this user's sockets.
+fn folder() -> PathBuf {
+    match std::env::var_os("XDG_RUNTIME_DIR") {
         Some(folder) if !sys::is_root() => PathBuf::from(folder),
         _ if sys::is_root() => PathBuf::from("/run"),
         _ => std::env::temp_dir(),
-    };
+    }
+}
+
+/// The beginning of the names of this user's sockets.
+fn prefix() -> String {
     let (user, _) = sys::user_and_group();
-    Ok(folder.join(format!("roundelay-live-{user}-{name}.sock")))
+    format!("roundelay-live-{user}-")
+}
+
+/// Removes the sockets that this user's sessions have left because they were killed: a line for
+/// each.
+///
+/// # Errors
+/// The folder cannot be read, or a socket cannot be removed.
+pub fn remove_stale() -> io::Result<Vec<String>> {
+    let mut lines = Vec::new();
+    let prefix = prefix();
+    for entry in fs::read_dir(folder())? {
+        let path = entry?.path();
+        let name = path.file_name().and_then(|name| name.to_str());
+        let name = name.and_then(|name| name.strip_prefix(&prefix));
+        let Some(name) = name.and_then(|name| name.strip_suffix(END)) else {
+            continue;
+        };
+        // A session that lives listens from the moment at which its socket has this name.
+        match UnixStream::connect(&path) {
+            Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
+                fs::remove_file(&path)?;
+                lines.push(format!("session '{name}': control socket removed"));
+            }
+            _ => (),
+        }
+    }
+    lines.sort_unstable();
+    Ok(lines)
 }
 
 impl Control {
@@ -140,8 +180,8 @@ fn answer(command: &[u8], bottleneck: &mut Bottleneck) -> io::Result<String> {
     Ok(serde_json::to_string(&answer)? + "\n")
 }
 
-/// Makes the changes; at the first that cannot be, the rest is left.
-fn make(command: &Command, bottleneck: &mut Bottleneck) -> Answer {
+/// Makes the changes of a command as a client of the socket would; at the first that cannot be, the rest is left.
+pub fn make(command: &Command, bottleneck: &mut Bottleneck) -> Answer {
     let ways: &[Way] = match &command.way {
         Some(way) => std::slice::from_ref(way),
         None => &Way::BOTH,

@@ -147,6 +147,7 @@ impl Observer<Slot> for Outlet<'_> {
         let delay = end.since(content.arrived);
         self.meter.record(delay);
         let flow = self.meter.flow(packet.flow.0);
+        flow.waiting -= 1;
         flow.packets += 1;
         flow.bytes += u64::from(content.len);
         flow.marked += u64::from(marked);
@@ -167,7 +168,9 @@ impl Observer<Slot> for Outlet<'_> {
         self.slots.release(packet.payload);
         self.books.waiting -= 1;
         self.books.count_drop(reason);
-        self.meter.flow(packet.flow.0).dropped += 1;
+        let flow = self.meter.flow(packet.flow.0);
+        flow.waiting -= 1;
+        flow.dropped += 1;
         let fate = Fate::Dropped { at: now, reason };
         self.journal.fate(self.way, number, packet.flow.0, fate);
     }
@@ -362,6 +365,7 @@ impl Line {
     ) {
         self.books.waiting += 1;
         let packet = self.feed.packet(at, sorted, slot);
+        self.meter.flow(packet.flow.0).waiting += 1;
         let mut outlet = Outlet {
             way: self.way,
             trace: None,
@@ -443,6 +447,9 @@ impl Line {
         debug_assert!(left.is_empty(), "{}: {left:?} packets stay", self.queue);
         waiting.sort_unstable_by_key(|slot| slots.content(*slot).number);
         self.books.waiting -= waiting.len() as u64;
+        for flow in &mut self.meter.flows {
+            flow.waiting = 0;
+        }
         waiting
     }
 

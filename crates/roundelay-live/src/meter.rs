@@ -18,6 +18,8 @@ pub struct FlowBooks {
     pub dropped: u64,
     /// Frames that got CE here.
     pub marked: u64,
+    /// Frames in the queue.
+    pub waiting: u64,
     /// Sum of the times from arrival to the end of transmission, in picoseconds.
     pub delays: u128,
 }

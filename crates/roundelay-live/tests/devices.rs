@@ -224,6 +224,9 @@ fn run(queue: &str, frames: &[Frame], plan: Plan, random: &mut Pcg64Mcg) -> Ran 
         for way in Way::BOTH {
             let books = driver.bottleneck().books(way);
             assert!(books.balance(), "{queue} {way}: {books:?}");
+            let flows = driver.bottleneck().flow_books(way).iter();
+            let waiting: u64 = flows.map(|flow| flow.waiting).sum();
+            assert_eq!(waiting, books.waiting, "{queue} {way}");
             assert_eq!(books.arrived, received[way.index()].get(), "{queue} {way}");
         }
         let inside = |way: Way| {

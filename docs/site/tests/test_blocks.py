@@ -233,5 +233,6 @@ def test_lines_that_do_not_run_say_why():
         'roundelay live --between eth1 eth2 --rate 100mbit "fq_codel target 5ms"': "needs root and two interfaces",
         "roundelay live --between tap:home eth1 --rate 20mbit fq_codel": "needs root and an interface",
         "roundelay live --restore": "needs root",
+        "roundelay live --rate 10mbit --view fq_codel -- iperf3 -c {far} -- iperf3 -s -1": "needs iperf3 and a terminal",
         'roundelay live set --name home rate 50mbit queue "fq_codel target 10ms" --way down': "needs a running session",
     }

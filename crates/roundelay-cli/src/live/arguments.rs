@@ -149,6 +149,11 @@ pub(crate) struct Live {
     #[arg(long)]
     pub(crate) json: bool,
 
+    /// Show the run on the terminal while it lasts: rate, backlog, delay, drops and marks of each
+    /// flow, and keys for discipline and rate. Commands at the ends have no terminal then
+    #[arg(long, conflicts_with_all = ["json", "demo"])]
+    pub(crate) view: bool,
+
     /// Write a self-contained HTML page at the end: verdict, figures, flows, charts over time
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
@@ -162,7 +167,7 @@ pub(crate) struct Live {
     #[arg(long, conflicts_with_all = ["between", "command_line", "discipline", "queue", "rate", "up", "down", "tree", "duration", "at"])]
     pub(crate) demo: bool,
 
-    /// Restore the settings of interfaces that a run with --between has left after a crash
+    /// Undo what runs have left after a crash: settings of interfaces, control sockets
     #[arg(long, exclusive = true)]
     pub(crate) restore: bool,
 

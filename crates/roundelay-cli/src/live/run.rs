@@ -2,9 +2,9 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration as Span;
@@ -21,6 +21,7 @@ use roundelay_live::{
 use roundelay_trace::Stop;
 
 use super::arguments::{Live, LiveCommand, Set};
+use super::view::View;
 use super::{change, home, page};
 use crate::failure::Failure;
 use crate::terminal::print;
@@ -35,7 +36,8 @@ pub(crate) fn run(arguments: &Live) -> Result<u8, Failure> {
         return send(set).map(|()| 0);
     }
     if arguments.restore {
-        let lines = offloads::restore_all().map_err(Failure::run)?;
+        let mut lines = offloads::restore_all().map_err(Failure::run)?;
+        lines.extend(control::remove_stale().map_err(Failure::run)?);
         let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
         return print(if text.is_empty() {
             "nothing to restore\n"
@@ -299,6 +301,7 @@ struct Watch<'a> {
     stop: &'a AtomicBool,
     control: Option<Control>,
     metrics: Option<Metrics>,
+    view: Option<View>,
     /// The file of the page at the end.
     page: Option<File>,
     samples: Samples,
@@ -331,10 +334,20 @@ impl<'a> Watch<'a> {
             stop,
             control,
             metrics,
+            view: None,
             page,
             samples: Samples::default(),
             next_line: 1.0,
         })
+    }
+
+    /// Takes the terminal over for the view, if that is asked for. By then this process has all its
+    /// namespaces, which only one with a single thread can make, and no privileges.
+    fn start_view(&mut self) -> Result<(), Failure> {
+        if self.arguments.view {
+            self.view = Some(View::start().map_err(Failure::usage)?);
+        }
+        Ok(())
     }
 
     fn goes_on(&mut self, running: &mut Running<'_>) -> io::Result<bool> {
@@ -349,6 +362,11 @@ impl<'a> Watch<'a> {
             self.samples.take(running.bottleneck(), seconds);
         }
         let bottleneck = running.bottleneck();
+        if let Some(view) = &mut self.view
+            && !view.goes_on(bottleneck, seconds)
+        {
+            return Ok(false);
+        }
         if self.arguments.json && seconds >= self.next_line {
             self.next_line += 1.0;
             let line = serde_json::json!({
@@ -368,8 +386,10 @@ impl<'a> Watch<'a> {
 }
 
 /// Ends a session with its report. A run without a command reports on standard output.
-fn report(watch: Watch<'_>, session: Session, has_command: bool) -> Result<Fidelity, Failure> {
+fn report(mut watch: Watch<'_>, session: Session, has_command: bool) -> Result<Fidelity, Failure> {
     let arguments = watch.arguments;
+    // The report goes to the terminal as it was.
+    drop(watch.view.take());
     let fidelity = session.finish().map_err(Failure::run)?;
     if let (Some(mut file), Some(path)) = (watch.page, &arguments.html) {
         let page = page::html(&fidelity, &watch.samples);
@@ -452,6 +472,7 @@ fn between_prepared(
     let mut watch = Watch::open(arguments, stop)?;
     session.use_real_time();
     Session::drop_privileges(true).map_err(Failure::run)?;
+    watch.start_view()?;
     let outcome = session.run(|running| watch.goes_on(running));
     // However the run ended, its record is whole.
     let fidelity = report(watch, session, false)?;
@@ -554,7 +575,7 @@ fn around_commands(
     stop: &AtomicBool,
 ) -> Result<u8, Failure> {
     let (near, far) = commands(&arguments.command_line);
-    let Some(mut near) = command(&near) else {
+    let Some(near) = command(&near) else {
         return Err(Failure::usage("expected a command after --"));
     };
     let mut watch = Watch::open(arguments, stop)?;
@@ -565,7 +586,10 @@ fn around_commands(
     let mut session = open(arguments, settings, middle(arguments)?)?;
     session.set_congestion_control(world.congestion_control().map_err(Failure::run)?);
     let mut children = Children::default();
-    if let Some(mut far) = command(&far) {
+    let far = command(&far);
+    let far = far.map(|far| without_terminal(arguments, far));
+    let mut near = without_terminal(arguments, near);
+    if let Some(mut far) = far {
         children.far = Some(world.start(Place::Far, &mut far).map_err(Failure::usage)?);
         world
             .wait_for_listener(Place::Far, LISTENS)
@@ -578,6 +602,7 @@ fn around_commands(
     );
     session.use_real_time();
     Session::drop_privileges(false).map_err(Failure::run)?;
+    watch.start_view()?;
     let mut status = None;
     session
         .run(|running| {
@@ -590,6 +615,17 @@ fn around_commands(
     children.end();
     report(watch, session, true)?;
     Ok(exit_status(status))
+}
+
+/// A command beside a view, to which the terminal belongs.
+fn without_terminal(arguments: &Live, mut command: Command) -> Command {
+    if arguments.view {
+        command.stdin(Stdio::null()).stdout(Stdio::null());
+        if io::stderr().is_terminal() {
+            command.stderr(Stdio::null());
+        }
+    }
+    command
 }
 
 /// The processes of the commands, ended with the run.

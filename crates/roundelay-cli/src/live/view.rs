@@ -1,0 +1,218 @@
+//! The view of a running session: a terminal with its figures, and keys that change it.
+//!
+//! A thread of its own draws and reads keys, because a slow terminal must not make packets late. The
+//! session sends it figures a few times a second, and makes the changes that it asks for, as those of
+//! `roundelay live set`.
+
+mod figures;
+mod keys;
+mod screen;
+
+#[cfg(test)]
+#[path = "../../tests/pty.rs"]
+mod pty;
+
+use std::io::{self, IsTerminal as _};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, TryRecvError, channel, sync_channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use ratatui::DefaultTerminal;
+use ratatui::crossterm::event::{self, Event};
+use roundelay_live::Bottleneck;
+use roundelay_live::control::{self, Command};
+
+use figures::{Figures, Gatherer};
+use keys::Keys;
+
+/// Seconds between figures.
+const EVERY: f64 = 0.25;
+/// Longest wait for a key.
+const PATIENCE: Duration = Duration::from_millis(50);
+/// Messages that may wait for the terminal. More are left out: newer figures follow.
+const WAITING: usize = 4;
+
+/// The terminal has been given back, because of a panic: nobody draws any more.
+static OVER: AtomicBool = AtomicBool::new(false);
+
+/// What the session tells the view.
+enum Message {
+    Figures(Box<Figures>),
+    Answer(String),
+}
+
+/// What the view asks for.
+#[derive(Debug, PartialEq, Eq)]
+enum Wish {
+    Quit,
+    Change(Command),
+}
+
+/// The view. The terminal is as it was when this is dropped.
+pub(super) struct View {
+    gatherer: Gatherer,
+    next: f64,
+    /// None when the view is over.
+    messages: Option<SyncSender<Message>>,
+    wishes: Receiver<Wish>,
+    thread: Option<JoinHandle<io::Result<()>>>,
+}
+
+impl View {
+    /// Takes the terminal over. The thread that draws has the privileges and the namespace of the
+    /// caller, and ordinary priority.
+    ///
+    /// # Errors
+    /// Standard input or output is no terminal.
+    pub(super) fn start() -> io::Result<Self> {
+        if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
+            return Err(io::Error::other(
+                "--view needs a terminal as standard input and output; --json and --metrics do not",
+            ));
+        }
+        let terminal = take_over()?;
+        let (messages, told) = sync_channel(WAITING);
+        let (wish, wishes) = channel();
+        let draw = move || {
+            let outcome = show(terminal, &told, &wish);
+            // Without a terminal the run ends, as with one that hangs up.
+            _ = wish.send(Wish::Quit);
+            outcome
+        };
+        let thread = std::thread::Builder::new()
+            .name("view".to_owned())
+            .spawn(draw);
+        let thread = thread.inspect_err(|_| ratatui::restore())?;
+        Ok(Self {
+            gatherer: Gatherer::default(),
+            next: 0.0,
+            messages: Some(messages),
+            wishes,
+            thread: Some(thread),
+        })
+    }
+
+    /// Shows the session as it is, makes the changes asked for, and says whether the run goes on.
+    pub(super) fn goes_on(&mut self, bottleneck: &mut Bottleneck, seconds: f64) -> bool {
+        while let Ok(wish) = self.wishes.try_recv() {
+            let Wish::Change(command) = wish else {
+                return false;
+            };
+            let answer = control::make(&command, bottleneck);
+            self.tell(Message::Answer(answer.text));
+            // The change shows at once.
+            self.next = seconds;
+        }
+        if seconds >= self.next {
+            self.next = seconds + EVERY;
+            let figures = self.gatherer.look(bottleneck, seconds);
+            self.tell(Message::Figures(Box::new(figures)));
+        }
+        true
+    }
+
+    /// Tells the thread that draws, which may be slower.
+    fn tell(&self, message: Message) {
+        if let Some(messages) = &self.messages {
+            _ = messages.try_send(message);
+        }
+    }
+}
+
+impl Drop for View {
+    fn drop(&mut self) {
+        // The thread ends when nobody tells it anything any more.
+        self.messages = None;
+        if let Some(thread) = self.thread.take() {
+            _ = thread.join();
+        }
+        if !OVER.load(Ordering::Relaxed) {
+            ratatui::restore();
+        }
+    }
+}
+
+/// Takes the terminal over, until it is restored, which a panic does before its message.
+fn take_over() -> io::Result<DefaultTerminal> {
+    let terminal = ratatui::try_init();
+    let restores = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        OVER.store(true, Ordering::Relaxed);
+        restores(panic);
+    }));
+    terminal.inspect_err(|_| ratatui::restore())
+}
+
+/// Draws and reads keys until the session is over.
+fn show(
+    mut terminal: DefaultTerminal,
+    messages: &Receiver<Message>,
+    wishes: &Sender<Wish>,
+) -> io::Result<()> {
+    let mut keys = Keys::default();
+    let mut figures = None;
+    while !OVER.load(Ordering::Relaxed) {
+        loop {
+            match messages.try_recv() {
+                Ok(Message::Figures(new)) => figures = Some(new),
+                Ok(Message::Answer(text)) => keys.answered(&text),
+                Err(TryRecvError::Empty) => break,
+                Err(TryRecvError::Disconnected) => return Ok(()),
+            }
+        }
+        if let Some(figures) = &figures {
+            terminal.draw(|frame| screen::draw(frame, figures, &keys))?;
+        }
+        if event::poll(PATIENCE)?
+            && let Event::Key(key) = event::read()?
+        {
+            for wish in keys.press(key, figures.as_deref()) {
+                // The session is over, and so is this loop.
+                _ = wishes.send(wish);
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command as Process;
+
+    use super::pty::Pty;
+    use super::*;
+
+    #[test]
+    #[ignore = "run by the next test, on a terminal of its own"]
+    fn panics() {
+        let view = View::start().expect("a terminal");
+        // The first figures would be drawn now.
+        std::thread::sleep(PATIENCE * 2);
+        let _view = view;
+        panic!("on purpose");
+    }
+
+    #[test]
+    fn a_panic_gives_the_terminal_back_before_its_message() {
+        let terminal = Pty::new();
+        let mut test = Process::new(std::env::current_exe().expect("this program"));
+        test.args([
+            "--exact",
+            "live::view::tests::panics",
+            "--ignored",
+            "--nocapture",
+        ]);
+        terminal.connect(&mut test);
+        assert!(terminal.is_as_it_was());
+        let mut child = test.spawn().expect("it runs");
+        let ended = child.wait().expect("it ends");
+        assert!(!ended.success());
+        assert!(terminal.waits_for("on purpose", || false));
+        assert!(terminal.is_as_it_was());
+        let shown = terminal.shown();
+        let places = ["\x1b[?1049h", "\x1b[?1049l", "on purpose"].map(|text| shown.find(text));
+        assert!(places.is_sorted() && places[0].is_some(), "{shown:?}");
+        assert_eq!(shown.matches("\x1b[?1049").count(), 2, "{shown:?}");
+    }
+}
