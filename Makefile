@@ -295,6 +295,9 @@ bench-full: bench-program ## the same with up to a million flows and 30 million 
 	$(PAPERS) qfq-plus table-1 --full
 	$(PAPERS) qfq-plus instructions --full
 
+bench-live: ## what a packet of `roundelay live` costs by each device, beside the kernel's bridge with tbf: a minute, as root
+	cargo test --release --locked -p roundelay-live --test all -- cost:: --ignored --nocapture --test-threads 1
+
 bench-check: bench-program setup-valgrind ## count instructions anew, of disciplines and of whole commands: fails where a cost differs by more than 2% from the committed one
 	$(BENCH) --check docs/schedulers/costs.json || { echo "If that is as it should be: make bench-baseline"; exit 1; }
 	python3 tests/command_costs.py check docs/performance/commands.json || { echo "If that is as it should be: make bench-baseline"; exit 1; }

@@ -67,8 +67,12 @@ struct Between<'a> {
 impl<'a> Between<'a> {
     /// Starts a session, and waits until it takes changes.
     fn start(folder: &'a Path, name: &str, more: &[&str]) -> Self {
+        Self::start_at(folder, name, MIDDLE, more)
+    }
+
+    /// The same between other ends.
+    fn start_at(folder: &'a Path, name: &str, [near, far]: [&str; 2], more: &[&str]) -> Self {
         let name = format!("{name}-{}", std::process::id());
-        let [near, far] = MIDDLE;
         let mut arguments = vec!["live", "--between", near, far, "--rate", "20mbit", "--json"];
         arguments.extend(["--name", &name]);
         arguments.extend(more);
@@ -408,6 +412,96 @@ fn a_run_ends_with_its_interface_and_its_record_is_whole() {
             ["tx", "tso", "gso"],
             "the other one is as it was"
         );
+        fs::remove_dir_all(folder).expect("a folder of ours");
+    });
+}
+
+#[test]
+fn af_xdp_passes_ping_and_tcp_both_ways_without_privileges_and_leaves_nothing() {
+    in_the_middle(|world| {
+        let folder = folder("xdp");
+        let try_it = [
+            "live",
+            "--between",
+            MIDDLE[0],
+            MIDDLE[1],
+            "--rate",
+            "20mbit",
+        ];
+        let mut try_it = try_it.to_vec();
+        try_it.extend(["--device", "xdp", "--duration", "10ms"]);
+        let told = text(&run(&folder, None, &try_it).stderr);
+        if told.contains("run as root") || told.contains("built without AF_XDP") {
+            println!("not run: {told}");
+            return;
+        }
+        let more = ["--device", "xdp", "--record", "run.pcapng", "fq_codel"];
+        let session = Between::start(&folder, "xdp", &more);
+        assert_eq!(capabilities(session.process.0.id()), [0, NET_ADMIN]);
+        // Another program on the interface is told of the one that is there.
+        let second = run(&folder, None, &try_it);
+        assert!(!second.status.success());
+        assert!(answers(world, Place::Near, NEAR, FAR));
+        assert!(answers(world, Place::Far, FAR, NEAR));
+        transfer(world, Place::Near, (Place::Far, FAR), 7001);
+        transfer(world, Place::Far, (Place::Near, NEAR), 7002);
+        let verdict = session.end();
+        for way in verdict["ways"].as_array().expect("both directions") {
+            assert!(way["books"]["delivered_bytes"].as_u64() > Some(400_000));
+            assert_eq!(way["outside"]["ring"], 0, "{way}");
+        }
+        replays(&folder, "run.pcapng");
+        // Killed, its program leaves the interface by itself.
+        let session = Between::start(&folder, "xdp", &more);
+        session.signal("-KILL");
+        session.wait();
+        Between::start(&folder, "xdp", &more).end();
+        fs::remove_dir_all(folder).expect("a folder of ours");
+    });
+}
+
+#[test]
+fn a_tap_interface_is_there_as_long_as_its_session() {
+    in_the_middle(|_| {
+        let folder = folder("tap");
+        let is_there = || {
+            let show = Command::new("ip")
+                .args(["link", "show", "dev", "home"])
+                .output();
+            show.expect("ip runs").status.success()
+        };
+        if !Path::new("/dev/net/tun").exists() {
+            println!("not run: this system has no TUN");
+            return;
+        }
+        let session = Between::start_at(&folder, "tap", ["tap:home", MIDDLE[1]], &[]);
+        assert!(is_there());
+        assert_eq!(on(MIDDLE[0]), ["tx", "tso", "gso"], "not ours");
+        assert_eq!(on(MIDDLE[1]), [""; 0]);
+        session.end();
+        assert!(!is_there());
+        assert_eq!(on(MIDDLE[1]), ["tx", "tso", "gso"], "as it was");
+        let wrong = ["live", "--between", "tap:", MIDDLE[1], "--rate", "1mbit"];
+        let told = text(&run(&folder, None, &wrong).stderr);
+        assert!(
+            told.contains("expected the name of a TAP interface"),
+            "{told}"
+        );
+        let session = Between::start_at(&folder, "tap", ["tap:home", "tap:away"], &[]);
+        assert!(is_there());
+        session.end();
+        let wrong = [
+            "live",
+            "--between",
+            "lo",
+            "lo",
+            "--rate",
+            "1mbit",
+            "--device",
+            "wire",
+        ];
+        let told = text(&run(&folder, None, &wrong).stderr);
+        assert!(told.contains("packet, xdp"), "{told}");
         fs::remove_dir_all(folder).expect("a folder of ours");
     });
 }

@@ -1064,11 +1064,11 @@ fn a_view_shows_the_run_its_keys_change_it_and_the_terminal_is_as_it_was() {
         // The thread that draws has none, either.
         assert_eq!(capabilities(session.0.id()), [0]);
         terminal.press("+");
-        assert!(terminal.waits_for("12.5mbit", || false));
+        assert!(terminal.waits_for("12500kbit", || false));
         terminal.press(":queue drr limit 77\r");
         assert!(terminal.waits_for("77", || false));
         terminal.press(":queue nothing\r");
-        assert!(terminal.waits_for("unknown", || false));
+        assert!(terminal.waits_for("lifo,", || false));
         terminal.press("q");
         let status = session.0.wait().expect("it ends");
         assert!(status.success(), "{}", terminal.shown());
@@ -1079,7 +1079,7 @@ fn a_view_shows_the_run_its_keys_change_it_and_the_terminal_is_as_it_was() {
         let (view, report) = shown.split_once(left).expect("the screen is given back");
         assert!(view.contains("backlog") && view.contains("marks"), "{view}");
         assert!(
-            report.contains("up: 12.5mbit under drr limit 77"),
+            report.contains("up: 12500kbit under drr limit 77"),
             "{report}"
         );
         let compared = run(&folder, user, &["compare", "run.pcapng"]);

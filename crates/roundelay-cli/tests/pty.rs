@@ -92,7 +92,11 @@ impl Pty {
                 thread::sleep(Duration::from_millis(200));
                 return self.shown().contains(text);
             }
-            assert!(Instant::now() < end, "{text} in {:?}", self.shown());
+            assert!(
+                Instant::now() < end,
+                "{text} in {:?}",
+                self.shown().get(..4000)
+            );
             thread::sleep(Duration::from_millis(20));
         }
         true

@@ -104,7 +104,8 @@ impl<D: Device, C: Clock> Driver<D, C> {
     /// at the other end had taken them.
     pub fn outside(&mut self) -> [Outside; 2] {
         let [near, far] = &mut self.devices;
-        let (mut up, mut down) = (near.outside(), far.outside());
+        let mut up = near.outside();
+        let mut down = far.outside();
         std::mem::swap(&mut up.unsent, &mut down.unsent);
         [up, down]
     }

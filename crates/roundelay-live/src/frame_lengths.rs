@@ -69,7 +69,8 @@ mod tests {
 
     #[test]
     fn a_tag_does_not_count() {
-        let (plain, mut tagged) = (vec![0; 1514], vec![0; 1518]);
+        let plain = vec![0; 1514];
+        let mut tagged = vec![0; 1518];
         tagged[12] = 0x81;
         let mut lengths = FrameLengths {
             interface: "none".to_owned(),

@@ -612,8 +612,8 @@ pub(crate) fn receive_queues(name: &str) -> u32 {
     if ethtool(name, &mut channels).is_err() {
         return 1;
     }
-    let (receive, combined) = (channels[5], channels[8]);
-    (receive + combined).max(1)
+    // Those that only receive, and those that send, too.
+    (channels[5] + channels[8]).max(1)
 }
 
 /// Calls the driver with a value of the kind that its first number, the command, asks for.

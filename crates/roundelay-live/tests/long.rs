@@ -124,7 +124,7 @@ fn random_changes_for_half_an_hour_leave_memory_flat_and_books_balanced() {
 }
 
 /// Nanoseconds for which this thread had a processor.
-fn processor_time() -> u64 {
+pub(crate) fn processor_time() -> u64 {
     let times = std::fs::read_to_string("/proc/thread-self/schedstat").expect("a thread");
     let first = times.split_whitespace().next();
     first.expect("a time").parse().expect("a number")

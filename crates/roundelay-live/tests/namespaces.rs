@@ -208,7 +208,7 @@ fn tcp_and_udp_pass(kind: DeviceKind, world: &Arc<World>) {
 }
 
 /// Runs `ip` of iproute2 in the namespace of this thread.
-fn ip(words: &[&str]) {
+pub(crate) fn ip(words: &[&str]) {
     let status = Command::new("ip").args(words).status();
     assert!(status.expect("ip runs").success(), "{words:?}");
 }
@@ -541,7 +541,8 @@ fn a_tap_interface_is_an_end_of_the_bottleneck_both_ways() {
     };
     let record = file("tap");
     session.record(&record).expect("a file");
-    let (home, far) = ((Place::Middle, "home"), (Place::Far, "eth0"));
+    let home = (Place::Middle, "home");
+    let far = (Place::Far, "eth0");
     pass(&mut session, &world, home, far);
     pass(&mut session, &world, far, home);
     let fidelity = session.finish().expect("a whole record");

@@ -95,12 +95,15 @@ impl View {
 
     /// Shows the session as it is, makes the changes asked for, and says whether the run goes on.
     pub(super) fn goes_on(&mut self, bottleneck: &mut Bottleneck, seconds: f64) -> bool {
+        let mut answers = Vec::new();
         while let Ok(wish) = self.wishes.try_recv() {
             let Wish::Change(command) = wish else {
                 return false;
             };
-            let answer = control::make(&command, bottleneck);
-            self.tell(Message::Answer(answer.text));
+            answers.push(control::make(&command, bottleneck).text);
+        }
+        if !answers.is_empty() {
+            self.tell(Message::Answer(answers.join("\n")));
             // The change shows at once.
             self.next = seconds;
         }
@@ -206,6 +209,8 @@ mod tests {
         terminal.connect(&mut test);
         assert!(terminal.is_as_it_was());
         let mut child = test.spawn().expect("it runs");
+        // Keys that nobody reads any more are lost.
+        terminal.press("+q");
         let ended = child.wait().expect("it ends");
         assert!(!ended.success());
         assert!(terminal.waits_for("on purpose", || false));

@@ -267,7 +267,8 @@ impl XdpDescriptor {
         }
         let frame: libc::xdp_desc = self.incoming.read();
         self.incoming.tell_read();
-        let (at, len) = (frame.addr as usize, frame.len as usize);
+        let at = frame.addr as usize;
+        let len = frame.len as usize;
         let copied = len.min(room.len());
         let from = self.memory.bytes(at, copied);
         // SAFETY: the kernel gave these bytes of the mapping to this side, and the caller's room is
@@ -441,8 +442,10 @@ fn rings(socket: BorrowedFd<'_>) -> io::Result<[Ring; 4]> {
     // SAFETY: all zeros are legal offsets.
     let mut offsets: libc::xdp_mmap_offsets = unsafe { mem::zeroed() };
     get_option(socket, libc::XDP_MMAP_OFFSETS, &mut offsets)?;
-    let (frame, room) = (size_of::<libc::xdp_desc>(), size_of::<u64>());
-    let (rx, tx) = (libc::XDP_PGOFF_RX_RING, libc::XDP_PGOFF_TX_RING);
+    let frame = size_of::<libc::xdp_desc>();
+    let room = size_of::<u64>();
+    let rx = libc::XDP_PGOFF_RX_RING;
+    let tx = libc::XDP_PGOFF_TX_RING;
     Ok([
         Ring::new(socket, rx as u64, offsets.rx, IN, frame)?,
         Ring::new(socket, tx as u64, offsets.tx, OUT, frame)?,
@@ -534,18 +537,22 @@ fn bpf_map() -> io::Result<OwnedFd> {
 
 /// Puts a socket into the map, for queue 0.
 fn bpf_put(map: BorrowedFd<'_>, socket: BorrowedFd<'_>) -> io::Result<()> {
-    let (key, value) = (0_u32, socket.as_raw_fd() as u32);
-    let (key_at, value_at) = (&raw const key, &raw const value);
+    let key = 0_u32;
+    let value = socket.as_raw_fd() as u32;
+    let key_at = &raw const key;
+    let value_at = &raw const value;
     let mut words = [0; WORDS];
     words[0] = pair(map.as_raw_fd() as u32, 0);
-    (words[1], words[2]) = (key_at as u64, value_at as u64);
+    words[1] = key_at as u64;
+    words[2] = value_at as u64;
     bpf_call(bpf::MAP_UPDATE, &words)?;
     Ok(())
 }
 
 /// An instruction of BPF.
 const fn instruction(code: u8, to: u8, from: u8, offset: i16, value: i32) -> u64 {
-    let (o, v) = (offset.to_ne_bytes(), value.to_ne_bytes());
+    let o = offset.to_ne_bytes();
+    let v = value.to_ne_bytes();
     // The two registers are bit fields: their order is the machine's.
     let registers = if cfg!(target_endian = "little") {
         from << 4 | to
@@ -558,9 +565,15 @@ const fn instruction(code: u8, to: u8, from: u8, offset: i16, value: i32) -> u64
 /// The program of each frame that comes in: it writes the time in front of the frame, if there is
 /// room, and hands the frame to the socket of its queue; without a socket, to the system.
 fn program_of(map: c_int) -> [u64; 17] {
-    // Fields of `struct xdp_md`, and numbers of helpers.
-    let (data, data_meta, queue) = (0, 8, 16);
-    let (adjust_meta, time, redirect, pass) = (54, 5, 51, 2);
+    // Fields of `struct xdp_md`.
+    let data = 0;
+    let data_meta = 8;
+    let queue = 16;
+    // Numbers of helpers, and the verdict that leaves a frame to the system.
+    let adjust_meta = 54;
+    let time = 5;
+    let redirect = 51;
+    let pass = 2;
     [
         // r0 = bpf_xdp_adjust_meta(context, -8)
         instruction(0xbf, 6, 1, 0, 0),
@@ -592,7 +605,8 @@ fn bpf_program(map: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     let license = c"MIT OR Apache-2.0";
     let mut words = [0; WORDS];
     words[0] = pair(bpf::PROGRAM_OF_XDP, program.len() as u32);
-    (words[1], words[2]) = (program.as_ptr() as u64, license.as_ptr() as u64);
+    words[1] = program.as_ptr() as u64;
+    words[2] = license.as_ptr() as u64;
     // No log; then name and interface, which stay empty, and the place to attach to.
     words[8] = pair(0, bpf::ATTACH_TO_XDP);
     bpf_new(bpf::PROG_LOAD, &words)

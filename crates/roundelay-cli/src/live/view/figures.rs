@@ -163,7 +163,7 @@ mod tests {
         let slots = Slots::new(100, 2048);
         let mut bottleneck = Bottleneck::new(&settings, slots).expect("legal settings");
         let mut gatherer = Gatherer::default();
-        let mut send = |bottleneck: &mut Bottleneck, at: u64, port: u16, count: u32| {
+        let send = |bottleneck: &mut Bottleneck, at: u64, port: u16, count: u32| {
             for _ in 0..count {
                 let frame = datagram(port);
                 let slots = bottleneck.slots_mut();

@@ -228,7 +228,7 @@ mod tests {
     #[test]
     fn a_line_is_typed_as_for_live_set() {
         let mut keys = Keys::default();
-        let mut type_line = |keys: &mut Keys, text: &str| {
+        let type_line = |keys: &mut Keys, text: &str| {
             press(keys, KeyCode::Char(':'));
             for letter in text.chars() {
                 assert_eq!(press(keys, KeyCode::Char(letter)), []);
