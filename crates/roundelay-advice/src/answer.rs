@@ -116,7 +116,10 @@ pub(crate) fn standout(case: &Case<'_>) -> Option<Reason> {
         let Some(waits) = waits(case.comparison, flow) else {
             continue;
         };
-        let extremes = Extremes::of(waits.iter().copied());
+        let mut extremes = Extremes::NONE;
+        for wait in &waits {
+            extremes.add(*wait);
+        }
         let factor = extremes.ratio();
         let is_more = factor > striking || (found.is_some() && factor == striking);
         if extremes.most > case.negligible && is_more {

@@ -115,10 +115,11 @@ pub(crate) fn harms(comparison: &Comparison, fit: &[usize], negligible: f64) -> 
         let kinds = &table.rows[index];
         let (regret, hurt) = table.regret(index, fit);
         let (regret_among_all, _) = table.regret(index, &everyone);
-        let mut lacking = 0.0;
-        if kinds.iter().all(|harm| harm.kind == Kind::Bulk) {
-            lacking = kinds.iter().map(|harm| harm.loss).sum();
-        }
+        // What lacks counts where bulk is the only kind.
+        let lacking = match &kinds[..] {
+            [harm] if harm.kind == Kind::Bulk => harm.loss,
+            _ => 0.0,
+        };
         harms.push(Harm {
             is_felt: kinds.iter().any(|harm| harm.is_felt(negligible)),
             regret,

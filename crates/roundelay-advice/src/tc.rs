@@ -2,16 +2,18 @@
 
 mod early_detection;
 mod flower;
+mod leaf;
+mod remarks;
 mod size_table;
 mod tree;
 mod weights;
 
-use roundelay::schedulers::{AnyDiscipline, Linux, LinuxFlows, pie, red, sfb, sfq};
-use roundelay::{Billionths, Bytes, Duration, Limit, QueueSpec, Rate};
-use roundelay_metrics::units::counted;
-
-use early_detection::EarlyDetection;
+use roundelay::schedulers::{AnyDiscipline, Linux, LinuxFlows};
+use roundelay::{Limit, QueueSpec, Rate};
 use roundelay_trace::{CodePoints, Comparison, FlowBy, Options, WeightRule};
+
+use leaf::{fifo, leaf, number};
+use remarks::{comment, lost_weights, remarks};
 use size_table::rate_in_commands;
 pub(crate) use size_table::with_size_table;
 use tree::commands_of_tree;
@@ -27,21 +29,10 @@ const ROOT: &str = "1:1";
 const HANDLE: u32 = 0x10;
 /// Priority of the filter after all rules.
 const LAST: u32 = 65_000;
-/// Bytes of the smallest Ethernet frame: smaller quanta are units of weights, not turns.
-const SMALL_QUANTUM: u64 = 64;
 /// Bytes of a full Ethernet frame.
 pub(crate) const FULL_PACKET: u64 = 1514;
-const SECOND: u64 = 1_000_000_000_000;
-const MILLISECOND: u64 = 1_000_000_000;
-const MICROSECOND: u64 = 1_000_000;
 /// Linux's qfq serves at most this many classes in one turn.
 const MOST_IN_A_TURN: u32 = 8;
-/// Maximum queue length of Linux's choke, packets.
-const MOST_IN_CHOKE: u64 = (1 << 17) - 1;
-/// Levels and bins per level, fixed in Linux's sfb.
-const LEVELS_AND_BINS: (u32, u32) = (8, 16);
-/// Resolution of probabilities in Linux's sfb, 1 / 65535, rounded up.
-const STEP: Billionths = Billionths(15_260);
 
 /// How a comparison classified packets.
 #[derive(Debug, Clone, Copy, Default)]
@@ -92,52 +83,11 @@ pub(crate) fn all_commands(
 }
 
 impl Distinctions<'_> {
-    /// Remark on the classes of a qdisc, which have a queue each.
-    fn of_classes(&self) -> String {
-        let Self { flow_by, flows, .. } = self;
-        if *flow_by == FlowBy::Dscp {
-            return "each class has a queue of its own (tc's default), where all shared one buffer in the comparison".to_owned();
-        }
-        let hashed = if *flows > CLASSES as usize {
-            format!(
-                "{flows} flows are hashed into {CLASSES} classes: about {} flows share the part of one",
-                flows.div_ceil(CLASSES as usize)
-            )
-        } else {
-            format!("flows are hashed into {CLASSES} classes")
-        };
-        format!(
-            "{hashed}, with a queue each (tc's default), where each flow had a class in the comparison, and all shared one buffer"
-        )
-    }
-
-    /// Why the weights have no classes and filters, if so. By code point they have classes of their
-    /// own.
-    fn lost_weights(&self, discipline: &AnyDiscipline) -> Option<String> {
-        let weights = self
-            .rules
-            .iter()
-            .map(|rule| u64::from(rule.weight().unwrap_or(self.code_points.default)));
-        let sum = weights
-            .map(|weight| weight * u64::from(weights::CLASSES_A_RULE))
-            .sum::<u64>()
-            + u64::from(CLASSES) * u64::from(self.code_points.default);
-        let is_qfq = !matches!(discipline, AnyDiscipline::Drr(_));
-        if self.rules.len() > weights::MOST_RULES {
-            return Some(format!(
-                "the weights are lost: more than {} rules would need more classes than there are",
-                weights::MOST_RULES
-            ));
-        }
-        (is_qfq && sum > weights::MOST_WEIGHT)
-            .then(|| format!("the weights are lost: with theirs the sum is {sum}, and Linux's qfq takes {} at most", weights::MOST_WEIGHT))
-    }
-
     /// The rules that have classes: flows are told apart by headers, and differ in weight.
     fn weighted_rules(&self, discipline: &AnyDiscipline) -> &[WeightRule] {
         let have_classes = self.weighted
             && self.flow_by != FlowBy::Dscp
-            && self.lost_weights(discipline).is_none();
+            && lost_weights(discipline, self).is_none();
         if have_classes { self.rules } else { &[] }
     }
 }
@@ -156,23 +106,26 @@ fn commands(
     distinctions: &Distinctions<'_>,
 ) -> Result<Vec<String>, Reason> {
     let own = discipline_at(ROOT, HANDLE, spec, limit, Some(rate), distinctions)?;
-    Ok(shaper(rate)
-        .into_iter()
-        .chain(own)
-        .chain(
-            remarks(&spec.discipline, limit, distinctions)
-                .into_iter()
-                .map(comment),
-        )
-        .collect())
+    let mut lines = shaper(rate).to_vec();
+    lines.extend(own);
+    for remark in remarks(&spec.discipline, limit, distinctions) {
+        lines.push(comment(remark));
+    }
+    Ok(lines)
 }
 
 fn shaper(rate: Rate) -> [String; 4] {
     [
-        "DEV=${DEV:-eth0} # the outgoing interface, on a router the LAN's for downloads; its root qdisc is replaced".to_owned(),
+        "DEV=${DEV:-eth0} # the outgoing interface, on a router the LAN's for downloads; its \
+        root qdisc is replaced"
+            .to_owned(),
         "tc qdisc del dev $DEV root 2> /dev/null || true".to_owned(),
         "tc qdisc add dev $DEV root handle 1: htb default 1".to_owned(),
-        format!("tc class add dev $DEV parent 1: classid 1:1 htb rate {}{}", at_least_a_byte(rate), htb_quantum(rate)),
+        format!(
+            "tc class add dev $DEV parent 1: classid 1:1 htb rate {}{}",
+            at_least_a_byte(rate),
+            htb_quantum(rate)
+        ),
     ]
 }
 
@@ -208,10 +161,6 @@ fn qdisc_add(parent: &str, handle: u32, discipline: &AnyDiscipline, words: &str)
     }
 }
 
-fn comment(remark: String) -> String {
-    format!("# {remark}")
-}
-
 /// Where htb's own quantum, a tenth of the bytes of a second (tc-htb(8), r2q), is outside 1,000 to
 /// 200,000 bytes, the kernel warns and takes the nearer bound: the words that ask for this bound. A
 /// class without siblings has the whole link with any quantum.
@@ -230,360 +179,17 @@ fn htb_quantum(rate: Rate) -> String {
 fn with_device_queue(packets: u32, add: String) -> [String; 3] {
     [
         format!(
-            "ip link set dev $DEV txqueuelen {packets} # qfq serves as many classes in one turn, and one more"
+            "ip link set dev $DEV txqueuelen {packets} # qfq serves as many classes in one turn, \
+            and one more"
         ),
         add,
         "ip link set dev $DEV txqueuelen 1000 # the queues of its classes are as long".to_owned(),
     ]
 }
 
-/// Differences between the commands and the comparison.
-fn remarks(
-    discipline: &AnyDiscipline,
-    limit: Limit,
-    distinctions: &Distinctions<'_>,
-) -> Vec<String> {
-    let mut remarks = Vec::new();
-    let flows = match discipline.info().linux {
-        Linux::Qdisc { flows, .. } => flows,
-        Linux::Absent | Linux::Namesake => LinuxFlows::Unread,
-    };
-    if flows == LinuxFlows::Classes {
-        remarks.push(distinctions.of_classes());
-    }
-    remarks.extend(of_rules(discipline));
-    remarks.extend(of_discipline(discipline));
-    if flows == LinuxFlows::Classes && distinctions.weighted && distinctions.flow_by != FlowBy::Dscp
-    {
-        let kept = || {
-            format!(
-                "each rule's flows share {} classes of its weight each",
-                weights::CLASSES_A_RULE
-            )
-        };
-        remarks.push(distinctions.lost_weights(discipline).unwrap_or_else(kept));
-    }
-    remarks.extend(of_quantum(discipline, distinctions));
-    if matches!(discipline, AnyDiscipline::Priority(_)) && distinctions.prioritised {
-        remarks.push(
-            "classes are by code point here: packets with another priority by a rule need filters"
-                .to_owned(),
-        );
-    }
-    if flows == LinuxFlows::Hashed && distinctions.flow_by != FlowBy::FiveTuple {
-        remarks.push(
-            "flows are told apart by addresses, protocol and ports there, not as in the comparison"
-                .to_owned(),
-        );
-    }
-    remarks.extend(of_limit(discipline, limit));
-    remarks
-}
-
-/// Remark on drr's quanta in bytes, where flows without a rule keep next to nothing of the link.
-fn of_quantum(discipline: &AnyDiscipline, distinctions: &Distinctions<'_>) -> Option<String> {
-    let AnyDiscipline::Drr(config) = discipline else {
-        return None;
-    };
-    let quantum = u64::from(config.quantum) * u64::from(distinctions.code_points.default);
-    let is_starved = distinctions.weighted && quantum < SMALL_QUANTUM;
-    is_starved.then(|| {
-        format!(
-            "flows without a rule have a quantum of {}: a last rule for these, with a weight of 1514, gives them packets",
-            counted(quantum, "byte")
-        )
-    })
-}
-
-fn of_discipline(discipline: &AnyDiscipline) -> Option<String> {
-    match discipline {
-        AnyDiscipline::Qfq(_) => Some("Linux's qfq is QFQ+ (since 3.8), which serves up to 8 classes in one turn".to_owned()),
-        AnyDiscipline::QfqPlus(config) if config.aggregate == 1 => {
-            Some("a device without a transmit queue, as a bridge, ignores this: qfq then serves up to 8 classes in one turn".to_owned())
-        }
-        AnyDiscipline::QfqPlus(config) if config.linux => None,
-        AnyDiscipline::QfqPlus(config) => {
-            let most = 1 << config.aggregate.min(MOST_IN_A_TURN).ilog2();
-            (most != config.aggregate)
-                .then(|| format!("Linux's qfq serves up to {most} classes in one turn, where the comparison had {}", config.aggregate))
-        }
-        AnyDiscipline::Priority(_) => {
-            Some("a queue of this length for each class, where classes shared one buffer in the comparison".to_owned())
-        }
-        _ => None,
-    }
-}
-
-/// Remark on details in which the kernel differs from the papers.
-fn of_rules(discipline: &AnyDiscipline) -> Option<String> {
-    let follows_paper = match discipline {
-        AnyDiscipline::Codel(config) => !config.linux,
-        AnyDiscipline::FqCodel(config) => !config.linux,
-        AnyDiscipline::QfqPlus(config) => !config.linux,
-        AnyDiscipline::Sfq(config) => !config.linux,
-        _ => false,
-    };
-    let name = discipline.name();
-    follows_paper.then(|| format!("simulated as in the paper. Linux differs in details, so run '{name} linux' before you deploy"))
-}
-
-/// Remark for qdiscs that do not limit both packets and bytes.
-fn of_limit(discipline: &AnyDiscipline, limit: Limit) -> Option<String> {
-    match discipline {
-        AnyDiscipline::Red(config) if limit.packets != u64::MAX => Some(format!(
-            "the buffer is counted in bytes there: a packet for {} of them",
-            config.avpkt
-        )),
-        AnyDiscipline::Codel(_)
-        | AnyDiscipline::Pie(_)
-        | AnyDiscipline::Choke(_)
-        | AnyDiscipline::Sfb(_)
-        | AnyDiscipline::Sfq(_)
-            if limit.bytes != u64::MAX =>
-        {
-            Some(format!(
-                "the buffer is counted in packets there: one for {FULL_PACKET} bytes"
-            ))
-        }
-        AnyDiscipline::Sfq(config) if config.depth > sfq::Config::LINUX_DEPTH && !config.linux => {
-            let most = sfq::Config::LINUX_DEPTH;
-            let here = config.depth;
-            Some(format!(
-                "a bucket holds {most} packets at most there, where one held up to {here} in the comparison"
-            ))
-        }
-        AnyDiscipline::Sfq(_) if in_packets(limit) < 2 => {
-            Some("the limit is 2 packets there, the smallest of sfq".to_owned())
-        }
-        AnyDiscipline::Fifo(_) | AnyDiscipline::Priority(_)
-            if limit.packets != u64::MAX && limit.bytes != u64::MAX =>
-        {
-            Some(format!(
-                "the limit of {} packets is lost: a fifo counts packets or bytes there, not both",
-                limit.packets
-            ))
-        }
-        _ => None,
-    }
-}
-
 /// `tc` counts rates in bytes per second, at least one.
 fn at_least_a_byte(rate: Rate) -> Rate {
     Rate::from_bits_per_second(8).map_or(rate, |byte| rate.max(byte))
-}
-
-/// The discipline in `tc` syntax.
-fn leaf(spec: &QueueSpec, limit: Limit, link: Option<Rate>) -> Result<String, Reason> {
-    let name = || tc_words(&spec.discipline.to_string());
-    match &spec.discipline {
-        AnyDiscipline::Fifo(_) => Ok(fifo(limit)),
-        AnyDiscipline::Drr(_) => Ok("drr".to_owned()),
-        AnyDiscipline::Qfq(_) | AnyDiscipline::QfqPlus(_) => Ok("qfq".to_owned()),
-        // Packets without a matching filter or a code point go to the last class.
-        AnyDiscipline::Priority(_) => Ok(prio(8)),
-        AnyDiscipline::Sfq(config) if config.depth * config.flows < 2 => {
-            Err("Linux's sfq needs room for two packets".to_owned())
-        }
-        AnyDiscipline::Sfq(config) => Ok(sfq(config, limit)),
-        AnyDiscipline::Red(config) => red(config, limit, link),
-        AnyDiscipline::Choke(config) => {
-            let detection = EarlyDetection::of_choke(config, link);
-            let limit = in_packets(limit).min(MOST_IN_CHOKE);
-            let words = detection.words()?;
-            if detection.max > limit {
-                return Err(format!(
-                    "Linux's choke needs a buffer of max packets, {}, and at most {MOST_IN_CHOKE}",
-                    detection.max
-                ));
-            }
-            Ok(format!(
-                "choke limit {limit} {words}{}",
-                if config.ecn { " ecn" } else { "" }
-            ))
-        }
-        AnyDiscipline::Sfb(config) if (config.levels, config.bins) == LEVELS_AND_BINS => {
-            Ok(sfb(config, limit))
-        }
-        AnyDiscipline::Sfb(_) => Err(format!(
-            "Linux's sfb has {} levels of {} bins",
-            LEVELS_AND_BINS.0, LEVELS_AND_BINS.1
-        )),
-        AnyDiscipline::Pie(config) if !is_tcs(config) => Err(NO_PIE.to_owned()),
-        AnyDiscipline::FqCodel(_) if limit.bytes != u64::MAX => Ok(format!(
-            "{}{} memory_limit {}",
-            name(),
-            packets(limit),
-            number(limit.bytes)
-        )),
-        AnyDiscipline::FqCodel(_) => Ok(format!("{}{}", name(), packets(limit))),
-        // Parameters have the names of tc's, and the limit counts packets.
-        other if matches!(other.info().linux, Linux::Qdisc { .. }) => {
-            Ok(format!("{} limit {}", name(), in_packets(limit)))
-        }
-        other => Err(absent(other)),
-    }
-}
-
-fn absent(discipline: &AnyDiscipline) -> Reason {
-    let name = discipline.name();
-    match discipline.info().linux {
-        Linux::Namesake => format!("Linux's {name} is another discipline"),
-        Linux::Absent | Linux::Qdisc { .. } => format!("Linux has no {name}"),
-    }
-}
-
-/// Packets that no filter matches go to the last band.
-fn prio(bands: usize) -> String {
-    format!(
-        "prio bands {bands} priomap{}",
-        format!(" {}", bands - 1).repeat(16)
-    )
-}
-
-fn fifo(limit: Limit) -> String {
-    if limit.bytes == u64::MAX {
-        format!("pfifo{}", packets(limit))
-    } else {
-        format!("bfifo limit {}", number(limit.bytes))
-    }
-}
-
-/// `tc` has no `gentle`. `harddrop` needs `ecn`, as here.
-fn red(config: &red::Config, limit: Limit, link: Option<Rate>) -> Result<String, Reason> {
-    if config.gentle {
-        return Err("tc has no `gentle`".to_owned());
-    }
-    let words = EarlyDetection::of_red(config, link).words()?;
-    let limit = limit
-        .bytes
-        .min(limit.packets.saturating_mul(config.avpkt.into()));
-    let switches = [
-        (config.ecn, " ecn"),
-        (config.ecn && config.harddrop, " harddrop"),
-        (config.nodrop, " nodrop"),
-        (config.adaptive, " adaptive"),
-    ];
-    let switches: String = switches
-        .into_iter()
-        .filter_map(|(is_on, word)| is_on.then_some(word))
-        .collect();
-    Ok(format!(
-        "red limit {} {words}{switches}",
-        number(limit).max(1)
-    ))
-}
-
-/// Linux takes a depth above 127 for 127, and a limit above depth times flows for this product: the
-/// numbers in force are written. With a limit above 127 Linux has 128 flows unless told otherwise.
-fn sfq(config: &sfq::Config, limit: Limit) -> String {
-    let config = sfq::Config {
-        depth: config.depth.min(sfq::Config::LINUX_DEPTH),
-        ..*config
-    };
-    let most = u64::from(config.depth) * u64::from(config.flows.min(config.divisor));
-    let limit = in_packets(limit).min(most).max(2);
-    let words = tc_words(&AnyDiscipline::Sfq(config).to_string());
-    let has_flows = config.flows != sfq::Config::default().flows || limit <= config.flows.into();
-    format!(
-        "{words}{} limit {limit}",
-        if has_flows {
-            String::new()
-        } else {
-            format!(" flows {}", config.flows)
-        }
-    )
-}
-
-/// Why there are no commands for some configurations of pie.
-const NO_PIE: &str =
-    "tc's pie has no `burst`, takes zeros for its defaults, and targets below 4.3 s";
-
-/// tc has no `burst` and takes zeros for its defaults; the kernel counts the target's nanoseconds
-/// in 32 bits.
-fn is_tcs(config: &pie::Config) -> bool {
-    let has_values =
-        config.alpha > 0 && config.beta > 0 && config.target < Duration::from_nanos(1 << 32);
-    has_values && config.burst == pie::Config::default().burst
-}
-
-/// sfb's times are whole milliseconds.
-fn sfb(config: &sfb::Config, limit: Limit) -> String {
-    let (target, max) = config.bin_sizes();
-    let sfb::Config {
-        penalty_rate,
-        penalty_burst,
-        ..
-    } = config;
-    let millis = |time: Duration| time.as_picos().div_ceil(MILLISECOND);
-    let step = |probability: Billionths| {
-        if probability.0 == 0 {
-            probability
-        } else {
-            probability.max(STEP)
-        }
-    };
-    format!(
-        "sfb rehash {} db {} limit {} max {max} target {target} increment {} decrement {} penalty_rate {penalty_rate} penalty_burst \
-         {penalty_burst}",
-        millis(config.rehash),
-        millis(config.db),
-        in_packets(limit),
-        step(config.increment),
-        step(config.decrement),
-    )
-}
-
-/// The limit for qdiscs that count only packets. Zero would mean `tc`'s default.
-fn in_packets(limit: Limit) -> u64 {
-    number(limit.packets.min(limit.bytes / FULL_PACKET)).max(1)
-}
-
-fn packets(limit: Limit) -> String {
-    if limit.packets == u64::MAX {
-        String::new()
-    } else {
-        format!(" limit {}", number(limit.packets))
-    }
-}
-
-/// The largest number in `tc` is 2^32 - 1.
-fn number(value: u64) -> u64 {
-    value.min(u32::MAX.into())
-}
-
-/// A discipline's parameters with values in a form accepted by every `tc` parser: sizes in bytes
-/// and times in microseconds, without fractions. Some parsers accept no units (`fq_codel quantum`),
-/// and one only whole seconds (`sfq perturb`).
-fn tc_words(written: &str) -> String {
-    let mut previous = "";
-    let mut words = Vec::new();
-    // The kernel follows its own rules without being told.
-    for word in written.split_whitespace().filter(|word| *word != "linux") {
-        words.push(tc_word(previous, word).unwrap_or_else(|| word.to_owned()));
-        previous = word;
-    }
-    words.join(" ")
-}
-
-/// None for an unchanged word.
-fn tc_word(parameter: &str, word: &str) -> Option<String> {
-    if !word.starts_with(|first: char| first.is_ascii_digit()) {
-        return None;
-    }
-    if word.ends_with('b') {
-        return Some(number(word.parse::<Bytes>().ok()?.0).to_string());
-    }
-    let picos = if word.ends_with('s') {
-        word.parse::<Duration>().ok()?.as_picos()
-    } else {
-        return None;
-    };
-    let micros = || number(picos.div_ceil(MICROSECOND));
-    Some(if parameter == "perturb" {
-        picos.div_ceil(SECOND).to_string()
-    } else {
-        format!("{}us", micros())
-    })
 }
 
 /// Parameters of a class with this weight and longest packet.
@@ -618,20 +224,25 @@ fn classes(
         _ => (default, &[][..]),
     };
     let class = |weight| class(discipline, weight, FULL_PACKET as u32);
-    let all = format!(
-        "for i in $(seq 1 {CLASSES}); do tc class add dev $DEV parent {handle:x}: classid {handle:x}:$(printf %x $i) {}; done",
+    let mut lines = vec![format!(
+        "for i in $(seq 1 {CLASSES}); do tc class add dev $DEV parent {handle:x}: \
+         classid {handle:x}:$(printf %x $i) {}; done",
         class(default)
-    );
-    let heavier = weights.iter().enumerate().filter(|(_, weight)| **weight != default).map(|(dscp, weight)| {
-        format!("tc class change dev $DEV parent {handle:x}: classid {handle:x}:{:x} {} # code point {dscp}", dscp + 1, class(*weight))
-    });
-    let of_rules = weights::commands(handle, rules, default, class, keys(distinctions.flow_by));
-    [all]
-        .into_iter()
-        .chain(heavier)
-        .chain(of_rules)
-        .chain(filters(handle, distinctions.flow_by, rules.is_empty()))
-        .collect()
+    )];
+    for (dscp, weight) in weights.iter().enumerate() {
+        if *weight != default {
+            lines.push(format!(
+                "tc class change dev $DEV parent {handle:x}: classid {handle:x}:{:x} {} \
+                 # code point {dscp}",
+                dscp + 1,
+                class(*weight)
+            ));
+        }
+    }
+    let keys = keys(distinctions.flow_by);
+    lines.extend(weights::commands(handle, rules, default, class, keys));
+    lines.extend(filters(handle, distinctions.flow_by, rules.is_empty()));
+    lines
 }
 
 /// Filters that spread flows over the classes. A packet without a matching filter is dropped, so
@@ -643,7 +254,8 @@ fn filters(handle: u32, flow_by: FlowBy, are_first: bool) -> Vec<String> {
     let keys = keys(flow_by);
     let priority = if are_first { 1 } else { LAST };
     vec![format!(
-        "tc filter add dev $DEV parent {handle:x}: protocol all prio {priority} handle 1 flow hash keys {keys} divisor {CLASSES} \
+        "tc filter add dev $DEV parent {handle:x}: protocol all prio {priority} handle 1 flow \
+        hash keys {keys} divisor {CLASSES} \
          baseclass {handle:x}:1"
     )]
 }
@@ -662,10 +274,9 @@ fn code_point_filters(handle: u32) -> Vec<String> {
     let rest = format!(
         "tc filter add dev $DEV parent {handle:x}: protocol all prio 3 matchall flowid {handle:x}:1"
     );
-    by_code_point(handle, 63, 4, "0xfc", "$(printf %x $((i + 1)))")
-        .into_iter()
-        .chain([rest])
-        .collect()
+    let mut lines = by_code_point(handle, 63, 4, "0xfc", "$(printf %x $((i + 1)))").to_vec();
+    lines.push(rest);
+    lines
 }
 
 /// A filter for each value, from 0 to `last` in steps of `step`, of the `mask` bits in the byte of
@@ -673,7 +284,8 @@ fn code_point_filters(handle: u32) -> Vec<String> {
 fn by_code_point(handle: u32, last: u32, step: u32, mask: &str, class: &str) -> [String; 2] {
     [("ip", 1, "ip dsfield"), ("ipv6", 2, "ip6 priority")].map(|(protocol, priority, field)| {
         format!(
-            "for i in $(seq 0 {last}); do tc filter add dev $DEV parent {handle:x}: protocol {protocol} prio {priority} u32 match {field} \
+            "for i in $(seq 0 {last}); do tc filter add dev $DEV parent {handle:x}: protocol \
+            {protocol} prio {priority} u32 match {field} \
              $((i * {step})) {mask} flowid {handle:x}:{class}; done"
         )
     })
@@ -807,8 +419,10 @@ mod tests {
         check(&[
             ("pie", "pie limit 1000"),
             (
-                "pie target 20ms tupdate 1500ns alpha 1 beta 32 ecn bytemode dq_rate_estimator limit 150kb",
-                "pie target 20000us tupdate 2us alpha 1 beta 32 ecn bytemode dq_rate_estimator limit 101",
+                "pie target 20ms tupdate 1500ns alpha 1 beta 32 ecn bytemode dq_rate_estimator \
+                limit 150kb",
+                "pie target 20000us tupdate 2us alpha 1 beta 32 ecn bytemode dq_rate_estimator \
+                limit 101",
             ),
             ("pie burst 150ms", "pie limit 1000"),
         ]);
@@ -857,7 +471,8 @@ mod tests {
             ("red harddrop", &format!("red limit 360000 {default}")),
             (
                 "red max 300kb avpkt 1500b bandwidth 10tbit probability 1",
-                "red limit 360000 min 102400 max 307200 avpkt 1500 burst 113 bandwidth 34359738360bit probability 0.999999999",
+                "red limit 360000 min 102400 max 307200 avpkt 1500 burst 113 bandwidth \
+                34359738360bit probability 0.999999999",
             ),
         ]);
     }
@@ -867,15 +482,18 @@ mod tests {
         check(&[
             (
                 "choke",
-                "choke limit 1000 min 83 max 250 avpkt 1000 burst 138 bandwidth 10mbit probability 0.02",
+                "choke limit 1000 min 83 max 250 avpkt 1000 burst 138 bandwidth 10mbit \
+                probability 0.02",
             ),
             (
                 "choke min 10 max 30 avpkt 1500b bandwidth 1gbit probability 0.1 ecn limit 1mb",
-                "choke limit 692 min 10 max 30 avpkt 1500 burst 16 bandwidth 1gbit probability 0.1 ecn",
+                "choke limit 692 min 10 max 30 avpkt 1500 burst 16 bandwidth 1gbit probability \
+                0.1 ecn",
             ),
             (
                 "choke limit 1000000000",
-                "choke limit 131071 min 83 max 250 avpkt 1000 burst 138 bandwidth 10mbit probability 0.02",
+                "choke limit 131071 min 83 max 250 avpkt 1000 burst 138 bandwidth 10mbit \
+                probability 0.02",
             ),
         ]);
     }
@@ -941,7 +559,8 @@ mod tests {
             ),
             (
                 "sfb rehash 1500us db 0 max 24 limit 150kb",
-                "sfb rehash 2 db 0 limit 101 max 24 target 19 increment 0.0005 decrement 0.00005 penalty_rate 10 penalty_burst 20",
+                "sfb rehash 2 db 0 limit 101 max 24 target 19 increment 0.0005 decrement 0.00005 \
+                penalty_rate 10 penalty_burst 20",
             ),
         ]);
     }
@@ -953,10 +572,10 @@ mod tests {
             ("wf2q_plus", "Linux has no wf2q_plus"),
             ("lifo", linux_has),
             ("fq", "Linux's fq is another discipline"),
-            ("pie burst 100ms", NO_PIE),
-            ("pie alpha 0", NO_PIE),
-            ("pie beta 0", NO_PIE),
-            ("pie target 4300ms", NO_PIE),
+            ("pie burst 100ms", leaf::NO_PIE),
+            ("pie alpha 0", leaf::NO_PIE),
+            ("pie beta 0", leaf::NO_PIE),
+            ("pie target 4300ms", leaf::NO_PIE),
             ("red gentle", "tc has no `gentle`"),
             ("red probability 0", "the probability rounds to 0 in tc"),
             (
@@ -1017,7 +636,8 @@ mod tests {
             remark(FlowBy::FiveTuple, 64)
                 .starts_with("# flows are hashed into 64 classes, with a queue each")
         );
-        let many = "# 6000 flows are hashed into 64 classes: about 94 flows share the part of one, with a queue each";
+        let many = "# 6000 flows are hashed into 64 classes: about 94 flows share the part of \
+            one, with a queue each";
         assert!(
             remark(FlowBy::FiveTuple, 6000).starts_with(many),
             "{}",
@@ -1081,7 +701,8 @@ mod tests {
         let remark = |text| own_commands(text, plain).pop().unwrap();
         let other = |most, here| {
             format!(
-                "# Linux's qfq serves up to {most} classes in one turn, where the comparison had {here}"
+                "# Linux's qfq serves up to {most} classes in one turn, where the comparison had \
+                {here}"
             )
         };
         assert_eq!(remark("qfq_plus aggregate 64"), other(8, 64));
@@ -1093,7 +714,8 @@ mod tests {
     fn priority_is_a_band_for_each_class_of_code_points() {
         let filter = |protocol, priority, field| {
             format!(
-                "for i in $(seq 0 7); do tc filter add dev $DEV parent 10: protocol {protocol} prio {priority} u32 match {field} \
+                "for i in $(seq 0 7); do tc filter add dev $DEV parent 10: protocol {protocol} \
+                prio {priority} u32 match {field} \
                  $((i * 32)) 0xe0 flowid 10:$((8 - i)); done"
             )
         };
@@ -1107,12 +729,20 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "tc qdisc add dev $DEV parent 1:1 handle 10: prio bands 8 priomap 7 7 7 7 7 7 7 7 7 7 7 7 7 7 7 7".to_owned(),
-                "for i in $(seq 1 8); do tc qdisc add dev $DEV parent 10:$i bfifo limit 102400; done".to_owned(),
+                "tc qdisc add dev $DEV parent 1:1 handle 10: prio bands 8 priomap 7 7 7 7 7 7 7 \
+                7 7 7 7 7 7 7 7 7"
+                    .to_owned(),
+                "for i in $(seq 1 8); do tc qdisc add dev $DEV parent 10:$i bfifo limit 102400; \
+                done"
+                    .to_owned(),
                 filter("ip", 1, "ip dsfield"),
                 filter("ipv6", 2, "ip6 priority"),
-                "# a queue of this length for each class, where classes shared one buffer in the comparison".to_owned(),
-                "# classes are by code point here: packets with another priority by a rule need filters".to_owned(),
+                "# a queue of this length for each class, where classes shared one buffer in the \
+                comparison"
+                    .to_owned(),
+                "# classes are by code point here: packets with another priority by a rule need \
+                filters"
+                    .to_owned(),
             ]
         );
     }
@@ -1131,7 +761,8 @@ mod tests {
             (
                 "fifo memory_limit 10kb limit 5",
                 &[
-                    "# the limit of 5 packets is lost: a fifo counts packets or bytes there, not both",
+                    "# the limit of 5 packets is lost: a fifo counts packets or bytes there, not \
+                    both",
                 ],
             ),
             (
@@ -1146,29 +777,36 @@ mod tests {
             (
                 "sfq limit 1 linux",
                 &[
-                    "# flows are told apart by addresses, protocol and ports there, not as in the comparison",
+                    "# flows are told apart by addresses, protocol and ports there, not as in \
+                    the comparison",
                     "# the limit is 2 packets there, the smallest of sfq",
                 ],
             ),
             (
                 "sfq",
                 &[
-                    "# simulated as in the paper. Linux differs in details, so run 'sfq linux' before you deploy",
-                    "# flows are told apart by addresses, protocol and ports there, not as in the comparison",
+                    "# simulated as in the paper. Linux differs in details, so run 'sfq linux' \
+                    before you deploy",
+                    "# flows are told apart by addresses, protocol and ports there, not as in \
+                    the comparison",
                 ],
             ),
             (
                 "sfq depth 200 limit 1000",
                 &[
-                    "# simulated as in the paper. Linux differs in details, so run 'sfq linux' before you deploy",
-                    "# flows are told apart by addresses, protocol and ports there, not as in the comparison",
-                    "# a bucket holds 127 packets at most there, where one held up to 200 in the comparison",
+                    "# simulated as in the paper. Linux differs in details, so run 'sfq linux' \
+                    before you deploy",
+                    "# flows are told apart by addresses, protocol and ports there, not as in \
+                    the comparison",
+                    "# a bucket holds 127 packets at most there, where one held up to 200 in the \
+                    comparison",
                 ],
             ),
             (
                 "sfb",
                 &[
-                    "# flows are told apart by addresses, protocol and ports there, not as in the comparison",
+                    "# flows are told apart by addresses, protocol and ports there, not as in \
+                    the comparison",
                 ],
             ),
         ] {

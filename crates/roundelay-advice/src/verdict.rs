@@ -103,10 +103,14 @@ impl<'a> Case<'a> {
 
     /// Whether disciplines differ in harm by more than a little.
     fn differ(&self) -> bool {
-        let regrets = Extremes::of(self.harms.iter().map(|harm| harm.regret));
-        let totals = self.harms.iter().map(|harm| harm.total);
-        let totals = Extremes::of(totals.map(|total| total.max(self.negligible)));
-        let losses = Extremes::of(self.results().iter().map(|result| result.total.loss));
+        let mut regrets = Extremes::NONE;
+        let mut totals = Extremes::NONE;
+        let mut losses = Extremes::NONE;
+        for (harm, result) in self.harms.iter().zip(self.results()) {
+            regrets.add(harm.regret);
+            totals.add(harm.total.max(self.negligible));
+            losses.add(result.total.loss);
+        }
         regrets.ratio() > NOTABLE
             || totals.ratio() > NOTABLE
             || losses.most - losses.least > NOTABLE_LOSS
@@ -114,8 +118,11 @@ impl<'a> Case<'a> {
 
     /// The least of the largest quotients of harm, among disciplines that may be recommended.
     pub(crate) fn least_regret(&self) -> f64 {
-        let regrets = self.fit.iter().map(|index| self.harms[*index].regret);
-        Extremes::of(regrets).least
+        let mut regrets = Extremes::NONE;
+        for index in &self.fit {
+            regrets.add(self.harms[*index].regret);
+        }
+        regrets.least
     }
 
     /// The discipline that does the least harm. Of about equal ones the preferred.
@@ -142,20 +149,23 @@ impl<'a> Case<'a> {
         let total = notably(harm.total, others_harm.total);
         let order = other.keeps_order.cmp(&one.keeps_order);
         let memory = self.memory(a).cmp(&self.memory(b));
-        linux.then(share).then(total).then(order).then(memory)
+        // The first criterion that differs decides.
+        for criterion in [linux, share, total, order, memory] {
+            if criterion != Ordering::Equal {
+                return criterion;
+            }
+        }
+        Ordering::Equal
     }
 
     /// The plainest discipline: keeps order, available on Linux, little memory.
     fn simplest(&self) -> usize {
-        let plainness = |index: &usize| {
+        let plainest = self.fit.iter().copied().min_by_key(|index| {
             let standing = self.standings[*index];
-            (
-                !standing.keeps_order,
-                !standing.on_linux,
-                self.memory(*index),
-            )
-        };
-        self.fit.iter().copied().min_by_key(plainness).unwrap_or(0)
+            let memory = self.memory(*index);
+            (!standing.keeps_order, !standing.on_linux, memory)
+        });
+        plainest.unwrap_or(0)
     }
 
     /// Bytes of state for the flows of the capture.
@@ -188,16 +198,15 @@ pub(crate) struct Extremes {
 }
 
 impl Extremes {
-    pub(crate) fn of(values: impl Iterator<Item = f64>) -> Self {
-        let mut extremes = Self {
-            most: 0.0,
-            least: f64::INFINITY,
-        };
-        for value in values {
-            extremes.most = extremes.most.max(value);
-            extremes.least = extremes.least.min(value);
-        }
-        extremes
+    /// Of no values.
+    pub(crate) const NONE: Self = Self {
+        most: 0.0,
+        least: f64::INFINITY,
+    };
+
+    pub(crate) fn add(&mut self, value: f64) {
+        self.most = self.most.max(value);
+        self.least = self.least.min(value);
     }
 
     /// The largest value divided by the smallest.

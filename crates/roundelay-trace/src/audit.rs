@@ -29,6 +29,13 @@ pub(crate) struct Crowd {
     pub(crate) weight: u64,
 }
 
+impl Crowd {
+    /// The flows but one.
+    fn others(self) -> u128 {
+        u128::from(self.flows.saturating_sub(1))
+    }
+}
+
 impl Default for Extremes {
     fn default() -> Self {
         let none = Crowd::default();
@@ -64,7 +71,6 @@ impl Extremes {
     }
 
     pub(crate) fn watch_crowd(&mut self, crowd: Crowd) {
-        let others = |crowd: Crowd| u128::from(crowd.flows.saturating_sub(1));
         if crowd.weight == 0 {
             return;
         }
@@ -76,8 +82,9 @@ impl Extremes {
             self.least_weight = crowd;
         }
         let densest = self.least_weight_a_flow;
-        if others(crowd) * u128::from(densest.weight) >= others(densest) * u128::from(crowd.weight)
-        {
+        // Compared without divisions: flows but one, to the sum of weights.
+        let density = crowd.others() * u128::from(densest.weight);
+        if density >= densest.others() * u128::from(crowd.weight) {
             self.least_weight_a_flow = crowd;
         }
     }
@@ -119,43 +126,48 @@ impl Extremes {
         rate: Rate,
         guarantees: impl Fn(&Share) -> Guarantees,
     ) -> Promised {
-        let all = self
-            .shares(config, rate)
-            .map(|share| (share, guarantees(&share)));
-        // A saturated time is beyond the clock's range and promises nothing.
-        let promise = |bound: &Bound<Duration>| !bound.value.is_saturated();
-        let seconds = |bound: Bound<Duration>| bound.value.as_secs_f64();
-        let b_wfi = all
-            .iter()
-            .filter_map(|(_, guarantees)| guarantees.b_wfi)
-            .map(|bound| bound.value as f64);
-        let latency = all
-            .iter()
-            .filter_map(|(share, guarantees)| guarantees.latency_for(share))
-            .filter(promise)
-            .map(seconds);
-        let fairness = all.iter().filter_map(|(share, guarantees)| {
-            let bytes = seconds(guarantees.fairness.filter(promise)?)
-                * rate.bits_per_second() as f64
-                / 8.0
-                / share.total_weight as f64;
-            Some(self.seconds_of_lead(bytes + self.lead_by_changes(), rate))
-        });
-        Promised {
-            b_wfi: b_wfi.reduce(f64::max),
-            t_wfi: all[0].1.t_wfi.filter(promise).map(seconds),
-            latency: latency.reduce(f64::max),
-            fairness: fairness.reduce(f64::max),
+        let mut promised = Promised::default();
+        let shares = self.shares(config, rate);
+        for (index, share) in shares.iter().enumerate() {
+            let guarantees = guarantees(share);
+            if index == 0 {
+                promised.t_wfi = seconds(guarantees.t_wfi);
+            }
+            if let Some(bound) = guarantees.b_wfi {
+                raise(&mut promised.b_wfi, bound.value as f64);
+            }
+            if let Some(bound) = seconds(guarantees.latency_for(share)) {
+                raise(&mut promised.latency, bound);
+            }
+            if let Some(bound) = seconds(guarantees.fairness) {
+                let bits = bound * rate.bits_per_second() as f64;
+                let bytes = bits / 8.0 / share.total_weight as f64;
+                let lead = self.seconds_of_lead(bytes + self.lead_by_changes(), rate);
+                raise(&mut promised.fairness, lead);
+            }
         }
+        promised
     }
 
     /// Extra lead if the sum of weights changes. Bounds on pairs divide a packet by the sum of
     /// weights at one time. After a change, each of the two flows may be measured against the
     /// smallest sum and bounded by the largest.
     fn lead_by_changes(&self) -> f64 {
-        let per_weight = |weight: u64| f64::from(self.packet_len) / weight.max(1) as f64;
-        2.0 * (per_weight(self.least_weight.weight) - per_weight(self.weight.weight))
+        let [most, least] = [self.least_weight, self.weight]
+            .map(|crowd| f64::from(self.packet_len) / crowd.weight.max(1) as f64);
+        2.0 * (most - least)
     }
+}
+
+/// A promised time in seconds. A saturated one is beyond the clock's range and promises nothing.
+fn seconds(bound: Option<Bound<Duration>>) -> Option<f64> {
+    let value = bound?.value;
+    (!value.is_saturated()).then(|| value.as_secs_f64())
+}
+
+/// The larger of two bounds.
+fn raise(known: &mut Option<f64>, bound: f64) {
+    *known = Some(known.map_or(bound, |known| known.max(bound)));
 }
 
 #[cfg(test)]

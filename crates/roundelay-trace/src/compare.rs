@@ -12,7 +12,7 @@ use thiserror::Error;
 
 use crate::capture::{Capture, LinkType};
 use crate::classifier::{Classifier, FlowBy};
-use crate::comparison::{CaptureSummary, Comparison, Cost, FlowSummary};
+use crate::comparison::{CaptureSummary, Comparison, Cost, DisciplineResult, FlowSummary};
 use crate::cost;
 use crate::demand::Demand;
 use crate::error::CaptureError;
@@ -21,7 +21,7 @@ use crate::kind::Kind;
 use crate::lane::{Lane, Link, PacketSink, Sorts};
 use crate::meters::FLOWS_WITH_CURVES;
 use crate::observed::Observed;
-use crate::offered::{Event, Offered, OfferedFlow};
+use crate::offered::{Event, Offered};
 use crate::selection::Selection;
 use crate::stop::Stop;
 use crate::tree::TreeFile;
@@ -249,25 +249,11 @@ pub fn compare(
     let mut sample = Vec::new();
     let mut lanes = Vec::new();
     let stop = observer.stop();
-    let leaves = options
-        .trees
-        .iter()
-        .flat_map(|tree| tree.config().nodes())
-        .map(|node| &node.spec);
-    let specs: Vec<_> = options.specs.iter().chain(leaves).collect();
-    for info in specs
-        .iter()
-        .map(|spec| spec.discipline.info())
-        .filter(|info| info.weighted)
-    {
-        ConfigError::in_range(
-            info.name,
-            "weight",
-            options.weights.largest().into(),
-            1,
-            info.max_weight.into(),
-        )?;
+    let mut specs = Vec::from_iter(&options.specs);
+    for tree in &options.trees {
+        specs.extend(tree.config().nodes().map(|node| &node.spec));
     }
+    check_weights(&specs, &options.weights)?;
     if specs.into_iter().any(reads_sizes) {
         read_ahead(&mut offered, &mut block, observer)?;
     }
@@ -280,16 +266,15 @@ pub fn compare(
             keep_sample(&mut sample, &block);
         }
         let flows = offered.classifier().flows();
-        let run = |lane: &mut Lane| {
-            if stop.is_requested() {
-                Ok(())
-            } else {
-                lane.run(&block, flows)
-            }
-        };
         lanes
             .par_iter_mut()
-            .try_for_each(run)
+            .try_for_each(|lane| {
+                if stop.is_requested() {
+                    Ok(())
+                } else {
+                    lane.run(&block, flows)
+                }
+            })
             .map_err(CompareError::Lane)?;
         observer.progress(Progress {
             read: offered.capture().position(),
@@ -308,6 +293,19 @@ pub fn compare(
         });
     }
     conclude(&offered, lanes, &sample, &known, options, &stop)
+}
+
+/// # Errors
+/// A rule's weight is too large for a discipline with weights.
+fn check_weights(specs: &[&QueueSpec], weights: &WeightRules) -> Result<(), ConfigError> {
+    for spec in specs {
+        let info = spec.discipline.info();
+        if info.weighted {
+            let most = info.max_weight.into();
+            ConfigError::in_range(info.name, "weight", weights.largest().into(), 1, most)?;
+        }
+    }
+    Ok(())
 }
 
 /// # Errors
@@ -405,35 +403,40 @@ fn conclude(
     let flows = summarise_flows(offered, options.rate);
     let charted = choose_charted(&flows);
     // Costs come first: a stop during their measurement leaves no file of packets.
-    let costs = if options.measure_cost {
-        measure_costs(offered, sample, known, options, stop)?
-    } else {
-        vec![None; lanes.len()]
-    };
-    let sorts = Sorts::of(&flows);
-    let mut disciplines = Vec::new();
-    for (lane, cost) in lanes.into_iter().zip(costs) {
-        let mut result = lane
-            .finish(flows.len(), &sorts, &charted)
-            .map_err(CompareError::Lane)?;
-        result.cost = cost;
-        disciplines.push(result);
-    }
+    let costs = measure_costs(offered, sample, known, options, stop)?;
     let mut comparison = Comparison {
         version: env!("CARGO_PKG_VERSION"),
         capture: summarise_capture(offered, options),
         link_rate: options.rate.bits_per_second(),
         seed: options.seed,
+        disciplines: finish(lanes, costs, &flows, &charted)?,
+        observed: Observed::of(offered, options),
         flows,
         charted,
-        disciplines,
-        observed: Observed::of(offered, options),
     };
     find_worst_flows(&mut comparison);
     Ok(comparison)
 }
 
-/// The processing time of each discipline and tree on the sample.
+/// Sends what still waits, and takes the results of all lanes.
+fn finish(
+    lanes: Vec<Lane>,
+    costs: Vec<Option<Cost>>,
+    flows: &[FlowSummary],
+    charted: &[usize],
+) -> Result<Vec<DisciplineResult>, CompareError> {
+    let sorts = Sorts::of(flows);
+    let mut results = Vec::with_capacity(lanes.len());
+    for (lane, cost) in lanes.into_iter().zip(costs) {
+        let result = lane.finish(flows.len(), &sorts, charted);
+        let mut result = result.map_err(CompareError::Lane)?;
+        result.cost = cost;
+        results.push(result);
+    }
+    Ok(results)
+}
+
+/// The processing time of each discipline and tree on the sample, if asked for.
 fn measure_costs(
     offered: &Offered,
     sample: &[Event],
@@ -441,6 +444,9 @@ fn measure_costs(
     options: &Options,
     stop: &Stop,
 ) -> Result<Vec<Option<Cost>>, CompareError> {
+    if !options.measure_cost {
+        return Ok(vec![None; options.specs.len() + options.trees.len()]);
+    }
     let mut subjects = Vec::new();
     for spec in &options.specs {
         subjects.push((spec.discipline.clone(), options.limit_of(spec)));
@@ -462,44 +468,35 @@ fn summarise_flows(offered: &Offered, link: Rate) -> Vec<FlowSummary> {
             0.0
         }
     };
-    let describe = |(number, flow): (usize, &OfferedFlow)| FlowSummary {
-        label: offered.classifier().flows()[number].to_string(),
-        weight: flow.config.weight,
-        packets: flow.packets,
-        bytes: flow.bytes,
-        first: flow.first.as_secs_f64(),
-        last: flow.last.as_secs_f64(),
-        offered_rate: rate(flow.bytes as f64),
-        fair_rate: rate(offered.fair_bytes(number)),
-        light: flow.demand(link) == Demand::Light,
-        kind: Kind::of(
-            &offered.classifier().flows()[number],
-            flow.demand(link),
-            flow.is_bare(),
-        ),
-    };
-    offered.flows().iter().enumerate().map(describe).collect()
+    let known = offered.classifier().flows();
+    let mut summaries = Vec::with_capacity(known.len());
+    for (number, flow) in offered.flows().iter().enumerate() {
+        let demand = flow.demand(link);
+        summaries.push(FlowSummary {
+            label: known[number].to_string(),
+            weight: flow.config.weight,
+            packets: flow.packets,
+            bytes: flow.bytes,
+            first: flow.first.as_secs_f64(),
+            last: flow.last.as_secs_f64(),
+            offered_rate: rate(flow.bytes as f64),
+            fair_rate: rate(offered.fair_bytes(number)),
+            light: demand == Demand::Light,
+            kind: Kind::of(&known[number], demand, flow.is_bare()),
+        });
+    }
+    summaries
 }
 
 /// The heaviest flows, and the light flows with the most packets, among the flows with curves.
 fn choose_charted(flows: &[FlowSummary]) -> Vec<usize> {
-    let mut by_bytes: Vec<_> = (0..flows.len().min(FLOWS_WITH_CURVES)).collect();
-    by_bytes.sort_by_key(|flow| Reverse(flows[*flow].bytes));
-    let heavy = by_bytes
-        .iter()
-        .copied()
-        .filter(|flow| !flows[*flow].light)
-        .take(CHARTED);
-    let mut charted: Vec<_> = heavy.collect();
-    by_bytes.sort_by_key(|flow| Reverse(flows[*flow].packets));
-    charted.extend(
-        by_bytes
-            .iter()
-            .copied()
-            .filter(|flow| flows[*flow].light)
-            .take(2 * CHARTED - charted.len()),
-    );
-    charted
+    let (mut light, mut heavy): (Vec<usize>, Vec<usize>) =
+        (0..flows.len().min(FLOWS_WITH_CURVES)).partition(|flow| flows[*flow].light);
+    heavy.sort_by_key(|flow| Reverse(flows[*flow].bytes));
+    heavy.truncate(CHARTED);
+    light.sort_by_key(|flow| (Reverse(flows[*flow].packets), Reverse(flows[*flow].bytes)));
+    light.truncate(2 * CHARTED - heavy.len());
+    heavy.into_iter().chain(light).collect()
 }
 
 fn summarise_capture(offered: &Offered, options: &Options) -> CaptureSummary {

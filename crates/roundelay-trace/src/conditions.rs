@@ -82,9 +82,10 @@ impl Network {
 
     /// Parses an address, or a network if a prefix length follows; the error is the expected text.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        let (address, prefix) = text
-            .split_once('/')
-            .map_or((text, None), |(address, prefix)| (address, Some(prefix)));
+        let (address, prefix) = match text.split_once('/') {
+            Some((address, prefix)) => (address, Some(prefix)),
+            None => (text, None),
+        };
         let address: IpAddr = address
             .parse()
             .map_err(|_| "an address such as 10.0.0.1, 10.0.0.0/8 or 2001:db8::1".to_owned())?;
@@ -262,18 +263,11 @@ impl<'a> Parser<'a> {
         };
         let word = self.next(expected)?;
         let looks_like_address = named || word.text.contains(['.', ':', '/']);
-        Network::parse(word.text)
-            .map(|network| Condition::Network(side, network))
-            .map_err(|wanted| {
-                self.error(
-                    word,
-                    if looks_like_address {
-                        &wanted
-                    } else {
-                        expected
-                    },
-                )
-            })
+        match Network::parse(word.text) {
+            Ok(network) => Ok(Condition::Network(side, network)),
+            Err(wanted) if looks_like_address => Err(self.error(word, &wanted)),
+            Err(_) => Err(self.error(word, expected)),
+        }
     }
 
     /// The next word, converted by `read`.
@@ -287,21 +281,17 @@ impl<'a> Parser<'a> {
     }
 
     fn next(&mut self, expected: &str) -> Result<Word<'a>, RuleError> {
-        let word = self
-            .words
-            .get(self.at)
-            .copied()
-            .ok_or_else(|| self.error_at_end(expected))?;
+        let Some(word) = self.words.get(self.at).copied() else {
+            return Err(self.error_at_end(expected));
+        };
         self.at += 1;
         Ok(word)
     }
 
     /// Skips the next word if equal to `text`.
     pub(crate) fn take(&mut self, text: &str) -> bool {
-        let found = self
-            .words
-            .get(self.at)
-            .is_some_and(|word| word.text == text);
+        let next = self.words.get(self.at);
+        let found = next.is_some_and(|word| word.text == text);
         self.at += usize::from(found);
         found
     }
@@ -326,19 +316,16 @@ impl<'a> Parser<'a> {
 
     /// The error that the next word, or the end, is not as expected.
     pub(crate) fn fault(&self, expected: &str) -> RuleError {
-        self.words.get(self.at).map_or_else(
-            || self.error_at_end(expected),
-            |word| self.error(*word, expected),
-        )
+        match self.words.get(self.at) {
+            Some(word) => self.error(*word, expected),
+            None => self.error_at_end(expected),
+        }
     }
 
     fn is_side_or_port(&self) -> bool {
-        self.words.get(self.at).is_some_and(|word| {
-            matches!(
-                word.text,
-                "src" | "dst" | "host" | "net" | "port" | "portrange"
-            )
-        })
+        const SIDES_AND_PORTS: [&str; 6] = ["src", "dst", "host", "net", "port", "portrange"];
+        let next = self.words.get(self.at);
+        next.is_some_and(|word| SIDES_AND_PORTS.contains(&word.text))
     }
 
     fn error(&self, word: Word<'_>, expected: &str) -> RuleError {
@@ -372,8 +359,8 @@ impl<'a> Parser<'a> {
 
 /// Splits at white space and around signs.
 fn words(rule: &str) -> Vec<Word<'_>> {
-    let is_sign = |character: char| matches!(character, '=' | '(' | ')' | '!');
-    let ends_word = |character: char| character.is_whitespace() || is_sign(character);
+    const SIGNS: [char; 4] = ['=', '(', ')', '!'];
+    let ends_word = |letter: char| letter.is_whitespace() || SIGNS.contains(&letter);
     let mut words = Vec::new();
     let mut column = 1;
     for piece in rule.split_inclusive(ends_word) {
@@ -382,7 +369,7 @@ fn words(rule: &str) -> Vec<Word<'_>> {
             words.push(Word { text, column });
         }
         column += piece.chars().count();
-        if piece.ends_with(is_sign) {
+        if piece.ends_with(SIGNS) {
             words.push(Word {
                 text: &piece[piece.len() - 1..],
                 column: column - 1,
@@ -397,10 +384,10 @@ fn protocol(text: &str) -> Option<u8> {
 }
 
 fn code_point(text: &str) -> Option<u8> {
-    text.parse()
-        .ok()
-        .filter(|dscp| *dscp <= 63)
-        .or_else(|| dscp_number(text))
+    match text.parse() {
+        Ok(dscp @ 0..=63) => Some(dscp),
+        _ => dscp_number(text),
+    }
 }
 
 fn port_range(text: &str) -> Option<RangeInclusive<u16>> {

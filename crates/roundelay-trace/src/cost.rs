@@ -29,10 +29,8 @@ pub(crate) fn measure(
     options: &Options,
     go_on: impl Fn() -> Result<(), CompareError>,
 ) -> Result<Vec<Option<Cost>>, CompareError> {
-    let arrivals = sample
-        .iter()
-        .filter(|event| matches!(event.kind, EventKind::Arrival(_)))
-        .count();
+    let is_arrival = |event: &&Event| matches!(event.kind, EventKind::Arrival(_));
+    let arrivals = sample.iter().filter(is_arrival).count();
     if arrivals == 0 {
         return Ok(vec![None; subjects.len()]);
     }
@@ -46,16 +44,16 @@ pub(crate) fn measure(
             runs.push((nanos - bare).max(0.0) / (arrivals * sample.repeats) as f64);
         }
     }
-    let cost = |mut nanos: Vec<f64>| {
+    let mut costs = Vec::new();
+    for mut nanos in runs {
         nanos.sort_by(f64::total_cmp);
-        let range = (nanos[0], nanos[ROUNDS - 1]);
-        Some(Cost {
+        costs.push(Some(Cost {
             nanos_per_packet: nanos[ROUNDS / 2],
-            range,
+            range: (nanos[0], nanos[ROUNDS - 1]),
             packets: (arrivals * sample.repeats) as u64,
-        })
-    };
-    Ok(runs.into_iter().map(cost).collect())
+        }));
+    }
+    Ok(costs)
 }
 
 struct Sample<'a> {

@@ -68,15 +68,22 @@ impl Demand {
         seconds: f64,
         link: f64,
     ) -> Self {
-        let are_most = |count: u64| count as f64 >= MOST * packets as f64;
-        let rate = |least: f64| bytes as f64 * 8.0 / seconds.max(least);
-        let is_small = rate(1.0) <= MODEST * link;
-        let is_like_a_call = rate(1.0) <= FASTEST_CALL && bytes <= LONGEST_OF_A_CALL * packets;
-        match () {
-            () if are_most(backlogs.light) => Self::Light,
-            () if are_most(backlogs.bursty) && rate(PAUSE) <= MODEST * link => Self::Bursty,
-            () if is_small || is_like_a_call => Self::Modest,
-            () => Self::Heavy,
+        let bits = bytes as f64 * 8.0;
+        let mean_rate = bits / seconds.max(1.0);
+        // By backlog: nearly all packets find little of their flow in the ideal server.
+        let most = MOST * packets as f64;
+        if backlogs.light as f64 >= most {
+            return Self::Light;
+        }
+        if backlogs.bursty as f64 >= most && bits / seconds.max(PAUSE) <= MODEST * link {
+            return Self::Bursty;
+        }
+        // By mean rate.
+        let is_like_a_call = mean_rate <= FASTEST_CALL && bytes <= LONGEST_OF_A_CALL * packets;
+        if mean_rate <= MODEST * link || is_like_a_call {
+            Self::Modest
+        } else {
+            Self::Heavy
         }
     }
 }

@@ -120,9 +120,11 @@ impl Duplicates {
         print: &Fingerprint,
         is_mirrored: bool,
     ) -> Sighting {
+        // Rule 3: what nothing tells apart is no copy.
         if !print.has_identification && !print.is_telling {
             return Sighting::First;
         }
+        // Rules 2, 3 and 5: the longest time between copies.
         let point = (frame.tap.interface, frame.tap.heading);
         let longest = match (point, print.has_identification) {
             ((None, None), _) => AT_ONE_POINT,
@@ -148,14 +150,17 @@ impl Duplicates {
                 let seen = seen.get_mut();
                 let apart = seen.first.abs_diff(frame.time_nanos);
                 match seen.at(point) {
+                    // Rule 1: captured before, but never here.
                     None if apart <= longest => {
                         seen.others.push((point, false));
                         return Sighting::Elsewhere;
                     }
+                    // Rule 5, on request: captured here once.
                     Some(is_again @ false) if apart <= AT_ONE_POINT && is_mirrored => {
                         *is_again = true;
                         return Sighting::Again;
                     }
+                    // Rule 5: looks like a copy, unless it may be an acknowledgement sent again.
                     Some(false)
                         if apart <= AT_ONE_POINT
                             && (print.has_identification || print.has_data) =>
@@ -163,11 +168,13 @@ impl Duplicates {
                         sightings.point = (point, true);
                         sighting = Sighting::Again;
                     }
+                    // Rule 5: the third of equal packets.
                     Some(true) if apart <= AT_ONE_POINT && !is_mirrored => {
                         sighting = Sighting::Third
                     }
                     _ => {}
                 }
+                // A packet of its own: its copies are counted from here.
                 *seen = sightings;
             }
             Entry::Vacant(unseen) => {

@@ -83,11 +83,14 @@ impl Chain {
     }
 
     fn matches(&self, headers: Option<&Headers>) -> bool {
-        let join = |held, (join, term): &(Join, Term)| match join {
-            Join::And => held && term.matches(headers),
-            Join::Or => held || term.matches(headers),
-        };
-        self.rest.iter().fold(self.first.matches(headers), join)
+        let mut held = self.first.matches(headers);
+        for (join, term) in &self.rest {
+            held = match join {
+                Join::And => held && term.matches(headers),
+                Join::Or => held || term.matches(headers),
+            };
+        }
+        held
     }
 }
 
@@ -120,11 +123,10 @@ impl Term {
 
     fn matches(&self, headers: Option<&Headers>) -> bool {
         match self {
-            Self::All(conditions) => headers.is_some_and(|headers| {
-                conditions
-                    .iter()
-                    .all(|condition| condition.matches(headers))
-            }),
+            Self::All(conditions) => match headers {
+                Some(headers) => conditions.iter().all(|one| one.matches(headers)),
+                None => false,
+            },
             Self::Not(term) => !term.matches(headers),
             Self::Group(chain) => chain.matches(headers),
         }

@@ -95,19 +95,21 @@ pub(crate) struct Sorts {
 
 impl Sorts {
     pub(crate) fn of(flows: &[FlowSummary]) -> Self {
-        let all = |is_chosen: &dyn Fn(&FlowSummary) -> bool| {
-            (0..flows.len())
-                .filter(|flow| is_chosen(&flows[*flow]))
-                .collect::<Vec<_>>()
-        };
-        let kinds = Kind::ALL.map(|kind| (kind, all(&|flow| flow.kind == kind)));
-        Self {
-            light: all(&|flow| flow.light),
-            kinds: kinds
-                .into_iter()
-                .filter(|(_, flows)| !flows.is_empty())
-                .collect(),
+        let mut light = Vec::new();
+        let mut by_kind = Kind::ALL.map(|kind| (kind, Vec::new()));
+        for (index, flow) in flows.iter().enumerate() {
+            if flow.light {
+                light.push(index);
+            }
+            for (kind, members) in &mut by_kind {
+                if *kind == flow.kind {
+                    members.push(index);
+                }
+            }
         }
+        let mut kinds = Vec::from(by_kind);
+        kinds.retain(|(_, flows)| !flows.is_empty());
+        Self { light, kinds }
     }
 }
 
@@ -230,6 +232,14 @@ impl Lane {
                     .flow_result(flow, tolerance, promised, is_charted),
             );
         }
+        let mut light_waits = Vec::new();
+        for flow in &sorts.light {
+            light_waits.extend(results[*flow].outcome.delay.map(|delay| delay.p99));
+        }
+        let mut kinds = Vec::new();
+        for (kind, flows) in &sorts.kinds {
+            kinds.push(KindOutcome::of(*kind, flows, &self.meters.outcome(flows)));
+        }
         let info = self.discipline.info();
         let footprint = self.port.scheduler().footprint();
         let footprint = match &self.leaves {
@@ -244,18 +254,8 @@ impl Lane {
             weighted: info.weighted,
             total: self.meters.outcome(&everyone),
             light: self.meters.outcome(&sorts.light),
-            light_p99: geometric_mean(
-                sorts
-                    .light
-                    .iter()
-                    .filter_map(|flow| results[*flow].outcome.delay)
-                    .map(|delay| delay.p99),
-            ),
-            kinds: sorts
-                .kinds
-                .iter()
-                .map(|(kind, flows)| KindOutcome::of(*kind, flows, &self.meters.outcome(flows)))
-                .collect(),
+            light_p99: geometric_mean(light_waits.into_iter()),
+            kinds,
             jain: self.meters.jain(),
             worst_lag: results.iter().map(|flow| flow.lag).fold(0.0, f64::max),
             cost: None,
@@ -334,13 +334,15 @@ fn as_written(spec: &QueueSpec) -> String {
 }
 
 fn kept_bounds(flows: &[FlowResult]) -> Option<bool> {
-    let mut proven = flows
-        .iter()
-        .flat_map(FlowResult::audited)
-        .filter_map(|(measured, bound)| Some(measured <= bound?))
-        .peekable();
-    proven.peek()?;
-    Some(proven.all(|kept| kept))
+    let mut kept = None;
+    for flow in flows {
+        for (measured, bound) in flow.audited() {
+            if let Some(bound) = bound {
+                kept = Some(kept.unwrap_or(true) && measured <= bound);
+            }
+        }
+    }
+    kept
 }
 
 #[cfg(test)]

@@ -38,15 +38,14 @@ pub(crate) fn of_tree<'a>(
     if cfg!(target_pointer_width = "64") {
         return here;
     }
-    let of_leaf = |most: (usize, usize), (default, there): (Footprint, Footprint)| {
-        (
-            most.0.max(default.bytes_per_flow),
-            most.1.max(there.bytes_per_flow),
-        )
-    };
-    let (default, there) = leaves
-        .filter_map(|leaf| here_and_there(&leaf.discipline))
-        .fold((0, 0), of_leaf);
+    let mut default = 0;
+    let mut there = 0;
+    for leaf in leaves {
+        if let Some((on_this, on_64_bits)) = here_and_there(&leaf.discipline) {
+            default = default.max(on_this.bytes_per_flow);
+            there = there.max(on_64_bits.bytes_per_flow);
+        }
+    }
     Footprint {
         bytes_per_flow: (here.bytes_per_flow + there).saturating_sub(default),
         ..here

@@ -79,6 +79,11 @@ impl Extent {
     pub(crate) const fn has_directions(&self) -> bool {
         self.lighter > 0 && self.lighter * HARMLESS >= self.bytes
     }
+
+    /// Bytes that are left, less those of a mixture, which count three times.
+    const fn worth(&self) -> u64 {
+        self.bytes.saturating_sub(3 * self.excess)
+    }
 }
 
 /// The selection that mends a mixture.
@@ -137,17 +142,18 @@ impl Half {
     /// Packets without IP have no ends.
     pub(crate) fn new(tap: &Tap<'_>, headers: Option<&Headers>) -> Self {
         let nowhere = (IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
-        let ends = |headers: &Headers| {
-            [
-                (headers.source, headers.source_port),
-                (headers.destination, headers.destination_port),
-            ]
+        let (protocol, ends) = match headers {
+            Some(headers) => {
+                let source = (headers.source, headers.source_port);
+                let destination = (headers.destination, headers.destination_port);
+                (headers.protocol, [source, destination])
+            }
+            None => (0, [nowhere; 2]),
         };
-        let protocol = headers.map_or(0, |headers| headers.protocol);
         Self {
             point: (tap.interface, tap.heading),
             protocol,
-            ends: headers.map_or([nowhere; 2], ends),
+            ends,
         }
     }
 
@@ -237,40 +243,11 @@ impl Mixture {
     /// direction that are selected already stay.
     pub(crate) fn remedy(&self, has_interface: bool, has_direction: bool) -> Option<Remedy> {
         let pieces = self.pieces();
-        let interfaces = if has_interface {
-            vec![None]
-        } else {
-            self.interfaces()
-        };
-        let tried = interfaces.into_iter().flat_map(|interface| {
-            let sides = if has_direction {
-                vec![None]
-            } else {
-                self.sides(interface)
-            };
-            sides
-                .into_iter()
-                .map(move |side| Candidate { interface, side })
-        });
-        let all = self.extent_of(&pieces, Candidate::default()).bytes;
-        let tried = tried.map(|candidate| (candidate, self.extent_of(&pieces, candidate)));
-        let mends = |candidate: &Candidate, extent: &Extent| {
-            *candidate == Candidate::default() || extent.bytes != all || !self.is_mixed(extent)
-        };
-        let mut tried: Vec<_> = tried
-            .filter(|(candidate, extent)| mends(candidate, extent))
-            .collect();
-        tried.sort_by_key(|(candidate, _)| candidate.rank());
-        // Of equals the first.
-        let most = |of: &dyn Fn(&Extent) -> u64| {
-            tried
-                .iter()
-                .rev()
-                .filter(|(_, extent)| extent.bytes > 0)
-                .max_by_key(|(_, extent)| of(extent))
-        };
-        let (nearest, near) = most(&|extent| extent.bytes.saturating_sub(3 * extent.excess))?;
-        let (pure, clean) = most(&|extent| {
+        let tried = self.tried(&pieces, has_interface, has_direction);
+        // The selection that keeps the most bytes for the least mixture, and the one that keeps
+        // the most without any.
+        let nearest = most(&tried, Extent::worth)?;
+        let pure = most(&tried, |extent| {
             if self.is_mixed(extent) {
                 0
             } else {
@@ -278,94 +255,137 @@ impl Mixture {
             }
         })?;
         let is_pure =
-            !self.is_mixed(clean) && clean.bytes * 2 >= near.bytes.saturating_sub(3 * near.excess);
-        let (selection, bytes) = if is_pure {
-            (*pure, clean.bytes)
-        } else {
-            (*nearest, near.bytes)
-        };
-        if selection == Candidate::default() {
+            !self.is_mixed(&pure.extent) && pure.extent.bytes * 2 >= nearest.extent.worth();
+        let chosen = if is_pure { pure } else { nearest };
+        if chosen.candidate == Candidate::default() {
             return None;
         }
-        let chosen = ways(&pieces, selection);
-        let meets = |candidate: Candidate| {
-            ways(&pieces, candidate)
-                .iter()
-                .zip(&chosen)
-                .any(|(own, chosen)| own.iter().zip(chosen).any(|(a, b)| a.min(b) > &0))
-        };
-        let mut others: Vec<_> = tried
-            .iter()
-            .filter(|(_, extent)| extent.bytes > 0 && !self.is_mixed(extent))
-            .collect();
-        others.sort_by_key(|(_, extent)| Reverse(extent.bytes));
-        let other = others
-            .into_iter()
-            .find(|(candidate, _)| !meets(*candidate))
-            .map(|(candidate, extent)| (*candidate, extent.bytes));
         Some(Remedy {
-            selection,
-            bytes,
+            selection: chosen.candidate,
+            bytes: chosen.extent.bytes,
             is_pure,
-            other,
+            other: self.other(&pieces, &tried, chosen.candidate),
         })
+    }
+
+    /// All candidates that change something, the first of equal ones first.
+    fn tried(&self, pieces: &[Piece<'_>], has_interface: bool, has_direction: bool) -> Vec<Trial> {
+        let all = self.extent_of(pieces, Candidate::default()).bytes;
+        let interfaces = if has_interface {
+            vec![None]
+        } else {
+            self.interfaces()
+        };
+        let mut tried = Vec::new();
+        for interface in interfaces {
+            let sides = if has_direction {
+                vec![None]
+            } else {
+                self.sides(interface)
+            };
+            for side in sides {
+                let candidate = Candidate { interface, side };
+                let extent = self.extent_of(pieces, candidate);
+                let changes = extent.bytes != all || !self.is_mixed(&extent);
+                if candidate == Candidate::default() || changes {
+                    tried.push(Trial { candidate, extent });
+                }
+            }
+        }
+        tried.sort_by_key(|trial| trial.candidate.rank());
+        tried
+    }
+
+    /// The selection of the other direction, and its bytes: the heaviest without a mixture that
+    /// has nothing in common with the chosen one.
+    fn other(
+        &self,
+        pieces: &[Piece<'_>],
+        tried: &[Trial],
+        chosen: Candidate,
+    ) -> Option<(Candidate, u64)> {
+        let chosen = ways(pieces, chosen);
+        let mut pure = Vec::new();
+        for trial in tried {
+            if trial.extent.bytes > 0 && !self.is_mixed(&trial.extent) {
+                pure.push(trial);
+            }
+        }
+        pure.sort_by_key(|trial| Reverse(trial.extent.bytes));
+        for trial in pure {
+            if !overlap(&ways(pieces, trial.candidate), &chosen) {
+                return Some((trial.candidate, trial.extent.bytes));
+            }
+        }
+        None
     }
 
     /// The busiest interfaces first, then none: an interface has a direction of its own.
     fn interfaces(&self) -> Vec<Option<u32>> {
         let mut bytes = HashMap::<u32, u64, RandomState>::default();
         for (half, load) in &self.halves {
-            half.point.0.into_iter().for_each(|interface| {
-                *bytes.entry(interface).or_default() += load.replayed + load.copies
-            });
+            if let Some(interface) = half.point.0 {
+                *bytes.entry(interface).or_default() += load.replayed + load.copies;
+            }
         }
         let mut all: Vec<_> = bytes.into_iter().collect();
         all.sort_by_key(|(interface, bytes)| (Reverse(*bytes), *interface));
         all.truncate(TRIED);
+        let mut interfaces = Vec::new();
         // One interface alone tells nothing apart.
-        let interfaces = all.into_iter().map(|(interface, _)| Some(interface));
-        if interfaces.len() < 2 {
-            vec![None]
-        } else {
-            interfaces.chain([None]).collect()
+        if all.len() > 1 {
+            for (interface, _) in all {
+                interfaces.push(Some(interface));
+            }
         }
+        interfaces.push(None);
+        interfaces
     }
 
     /// The capture's own directions, then the networks at the ends of a heavy half of a connection
     /// with both directions, one of a private network first, then none.
     fn sides(&self, interface: Option<u32>) -> Vec<Option<Side>> {
-        let of_interface = || {
-            self.halves
-                .iter()
-                .filter(move |(half, _)| interface.is_none_or(|only| half.point.0 == Some(only)))
-        };
-        let headings = [Heading::In, Heading::Out]
-            .map(Side::Heading)
-            .into_iter()
-            .filter(|side| {
-                of_interface().any(|(half, _)| side.holds(half))
-                    && of_interface().any(|(half, _)| !side.holds(half))
-            });
-        let readings: HashSet<_, RandomState> =
-            of_interface().map(|(half, _)| reading(half)).collect();
-        let mut reversed: Vec<_> = of_interface()
-            .filter(|(half, _)| readings.contains(&reverse(reading(half))))
-            .collect();
-        reversed.sort_by_key(|(half, load)| Reverse((load.replayed + load.copies, half.ends)));
-        let heaviest =
-            |is_chosen: fn(&Half) -> bool| reversed.iter().find(|(half, _)| is_chosen(half));
-        let chosen = [heaviest(Half::has_private_end), heaviest(|_| true)]
-            .into_iter()
-            .flatten();
-        let both = chosen.flat_map(|(half, _)| [half.ends, [half.ends[1], half.ends[0]]]);
-        let networks = both.flat_map(|ends| networks(ends.map(|(address, _)| address)));
-        headings.chain(networks).map(Some).chain([None]).collect()
+        let mut halves = Vec::new();
+        let mut readings = HashSet::<_, RandomState>::default();
+        for (half, load) in &self.halves {
+            if interface.is_none() || half.point.0 == interface {
+                halves.push((half, load));
+                readings.insert(reading(half));
+            }
+        }
+        let mut sides = Vec::new();
+        for heading in [Heading::In, Heading::Out] {
+            let side = Side::Heading(heading);
+            let held = halves.iter().filter(|(half, _)| side.holds(half)).count();
+            if held > 0 && held < halves.len() {
+                sides.push(Some(side));
+            }
+        }
+        // Halves of connections with both directions, the heaviest first.
+        halves.retain(|(half, _)| readings.contains(&reverse(reading(half))));
+        halves.sort_by_key(|(half, load)| Reverse((load.replayed + load.copies, half.ends)));
+        let mut heaviest_private = halves.iter().filter(|(half, _)| half.has_private_end());
+        for (half, _) in heaviest_private.next().into_iter().chain(halves.first()) {
+            let [source, destination] = half.ends.map(|(address, _)| address);
+            for side in networks([source, destination]) {
+                sides.push(Some(side));
+            }
+            for side in networks([destination, source]) {
+                sides.push(Some(side));
+            }
+        }
+        sides.push(None);
+        sides
     }
 
     /// The halves, with both names of a translated connection as one.
     fn pieces(&self) -> Vec<Piece<'_>> {
+        // The two names of a connection: the lesser one stands for both.
         let mut names = HashMap::<_, _, RandomState>::default();
-        for ((before, after), _) in self.translated.iter().filter(|(_, packets)| **packets > 0) {
+        for ((before, after), packets) in &self.translated {
+            if *packets == 0 {
+                continue;
+            }
             let [before, after] = [before, after].map(|number| reading(self.half(*number)));
             let (name, other) = if key(before) <= key(after) {
                 (before, after)
@@ -376,68 +396,103 @@ impl Mixture {
             names.insert(reverse(other), reverse(name));
         }
         let mut connections = HashMap::<_, _, RandomState>::default();
-        let piece = |(half, load)| {
+        let mut pieces = Vec::with_capacity(self.halves.len());
+        for (half, load) in &self.halves {
             let own = reading(half);
             let name = *names.get(&own).unwrap_or(&own);
             let next = connections.len();
-            let connection = *connections.entry(key(name)).or_insert(next);
-            Piece {
+            pieces.push(Piece {
                 half,
-                load,
-                connection,
+                load: *load,
+                connection: *connections.entry(key(name)).or_insert(next),
                 is_forward: name.1[0] <= name.1[1],
-            }
-        };
-        self.halves
-            .iter()
-            .map(|(half, load)| (half, *load))
-            .map(piece)
-            .collect()
+            });
+        }
+        pieces
     }
 
     fn extent_of(&self, pieces: &[Piece<'_>], candidate: Candidate) -> Extent {
-        let bytes: Vec<u64> = pieces.iter().map(|piece| piece.bytes(candidate)).collect();
-        let ways = ways(pieces, candidate);
+        let mut extent = Extent::default();
+        // Bytes of each piece, and by interface.
+        let mut bytes = Vec::with_capacity(pieces.len());
         let mut interfaces = HashMap::<u32, u64, RandomState>::default();
-        for (piece, bytes) in pieces.iter().zip(&bytes).filter(|(_, bytes)| **bytes > 0) {
-            piece
-                .half
-                .point
-                .0
-                .into_iter()
-                .for_each(|interface| *interfaces.entry(interface).or_default() += bytes);
+        for piece in pieces {
+            let selected = piece.bytes(candidate);
+            bytes.push(selected);
+            extent.bytes += selected;
+            if let Some(interface) = piece.half.point.0
+                && selected > 0
+            {
+                *interfaces.entry(interface).or_default() += selected;
+            }
         }
-        let lighter = ways.iter().map(|[one, other]| *one.min(other));
-        let copies = self
-            .translated
-            .iter()
-            .filter(|((one, other), _)| bytes[*one as usize] > 0 && bytes[*other as usize] > 0);
-        let of_copies: u64 = copies
-            .clone()
-            .map(|((one, other), _)| bytes[*one as usize].min(bytes[*other as usize]))
-            .sum();
-        let elsewhere =
-            interfaces.values().sum::<u64>() - interfaces.values().copied().max().unwrap_or(0);
-        Extent {
-            bytes: bytes.iter().sum(),
-            connections: lighter.clone().filter(|bytes| *bytes > 0).count(),
-            interfaces: interfaces.len(),
-            translated: copies.map(|(_, packets)| packets).sum(),
-            lighter: lighter.clone().sum(),
-            excess: lighter.sum::<u64>() + of_copies + elsewhere,
+        // Connections with both directions.
+        for [one, other] in ways(pieces, candidate) {
+            let lighter = one.min(other);
+            extent.connections += usize::from(lighter > 0);
+            extent.lighter += lighter;
+        }
+        // Copies under other addresses.
+        let mut of_copies = 0;
+        for ((one, other), packets) in &self.translated {
+            let common = bytes[*one as usize].min(bytes[*other as usize]);
+            if common > 0 {
+                extent.translated += packets;
+                of_copies += common;
+            }
+        }
+        // All interfaces but the busiest.
+        let mut elsewhere = 0;
+        let mut busiest = 0;
+        for bytes in interfaces.values() {
+            elsewhere += bytes;
+            busiest = busiest.max(*bytes);
+        }
+        extent.interfaces = interfaces.len();
+        extent.excess = extent.lighter + of_copies + elsewhere - busiest;
+        extent
+    }
+}
+
+/// A candidate and what it leaves.
+struct Trial {
+    candidate: Candidate,
+    extent: Extent,
+}
+
+/// The trial with the most of a figure, among those that leave some bytes. Of equals the first.
+fn most(tried: &[Trial], figure: impl Fn(&Extent) -> u64) -> Option<&Trial> {
+    let mut found: Option<(&Trial, u64)> = None;
+    for trial in tried {
+        let figure = figure(&trial.extent);
+        let is_more = found.is_none_or(|(_, most)| figure > most);
+        if trial.extent.bytes > 0 && is_more {
+            found = Some((trial, figure));
         }
     }
+    found.map(|(trial, _)| trial)
+}
+
+/// Whether two selections have a direction of some connection in common.
+fn overlap(one: &[[u64; 2]], other: &[[u64; 2]]) -> bool {
+    for (own, others) in one.iter().zip(other) {
+        if own[0].min(others[0]) > 0 || own[1].min(others[1]) > 0 {
+            return true;
+        }
+    }
+    false
 }
 
 /// Bytes of each connection's two directions under a selection. A sender's packets to itself have
 /// one direction.
 fn ways(pieces: &[Piece<'_>], candidate: Candidate) -> Vec<[u64; 2]> {
     let mut ways = vec![[0; 2]; pieces.len()];
-    for piece in pieces
-        .iter()
-        .filter(|piece| piece.half.ends[0] != piece.half.ends[1])
-    {
-        ways[piece.connection][usize::from(piece.is_forward)] += piece.bytes(candidate);
+    for piece in pieces {
+        let [source, destination] = piece.half.ends;
+        if source != destination {
+            let way = &mut ways[piece.connection][usize::from(piece.is_forward)];
+            *way += piece.bytes(candidate);
+        }
     }
     ways
 }
@@ -468,9 +523,11 @@ impl Candidate {
     }
 
     fn holds(self, half: &Half) -> bool {
-        self.interface
-            .is_none_or(|interface| half.point.0 == Some(interface))
-            && self.side.is_none_or(|side| side.holds(half))
+        let is_there = match self.interface {
+            Some(interface) => half.point.0 == Some(interface),
+            None => true,
+        };
+        is_there && self.side.is_none_or(|side| side.holds(half))
     }
 }
 
@@ -531,25 +588,29 @@ fn key((protocol, ends): (u8, Ends)) -> (u8, Ends) {
 /// Directions that hold the packets of a half. First come the networks of the private end if only
 /// one is private, otherwise those of the receiver.
 fn networks([source, destination]: [IpAddr; 2]) -> Vec<Side> {
-    let from = (Side::From as fn(_) -> _, source);
-    let to = (Side::To as fn(_) -> _, destination);
-    let ends = if is_private(source) && !is_private(destination) {
-        [from, to]
+    let mut networks = Vec::new();
+    let from = around(source).map(Side::From);
+    let to = around(destination).map(Side::To);
+    if is_private(source) && !is_private(destination) {
+        networks.extend(from);
+        networks.extend(to);
     } else {
-        [to, from]
+        networks.extend(to);
+        networks.extend(from);
+    }
+    networks
+}
+
+/// Networks around an address: of a private one the usual sizes, the most usual first.
+fn around(address: IpAddr) -> impl Iterator<Item = Network> {
+    let prefixes: &[u8] = match (is_private(address), address.is_ipv4()) {
+        (true, true) => &[24, 16, 8, 32],
+        (true, false) => &[64, 48, 128],
+        (false, true) => &[32],
+        (false, false) => &[128],
     };
-    let networks = |(side, address): (fn(Network) -> Side, IpAddr)| {
-        let prefixes: &[u8] = match (is_private(address), address.is_ipv4()) {
-            (true, true) => &[24, 16, 8, 32],
-            (true, false) => &[64, 48, 128],
-            (false, true) => &[32],
-            (false, false) => &[128],
-        };
-        prefixes
-            .iter()
-            .map(move |prefix| side(Network::around(address, *prefix)))
-    };
-    ends.into_iter().flat_map(networks).collect()
+    let prefixes = prefixes.iter();
+    prefixes.map(move |prefix| Network::around(address, *prefix))
 }
 
 /// RFC 1918 and RFC 4193.

@@ -255,34 +255,39 @@ impl Selector {
         } = self;
         let headers = headers.ok();
         let copies_before = left_out.duplicates;
-        let is_elsewhere = interface
-            .as_ref()
-            .is_some_and(|interface| !interface.is(&frame.tap));
-        let left_side = direction
-            .as_ref()
-            .map(|direction| direction.side)
-            .filter(|side| !is_elsewhere && !side.matches(&frame.tap, headers));
-        let is_opposite = left_side.is_some();
+        let is_elsewhere = match interface {
+            Some(interface) => !interface.is(&frame.tap),
+            None => false,
+        };
+        let left_side = match direction {
+            Some(direction) if !is_elsewhere && !direction.side.matches(&frame.tap, headers) => {
+                Some(direction.side)
+            }
+            _ => None,
+        };
         let passes = filter.as_ref().is_none_or(|filter| filter.matches(headers));
-        let is_candidate = passes && !is_elsewhere;
-        let print = is_candidate
-            .then(|| Fingerprint::of(frame, digest_key))
-            .flatten();
-        left_side
-            .into_iter()
-            .for_each(|side| opposite.count(frame, side, headers, passes, print.as_ref()));
+        let print = if passes && !is_elsewhere {
+            Fingerprint::of(frame, digest_key)
+        } else {
+            None
+        };
+        if let Some(side) = left_side {
+            opposite.count(frame, side, headers, passes, print.as_ref());
+        }
+        // The first cause counts.
         let cause = if is_elsewhere {
             Some(&mut left_out.interface)
-        } else if is_opposite {
+        } else if left_side.is_some() {
             Some(&mut left_out.direction)
         } else if !passes {
             Some(&mut left_out.filter)
         } else if *keep_duplicates && !*mirrored {
             None
         } else {
-            let sighting = print.as_ref().map_or(Sighting::First, |print| {
-                self.duplicates.sight(frame, print, *mirrored)
-            });
+            let sighting = match &print {
+                Some(print) => self.duplicates.sight(frame, print, *mirrored),
+                None => Sighting::First,
+            };
             match sighting {
                 Sighting::First => None,
                 Sighting::Elsewhere if *keep_duplicates => None,
@@ -299,7 +304,9 @@ impl Selector {
             }
         };
         let admitted = cause.is_none();
-        cause.into_iter().for_each(|count| *count += 1);
+        if let Some(count) = cause {
+            *count += 1;
+        }
         let copies = left_out.duplicates - copies_before;
         self.interfaces.count(
             &frame.tap,
@@ -309,10 +316,11 @@ impl Selector {
             },
         );
         if admitted || copies > 0 {
-            let half =
-                self.mixture
-                    .count(Half::new(&frame.tap, headers), frame.original_len, admitted);
-            if let Some(half) = half.filter(|_| admitted) {
+            let half = Half::new(&frame.tap, headers);
+            let half = self.mixture.count(half, frame.original_len, admitted);
+            if let Some(half) = half
+                && admitted
+            {
                 self.translations
                     .sight(frame, print.as_ref(), half, &mut self.mixture);
             }
@@ -444,30 +452,22 @@ impl Selector {
 
     /// The given options, in the order of application, each with the packets left out.
     fn options(&self) -> Vec<(String, u64)> {
-        let (
-            Selection {
-                interface,
-                direction,
-                filter,
-                mirrored,
-                ..
-            },
-            left_out,
-        ) = (&self.selection, self.left_out);
-        let mirrored = mirrored.then(|| ("--mirrored".to_owned(), left_out.mirrored));
-        let interface = interface
-            .as_ref()
-            .map(|interface| (format!("--interface {interface}"), left_out.interface));
-        let direction = direction
-            .as_ref()
-            .map(|direction| (format!("--direction {direction}"), left_out.direction));
-        let filter = filter
-            .as_ref()
-            .map(|filter| (format!("--filter '{filter}'"), left_out.filter));
-        [interface, direction, filter, mirrored]
-            .into_iter()
-            .flatten()
-            .collect()
+        let selection = &self.selection;
+        let left_out = self.left_out;
+        let mut options = Vec::new();
+        if let Some(interface) = &selection.interface {
+            options.push((format!("--interface {interface}"), left_out.interface));
+        }
+        if let Some(direction) = &selection.direction {
+            options.push((format!("--direction {direction}"), left_out.direction));
+        }
+        if let Some(filter) = &selection.filter {
+            options.push((format!("--filter '{filter}'"), left_out.filter));
+        }
+        if selection.mirrored {
+            options.push(("--mirrored".to_owned(), left_out.mirrored));
+        }
+        options
     }
 
     /// For an empty selection: the option without a match, the number of packets before this
@@ -485,11 +485,10 @@ impl Selector {
     }
 
     fn advice(&self, option: &str) -> String {
-        let is_heading = self
-            .selection
-            .direction
-            .as_ref()
-            .is_some_and(|direction| matches!(direction.side, Side::Heading(_)));
+        let is_heading = match &self.selection.direction {
+            Some(direction) => matches!(direction.side, Side::Heading(_)),
+            None => false,
+        };
         if option.starts_with("--interface") {
             self.interfaces.to_string()
         } else if option.starts_with("--direction") && is_heading && self.with_heading == 0 {
@@ -518,12 +517,8 @@ impl Opposite {
         print: Option<&Fingerprint>,
     ) {
         let is_heading = matches!(side, Side::Heading(_));
-        if passes
-            && !is_heading
-            && side.opposite().matches(&frame.tap, headers)
-            && print
-                .is_none_or(|print| self.duplicates.sight(frame, print, false) == Sighting::First)
-        {
+        let is_opposite = !is_heading && side.opposite().matches(&frame.tap, headers);
+        if passes && is_opposite && self.is_first(frame, print) {
             self.bytes += u64::from(frame.len_on_link());
             let (first, last) = self.times.unwrap_or((frame.time_nanos, frame.time_nanos));
             self.times = Some((first.min(frame.time_nanos), last.max(frame.time_nanos)));
@@ -540,6 +535,14 @@ impl Opposite {
         }
     }
 
+    /// Whether a packet is no copy.
+    fn is_first(&mut self, frame: &Frame<'_>, print: Option<&Fingerprint>) -> bool {
+        match print {
+            Some(print) => self.duplicates.sight(frame, print, false) == Sighting::First,
+            None => true,
+        }
+    }
+
     /// Mean rate in bits per second from the first to the last packet.
     fn load(&self) -> Option<f64> {
         let (first, last) = self.times?;
@@ -551,19 +554,19 @@ impl Opposite {
 /// The networks of the capture, for an error.
 impl fmt::Display for Opposite {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut all: Vec<_> = self
-            .networks
-            .iter()
-            .map(|(network, packets)| (Reverse(*packets), network.to_string()))
-            .collect();
-        all.sort();
-        let all = all.into_iter().map(|(Reverse(packets), network)| {
-            format!("{network} ({})", counted(packets, "packet"))
-        });
+        let mut networks = Vec::new();
+        for (network, packets) in &self.networks {
+            networks.push((Reverse(*packets), network.to_string()));
+        }
+        networks.sort();
+        let mut all = Vec::new();
+        for (Reverse(packets), network) in networks {
+            all.push(format!("{network} ({})", counted(packets, "packet")));
+        }
         write!(
             formatter,
             "expected a network of the capture: {}",
-            list(all.collect())
+            list(all)
         )
     }
 }
@@ -594,26 +597,32 @@ impl FromStr for Direction {
     type Err = DirectionError;
 
     fn from_str(text: &str) -> Result<Self, DirectionError> {
-        let error = |expected: String| DirectionError {
+        let side = Side::parse(text).map_err(|expected| DirectionError {
             found: text.to_owned(),
             expected,
-        };
-        let network = |text| Network::parse(text).map_err(error);
-        let side = match Vec::from_iter(text.split_whitespace())[..] {
-            ["in"] => Side::Heading(Heading::In),
-            ["out"] => Side::Heading(Heading::Out),
-            ["from", text] => Side::From(network(text)?),
-            ["to", text] => Side::To(network(text)?),
-            _ => {
-                return Err(error(
-                    "in, out, or in quotes 'from ADDRESS' or 'to ADDRESS', with an address or a network such as 192.168.1.0/24".to_owned(),
-                ));
-            }
-        };
+        })?;
         Ok(Self {
             text: text.to_owned(),
             side,
         })
+    }
+}
+
+impl Side {
+    /// The error is the expected text.
+    fn parse(text: &str) -> Result<Self, String> {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        match words[..] {
+            ["in"] => Ok(Self::Heading(Heading::In)),
+            ["out"] => Ok(Self::Heading(Heading::Out)),
+            ["from", text] => Network::parse(text).map(Self::From),
+            ["to", text] => Network::parse(text).map(Self::To),
+            _ => Err(
+                "in, out, or in quotes 'from ADDRESS' or 'to ADDRESS', with an address or a \
+                 network such as 192.168.1.0/24"
+                    .to_owned(),
+            ),
+        }
     }
 }
 
@@ -635,17 +644,12 @@ impl Interfaces {
     fn count(&mut self, tap: &Tap<'_>, selected: Selected) {
         let Some(number) = tap.interface else { return };
         let name = tap.name.unwrap_or_default();
-        let known = self
-            .0
-            .get_mut(&number)
-            .and_then(|names| names.get_mut(name));
-        if let Some(known) = known {
+        let names = self.0.get_mut(&number);
+        if let Some(known) = names.and_then(|names| names.get_mut(name)) {
             known.add(selected);
         } else if self.0.len() < MOST_INTERFACES {
-            self.0
-                .entry(number)
-                .or_default()
-                .insert(name.to_owned(), selected);
+            let names = self.0.entry(number).or_default();
+            names.insert(name.to_owned(), selected);
         }
     }
 
@@ -679,23 +683,17 @@ impl Interfaces {
 
     /// The interface with this number, as `--interface` takes it.
     fn label(&self, number: u32) -> String {
-        let is_alone = |name: &str| {
-            self.0
-                .values()
-                .filter(|names| names.contains_key(name))
-                .count()
-                == 1
+        let names = match self.0.get(&number) {
+            Some(names) if names.len() == 1 => names,
+            _ => return label(number, ""),
         };
-        let name = self
-            .0
-            .get(&number)
-            .filter(|names| names.len() == 1)
-            .and_then(|names| names.keys().next());
-        label(
-            number,
-            name.filter(|name| is_alone(name))
-                .map_or("", String::as_str),
-        )
+        for name in names.keys() {
+            let named_so = self.0.values().filter(|names| names.contains_key(name));
+            if named_so.count() == 1 {
+                return label(number, name);
+            }
+        }
+        label(number, "")
     }
 }
 
@@ -709,18 +707,16 @@ impl Selected {
 /// The interfaces of the capture, for an error.
 impl fmt::Display for Interfaces {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = |number: &u32, name: &String| {
-            if name.is_empty() {
-                number.to_string()
-            } else {
-                format!("{number} ({name})")
+        let mut all = Vec::new();
+        for (number, names) in &self.0 {
+            for name in names.keys() {
+                all.push(if name.is_empty() {
+                    number.to_string()
+                } else {
+                    format!("{number} ({name})")
+                });
             }
-        };
-        let all: Vec<_> = self
-            .0
-            .iter()
-            .flat_map(|(number, names)| names.keys().map(move |text| name(number, text)))
-            .collect();
+        }
         if all.is_empty() {
             return formatter
                 .write_str("the capture names no interfaces; expected pcapng or Linux cooked v2");
@@ -735,12 +731,16 @@ impl fmt::Display for Interfaces {
 
 /// The interface as `--interface` takes it: its name if that is safe to paste into a shell.
 fn label(number: u32, name: &str) -> String {
-    let is_safe =
-        |c: char| c.is_alphanumeric() || matches!(c, ' ' | '.' | '_' | '-' | ':' | '@' | '/');
-    if name.is_empty() || !name.chars().all(is_safe) || name.starts_with('-') {
+    let is_safe = name.chars().all(is_safe_in_quotes);
+    if name.is_empty() || !is_safe || name.starts_with('-') {
         return number.to_string();
     }
     InterfaceName::from(name).to_string()
+}
+
+/// Whether a shell reads the letter as it is, in single quotes or one word.
+fn is_safe_in_quotes(letter: char) -> bool {
+    letter.is_alphanumeric() || matches!(letter, ' ' | '.' | '_' | '-' | ':' | '@' | '/')
 }
 
 /// An argument for a shell.

@@ -62,11 +62,10 @@ impl Translations {
                 return;
             }
         }
-        let is_told_apart =
-            |print: &&Fingerprint| print.has_identification || print.kept_len >= TELLING;
-        let Some(print) = print.filter(is_told_apart) else {
+        let Some(print) = print else { return };
+        if !print.has_identification && print.kept_len < TELLING {
             return;
-        };
+        }
         let longest = if print.has_identification {
             WITH_IDENTIFICATION
         } else {

@@ -105,20 +105,17 @@ impl TreeFile {
     fn plant(name: String, nodes: &[FileNode]) -> Result<Self, Fault> {
         let order = from_the_root(nodes)?;
         let parents: BTreeSet<&str> = nodes.iter().filter_map(FileNode::parent).collect();
-        let is_class = |node: &FileNode| parents.contains(node.name());
-        let config = Config::new(order[0].node()?).map_err(|error| order[0].fault(&error))?;
-        let rules = Vec::new();
-        let default_leaf = String::new();
+        let root = order[0];
         let mut tree = Self {
             name,
-            config,
-            rules,
-            default_leaf,
+            config: Config::new(root.node()?).map_err(|error| root.fault(&error))?,
+            rules: Vec::new(),
+            default_leaf: String::new(),
         };
         for node in &order[1..] {
             let made = node.node()?;
             let parent = node.parent().unwrap_or_default();
-            let added = if is_class(node) {
+            let added = if parents.contains(node.name()) {
                 tree.config.add_class(parent, made)
             } else {
                 tree.config.add_leaf(parent, made)
@@ -126,15 +123,16 @@ impl TreeFile {
             added.map_err(|error| node.fault(&error))?;
         }
         for node in nodes {
-            tree.sort(node, !is_class(node) && node.parent.is_some())?;
+            let is_leaf = !parents.contains(node.name()) && node.parent.is_some();
+            tree.sort(node, is_leaf)?;
         }
         if tree.default_leaf.is_empty() {
             let error = TreeError {
-                node: order[0].name().to_owned(),
+                node: root.name().to_owned(),
                 problem: Problem::NoDefault,
             };
             return Err((
-                order[0].name.span(),
+                root.name.span(),
                 format!("{error}; write default = true with one"),
             ));
         }
@@ -144,18 +142,19 @@ impl TreeFile {
     /// Adds the rules and the default flag of a node.
     fn sort(&mut self, node: &FileNode, is_leaf: bool) -> Result<(), Fault> {
         let name = node.name();
-        let class = |span| (span, format!("node '{name}': {}", Problem::IsClass));
         for text in &node.flows {
             if !is_leaf {
-                return Err(class(text.span()));
+                return Err((text.span(), node.message(&Problem::IsClass)));
             }
             let rule = WeightRule::matching(text.get_ref())
                 .map_err(|error| (text.span(), format!("node '{name}': {error}")))?;
             self.rules.push((rule, name.to_owned()));
         }
-        if let Some(default) = node.default.as_ref().filter(|default| *default.get_ref()) {
+        if let Some(default) = &node.default
+            && *default.get_ref()
+        {
             if !is_leaf {
-                return Err(class(default.span()));
+                return Err((default.span(), node.message(&Problem::IsClass)));
             }
             if !self.default_leaf.is_empty() {
                 return Err((
@@ -187,9 +186,14 @@ impl TreeFile {
     /// The leaf of a flow, by the headers of its first packet; `None` is a flow without headers and
     /// goes to the default leaf.
     pub fn leaf(&self, headers: Option<&Headers>) -> &str {
-        let matching =
-            headers.and_then(|headers| self.rules.iter().find(|(rule, _)| rule.matches(headers)));
-        matching.map_or(&self.default_leaf, |(_, leaf)| leaf)
+        if let Some(headers) = headers {
+            for (rule, leaf) in &self.rules {
+                if rule.matches(headers) {
+                    return leaf;
+                }
+            }
+        }
+        &self.default_leaf
     }
 
     /// The rules with the leaves of their flows, in order of evaluation.
@@ -204,21 +208,20 @@ impl TreeFile {
 
     /// The meaning of priorities at a leaf.
     pub(crate) fn meaning(&self, leaf: &str) -> Priority {
-        self.config
-            .nodes()
-            .find(|node| node.name == leaf)
-            .map_or(Priority::Unread, |node| meaning(&node.spec))
+        let mut nodes = self.config.nodes();
+        let node = nodes.find(|node| node.name == leaf);
+        node.map_or(Priority::Unread, |node| meaning(&node.spec))
     }
 
     /// The disciplines at the leaves.
     pub fn leaves(&self) -> impl Iterator<Item = &QueueSpec> {
-        let is_leaf = |name: &String| {
-            *name == self.default_leaf || self.rules.iter().any(|(_, leaf)| leaf == name)
-        };
-        self.config
-            .nodes()
-            .filter(move |node| is_leaf(&node.name))
-            .map(|node| &node.spec)
+        let leaves = self.config.nodes().filter(|node| self.is_leaf(&node.name));
+        leaves.map(|node| &node.spec)
+    }
+
+    /// Whether flows go to this node.
+    fn is_leaf(&self, name: &str) -> bool {
+        name == self.default_leaf || self.rules.iter().any(|(_, leaf)| leaf == name)
     }
 
     /// The tree with these flows assigned, numbered from 0, as far as the table reaches.
@@ -233,7 +236,10 @@ impl TreeFile {
 
     /// Leaves without any of these flows.
     pub(crate) fn idle_leaves(&self, flows: &[Flow]) -> Vec<&str> {
-        let met: BTreeSet<&str> = flows.iter().map(|flow| self.leaf(flow.headers())).collect();
+        let mut met = BTreeSet::new();
+        for flow in flows {
+            met.insert(self.leaf(flow.headers()));
+        }
         let mut idle: Vec<&str> = Vec::new();
         for (_, leaf) in &self.rules {
             if !met.contains(leaf.as_str()) && !idle.contains(&leaf.as_str()) {
@@ -255,27 +261,21 @@ fn from_the_root(nodes: &[FileNode]) -> Result<Vec<&FileNode>, Fault> {
         }
     }
     for node in nodes {
-        if let Some(parent) = node
-            .parent
-            .as_ref()
-            .filter(|parent| !names.contains(parent.get_ref().as_str()))
+        if let Some(parent) = &node.parent
+            && !names.contains(parent.get_ref().as_str())
         {
-            return Err((
-                parent.span(),
-                node.message(&Problem::UnknownParent {
-                    parent: parent.get_ref().clone(),
-                }),
-            ));
+            let problem = Problem::UnknownParent {
+                parent: parent.get_ref().clone(),
+            };
+            return Err((parent.span(), node.message(&problem)));
         }
     }
     let mut roots = nodes.iter().filter(|node| node.parent.is_none());
     let Some(root) = roots.next() else {
-        let first = nodes.first().ok_or_else(|| {
-            (
-                0..0,
-                "a tree has nodes: [[node]], each with a name and a discipline".to_owned(),
-            )
-        })?;
+        let Some(first) = nodes.first() else {
+            let none = "a tree has nodes: [[node]], each with a name and a discipline";
+            return Err((0..0, none.to_owned()));
+        };
         return Err((first.name.span(), circle(first, nodes)));
     };
     if let Some(other) = roots.next() {
@@ -286,32 +286,34 @@ fn from_the_root(nodes: &[FileNode]) -> Result<Vec<&FileNode>, Fault> {
         );
         return Err((other.name.span(), message));
     }
+    // Children after their parents, level by level.
     let mut order = vec![root];
-    let mut at = 0;
-    while let Some(above) = order.get(at).map(|node| node.name()) {
+    let mut reached = BTreeSet::new();
+    let mut next = 0;
+    while let Some(above) = order.get(next).map(|node| node.name()) {
         order.extend(nodes.iter().filter(|node| node.parent() == Some(above)));
-        at += 1;
+        reached.insert(above);
+        next += 1;
     }
-    let reached: BTreeSet<&str> = order.iter().map(|node| node.name()).collect();
-    match nodes.iter().find(|node| !reached.contains(node.name())) {
-        Some(lost) => Err((lost.name.span(), circle(lost, nodes))),
-        None => Ok(order),
+    for node in nodes {
+        if !reached.contains(node.name()) {
+            return Err((node.name.span(), circle(node, nodes)));
+        }
     }
+    Ok(order)
 }
 
 /// The error for a node with a circular chain of parents.
 fn circle(start: &FileNode, nodes: &[FileNode]) -> String {
     let mut way = vec![start.name()];
-    while let Some(parent) = nodes
-        .iter()
-        .find(|node| Some(&node.name()) == way.last())
-        .and_then(FileNode::parent)
-    {
+    let mut node = Some(start);
+    while let Some(parent) = node.and_then(FileNode::parent) {
         let turned = way.contains(&parent);
         way.push(parent);
         if turned {
             break;
         }
+        node = nodes.iter().find(|node| node.name() == parent);
     }
     format!(
         "node '{}': its parents go in a circle and lead to no root: {}",
@@ -334,14 +336,10 @@ impl FileNode {
     }
 
     fn node(&self) -> Result<Node, Fault> {
-        let spec = self
-            .discipline
-            .get_ref()
-            .parse::<QueueSpec>()
-            .map_err(|error| {
-                let message = format!("node '{}': {error}", self.name());
-                (self.discipline.span(), message)
-            })?;
+        let spec: QueueSpec = self.discipline.get_ref().parse().map_err(|error| {
+            let message = format!("node '{}': {error}", self.name());
+            (self.discipline.span(), message)
+        })?;
         let plain = Node::new(self.name(), spec);
         let longest = self.maxpkt.as_ref().and_then(|size| size.get_ref().bytes());
         Ok(Node {

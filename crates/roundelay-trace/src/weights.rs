@@ -112,8 +112,9 @@ impl WeightRules {
         parser.word("=", "`and` or `=`")?;
         let legal = 1..=FlowConfig::LARGEST_WEIGHT;
         let expected = format!("a weight from {} to {}", legal.start(), legal.end());
-        let weight = parser.value(&expected, |text| {
-            text.parse().ok().filter(|weight| legal.contains(weight))
+        let weight = parser.value(&expected, |text| match text.parse() {
+            Ok(weight) if legal.contains(&weight) => Some(weight),
+            _ => None,
         })?;
         parser.end("the end of the rule")?;
         Ok(WeightRule {
@@ -126,13 +127,12 @@ impl WeightRules {
     /// Reads a file of rules in TOML; `name` appears in messages.
     pub fn from_toml(name: &str, text: &str) -> Result<Self, FileError> {
         let (reader, file) = Reader::read::<RulesFile>(name, text)?;
-        let rules = file
-            .weight
-            .into_iter()
-            .map(FileRule::rule)
-            .collect::<Result<_, _>>();
+        let mut rules = Vec::new();
+        for written in file.weight {
+            rules.push(written.rule().map_err(|fault| reader.fault(fault))?);
+        }
         Ok(Self {
-            rules: rules.map_err(|fault| reader.fault(fault))?,
+            rules,
             default: file.default.map_or(1, |Whole(weight)| weight),
         })
     }
@@ -155,17 +155,19 @@ impl WeightRules {
     /// The weight of a flow, 1 to 65535, by the headers of its first packet; `None` is a flow
     /// without headers and has the default weight.
     pub fn weight(&self, headers: Option<&Headers>) -> u32 {
-        self.place(headers)
-            .and_then(|place| self.rules[place].weight)
-            .unwrap_or(self.default)
+        match self.place(headers) {
+            Some(place) => self.rules[place].weight.unwrap_or(self.default),
+            None => self.default,
+        }
     }
 
     /// The largest weight of a rule, or the default weight.
     pub(crate) fn largest(&self) -> u32 {
-        self.rules
-            .iter()
-            .filter_map(|rule| rule.weight)
-            .fold(self.default, u32::max)
+        let mut largest = self.default;
+        for rule in &self.rules {
+            largest = largest.max(rule.weight.unwrap_or(0));
+        }
+        largest
     }
 
     /// The weight of flows without a weight rule.
@@ -176,21 +178,19 @@ impl WeightRules {
     /// The weight of a code point before its first packet: only rules with no other condition
     /// count.
     pub(crate) fn weight_of_code_point(&self, dscp: u8) -> u32 {
-        let of_it = |rule: &&WeightRule| {
-            rule.conditions
-                .iter()
-                .all(|condition| *condition == Condition::CodePoint(dscp))
-        };
-        self.rules
-            .iter()
-            .find(of_it)
-            .and_then(|rule| rule.weight)
-            .unwrap_or(self.default)
+        let wanted = Condition::CodePoint(dscp);
+        for rule in &self.rules {
+            if rule.conditions.iter().all(|condition| *condition == wanted) {
+                return rule.weight.unwrap_or(self.default);
+            }
+        }
+        self.default
     }
 
     /// The index in [`rules`](Self::rules) of the deciding rule.
     pub fn place(&self, headers: Option<&Headers>) -> Option<usize> {
-        headers.and_then(|headers| self.rules.iter().position(|rule| rule.matches(headers)))
+        let headers = headers?;
+        self.rules.iter().position(|rule| rule.matches(headers))
     }
 }
 

@@ -95,7 +95,8 @@ impl EarlyDetection {
                 .unwrap_or(self.bandwidth);
         let probability = self.probability.min(ALMOST_ONE);
         Ok(format!(
-            "min {min} max {max} avpkt {avpkt} burst {burst} bandwidth {bandwidth} probability {probability}"
+            "min {min} max {max} avpkt {avpkt} burst {burst} bandwidth {bandwidth} probability \
+            {probability}"
         ))
     }
 
@@ -115,22 +116,22 @@ impl EarlyDetection {
     /// rounds to another weight or rejects a burst below `min`.
     fn burst_with_this_weight(&self) -> Option<u32> {
         let least = u32::try_from((self.min * self.unit).div_ceil(self.avpkt.into())).ok()?;
-        let close = (0..3)
-            .map(|less| self.burst.saturating_sub(less))
-            .chain([least]);
-        close
-            .into_iter()
-            .find(|burst| self.weight_log_in_tc(*burst) == Some(self.weight_log))
+        let own = self.burst;
+        let close = [own, own.saturating_sub(1), own.saturating_sub(2), least];
+        let mut close = close.into_iter();
+        close.find(|burst| self.weight_log_in_tc(*burst) == Some(self.weight_log))
     }
 
     /// The least k with burst + 1 - min / avpkt <= (1 - (1 - 2^-k)^burst) 2^k, Floyd and Jacobson's
     /// rule. The exponent is the burst; the paper and Roundelay use burst + 1.
     fn weight_log_in_tc(&self, burst: u32) -> Option<u32> {
         let excess = f64::from(burst) + 1.0 - (self.min * self.unit) as f64 / f64::from(self.avpkt);
-        let weight = |log: &u32| 0.5f64.powi(*log as i32);
-        let forgotten = |log: &u32| (1.0 - (1.0 - weight(log)).powi(burst as i32)) / weight(log);
-        (1..32)
-            .filter(|_| excess >= 1.0)
-            .find(|log| excess <= forgotten(log))
+        if excess < 1.0 {
+            return None;
+        }
+        (1..32).find(|log| {
+            let weight = 0.5f64.powi(*log as i32);
+            excess <= (1.0 - (1.0 - weight).powi(burst as i32)) / weight
+        })
     }
 }

@@ -7,7 +7,11 @@ const UDP: u8 = 17;
 
 /// The filters of a rule: family, and keys with a space in front.
 pub(super) fn filters(rule: &WeightRule) -> Vec<(&'static str, String)> {
-    matches(rule).iter().flat_map(Match::filters).collect()
+    let mut filters = Vec::new();
+    for one in matches(rule) {
+        one.add_filters(&mut filters);
+    }
+    filters
 }
 
 /// A filter: its family, and the keys of flower.
@@ -52,28 +56,25 @@ impl Match {
         next
     }
 
-    /// One filter for each family and, if a port is matched, for each protocol with ports.
-    fn filters(&self) -> Vec<(&'static str, String)> {
-        let families = self
-            .family
-            .map_or_else(|| vec!["ip", "ipv6"], |family| vec![family]);
+    /// Adds one filter for each family and, if a port is matched, for each protocol with ports.
+    fn add_filters(&self, filters: &mut Vec<(&'static str, String)>) {
+        if self.is_void {
+            return;
+        }
+        let families = match self.family {
+            Some(family) => vec![family],
+            None => vec!["ip", "ipv6"],
+        };
         let protocols = match self.protocol {
             None if self.has_port => vec![Some(TCP), Some(UDP)],
             protocol => vec![protocol],
         };
-        let of = |family| {
-            protocols.iter().map(move |protocol| {
-                (
-                    family,
-                    protocol.map_or_else(String::new, protocol_word) + &self.words,
-                )
-            })
-        };
-        families
-            .into_iter()
-            .filter(|_| !self.is_void)
-            .flat_map(of)
-            .collect()
+        for family in families {
+            for protocol in &protocols {
+                let protocol = protocol.map(protocol_word).unwrap_or_default();
+                filters.push((family, protocol + &self.words));
+            }
+        }
     }
 }
 
@@ -87,7 +88,8 @@ fn protocol_word(protocol: u8) -> String {
 
 /// The matches of a rule: a condition on either end is two.
 fn matches(rule: &WeightRule) -> Vec<Match> {
-    let expand = |all: Vec<Match>, condition: &Condition| {
+    let mut all = vec![Match::default()];
+    for condition in rule.conditions() {
         let sides = match condition {
             Condition::Port(Side::Either, _) | Condition::Network(Side::Either, _) => {
                 vec![Side::Source, Side::Destination]
@@ -95,13 +97,15 @@ fn matches(rule: &WeightRule) -> Vec<Match> {
             Condition::Port(side, _) | Condition::Network(side, _) => vec![*side],
             Condition::Protocol(_) | Condition::CodePoint(_) => vec![Side::Either],
         };
-        all.iter()
-            .flat_map(|one| sides.iter().map(|side| one.with(condition, *side)))
-            .collect()
-    };
-    rule.conditions()
-        .iter()
-        .fold(vec![Match::default()], expand)
+        let mut next = Vec::new();
+        for one in &all {
+            for side in &sides {
+                next.push(one.with(condition, *side));
+            }
+        }
+        all = next;
+    }
+    all
 }
 
 #[cfg(test)]

@@ -23,7 +23,8 @@ pub(crate) fn with_size_table(mut lines: Vec<String>, link: LinkLayer) -> Vec<St
     *root = root.replacen(ROOT, &format!("{ROOT} stab {}", words(link)), 1);
     if !link.raw {
         lines.push(format!(
-            "# stab's overhead is for an Ethernet interface, whose header of {ETHERNET_HEADER} bytes Linux counts; \
+            "# stab's overhead is for an Ethernet interface, whose header of {ETHERNET_HEADER} \
+            bytes Linux counts; \
              on one without a header, as ppp0, it is {}",
             link.overhead
         ));
@@ -43,9 +44,10 @@ pub(crate) fn rate_in_commands(rate: Rate, link: LinkLayer) -> Rate {
     let lower = u64::try_from(bits)
         .ok()
         .and_then(Rate::from_bits_per_second);
-    lower
-        .filter(|_| link.framing == Framing::Ptm)
-        .unwrap_or(rate)
+    match lower {
+        Some(lower) if link.framing == Framing::Ptm => lower,
+        _ => rate,
+    }
 }
 
 fn words(link: LinkLayer) -> String {
@@ -91,15 +93,18 @@ mod tests {
         let root = |link| commands(link)[0].clone();
         assert_eq!(
             root("pppoe-llcsnap"),
-            "tc qdisc add dev $DEV root handle 1: stab overhead 26 linklayer atm mtu 2047 tsize 2048 htb default 1"
+            "tc qdisc add dev $DEV root handle 1: stab overhead 26 linklayer atm mtu 2047 tsize \
+            2048 htb default 1"
         );
         assert_eq!(
             root("raw docsis"),
-            "tc qdisc add dev $DEV root handle 1: stab overhead 18 mpu 64 linklayer ethernet mtu 2047 tsize 2048 htb default 1"
+            "tc qdisc add dev $DEV root handle 1: stab overhead 18 mpu 64 linklayer ethernet mtu \
+            2047 tsize 2048 htb default 1"
         );
         assert_eq!(
             root("ether-vlan"),
-            "tc qdisc add dev $DEV root handle 1: stab overhead -10 linklayer ethernet htb default 1"
+            "tc qdisc add dev $DEV root handle 1: stab overhead -10 linklayer ethernet htb \
+            default 1"
         );
         assert!(commands("pppoe-ptm")[0].contains("no ptm"));
         assert_eq!(

@@ -11,10 +11,11 @@ use roundelay::tree::Node;
 use roundelay::{Limit, Rate};
 use roundelay_trace::TreeFile;
 
+use super::leaf::{absent, prio};
+use super::remarks::{comment, of_discipline, of_rules, remarks};
 use super::weights::MOST_WEIGHT;
 use super::{
-    Distinctions, HANDLE, LAST, ROOT, Reason, absent, class, comment, discipline_at, flower,
-    of_discipline, of_rules, prio, qdisc_add, remarks, shaper,
+    Distinctions, HANDLE, LAST, ROOT, Reason, class, discipline_at, flower, qdisc_add, shaper,
 };
 
 /// Bands of Linux's prio, at least and at most.
@@ -43,12 +44,14 @@ pub(super) fn commands_of_tree(
         remarks: Vec::new(),
     };
     plot.plant(ROOT, root)?;
-    let shared =
-        "each leaf has a queue of its own, where leaves shared one buffer in the comparison"
-            .to_owned();
-    plot.lines
-        .extend([shared].into_iter().chain(plot.remarks).map(comment));
-    Ok(plot.lines)
+    let mut lines = plot.lines;
+    let shared = "each leaf has a queue of its own, where leaves shared one buffer in the \
+        comparison";
+    lines.push(comment(shared.to_owned()));
+    for remark in plot.remarks {
+        lines.push(comment(remark));
+    }
+    Ok(lines)
 }
 
 struct Plot<'a> {
@@ -71,6 +74,7 @@ impl<'a> Plot<'a> {
             return Err(at(format!("Linux has handles for {MOST} qdiscs")));
         }
         self.next += 1;
+        let discipline = &node.spec.discipline;
         let mut children = self.tree.config().children_of(&node.name);
         if children.is_empty() {
             let limit = node.spec.limit.unwrap_or(self.limit);
@@ -79,38 +83,27 @@ impl<'a> Plot<'a> {
                 bytes: limit.bytes.min(self.limit.bytes),
             };
             let link = (parent == ROOT).then_some(self.rate);
-            let lines = discipline_at(parent, handle, &node.spec, limit, link, self.distinctions)
-                .map_err(at)?;
-            self.add(handle, node, lines);
-            self.remarks.extend(
-                remarks(&node.spec.discipline, limit, self.distinctions)
-                    .into_iter()
-                    .map(at),
-            );
+            let lines = discipline_at(parent, handle, &node.spec, limit, link, self.distinctions);
+            self.add(handle, node, lines.map_err(at)?);
+            for remark in remarks(discipline, limit, self.distinctions) {
+                self.remarks.push(at(remark));
+            }
             return Ok(());
         }
-        let is_priority = matches!(node.spec.discipline, AnyDiscipline::Priority(_));
+        let is_priority = matches!(discipline, AnyDiscipline::Priority(_));
         if is_priority {
             children.sort_by_key(|child| child.priority);
         }
-        let qdisc = nested(&node.spec.discipline, &children).map_err(at)?;
-        self.add(
-            handle,
-            node,
-            qdisc_add(parent, handle, &node.spec.discipline, &qdisc),
-        );
-        self.remarks
-            .extend(of_rules(&node.spec.discipline).into_iter().map(at));
-        self.remarks.extend(
-            of_discipline(&node.spec.discipline)
-                .filter(|_| !is_priority)
-                .into_iter()
-                .map(at),
-        );
+        let qdisc = nested(discipline, &children).map_err(at)?;
+        self.add(handle, node, qdisc_add(parent, handle, discipline, &qdisc));
+        self.remarks.extend(of_rules(discipline).map(at));
+        if !is_priority {
+            self.remarks.extend(of_discipline(discipline).map(at));
+        }
         for (child, number) in children.iter().zip(1..) {
             let id = format!("{handle:x}:{number:x}");
             if !is_priority {
-                let words = class(&node.spec.discipline, child.weight, child.max_packet_len);
+                let words = class(discipline, child.weight, child.max_packet_len);
                 self.lines.push(format!(
                     "tc class add dev $DEV parent {handle:x}: classid {id} {words}"
                 ));
@@ -132,24 +125,32 @@ impl<'a> Plot<'a> {
 
     /// The filters of a classful qdisc to the classes of its children.
     fn filters(&mut self, handle: u32, children: &[&Node]) {
-        let child_with = |leaf: &str| {
-            children
+        let config = self.tree.config();
+        let class_with = |leaf: &str| {
+            let child = children
                 .iter()
-                .position(|child| self.tree.config().is_below(leaf, &child.name))
+                .position(|child| config.is_below(leaf, &child.name))?;
+            Some(format!("{handle:x}:{:x}", child + 1))
         };
-        let class = |child: usize| format!("{handle:x}:{:x}", child + 1);
-        let towards = |(rule, leaf)| Some((flower::filters(rule), class(child_with(leaf)?), leaf));
-        let rules: Vec<_> = self.tree.rules().filter_map(towards).collect();
-        let filters = rules.iter().flat_map(|(filters, class, leaf)| {
-            filters.iter().map(move |filter| (filter, class, leaf))
-        });
-        let lines = filters.zip(1..).map(|(((family, words), class, leaf), priority)| {
-            format!("tc filter add dev $DEV parent {handle:x}: protocol {family} prio {priority} flower{words} flowid {class} # {leaf}")
-        });
-        let last = child_with(self.tree.default_leaf()).map(class);
-        let last = last.map(|class| format!("tc filter add dev $DEV parent {handle:x}: protocol all prio {LAST} matchall flowid {class}"));
-        let lines: Vec<_> = lines.chain(last).collect();
-        self.lines.extend(lines);
+        let mut priority = 0;
+        for (rule, leaf) in self.tree.rules() {
+            let Some(class) = class_with(leaf) else {
+                continue;
+            };
+            for (family, words) in flower::filters(rule) {
+                priority += 1;
+                self.lines.push(format!(
+                    "tc filter add dev $DEV parent {handle:x}: protocol {family} prio {priority} \
+                     flower{words} flowid {class} # {leaf}"
+                ));
+            }
+        }
+        if let Some(class) = class_with(self.tree.default_leaf()) {
+            self.lines.push(format!(
+                "tc filter add dev $DEV parent {handle:x}: protocol all prio {LAST} matchall \
+                 flowid {class}"
+            ));
+        }
     }
 }
 
@@ -161,10 +162,14 @@ fn nested(discipline: &AnyDiscipline, children: &[&Node]) -> Result<String, Reas
     match discipline {
         AnyDiscipline::Drr(_) => Ok("drr".to_owned()),
         AnyDiscipline::Qfq(_) | AnyDiscipline::QfqPlus(_) => {
-            let sum: u64 = children.iter().map(|child| u64::from(child.weight)).sum();
+            let mut sum = 0;
+            for child in children {
+                sum += u64::from(child.weight);
+            }
             if sum > MOST_WEIGHT {
                 return Err(format!(
-                    "the weights of its children add up to {sum}, and Linux's qfq takes {MOST_WEIGHT} at most"
+                    "the weights of its children add up to {sum}, and Linux's qfq takes \
+                    {MOST_WEIGHT} at most"
                 ));
             }
             Ok("qfq".to_owned())
@@ -173,14 +178,14 @@ fn nested(discipline: &AnyDiscipline, children: &[&Node]) -> Result<String, Reas
             Err(format!("Linux's prio has {} bands at most", BANDS.1))
         }
         AnyDiscipline::Priority(_) => {
-            let equal = children
-                .windows(2)
-                .find(|pair| pair[0].priority == pair[1].priority);
-            if let Some([first, second]) = equal {
-                return Err(format!(
-                    "its children '{}' and '{}' of one priority take turns, and Linux's prio has one queue for each",
-                    first.name, second.name
-                ));
+            for pair in children.windows(2) {
+                if pair[0].priority == pair[1].priority {
+                    return Err(format!(
+                        "its children '{}' and '{}' of one priority take turns, and Linux's prio \
+                         has one queue for each",
+                        pair[0].name, pair[1].name
+                    ));
+                }
             }
             Ok(prio(children.len().max(BANDS.0)))
         }
@@ -256,22 +261,34 @@ mod tests {
                 "tc class add dev $DEV parent 10: classid 10:2 drr quantum 13500",
                 "tc qdisc add dev $DEV parent 10:2 handle 12: qfq # rest",
                 "tc class add dev $DEV parent 12: classid 12:1 qfq weight 3 maxpkt 1514",
-                "tc qdisc add dev $DEV parent 12:1 handle 13: fq_codel limit 300 memory_limit 33554432 # web",
+                "tc qdisc add dev $DEV parent 12:1 handle 13: fq_codel limit 300 memory_limit \
+                33554432 # web",
                 "tc class add dev $DEV parent 12: classid 12:2 qfq weight 1 maxpkt 2048",
                 "tc qdisc add dev $DEV parent 12:2 handle 14: sfq limit 100 # everything else",
-                "tc filter add dev $DEV parent 12: protocol ip prio 1 flower ip_proto tcp dst_port 443 flowid 12:1 # web",
-                "tc filter add dev $DEV parent 12: protocol ipv6 prio 2 flower ip_proto tcp dst_port 443 flowid 12:1 # web",
+                "tc filter add dev $DEV parent 12: protocol ip prio 1 flower ip_proto tcp \
+                dst_port 443 flowid 12:1 # web",
+                "tc filter add dev $DEV parent 12: protocol ipv6 prio 2 flower ip_proto tcp \
+                dst_port 443 flowid 12:1 # web",
                 "tc filter add dev $DEV parent 12: protocol all prio 65000 matchall flowid 12:2",
-                "tc filter add dev $DEV parent 10: protocol ip prio 1 flower ip_tos 0xb8/0xfc flowid 10:1 # calls",
-                "tc filter add dev $DEV parent 10: protocol ipv6 prio 2 flower ip_tos 0xb8/0xfc flowid 10:1 # calls",
-                "tc filter add dev $DEV parent 10: protocol ip prio 3 flower ip_proto udp src_port 10000-20000 flowid 10:1 # calls",
-                "tc filter add dev $DEV parent 10: protocol ipv6 prio 4 flower ip_proto udp src_port 10000-20000 flowid 10:1 # calls",
-                "tc filter add dev $DEV parent 10: protocol ip prio 5 flower ip_proto udp dst_port 10000-20000 flowid 10:1 # calls",
-                "tc filter add dev $DEV parent 10: protocol ipv6 prio 6 flower ip_proto udp dst_port 10000-20000 flowid 10:1 # calls",
-                "tc filter add dev $DEV parent 10: protocol ip prio 7 flower ip_proto tcp dst_port 443 flowid 10:2 # web",
-                "tc filter add dev $DEV parent 10: protocol ipv6 prio 8 flower ip_proto tcp dst_port 443 flowid 10:2 # web",
+                "tc filter add dev $DEV parent 10: protocol ip prio 1 flower ip_tos 0xb8/0xfc \
+                flowid 10:1 # calls",
+                "tc filter add dev $DEV parent 10: protocol ipv6 prio 2 flower ip_tos 0xb8/0xfc \
+                flowid 10:1 # calls",
+                "tc filter add dev $DEV parent 10: protocol ip prio 3 flower ip_proto udp \
+                src_port 10000-20000 flowid 10:1 # calls",
+                "tc filter add dev $DEV parent 10: protocol ipv6 prio 4 flower ip_proto udp \
+                src_port 10000-20000 flowid 10:1 # calls",
+                "tc filter add dev $DEV parent 10: protocol ip prio 5 flower ip_proto udp \
+                dst_port 10000-20000 flowid 10:1 # calls",
+                "tc filter add dev $DEV parent 10: protocol ipv6 prio 6 flower ip_proto udp \
+                dst_port 10000-20000 flowid 10:1 # calls",
+                "tc filter add dev $DEV parent 10: protocol ip prio 7 flower ip_proto tcp \
+                dst_port 443 flowid 10:2 # web",
+                "tc filter add dev $DEV parent 10: protocol ipv6 prio 8 flower ip_proto tcp \
+                dst_port 443 flowid 10:2 # web",
                 "tc filter add dev $DEV parent 10: protocol all prio 65000 matchall flowid 10:2",
-                "# each leaf has a queue of its own, where leaves shared one buffer in the comparison",
+                "# each leaf has a queue of its own, where leaves shared one buffer in the \
+                comparison",
             ]
         );
     }
@@ -285,7 +302,8 @@ mod tests {
         let lines = lines(&text).unwrap();
         assert_eq!(
             lines[0],
-            "tc qdisc add dev $DEV parent 1:1 handle 10: prio bands 2 priomap 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 # link"
+            "tc qdisc add dev $DEV parent 1:1 handle 10: prio bands 2 priomap 1 1 1 1 1 1 1 1 1 \
+            1 1 1 1 1 1 1 # link"
         );
         assert_eq!(
             lines[1], "tc qdisc add dev $DEV parent 10:1 handle 11: qfq # rest",
@@ -297,7 +315,8 @@ mod tests {
             ),
             "{lines:?}"
         );
-        let hash = "tc filter add dev $DEV parent 13: protocol all prio 1 handle 1 flow hash keys src,dst,proto,proto-src,proto-dst \
+        let hash = "tc filter add dev $DEV parent 13: protocol all prio 1 handle 1 flow hash \
+            keys src,dst,proto,proto-src,proto-dst \
                     divisor 64 baseclass 13:1";
         assert!(lines.contains(&hash.to_owned()), "{lines:?}");
         assert!(
@@ -326,7 +345,8 @@ mod tests {
         );
         assert_eq!(
             reason("drr quantum 1500", "priority"),
-            "node 'link': its children 'calls' and 'rest' of one priority take turns, and Linux's prio has one queue for each"
+            "node 'link': its children 'calls' and 'rest' of one priority take turns, and \
+            Linux's prio has one queue for each"
         );
         let children = |discipline: &str, count: usize, keys: &dyn Fn(usize) -> String| {
             let root = format!("[[node]]\nname = \"root\"\ndiscipline = \"{discipline}\"\n");

@@ -30,19 +30,22 @@ pub(super) fn commands(
         let base = 256 * number;
         let class = class(rule.weight().unwrap_or(default));
         lines.push(format!(
-            "for i in $(seq {} {}); do tc class add dev $DEV parent {handle:x}: classid {handle:x}:$(printf %x $i) {class}; done",
+            "for i in $(seq {} {}); do tc class add dev $DEV parent {handle:x}: classid \
+            {handle:x}:$(printf %x $i) {class}; done",
             base + 1,
             base + CLASSES_A_RULE
         ));
         lines.push(format!(
-            "tc filter add dev $DEV parent {handle:x}: chain {number} protocol all prio 1 handle 1 flow hash keys {hash} divisor \
+            "tc filter add dev $DEV parent {handle:x}: chain {number} protocol all prio 1 handle \
+            1 flow hash keys {hash} divisor \
              {CLASSES_A_RULE} baseclass {handle:x}:{:x}",
             base + 1
         ));
         for (family, words) in flower::filters(rule) {
             priority += 1;
             lines.push(format!(
-                "tc filter add dev $DEV parent {handle:x}: protocol {family} prio {priority} flower{words} action goto chain {number}"
+                "tc filter add dev $DEV parent {handle:x}: protocol {family} prio {priority} \
+                flower{words} action goto chain {number}"
             ));
         }
     }
@@ -65,8 +68,10 @@ mod tests {
         assert_eq!(
             lines[..2],
             [
-                "for i in $(seq 257 272); do tc class add dev $DEV parent 10: classid 10:$(printf %x $i) drr quantum 10500; done",
-                "tc filter add dev $DEV parent 10: chain 1 protocol all prio 1 handle 1 flow hash keys src,dst divisor 16 baseclass 10:101",
+                "for i in $(seq 257 272); do tc class add dev $DEV parent 10: classid \
+                10:$(printf %x $i) drr quantum 10500; done",
+                "tc filter add dev $DEV parent 10: chain 1 protocol all prio 1 handle 1 flow \
+                hash keys src,dst divisor 16 baseclass 10:101",
             ]
         );
     }

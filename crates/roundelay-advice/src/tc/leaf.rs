@@ -1,0 +1,238 @@
+//! A discipline's own words in `tc` syntax: its name, parameters and limit.
+
+use roundelay::schedulers::{AnyDiscipline, Linux, choke, pie, red, sfb, sfq};
+use roundelay::{Billionths, Bytes, Duration, Limit, QueueSpec, Rate};
+
+use super::early_detection::EarlyDetection;
+use super::{FULL_PACKET, Reason};
+
+const SECOND: u64 = 1_000_000_000_000;
+const MILLISECOND: u64 = 1_000_000_000;
+const MICROSECOND: u64 = 1_000_000;
+/// Maximum queue length of Linux's choke, packets.
+const MOST_IN_CHOKE: u64 = (1 << 17) - 1;
+/// Levels and bins per level, fixed in Linux's sfb.
+const LEVELS_AND_BINS: (u32, u32) = (8, 16);
+/// Resolution of probabilities in Linux's sfb, 1 / 65535, rounded up.
+const STEP: Billionths = Billionths(15_260);
+
+/// The discipline in `tc` syntax.
+pub(super) fn leaf(spec: &QueueSpec, limit: Limit, link: Option<Rate>) -> Result<String, Reason> {
+    match &spec.discipline {
+        AnyDiscipline::Fifo(_) => Ok(fifo(limit)),
+        AnyDiscipline::Drr(_) => Ok("drr".to_owned()),
+        AnyDiscipline::Qfq(_) | AnyDiscipline::QfqPlus(_) => Ok("qfq".to_owned()),
+        // Packets without a matching filter or a code point go to the last class.
+        AnyDiscipline::Priority(_) => Ok(prio(8)),
+        AnyDiscipline::Sfq(config) if config.depth * config.flows < 2 => {
+            Err("Linux's sfq needs room for two packets".to_owned())
+        }
+        AnyDiscipline::Sfq(config) => Ok(sfq(config, limit)),
+        AnyDiscipline::Red(config) => red(config, limit, link),
+        AnyDiscipline::Choke(config) => choke(config, limit, link),
+        AnyDiscipline::Sfb(config) if (config.levels, config.bins) == LEVELS_AND_BINS => {
+            Ok(sfb(config, limit))
+        }
+        AnyDiscipline::Sfb(_) => Err(format!(
+            "Linux's sfb has {} levels of {} bins",
+            LEVELS_AND_BINS.0, LEVELS_AND_BINS.1
+        )),
+        AnyDiscipline::Pie(config) if !is_tcs(config) => Err(NO_PIE.to_owned()),
+        AnyDiscipline::FqCodel(_) => {
+            let words = tc_words(&spec.discipline);
+            let mut text = format!("{words}{}", packets(limit));
+            if limit.bytes != u64::MAX {
+                text += &format!(" memory_limit {}", number(limit.bytes));
+            }
+            Ok(text)
+        }
+        // Parameters have the names of tc's, and the limit counts packets.
+        other if matches!(other.info().linux, Linux::Qdisc { .. }) => {
+            let words = tc_words(&spec.discipline);
+            Ok(format!("{words} limit {}", in_packets(limit)))
+        }
+        other => Err(absent(other)),
+    }
+}
+
+pub(super) fn absent(discipline: &AnyDiscipline) -> Reason {
+    let name = discipline.name();
+    match discipline.info().linux {
+        Linux::Namesake => format!("Linux's {name} is another discipline"),
+        Linux::Absent | Linux::Qdisc { .. } => format!("Linux has no {name}"),
+    }
+}
+
+/// Packets that no filter matches go to the last band.
+pub(super) fn prio(bands: usize) -> String {
+    format!(
+        "prio bands {bands} priomap{}",
+        format!(" {}", bands - 1).repeat(16)
+    )
+}
+
+pub(super) fn fifo(limit: Limit) -> String {
+    if limit.bytes == u64::MAX {
+        format!("pfifo{}", packets(limit))
+    } else {
+        format!("bfifo limit {}", number(limit.bytes))
+    }
+}
+
+/// `tc` has no `gentle`. `harddrop` needs `ecn`, as here.
+fn red(config: &red::Config, limit: Limit, link: Option<Rate>) -> Result<String, Reason> {
+    if config.gentle {
+        return Err("tc has no `gentle`".to_owned());
+    }
+    let words = EarlyDetection::of_red(config, link).words()?;
+    let limit = limit
+        .bytes
+        .min(limit.packets.saturating_mul(config.avpkt.into()));
+    let switches = [
+        (config.ecn, " ecn"),
+        (config.ecn && config.harddrop, " harddrop"),
+        (config.nodrop, " nodrop"),
+        (config.adaptive, " adaptive"),
+    ];
+    let mut words_of_switches = String::new();
+    for (is_on, word) in switches {
+        if is_on {
+            words_of_switches += word;
+        }
+    }
+    Ok(format!(
+        "red limit {} {words}{words_of_switches}",
+        number(limit).max(1)
+    ))
+}
+
+fn choke(config: &choke::Config, limit: Limit, link: Option<Rate>) -> Result<String, Reason> {
+    let detection = EarlyDetection::of_choke(config, link);
+    let limit = in_packets(limit).min(MOST_IN_CHOKE);
+    let words = detection.words()?;
+    if detection.max > limit {
+        return Err(format!(
+            "Linux's choke needs a buffer of max packets, {}, and at most {MOST_IN_CHOKE}",
+            detection.max
+        ));
+    }
+    let ecn = if config.ecn { " ecn" } else { "" };
+    Ok(format!("choke limit {limit} {words}{ecn}"))
+}
+
+/// Linux takes a depth above 127 for 127, and a limit above depth times flows for this product: the
+/// numbers in force are written. With a limit above 127 Linux has 128 flows unless told otherwise.
+fn sfq(config: &sfq::Config, limit: Limit) -> String {
+    let config = sfq::Config {
+        depth: config.depth.min(sfq::Config::LINUX_DEPTH),
+        ..*config
+    };
+    let most = u64::from(config.depth) * u64::from(config.flows.min(config.divisor));
+    let limit = in_packets(limit).min(most).max(2);
+    let words = tc_words(&AnyDiscipline::Sfq(config));
+    let has_flows = config.flows != sfq::Config::default().flows || limit <= config.flows.into();
+    format!(
+        "{words}{} limit {limit}",
+        if has_flows {
+            String::new()
+        } else {
+            format!(" flows {}", config.flows)
+        }
+    )
+}
+
+/// Why there are no commands for some configurations of pie.
+pub(super) const NO_PIE: &str =
+    "tc's pie has no `burst`, takes zeros for its defaults, and targets below 4.3 s";
+
+/// tc has no `burst` and takes zeros for its defaults; the kernel counts the target's nanoseconds
+/// in 32 bits.
+fn is_tcs(config: &pie::Config) -> bool {
+    let has_values =
+        config.alpha > 0 && config.beta > 0 && config.target < Duration::from_nanos(1 << 32);
+    has_values && config.burst == pie::Config::default().burst
+}
+
+/// sfb's times are whole milliseconds.
+fn sfb(config: &sfb::Config, limit: Limit) -> String {
+    let (target, max) = config.bin_sizes();
+    let sfb::Config {
+        penalty_rate,
+        penalty_burst,
+        ..
+    } = config;
+    format!(
+        "sfb rehash {} db {} limit {} max {max} target {target} increment {} decrement {} \
+         penalty_rate {penalty_rate} penalty_burst {penalty_burst}",
+        millis(config.rehash),
+        millis(config.db),
+        in_packets(limit),
+        step(config.increment),
+        step(config.decrement),
+    )
+}
+
+fn millis(time: Duration) -> u64 {
+    time.as_picos().div_ceil(MILLISECOND)
+}
+
+/// The probability as the kernel rounds it, but not to zero.
+fn step(probability: Billionths) -> Billionths {
+    if probability.0 == 0 {
+        probability
+    } else {
+        probability.max(STEP)
+    }
+}
+
+/// The limit for qdiscs that count only packets. Zero would mean `tc`'s default.
+pub(super) fn in_packets(limit: Limit) -> u64 {
+    number(limit.packets.min(limit.bytes / FULL_PACKET)).max(1)
+}
+
+fn packets(limit: Limit) -> String {
+    if limit.packets == u64::MAX {
+        String::new()
+    } else {
+        format!(" limit {}", number(limit.packets))
+    }
+}
+
+/// The largest number in `tc` is 2^32 - 1.
+pub(super) fn number(value: u64) -> u64 {
+    value.min(u32::MAX.into())
+}
+
+/// A discipline's parameters with values in a form accepted by every `tc` parser: sizes in bytes
+/// and times in microseconds, without fractions. Some parsers accept no units (`fq_codel quantum`),
+/// and one only whole seconds (`sfq perturb`).
+fn tc_words(discipline: &AnyDiscipline) -> String {
+    let written = discipline.to_string();
+    let mut previous = "";
+    let mut words = Vec::new();
+    // The kernel follows its own rules without being told.
+    for word in written.split_whitespace().filter(|word| *word != "linux") {
+        words.push(tc_word(previous, word).unwrap_or_else(|| word.to_owned()));
+        previous = word;
+    }
+    words.join(" ")
+}
+
+/// None for an unchanged word.
+fn tc_word(parameter: &str, word: &str) -> Option<String> {
+    if !word.starts_with(|first: char| first.is_ascii_digit()) {
+        return None;
+    }
+    if word.ends_with('b') {
+        return Some(number(word.parse::<Bytes>().ok()?.0).to_string());
+    }
+    if !word.ends_with('s') {
+        return None;
+    }
+    let picos = word.parse::<Duration>().ok()?.as_picos();
+    Some(if parameter == "perturb" {
+        picos.div_ceil(SECOND).to_string()
+    } else {
+        format!("{}us", number(picos.div_ceil(MICROSECOND)))
+    })
+}

@@ -1,0 +1,214 @@
+//! Remarks behind `tc` commands, as comments of the script: what is otherwise in Linux than in the
+//! comparison.
+
+use roundelay::Limit;
+use roundelay::schedulers::{AnyDiscipline, Linux, LinuxFlows, LinuxLimit, sfq};
+use roundelay_metrics::units::counted;
+use roundelay_trace::FlowBy;
+
+use super::leaf::in_packets;
+use super::{CLASSES, Distinctions, FULL_PACKET, MOST_IN_A_TURN, weights};
+
+/// Bytes of the smallest Ethernet frame: smaller quanta are units of weights, not turns.
+const SMALL_QUANTUM: u64 = 64;
+
+/// A remark as a line of a script.
+pub(super) fn comment(remark: String) -> String {
+    format!("# {remark}")
+}
+
+/// Differences between the commands and the comparison.
+pub(super) fn remarks(
+    discipline: &AnyDiscipline,
+    limit: Limit,
+    distinctions: &Distinctions<'_>,
+) -> Vec<String> {
+    let flows = match discipline.info().linux {
+        Linux::Qdisc { flows, .. } => flows,
+        Linux::Absent | Linux::Namesake => LinuxFlows::Unread,
+    };
+    let has_classes = flows == LinuxFlows::Classes;
+    let mut remarks = Vec::new();
+    if has_classes {
+        remarks.push(of_classes(distinctions));
+    }
+    remarks.extend(of_rules(discipline));
+    remarks.extend(of_discipline(discipline));
+    if has_classes && distinctions.weighted && distinctions.flow_by != FlowBy::Dscp {
+        remarks.push(match lost_weights(discipline, distinctions) {
+            Some(lost) => lost,
+            None => format!(
+                "each rule's flows share {} classes of its weight each",
+                weights::CLASSES_A_RULE
+            ),
+        });
+    }
+    remarks.extend(of_quantum(discipline, distinctions));
+    if matches!(discipline, AnyDiscipline::Priority(_)) && distinctions.prioritised {
+        remarks.push(
+            "classes are by code point here: packets with another priority by a rule need filters"
+                .to_owned(),
+        );
+    }
+    if flows == LinuxFlows::Hashed && distinctions.flow_by != FlowBy::FiveTuple {
+        remarks.push(
+            "flows are told apart by addresses, protocol and ports there, not as in the comparison"
+                .to_owned(),
+        );
+    }
+    remarks.extend(of_limit(discipline, limit));
+    remarks
+}
+
+/// Remark on the classes of a qdisc, which have a queue each.
+fn of_classes(distinctions: &Distinctions<'_>) -> String {
+    let flows = distinctions.flows;
+    if distinctions.flow_by == FlowBy::Dscp {
+        return "each class has a queue of its own (tc's default), where all shared one buffer in \
+                the comparison"
+            .to_owned();
+    }
+    let hashed = if flows > CLASSES as usize {
+        format!(
+            "{flows} flows are hashed into {CLASSES} classes: about {} flows share the part of one",
+            flows.div_ceil(CLASSES as usize)
+        )
+    } else {
+        format!("flows are hashed into {CLASSES} classes")
+    };
+    format!(
+        "{hashed}, with a queue each (tc's default), where each flow had a class in the \
+         comparison, and all shared one buffer"
+    )
+}
+
+/// Why the weights have no classes and filters, if so. By code point they have classes of their
+/// own.
+pub(super) fn lost_weights(
+    discipline: &AnyDiscipline,
+    distinctions: &Distinctions<'_>,
+) -> Option<String> {
+    let default = distinctions.code_points.default;
+    let mut sum = u64::from(CLASSES) * u64::from(default);
+    for rule in distinctions.rules {
+        let weight = u64::from(rule.weight().unwrap_or(default));
+        sum += weight * u64::from(weights::CLASSES_A_RULE);
+    }
+    if distinctions.rules.len() > weights::MOST_RULES {
+        return Some(format!(
+            "the weights are lost: more than {} rules would need more classes than there are",
+            weights::MOST_RULES
+        ));
+    }
+    let is_drr = matches!(discipline, AnyDiscipline::Drr(_));
+    if is_drr || sum <= weights::MOST_WEIGHT {
+        return None;
+    }
+    Some(format!(
+        "the weights are lost: with theirs the sum is {sum}, and Linux's qfq takes {} at most",
+        weights::MOST_WEIGHT
+    ))
+}
+
+/// Remark on drr's quanta in bytes, where flows without a rule keep next to nothing of the link.
+fn of_quantum(discipline: &AnyDiscipline, distinctions: &Distinctions<'_>) -> Option<String> {
+    let AnyDiscipline::Drr(config) = discipline else {
+        return None;
+    };
+    let quantum = u64::from(config.quantum) * u64::from(distinctions.code_points.default);
+    if !distinctions.weighted || quantum >= SMALL_QUANTUM {
+        return None;
+    }
+    Some(format!(
+        "flows without a rule have a quantum of {}: a last rule for these, with a weight of 1514, \
+         gives them packets",
+        counted(quantum, "byte")
+    ))
+}
+
+pub(super) fn of_discipline(discipline: &AnyDiscipline) -> Option<String> {
+    match discipline {
+        AnyDiscipline::Qfq(_) => Some(
+            "Linux's qfq is QFQ+ (since 3.8), which serves up to 8 classes in one turn".to_owned(),
+        ),
+        AnyDiscipline::QfqPlus(config) if config.aggregate == 1 => Some(
+            "a device without a transmit queue, as a bridge, ignores this: qfq then serves up to \
+             8 classes in one turn"
+                .to_owned(),
+        ),
+        AnyDiscipline::QfqPlus(config) if config.linux => None,
+        AnyDiscipline::QfqPlus(config) => {
+            let here = config.aggregate;
+            let most = 1 << here.min(MOST_IN_A_TURN).ilog2();
+            (most != here).then(|| {
+                format!(
+                    "Linux's qfq serves up to {most} classes in one turn, where the comparison \
+                     had {here}"
+                )
+            })
+        }
+        AnyDiscipline::Priority(_) => Some(
+            "a queue of this length for each class, where classes shared one buffer in the \
+             comparison"
+                .to_owned(),
+        ),
+        _ => None,
+    }
+}
+
+/// Remark on details in which the kernel differs from the papers.
+pub(super) fn of_rules(discipline: &AnyDiscipline) -> Option<String> {
+    let follows_paper = match discipline {
+        AnyDiscipline::Codel(config) => !config.linux,
+        AnyDiscipline::FqCodel(config) => !config.linux,
+        AnyDiscipline::QfqPlus(config) => !config.linux,
+        AnyDiscipline::Sfq(config) => !config.linux,
+        _ => false,
+    };
+    if !follows_paper {
+        return None;
+    }
+    Some(format!(
+        "simulated as in the paper. Linux differs in details, so run '{} linux' before you deploy",
+        discipline.name()
+    ))
+}
+
+/// Remark for qdiscs that do not limit both packets and bytes.
+fn of_limit(discipline: &AnyDiscipline, limit: Limit) -> Option<String> {
+    let Linux::Qdisc { limit: counts, .. } = discipline.info().linux else {
+        return None;
+    };
+    let in_bytes = limit.bytes != u64::MAX;
+    match (counts, discipline) {
+        (LinuxLimit::Bytes, AnyDiscipline::Red(config)) if limit.packets != u64::MAX => {
+            Some(format!(
+                "the buffer is counted in bytes there: a packet for {} of them",
+                config.avpkt
+            ))
+        }
+        (LinuxLimit::Packets, _) if in_bytes => Some(format!(
+            "the buffer is counted in packets there: one for {FULL_PACKET} bytes"
+        )),
+        (_, AnyDiscipline::Sfq(config)) => of_depth(config, limit),
+        (LinuxLimit::Either, _) if in_bytes && limit.packets != u64::MAX => Some(format!(
+            "the limit of {} packets is lost: a fifo counts packets or bytes there, not both",
+            limit.packets
+        )),
+        _ => None,
+    }
+}
+
+/// Remark on the limits of sfq's buckets.
+fn of_depth(config: &sfq::Config, limit: Limit) -> Option<String> {
+    let most = sfq::Config::LINUX_DEPTH;
+    let here = config.depth;
+    if here > most && !config.linux {
+        return Some(format!(
+            "a bucket holds {most} packets at most there, where one held up to {here} in the \
+             comparison"
+        ));
+    }
+    let is_small = in_packets(limit) < 2;
+    is_small.then(|| "the limit is 2 packets there, the smallest of sfq".to_owned())
+}
