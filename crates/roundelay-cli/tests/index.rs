@@ -139,3 +139,30 @@ fn the_index_is_what_the_registry_says() {
         "docs/schedulers/costs.json is out of date: make costs index"
     );
 }
+
+/// The README's table is written by hand.
+#[test]
+fn the_readme_lists_every_discipline_once() {
+    let readme = fs::read_to_string(page("../../README.md")).expect("the README");
+    let mut listed = readme.matches("(docs/schedulers/").count();
+    listed -= readme.matches("(docs/schedulers/README.md").count();
+    let all = AnyDiscipline::all();
+    for discipline in &all {
+        let link = format!("(docs/schedulers/{}.md)", discipline.name());
+        assert_eq!(readme.matches(&link).count(), 1, "{link}");
+    }
+    assert_eq!(listed, all.len(), "a page that is no discipline's");
+}
+
+/// A count of disciplines is wrong as soon as one is added.
+#[test]
+fn no_page_counts_the_disciplines() {
+    for name in ["../../README.md", "../performance.md", "../compare.md"] {
+        let text = fs::read_to_string(page(name)).expect("a page");
+        for (before, _) in text.match_indices(" disciplines") {
+            let word = text[..before].rsplit(char::is_whitespace).next();
+            let is_count = word.is_some_and(|word| word.parse::<u32>().is_ok_and(|n| n > 20));
+            assert!(!is_count, "{name}: {word:?} disciplines");
+        }
+    }
+}
