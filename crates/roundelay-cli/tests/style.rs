@@ -52,8 +52,8 @@ const COMBINATORS: [&str; 38] = [
 const MOST: [(&str, [f64; 3]); 8] = [
     ("roundelay", [28.2, 3.0, 3.7]),
     ("roundelay-sim", [43.2, 7.2, 3.7]),
-    ("roundelay-trace", [42.0, 4.5, 1.4]),
-    ("roundelay-advice", [84.9, 17.9, 15.9]),
+    ("roundelay-trace", [28.5, 1.2, 1.3]),
+    ("roundelay-advice", [30.2, 2.6, 0.1]),
     ("roundelay-cli", [62.0, 12.2, 10.8]),
     ("roundelay-papers", [27.8, 2.0, 2.7]),
     ("roundelay-report", [29.0, 2.0, 6.4]),
