@@ -3,6 +3,8 @@
 
 pub(crate) mod arguments;
 #[cfg(target_os = "linux")]
+mod beside;
+#[cfg(target_os = "linux")]
 mod home;
 #[cfg(target_os = "linux")]
 mod page;

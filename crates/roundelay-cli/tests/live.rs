@@ -429,11 +429,7 @@ fn a_link_follows_a_trace_and_its_record_replays() {
             "{replay}"
         );
         let verified = run(&folder, user, &["verify", "run.pcapng"]);
-        let told = text(&verified.stderr);
-        assert!(
-            told.contains("the link follows the trace up.trace"),
-            "{told}"
-        );
+        assert!(verified.status.success(), "{}", text(&verified.stderr));
     }
     let refused = |arguments: &[&str]| {
         let mut all = vec!["live"];
@@ -595,6 +591,140 @@ fn the_bottleneck_of_a_scenario_is_made_real() {
         &SCENARIO.replace("delay = '4ms'", "one_way = true"),
     );
     assert!(!told.is_empty());
+    fs::remove_dir_all(folder).expect("a folder of ours");
+}
+
+/// A scenario whose call is on the way up, over a link with a trace.
+const CALL: &str = "
+duration = '1s'
+[[node]]
+name = 'modem'
+[[node]]
+name = 'isp'
+[[node]]
+name = 'laptop'
+host = true
+[[node]]
+name = 'server'
+host = true
+[[link]]
+from = 'modem'
+to = 'isp'
+rate = '20mbit'
+[[port]]
+from = 'modem'
+to = 'isp'
+link_trace = 'up.trace'
+[[link]]
+from = 'laptop'
+to = 'modem'
+rate = '1gbit'
+[[link]]
+from = 'isp'
+to = 'server'
+rate = '1gbit'
+[[source]]
+name = 'call'
+kind = 'cbr'
+rate = '2mbit'
+packet_len = 68
+from = 'laptop'
+to = 'server'
+[[source]]
+name = 'films'
+kind = 'tcp'
+from = 'server'
+to = 'laptop'
+";
+
+#[test]
+fn a_live_run_of_a_scenario_stands_beside_its_simulation() {
+    let folder = folder("beside");
+    fs::write(folder.join("up.trace"), trace()).expect("a file");
+    fs::write(folder.join("mine.toml"), CALL).expect("a file");
+    for user in users() {
+        for file in ["run.pcapng", "page.html"] {
+            _ = fs::remove_file(folder.join(file));
+        }
+        let mut arguments = vec!["live", "mine.toml", "--json", "--html", "page.html"];
+        arguments.extend(["--record", "run.pcapng", "--", "bash", "-c", DATAGRAMS]);
+        let output = run(&folder, user, &arguments);
+        if !may_run(user, &output) {
+            continue;
+        }
+        let told = text(&output.stderr);
+        assert!(output.status.success(), "{told}");
+        assert!(told.contains("up by up.trace under fifo"), "{told}");
+        let lines = text(&output.stdout);
+        let last = lines.lines().last().expect("a verdict");
+        let run_told: Value = serde_json::from_str(last).expect("JSON");
+        assert_eq!(run_told["ways"][0]["trace"], "up.trace");
+        let kinds = run_told["ways"][0]["kinds"].as_array().expect("a list");
+        let short = kinds.iter().find(|kind| kind["kind"] == "short_udp");
+        assert!(short.expect("datagrams")["packets"].as_u64() >= Some(290));
+        let simulated = &run_told["simulated"];
+        let left = simulated["left_to_reality"].to_string();
+        assert!(left.contains("(call, films): your programs send"), "{left}");
+        // 2 Mbit/s in packets of 68 bytes, for as long as the run took. When it ends, those of the
+        // last 50 ms may still wait for the trace.
+        let length = run_told["seconds"].as_f64().expect("a number");
+        let [all, through] = [length, length - 0.06].map(|seconds| 2e6 / 8.0 / 68.0 * seconds);
+        let up = &simulated["ways"][0];
+        let packets = up["kinds"]
+            .as_array()
+            .and_then(|kinds| kinds.iter().find(|kind| kind["kind"] == "short_udp"))
+            .and_then(|kind| kind["packets"].as_f64())
+            .expect("packets of the call");
+        assert!(
+            (through..all + 2.0).contains(&packets),
+            "{packets}: {through} to {all}"
+        );
+        // The films are in the simulation alone, and the rates of the calls differ.
+        let parts = simulated["parts"].to_string();
+        assert!(
+            parts.contains("down, TCP data: ")
+                && parts.contains("in the simulation, none in the other"),
+            "{parts}"
+        );
+        assert!(parts.contains("up, short UDP: rate "), "{parts}");
+        let figures = simulated["figures"].as_array().expect("a list");
+        let delay = figures
+            .iter()
+            .find(|figure| figure["packets"] == "short UDP" && figure["figure"] == "delay_p99")
+            .expect("a delay");
+        // Both wait for the trace, which stops for 50 ms.
+        assert!(delay["simulated"].as_f64() > Some(0.02), "{delay}");
+        let page = fs::read_to_string(folder.join("page.html")).expect("a page");
+        for expected in [
+            "Where they part",
+            "up, simulated",
+            "down, live",
+            "up, short UDP: rate ",
+            "<strong>parts</strong>",
+            "the sources and their TCP",
+            "Two figures part if",
+        ] {
+            assert!(page.contains(expected), "{expected}");
+        }
+        let start = roundelay_live::start_of(&folder.join("run.pcapng")).expect("a record");
+        let (name, text_of_trace) = start.settings.up.trace.expect("a trace");
+        assert_eq!((name.as_str(), text_of_trace), ("up.trace", trace()));
+        for command in ["compare", "verify"] {
+            let again = run(&folder, user, &[command, "run.pcapng"]);
+            assert!(again.status.success(), "{command}: {}", text(&again.stderr));
+        }
+    }
+    // A network without sources has no simulation, and the run says so.
+    let (network, _) = CALL.split_once("[[source]]").expect("sources");
+    fs::write(folder.join("network.toml"), network).expect("a file");
+    let output = run(&folder, None, &["live", "network.toml", "--", "true"]);
+    if may_run(None, &output) {
+        let told = text(&output.stderr);
+        assert!(
+            told.contains("Not simulated: the scenario has no sources."),
+            "{told}"
+        );
+    }
     fs::remove_dir_all(folder).expect("a folder of ours");
 }
 

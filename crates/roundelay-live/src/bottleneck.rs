@@ -12,6 +12,7 @@ use roundelay_metrics::Delays;
 use roundelay_trace::{FeedError, Flow};
 
 use crate::books::Books;
+use crate::kinds::KindFigures;
 use crate::line::{Journal, Line, NoJournal};
 use crate::meter::{FlowBooks, WaySample, quantiles};
 use crate::settings::{Change, Settings, SettingsError, Way};
@@ -88,6 +89,11 @@ impl Bottleneck {
     /// What became of each flow's frames, by the number of the flow.
     pub fn flow_books(&self, way: Way) -> &[FlowBooks] {
         &self.lines[way.index()].meter.flows
+    }
+
+    /// What became of the packets of each kind.
+    pub fn kinds(&self, way: Way) -> Vec<KindFigures> {
+        self.lines[way.index()].meter.kinds.figures()
     }
 
     /// Times from arrival to the end of transmission.

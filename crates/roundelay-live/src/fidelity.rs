@@ -8,6 +8,7 @@ use roundelay_metrics::units::{counted, seconds};
 use serde::Serialize;
 
 use crate::books::{Books, Outside};
+use crate::kinds::KindFigures;
 use crate::meter::{FlowFigures, quantiles};
 use crate::settings::Way;
 
@@ -65,6 +66,8 @@ pub struct WayFidelity {
     pub outside: Outside,
     /// From arrival to the end of transmission, seconds: p50, p99. None without frames.
     pub delay: Option<[f64; 2]>,
+    /// The packets of each kind.
+    pub kinds: Vec<KindFigures>,
     /// Number of flows.
     pub all_flows: usize,
     /// The flows that have sent most, up to 20, the largest first.
@@ -94,6 +97,7 @@ pub(crate) struct Measured<'a> {
     pub(crate) outside: Outside,
     pub(crate) lateness: &'a Delays,
     pub(crate) delays: &'a Delays,
+    pub(crate) kinds: Vec<KindFigures>,
     pub(crate) all_flows: usize,
     pub(crate) flows: Vec<FlowFigures>,
 }
@@ -108,6 +112,7 @@ impl WayFidelity {
             books: measured.books.clone(),
             outside: measured.outside,
             delay: quantiles(measured.delays, [0.5, 0.99]),
+            kinds: measured.kinds,
             all_flows: measured.all_flows,
             flows: measured.flows,
             late: quantiles(measured.lateness, [0.5, 0.99, 0.999]),
@@ -381,6 +386,7 @@ mod tests {
             outside: Outside::default(),
             lateness: &lateness,
             delays: &lateness,
+            kinds: Vec::new(),
             all_flows: 0,
             flows: Vec::new(),
         })

@@ -20,6 +20,7 @@ mod fidelity;
 mod frame_lengths;
 #[cfg(target_os = "linux")]
 mod interface;
+mod kinds;
 mod line;
 mod log;
 #[cfg(target_os = "linux")]
@@ -57,9 +58,10 @@ pub use driver::{Driver, DriverError};
 pub use fidelity::{Fidelity, Verdict, WayFidelity};
 #[cfg(target_os = "linux")]
 pub use interface::{DeviceKind, Interface};
+pub use kinds::{KindFigures, Kinds, PacketKind};
 pub use line::{Fate, Journal, NoJournal};
 pub use log::{RunLog, log};
-pub use meter::{FlowBooks, FlowFigures, Sample, Samples, WaySample};
+pub use meter::{FlowBooks, FlowFigures, Sample, Samples, WaySample, quantiles};
 pub use metrics::Metrics;
 #[cfg(target_os = "linux")]
 pub use packet_socket::PacketSocket;

@@ -12,12 +12,16 @@ use roundelay::{
 use roundelay_trace::{Feed, FeedError, Flow, Frame, LinkType, Queue, Sorted, Tap, TracedLink};
 
 use crate::books::Books;
+use crate::kinds::PacketKind;
 use crate::marking::mark;
 use crate::meter::Meter;
 use crate::random::{of_wire, seed_of_queue};
 use crate::record::Recorder;
 use crate::settings::{Change, Settings, SettingsError, Way, WaySettings, rate};
 use crate::slots::{Slot, Slots};
+
+/// Bytes of the header of Ethernet.
+const ETHERNET: u32 = 14;
 
 /// Fate of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -122,7 +126,16 @@ struct Outlet<'a> {
     books: &'a mut Books,
     meter: &'a mut Meter,
     slots: &'a mut Slots,
+    flows: &'a [Flow],
     journal: &'a mut dyn Journal,
+}
+
+impl Outlet<'_> {
+    fn kind(&self, flow: u32, len: u32) -> PacketKind {
+        let flow = self.flows.get(flow as usize);
+        let protocol = flow.and_then(Flow::headers).map(|headers| headers.protocol);
+        PacketKind::of(protocol, len.saturating_sub(ETHERNET))
+    }
 }
 
 impl Observer<Slot> for Outlet<'_> {
@@ -146,6 +159,9 @@ impl Observer<Slot> for Outlet<'_> {
         self.books.marked += u64::from(marked);
         let delay = end.since(content.arrived);
         self.meter.record(delay);
+        let bytes = u64::from(content.len);
+        let kind = self.kind(packet.flow.0, content.len);
+        self.meter.kinds.sent(kind, bytes, delay, marked);
         let flow = self.meter.flow(packet.flow.0);
         flow.waiting -= 1;
         flow.packets += 1;
@@ -164,7 +180,10 @@ impl Observer<Slot> for Outlet<'_> {
     }
 
     fn dropped(&mut self, packet: Packet<Slot>, now: Instant, reason: DropReason) {
-        let number = self.slots.content(packet.payload).number;
+        let content = self.slots.content(packet.payload);
+        let number = content.number;
+        let kind = self.kind(packet.flow.0, content.len);
+        self.meter.kinds.dropped(kind);
         self.slots.release(packet.payload);
         self.books.waiting -= 1;
         self.books.count_drop(reason);
@@ -322,6 +341,7 @@ impl Line {
             books: &mut self.books,
             meter: &mut self.meter,
             slots,
+            flows: self.feed.flows(),
             journal,
         };
         if outlet.trace.is_some() {
@@ -374,6 +394,7 @@ impl Line {
             books: &mut self.books,
             meter: &mut self.meter,
             slots,
+            flows: self.feed.flows(),
             journal,
         };
         self.port.arrive(at, packet, &mut outlet);

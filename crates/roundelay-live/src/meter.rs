@@ -5,6 +5,7 @@ use roundelay_metrics::Delays;
 use serde::Serialize;
 
 use crate::bottleneck::Bottleneck;
+use crate::kinds::Kinds;
 use crate::settings::Way;
 
 /// What became of a flow's frames.
@@ -74,6 +75,7 @@ pub(crate) fn largest_flows(bottleneck: &Bottleneck, way: Way) -> Vec<FlowFigure
 #[derive(Debug, Default)]
 pub(crate) struct Meter {
     pub(crate) flows: Vec<FlowBooks>,
+    pub(crate) kinds: Kinds,
     /// From arrival to the end of transmission, of the whole run.
     pub(crate) delays: Delays,
     /// The same, since the last sample.
@@ -187,7 +189,7 @@ fn worse(a: Option<[f64; 2]>, b: Option<[f64; 2]>) -> Option<[f64; 2]> {
 }
 
 /// Quantiles of delays, in seconds. None without any.
-pub(crate) fn quantiles<const N: usize>(delays: &Delays, at: [f64; N]) -> Option<[f64; N]> {
+pub fn quantiles<const N: usize>(delays: &Delays, at: [f64; N]) -> Option<[f64; N]> {
     let of = |q| delays.quantile(q).map_or(0.0, Duration::as_secs_f64);
     (delays.count() > 0).then(|| at.map(of))
 }

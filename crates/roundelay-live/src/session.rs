@@ -186,6 +186,7 @@ impl Session {
                 outside: outside[way.index()],
                 lateness: self.driver.lateness(way),
                 delays: bottleneck.delays(way),
+                kinds: bottleneck.kinds(way),
                 all_flows: bottleneck.flow_books(way).len(),
                 flows: largest_flows(bottleneck, way),
             })

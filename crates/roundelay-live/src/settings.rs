@@ -310,7 +310,11 @@ impl From<LinkLayer> for LinkText {
 }
 
 impl LinkText {
-    pub(crate) fn layer(&self) -> Result<LinkLayer, SettingsError> {
+    /// The link layer.
+    ///
+    /// # Errors
+    /// The framing is unknown, or a number is out of its range.
+    pub fn layer(&self) -> Result<LinkLayer, SettingsError> {
         let framing: Framing = self.framing.parse().map_err(wrong)?;
         let LinkText {
             raw, overhead, mpu, ..

@@ -6,7 +6,8 @@ use std::path::Path;
 use roundelay::{Duration, Limit, Rate};
 use roundelay_live::{LinkText, QueueText, Settings, Way};
 use roundelay_metrics::units::counted;
-use roundelay_sim::{LinkClass, LinkConfig, Network, link_name};
+use roundelay_sim::scenario::Scenario;
+use roundelay_sim::{LinkClass, LinkConfig, LinkId, Network, link_name};
 
 use crate::failure::Failure;
 use crate::host::Host;
@@ -15,6 +16,11 @@ use crate::scenario::Read;
 /// What a live run takes from a scenario.
 pub(crate) struct Home {
     pub(crate) settings: Settings,
+    pub(crate) scenario: Scenario,
+    /// The links of the bottleneck, up and down.
+    pub(crate) links: [LinkId; 2],
+    /// What is left to reality, a line each.
+    pub(crate) left: Vec<String>,
     /// What is taken, and what is left to reality: a line each.
     pub(crate) lines: Vec<String>,
 }
@@ -33,11 +39,12 @@ pub(crate) fn read(path: &Path) -> Result<Home, Failure> {
     } = Read::network(path, &Host::default())?;
     let wrong = |message: String| Failure::usage(format!("{name}: {message}"));
     let network = &scenario.topology.network;
-    let Some([up, down]) = bottleneck(network) else {
+    let Some(links) = bottleneck(network) else {
         return Err(wrong(
             "no link with both directions leaves a router, so there is no bottleneck to take; expected one, as in [topology] template = \"dumbbell\"".to_owned(),
         ));
     };
+    let [up, down] = links.map(|link| &network.links()[link.0 as usize]);
     if up.layer != down.layer {
         return Err(wrong(
             "the bottleneck's directions differ in link, overhead, mpu or framing; expected the same in both".to_owned(),
@@ -53,6 +60,12 @@ pub(crate) fn read(path: &Path) -> Result<Home, Failure> {
     }
     settings.seed = scenario.hash_seed.unwrap_or(scenario.seed);
     settings.link = LinkText::from(up.layer);
+    for (way, link) in [(Way::Up, up), (Way::Down, down)] {
+        if let Some(trace) = &link.trace {
+            let followed = settings.follow(way, trace.name(), &trace.text());
+            followed.map_err(|error| wrong(error.to_string()))?;
+        }
+    }
     let ends = link_name(&network.name(up.from), &network.name(up.to));
     let mut lines = vec![format!(
         "{name}: the bottleneck is {ends}, which is the way up"
@@ -68,25 +81,33 @@ pub(crate) fn read(path: &Path) -> Result<Home, Failure> {
     }
     left.0
         .push("duration and warmup: --duration ends a run".to_owned());
-    for line in left.0 {
+    for line in &left.0 {
         lines.push(format!("  left to reality: {line}"));
     }
-    Ok(Home { settings, lines })
+    Ok(Home {
+        settings,
+        scenario,
+        links,
+        left: left.0,
+        lines,
+    })
 }
 
 /// Both directions of the slowest link that leaves a router; of equally slow ones, the first.
-fn bottleneck(network: &Network) -> Option<[&LinkConfig; 2]> {
-    let mut found: Option<(u64, [&LinkConfig; 2])> = None;
+fn bottleneck(network: &Network) -> Option<[LinkId; 2]> {
+    let mut found: Option<(u64, [LinkId; 2])> = None;
     for (number, link) in network.links().iter().enumerate() {
-        let mut rest = network.links().iter().skip(number + 1);
-        let Some(back) = rest.find(|back| (back.from, back.to) == (link.to, link.from)) else {
+        let mut rest = network.links().iter().enumerate().skip(number + 1);
+        let Some((other, back)) =
+            rest.find(|(_, back)| (back.from, back.to) == (link.to, link.from))
+        else {
             continue;
         };
         let Some(rate) = slowest([link, back]) else {
             continue;
         };
         if found.is_none_or(|(before, _)| rate < before) {
-            found = Some((rate, [link, back]));
+            found = Some((rate, [LinkId(number as u32), LinkId(other as u32)]));
         }
     }
     found.map(|(_, both)| both)
@@ -198,7 +219,11 @@ pub(crate) fn rates(settings: &Settings) -> String {
     let words = Way::BOTH.map(|way| {
         let own = settings.way(way);
         let rate = Rate::from_bits_per_second(own.rate).map(|rate| rate.to_string());
-        format!("{way} {} under {}", rate.unwrap_or_default(), own.queue)
+        let mut rate = rate.unwrap_or_default();
+        if let Some((trace, _)) = &own.trace {
+            rate = format!("by {trace}");
+        }
+        format!("{way} {rate} under {}", own.queue)
     });
     words.join(", ")
 }

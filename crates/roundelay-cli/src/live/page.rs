@@ -1,21 +1,35 @@
 //! The page of a live run: verdict, figures of both directions, flows, and charts over time.
 
+use super::beside::{Beside, THRESHOLDS};
 use roundelay::{DropReason, Rate};
 use roundelay_live::{Fidelity, Sample, Samples, Way, WayFidelity, WaySample};
 use roundelay_metrics::units::{count, counted, seconds};
 use roundelay_report::{Axis, Chart, Curve, ItemPage, Point, clean, item_html};
 
-/// The page, self-contained.
-pub(super) fn html(fidelity: &Fidelity, samples: &Samples) -> String {
+/// The page, self-contained. `beside` is the simulation of the scenario, or why there is none.
+pub(super) fn html(
+    fidelity: &Fidelity,
+    samples: &Samples,
+    beside: Option<&Result<Beside, String>>,
+) -> String {
     let [up, down] = &fidelity.ways;
     let title = format!("live run, {} up, {} down", link(up), link(down));
     let mut markdown = verdict(fidelity);
+    let mut simulated: &[Sample] = &[];
+    match beside {
+        Some(Ok(beside)) => {
+            markdown += &where_they_part(beside);
+            simulated = &beside.samples;
+        }
+        Some(Err(reason)) => markdown += &format!("{}\n\n", plain(reason)),
+        None => {}
+    }
     markdown += &ways(fidelity);
     markdown += &flows(fidelity);
     item_html(&ItemPage {
         title: &title,
         markdown: &markdown,
-        charts: &charts(samples.all()),
+        charts: &charts(samples.all(), simulated),
         version: env!("CARGO_PKG_VERSION"),
     })
 }
@@ -118,6 +132,38 @@ fn times<const N: usize>(values: Option<[f64; N]>) -> String {
     }
 }
 
+/// The live run and the simulation beside each other.
+fn where_they_part(beside: &Beside) -> String {
+    let mut text = format!("## Where they part\n\n{}\n\n", plain(&beside.summary()));
+    for sentence in &beside.parts {
+        text += &format!("- {}\n", plain(sentence));
+    }
+    text += &format!("\n{}\n\n", plain(THRESHOLDS));
+    if !beside.figures.is_empty() {
+        text += "| packets | figure | live | simulated | |\n|---|---|--:|--:|---|\n";
+        for figure in &beside.figures {
+            let [live, simulated] =
+                [figure.live, figure.simulated].map(|value| plain(&figure.figure.words(value)));
+            text += &format!(
+                "| {}, {} | {} | {live} | {simulated} | {} |\n",
+                figure.way,
+                plain(figure.packets),
+                figure.figure.name(),
+                if figure.parts { "**parts**" } else { "" }
+            );
+        }
+        text += "\n";
+    }
+    for sentence in &beside.simplified {
+        text += &format!("{}\n\n", plain(sentence));
+    }
+    text += "The live run leaves to reality, and the simulation takes from the scenario:\n\n";
+    for line in &beside.left_to_reality {
+        text += &format!("- {}\n", plain(line));
+    }
+    text + "\n## The live run\n\n"
+}
+
 fn ways(fidelity: &Fidelity) -> String {
     let [up, down] = &fidelity.ways;
     let mut text = "| | up | down |\n|---|---|---|\n".to_owned();
@@ -156,7 +202,7 @@ fn flows(fidelity: &Fidelity) -> String {
 /// What a chart shows of a direction between two samples, a time apart.
 type Shown = fn(&WaySample, &WaySample, f64) -> Option<f64>;
 
-fn charts(samples: &[Sample]) -> Vec<Chart> {
+fn charts(samples: &[Sample], simulated: &[Sample]) -> Vec<Chart> {
     let kinds: [(&str, &str, Shown); 4] = [
         ("Rate out", "Mbit/s", |before, now, seconds| {
             let bytes = now.delivered_bytes - before.delivered_bytes;
@@ -182,6 +228,18 @@ fn charts(samples: &[Sample]) -> Vec<Chart> {
                 points: points(samples, way, shown),
                 ..Curve::default()
             });
+        }
+        if !simulated.is_empty() {
+            for (way, curve) in Way::BOTH.into_iter().zip(&mut curves) {
+                curve.name = format!("{way}, live");
+            }
+            for way in Way::BOTH {
+                curves.push(Curve {
+                    name: format!("{way}, simulated"),
+                    points: points(simulated, way, shown),
+                    ..Curve::default()
+                });
+            }
         }
         charts.push(Chart {
             title: title.to_owned(),
@@ -239,7 +297,7 @@ mod tests {
 
     #[test]
     fn charts_show_what_came_between_samples() {
-        let charts = charts(&[sample(0.5, 125_000, 0), sample(1.0, 375_000, 4)]);
+        let charts = charts(&[sample(0.5, 125_000, 0), sample(1.0, 375_000, 4)], &[]);
         let values = |place: usize| {
             let curve: &Curve = &charts[place].curves[1];
             curve
@@ -252,6 +310,21 @@ mod tests {
         assert_eq!(values(1), [(1.0, 2.0)]);
         assert_eq!(values(2), [(0.5, 7.0), (1.0, 7.0)]);
         assert_eq!(values(3), [(0.5, 0.0), (1.0, 16.0)]);
+    }
+
+    #[test]
+    fn simulated_curves_stand_beside_live_ones() {
+        let samples = [sample(0.5, 125_000, 0), sample(1.0, 375_000, 4)];
+        let charts = charts(&samples, &samples[..1]);
+        for chart in charts {
+            let names: Vec<_> = chart.curves.iter().map(|curve| &*curve.name).collect();
+            let expected = ["up, live", "down, live", "up, simulated", "down, simulated"];
+            assert_eq!(names, expected, "{}", chart.title);
+            let [live, .., simulated] = &chart.curves[..] else {
+                panic!("{}", chart.title);
+            };
+            assert!(live.points.len() > simulated.points.len() || chart.title.starts_with("Delay"));
+        }
     }
 
     #[test]

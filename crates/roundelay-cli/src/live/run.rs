@@ -21,6 +21,8 @@ use roundelay_live::{
 use roundelay_trace::Stop;
 
 use super::arguments::{Live, LiveCommand, Set};
+use super::beside::{Beside, beside};
+use super::home::Home;
 use super::view::View;
 use super::{change, home, page};
 use crate::failure::Failure;
@@ -49,17 +51,22 @@ pub(crate) fn run(arguments: &Live) -> Result<u8, Failure> {
     if arguments.demo {
         return demo(arguments);
     }
-    let settings = settings(arguments)?;
+    let (settings, home) = settings(arguments)?;
     let stop = signals().map_err(Failure::run)?;
+    let run = Plan {
+        settings: &settings,
+        home: home.as_ref(),
+        stop: &stop,
+    };
     if !arguments.between.is_empty() {
-        return between(arguments, &settings, &stop);
+        return between(arguments, run);
     }
     if arguments.command_line.is_empty() {
         return Err(Failure::usage(
             "live: expected a command after --, --between with two interfaces, or --demo",
         ));
     }
-    around_commands(arguments, &settings, &stop)
+    around_commands(arguments, run)
 }
 
 /// `roundelay live set`.
@@ -87,8 +94,17 @@ fn send(set: &Set) -> Result<(), Failure> {
     Err(Failure::usage(answer.text))
 }
 
-/// The settings in the arguments.
-fn settings(arguments: &Live) -> Result<Settings, Failure> {
+/// What a run needs beside its arguments.
+#[derive(Clone, Copy)]
+struct Plan<'a> {
+    settings: &'a Settings,
+    /// The scenario whose bottleneck this is.
+    home: Option<&'a Home>,
+    stop: &'a AtomicBool,
+}
+
+/// The settings in the arguments, and the scenario that they come from.
+fn settings(arguments: &Live) -> Result<(Settings, Option<Home>), Failure> {
     let first = arguments.discipline.as_deref();
     let scenario = first.filter(|text| home::is_scenario(text));
     let discipline = first.filter(|text| !home::is_scenario(text));
@@ -97,15 +113,16 @@ fn settings(arguments: &Live) -> Result<Settings, Failure> {
             "the queue is given twice; expected DISCIPLINE, --queue or --tree",
         ));
     }
+    let mut home = None;
     let mut settings = match scenario {
         Some(path) => {
-            let home = home::read(Path::new(path))?;
+            let read = home::read(Path::new(path))?;
             if !arguments.quiet {
-                for line in &home.lines {
+                for line in &read.lines {
                     eprintln!("roundelay: {line}");
                 }
             }
-            home.settings
+            home.insert(read).settings.clone()
         }
         None => {
             let fifo = QueueText::Discipline("fifo".to_owned());
@@ -154,7 +171,7 @@ fn settings(arguments: &Live) -> Result<Settings, Failure> {
     if scenario.is_some() && !arguments.quiet {
         eprintln!("roundelay: {}", home::rates(&settings));
     }
-    Ok(settings)
+    Ok((settings, home))
 }
 
 /// A rate for settings whose rates are set later; an error if a direction has none.
@@ -299,6 +316,8 @@ fn open(
 struct Watch<'a> {
     arguments: &'a Live,
     stop: &'a AtomicBool,
+    /// The scenario whose bottleneck this is, and the settings of the run.
+    home: Option<(&'a Home, &'a Settings)>,
     control: Option<Control>,
     metrics: Option<Metrics>,
     view: Option<View>,
@@ -332,6 +351,7 @@ impl<'a> Watch<'a> {
         Ok(Self {
             arguments,
             stop,
+            home: None,
             control,
             metrics,
             view: None,
@@ -385,26 +405,53 @@ impl<'a> Watch<'a> {
     }
 }
 
+/// The simulation beside the run in words; nothing without a scenario.
+fn words(simulated: Option<&Result<Beside, String>>) -> String {
+    match simulated {
+        Some(Ok(beside)) => {
+            let mut text = format!("{}\n", beside.summary());
+            for sentence in &beside.parts {
+                text += &format!("  {sentence}\n");
+            }
+            text
+        }
+        Some(Err(reason)) => format!("{reason}\n"),
+        None => String::new(),
+    }
+}
+
 /// Ends a session with its report. A run without a command reports on standard output.
 fn report(mut watch: Watch<'_>, session: Session, has_command: bool) -> Result<Fidelity, Failure> {
     let arguments = watch.arguments;
     // The report goes to the terminal as it was.
     drop(watch.view.take());
     let fidelity = session.finish().map_err(Failure::run)?;
+    let mut simulated = None;
+    let is_shown = !arguments.quiet || arguments.json || arguments.html.is_some();
+    if let Some((home, settings)) = watch.home.filter(|_| is_shown) {
+        simulated = Some(beside(home, settings, &fidelity, watch.samples.all()));
+    }
     if let (Some(mut file), Some(path)) = (watch.page, &arguments.html) {
-        let page = page::html(&fidelity, &watch.samples);
+        let page = page::html(&fidelity, &watch.samples, simulated.as_ref());
         file.write_all(page.as_bytes())
             .map_err(|error| Failure::run(format!("{}: {error}", path.display())))?;
     }
     if arguments.json {
-        let line = serde_json::to_string(&fidelity).map_err(Failure::run)?;
+        let mut line = serde_json::to_value(&fidelity).map_err(Failure::run)?;
+        match &simulated {
+            Some(Ok(beside)) => {
+                line["simulated"] = serde_json::to_value(beside).map_err(Failure::run)?;
+            }
+            Some(Err(reason)) => line["not_simulated"] = reason.as_str().into(),
+            None => {}
+        }
         print(&format!("{line}\n"))?;
         return Ok(fidelity);
     }
     let text = if arguments.quiet {
         fidelity.verdict.text()
     } else {
-        fidelity.text()
+        fidelity.text() + &words(simulated.as_ref())
     };
     if has_command {
         // Standard output belongs to the command.
@@ -416,7 +463,7 @@ fn report(mut watch: Watch<'_>, session: Session, has_command: bool) -> Result<F
 }
 
 /// `roundelay live --between A B`.
-fn between(arguments: &Live, settings: &Settings, stop: &AtomicBool) -> Result<u8, Failure> {
+fn between(arguments: &Live, run: Plan<'_>) -> Result<u8, Failure> {
     let [near, far] = &arguments.between[..] else {
         return Err(Failure::usage("--between: expected two interfaces"));
     };
@@ -447,8 +494,8 @@ fn between(arguments: &Live, settings: &Settings, stop: &AtomicBool) -> Result<u
     };
     let devices = device(0).and_then(|near| Ok([near, device(1)?]));
     let outcome = devices.and_then(|devices| {
-        let session = open(arguments, settings, devices)?;
-        between_prepared(arguments, stop, both, session)
+        let session = open(arguments, run.settings, devices)?;
+        between_prepared(arguments, run, both, session)
     });
     for message in changed.iter().flat_map(Changed::restore) {
         eprintln!("roundelay: cannot restore {message}");
@@ -465,11 +512,12 @@ fn tap(text: &str) -> Result<Option<(Interface, bool)>, Failure> {
 /// A run between interfaces whose offloads are off.
 fn between_prepared(
     arguments: &Live,
-    stop: &AtomicBool,
+    run: Plan<'_>,
     interfaces: [&str; 2],
     mut session: Session,
 ) -> Result<u8, Failure> {
-    let mut watch = Watch::open(arguments, stop)?;
+    let mut watch = Watch::open(arguments, run.stop)?;
+    watch.home = run.home.map(|home| (home, run.settings));
     session.use_real_time();
     Session::drop_privileges(true).map_err(Failure::run)?;
     watch.start_view()?;
@@ -569,21 +617,18 @@ fn command(words: &[OsString]) -> Option<Command> {
 }
 
 /// Commands at the ends of a link of their own.
-fn around_commands(
-    arguments: &Live,
-    settings: &Settings,
-    stop: &AtomicBool,
-) -> Result<u8, Failure> {
+fn around_commands(arguments: &Live, run: Plan<'_>) -> Result<u8, Failure> {
     let (near, far) = commands(&arguments.command_line);
     let Some(near) = command(&near) else {
         return Err(Failure::usage("expected a command after --"));
     };
-    let mut watch = Watch::open(arguments, stop)?;
+    let mut watch = Watch::open(arguments, run.stop)?;
+    watch.home = run.home.map(|home| (home, run.settings));
     let world = World::build().map_err(Failure::run)?;
     if let Some(name) = &arguments.congestion {
         world.set_congestion_control(name).map_err(Failure::usage)?;
     }
-    let mut session = open(arguments, settings, middle(arguments)?)?;
+    let mut session = open(arguments, run.settings, middle(arguments)?)?;
     session.set_congestion_control(world.congestion_control().map_err(Failure::run)?);
     let mut children = Children::default();
     let far = command(&far);

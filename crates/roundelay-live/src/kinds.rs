@@ -1,0 +1,174 @@
+//! Kinds of packets, by protocol and length: rough enough to mean the same in a live run and in a
+//! simulation.
+
+use roundelay::Duration;
+use roundelay_metrics::Delays;
+use serde::Serialize;
+
+use crate::meter::quantiles;
+
+/// Protocol numbers (IANA).
+const TCP: u8 = 6;
+const UDP: u8 = 17;
+/// Longest packet of TCP without data, with all options, and a little more.
+const LONGEST_ACKNOWLEDGEMENT: u32 = 100;
+/// Longest packet of UDP that counts as short: calls and games send shorter ones.
+const LONGEST_SHORT: u32 = 300;
+
+/// A kind of packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PacketKind {
+    /// TCP, more than 100 bytes.
+    TcpData,
+    /// TCP, up to 100 bytes: most carry no data.
+    Acknowledgement,
+    /// UDP, up to 300 bytes: calls, games, names.
+    ShortUdp,
+    /// UDP, more than 300 bytes.
+    LongUdp,
+    /// Anything else.
+    Other,
+}
+
+impl PacketKind {
+    /// All kinds.
+    pub const ALL: [Self; 5] = [
+        Self::TcpData,
+        Self::Acknowledgement,
+        Self::ShortUdp,
+        Self::LongUdp,
+        Self::Other,
+    ];
+
+    /// Name in tables and sentences.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::TcpData => "TCP data",
+            Self::Acknowledgement => "TCP acknowledgements",
+            Self::ShortUdp => "short UDP",
+            Self::LongUdp => "long UDP",
+            Self::Other => "other packets",
+        }
+    }
+
+    /// The kind of a packet of `len` bytes from the header of IP on, in a flow of a protocol.
+    pub const fn of(protocol: Option<u8>, len: u32) -> Self {
+        match protocol {
+            Some(TCP) if len <= LONGEST_ACKNOWLEDGEMENT => Self::Acknowledgement,
+            Some(TCP) => Self::TcpData,
+            Some(UDP) if len <= LONGEST_SHORT => Self::ShortUdp,
+            Some(UDP) => Self::LongUdp,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// What became of the packets of a kind.
+#[derive(Debug, Clone, Default)]
+struct KindBooks {
+    packets: u64,
+    bytes: u64,
+    dropped: u64,
+    marked: u64,
+    delays: Delays,
+}
+
+/// The packets of each kind.
+#[derive(Debug, Clone, Default)]
+pub struct Kinds([KindBooks; PacketKind::ALL.len()]);
+
+/// What became of the packets of a kind, in figures.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct KindFigures {
+    /// The kind.
+    pub kind: PacketKind,
+    /// Packets that got the link.
+    pub packets: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Packets dropped by the queue.
+    pub dropped: u64,
+    /// Packets that got CE here.
+    pub marked: u64,
+    /// From arrival to the end of transmission, seconds: p50 and p99. None without packets.
+    pub delay: Option<[f64; 2]>,
+}
+
+impl Kinds {
+    /// A packet of `bytes` bytes got the link, `delay` after its arrival at the end of the
+    /// transmission.
+    pub fn sent(&mut self, kind: PacketKind, bytes: u64, delay: Duration, marked: bool) {
+        let books = &mut self.0[kind as usize];
+        books.packets += 1;
+        books.bytes += bytes;
+        books.marked += u64::from(marked);
+        books.delays.record(delay);
+    }
+
+    /// The queue dropped a packet.
+    pub fn dropped(&mut self, kind: PacketKind) {
+        self.0[kind as usize].dropped += 1;
+    }
+
+    /// The figures of all kinds with packets.
+    pub fn figures(&self) -> Vec<KindFigures> {
+        let mut figures = Vec::new();
+        for (kind, books) in PacketKind::ALL.into_iter().zip(&self.0) {
+            if books.packets + books.dropped > 0 {
+                figures.push(KindFigures {
+                    kind,
+                    packets: books.packets,
+                    bytes: books.bytes,
+                    dropped: books.dropped,
+                    marked: books.marked,
+                    delay: quantiles(&books.delays, [0.5, 0.99]),
+                });
+            }
+        }
+        figures
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kind_goes_by_protocol_and_length() {
+        use PacketKind::{Acknowledgement, LongUdp, Other, ShortUdp, TcpData};
+        for (protocol, len, expected) in [
+            (Some(6), 52, Acknowledgement),
+            (Some(6), 100, Acknowledgement),
+            (Some(6), 101, TcpData),
+            (Some(17), 300, ShortUdp),
+            (Some(17), 301, LongUdp),
+            (Some(1), 84, Other),
+            (None, 60, Other),
+        ] {
+            assert_eq!(
+                PacketKind::of(protocol, len),
+                expected,
+                "{protocol:?} {len}"
+            );
+        }
+    }
+
+    #[test]
+    fn figures_are_of_kinds_with_packets() {
+        let mut kinds = Kinds::default();
+        for millis in 1..=100 {
+            let delay = Duration::from_millis(millis);
+            kinds.sent(PacketKind::TcpData, 1500, delay, millis <= 3);
+        }
+        kinds.dropped(PacketKind::ShortUdp);
+        let figures = kinds.figures();
+        let [data, short] = &figures[..] else {
+            panic!("{figures:?}");
+        };
+        assert_eq!((data.packets, data.bytes, data.marked), (100, 150_000, 3));
+        let [p50, p99] = data.delay.expect("packets");
+        assert!((p50 - 0.05).abs() < 0.002 && (p99 - 0.099).abs() < 0.002);
+        assert_eq!((short.packets, short.dropped, short.delay), (0, 1, None));
+    }
+}
