@@ -18,6 +18,7 @@ use serde_json::Value;
 use crate::live::{
     Ended, balances, capabilities, command, folder, idle, into_output, retried, run, text,
 };
+use crate::pty::Pty;
 
 /// The right to set interfaces, of linux/capability.h.
 const NET_ADMIN: u64 = 1 << 12;
@@ -502,6 +503,33 @@ fn a_tap_interface_is_there_as_long_as_its_session() {
         ];
         let told = text(&run(&folder, None, &wrong).stderr);
         assert!(told.contains("packet, xdp"), "{told}");
+        fs::remove_dir_all(folder).expect("a folder of ours");
+    });
+}
+
+#[test]
+fn a_view_of_interfaces_changes_the_rate_by_key_and_gives_the_terminal_back() {
+    in_the_middle(|_| {
+        let folder = folder("view");
+        let terminal = Pty::new();
+        let [near, far] = MIDDLE;
+        let arguments = ["live", "--between", near, far, "--rate", "20mbit", "--view"];
+        let mut start = command(&folder, None, &arguments);
+        terminal.connect(&mut start);
+        let mut session = Ended(retried(|| start.spawn()));
+        let is_over = || matches!(session.0.try_wait(), Ok(Some(_)));
+        assert!(
+            terminal.waits_for("backlog", is_over),
+            "{}",
+            terminal.shown()
+        );
+        terminal.press("-");
+        assert!(terminal.waits_for("16mbit", || false));
+        terminal.press("\u{3}");
+        assert!(session.0.wait().expect("it ends").success());
+        assert!(terminal.is_as_it_was());
+        let report = "up: 16mbit under fifo";
+        assert!(terminal.waits_for(report, || true), "{}", terminal.shown());
         fs::remove_dir_all(folder).expect("a folder of ours");
     });
 }

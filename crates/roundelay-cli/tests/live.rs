@@ -1249,3 +1249,34 @@ fn a_signal_gives_the_terminal_back() {
     }
     fs::remove_dir_all(folder).expect("a folder of ours");
 }
+
+#[test]
+fn af_xdp_around_a_command_needs_root_and_says_so() {
+    let folder = folder("xdp");
+    for user in users() {
+        let arguments = ["live", "--rate", "10mbit", "--device", "xdp", "--json"];
+        let mut arguments = arguments.to_vec();
+        arguments.extend(["--", "bash", "-c", DATAGRAMS]);
+        let output = run(&folder, user, &arguments);
+        let told = text(&output.stderr);
+        let is_refused = told.contains("run as root") && told.contains("or use --device packet");
+        if user.is_some() || told.contains("built without AF_XDP") {
+            assert!(!output.status.success(), "{told}");
+            assert!(is_refused || !may_run(user, &output), "{told}");
+            continue;
+        }
+        if !output.status.success() {
+            assert!(is_refused || !may_run(user, &output), "{told}");
+            continue;
+        }
+        let lines = text(&output.stdout);
+        let verdict: Value =
+            serde_json::from_str(lines.lines().last().expect("a verdict")).expect("JSON");
+        balances(&verdict);
+        assert!(
+            verdict["ways"][0]["books"]["delivered"].as_u64() >= Some(300),
+            "{verdict}"
+        );
+    }
+    fs::remove_dir_all(folder).expect("a folder of ours");
+}

@@ -20,7 +20,9 @@ use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 use std::ptr;
 
-pub(crate) use xdp::{LONGEST as XDP_LONGEST, Lost as XdpLost, XdpDescriptor};
+pub(crate) use xdp::{
+    LONGEST as XDP_LONGEST, Lost as XdpLost, Refused as XdpRefused, XdpDescriptor,
+};
 
 /// Frames in one call at most.
 pub(crate) const BATCH: usize = 64;

@@ -4,6 +4,7 @@
 use std::ffi::c_int;
 use std::io;
 use std::os::fd::BorrowedFd;
+use std::time::{Duration, Instant};
 
 use crate::books::Outside;
 use crate::checksum;
@@ -11,6 +12,9 @@ use crate::device::{Device, Received};
 use crate::frame_lengths::{FrameLengths, HEADER, TAG};
 use crate::slots::Slots;
 use crate::sys::{self, BATCH, XdpDescriptor, XdpLost};
+
+/// Longest wait for a queue that another socket had.
+const PATIENCE: Duration = Duration::from_millis(500);
 
 /// An interface of Linux, all of whose frames come here and nowhere else.
 pub struct XdpSocket {
@@ -54,8 +58,8 @@ impl XdpSocket {
                 "{queues} receive queues, and AF_XDP reads one; make it one (ethtool -L {name} combined 1), or use --device packet"
             )));
         }
-        let descriptor = XdpDescriptor::open(index, longest).map_err(|(step, error)| {
-            let hint = hint(&error);
+        let descriptor = open_when_free(index, longest).map_err(|(step, error)| {
+            let hint = hint(step, &error);
             io::Error::new(
                 error.kind(),
                 format!("AF_XDP, {step}: {error}; {hint}, or use --device packet"),
@@ -78,11 +82,28 @@ impl XdpSocket {
     }
 }
 
-/// What to do about a refusal.
-fn hint(error: &io::Error) -> &'static str {
+/// Opens an interface. The kernel frees the queue of a socket a moment after its end, so one that is
+/// taken is tried again for a while.
+fn open_when_free(index: c_int, longest: usize) -> Result<XdpDescriptor, sys::XdpRefused> {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        let outcome = XdpDescriptor::open(index, longest);
+        let is_taken = |(_, error): &sys::XdpRefused| error.raw_os_error() == Some(libc::EBUSY);
+        if !outcome.as_ref().is_err_and(is_taken) || Instant::now() > end {
+            return outcome;
+        }
+        std::thread::sleep(PATIENCE / 50);
+    }
+}
+
+/// What to do about a refusal of a step.
+fn hint(step: &str, error: &io::Error) -> &'static str {
     match error.raw_os_error() {
         Some(libc::EPERM | libc::EACCES) => {
             "run as root, outside of containers and user namespaces, which may not load programs"
+        }
+        Some(libc::EBUSY) if step == "bind" => {
+            "another program has a socket of AF_XDP on the interface: end it"
         }
         Some(libc::EBUSY) => {
             "another XDP program is on the interface: take it off (ip link set dev DEV xdp off)"

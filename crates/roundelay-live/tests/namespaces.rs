@@ -667,3 +667,63 @@ fn a_tap_interface_in_another_namespace_works_and_makes_no_run_valid() {
     _ = there.kill();
     _ = there.wait();
 }
+
+#[test]
+fn what_af_xdp_cannot_do_is_refused_with_what_to_do() {
+    let Some(_world) = world() else { return };
+    let Some(first) = open(DeviceKind::Xdp, &settings("20mbit", "fifo")) else {
+        return;
+    };
+    let refused = || {
+        let session = Session::open_as(DeviceKind::Xdp, &settings("1mbit", "fifo"), MIDDLE);
+        session.err().expect("refused").to_string()
+    };
+    let told = refused();
+    assert!(
+        told.contains("another program has a socket of AF_XDP"),
+        "{told}"
+    );
+    assert!(told.contains("or use --device packet"), "{told}");
+    drop(first);
+    ip(&["link", "set", "dev", MIDDLE[0], "mtu", "9000"]);
+    let told = refused();
+    assert!(
+        told.contains("near0: MTU 9000 is too long for AF_XDP; expected 3818 at most"),
+        "{told}"
+    );
+    // The longest that is legal.
+    for name in MIDDLE {
+        ip(&["link", "set", "dev", name, "mtu", "3818"]);
+    }
+    assert!(open(DeviceKind::Xdp, &settings("20mbit", "fifo")).is_some());
+    // Two receive queues, where the kernel can make such an interface.
+    let two = [
+        "link",
+        "add",
+        "name",
+        "two0",
+        "numrxqueues",
+        "2",
+        "numtxqueues",
+        "2",
+    ];
+    let mut command = Command::new("ip");
+    command
+        .args(two)
+        .args(["type", "veth", "peer", "name", "two1"]);
+    let made = command.status().is_ok_and(|status| status.success());
+    ip(&["link", "set", "dev", "two0", "up"]);
+    let set = Command::new("ethtool")
+        .args(["-L", "two0", "rx", "2", "tx", "2"])
+        .status();
+    if made && set.is_ok_and(|status| status.success()) {
+        let error = Interface::open(DeviceKind::Xdp, "two0").expect_err("refused");
+        let told = error.to_string();
+        assert!(
+            told.contains("2 receive queues") && told.contains("ethtool -L two0"),
+            "{told}"
+        );
+    } else {
+        println!("two receive queues not tried: no ethtool here");
+    }
+}

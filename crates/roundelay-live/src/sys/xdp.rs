@@ -202,6 +202,8 @@ impl XdpDescriptor {
         fn step<T>(what: &'static str, outcome: io::Result<T>) -> Result<T, Refused> {
             outcome.map_err(|error| (what, error))
         }
+        // First, because it needs the most privileges.
+        let map = step("map", bpf_map())?;
         let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
         // SAFETY: no pointers.
         let number = checked(unsafe { libc::socket(libc::AF_XDP, kind, 0) });
@@ -229,7 +231,6 @@ impl XdpDescriptor {
             step("buffer", outcome)?;
         }
         step("bind", bind(as_fd(&socket), index))?;
-        let map = step("map", bpf_map())?;
         step("map", bpf_put(as_fd(&map), as_fd(&socket)))?;
         let program = step("program", bpf_program(as_fd(&map)))?;
         let attached = step("program", bpf_attach(as_fd(&program), index))?;
