@@ -1,8 +1,8 @@
 //! Demand of a flow: light, bursty, modest or heavy, by its backlog in an ideal GPS server and its
 //! mean rate.
 //!
-//! All thresholds of the verdict (`verdict.rs`) between flows that a queue should protect and flows
-//! that fill queues are here.
+//! All thresholds of the verdict (`roundelay-advice`) between flows that a queue should protect and
+//! flows that fill queues are here.
 
 /// Backlog of a light flow, bytes: ten full packets, the amount that a TCP sender may send before
 /// the first acknowledgement (RFC 6928).
