@@ -69,7 +69,10 @@ impl<'de> Visitor<'de> for Costs {
     type Value = DecisionCost;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a time, as in \"1ms\", or times by discipline, as in { afq = \"1ms\", wf2q = \"1ms\" }")
+        f.write_str(
+            "a time, as in \"1ms\", or times by discipline, as in \
+            { afq = \"1ms\", wf2q = \"1ms\" }",
+        )
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<DecisionCost, E> {
@@ -85,7 +88,8 @@ impl<'de> Visitor<'de> for Costs {
         while let Some((discipline, cost)) = map.next_entry::<String, Cost>()? {
             if discipline != TREE && AnyDiscipline::named(&discipline).is_err() {
                 return Err(A::Error::custom(format!(
-                    "decision: '{discipline}' is no discipline: `roundelay list` names them, and there is {TREE}"
+                    "decision: '{discipline}' is no discipline: `roundelay list` names them, and \
+                     there is {TREE}"
                 )));
             }
             costs.insert(discipline, cost.0);

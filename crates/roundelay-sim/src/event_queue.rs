@@ -26,20 +26,20 @@ pub(crate) struct Key(u128);
 /// The bit of a pick.
 const PICK: u128 = 1 << 63;
 /// Bits of the number of a link or agent.
-const PLACE: u32 = 22;
+const OWNER_BITS: u32 = 22;
 /// Most links and agents.
-pub(crate) const PLACES: usize = 1 << PLACE;
+pub(crate) const OWNERS: usize = 1 << OWNER_BITS;
 /// Most events.
-pub(crate) const EVENTS: u64 = 1 << (63 - PLACE);
+pub(crate) const EVENTS: u64 = 1 << (63 - OWNER_BITS);
 
 impl Key {
     /// No event.
-    pub(crate) const NEVER: Self = Self(!(PLACES as u128 - 1));
+    pub(crate) const NEVER: Self = Self(!(OWNERS as u128 - 1));
 
     /// An arrival or a timer at `at`, with sequence number `sequence`.
     #[inline]
     pub(crate) const fn new(at: Instant, sequence: u64) -> Self {
-        Self((at.as_picos() as u128) << 64 | (sequence << PLACE) as u128)
+        Self((at.as_picos() as u128) << 64 | (sequence << OWNER_BITS) as u128)
     }
 
     /// A link's pick, after all arrivals and timers of the same instant.
@@ -69,18 +69,18 @@ impl Entry {
     const NEVER: Self = Self::new(Key::NEVER, 0);
 
     #[inline]
-    const fn new(key: Key, place: usize) -> Self {
-        Self(key.0 | place as u128)
+    const fn new(key: Key, number: usize) -> Self {
+        Self(key.0 | number as u128)
     }
 
     #[inline]
-    const fn place(self) -> usize {
-        self.0 as usize & (PLACES - 1)
+    const fn number(self) -> usize {
+        self.0 as usize & (OWNERS - 1)
     }
 
     #[inline]
     const fn key(self) -> Key {
-        Key(self.0 & !(PLACES as u128 - 1))
+        Key(self.0 & !(OWNERS as u128 - 1))
     }
 }
 
@@ -105,9 +105,9 @@ impl EventQueue {
         let link = self.links.first;
         let timer = self.timers.lanes.first;
         if timer < link {
-            (timer.key(), Owner::Agent(timer.place() as u32))
+            (timer.key(), Owner::Agent(timer.number() as u32))
         } else {
-            (link.key(), Owner::Link(link.place()))
+            (link.key(), Owner::Link(link.number()))
         }
     }
 
@@ -140,9 +140,9 @@ pub(crate) struct Lanes {
     ends: [Entry; LANES],
     /// Lanes in use.
     used: usize,
-    /// The earliest of the heads, and its place.
+    /// The earliest of the heads, and its lane.
     first: Entry,
-    first_place: usize,
+    first_lane: usize,
     /// The entries behind the heads.
     lanes: [VecDeque<Entry>; LANES],
     heap: BinaryHeap<Reverse<Entry>>,
@@ -157,7 +157,7 @@ impl Default for Lanes {
             ends,
             used: 0,
             first: Entry::NEVER,
-            first_place: 0,
+            first_lane: 0,
             lanes: Default::default(),
             heap: BinaryHeap::new(),
         }
@@ -167,16 +167,16 @@ impl Default for Lanes {
 impl Lanes {
     /// Adds an event.
     #[inline]
-    pub(crate) fn push(&mut self, place: usize, key: Key) {
-        if !self.append(place, key) {
-            self.pile(Entry::new(key, place));
+    pub(crate) fn push(&mut self, number: usize, key: Key) {
+        if !self.append(number, key) {
+            self.pile(Entry::new(key, number));
         }
     }
 
     /// Adds an event to a lane. Returns false, without effect, if all lanes end later.
     #[inline]
-    pub(crate) fn append(&mut self, place: usize, key: Key) -> bool {
-        let entry = Entry::new(key, place);
+    pub(crate) fn append(&mut self, number: usize, key: Key) -> bool {
+        let entry = Entry::new(key, number);
         let lane: usize = self.ends[..self.used]
             .iter()
             .map(|end| usize::from(*end > entry))
@@ -204,26 +204,26 @@ impl Lanes {
     }
 
     #[inline]
-    fn lead(&mut self, place: usize, entry: Entry) {
-        self.heads[place] = entry;
+    fn lead(&mut self, lane: usize, entry: Entry) {
+        self.heads[lane] = entry;
         if entry < self.first {
-            (self.first, self.first_place) = (entry, place);
+            (self.first, self.first_lane) = (entry, lane);
         }
     }
 
     /// Removes the first entry.
     #[inline]
     pub(crate) fn pop(&mut self) {
-        let next = match self.first_place.checked_sub(1) {
+        let next = match self.first_lane.checked_sub(1) {
             Some(lane) => self.lanes[lane].pop_front(),
             None => self.heap.pop().map(|Reverse(entry)| entry),
         };
-        self.used -= usize::from(next.is_none() && self.first_place > 0);
-        self.heads[self.first_place] = next.unwrap_or(Entry::NEVER);
-        (self.first, self.first_place) = (self.heads[0], 0);
-        for (place, head) in (1..).zip(&self.heads[1..=self.used]) {
+        self.used -= usize::from(next.is_none() && self.first_lane > 0);
+        self.heads[self.first_lane] = next.unwrap_or(Entry::NEVER);
+        (self.first, self.first_lane) = (self.heads[0], 0);
+        for (lane, head) in (1..).zip(&self.heads[1..=self.used]) {
             if *head < self.first {
-                (self.first, self.first_place) = (*head, place);
+                (self.first, self.first_lane) = (*head, lane);
             }
         }
     }
@@ -318,9 +318,9 @@ mod tests {
                     } else {
                         Key::new(at, sequence)
                     };
-                    let place = random.random_range(0..100);
-                    lanes.push(place, key);
-                    heap.push(Reverse(Entry::new(key, place)));
+                    let number = random.random_range(0..100);
+                    lanes.push(number, key);
+                    heap.push(Reverse(Entry::new(key, number)));
                 } else if let Some(Reverse(first)) = heap.pop() {
                     now = first.key().time().as_picos();
                     lanes.pop();
@@ -352,8 +352,8 @@ mod tests {
         assert_eq!(lanes.first, Entry::new(key(50), 2));
         lanes.push(3, key(40));
         let order = [(40, 3), (50, 2), (101 - LANES as u64, 1)];
-        for (at, place) in order {
-            assert_eq!(lanes.first, Entry::new(key(at), place));
+        for (at, number) in order {
+            assert_eq!(lanes.first, Entry::new(key(at), number));
             lanes.pop();
         }
         assert!(lanes.append(4, key(97)), "a lane is free again");

@@ -57,11 +57,11 @@ pub(crate) struct Arena {
 impl Arena {
     #[inline]
     pub(crate) fn store(&mut self, state: PacketState) -> u32 {
-        let Some(place) = self.free.pop() else {
+        let Some(slot) = self.free.pop() else {
             self.states.push(state);
             return (self.states.len() - 1) as u32;
         };
-        let stored = &mut self.states[place as usize];
+        let stored = &mut self.states[slot as usize];
         // `Bytes` writes one cache line, not two.
         let content = if state.content == Content::Bytes {
             Content::Bytes
@@ -69,29 +69,29 @@ impl Arena {
             state.content
         };
         *stored = PacketState { content, ..state };
-        place
+        slot
     }
 
     /// Prefetches the first cache line of a packet's state, before the packet's arrival at the end
     /// of the route: no hop before reads the state, unless a probe does.
     #[inline]
-    pub(crate) fn prefetch(&self, place: u32) {
-        prefetch(&self.states, place as usize);
+    pub(crate) fn prefetch(&self, slot: u32) {
+        prefetch(&self.states, slot as usize);
     }
 
     #[inline]
-    pub(crate) fn at(&self, place: u32) -> &PacketState {
-        &self.states[place as usize]
+    pub(crate) fn at(&self, slot: u32) -> &PacketState {
+        &self.states[slot as usize]
     }
 
     #[inline]
-    pub(crate) fn at_mut(&mut self, place: u32) -> &mut PacketState {
-        &mut self.states[place as usize]
+    pub(crate) fn at_mut(&mut self, slot: u32) -> &mut PacketState {
+        &mut self.states[slot as usize]
     }
 
     #[inline]
-    pub(crate) fn release(&mut self, place: u32) {
-        self.free.push(place);
+    pub(crate) fn release(&mut self, slot: u32) {
+        self.free.push(slot);
     }
 
     /// Packets on their way.

@@ -204,8 +204,8 @@ impl Routes {
         hash: u64,
     ) -> Result<Route, NetworkError> {
         let choose = |at: NodeId, links: &[LinkId]| {
-            let place = mix(hash ^ u64::from(at.0)).checked_rem(links.len() as u64)?;
-            Some(links[place as usize].0)
+            let chosen = mix(hash ^ u64::from(at.0)).checked_rem(links.len() as u64)?;
+            Some(links[chosen as usize].0)
         };
         let links = self.walk(network, from, to, |routes, at, aim| {
             let Routes {
@@ -293,11 +293,11 @@ struct Edge {
     node: u32,
 }
 
-/// Lists by place, one behind the other.
+/// Numbered lists, one behind the other.
 #[derive(Debug)]
 struct Lists<T> {
     items: Vec<T>,
-    /// Where the list of each place begins, and the end of the last one.
+    /// Where each list begins, and the end of the last one.
     starts: Vec<u32>,
 }
 
@@ -310,27 +310,27 @@ impl<T> Default for Lists<T> {
 }
 
 impl<T: Copy> Lists<T> {
-    /// Lists of items with their places, each list in the order of the items.
-    fn sorted(places: usize, items: &[(usize, T)]) -> Self {
-        let mut starts = vec![0; places + 1];
-        for (place, _) in items {
-            starts[place + 1] += 1;
+    /// Lists of items with the numbers of their lists, each list in the order of the items.
+    fn sorted(lists: usize, items: &[(usize, T)]) -> Self {
+        let mut starts = vec![0; lists + 1];
+        for (list, _) in items {
+            starts[list + 1] += 1;
         }
-        for place in 0..places {
-            starts[place + 1] += starts[place];
+        for list in 0..lists {
+            starts[list + 1] += starts[list];
         }
         let mut order = vec![0; items.len()];
         let mut next = starts.clone();
-        for (number, (place, _)) in items.iter().enumerate() {
-            order[next[*place] as usize] = number;
-            next[*place] += 1;
+        for (number, (list, _)) in items.iter().enumerate() {
+            order[next[*list] as usize] = number;
+            next[*list] += 1;
         }
         let items = order.into_iter().map(|number| items[number].1).collect();
         Self { items, starts }
     }
 
-    fn of(&self, place: usize) -> &[T] {
-        &self.items[self.starts[place] as usize..self.starts[place + 1] as usize]
+    fn of(&self, list: usize) -> &[T] {
+        &self.items[self.starts[list] as usize..self.starts[list + 1] as usize]
     }
 }
 
@@ -586,16 +586,12 @@ pub(crate) struct Reach {
 impl Reach {
     pub(crate) fn of(network: &Network, node: NodeId) -> Self {
         let mut coming = vec![Vec::new(); network.nodes()];
-        network
-            .links()
-            .iter()
-            .for_each(|link| coming[link.to.index()].push(link.from));
+        for link in network.links() {
+            coming[link.to.index()].push(link.from);
+        }
         let there = |node: NodeId| {
-            network
-                .leaving(node)
-                .iter()
-                .map(|link| network.links()[link.index()].to)
-                .collect()
+            let links = network.leaving(node).iter();
+            links.map(|link| network.links()[link.index()].to).collect()
         };
         Self {
             node,
@@ -902,8 +898,8 @@ mod tests {
                     == distances[at.index()]
             };
             let links: Vec<_> = network.leaving(at).iter().filter(is_shortest).collect();
-            let place = mix(hash ^ u64::from(at.0)).checked_rem(links.len() as u64)?;
-            Some(links[place as usize].0).filter(|_| distances[at.index()] != UNREACHED)
+            let chosen = mix(hash ^ u64::from(at.0)).checked_rem(links.len() as u64)?;
+            Some(links[chosen as usize].0).filter(|_| distances[at.index()] != UNREACHED)
         };
         let mut links = Vec::new();
         let mut at = from;

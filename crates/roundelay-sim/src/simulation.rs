@@ -11,7 +11,7 @@ use roundelay::{
 
 use crate::agent::{Agent, AgentId, Arrival, Command, Context, Direction, FlowSpec, Outgoing};
 use crate::edge::{Decision, Edge, EdgeControl};
-use crate::event_queue::{EVENTS, EventQueue, Key, Owner, PLACES};
+use crate::event_queue::{EVENTS, EventQueue, Key, OWNERS, Owner};
 use crate::flows::{FlowCounts, FlowNumber, FlowState, Flows};
 use crate::headers::{self, Marks};
 use crate::link::{Link, LinkCounts, Work, next_key};
@@ -35,8 +35,8 @@ pub enum SimulationError {
     /// No route for a flow.
     #[error(transparent)]
     Network(#[from] NetworkError),
-    /// More links and agents than the event queue can number (`PLACES`).
-    #[error("the links and the agents alive are more than {PLACES}")]
+    /// More links and agents than the event queue can number (`OWNERS`).
+    #[error("the links and the agents alive are more than {OWNERS}")]
     TooLarge,
     /// More events than sequence numbers (`EVENTS`).
     #[error("more than {EVENTS} events")]
@@ -241,13 +241,13 @@ impl<P: Probe> Simulation<P> {
         hash_seed: Seed,
         probe: P,
     ) -> Result<Self, SimulationError> {
-        let links = network.links().iter().enumerate().map(|(number, config)| {
-            let link = LinkId(number as u32);
-            Link::new(link, config, [seed, hash_seed])
-                .map_err(|error| SimulationError::Queue { link, error })
-        });
-        let links: Vec<_> = links.collect::<Result<_, _>>()?;
-        if links.len() >= PLACES {
+        let mut links = Vec::new();
+        for (number, config) in network.links().iter().enumerate() {
+            let id = LinkId(number as u32);
+            let link = Link::new(id, config, [seed, hash_seed]);
+            links.push(link.map_err(|error| SimulationError::Queue { link: id, error })?);
+        }
+        if links.len() >= OWNERS {
             return Err(SimulationError::TooLarge);
         }
         let has_trees = network.links().iter().any(|link| link.tree.is_some());
@@ -308,7 +308,7 @@ impl<P: Probe> Simulation<P> {
                 (self.seats.len() - 1) as u32
             }
         };
-        if self.links.len() + (number as usize) < PLACES {
+        if self.links.len() + (number as usize) < OWNERS {
             self.set_timer(number, Some(at));
         }
         AgentId(number)
@@ -500,7 +500,7 @@ impl<P: Probe> Simulation<P> {
     fn check_size(&mut self) -> Result<(), SimulationError> {
         if self.world.sequence >= self.looks_at {
             self.look()
-        } else if self.links.len() + self.seats.len() > PLACES {
+        } else if self.links.len() + self.seats.len() > OWNERS {
             Err(SimulationError::TooLarge)
         } else {
             Ok(())
@@ -765,8 +765,8 @@ impl<P: Probe> Simulation<P> {
             content,
         };
         world.packets += 1;
-        let place = world.arena.store(state);
-        let tag = Tag { hop, slot: place };
+        let slot = world.arena.store(state);
+        let tag = Tag { hop, slot };
         let packet = Packet {
             ecn,
             priority,
@@ -774,7 +774,7 @@ impl<P: Probe> Simulation<P> {
             deadline,
             ..Packet::new(id, len, tag)
         };
-        world.probe.sent(self.now, &packet, world.arena.at(place));
+        world.probe.sent(self.now, &packet, world.arena.at(slot));
         self.arrive(self.routes.hops[hop as usize], packet);
         Ok(())
     }
@@ -904,9 +904,9 @@ impl<P: Probe> Simulation<P> {
         } = *flow;
         self.world.probe.finished(self.now, number);
         if config.is_some() {
-            self.routes
-                .links(forward)
-                .for_each(|link| self.links[link].port.remove_flow(id));
+            for link in self.routes.links(forward) {
+                self.links[link].port.remove_flow(id);
+            }
         }
         if on_their_way == 0 {
             self.world.end(id, self.now);
@@ -919,11 +919,11 @@ impl<P: Probe> Simulation<P> {
 
     /// Removes an agent that wants to leave, once all flows of the agent are closed.
     fn leave(&mut self, agent: AgentId, wants_to: bool) {
-        let place = &mut self.seats[agent.0 as usize];
-        let Some(seat) = place else { return };
+        let taken = &mut self.seats[agent.0 as usize];
+        let Some(seat) = taken else { return };
         seat.leaves |= wants_to;
         if seat.leaves && seat.open_flows == 0 {
-            *place = None;
+            *taken = None;
             self.set_timer(agent.0, None);
             self.free_seats.push(agent.0);
         }

@@ -132,11 +132,12 @@ const fn acknowledgement(segment: &Segment) -> u32 {
 
 fn flags(segment: &Segment) -> u8 {
     let bits = [(Flags::SYN, 2), (Flags::ECE, 64), (Flags::CWR, 128)];
-    let set: u8 = bits
-        .into_iter()
-        .filter(|(flag, _)| segment.flags.has(*flag))
-        .map(|(_, bit)| bit)
-        .sum();
+    let mut set = 0;
+    for (flag, bit) in bits {
+        if segment.flags.has(flag) {
+            set |= bit;
+        }
+    }
     if is_first(segment) { set } else { set | 16 }
 }
 
@@ -164,9 +165,10 @@ fn add_options(bytes: &mut Vec<u8>, segment: &Segment, room: usize) {
     if blocks > 0 {
         let edge = |byte: u64| (byte as u32).wrapping_add(1).to_be_bytes();
         let mut option = vec![1, 1, 5, 2 + 8 * blocks as u8];
-        segment
-            .selective()
-            .for_each(|(start, end)| option.extend([edge(start), edge(end)].as_flattened()));
+        for (start, end) in segment.selective() {
+            option.extend(edge(start));
+            option.extend(edge(end));
+        }
         add(&option);
     }
     bytes.resize(end, 1);

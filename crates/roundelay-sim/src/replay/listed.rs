@@ -146,7 +146,11 @@ impl Schedule {
             .map(Instant::from_picos)
             .filter(|output| *output >= least);
         let output = output.ok_or_else(|| {
-            format!("output_ps {output_ps}: legal range from the input plus the least time on the way, {}", least.as_picos())
+            format!(
+                "output_ps {output_ps}: legal range from the input plus the least time on the \
+                way, {}",
+                least.as_picos()
+            )
         })?;
         Ok(Packet {
             output,

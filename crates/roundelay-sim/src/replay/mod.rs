@@ -37,7 +37,8 @@ pub enum ReplayError {
     /// A link follows a trace, a wire loses packets or varies in delay, or decisions cost time: the
     /// time without waiting is unknown.
     #[error(
-        "link {link}: {what}; a replay needs links of constant rate, wires without loss and jitter, and ports without decision time"
+        "link {link}: {what}; a replay needs links of constant rate, wires without loss and \
+         jitter, and ports without decision time"
     )]
     Uncertain {
         /// Name of the link.
@@ -58,12 +59,14 @@ pub enum ReplayError {
     NoRouters,
     /// Packets are still on their way at the end of simulated time.
     #[error(
-        "the network is not empty after 213 days, the longest time that can be simulated: shorten the run, or slow down the sources"
+        "the network is not empty after 213 days, the longest time that can be simulated: shorten \
+         the run, or slow down the sources"
     )]
     TooLong,
     /// Routes depend on flow numbers, which a list does not contain.
     #[error(
-        "[routing] spread: a schedule from a file does not tell which of several routes its flows took; legal is spread = false"
+        "[routing] spread: a schedule from a file does not tell which of several routes its flows \
+         took; legal is spread = false"
     )]
     Spread,
     /// No packet got out.

@@ -60,11 +60,11 @@ impl Probe for Recorder {
         let PacketState {
             flow, direction, ..
         } = *state;
-        let place = packet.payload.slot as usize;
-        if place >= self.points.len() {
-            self.points.resize(place + 1, 0);
+        let slot = packet.payload.slot as usize;
+        if slot >= self.points.len() {
+            self.points.resize(slot + 1, 0);
         }
-        self.points[place] = 0;
+        self.points[slot] = 0;
         let packet = Packet {
             input: now,
             output: Instant::MAX,
@@ -169,32 +169,25 @@ impl Recorder {
     /// The schedule, without dropped packets.
     fn finish(self) -> Schedule {
         let mut schedule = self.schedule;
-        if schedule
-            .packets
-            .iter()
-            .any(|packet| packet.output == Instant::MAX)
-        {
-            if let Some(firsts) = self.firsts {
-                let all = firsts
-                    .iter()
-                    .skip(1)
-                    .copied()
-                    .chain([schedule.starts.len() as u64]);
-                let kept = firsts
-                    .iter()
-                    .zip(all)
-                    .zip(&schedule.packets)
-                    .filter(|(_, packet)| packet.output < Instant::MAX);
-                schedule.starts = kept
-                    .flat_map(|((first, end), _)| {
-                        schedule.starts[*first as usize..end as usize].to_vec()
-                    })
-                    .collect();
-            }
-            schedule
-                .packets
-                .retain(|packet| packet.output < Instant::MAX);
+        let mut packets = schedule.packets.iter();
+        if packets.all(|packet| packet.output < Instant::MAX) {
+            return schedule;
         }
+        if let Some(firsts) = self.firsts {
+            let mut starts = Vec::new();
+            for (number, packet) in schedule.packets.iter().enumerate() {
+                if packet.output < Instant::MAX {
+                    let first = firsts[number] as usize;
+                    let next = firsts.get(number + 1).map(|next| *next as usize);
+                    let end = next.unwrap_or(schedule.starts.len());
+                    starts.extend_from_slice(&schedule.starts[first..end]);
+                }
+            }
+            schedule.starts = starts;
+        }
+        schedule
+            .packets
+            .retain(|packet| packet.output < Instant::MAX);
         schedule
     }
 }

@@ -9,7 +9,7 @@ use roundelay::{DropReason, Duration, FlowId, Instant, Slack};
 use super::ReplayError;
 use super::candidate::{Candidate, Label};
 use super::record::run;
-use super::schedule::{Packet, Schedule, ScheduledFlow};
+use super::schedule::{Schedule, ScheduledFlow};
 use crate::agent::{Agent, Context, FlowSpec, Outgoing};
 use crate::network::LinkId;
 use crate::packet_state::{PacketState, Tag};
@@ -167,11 +167,12 @@ impl Schedule {
             "a schedule recorded with starts"
         );
         let mut network = self.network.clone();
-        let routers = (0..)
-            .zip(&self.leaves_router)
-            .filter(|(_, leaves_router)| **leaves_router)
-            .map(|(link, _)| LinkId(link));
-        let routers: Vec<_> = routers.collect();
+        let mut routers = Vec::new();
+        for (link, leaves_router) in (0..).map(LinkId).zip(&self.leaves_router) {
+            if *leaves_router {
+                routers.push(link);
+            }
+        }
         if routers.is_empty() {
             return Err(ReplayError::NoRouters);
         }
@@ -180,17 +181,13 @@ impl Schedule {
         }
         Self::check(&network)?;
         let named = |error: SimulationError| RunError::of(error, &self.network);
-        let last = self
-            .packets
-            .iter()
-            .map(|packet| packet.output)
-            .max()
-            .unwrap_or(Instant::ZERO);
-        let priority_step = (last.as_picos() >> 32) + 1;
+        let mut last = Instant::ZERO;
         let mut left = vec![0; self.flows.len()];
-        self.packets
-            .iter()
-            .for_each(|packet| left[packet.flow as usize] += 1);
+        for packet in &self.packets {
+            last = last.max(packet.output);
+            left[packet.flow as usize] += 1;
+        }
+        let priority_step = (last.as_picos() >> 32) + 1;
         let exits = Exits {
             schedule: Arc::clone(self),
             label: candidate.label(),
@@ -229,12 +226,12 @@ impl Schedule {
 
     /// By packet: index of the first hop in `starts`.
     fn firsts(&self) -> Vec<u64> {
-        let mut first = 0;
-        let place = |packet: &Packet| {
-            let place = first;
-            first += self.route(packet).count() as u64;
-            place
-        };
-        self.packets.iter().map(place).collect()
+        let mut firsts = Vec::new();
+        let mut next = 0;
+        for packet in &self.packets {
+            firsts.push(next);
+            next += self.route(packet).count() as u64;
+        }
+        firsts
     }
 }

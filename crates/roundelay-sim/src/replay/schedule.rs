@@ -6,7 +6,7 @@ use roundelay::{Duration, FlowConfig, Instant, Slack};
 
 use super::ReplayError;
 use crate::agent::Direction;
-use crate::network::{LinkConfig, LinkId, Network, NodeId, Route, Routes, link_name};
+use crate::network::{LinkId, Network, NodeId, Route, Routes, link_name};
 
 /// A flow of a schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -137,44 +137,38 @@ impl Schedule {
                 .or_default();
             *len = packet.len.max(*len);
         }
-        let times = longest.into_iter().flat_map(|((flow, is_back), len)| {
+        let mut bottleneck = Duration::ZERO;
+        for ((flow, is_back), len) in longest {
             let route = self.flows[flow as usize].routes[usize::from(is_back)];
-            let time = move |link: usize| {
+            for link in self.routes.links(route) {
                 let link = &self.network.links()[link];
-                link.rate.time_of(link.layer.len_on_link(len).into())
-            };
-            self.routes.links(route).map(time)
-        });
-        times.max().unwrap_or(Duration::ZERO)
+                let time = link.rate.time_of(link.layer.len_on_link(len).into());
+                bottleneck = bottleneck.max(time);
+            }
+        }
+        bottleneck
     }
 
     /// # Errors
     /// The time without waiting is uncertain.
     pub(super) fn check(network: &Network) -> Result<(), ReplayError> {
-        let what = |link: &LinkConfig| {
-            if link.trace.is_some() {
-                Some("its rate follows a trace")
+        for link in network.links() {
+            let what = if link.trace.is_some() {
+                "its rate follows a trace"
             } else if link.loss.0 > 0 {
-                Some("its wire loses packets")
+                "its wire loses packets"
             } else if link.jitter > Duration::ZERO {
-                Some("its delay varies")
+                "its delay varies"
             } else if link.decision_cost() != Ok(Duration::ZERO) {
-                Some(
-                    "decisions of the queue cost time, or the scenario has no time for the decisions",
-                )
+                "decisions of the queue cost time, or the scenario has no time for the decisions"
             } else {
-                None
-            }
-        };
-        network
-            .links()
-            .iter()
-            .try_for_each(|link| match what(link) {
-                Some(what) => Err(ReplayError::Uncertain {
-                    link: link_name(&network.name(link.from), &network.name(link.to)),
-                    what,
-                }),
-                None => Ok(()),
-            })
+                continue;
+            };
+            return Err(ReplayError::Uncertain {
+                link: link_name(&network.name(link.from), &network.name(link.to)),
+                what,
+            });
+        }
+        Ok(())
     }
 }

@@ -90,13 +90,12 @@ impl Scenario {
         source: &str,
         control: &CustomControl,
     ) -> Result<(), ControlError> {
-        let uses_tcp = |group: &super::Group| group.source.protocol().is_some();
-        let known: Vec<_> = self
-            .groups
-            .iter()
-            .filter(|group| uses_tcp(group))
-            .map(|group| group.name.clone())
-            .collect();
+        let mut known = Vec::new();
+        for group in &self.groups {
+            if group.source.protocol().is_some() {
+                known.push(group.name.clone());
+            }
+        }
         if known.is_empty() || source != ALL && !known.iter().any(|name| name == source) {
             let is_without_tcp = self.groups.iter().any(|group| group.name == source);
             return Err(ControlError {
@@ -105,12 +104,11 @@ impl Scenario {
                 known,
             });
         }
-        for group in self
-            .groups
-            .iter_mut()
-            .filter(|group| uses_tcp(group) && (source == ALL || group.name == source))
-        {
-            group.control = Some(control.clone());
+        for group in &mut self.groups {
+            let is_meant = source == ALL || group.name == source;
+            if is_meant && group.source.protocol().is_some() {
+                group.control = Some(control.clone());
+            }
         }
         Ok(())
     }

@@ -84,17 +84,20 @@ impl Sampler {
     }
 
     pub(super) fn finish(&mut self, meter: &Meter) {
-        let points = |delays: &Delays| {
-            delays
-                .cdf(POINTS)
-                .into_iter()
-                .map(|(span, share)| (Duration::as_secs_f64(span), share))
-                .collect()
-        };
-        let curves = meter.groups.iter().map(|group| GroupCurves {
-            delay: points(&group.delays),
-            completion: points(&group.transfers.times),
-        });
-        self.curves.groups = curves.collect();
+        for group in &meter.groups {
+            self.curves.groups.push(GroupCurves {
+                delay: points(&group.delays),
+                completion: points(&group.transfers.times),
+            });
+        }
     }
+}
+
+/// Seconds, and the share of the delays up to them.
+fn points(delays: &Delays) -> Vec<(f64, f64)> {
+    let mut points = Vec::new();
+    for (span, share) in delays.cdf(POINTS) {
+        points.push((Duration::as_secs_f64(span), share));
+    }
+    points
 }

@@ -202,6 +202,7 @@ struct Source<'r, 'a> {
 }
 
 impl<'a> Source<'_, 'a> {
+    /// An error at a key of this source.
     fn at(&self, key: &str, message: impl std::fmt::Display) -> ScenarioError {
         self.reader.at(&format!("{}.{key}", self.path), message)
     }

@@ -1,6 +1,6 @@
 //! Estimate of a run's events and memory before it starts.
 
-use roundelay::{Duration, Instant};
+use roundelay::{Duration, Instant, Rate};
 
 use super::yardsticks::measured_class;
 use super::{FlowRates, Group, Scenario};
@@ -8,7 +8,7 @@ use crate::decision::DecisionCost;
 use crate::network::{LinkConfig, LinkId, Network};
 use crate::routing::{Inner, Routes};
 use crate::sources::load::Load;
-use crate::sources::source::{Conditions, Listed};
+use crate::sources::source::Conditions;
 use crate::topologies::Topology;
 
 /// Maximum number of events of a run.
@@ -61,18 +61,16 @@ impl Estimate {
         let lists: f64 = scenario.groups.iter().map(list_bytes).sum();
         // Groups that join the same hosts share their route tables.
         let inner = Inner::of(network);
-        let tables = scenario
-            .groups
-            .iter()
-            .map(|group| group.route_bytes(network, &inner))
-            .max()
-            .unwrap_or(0) as f64;
+        let groups = scenario.groups.iter();
+        let tables = groups.map(|group| group.route_bytes(network, &inner));
+        let tables = tables.max().unwrap_or(0) as f64;
         let links = network.links().len() as f64;
         let sources = scenario.sources() as f64;
         let waiting = room(&scenario.topology).min(at_once);
-        let measured = measured(scenario, sources, waiting)
-            + plan.listed()
-            + plan.rates(packets).map_or(0.0, |rates| rates.memory);
+        let mut measured = measured(scenario, sources, waiting) + plan.listed();
+        if let Some(rates) = plan.rates(packets) {
+            measured += rates.memory;
+        }
         let memory = lists
             + tables
             + links * PER_LINK
@@ -80,16 +78,13 @@ impl Estimate {
             + waiting * PER_PACKET
             + measured;
         // A port with decision time, or that waits for its trace, has one more event for each packet.
-        let waits = network
-            .links()
-            .iter()
-            .any(|link| link.decision != DecisionCost::NONE || link.trace.is_some());
+        let mut all = network.links().iter();
+        let waits = all.any(|link| link.decision != DecisionCost::NONE || link.trace.is_some());
         let per_hop = if waits { 3.0 } else { 2.0 };
-        let idle_rounds: f64 = plan
-            .groups
-            .iter()
-            .map(|(group, ways)| ways.load(group, scenario.duration).idle_rounds * group.senders())
-            .sum();
+        let mut idle_rounds = 0.0;
+        for (group, ways) in &plan.groups {
+            idle_rounds += ways.load(group, scenario.duration).idle_rounds * group.senders();
+        }
         Self {
             packets,
             packet_hops,
@@ -126,33 +121,32 @@ struct Plan<'a> {
 impl<'a> Plan<'a> {
     fn new(scenario: &'a Scenario) -> Self {
         let mut routes = Routes::default();
-        let groups = scenario.groups.iter().map(|group| {
-            (
-                group,
-                Ways::of(&scenario.topology.network, group, &mut routes),
-            )
-        });
-        Self {
-            scenario,
-            groups: groups.collect(),
+        let mut groups = Vec::new();
+        for group in &scenario.groups {
+            let ways = Ways::of(&scenario.topology.network, group, &mut routes);
+            groups.push((group, ways));
         }
+        Self { scenario, groups }
     }
 
     /// Bytes of the list of transfers.
     fn listed(&self) -> f64 {
-        let window = self.scenario.measures.transfers.then(|| {
-            self.scenario
-                .measures
-                .window(self.scenario.warmup, self.scenario.duration)
-        });
-        let Some([from, until]) = window else {
+        let Scenario {
+            measures,
+            warmup,
+            duration,
+            ..
+        } = self.scenario;
+        if !measures.transfers {
             return 0.0;
-        };
-        let of_group = |(group, ways): &(&Group, Ways)| {
-            let span = group.span(self.scenario.duration).min(until.since(from));
-            ways.load_in(group, span).transfers.of(group.senders())
-        };
-        self.groups.iter().map(of_group).sum::<f64>() * PER_TRANSFER
+        }
+        let [from, until] = measures.window(*warmup, *duration);
+        let mut transfers = 0.0;
+        for (group, ways) in &self.groups {
+            let span = group.span(*duration).min(until.since(from));
+            transfers += ways.load_in(group, span).transfers.of(group.senders());
+        }
+        transfers * PER_TRANSFER
     }
 
     /// Series of rates: a flow receives packets in at most one interval for each packet sent.
@@ -160,9 +154,10 @@ impl<'a> Plan<'a> {
         let interval = self.scenario.measures.rates?;
         let duration = self.scenario.duration;
         let intervals = (duration.as_secs_f64() / interval.as_secs_f64()).ceil();
-        let of_group =
-            |(group, ways): &(&Group, Ways)| ways.load(group, duration).flows.of(group.senders());
-        let flows: f64 = self.groups.iter().map(of_group).sum();
+        let mut flows = 0.0;
+        for (group, ways) in &self.groups {
+            flows += ways.load(group, duration).flows.of(group.senders());
+        }
         let indices = (self.groups.len() + 1) as f64 * intervals * PER_INDEX;
         let memory = flows * size_of::<FlowRates>() as f64 * 2.0
             + packets.min(flows * intervals) * PER_INTERVAL
@@ -191,7 +186,10 @@ impl<'a> Plan<'a> {
                     group.senders(),
                     span.as_secs_f64(),
                 ),
-                None => (packets, packet_hops) = (packets + load, packet_hops + load * ways.hops()),
+                None => {
+                    packets += load;
+                    packet_hops += load * ways.hops();
+                }
             }
         }
         let [transfers, transfer_hops] = shared.traffic();
@@ -220,13 +218,9 @@ impl Ways {
             let links: Vec<usize> = routes.links(route).collect();
             let there = network.fastest(links.iter().map(|link| LinkId(*link as u32)), 0);
             shortest = shortest.min(there + there);
-            fastest = fastest.max(
-                links
-                    .iter()
-                    .map(|link| network.links()[*link].rate.bits_per_second())
-                    .min()
-                    .unwrap_or(0),
-            );
+            let rates = links.iter().map(|link| network.links()[*link].rate);
+            let narrowest = rates.map(Rate::bits_per_second).min();
+            fastest = fastest.max(narrowest.unwrap_or(0));
             ways.push(links);
         }
         Self {
@@ -262,7 +256,8 @@ impl Ways {
 
     /// The mean length of a route.
     fn hops(&self) -> f64 {
-        self.routes.iter().map(Vec::len).sum::<usize>() as f64 / self.routes.len().max(1) as f64
+        let hops: usize = self.routes.iter().map(Vec::len).sum();
+        hops as f64 / self.routes.len().max(1) as f64
     }
 }
 
@@ -313,9 +308,9 @@ impl<'a> Shared<'a> {
     ) {
         let part = 1.0 / ways.routes.len().max(1) as f64;
         for links in &ways.routes {
-            links
-                .iter()
-                .for_each(|link| self.flows[*link] += sources * part);
+            for link in links {
+                self.flows[*link] += sources * part;
+            }
             self.transfers.push(Transfer {
                 links,
                 segments: segments * part,
@@ -335,12 +330,9 @@ impl<'a> Shared<'a> {
         let mut carried = vec![Carried::default(); self.flows.len()];
         for transfer in &self.transfers {
             let share = |link: usize| self.rate(link) / self.flows[link].max(f64::MIN_POSITIVE);
-            let Some(narrowest) = transfer
-                .links
-                .iter()
-                .copied()
-                .min_by(|one, other| share(*one).total_cmp(&share(*other)))
-            else {
+            let links = transfer.links.iter().copied();
+            let narrowest = links.min_by(|one, other| share(*one).total_cmp(&share(*other)));
+            let Some(narrowest) = narrowest else {
                 continue;
             };
             let at_rate = self.rate(narrowest) * transfer.seconds / transfer.bits;
@@ -353,23 +345,24 @@ impl<'a> Shared<'a> {
             at.most = at.most.max(at_rate);
             at.longest_way = at.longest_way.max(hops);
         }
-        carried.iter().fold([0.0; 2], |[packets, packet_hops], at| {
+        let mut packets = 0.0;
+        let mut packet_hops = 0.0;
+        for at in carried {
             let segments = at.segments.min(at.most);
             let segment_hops = at.segment_hops.min(segments * at.longest_way);
-            [
-                packets + 2.0 * WITH_LOSSES * segments,
-                packet_hops + 2.0 * WITH_LOSSES * segment_hops,
-            ]
-        })
+            packets += 2.0 * WITH_LOSSES * segments;
+            packet_hops += 2.0 * WITH_LOSSES * segment_hops;
+        }
+        [packets, packet_hops]
     }
 }
 
 /// Bytes of lists: as read, plus a copy for each sender.
 fn list_bytes(group: &Group) -> f64 {
-    let listed = group.source.source().listed(Instant::ZERO);
-    listed.map_or(0.0, |Listed { memory, .. }| {
-        memory as f64 * (1.0 + group.senders())
-    })
+    match group.source.source().listed(Instant::ZERO) {
+        Some(listed) => listed.memory as f64 * (1.0 + group.senders()),
+        None => 0.0,
+    }
 }
 
 /// Bytes of [`Measures`](super::Measures) for `flows` flows and `waiting` packets.
@@ -379,14 +372,16 @@ fn measured(scenario: &Scenario, flows: f64, waiting: f64) -> f64 {
     } else {
         0.0
     };
-    let ports = measured_class(&scenario.topology.network).filter(|_| scenario.measures.wfi);
-    let links = scenario
-        .topology
-        .network
-        .links()
-        .iter()
-        .filter(|link| Some(link.class) == ports)
-        .count() as f64;
+    let mut links = 0.0;
+    if scenario.measures.wfi {
+        let network = &scenario.topology.network;
+        let class = measured_class(network);
+        let measured = network
+            .links()
+            .iter()
+            .filter(|link| Some(link.class) == class);
+        links = measured.count() as f64;
+    }
     lives
         + links * flows * PER_PASSING
         + if links > 0.0 {
@@ -399,17 +394,20 @@ fn measured(scenario: &Scenario, flows: f64, waiting: f64) -> f64 {
 /// Capacity of all queues and wires in packets, with drawn delays at their maximum.
 fn room(topology: &Topology) -> f64 {
     let links = topology.network.links();
-    let flying = |link: &LinkConfig, delay: Duration| {
-        link.rate.bits_per_second() as f64 * delay.as_secs_f64() / 8_000.0
-    };
-    let of_link = |link: &LinkConfig| {
+    let mut room = 0.0;
+    for link in links {
         let limit = link.queue.limit_or_default();
-        (limit.packets as f64).min(limit.bytes as f64 / 1_000.0) + flying(link, link.delay)
-    };
-    let drawn = topology.drawn.iter().flat_map(|drawn| {
-        drawn
-            .links
-            .map(|link| flying(&links[link.index()], drawn.most))
-    });
-    links.iter().map(of_link).chain(drawn).sum()
+        room += (limit.packets as f64).min(limit.bytes as f64 / 1_000.0) + flying(link, link.delay);
+    }
+    for drawn in &topology.drawn {
+        for link in drawn.links {
+            room += flying(&links[link.index()], drawn.most);
+        }
+    }
+    room
+}
+
+/// Packets of 1,000 bytes on a wire with this delay.
+fn flying(link: &LinkConfig, delay: Duration) -> f64 {
+    link.rate.bits_per_second() as f64 * delay.as_secs_f64() / 8_000.0
 }

@@ -166,17 +166,12 @@ impl Scenario {
         capture: &ReadCapture<'_>,
         disciplines: &[AnyDiscipline],
     ) -> Result<Self, ScenarioError> {
-        let is_built_in = |name: &&str| {
-            !matches!(
-                QueueSpec::read(name, &[]),
-                Err(ConfigError::UnknownDiscipline { .. })
-            )
-        };
-        if let Some(name) = disciplines
-            .iter()
-            .map(AnyDiscipline::name)
-            .find(is_built_in)
-        {
+        for discipline in disciplines {
+            let name = discipline.name();
+            let read = QueueSpec::read(name, &[]);
+            if matches!(read, Err(ConfigError::UnknownDiscipline { .. })) {
+                continue;
+            }
             let message = format!(
                 "'{name}': a discipline of the program with the name of a built-in one: expected another name"
             );
@@ -232,16 +227,16 @@ impl Scenario {
                 .then_some(route_key(top.hash_seed.unwrap_or(top.seed))),
         });
         let groups = groups(&reader, sources, &topology, top.duration, &files)?;
-        top.objective
-            .as_ref()
-            .map_or(Ok(()), |objective| objective.check_source(&reader, &groups))?;
-        let name = top.name.unwrap_or_else(|| {
-            file.rsplit(['/', '\\'])
-                .next()
-                .unwrap_or(file)
-                .trim_end_matches(".toml")
-                .to_owned()
-        });
+        if let Some(objective) = &top.objective {
+            objective.check_source(&reader, &groups)?;
+        }
+        let name = match top.name {
+            Some(name) => name,
+            None => {
+                let last = file.rsplit(['/', '\\']).next().unwrap_or(file);
+                last.trim_end_matches(".toml").to_owned()
+            }
+        };
         let scenario = Self {
             name,
             seed: top.seed,
@@ -274,13 +269,8 @@ impl QueueTable {
     /// # Errors
     /// A queue is set for a class without links.
     fn check(&self, reader: &Reader<'_>, topology: &Topology) -> Result<(), ScenarioError> {
-        let has = |class: LinkClass| {
-            topology
-                .network
-                .links()
-                .iter()
-                .any(|link| link.class == class)
-        };
+        let links = topology.network.links();
+        let has = |class: LinkClass| links.iter().any(|link| link.class == class);
         for (class, ordering) in [
             (LinkClass::Core, &self.core),
             (LinkClass::Edge, &self.edge),
@@ -289,11 +279,8 @@ impl QueueTable {
             let stands_for_edge =
                 class == LinkClass::Core && self.edge.is_none() && has(LinkClass::Edge);
             if ordering.is_some() && !has(class) && !stands_for_edge {
-                let classes: Vec<_> = LinkClass::ALL
-                    .into_iter()
-                    .filter(|class| has(*class))
-                    .map(LinkClass::name)
-                    .collect();
+                let classes = LinkClass::ALL.into_iter().filter(|class| has(*class));
+                let classes: Vec<_> = classes.map(LinkClass::name).collect();
                 let message = format!(
                     "{class}: no link of this class; the network has links of {}",
                     classes.join(" and ")
@@ -321,19 +308,16 @@ impl Top {
             return Err(reader.at("warmup", message));
         }
         self.meter.check(reader, self.warmup, self.duration)?;
-        self.objective
-            .as_ref()
-            .map_or(Ok(()), |objective| objective.check(reader))?;
-        if let Some(port) = self
-            .port
-            .iter()
-            .position(|port| port.cost.is_some())
-            .filter(|_| self.routing.metric != Metric::Cost)
-        {
-            return Err(reader.at(
-                &format!("port.{port}.cost"),
-                "cost: it counts where [routing] has metric = \"cost\", and nowhere else",
-            ));
+        if let Some(objective) = &self.objective {
+            objective.check(reader)?;
+        }
+        for (number, port) in self.port.iter().enumerate() {
+            if port.cost.is_some() && self.routing.metric != Metric::Cost {
+                return Err(reader.at(
+                    &format!("port.{number}.cost"),
+                    "cost: it counts where [routing] has metric = \"cost\", and nowhere else",
+                ));
+            }
         }
         Ok(())
     }
@@ -362,17 +346,14 @@ impl Top {
 /// # Errors
 /// A list in place of a table, which would be read as the values of the table's keys in order.
 fn expect_tables(reader: &Reader<'_>, top: &DeTable<'_>) -> Result<(), ScenarioError> {
-    let is_list = |key: &&str| {
-        top.get(*key)
-            .is_some_and(|value| matches!(value.get_ref(), DeValue::Array(_)))
-    };
-    match ["queue", "routing", "meter", "objective"]
-        .iter()
-        .find(|key| is_list(key))
-    {
-        Some(key) => Err(reader.at(key, format!("{key}: expected a table, as in [{key}]"))),
-        None => Ok(()),
+    for key in ["queue", "routing", "meter", "objective"] {
+        if let Some(value) = top.get(key)
+            && matches!(value.get_ref(), DeValue::Array(_))
+        {
+            return Err(reader.at(key, format!("{key}: expected a table, as in [{key}]")));
+        }
     }
+    Ok(())
 }
 
 pub(super) fn into_table<'a>(

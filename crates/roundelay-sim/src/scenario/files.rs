@@ -31,7 +31,7 @@ impl<'a> Files<'a> {
         }
     }
 
-    /// The path of the file `name` of a scenario.
+    /// The path of the file `name` of a scenario, which now counts as wanted.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         let path = self.folder.join(name);
         self.wanted.borrow_mut().push(path.clone());

@@ -1,10 +1,11 @@
 //! Measurements over the life of a flow, from first to last packet: reordering, throughput, round
 //! trips, startup latency and Bennett and Zhang's ratio.
 
-use roundelay::{Duration, FlowId, Instant, Packet, Rate};
+use roundelay::{FlowId, Instant, Packet, Rate};
 use roundelay_metrics::Reordering;
 use serde::Serialize;
 
+use super::results::ratio;
 use crate::agent::Direction;
 use crate::flows::FlowNumber;
 use crate::packet_state::{PacketState, Tag};
@@ -94,13 +95,12 @@ impl Lives {
     }
 
     pub(super) fn send(&mut self, now: Instant, packet: &Packet<Tag>, state: &PacketState) {
-        let Some(life) = self
-            .flows
-            .get_mut(state.flow.0 as usize)
-            .filter(|_| state.direction == Direction::Forward)
-        else {
+        let Some(life) = self.flows.get_mut(state.flow.0 as usize) else {
             return;
         };
+        if state.direction != Direction::Forward {
+            return;
+        }
         life.sent += 1;
         life.sent_bytes += u64::from(packet.len);
         life.first_sent.get_or_insert(now);
@@ -125,72 +125,85 @@ impl Lives {
     }
 
     pub(super) fn close(&mut self, flow: FlowNumber) {
-        self.flows
-            .get_mut(flow.0 as usize)
-            .into_iter()
-            .for_each(|life| life.has_ended = true);
+        if let Some(life) = self.flows.get_mut(flow.0 as usize) {
+            life.has_ended = true;
+        }
     }
 
     /// Results of all flows with their groups, in the order of flow numbers.
     pub(super) fn all(&self) -> impl Iterator<Item = (u32, FlowLife)> {
-        (0..)
-            .zip(&self.flows)
-            .map(|(number, life)| (life.group, self.result(number, life)))
+        let flows = (0..).zip(&self.flows);
+        flows.map(|(number, life)| (life.group, self.result(number, life)))
     }
 
     /// Results of one flow.
     pub(super) fn of(&self, number: u64) -> FlowLife {
-        self.flows
-            .get(number as usize)
-            .map_or_else(FlowLife::default, |life| self.result(number, life))
+        match self.flows.get(number as usize) {
+            Some(life) => self.result(number, life),
+            None => FlowLife::default(),
+        }
     }
 
     fn result(&self, number: u64, life: &Life) -> FlowLife {
         let pace = self.paces[life.group as usize];
-        let throughput = life.throughput();
-        FlowLife {
+        let mut result = FlowLife {
             sent: life.sent,
             received: life.received,
             reordered: self.reordering.reordered(table_id(FlowNumber(number))),
             first_sent: life.first_sent.map(Instant::as_secs_f64),
-            last_received: (life.received > 0).then(|| life.last_received.as_secs_f64()),
-            throughput,
+            last_received: None,
+            throughput: life.throughput(),
             round_trip: life.round_trip(),
-            bennett_zhang: pace
-                .rate
-                .and_then(|_| Some(throughput? / life.exclusive_throughput()?)),
-            startup_latency: pace
-                .gap
-                .filter(|_| life.has_ended)
-                .and_then(|gap| life.startup_latency(gap)),
+            bennett_zhang: None,
+            startup_latency: None,
+        };
+        if life.received > 0 {
+            result.last_received = Some(life.last_received.as_secs_f64());
         }
+        if let (Some(throughput), Some(exclusive)) =
+            (result.throughput, life.exclusive_throughput())
+            && pace.rate.is_some()
+        {
+            result.bennett_zhang = Some(throughput / exclusive);
+        }
+        if let Some(gap) = pace.gap
+            && life.has_ended
+        {
+            result.startup_latency = life.startup_latency(gap);
+        }
+        result
     }
 }
 
 impl Life {
+    /// When the first packet was sent, of a flow with received packets.
+    fn start(&self) -> Option<Instant> {
+        if self.received > 0 {
+            self.first_sent
+        } else {
+            None
+        }
+    }
+
     fn throughput(&self) -> Option<f64> {
-        let span = self
-            .last_received
-            .since(self.first_sent.filter(|_| self.received > 0)?);
-        (span > Duration::ZERO).then(|| self.received_bytes as f64 * 8.0 / span.as_secs_f64())
+        let span = self.last_received.since(self.start()?);
+        ratio(self.received_bytes as f64 * 8.0, span.as_secs_f64())
     }
 
     /// Throughput of the sent packets on an own link of the flow.
     fn exclusive_throughput(&self) -> Option<f64> {
         let span = self.exclusive_end.since(self.first_sent?);
-        (span > Duration::ZERO).then(|| self.sent_bytes as f64 * 8.0 / span.as_secs_f64())
+        ratio(self.sent_bytes as f64 * 8.0, span.as_secs_f64())
     }
 
     fn round_trip(&self) -> Option<f64> {
-        let mean = |way: usize| {
-            (self.arrivals[way] > 0)
-                .then(|| self.times[way] as f64 / 1e12 / self.arrivals[way] as f64)
-        };
-        Some(mean(0)? + mean(1)?)
+        let there = ratio(self.times[0] as f64 / 1e12, self.arrivals[0] as f64)?;
+        let back = ratio(self.times[1] as f64 / 1e12, self.arrivals[1] as f64)?;
+        Some(there + back)
     }
 
     fn startup_latency(&self, gap: f64) -> Option<f64> {
-        let first = self.first_sent.filter(|_| self.received > 0)?;
+        let first = self.start()?;
         Some(self.last_received.as_secs_f64() - self.sent as f64 * gap - first.as_secs_f64())
     }
 }

@@ -112,7 +112,8 @@ impl Measures {
         let [from, until] = self.started.unwrap_or([warmup, duration]);
         if from < warmup || until <= from || until > duration {
             let message = format!(
-                "started {from} to {until}: legal range from the warm-up at {warmup} to the duration {duration}, the first before the second"
+                "started {from} to {until}: legal range from the warm-up at {warmup} to the \
+                 duration {duration}, the first before the second"
             );
             return Err(reader.at("meter.started", message));
         }
@@ -140,16 +141,16 @@ impl Measures {
             ));
         }
         let mut least = 1;
-        for (place, Bytes(size)) in self.sizes.iter().enumerate() {
+        for (number, Bytes(size)) in self.sizes.iter().enumerate() {
             if !(least..=LARGEST_FLOW).contains(size) {
-                let why = if place > 0 {
+                let why = if number > 0 {
                     ", more than the one before"
                 } else {
                     ""
                 };
                 let message =
                     format!("sizes: {size} bytes: legal range {least} to {LARGEST_FLOW}{why}");
-                return Err(reader.at(&format!("meter.sizes.{place}"), message));
+                return Err(reader.at(&format!("meter.sizes.{number}"), message));
             }
             least = size + 1;
         }

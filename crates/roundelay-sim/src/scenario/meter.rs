@@ -8,8 +8,9 @@ use std::collections::{BTreeMap, HashMap};
 use roundelay::{DropReason, Duration, FlowId, Instant, Packet, Rate};
 use roundelay_metrics::Delays;
 
+use super::Scenario;
+use super::results::ratio;
 use super::transfers::{Completed, Counted, Transfer};
-use super::{Group, Scenario};
 use crate::agent::Direction;
 use crate::flows::{FlowCounts, FlowNumber};
 use crate::link::waited;
@@ -57,8 +58,10 @@ impl Packets {
     /// Standard deviation of the delays, in seconds. `timed`: the number of delays; in a group
     /// fewer than received packets if `[meter] started` excludes flows.
     pub(super) fn deviation(&self, timed: u64) -> Option<f64> {
-        let mean = |sum: u128, unit: f64| (timed > 0).then(|| sum as f64 / unit / timed as f64);
-        let square = mean(self.squares, 1e18)? - mean(self.delays, 1e12)?.powi(2);
+        let timed = timed as f64;
+        let square = ratio(self.squares as f64 / 1e18, timed)?;
+        let mean = ratio(self.delays as f64 / 1e12, timed)?;
+        let square = square - mean.powi(2);
         // Rounding to nanoseconds may make the difference negative.
         Some(square.max(0.0).sqrt())
     }
@@ -153,7 +156,7 @@ pub(super) struct Meter {
     pub(super) flows: Vec<FlowMeter>,
     /// Free slots of `flows`: ended flows that are not listed, without a number.
     free: Vec<usize>,
-    places: HashMap<u64, usize>,
+    slots: HashMap<u64, usize>,
     /// By flow number in queues: the flow and the slot in `flows`.
     seen: Vec<(u64, usize)>,
     pub(super) closed: u64,
@@ -164,19 +167,22 @@ pub(super) struct Meter {
 
 impl Meter {
     pub(super) fn new(network: &Network, scenario: &Scenario) -> Self {
-        let group = |group: &Group| GroupMeter {
-            ending: group.source.source().facts().ending,
-            ..GroupMeter::default()
-        };
+        let mut groups = Vec::new();
+        for group in &scenario.groups {
+            groups.push(GroupMeter {
+                ending: group.source.source().facts().ending,
+                ..GroupMeter::default()
+            });
+        }
         Self {
             warmup: Instant::ZERO + scenario.warmup,
             late: scenario.measures.late.unwrap_or(Duration::MAX),
             transfers: Counted::new(&scenario.measures, scenario.warmup, scenario.duration),
-            groups: scenario.groups.iter().map(group).collect(),
+            groups,
             keeps_all: scenario.keeps_all_flows,
             flows: Vec::new(),
             free: Vec::new(),
-            places: HashMap::new(),
+            slots: HashMap::new(),
             seen: Vec::new(),
             closed: 0,
             links: network.links().iter().map(LinkMeter::new).collect(),
@@ -186,17 +192,17 @@ impl Meter {
 
     /// The slot of a packet's flow in `flows`.
     #[inline]
-    fn place(&mut self, queue: FlowId, flow: FlowNumber) -> usize {
+    fn slot(&mut self, queue: FlowId, flow: FlowNumber) -> usize {
         let index = queue.index();
-        if let Some((number, place)) = self.seen.get(index)
+        if let Some((number, slot)) = self.seen.get(index)
             && *number == flow.0
         {
-            return *place;
+            return *slot;
         }
         if self.seen.len() <= index {
             self.seen.resize(index + 1, (u64::MAX, 0));
         }
-        self.seen[index] = (flow.0, self.places[&flow.0]);
+        self.seen[index] = (flow.0, self.slots[&flow.0]);
         self.seen[index].1
     }
 
@@ -206,23 +212,23 @@ impl Meter {
         if state.direction != Direction::Forward || state.sent < self.warmup {
             return;
         }
-        let place = self.place(packet.flow, state.flow);
-        let flow = &mut self.flows[place];
+        let slot = self.slot(packet.flow, state.flow);
+        let flow = &mut self.flows[slot];
         write(&mut flow.packets);
         write(&mut self.groups[flow.group as usize].packets);
     }
 
     /// End of the run: cuts off open flows whose agents report nothing.
     pub(super) fn end(&mut self) {
-        let is_cut_off =
-            |flow: &&FlowMeter| flow.is_open && self.groups[flow.group as usize].ending.is_silent();
-        let cut_off: Vec<_> = self
-            .flows
-            .iter()
-            .filter(is_cut_off)
-            .map(Transfer::cut_off)
-            .collect();
-        cut_off.iter().for_each(|transfer| self.settle(transfer));
+        let mut cut_off = Vec::new();
+        for flow in &self.flows {
+            if flow.is_open && self.groups[flow.group as usize].ending.is_silent() {
+                cut_off.push(Transfer::cut_off(flow));
+            }
+        }
+        for transfer in &cut_off {
+            self.settle(transfer);
+        }
     }
 
     /// End of a transfer.
@@ -267,13 +273,13 @@ impl Probe for Meter {
             packets,
             repairs,
         };
-        let place = self.free.pop().unwrap_or(self.flows.len());
-        if place == self.flows.len() {
+        let slot = self.free.pop().unwrap_or(self.flows.len());
+        if slot == self.flows.len() {
             self.flows.push(meter);
         } else {
-            self.flows[place] = meter;
+            self.flows[slot] = meter;
         }
-        self.places.insert(flow.0, place);
+        self.slots.insert(flow.0, slot);
     }
 
     #[inline]
@@ -333,8 +339,8 @@ impl Probe for Meter {
         if state.direction != Direction::Forward || now < self.warmup {
             return;
         }
-        let place = self.place(packet.flow, state.flow);
-        let flow = &mut self.flows[place];
+        let slot = self.slot(packet.flow, state.flow);
+        let flow = &mut self.flows[slot];
         let group = &mut self.groups[flow.group as usize];
         flow.packets.bytes += u64::from(packet.len);
         group.packets.bytes += u64::from(packet.len);
@@ -354,10 +360,10 @@ impl Probe for Meter {
     }
 
     fn reported(&mut self, now: Instant, flow: FlowNumber, report: &Report) {
-        let Some(place) = self.places.get(&flow.0) else {
+        let Some(slot) = self.slots.get(&flow.0) else {
             return;
         };
-        let flow = &mut self.flows[*place];
+        let flow = &mut self.flows[*slot];
         let meter = &mut self.groups[flow.group as usize];
         let Report {
             retransmissions,
@@ -382,10 +388,10 @@ impl Probe for Meter {
     }
 
     fn closed(&mut self, now: Instant, flow: FlowNumber, counts: &FlowCounts) {
-        let Some(place) = self.places.remove(&flow.0) else {
+        let Some(slot) = self.slots.remove(&flow.0) else {
             return;
         };
-        let flow = &mut self.flows[place];
+        let flow = &mut self.flows[slot];
         flow.is_open = false;
         let group = &mut self.groups[flow.group as usize];
         group.closed += 1;
@@ -395,10 +401,10 @@ impl Probe for Meter {
             self.settle(&transfer);
         }
         self.closed += 1;
-        self.flows[place].is_late = self.closed > TOLD_FLOWS as u64;
-        if self.flows[place].is_late && !self.keeps_all {
-            self.flows[place].number = u64::MAX;
-            self.free.push(place);
+        self.flows[slot].is_late = self.closed > TOLD_FLOWS as u64;
+        if self.flows[slot].is_late && !self.keeps_all {
+            self.flows[slot].number = u64::MAX;
+            self.free.push(slot);
         }
     }
 }

@@ -14,7 +14,6 @@ use serde::{Deserialize, Serialize};
 
 use super::{Group, GroupResult, Scenario, ScenarioError};
 use crate::fields_read::FieldsRead;
-use crate::network::LinkConfig;
 use crate::sources::{SlackRule as _, Urgency};
 use crate::written::{InWords, Maybe, Ordering, Written};
 
@@ -121,7 +120,8 @@ impl FromStr for Measure {
 }
 
 impl Written for Measure {
-    const EXPECTED: &'static str = "an objective: completion, completion-by-bytes, tail, fairness, weighted-fairness or deadline";
+    const EXPECTED: &'static str = "an objective: completion, completion-by-bytes, tail, fairness, \
+        weighted-fairness or deadline";
 
     fn from_text(text: &str) -> Result<Self, String> {
         let measure = Self::ALL.into_iter().find(|measure| measure.name() == text);
@@ -201,7 +201,8 @@ pub struct SlackText {
 }
 
 impl Written for SlackText {
-    const EXPECTED: &'static str = "a slack: \"slack 1s\", \"size 1s\", \"remaining 1s\", \"fair 10mbit\", \"deadline 10ms\", or \"own\" for each source's own urgency";
+    const EXPECTED: &'static str = "a slack: \"slack 1s\", \"size 1s\", \"remaining 1s\", \"fair \
+        10mbit\", \"deadline 10ms\", or \"own\" for each source's own urgency";
 
     fn from_text(text: &str) -> Result<Self, String> {
         if text == OWN {
@@ -315,25 +316,25 @@ impl Objective {
     /// # Errors
     /// The slack depends on the network and is not given.
     pub fn slack(&self) -> Result<SlackText, String> {
-        let usual = || {
-            self.measure
-                .slack()
-                .map(|text| text.parse().expect("a slack"))
-        };
-        self.slack.clone().or_else(usual).ok_or_else(|| {
-            format!(
-                "slack: {} needs one, as in {}",
-                self.measure.name(),
-                self.measure.needed()
-            )
-        })
+        if let Some(slack) = &self.slack {
+            return Ok(slack.clone());
+        }
+        if let Some(usual) = self.measure.slack() {
+            return Ok(usual.parse().expect("a slack"));
+        }
+        Err(format!(
+            "slack: {} needs one, as in {}",
+            self.measure.name(),
+            self.measure.needed()
+        ))
     }
 
     /// The discipline to compare LSTF with.
     pub fn specialist(&self) -> DisciplineText {
-        self.specialist
-            .clone()
-            .unwrap_or_else(|| self.measure.specialist().parse().expect("a discipline"))
+        match &self.specialist {
+            Some(specialist) => specialist.clone(),
+            None => self.measure.specialist().parse().expect("a discipline"),
+        }
     }
 
     /// # Errors
@@ -364,10 +365,10 @@ impl Objective {
         reader: &Reader<'_>,
         groups: &[Group],
     ) -> Result<(), ScenarioError> {
-        let source = self.source.as_deref();
-        source
-            .map_or(Ok(()), |name| find(name, groups).map(drop))
-            .map_err(|message| reader.at("objective.source", message))
+        if let Some(name) = &self.source {
+            find(name, groups).map_err(|message| reader.at("objective.source", message))?;
+        }
+        Ok(())
     }
 }
 
@@ -391,17 +392,15 @@ fn headers(discipline: &AnyDiscipline, slack: &SlackText) -> Option<Urgency> {
 /// # Errors
 /// No source has this name.
 fn find<'a>(name: &str, groups: &'a [Group]) -> Result<&'a Group, String> {
-    groups
-        .iter()
-        .find(|group| group.name == name)
-        .ok_or_else(|| {
-            let names: Vec<_> = groups.iter().map(|group| group.name.as_str()).collect();
-            format!(
-                "no source is called '{name}'{}: sources are {}",
-                did_you_mean(name, &names),
-                names.join(", ")
-            )
-        })
+    if let Some(group) = groups.iter().find(|group| group.name == name) {
+        return Ok(group);
+    }
+    let names: Vec<_> = groups.iter().map(|group| group.name.as_str()).collect();
+    Err(format!(
+        "no source is called '{name}'{}: sources are {}",
+        did_you_mean(name, &names),
+        names.join(", ")
+    ))
 }
 
 impl Scenario {
@@ -442,59 +441,55 @@ impl Scenario {
 
     /// Whether all queues and all sources' urgency equal those of another version of the scenario.
     pub fn orders_as(&self, other: &Self) -> bool {
-        let queue = |link: &LinkConfig| (link.ordering(), link.queue.limit_or_default());
-        let queues = |scenario: &Self| {
-            scenario
-                .topology
-                .network
-                .links()
-                .iter()
-                .map(queue)
-                .collect::<Vec<_>>()
-        };
-        let urgency = |scenario: &Self| {
-            scenario
-                .groups
-                .iter()
-                .map(|group| group.urgency.clone())
-                .collect::<Vec<_>>()
-        };
-        queues(self) == queues(other) && urgency(self) == urgency(other)
+        let links = self.topology.network.links();
+        let other_links = other.topology.network.links();
+        if links.len() != other_links.len() || self.groups.len() != other.groups.len() {
+            return false;
+        }
+        for (link, other) in links.iter().zip(other_links) {
+            let limits = [link, other].map(|link| link.queue.limit_or_default());
+            if link.ordering() != other.ordering() || limits[0] != limits[1] {
+                return false;
+            }
+        }
+        let mut groups = self.groups.iter().zip(&other.groups);
+        groups.all(|(own, other)| own.urgency == other.urgency)
     }
 
     /// A sentence on sources whose different urgencies are replaced by the objective's single
     /// slack.
     pub fn flattened(&self, slack: &SlackText) -> Option<String> {
         slack.urgency.as_ref()?;
-        let groups: Vec<_> = self
-            .groups
-            .iter()
+        let groups = self.groups.iter();
+        let groups: Vec<_> = groups
             .filter(|group| !group.urgency.is_cautious())
             .collect();
-        let differ = groups
+        if groups
             .iter()
-            .any(|group| group.urgency != groups[0].urgency);
-        let has_own = |group: &&&Group| !matches!(group.urgency, Urgency::None);
-        let names: Vec<_> = groups
-            .iter()
-            .filter(has_own)
-            .map(|group| group.name.as_str())
-            .collect();
-        differ.then(|| {
-            let slack = &slack.text;
-            let names = names.join(", ");
-            format!("Under lstf all sources write the slack '{slack}': the urgency of these, which differs from others', does not count: {names}.")
-        })
+            .all(|group| group.urgency == groups[0].urgency)
+        {
+            return None;
+        }
+        let mut names = Vec::new();
+        for group in groups {
+            if group.urgency != Urgency::None {
+                names.push(group.name.as_str());
+            }
+        }
+        let slack = &slack.text;
+        let names = names.join(", ");
+        Some(format!(
+            "Under lstf all sources write the slack '{slack}': the urgency of these, which differs \
+             from others', does not count: {names}."
+        ))
     }
 
     /// RC3 sources keep their urgency, as other urgencies change the packets sent.
     fn set_urgency(&mut self, urgency: &Urgency) {
-        for group in self
-            .groups
-            .iter_mut()
-            .filter(|group| !group.urgency.is_cautious())
-        {
-            group.urgency = urgency.clone();
+        for group in &mut self.groups {
+            if !group.urgency.is_cautious() {
+                group.urgency = urgency.clone();
+            }
         }
     }
 }

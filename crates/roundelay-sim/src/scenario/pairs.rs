@@ -37,8 +37,11 @@ pub(super) fn matching(
     pattern: &str,
 ) -> Result<Vec<NodeId>, String> {
     if let Some(names) = numbered(pattern)? {
-        let each = names.iter().map(|name| matching(network, hosts, name));
-        return Ok(each.collect::<Result<Vec<_>, _>>()?.concat());
+        let mut hosts_named = Vec::new();
+        for name in names {
+            hosts_named.extend(matching(network, hosts, &name)?);
+        }
+        return Ok(hosts_named);
     }
     let Some((head, tail)) = pattern.split_once('*') else {
         return match network.named(pattern) {
@@ -54,14 +57,14 @@ pub(super) fn matching(
             )),
         };
     };
-    let fits = |name: &str| {
-        name.len() >= head.len() + tail.len() && name.starts_with(head) && name.ends_with(tail)
-    };
-    let found: Vec<_> = hosts
-        .iter()
-        .copied()
-        .filter(|host| fits(&network.name(*host)))
-        .collect();
+    let mut found = Vec::new();
+    for host in hosts {
+        let name = network.name(*host);
+        let has_room = name.len() >= head.len() + tail.len();
+        if has_room && name.starts_with(head) && name.ends_with(tail) {
+            found.push(*host);
+        }
+    }
     if found.is_empty() {
         Err(format!(
             "no host is called '{pattern}': {}",
@@ -89,25 +92,21 @@ fn numbered(pattern: &str) -> Result<Option<Vec<String>>, String> {
             "'{pattern}': from a number to one as large or larger, a million names at most"
         ));
     }
-    Ok(Some(
-        (first..=last)
-            .map(|number| format!("{stem}{number}"))
-            .collect(),
-    ))
+    let names = (first..=last).map(|number| format!("{stem}{number}"));
+    Ok(Some(names.collect()))
 }
 
 /// The hosts linked to a router, or a hint at host names.
 fn behind(network: &Network, hosts: &[NodeId], router: NodeId) -> String {
     const MOST: usize = 3;
     let hosts_of: BTreeSet<_> = hosts.iter().copied().collect();
-    let ends = network
-        .leaving(router)
-        .iter()
-        .map(|link| network.links()[link.index()].to);
-    let found: Vec<_> = ends
-        .filter(|end| hosts_of.contains(end))
-        .map(|end| format!("'{}'", network.name(end)))
-        .collect();
+    let mut found = Vec::new();
+    for link in network.leaving(router) {
+        let end = network.links()[link.index()].to;
+        if hosts_of.contains(&end) {
+            found.push(format!("'{}'", network.name(end)));
+        }
+    }
     let names = found[..found.len().min(MOST)].join(", ");
     match found.len() {
         0 => like(network, hosts),
@@ -119,22 +118,20 @@ fn behind(network: &Network, hosts: &[NodeId], router: NodeId) -> String {
 
 /// A suggestion for a host name, unless only the number is wrong.
 fn meant(network: &Network, hosts: &[NodeId], written: &str) -> String {
-    let stem = |name: &str| {
-        name.trim_end_matches(|c: char| c.is_ascii_digit())
-            .to_owned()
-    };
-    let names = hosts
-        .iter()
-        .map(|host| network.name(*host))
-        .filter(|name| stem(name) != stem(written));
-    did_you_mean(
-        written,
-        &names
-            .collect::<Vec<_>>()
-            .iter()
-            .map(String::as_str)
-            .collect::<Vec<_>>(),
-    )
+    let mut names = Vec::new();
+    for host in hosts {
+        let name = network.name(*host);
+        if stem(&name) != stem(written) {
+            names.push(name);
+        }
+    }
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    did_you_mean(written, &names)
+}
+
+/// A name without the number at its end.
+fn stem(name: &str) -> &str {
+    name.trim_end_matches(|c: char| c.is_ascii_digit())
 }
 
 /// A hint at host names.
@@ -157,58 +154,54 @@ impl Pairing {
     /// The lengths of the lists do not match.
     pub(super) fn count(self, from: &[NodeId], to: &[NodeId]) -> Result<u64, String> {
         let [senders, receivers] = [from.len() as u64, to.len() as u64];
-        let meets_itself = |node: &NodeId| to == [*node];
         match self {
             Self::Each if senders != receivers && senders != 1 && receivers != 1 => Err(format!(
-                "{senders} senders and {receivers} receivers: as many of both, one of either, or pairs = \"all\" or \"random\""
+                "{senders} senders and {receivers} receivers: as many of both, one of either, or \
+                 pairs = \"all\" or \"random\""
             )),
             Self::Each => Ok(senders.max(receivers)),
             Self::All => Ok(senders * receivers),
-            Self::Random => match from.iter().find(|node| meets_itself(node)) {
-                Some(_) => {
-                    Err("a host that is the only receiver has nobody else to send to".to_owned())
-                }
-                None => Ok(senders),
-            },
+            Self::Random if from.iter().any(|node| to == [*node]) => {
+                Err("a host that is the only receiver has nobody else to send to".to_owned())
+            }
+            Self::Random => Ok(senders),
         }
     }
 
     /// The pairs, in order. Only `Random` uses the seed.
     pub(super) fn pairs(self, from: &[NodeId], to: &[NodeId], seed: Seed) -> Vec<(NodeId, NodeId)> {
+        let mut pairs = Vec::new();
         match self {
             Self::Each => {
                 let count = from.len().max(to.len());
-                from.iter()
-                    .cycle()
-                    .copied()
-                    .zip(to.iter().cycle().copied())
-                    .take(count)
-                    .collect()
+                let both = from.iter().cycle().zip(to.iter().cycle());
+                for (from, to) in both.take(count) {
+                    pairs.push((*from, *to));
+                }
             }
             Self::All => {
-                let all = from
-                    .iter()
-                    .flat_map(|from| to.iter().map(move |to| (*from, *to)));
-                all.filter(|(from, to)| from != to).collect()
+                for from in from {
+                    for to in to {
+                        if from != to {
+                            pairs.push((*from, *to));
+                        }
+                    }
+                }
             }
             Self::Random => {
                 let mut random = generator(seed);
-                from.iter()
-                    .map(|from| (*from, another(*from, to, &mut random)))
-                    .collect()
+                for from in from {
+                    pairs.push((*from, another(*from, to, &mut random)));
+                }
             }
         }
+        pairs
     }
 }
 
 /// A random one of `to` other than `from`; at least one exists.
 fn another(from: NodeId, to: &[NodeId], random: &mut Pcg64Mcg) -> NodeId {
-    let own = to.iter().filter(|to| **to == from).count();
-    let count = (to.len() - own) as u128;
-    let place = (u128::from(random.next_u64()) * count) >> 64;
-    to.iter()
-        .copied()
-        .filter(|to| *to != from)
-        .nth(place as usize)
-        .unwrap_or(from)
+    let others: Vec<NodeId> = to.iter().copied().filter(|to| *to != from).collect();
+    let index = (u128::from(random.next_u64()) * others.len() as u128) >> 64;
+    others.get(index as usize).copied().unwrap_or(from)
 }

@@ -3,6 +3,8 @@
 
 use roundelay::{Duration, Instant};
 
+use super::results::ratio;
+
 /// Bytes received by flows in equal intervals, from time 0 on, warm-up included. Packets count at
 /// the end of their route, with headers and retransmissions; replies do not count.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -43,28 +45,26 @@ impl Rates {
     /// Bytes of a flow in each interval of the run.
     pub fn series(&self, flow: &FlowRates) -> Vec<u64> {
         let mut series = vec![0; self.intervals as usize];
-        flow.bytes
-            .iter()
-            .for_each(|(interval, bytes)| series[*interval as usize] = *bytes);
+        for (interval, bytes) in &flow.bytes {
+            series[*interval as usize] = *bytes;
+        }
         series
     }
 
     /// Jain's index for one group, or for all.
     fn jain_of(&self, group: Option<u32>, weights: &[u32]) -> Vec<Option<f64>> {
         let mut tells = vec![false; weights.len()];
-        self.flows
-            .iter()
-            .for_each(|flow| tells[flow.group as usize] |= flow.is_told);
-        // If a group's agents report on flows, flows without reports carry requests.
-        let is_data = |flow: &&FlowRates| flow.is_told || !tells[flow.group as usize];
-        let mine = self
-            .flows
-            .iter()
-            .filter(is_data)
-            .filter(|flow| group.is_none_or(|group| flow.group == group));
+        for flow in &self.flows {
+            tells[flow.group as usize] |= flow.is_told;
+        }
         let mut flows = 0_u64;
         let mut sums = vec![(0.0, 0.0); self.intervals as usize];
-        for flow in mine {
+        for flow in &self.flows {
+            // If a group's agents report on flows, flows without reports carry requests.
+            let is_data = flow.is_told || !tells[flow.group as usize];
+            if !is_data || group.is_some_and(|group| group != flow.group) {
+                continue;
+            }
             flows += 1;
             for (interval, bytes) in &flow.bytes {
                 let share = *bytes as f64 / f64::from(weights[flow.group as usize]);
@@ -73,10 +73,15 @@ impl Rates {
                 *squares += share * share;
             }
         }
-        let index = |(sum, squares): (f64, f64)| {
-            (flows > 1 && squares > 0.0).then(|| sum * sum / (flows as f64 * squares))
-        };
-        sums.into_iter().map(index).collect()
+        let mut indices = Vec::new();
+        for (sum, squares) in sums {
+            indices.push(if flows > 1 {
+                ratio(sum * sum, flows as f64 * squares)
+            } else {
+                None
+            });
+        }
+        indices
     }
 }
 
@@ -123,23 +128,23 @@ impl RateMeter {
 
     /// An agent's report on a flow.
     pub(super) fn tell(&mut self, flow: u64) {
-        self.rates
-            .flows
-            .get_mut(flow as usize)
-            .into_iter()
-            .for_each(|flow| flow.is_told = true);
+        if let Some(flow) = self.rates.flows.get_mut(flow as usize) {
+            flow.is_told = true;
+        }
     }
 
     /// `weights`: of flows, by group.
     pub(super) fn finish(self, weights: &[u32]) -> Rates {
         let mut rates = self.rates;
-        rates
-            .flows
-            .iter_mut()
-            .for_each(|flow| flow.bytes.shrink_to_fit());
-        let all = (weights.len() > 1).then_some(None);
-        let groups = (0..weights.len() as u32).map(Some).chain(all);
-        rates.jain = groups.map(|group| rates.jain_of(group, weights)).collect();
+        for flow in &mut rates.flows {
+            flow.bytes.shrink_to_fit();
+        }
+        for group in 0..weights.len() as u32 {
+            rates.jain.push(rates.jain_of(Some(group), weights));
+        }
+        if weights.len() > 1 {
+            rates.jain.push(rates.jain_of(None, weights));
+        }
         rates
     }
 }

@@ -30,19 +30,17 @@ impl RankResult {
     /// The listed flows of a group, or of all groups, ranked by throughput after the warm-up, the
     /// least first.
     pub fn of(replicas: &[Results], group: Option<&str>) -> Vec<Self> {
-        let mine = |name: &str| group.is_none_or(|group| group == name);
-        let throughputs = |results: &Results| -> Vec<f64> {
-            results
-                .flows
-                .iter()
-                .filter(|flow| mine(&flow.group))
-                .map(|flow| flow.throughput)
-                .collect()
-        };
-        ranks(&replicas.iter().map(throughputs).collect::<Vec<_>>())
-            .into_iter()
-            .map(Self::from)
-            .collect()
+        let mut throughputs = Vec::new();
+        for results in replicas {
+            let mut of_replica = Vec::new();
+            for flow in &results.flows {
+                if group.is_none_or(|group| *group == *flow.group) {
+                    of_replica.push(flow.throughput);
+                }
+            }
+            throughputs.push(of_replica);
+        }
+        ranks(&throughputs).into_iter().map(Self::from).collect()
     }
 }
 

@@ -49,6 +49,32 @@ pub struct Fates {
 }
 
 impl Fates {
+    /// Adds the packets of another group.
+    const fn add(&mut self, other: Self) {
+        let Fates {
+            sent,
+            delivered,
+            full,
+            pushed_out,
+            early,
+            refused,
+            lost,
+            edge_dropped,
+            late,
+            on_their_way,
+        } = other;
+        self.sent += sent;
+        self.delivered += delivered;
+        self.full += full;
+        self.pushed_out += pushed_out;
+        self.early += early;
+        self.refused += refused;
+        self.lost += lost;
+        self.edge_dropped += edge_dropped;
+        self.late += late;
+        self.on_their_way += on_their_way;
+    }
+
     fn of(packets: &Packets) -> Self {
         let [full, pushed_out, early, refused] = packets.dropped;
         let Packets {
@@ -181,6 +207,15 @@ pub struct GroupResult {
     pub lives: Option<GroupLives>,
 }
 
+/// A part of a whole; none if the whole is zero.
+pub(super) fn ratio(part: f64, whole: f64) -> Option<f64> {
+    if whole > 0.0 {
+        Some(part / whole)
+    } else {
+        None
+    }
+}
+
 /// Results of complete transfers of one size class.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct SizeResult {
@@ -309,15 +344,6 @@ pub struct FlowResult {
     pub indices: Option<FlowIndices>,
 }
 
-impl FlowResult {
-    fn measure(&mut self, yardsticks: &Yardsticks) {
-        (self.life, self.indices) = (
-            yardsticks.life(self.number),
-            yardsticks.indices(self.number),
-        );
-    }
-}
-
 /// Results of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Results {
@@ -397,31 +423,35 @@ impl Results {
         let mut links = links::links(scenario, seconds, meter, before, after);
         let packet_hops = after.iter().map(|link| link.counts.packets).sum();
         let names = Names::of(scenario);
-        let mut flows: Vec<_> = meter
-            .flows
-            .iter()
-            .filter(|flow| flow.number != u64::MAX)
-            .collect();
+        let known = meter.flows.iter().filter(|flow| flow.number != u64::MAX);
+        let mut flows: Vec<&FlowMeter> = known.collect();
         flows.sort_by_key(|flow| flow.number);
-        let result = |is_late| {
-            flows
-                .iter()
-                .filter(move |flow| flow.is_late == is_late)
-                .map(|flow| flow_result(&names, seconds, flow))
-        };
-        let mut told: Vec<_> = result(false).collect();
-        let mut more_flows: Vec<_> = result(true).collect();
+        let mut told = Vec::new();
+        let mut more_flows = Vec::new();
+        for flow in &flows {
+            let mut result = flow_result(&names, seconds, flow);
+            if let Some(yardsticks) = yardsticks {
+                result.life = yardsticks.life(flow.number);
+                result.indices = yardsticks.indices(flow.number);
+            }
+            if flow.is_late {
+                more_flows.push(result);
+            } else {
+                told.push(result);
+            }
+        }
         let mut groups = groups::groups(scenario, seconds, meter, &flows);
         if let Some(yardsticks) = yardsticks {
-            told.iter_mut()
-                .chain(&mut more_flows)
-                .for_each(|flow| flow.measure(yardsticks));
-            links
-                .iter_mut()
-                .enumerate()
-                .for_each(|(number, link)| link.backlogged = yardsticks.backlogged(number));
-            for (number, group) in (0..).zip(&mut groups) {
-                let of = Some(number).filter(|number| (*number as usize) < scenario.groups.len());
+            for (number, link) in links.iter_mut().enumerate() {
+                link.backlogged = yardsticks.backlogged(number);
+            }
+            for (number, group) in groups.iter_mut().enumerate() {
+                // The last is the sum of all.
+                let of = if number < scenario.groups.len() {
+                    Some(number as u32)
+                } else {
+                    None
+                };
                 group.lives = yardsticks.group(of, &flows, scenario.measures.starved_below);
             }
         }
@@ -454,16 +484,11 @@ struct Names {
 impl Names {
     fn of(scenario: &Scenario) -> Self {
         let network = &scenario.topology.network;
-        let groups = scenario
-            .groups
-            .iter()
-            .map(|group| group.name.as_str().into())
-            .collect();
+        let groups = scenario.groups.iter();
+        let nodes = (0..network.nodes() as u32).map(NodeId);
         Self {
-            groups,
-            nodes: (0..network.nodes() as u32)
-                .map(|node| network.name(NodeId(node)).into())
-                .collect(),
+            groups: groups.map(|group| group.name.as_str().into()).collect(),
+            nodes: nodes.map(|node| network.name(node).into()).collect(),
         }
     }
 }

@@ -77,8 +77,11 @@ type Watched<P> = Simulation<(Meter, (Option<Yardsticks>, P))>;
 pub(super) const STEPS: u64 = 200;
 
 fn states<P: Probe>(simulation: &Simulation<P>) -> Vec<LinkState> {
-    let state = |(number, counts): (u32, _)| LinkState::of(simulation, LinkId(number), counts);
-    (0..).zip(simulation.links()).map(state).collect()
+    let mut states = Vec::new();
+    for (link, counts) in (0..).map(LinkId).zip(simulation.links()) {
+        states.push(LinkState::of(simulation, link, counts));
+    }
+    states
 }
 
 impl Scenario {
@@ -159,9 +162,9 @@ impl Scenario {
         let (meter, (yardsticks, _)) = simulation.probe_mut();
         meter.end();
         let transfers = meter.transfers.take();
-        yardsticks
-            .iter_mut()
-            .for_each(|yardsticks| yardsticks.end(end));
+        if let Some(yardsticks) = yardsticks {
+            yardsticks.end(end);
+        }
         let rates = yardsticks.as_mut().and_then(Yardsticks::take_rates);
         let (meter, (yardsticks, _)) = simulation.probe();
         if let Some(sampler) = sampler {
@@ -206,10 +209,10 @@ impl Scenario {
     /// A table of decision costs has no time for this discipline, or the discipline cannot run with
     /// decision costs.
     pub fn set_queues(&mut self, queue: &QueueSpec) -> Result<usize, RunError> {
-        let limits: Vec<_> = self
-            .router_links()
-            .map(|(number, link)| (number, link.queue.limit_or_default()))
-            .collect();
+        let mut limits = Vec::new();
+        for (number, link) in self.router_links() {
+            limits.push((number, link.queue.limit_or_default()));
+        }
         for (link, limit) in &limits {
             let queue = QueueSpec {
                 discipline: queue.discipline.clone(),
@@ -277,19 +280,22 @@ impl Scenario {
                 simulation.set_edge_control(number, control)?;
             }
             let pairs = group.source_pairs(seed.derive(Purpose::Ends, number.into()));
-            let ends = pairs
-                .iter()
-                .flat_map(|pair| (0..group.count).map(move |_| *pair));
-            let mut terms = ends
-                .zip(0..)
-                .map(|((from, to), place)| group.terms(from, to, place));
+            let mut ends = Vec::new();
+            for pair in &pairs {
+                for _ in 0..group.count {
+                    ends.push(*pair);
+                }
+            }
+            let mut terms = (0..)
+                .zip(ends)
+                .map(|(source, (from, to))| group.terms(from, to, source));
             let agents = group.source.source().agents(
                 &mut terms,
                 pairs.len(),
                 &group.site(&self.topology.network),
             )?;
-            for (agent, place) in agents.into_iter().zip(0..) {
-                simulation.spawn_in(number, agent, group.start_of(place));
+            for (source, agent) in (0..).zip(agents) {
+                simulation.spawn_in(number, agent, group.start_of(source));
             }
         }
         Ok(simulation)

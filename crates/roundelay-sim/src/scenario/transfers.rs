@@ -6,6 +6,7 @@ use roundelay_metrics::Delays;
 
 use super::measures::{Completion, Measures};
 use super::meter::FlowMeter;
+use super::results::ratio;
 use crate::flows::FlowCounts;
 use crate::network::NodeId;
 use crate::probe::Report;
@@ -48,7 +49,10 @@ const _: () = assert!(size_of::<Transfer>() <= 104);
 impl Transfer {
     /// Time from start to completion; none for incomplete transfers.
     pub fn completion_time(&self, complete: Completion) -> Option<Duration> {
-        let delivered = self.delivered.filter(|_| self.is_complete)?;
+        if !self.is_complete {
+            return None;
+        }
+        let delivered = self.delivered?;
         let end = match complete {
             Completion::Delivered => delivered,
             Completion::Acknowledged => self.acknowledged.unwrap_or(delivered),
@@ -128,7 +132,7 @@ impl ByBytes {
 
     /// Mean in seconds.
     pub(super) fn mean(self) -> Option<f64> {
-        (self.bytes > 0).then(|| self.sum as f64 / 1e12 / self.bytes as f64)
+        ratio(self.sum as f64 / 1e12, self.bytes as f64)
     }
 }
 
@@ -175,7 +179,7 @@ impl Completed {
 
     /// Mean goodput in bits a second.
     pub(super) fn goodput(&self) -> Option<f64> {
-        (self.times.count() > 0).then(|| self.goodputs / self.times.count() as f64)
+        ratio(self.goodputs, self.times.count() as f64)
     }
 }
 
@@ -200,10 +204,10 @@ impl SizeClasses {
 
     fn of(&self, bytes: u64) -> u32 {
         match self {
-            Self::PowersOfTen => bytes
-                .saturating_sub(1)
-                .checked_ilog10()
-                .map_or(0, |digits| digits + 1),
+            Self::PowersOfTen => match bytes.saturating_sub(1).checked_ilog10() {
+                Some(digits) => digits + 1,
+                None => 0,
+            },
             Self::UpTo(sizes) => sizes.partition_point(|size| *size < bytes) as u32,
         }
     }
@@ -218,13 +222,11 @@ impl SizeClasses {
 
     /// The sizes of a class: above the first number, up to the second.
     pub(super) fn range(&self, class: u32) -> (u64, Option<u64>) {
-        (
-            class
-                .checked_sub(1)
-                .and_then(|below| self.up_to(below))
-                .unwrap_or(0),
-            self.up_to(class),
-        )
+        let below = match class {
+            0 => None,
+            _ => self.up_to(class - 1),
+        };
+        (below.unwrap_or(0), self.up_to(class))
     }
 }
 
@@ -242,7 +244,11 @@ pub(super) struct Counted {
 impl Counted {
     pub(super) fn new(measures: &Measures, warmup: Duration, duration: Duration) -> Self {
         let window = measures.window(warmup, duration);
-        let list = measures.transfers.then(Vec::new);
+        let list = if measures.transfers {
+            Some(Vec::new())
+        } else {
+            None
+        };
         Self {
             window,
             complete: measures.complete,
@@ -258,10 +264,11 @@ impl Counted {
     /// Records the end of a counted transfer. Returns the completion time and the size class of a
     /// complete transfer.
     pub(super) fn settle(&mut self, transfer: &Transfer) -> Option<(Duration, u32)> {
-        self.list.iter_mut().for_each(|list| list.push(*transfer));
-        transfer
-            .completion_time(self.complete)
-            .map(|took| (took, self.sizes.of(transfer.bytes)))
+        if let Some(list) = &mut self.list {
+            list.push(*transfer);
+        }
+        let took = transfer.completion_time(self.complete)?;
+        Some((took, self.sizes.of(transfer.bytes)))
     }
 
     /// Takes the list out, sorted by flow and start.

@@ -7,12 +7,13 @@ use roundelay::{DropReason, Instant, Packet};
 use roundelay_metrics::{correlation, jain_index, starved};
 use serde::Serialize;
 
+use super::Scenario;
 use super::lives::{FlowLife, Lives, Pace};
 use super::measures::Measures;
 use super::meter::FlowMeter;
 use super::port_meter::{Backlogged, PortMeter};
 use super::rates::{RateMeter, Rates};
-use super::{Group, Scenario};
+use super::results::ratio;
 use crate::agent::Direction;
 use crate::flows::{FlowCounts, FlowNumber};
 use crate::network::{LinkClass, LinkId, Network};
@@ -80,27 +81,33 @@ impl Yardsticks {
         let &Measures {
             flows, wfi, rates, ..
         } = &scenario.measures;
-        let pace = |group: &Group| {
+        if !flows && !wfi && rates.is_none() {
+            return None;
+        }
+        let mut paces = Vec::new();
+        let mut weights = Vec::new();
+        for group in &scenario.groups {
             let facts = group.source.source().facts();
-            Pace {
+            paces.push(Pace {
                 rate: facts.rate,
                 gap: facts.mean_gap,
-            }
-        };
-        let lives = flows.then(|| Lives::new(scenario.groups.iter().map(pace).collect()));
+            });
+            weights.push(group.weight());
+        }
         let class = measured_class(network);
-        let links = (0..)
-            .zip(network.links())
+        let mut ports = BTreeMap::new();
+        for (number, link) in (0..).zip(network.links()) {
             // The indices compare with a link of constant rate.
-            .filter(|(_, link)| wfi && Some(link.class) == class && link.trace.is_none());
-        (flows || wfi || rates.is_some()).then(|| Self {
+            if wfi && Some(link.class) == class && link.trace.is_none() {
+                ports.insert(number, PortMeter::new(link));
+            }
+        }
+        Some(Self {
             warmup: Some(Instant::ZERO + scenario.warmup),
-            lives,
+            lives: if flows { Some(Lives::new(paces)) } else { None },
             rates: rates.map(|interval| RateMeter::new(interval, scenario.duration)),
-            ports: links
-                .map(|(number, link)| (number, PortMeter::new(link)))
-                .collect(),
-            weights: scenario.groups.iter().map(Group::weight).collect(),
+            ports,
+            weights,
             groups: Vec::new(),
         })
     }
@@ -108,14 +115,18 @@ impl Yardsticks {
     /// Ends the warm-up at ports if it is over by `now`.
     fn advance(&mut self, now: Instant) {
         if let Some(warmup) = self.warmup.take_if(|warmup| *warmup <= now) {
-            self.ports.values_mut().for_each(|port| port.forget(warmup));
+            for port in self.ports.values_mut() {
+                port.forget(warmup);
+            }
         }
     }
 
     /// End of the run.
     pub(super) fn end(&mut self, now: Instant) {
         self.advance(now);
-        self.ports.values_mut().for_each(|port| port.end(now));
+        for port in self.ports.values_mut() {
+            port.end(now);
+        }
     }
 
     /// Takes the series of rates out, if the scenario asks for them.
@@ -128,20 +139,20 @@ impl Yardsticks {
     }
 
     pub(super) fn indices(&self, number: u64) -> Option<FlowIndices> {
-        let all = self
-            .ports
-            .values()
-            .filter_map(|port| port.indices(FlowNumber(number)));
-        let worst = all.reduce(|one, other| {
-            (
-                one.0.max(other.0),
-                one.1.into_iter().chain(other.1).reduce(f64::max),
-            )
-        })?;
-        Some(FlowIndices {
-            b_wfi: worst.0,
-            t_wfi: worst.1,
-        })
+        let mut worst: Option<FlowIndices> = None;
+        for port in self.ports.values() {
+            let Some((b_wfi, t_wfi)) = port.indices(FlowNumber(number)) else {
+                continue;
+            };
+            worst = Some(match worst {
+                None => FlowIndices { b_wfi, t_wfi },
+                Some(worst) => FlowIndices {
+                    b_wfi: worst.b_wfi.max(b_wfi),
+                    t_wfi: larger(worst.t_wfi, t_wfi),
+                },
+            });
+        }
+        worst
     }
 
     pub(super) fn backlogged(&self, link: usize) -> Option<Backlogged> {
@@ -156,47 +167,49 @@ impl Yardsticks {
         starved_below: f64,
     ) -> Option<GroupLives> {
         let lives = self.lives.as_ref()?;
-        let mine = |of: u32| group.is_none_or(|group| group == of);
-        let all: Vec<_> = lives
-            .all()
-            .filter(|(of, life)| mine(*of) && life.received > 0)
-            .collect();
-        let shares: Vec<_> = all
-            .iter()
-            .filter_map(|(of, life)| Some(life.throughput? / f64::from(self.weights[*of as usize])))
-            .collect();
-        let figures = |of: fn(&FlowLife) -> Option<f64>| {
-            all.iter()
-                .filter_map(|(_, life)| of(life))
-                .collect::<Vec<_>>()
-        };
-        let ratios = figures(|life| life.bennett_zhang);
-        let startups = figures(|life| life.startup_latency);
-        let count = |of: fn(&FlowLife) -> u64| all.iter().map(|(_, life)| of(life)).sum::<u64>();
-        let reordered = count(|life| life.reordered);
-        let received = count(|life| life.received);
-        let told: Vec<_> = told.iter().filter(|flow| mine(flow.group)).collect();
-        let by_weight = |flow: &FlowMeter| {
-            flow.packets.bytes as f64 / f64::from(self.weights[flow.group as usize])
-        };
-        let throughputs: Vec<_> = told.iter().map(|flow| by_weight(flow)).collect();
-        let pairs = told.iter().filter_map(|flow| {
-            Some((flow.packets.bytes as f64, lives.of(flow.number).round_trip?))
-        });
+        let mut all = Vec::new();
+        let mut shares = Vec::new();
+        let mut reordered = 0;
+        let mut received = 0;
+        for (of, life) in lives.all() {
+            if group.is_some_and(|group| group != of) || life.received == 0 {
+                continue;
+            }
+            if let Some(throughput) = life.throughput {
+                shares.push(throughput / f64::from(self.weights[of as usize]));
+            }
+            reordered += life.reordered;
+            received += life.received;
+            all.push(life);
+        }
+        let ratios = figures(&all, |life| life.bennett_zhang);
+        let startups = figures(&all, |life| life.startup_latency);
+        let mut throughputs = Vec::new();
+        let mut pairs = Vec::new();
+        for flow in told {
+            if group.is_some_and(|group| group != flow.group) {
+                continue;
+            }
+            let bytes = flow.packets.bytes as f64;
+            throughputs.push(bytes / f64::from(self.weights[flow.group as usize]));
+            if let Some(round_trip) = lives.of(flow.number).round_trip {
+                pairs.push((bytes, round_trip));
+            }
+        }
         Some(GroupLives {
             flows: all.len() as u64,
-            throughput: mean(&figures(|life| life.throughput)),
+            throughput: mean(&figures(&all, |life| life.throughput)),
             jain: index(&shares),
             jain_of_ratios: index(&ratios),
             reordered,
-            reordering: (received > 0).then(|| reordered as f64 / received as f64),
-            round_trip: mean(&figures(|life| life.round_trip)),
+            reordering: ratio(reordered as f64, received as f64),
+            round_trip: mean(&figures(&all, |life| life.round_trip)),
             bennett_zhang: mean(&ratios),
             bennett_zhang_min: ratios.iter().copied().reduce(f64::min),
             startup_latency: mean(&startups),
             startup_latency_max: startups.iter().copied().reduce(f64::max),
             starved: starved(&throughputs, starved_below) as u64,
-            correlation: correlation(pairs),
+            correlation: correlation(pairs.into_iter()),
         })
     }
 
@@ -207,13 +220,27 @@ impl Yardsticks {
 
 /// The class of measured links: core, or edge without core.
 pub(super) fn measured_class(network: &Network) -> Option<LinkClass> {
+    let has = |class| network.links().iter().any(|link| link.class == class);
     [LinkClass::Core, LinkClass::Edge]
         .into_iter()
-        .find(|class| network.links().iter().any(|link| link.class == *class))
+        .find(|class| has(*class))
+}
+
+/// Values of the flows with the figure.
+fn figures(flows: &[FlowLife], of: fn(&FlowLife) -> Option<f64>) -> Vec<f64> {
+    flows.iter().filter_map(of).collect()
+}
+
+fn larger(one: Option<f64>, other: Option<f64>) -> Option<f64> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.max(other)),
+        (one, None) => one,
+        (None, other) => other,
+    }
 }
 
 fn mean(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+    ratio(values.iter().sum(), values.len() as f64)
 }
 
 /// Jain's index of two values or more.
@@ -227,29 +254,29 @@ fn index(values: &[f64]) -> Option<f64> {
 
 impl Probe for Yardsticks {
     fn opened(&mut self, _: Instant, _: FlowNumber, Opening { group, .. }: Opening) {
-        self.lives.iter_mut().for_each(|lives| lives.open(group));
-        self.rates.iter_mut().for_each(|rates| rates.open(group));
+        if let Some(lives) = &mut self.lives {
+            lives.open(group);
+        }
+        if let Some(rates) = &mut self.rates {
+            rates.open(group);
+        }
         if !self.ports.is_empty() {
             self.groups.push(group);
         }
     }
 
     fn sent(&mut self, now: Instant, packet: &Packet<Tag>, state: &PacketState) {
-        self.lives
-            .iter_mut()
-            .for_each(|lives| lives.send(now, packet, state));
+        if let Some(lives) = &mut self.lives {
+            lives.send(now, packet, state);
+        }
     }
 
     fn arrived(&mut self, now: Instant, link: LinkId, packet: &Packet<Tag>, state: &PacketState) {
         self.advance(now);
-        if self.ports.contains_key(&link.0) {
-            let weight = self
-                .groups
-                .get(state.flow.0 as usize)
-                .map_or(1, |group| self.weights[*group as usize]);
-            self.port(link)
-                .into_iter()
-                .for_each(|port| port.arrive(now, packet, state, weight));
+        if let Some(port) = self.ports.get_mut(&link.0) {
+            let group = self.groups.get(state.flow.0 as usize);
+            let weight = group.map_or(1, |group| self.weights[*group as usize]);
+            port.arrive(now, packet, state, weight);
         }
     }
 
@@ -261,9 +288,9 @@ impl Probe for Yardsticks {
         span: [Instant; 2],
     ) {
         self.advance(span[0]);
-        self.port(link)
-            .into_iter()
-            .for_each(|port| port.transmit(packet, state, span));
+        if let Some(port) = self.port(link) {
+            port.transmit(packet, state, span);
+        }
     }
 
     fn dropped(
@@ -274,30 +301,34 @@ impl Probe for Yardsticks {
         state: &PacketState,
         reason: DropReason,
     ) {
-        self.port(link)
-            .into_iter()
-            .for_each(|port| port.drop(now, packet, state, reason));
+        if let Some(port) = self.port(link) {
+            port.drop(now, packet, state, reason);
+        }
     }
 
     fn delivered(&mut self, now: Instant, packet: &Packet<Tag>, state: &PacketState) {
-        self.lives
-            .iter_mut()
-            .for_each(|lives| lives.receive(now, packet, state));
-        if state.direction == Direction::Forward {
-            self.rates
-                .iter_mut()
-                .for_each(|rates| rates.receive(now, state.flow.0, packet.len));
+        if let Some(lives) = &mut self.lives {
+            lives.receive(now, packet, state);
+        }
+        if let Some(rates) = &mut self.rates
+            && state.direction == Direction::Forward
+        {
+            rates.receive(now, state.flow.0, packet.len);
         }
     }
 
     fn reported(&mut self, _: Instant, flow: FlowNumber, _: &Report) {
-        self.rates.iter_mut().for_each(|rates| rates.tell(flow.0));
+        if let Some(rates) = &mut self.rates {
+            rates.tell(flow.0);
+        }
     }
 
     fn closed(&mut self, now: Instant, flow: FlowNumber, _: &FlowCounts) {
-        self.lives.iter_mut().for_each(|lives| lives.close(flow));
-        self.ports
-            .values_mut()
-            .for_each(|port| port.close(now, flow));
+        if let Some(lives) = &mut self.lives {
+            lives.close(flow);
+        }
+        for port in self.ports.values_mut() {
+            port.close(now, flow);
+        }
     }
 }

@@ -49,8 +49,10 @@ pub enum Carrier {
 pub(super) const SENDS: &str =
     "Flows that arrive at random, between random hosts of `from`; `to` is left out.";
 pub(super) const EXAMPLES: [&str; 2] = [
-    "utilisation = 0.005\nlink_rate = '50mbit'\nsizes = [[3000, 0.5], [9000, 1.0]]\ntransport = 'burst'",
-    "utilisation = 0.005\nlink_rate = '50mbit'\nsizes = [[3000, 0.5], [9000, 1.0]]\ninterpolated = true\ntransport = 'tcp'",
+    "utilisation = 0.005\nlink_rate = '50mbit'\nsizes = [[3000, 0.5], [9000, 1.0]]\n\
+     transport = 'burst'",
+    "utilisation = 0.005\nlink_rate = '50mbit'\nsizes = [[3000, 0.5], [9000, 1.0]]\n\
+     interpolated = true\ntransport = 'tcp'",
 ];
 
 /// Transport of arriving flows.
@@ -191,21 +193,22 @@ impl Config {
     /// The hosts with their groups for `apart`.
     fn hosts(&self, site: &Site<'_>) -> Vec<Host> {
         let network = site.network;
-        let group = |host: NodeId| match self.apart {
-            Apart::Host => host,
-            Apart::Router => network
-                .leaving(host)
-                .first()
-                .map_or(host, |link| network.links()[link.index()].to),
-            Apart::Core => nearest_core(network, host),
-        };
-        site.hosts
-            .iter()
-            .map(|host| Host {
-                node: *host,
-                group: group(*host).0,
-            })
-            .collect()
+        let mut hosts = Vec::new();
+        for &host in site.hosts {
+            let group = match self.apart {
+                Apart::Host => host,
+                Apart::Router => match network.leaving(host).first() {
+                    Some(link) => network.links()[link.index()].to,
+                    None => host,
+                },
+                Apart::Core => nearest_core(network, host),
+            };
+            hosts.push(Host {
+                node: host,
+                group: group.0,
+            });
+        }
+        hosts
     }
 }
 
@@ -282,20 +285,16 @@ fn nearest_core(network: &Network, host: NodeId) -> NodeId {
     let mut queue = VecDeque::from([host]);
     let mut seen = BTreeSet::from([host]);
     while let Some(node) = queue.pop_front() {
-        let links = || {
-            network
-                .leaving(node)
-                .iter()
-                .map(|link| &network.links()[link.index()])
-        };
-        if links().any(|link| link.class == LinkClass::Core) {
+        let leaving = network.leaving(node).iter();
+        let links: Vec<_> = leaving.map(|link| &network.links()[link.index()]).collect();
+        if links.iter().any(|link| link.class == LinkClass::Core) {
             return node;
         }
-        queue.extend(
-            links()
-                .map(|link| link.to)
-                .filter(|next| seen.insert(*next)),
-        );
+        for link in links {
+            if seen.insert(link.to) {
+                queue.push_back(link.to);
+            }
+        }
     }
     host
 }

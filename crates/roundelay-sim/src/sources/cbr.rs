@@ -75,9 +75,9 @@ impl Config {
     /// source its own flow.
     pub fn spread(self, terms: Terms, count: u32) -> impl Iterator<Item = Terms> {
         let interval = u128::from(self.rate.time_of(self.packet_len.into()).as_picos());
-        (0..count).map(move |place| {
+        (0..count).map(move |packet| {
             let later =
-                Duration::from_picos((interval * u128::from(place) / u128::from(count)) as u64);
+                Duration::from_picos((interval * u128::from(packet) / u128::from(count)) as u64);
             Terms {
                 start: terms.start + later,
                 ..terms.clone()

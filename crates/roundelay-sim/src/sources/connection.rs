@@ -238,13 +238,12 @@ impl Connection {
         let (now, Some(rate)) = (context.now(), self.stamps[0].tail_rate()) else {
             return;
         };
-        let Some(tail) = self
-            .tail
-            .as_mut()
-            .filter(|_| self.tail_at.is_none_or(|at| at <= now))
-        else {
+        let Some(tail) = &mut self.tail else {
             return;
         };
+        if self.tail_at.is_some_and(|at| at > now) {
+            return;
+        }
         let segment = tail.poll(now, &mut self.sender);
         self.tail_at = None;
         if let Some((segment, level)) = segment {

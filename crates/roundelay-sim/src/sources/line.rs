@@ -38,11 +38,12 @@ impl<'a> Line<'a> {
         expected: &str,
         words: &[&str],
     ) -> Result<(Instant, u64), ScenarioError> {
-        let head = words
-            .first()
-            .zip(words.get(1))
-            .and_then(|(time, bytes)| seconds(time).zip(whole(bytes)));
-        head.ok_or_else(|| self.wrong(expected))
+        if let [time, bytes, ..] = words
+            && let (Some(time), Some(bytes)) = (seconds(time), whole(bytes))
+        {
+            return Ok((time, bytes));
+        }
+        Err(self.wrong(expected))
     }
 
     pub(super) fn wrong(self, expected: &str) -> ScenarioError {
@@ -52,20 +53,19 @@ impl<'a> Line<'a> {
 
 /// Seconds, without a unit: digits and a point.
 pub(super) fn seconds(word: &str) -> Option<Instant> {
-    let is_number = word
-        .bytes()
-        .all(|byte| byte.is_ascii_digit() || byte == b'.');
-    let time = format!("{word}s")
-        .parse::<Duration>()
-        .ok()
-        .filter(|_| is_number);
-    time.map(|time| Instant::ZERO + time)
+    let mut bytes = word.bytes();
+    if !bytes.all(|byte| byte.is_ascii_digit() || byte == b'.') {
+        return None;
+    }
+    let time: Duration = format!("{word}s").parse().ok()?;
+    Some(Instant::ZERO + time)
 }
 
 pub(super) fn whole(word: &str) -> Option<u64> {
-    word.parse()
-        .ok()
-        .filter(|_| word.bytes().all(|byte| byte.is_ascii_digit()))
+    if !word.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    word.parse().ok()
 }
 
 #[cfg(test)]

@@ -19,7 +19,8 @@ use crate::sources::source_flow::{SourceFlow, Terms, Turn};
 use crate::sources::{Check, MOST_PACKETS, SourceError, packet_len};
 use crate::written::{InWords, some_whole};
 
-pub(super) const SENDS: &str = "A constant rate in on-times, nothing in off-times: Pareto times with a shape, else\nexponential.";
+pub(super) const SENDS: &str = "A constant rate in on-times, nothing in off-times: Pareto times \
+    with a shape, else\nexponential.";
 pub(super) const EXAMPLES: [&str; 2] = [
     "rate = '500kbit'\non = '50ms'\noff = '50ms'",
     "rate = '500kbit'\non = '50ms'\noff = '50ms'\nshape = 1.5",
@@ -51,7 +52,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// Exponential times, without end.
+    /// A source without end, with exponential times of these means.
     pub const fn new(rate: Rate, packet_len: u32, [on, off]: [Duration; 2]) -> Self {
         Self {
             rate,

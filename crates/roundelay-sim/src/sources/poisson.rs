@@ -78,13 +78,14 @@ impl Lengths {
                     .max(1.0) as u32
             }
             Self::Mix(lengths) => {
-                let mut place = draw::below(random, weights(lengths));
-                let found = lengths.iter().find(|(_, weight)| {
-                    let is_here = place < u64::from(*weight);
-                    place = place.saturating_sub((*weight).into());
-                    is_here
-                });
-                found.map_or(1, |(len, _)| *len)
+                let mut rest = draw::below(random, weights(lengths));
+                for (len, weight) in lengths {
+                    if rest < u64::from(*weight) {
+                        return *len;
+                    }
+                    rest -= u64::from(*weight);
+                }
+                1
             }
         }
     }

@@ -193,12 +193,12 @@ impl Protocol {
         };
         match (config.timestamps, self.timestamps) {
             (true, Some(false)) => {
-                (config.header_len, config.bare_len) =
-                    (config.header_len - of_data, config.bare_len - of_bare)
+                config.header_len -= of_data;
+                config.bare_len -= of_bare;
             }
             (false, Some(true)) => {
-                (config.header_len, config.bare_len) =
-                    (config.header_len + of_data, config.bare_len + of_bare)
+                config.header_len += of_data;
+                config.bare_len += of_bare;
             }
             _ => {}
         }

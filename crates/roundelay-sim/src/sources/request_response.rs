@@ -241,8 +241,8 @@ mod tests {
             11,
             "at 0, 0.998, 1.976 .. 9.8 s; the next one would be after the stop"
         );
-        for ((_, flow, report), place) in log.reports.iter().zip(0..) {
-            let round_trips = if place == 0 { 2 } else { 1 };
+        for ((_, flow, report), number) in log.reports.iter().zip(0..) {
+            let round_trips = if number == 0 { 2 } else { 1 };
             assert_eq!(
                 report.completion_time().as_picos() / 100_000_000,
                 round_trips * 200,

@@ -147,15 +147,15 @@ impl Sizes {
     #[inline]
     pub(crate) fn draw(&self, random: &mut Pcg64Mcg) -> u64 {
         let part = draw::unit(random);
-        let place = self
+        let index = self
             .points
             .partition_point(|(_, until)| *until <= part)
             .min(self.points.len() - 1);
-        let (size, until) = self.points[place];
-        if !self.is_interpolated || place == 0 {
+        let (size, until) = self.points[index];
+        if !self.is_interpolated || index == 0 {
             return size;
         }
-        let (smaller, from) = self.points[place - 1];
+        let (smaller, from) = self.points[index - 1];
         smaller + ((part - from) / (until - from) * (size - smaller) as f64 + 0.5) as u64
     }
 }

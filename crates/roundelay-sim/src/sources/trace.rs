@@ -169,14 +169,13 @@ impl Source for Config {
         site: &Site<'_>,
     ) -> Result<Vec<Box<dyn Agent>>, SourceError> {
         let lists = self.deal(pairs);
-        let of_sources = lists
-            .iter()
-            .flat_map(|list| (0..site.count).map(move |_| list))
-            .cycle();
-        terms
-            .zip(of_sources)
-            .map(|(terms, list)| sender(terms, list.clone()))
-            .collect()
+        let mut agents = Vec::new();
+        // Each list for all sources of its pair, in turn.
+        for (number, terms) in terms.enumerate() {
+            let list = &lists[number / site.count as usize % lists.len()];
+            agents.push(sender(terms, list.clone())?);
+        }
+        Ok(agents)
     }
 
     /// Reads the packets, without those after the end of the run.
@@ -185,8 +184,8 @@ impl Source for Config {
         let path = reading.files.path(&self.file);
         self.is_dealt = is_capture(&path);
         if self.is_dealt {
-            self.packets =
-                (reading.files.capture)(&path, self.flow_by, reading.duration).map_err(of_file)?;
+            let read = (reading.files.capture)(&path, self.flow_by, reading.duration);
+            self.packets = read.map_err(of_file)?;
             self.longest = longest(&self.packets);
             return Ok(());
         }
@@ -220,19 +219,23 @@ impl Source for Config {
     }
 
     fn written(&self) -> WrittenFields {
-        WrittenFields {
-            slack: self
-                .packets
-                .iter()
-                .any(|packet| packet.slack > Duration::ZERO),
-            priority: self.packets.iter().any(|packet| packet.priority.is_some()),
-            deadline: self.packets.iter().any(|packet| packet.deadline.is_some()),
+        let mut written = WrittenFields {
+            slack: false,
+            priority: false,
+            deadline: false,
+        };
+        for packet in &self.packets {
+            written.slack |= packet.slack > Duration::ZERO;
+            written.priority |= packet.priority.is_some();
+            written.deadline |= packet.deadline.is_some();
         }
+        written
     }
 }
 
 /// The columns of a list of packets.
-const PACKET: &str = "seconds and bytes, as in 0.0125 1500, then if there are any seconds of slack, a priority, and the second of its deadline; - for none";
+const PACKET: &str = "seconds and bytes, as in 0.0125 1500, then if there are any seconds of \
+    slack, a priority, and the second of its deadline; - for none";
 
 /// Reads a list of packets, one a line.
 fn packets(file: &str, text: &str) -> Result<Vec<Entry>, ScenarioError> {
@@ -241,11 +244,12 @@ fn packets(file: &str, text: &str) -> Result<Vec<Entry>, ScenarioError> {
     for line in Line::all(file, text) {
         let words: Vec<_> = line.text.split_whitespace().collect();
         let (at, len) = line.head(PACKET, &words)?;
-        let Some(len) = u32::try_from(len)
-            .ok()
-            .filter(|len| (1..=LONGEST_PACKET).contains(len))
-        else {
-            return Err(line.error(format!("length {len}: legal range 1 to {LONGEST_PACKET}")));
+        let len = match u32::try_from(len) {
+            Ok(len) if (1..=LONGEST_PACKET).contains(&len) => len,
+            _ => {
+                let message = format!("length {len}: legal range 1 to {LONGEST_PACKET}");
+                return Err(line.error(message));
+            }
         };
         if at < before {
             return Err(line.error(format!(
@@ -259,43 +263,38 @@ fn packets(file: &str, text: &str) -> Result<Vec<Entry>, ScenarioError> {
 }
 
 /// A packet's slack, priority and deadline, each optional.
-fn with_fields(line: Line<'_>, packet: Entry, words: &[&str]) -> Result<Entry, ScenarioError> {
-    let column = |place: usize| words.get(place).copied().filter(|word| *word != "-");
-    let time = |place| {
-        column(place)
-            .map(|word| seconds(word).ok_or_else(|| line.wrong(PACKET)))
-            .transpose()
-    };
+fn with_fields(line: Line<'_>, mut packet: Entry, words: &[&str]) -> Result<Entry, ScenarioError> {
     if words.len() > 3 {
         return Err(line.wrong(PACKET));
     }
-    let slack = time(0)?;
-    let deadline = time(2)?;
-    let priority = column(1)
-        .map(|word| whole(word).ok_or_else(|| line.wrong(PACKET)))
-        .transpose()?;
-    let legal = priority.map(|priority| {
-        let error = || {
-            line.error(format!(
-                "priority {priority}: legal range 0 to {}",
-                u32::MAX
-            ))
-        };
-        u32::try_from(priority).map_err(|_| error())
-    });
-    if let Some(deadline) = deadline.filter(|deadline| *deadline < packet.at) {
+    let column = |index: usize| words.get(index).copied().filter(|word| *word != "-");
+    let time = |word| seconds(word).ok_or_else(|| line.wrong(PACKET));
+    let slack = column(0).map(time).transpose()?;
+    let deadline = column(2).map(time).transpose()?;
+    let priority = column(1).map(|word| whole(word).ok_or_else(|| line.wrong(PACKET)));
+    let priority = priority.transpose()?;
+    if let Some(deadline) = deadline
+        && deadline < packet.at
+    {
         return Err(line.error(format!(
             "deadline {deadline}: legal range from when the packet is sent, {}",
             packet.at
         )));
     }
-    let slack = slack.map_or(Duration::ZERO, |slack| slack.since(Instant::ZERO));
-    Ok(Entry {
-        slack,
-        priority: legal.transpose()?,
-        deadline,
-        ..packet
-    })
+    if let Some(priority) = priority {
+        let Ok(priority) = u32::try_from(priority) else {
+            return Err(line.error(format!(
+                "priority {priority}: legal range 0 to {}",
+                u32::MAX
+            )));
+        };
+        packet.priority = Some(priority);
+    }
+    if let Some(slack) = slack {
+        packet.slack = slack.since(Instant::ZERO);
+    }
+    packet.deadline = deadline;
+    Ok(packet)
 }
 
 /// The source.
@@ -324,14 +323,11 @@ impl Trace {
         flows: Vec<FlowSpec>,
         packets: Vec<Entry>,
     ) -> Result<Self, SourceError> {
-        for (place, packet) in packets.iter().enumerate() {
+        let mut earliest = Instant::ZERO;
+        for (number, packet) in packets.iter().enumerate() {
             let error = |parameter, value: String, range| {
-                Err(SourceError::new(
-                    "trace",
-                    parameter,
-                    format!("{value} of packet {place}"),
-                    range,
-                ))
+                let value = format!("{value} of packet {number}");
+                Err(SourceError::new("trace", parameter, value, range))
             };
             if Check("trace").packet_len(packet.len).is_err() {
                 return error("len", packet.len.to_string(), "1 to 65535".to_string());
@@ -343,9 +339,6 @@ impl Trace {
                     format!("below the number of flows, {}", flows.len()),
                 );
             }
-            let earliest = place
-                .checked_sub(1)
-                .map_or(Instant::ZERO, |before| packets[before].at);
             if packet.at < earliest {
                 return error(
                     "at",
@@ -353,6 +346,7 @@ impl Trace {
                     format!("from the packet before, {earliest}"),
                 );
             }
+            earliest = packet.at;
         }
         Ok(Self {
             terms,
@@ -368,17 +362,14 @@ impl Trace {
         let mut sizes = vec![(0, 1); self.flows.len()];
         for packet in &self.packets {
             let (bytes, longest) = &mut sizes[packet.flow as usize];
-            (*bytes, *longest) = (*bytes + u64::from(packet.len), packet.len.max(*longest));
+            *bytes += u64::from(packet.len);
+            *longest = packet.len.max(*longest);
         }
-        let flows = self.flows.iter().zip(sizes);
-        let stamp = |flow: &FlowSpec, bytes, longest| {
-            Stamp::new(self.terms.urgency.clone(), flow.weight(), bytes, longest)
-        };
-        self.open = flows
-            .map(|(flow, (bytes, longest))| {
-                (context.open(*flow), stamp(flow, bytes, longest), bytes)
-            })
-            .collect();
+        for (flow, (bytes, longest)) in self.flows.iter().zip(sizes) {
+            let urgency = self.terms.urgency.clone();
+            let stamp = Stamp::new(urgency, flow.weight(), bytes, longest);
+            self.open.push((context.open(*flow), stamp, bytes));
+        }
     }
 }
 
@@ -418,19 +409,20 @@ impl Agent for Trace {
             let (flow, stamp, left_bytes) = &mut self.open[flow as usize];
             let mut packet = Outgoing::new(*flow, len);
             stamp.mark(&mut packet, context.now(), *left_bytes);
-            packet.slack = Slack::from_picos(
-                packet
-                    .slack
-                    .as_picos()
-                    .saturating_add(Slack::of(more).as_picos()),
-            );
+            let slack = packet.slack.as_picos();
+            let slack = slack.saturating_add(Slack::of(more).as_picos());
+            packet.slack = Slack::from_picos(slack);
             packet.priority = priority.unwrap_or(packet.priority);
-            packet.deadline = deadline.map_or(packet.deadline, |deadline| deadline + later);
+            if let Some(deadline) = deadline {
+                packet.deadline = deadline + later;
+            }
             context.send(packet);
             *left_bytes -= u64::from(len);
             self.next += 1;
         }
-        self.open.iter().for_each(|(flow, ..)| context.close(*flow));
+        for (flow, ..) in &self.open {
+            context.close(*flow);
+        }
         context.leave();
     }
 }

@@ -24,10 +24,12 @@ use crate::sources::source_flow::{SourceFlow, Terms, Turn};
 use crate::sources::{Check, SourceError};
 use crate::written::{InWords, whole};
 
-pub(super) const SENDS: &str = "Web pages over TCP: a document, then its objects over parallel connections, with pauses between.";
+pub(super) const SENDS: &str = "Web pages over TCP: a document, then its objects over parallel \
+    connections, with pauses between.";
 pub(super) const EXAMPLES: [&str; 2] = [
     "document = '8kb'\nobject = '4kb'\nobjects = 12\nthink = '200ms'",
-    "document = '2kb'\nobject = '6kb'\nobjects = 3\nconnections = 2\nrequest = 700\nthink = '100ms'",
+    "document = '2kb'\nobject = '6kb'\nobjects = 3\nconnections = 2\nrequest = 700\n\
+     think = '100ms'",
 ];
 
 /// Maximum number of objects of a page.
@@ -244,18 +246,14 @@ impl WebPage {
             );
             self.stage = Stage::Think(context.now() + self.think.draw(context.random()));
         }
-        let thought = if let Stage::Think(until) = self.stage {
-            Some(until)
-        } else {
-            None
-        };
-        let timers = self
-            .lanes
-            .iter()
-            .map(Exchange::timer)
-            .fold(thought, earlier);
-        self.alarm
-            .set(earlier(timers, self.source_flow.stop()), context);
+        let mut alarm = self.source_flow.stop();
+        if let Stage::Think(until) = self.stage {
+            alarm = earlier(alarm, Some(until));
+        }
+        for lane in &self.lanes {
+            alarm = earlier(alarm, lane.timer());
+        }
+        self.alarm.set(alarm, context);
     }
 }
 
@@ -266,12 +264,10 @@ impl Agent for WebPage {
         if self.source_flow.is_over(now) {
             self.cut_off(context);
             // The source_flow closes the first flow.
-            self.lanes
-                .iter_mut()
-                .filter_map(|lane| lane.flows.take())
-                .flatten()
-                .skip(1)
-                .for_each(|flow| context.close(flow));
+            let flows = self.lanes.iter_mut().filter_map(|lane| lane.flows.take());
+            for flow in flows.flatten().skip(1) {
+                context.close(flow);
+            }
         }
         match self.source_flow.turn(context) {
             Turn::Pass => return,
@@ -281,22 +277,25 @@ impl Agent for WebPage {
             }
             Turn::GoOn(_) => {
                 self.begin(now);
-                self.lanes.iter_mut().for_each(|lane| lane.wake(context));
+                for lane in &mut self.lanes {
+                    lane.wake(context);
+                }
             }
         }
         self.settle(0, context);
     }
 
     fn arrive(&mut self, arrival: &Arrival, context: &mut Context<'_>) {
-        let is_here = |lane: &Exchange| {
-            lane.flows
-                .is_some_and(|flows| flows.contains(&arrival.flow))
-        };
-        let Some(last) = self.lanes.iter().position(is_here) else {
-            return;
-        };
-        self.lanes[last].arrive(arrival, context);
-        self.settle(last, context);
+        for number in 0..self.lanes.len() {
+            let Some(flows) = self.lanes[number].flows else {
+                continue;
+            };
+            if flows.contains(&arrival.flow) {
+                self.lanes[number].arrive(arrival, context);
+                self.settle(number, context);
+                return;
+            }
+        }
     }
 
     fn forget(&mut self) {

@@ -141,7 +141,8 @@ fn flows(
     hosts: &BTreeMap<String, NodeId>,
 ) -> Result<Vec<Entry>, ScenarioError> {
     const EXPECTED: &str = "seconds, bytes and two hosts, as in 0.0125 14600 host1 host2";
-    let flow = |line: Line<'_>| {
+    let mut flows = Vec::new();
+    for line in Line::all(file, text) {
         let words: Vec<_> = line.text.split_whitespace().collect();
         let (at, size_bytes) = line.head(EXPECTED, &words)?;
         let [_, _, from, to] = words[..] else {
@@ -153,24 +154,22 @@ fn flows(
             )));
         }
         let host = |name: &str| {
-            hosts
-                .get(name)
-                .copied()
-                .ok_or_else(|| line.error(format!("'{name}' is no host of 'from'")))
+            let host = hosts.get(name).copied();
+            host.ok_or_else(|| line.error(format!("'{name}' is no host of 'from'")))
         };
         let from = host(from)?;
         let to = host(to)?;
         if from == to {
             return Err(line.error(format!("'{}' sends to itself", words[2])));
         }
-        Ok(Entry {
+        flows.push(Entry {
             at,
             from,
             to,
             size_bytes,
-        })
-    };
-    Line::all(file, text).map(flow).collect()
+        });
+    }
+    Ok(flows)
 }
 
 /// The source.
@@ -193,14 +192,11 @@ impl Workload {
     /// the list.
     pub fn new(terms: Terms, flows: Vec<Entry>, carrier: Carrier) -> Result<Self, SourceError> {
         let check = Check("workload");
-        for (place, flow) in flows.iter().enumerate() {
+        let mut earliest = Instant::ZERO;
+        for (number, flow) in flows.iter().enumerate() {
             let error = |parameter, value: String, range| {
-                Err(SourceError::new(
-                    "workload",
-                    parameter,
-                    format!("{value} of flow {place}"),
-                    range,
-                ))
+                let value = format!("{value} of flow {number}");
+                Err(SourceError::new("workload", parameter, value, range))
             };
             if !(1..=LARGEST_FLOW).contains(&flow.size_bytes) {
                 return error(
@@ -209,9 +205,6 @@ impl Workload {
                     format!("1 to {LARGEST_FLOW}"),
                 );
             }
-            let earliest = place
-                .checked_sub(1)
-                .map_or(Instant::ZERO, |before| flows[before].at);
             if flow.at < earliest {
                 return error(
                     "at",
@@ -219,6 +212,7 @@ impl Workload {
                     format!("from the flow before, {earliest}"),
                 );
             }
+            earliest = flow.at;
         }
         terms.check(check)?;
         let mould = Mould::new(carrier, terms.clone(), check)?;

@@ -76,17 +76,15 @@ impl FatTree {
         let edges = switches("edge", 2 * half * half);
         for (number, aggregation) in aggregations.iter().enumerate() {
             let first = number % half * half;
-            cores[first..first + half]
-                .iter()
-                .for_each(|core| builder.join(*aggregation, *core, between, LinkClass::Core));
+            for core in &cores[first..first + half] {
+                builder.join(*aggregation, *core, between, LinkClass::Core);
+            }
         }
         for (number, edge) in edges.iter().enumerate() {
             let first = number / half * half;
-            aggregations[first..first + half]
-                .iter()
-                .for_each(|aggregation| {
-                    builder.join(*edge, *aggregation, between, LinkClass::Edge)
-                });
+            for aggregation in &aggregations[first..first + half] {
+                builder.join(*edge, *aggregation, between, LinkClass::Edge);
+            }
         }
         let access = Wire {
             rate: self.rate,

@@ -68,11 +68,8 @@ impl Format {
     /// The format for a file name: `.gml`, `.graphml` or `.xml`, `.intra`, `topo.txt`; any other
     /// name is an edge list.
     pub fn of_name(name: &str) -> Self {
-        let last = name
-            .rsplit(['/', '\\'])
-            .next()
-            .unwrap_or_default()
-            .to_ascii_lowercase();
+        let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
+        let last = last.to_ascii_lowercase();
         match last.rsplit('.').next() {
             Some("gml") => Self::Gml,
             Some("graphml" | "xml") => Self::GraphMl,
@@ -202,15 +199,12 @@ impl FromFile {
         second: Option<Text<'_>>,
         queues: &Queues,
     ) -> Result<Topology, FileError> {
-        if let Some(long) = [Some(first), second]
-            .into_iter()
-            .flatten()
-            .find(|file| file.text.len() > MOST_BYTES)
-        {
-            return Err(long.error(
-                0,
-                format!("{} bytes, legal range up to {MOST_BYTES}", long.text.len()),
-            ));
+        for file in [Some(first), second].into_iter().flatten() {
+            let bytes = file.text.len();
+            if bytes > MOST_BYTES {
+                let message = format!("{bytes} bytes, legal range up to {MOST_BYTES}");
+                return Err(file.error(0, message));
+            }
         }
         let first = first.without_mark();
         let second = second.map(Text::without_mark);
@@ -246,20 +240,15 @@ impl FromFile {
         let mut builder = Builder::new(queues);
         let mut ids = Vec::new();
         for node in &graph.nodes {
-            ids.push(
-                builder
-                    .named(&node.name)
-                    .map_err(|error| file.error(0, format!("name '{}': {error}", node.name)))?,
-            );
+            let id = builder
+                .named(&node.name)
+                .map_err(|error| file.error(0, format!("name '{}': {error}", node.name)))?;
+            ids.push(id);
+            if node.is_host {
+                builder.topology.hosts.push(id);
+            }
         }
         self.join(&graph, &ids, &mut builder);
-        builder.topology.hosts = graph
-            .nodes
-            .iter()
-            .zip(&ids)
-            .filter(|(node, _)| node.is_host)
-            .map(|(_, id)| *id)
-            .collect();
         if builder.topology.hosts.is_empty() {
             self.attach(&ids, &mut builder)
                 .map_err(|name| file.error(0, format!("two nodes are called '{name}'")))?;
@@ -271,16 +260,13 @@ impl FromFile {
     fn join(&self, graph: &Graph, ids: &[NodeId], builder: &mut Builder<'_>) {
         let classes = Classes::new(graph);
         for edge in &graph.edges {
-            let by_place = || {
-                Some(
-                    graph.nodes[edge.from]
-                        .place?
-                        .light_to(graph.nodes[edge.to].place?),
-                )
+            let by_place = match (graph.nodes[edge.from].place, graph.nodes[edge.to].place) {
+                (Some(from), Some(to)) => Some(from.light_to(to)),
+                _ => None,
             };
             let wire = Wire {
                 rate: edge.rate.unwrap_or(self.rate),
-                delay: edge.delay.or_else(by_place).unwrap_or(self.delay),
+                delay: edge.delay.or(by_place).unwrap_or(self.delay),
             };
             let ways = [(edge.from, edge.to), (edge.to, edge.from)];
             for (from, to) in ways.into_iter().take(if edge.one_way { 1 } else { 2 }) {
@@ -300,13 +286,14 @@ impl FromFile {
             rate: self.access_rate,
             delay: self.access_delay,
         };
-        let places = routers
-            .iter()
-            .flat_map(|router| (0..self.hosts_per_router).map(move |_| *router));
-        for (number, router) in places.enumerate() {
-            let name = format!("host{number}");
-            let host = builder.named(&name).map_err(|_| name)?;
-            builder.adopt(host, router, access);
+        let mut number = 0;
+        for router in routers {
+            for _ in 0..self.hosts_per_router {
+                let name = format!("host{number}");
+                let host = builder.named(&name).map_err(|_| name)?;
+                builder.adopt(host, *router, access);
+                number += 1;
+            }
         }
         Ok(())
     }
@@ -355,9 +342,9 @@ impl Graph {
     /// Links go one way if the file also lists the way back.
     fn find_ways_back(&mut self) {
         let listed: BTreeSet<_> = self.edges.iter().map(|edge| (edge.from, edge.to)).collect();
-        self.edges
-            .iter_mut()
-            .for_each(|edge| edge.one_way = listed.contains(&(edge.to, edge.from)));
+        for edge in &mut self.edges {
+            edge.one_way = listed.contains(&(edge.to, edge.from));
+        }
     }
 
     fn make_leaves_hosts(&mut self) {
@@ -366,10 +353,9 @@ impl Graph {
             neighbours[edge.from].insert(edge.to);
             neighbours[edge.to].insert(edge.from);
         }
-        self.nodes
-            .iter_mut()
-            .zip(neighbours)
-            .for_each(|(node, neighbours)| node.is_host = neighbours.len() == 1);
+        for (node, neighbours) in self.nodes.iter_mut().zip(neighbours) {
+            node.is_host = neighbours.len() == 1;
+        }
     }
 }
 

@@ -140,20 +140,21 @@ impl Internet2 {
             delay: near,
         };
         if self.variant == Variant::LongLived {
-            (0..100).for_each(|number| {
-                _ = builder.host(&format!("host{number}"), cores[number % 10], host)
-            });
+            for number in 0..100 {
+                builder.host(&format!("host{number}"), cores[number % 10], host);
+            }
             return Ok(builder.topology);
         }
-        let edges: Vec<_> = (0..100)
-            .map(|number| builder.router(&format!("edge{number}")))
-            .collect();
+        let mut edges = Vec::new();
+        for number in 0..100 {
+            edges.push(builder.router(&format!("edge{number}")));
+        }
         for (number, router) in edges.iter().enumerate() {
             builder.join(*router, cores[number % 10], edge, LinkClass::Edge);
         }
-        (0..)
-            .zip(edges)
-            .for_each(|(number, router)| _ = builder.host(&format!("host{number}"), router, host));
+        for (number, router) in edges.into_iter().enumerate() {
+            builder.host(&format!("host{number}"), router, host);
+        }
         Ok(builder.topology)
     }
 }
@@ -170,14 +171,16 @@ const fn scaled(mbits: u64, tenths: u64) -> Rate {
 fn core_rates() -> [u64; 16] {
     let network = core();
     let mut crossings = [0; 2 * CORE.len()];
-    let pairs = (0..10)
-        .flat_map(|from| (0..10).map(move |to| (from, to)))
-        .filter(|(from, to)| from != to);
-    for (from, to) in pairs {
-        let route = network
-            .route(NodeId(from), NodeId(to))
-            .expect("the core is connected");
-        route.iter().for_each(|link| crossings[link.index()] += 1);
+    for from in (0..10).map(NodeId) {
+        for to in (0..10).map(NodeId) {
+            if from == to {
+                continue;
+            }
+            let route = network.route(from, to).expect("the core is connected");
+            for link in route {
+                crossings[link.index()] += 1;
+            }
+        }
     }
     std::array::from_fn(|link| (crossings[2 * link] * 10_000_u64).div_ceil(9))
 }

@@ -119,9 +119,10 @@ impl Isp {
         let mut random = generator(Seed::new(self.graph_seed).derive(Purpose::Graph, 0));
         let pairs = self.pairs(&mut random);
         let mut builder = Builder::new(queues);
-        let cores: Vec<_> = (0..self.routers)
-            .map(|number| builder.router(&format!("core{number}")))
-            .collect();
+        let mut cores = Vec::new();
+        for number in 0..self.routers {
+            cores.push(builder.router(&format!("core{number}")));
+        }
         for ((one, other), rate) in pairs.iter().zip(self.rates(&pairs)) {
             let delay = self.delay + draw::up_to(&mut random, self.most_delay - self.delay);
             builder.join(
@@ -135,15 +136,16 @@ impl Isp {
             rate,
             delay: self.access_delay,
         });
-        let edges: Vec<_> = (0..self.hosts)
-            .map(|number| builder.router(&format!("edge{number}")))
-            .collect();
+        let mut edges = Vec::new();
+        for number in 0..self.hosts {
+            edges.push(builder.router(&format!("edge{number}")));
+        }
         for (router, core) in edges.iter().zip(cores.iter().cycle()) {
             builder.join(*router, *core, edge, LinkClass::Edge);
         }
-        (0..)
-            .zip(edges)
-            .for_each(|(number, router)| _ = builder.host(&format!("host{number}"), router, host));
+        for (number, router) in edges.into_iter().enumerate() {
+            builder.host(&format!("host{number}"), router, host);
+        }
         Ok(builder.topology)
     }
 
@@ -203,20 +205,24 @@ impl Isp {
         joined: &BTreeSet<(usize, usize)>,
         random: &mut Pcg64Mcg,
     ) -> (usize, usize) {
-        let is_free =
-            |(one, other): &(usize, usize)| one != other && !joined.contains(&(*one, *other));
-        let mut drawn = || {
+        let is_free = |one, other| one != other && !joined.contains(&(one, other));
+        for _ in 0..MOST_DRAWS {
             let [one, other] =
                 [(); 2].map(|()| ends[draw::below(random, ends.len() as u64) as usize]);
-            (one.min(other), one.max(other))
-        };
-        let found = (0..MOST_DRAWS).map(|_| drawn()).find(is_free);
+            let pair = (one.min(other), one.max(other));
+            if is_free(pair.0, pair.1) {
+                return pair;
+            }
+        }
         let routers = self.routers as usize;
-        let mut all =
-            (0..routers).flat_map(|one| (one + 1..routers).map(move |other| (one, other)));
-        found
-            .or_else(|| all.find(is_free))
-            .expect("there are fewer links than pairs")
+        for one in 0..routers {
+            for other in one + 1..routers {
+                if is_free(one, other) {
+                    return (one, other);
+                }
+            }
+        }
+        unreachable!("there are fewer links than pairs")
     }
 
     /// Rates of the core links.
@@ -227,9 +233,9 @@ impl Isp {
         let one = u128::from(Billionths::ONE.0);
         let slower = ((loads.len() as u128 * u128::from(self.slower.0) + one / 2) / one) as usize;
         let mut rates = loads;
-        for (place, link) in by_load.into_iter().enumerate() {
+        for (rank, link) in by_load.into_iter().enumerate() {
             let load = rates[link];
-            rates[link] = if place < slower {
+            rates[link] = if rank < slower {
                 load.min(self.slower_rate)
             } else {
                 load.max(self.access_rate)
@@ -248,31 +254,40 @@ impl Isp {
         };
         let mut routes = Routes::default();
         let mut loads = vec![0; 2 * pairs.len()];
-        for from in (0..self.routers).filter(|from| hosts(*from) > 0) {
+        for from in 0..self.routers {
+            if hosts(from) == 0 {
+                continue;
+            }
             let others = (u128::from(self.hosts) - hosts(from)).max(1);
             let each =
                 u128::from(self.access_rate.bits_per_second()) * hosts(from) * PARTS / others;
-            for to in (0..self.routers).filter(|to| *to != from) {
+            for to in 0..self.routers {
+                if to == from {
+                    continue;
+                }
                 let route = routes
                     .between(&network, NodeId(from), NodeId(to))
                     .expect("the core is connected");
-                routes
-                    .links(route)
-                    .for_each(|link| loads[link] += each * hosts(to));
+                for link in routes.links(route) {
+                    loads[link] += each * hosts(to);
+                }
             }
         }
-        let mbits = |load: u128| load.div_ceil(PARTS * 1_000_000).clamp(1, 1 << 40) as u64;
-        loads
-            .chunks(2)
-            .map(|ways| mbit(mbits(ways[0].max(ways[1]))))
-            .collect()
+        let mut rates = Vec::new();
+        for ways in loads.chunks(2) {
+            let mbits = ways[0].max(ways[1]).div_ceil(PARTS * 1_000_000);
+            rates.push(mbit(mbits.clamp(1, 1 << 40) as u64));
+        }
+        rates
     }
 }
 
 /// The core only, with links in pairs.
 fn core(routers: u32, pairs: &[(usize, usize)]) -> Network {
     let mut network = Network::default();
-    (0..routers).for_each(|_| _ = network.add_node());
+    for _ in 0..routers {
+        network.add_node();
+    }
     for (one, other) in pairs {
         for (from, to) in [(one, other), (other, one)] {
             let [from, to] = [from, to].map(|node| NodeId(*node as u32));

@@ -82,20 +82,21 @@ impl LeafSpine {
             delay: self.delay,
         };
         for leaf in &leaves {
-            spines
-                .iter()
-                .for_each(|spine| builder.join(*leaf, *spine, up, LinkClass::Core));
+            for spine in &spines {
+                builder.join(*leaf, *spine, up, LinkClass::Core);
+            }
         }
         let access = Wire {
             rate: self.host_rate,
             delay: self.host_delay,
         };
-        let places = leaves
-            .iter()
-            .flat_map(|leaf| (0..hosts).map(move |_| *leaf));
-        places
-            .enumerate()
-            .for_each(|(number, leaf)| _ = builder.host(&format!("host{number}"), leaf, access));
+        let mut number = 0;
+        for leaf in leaves {
+            for _ in 0..hosts {
+                builder.host(&format!("host{number}"), leaf, access);
+                number += 1;
+            }
+        }
         Ok(builder.topology)
     }
 }

@@ -15,88 +15,92 @@ pub(super) fn groups(
     meter: &Meter,
     flows: &[&FlowMeter],
 ) -> Vec<GroupResult> {
-    let jain = |group: Option<usize>| {
-        // Flows that come and go had different times to send.
-        let mut meters = meter
-            .groups
-            .iter()
-            .enumerate()
-            .filter(|(number, _)| group.is_none_or(|group| group == *number));
-        if meters.any(|(_, meter)| meter.closed > 0) {
-            return None;
-        }
-        // If a group's agents report on flows, flows without reports carry requests, which do not
-        // count.
-        let is_data = |flow: &FlowMeter| {
-            flow.repairs.is_some() || meter.groups[flow.group as usize].repairs.is_none()
-        };
-        let of = flows.iter().filter(|flow| {
-            flow.is_open && is_data(flow) && group.is_none_or(|group| flow.group as usize == group)
+    let mut groups = Vec::new();
+    for (number, group) in scenario.groups.iter().enumerate() {
+        let classes = &meter.transfers.sizes;
+        let jain = jain(scenario, meter, flows, Some(number));
+        let meter = &meter.groups[number];
+        groups.push(GroupResult {
+            name: group.name.clone(),
+            kind: group.source.kind(),
+            flows: meter.flows,
+            packets: Fates::of(&meter.packets),
+            loss: Fates::of(&meter.packets).loss(),
+            in_time: in_time(scenario, Fates::of(&meter.packets)),
+            edge_marked: group.edge_codel.map(|_| meter.packets.edge_marked),
+            throughput: meter.packets.bytes as f64 * 8.0 / seconds,
+            delay: Spread::of(&meter.delays),
+            delay_deviation: meter.packets.deviation(meter.delays.count()),
+            jain,
+            completion: Spread::of(&meter.transfers.times),
+            completion_by_bytes: meter.transfers.times_by_bytes.mean(),
+            goodput: meter.transfers.goodput(),
+            incomplete: meter.incomplete,
+            retransmissions: meter.repairs.map(|repairs| repairs.retransmissions),
+            timeouts: meter.repairs.map(|repairs| repairs.timeouts),
+            round_trip: Spread::of(&meter.transfers.round_trips),
+            round_trip_by_bytes: meter.transfers.round_trips_by_bytes.mean(),
+            sizes: sizes(classes, &meter.sizes),
+            lives: None,
         });
-        let weight = |flow: &FlowMeter| scenario.groups[flow.group as usize].weight();
-        let shares: Vec<_> = of
-            .map(|flow| flow.packets.bytes as f64 / f64::from(weight(flow)))
-            .collect();
-        if shares.len() < 2 {
-            None
-        } else {
-            jain_index(&shares)
-        }
-    };
-    let classes = &meter.transfers.sizes;
-    let each =
-        meter
-            .groups
-            .iter()
-            .zip(&scenario.groups)
-            .enumerate()
-            .map(|(number, (meter, group))| GroupResult {
-                name: group.name.clone(),
-                kind: group.source.kind(),
-                flows: meter.flows,
-                packets: Fates::of(&meter.packets),
-                loss: Fates::of(&meter.packets).loss(),
-                in_time: in_time(scenario, Fates::of(&meter.packets)),
-                edge_marked: group.edge_codel.map(|_| meter.packets.edge_marked),
-                throughput: meter.packets.bytes as f64 * 8.0 / seconds,
-                delay: Spread::of(&meter.delays),
-                delay_deviation: meter.packets.deviation(meter.delays.count()),
-                jain: jain(Some(number)),
-                completion: Spread::of(&meter.transfers.times),
-                completion_by_bytes: meter.transfers.times_by_bytes.mean(),
-                goodput: meter.transfers.goodput(),
-                incomplete: meter.incomplete,
-                retransmissions: meter.repairs.map(|repairs| repairs.retransmissions),
-                timeouts: meter.repairs.map(|repairs| repairs.timeouts),
-                round_trip: Spread::of(&meter.transfers.round_trips),
-                round_trip_by_bytes: meter.transfers.round_trips_by_bytes.mean(),
-                sizes: sizes(classes, &meter.sizes),
-                lives: None,
-            });
-    let mut groups: Vec<_> = each.collect();
+    }
     if groups.len() > 1 {
-        groups.push(total(scenario, &groups, meter, jain(None)));
+        let jain = jain(scenario, meter, flows, None);
+        groups.push(total(scenario, &groups, meter, jain));
     }
     groups
 }
 
+/// Jain's index of throughputs by weight, of a group or of all flows.
+fn jain(
+    scenario: &Scenario,
+    meter: &Meter,
+    flows: &[&FlowMeter],
+    group: Option<usize>,
+) -> Option<f64> {
+    // Flows that come and go had different times to send.
+    for (number, meter) in meter.groups.iter().enumerate() {
+        if meter.closed > 0 && group.is_none_or(|group| group == number) {
+            return None;
+        }
+    }
+    let mut shares = Vec::new();
+    for flow in flows {
+        let number = flow.group as usize;
+        // If a group's agents report on flows, flows without reports carry requests, which do not
+        // count.
+        let is_data = flow.repairs.is_some() || meter.groups[number].repairs.is_none();
+        if flow.is_open && is_data && group.is_none_or(|group| group == number) {
+            let weight = scenario.groups[number].weight();
+            shares.push(flow.packets.bytes as f64 / f64::from(weight));
+        }
+    }
+    if shares.len() < 2 {
+        None
+    } else {
+        jain_index(&shares)
+    }
+}
+
 fn in_time(scenario: &Scenario, packets: Fates) -> Option<f64> {
-    scenario.measures.late.and_then(|_| packets.in_time())
+    scenario.measures.late?;
+    packets.in_time()
 }
 
 fn sizes(classes: &SizeClasses, meters: &BTreeMap<u32, Completed>) -> Vec<SizeResult> {
-    let result = |(class, transfers): (&u32, &Completed)| {
+    let mut results = Vec::new();
+    for (class, transfers) in meters {
         let (above, up_to) = classes.range(*class);
-        SizeResult {
+        results.push(SizeResult {
             above,
             up_to,
             bytes: transfers.bytes(),
             completion: Spread::of(&transfers.times),
             goodput: transfers.goodput().unwrap_or(0.0),
             round_trip: Spread::of(&transfers.round_trips),
-        }
-    };
-    meters.iter().map(result).collect()
+        });
+    }
+    results
 }
 
 /// The name for all groups together.
@@ -116,50 +120,31 @@ fn total(
     for group in &meter.groups {
         delays.merge(&group.delays);
         transfers.merge(&group.transfers);
-        group
-            .sizes
-            .iter()
-            .for_each(|(class, transfers)| by_size.entry(*class).or_default().merge(transfers));
+        for (class, transfers) in &group.sizes {
+            by_size.entry(*class).or_default().merge(transfers);
+        }
     }
-    for Fates {
-        sent,
-        delivered,
-        full,
-        pushed_out,
-        early,
-        refused,
-        lost,
-        edge_dropped,
-        late,
-        on_their_way,
-    } in groups.iter().map(|group| group.packets)
-    {
-        packets.sent += sent;
-        packets.delivered += delivered;
-        packets.full += full;
-        packets.pushed_out += pushed_out;
-        packets.early += early;
-        packets.refused += refused;
-        packets.lost += lost;
-        packets.edge_dropped += edge_dropped;
-        packets.late += late;
-        packets.on_their_way += on_their_way;
+    let mut flows = 0;
+    let mut incomplete = 0;
+    let mut edge_marked = None;
+    let mut retransmissions = None;
+    let mut timeouts = None;
+    for group in groups {
+        packets.add(group.packets);
+        flows += group.flows;
+        incomplete += group.incomplete;
+        edge_marked = plus(edge_marked, group.edge_marked);
+        retransmissions = plus(retransmissions, group.retransmissions);
+        timeouts = plus(timeouts, group.timeouts);
     }
-    let sum = |of: fn(&GroupResult) -> u64| groups.iter().map(of).sum();
-    let some = |of: fn(&GroupResult) -> Option<u64>| {
-        groups
-            .iter()
-            .filter_map(of)
-            .reduce(|one, other| one + other)
-    };
     GroupResult {
         name: ALL.to_owned(),
         kind: "",
-        flows: sum(|group| group.flows),
+        flows,
         packets,
         loss: packets.loss(),
         in_time: in_time(scenario, packets),
-        edge_marked: some(|group| group.edge_marked),
+        edge_marked,
         throughput: groups.iter().map(|group| group.throughput).sum(),
         delay: Spread::of(&delays),
         delay_deviation: None,
@@ -167,12 +152,21 @@ fn total(
         completion: Spread::of(&transfers.times),
         completion_by_bytes: transfers.times_by_bytes.mean(),
         goodput: transfers.goodput(),
-        incomplete: sum(|group| group.incomplete),
-        retransmissions: some(|group| group.retransmissions),
-        timeouts: some(|group| group.timeouts),
+        incomplete,
+        retransmissions,
+        timeouts,
         round_trip: Spread::of(&transfers.round_trips),
         round_trip_by_bytes: transfers.round_trips_by_bytes.mean(),
         sizes: sizes(&meter.transfers.sizes, &by_size),
         lives: None,
+    }
+}
+
+/// The sum of counts that some groups have.
+fn plus(sum: Option<u64>, count: Option<u64>) -> Option<u64> {
+    match (sum, count) {
+        (Some(sum), Some(count)) => Some(sum + count),
+        (sum, None) => sum,
+        (None, count) => count,
     }
 }

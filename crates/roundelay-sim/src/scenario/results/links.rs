@@ -3,8 +3,8 @@
 use roundelay::{DropReason, Limit};
 
 use super::super::Scenario;
-use super::super::meter::{LinkMeter, Meter};
-use super::{ClassResult, LinkResult, LinkState, Spread};
+use super::super::meter::Meter;
+use super::{ClassResult, LinkResult, LinkState, Spread, ratio};
 use crate::network::LinkClass;
 use crate::topologies::NO_LIMIT;
 
@@ -16,19 +16,14 @@ pub(super) fn links(
     after: &[LinkState],
 ) -> Vec<LinkResult> {
     let network = &scenario.topology.network;
-    let states = before
-        .iter()
-        .zip(after)
-        .zip(network.links())
-        .zip(&meter.links);
-    let result = |(((before, after), link), meter): (
-        ((&LinkState, &LinkState), &crate::LinkConfig),
-        &LinkMeter,
-    )| {
+    let mut results = Vec::new();
+    let states = before.iter().zip(after);
+    let counted = network.links().iter().zip(&meter.links);
+    for ((before, after), (link, meter)) in states.zip(counted) {
         let utilisation = after.utilisation(before, seconds);
         let before = before.counts;
         let after = after.counts;
-        LinkResult {
+        results.push(LinkResult {
             from: network.name(link.from),
             to: network.name(link.to),
             class: link.class.name(),
@@ -43,9 +38,9 @@ pub(super) fn links(
             lost: after.lost - before.lost,
             wait: meter.wait(),
             backlogged: None,
-        }
-    };
-    states.map(result).collect()
+        });
+    }
+    results
 }
 
 fn buffer(limit: Limit) -> String {
@@ -57,36 +52,42 @@ fn buffer(limit: Limit) -> String {
 }
 
 pub(super) fn classes(links: &[LinkResult], meter: &Meter) -> Vec<ClassResult> {
-    let class = |class: LinkClass| {
-        let of: Vec<_> = links
-            .iter()
-            .filter(|link| link.class == class.name())
-            .collect();
-        let busiest = of.iter().copied().reduce(|one, other| {
-            if other.utilisation > one.utilisation {
-                other
-            } else {
-                one
+    let mut results = Vec::new();
+    for class in LinkClass::ALL {
+        let of_class = links.iter().filter(|link| link.class == class.name());
+        let of_class: Vec<&LinkResult> = of_class.collect();
+        let Some(mut busiest) = of_class.first() else {
+            continue;
+        };
+        let mut utilisation = 0.0;
+        let mut arrived = 0;
+        let mut dropped = [0; DropReason::ALL.len()];
+        let mut lost = 0;
+        for link in &of_class {
+            if link.utilisation > busiest.utilisation {
+                busiest = link;
             }
-        })?;
-        let count =
-            |of_link: fn(&LinkResult) -> u64| of.iter().map(|link| of_link(link)).sum::<u64>();
-        let dropped: [u64; DropReason::ALL.len()] =
-            std::array::from_fn(|reason| of.iter().map(|link| link.dropped[reason]).sum());
-        Some(ClassResult {
+            utilisation += link.utilisation;
+            arrived += link.arrived;
+            for (sum, dropped) in dropped.iter_mut().zip(link.dropped) {
+                *sum += dropped;
+            }
+            lost += link.lost;
+        }
+        results.push(ClassResult {
             class: class.name(),
-            links: of.len() as u64,
-            utilisation: of.iter().map(|link| link.utilisation).sum::<f64>() / of.len() as f64,
+            links: of_class.len() as u64,
+            utilisation: utilisation / of_class.len() as f64,
             busiest: busiest.utilisation,
             busiest_link: busiest.name(),
-            arrived: count(|link| link.arrived),
+            arrived,
             dropped,
-            lost: count(|link| link.lost),
-            loss: loss(of),
+            lost,
+            loss: loss(of_class),
             wait: Spread::of(&meter.waits[class as usize]),
-        })
-    };
-    LinkClass::ALL.into_iter().filter_map(class).collect()
+        });
+    }
+    results
 }
 
 /// The fraction of packets dropped or lost, of all sent or dropped. Lost packets were sent.
@@ -98,5 +99,5 @@ pub(super) fn loss<'a>(links: impl IntoIterator<Item = &'a LinkResult>) -> Optio
         gone += dropped + link.lost;
         known += dropped + link.packets;
     }
-    (known > 0).then(|| gone as f64 / known as f64)
+    ratio(gone as f64, known as f64)
 }

@@ -18,20 +18,15 @@ impl Coordinates {
     /// # Errors
     /// The position is not on Earth.
     pub(super) fn new(latitude: f64, longitude: f64) -> Result<Self, String> {
-        let legal = latitude.abs() <= 90.0 && longitude.abs() <= 360.0;
-        let error = || {
-            format!(
-                "latitude {latitude}, longitude {longitude}: legal ranges are -90 to 90 and -360 to 360"
-            )
-        };
-        if legal {
-            Ok(Self {
+        if latitude.abs() <= 90.0 && longitude.abs() <= 360.0 {
+            return Ok(Self {
                 latitude,
                 longitude,
-            })
-        } else {
-            Err(error())
+            });
         }
+        Err(format!(
+            "latitude {latitude}, longitude {longitude}: legal ranges are -90 to 90 and -360 to 360"
+        ))
     }
 
     /// The time of light in fibre along the great circle, by the haversine formula, rounded to a

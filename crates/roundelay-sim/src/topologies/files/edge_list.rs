@@ -11,7 +11,13 @@ pub(super) fn read(file: Text<'_>) -> Result<Graph, FileError> {
     for (line, text) in file.lines() {
         let mut words = text.split_whitespace();
         let (Some(from), Some(to)) = (words.next(), words.next()) else {
-            return Err(file.error(line, format!("'{text}': expected two nodes, then a rate, a delay or a cost, as in: a b 10mbit 5ms")));
+            return Err(file.error(
+                line,
+                format!(
+                    "'{text}': expected two nodes, then a rate, a \
+                delay or a cost, as in: a b 10mbit 5ms"
+                ),
+            ));
         };
         let mut edge = Edge {
             from: graph.node(from),
@@ -21,18 +27,18 @@ pub(super) fn read(file: Text<'_>) -> Result<Graph, FileError> {
         if edge.from == edge.to {
             return Err(file.error(line, format!("a link from '{from}' to itself")));
         }
-        words
-            .try_for_each(|word| take(&mut edge, word))
-            .map_err(|message| file.error(line, message))?;
+        for word in words {
+            take(&mut edge, word).map_err(|message| file.error(line, message))?;
+        }
         if let Some(cost) = edge.cost {
             // A rate or delay without its unit is read as a cost: hence the note.
-            let note = || {
+            graph.oddities.costs.get_or_insert_with(|| {
                 format!(
-                    "{}:{line}: '{cost}' is a cost, {IDLE}; rates and delays have units, as in 10mbit and 5ms.",
+                    "{}:{line}: '{cost}' is a cost, {IDLE}; rates and delays have units, as in \
+                     10mbit and 5ms.",
                     file.name
                 )
-            };
-            graph.oddities.costs.get_or_insert_with(note);
+            });
         }
         graph.edges.push(edge);
     }
@@ -59,10 +65,10 @@ fn take(edge: &mut Edge, word: &str) -> Result<(), String> {
 
 /// # Errors
 /// The value was set before.
-fn set<V>(place: &mut Option<V>, value: V, word: &str, what: &str) -> Result<(), String> {
-    if place.is_some() {
+fn set<V>(slot: &mut Option<V>, value: V, word: &str, what: &str) -> Result<(), String> {
+    if slot.is_some() {
         return Err(format!("'{word}': a second {what}, expected one"));
     }
-    *place = Some(value);
+    *slot = Some(value);
     Ok(())
 }

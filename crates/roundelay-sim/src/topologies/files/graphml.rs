@@ -16,17 +16,19 @@ pub(super) fn read(file: Text<'_>) -> Result<Graph, FileError> {
         .map_err(|error| file.error(error.pos().row as usize, format!("no XML: {error}")))?;
     let line = |element: Element<'_, '_>| document.text_pos_at(element.range().start).row as usize;
     let root = document.root_element();
-    let Some(graph) = root
-        .children()
-        .find(|element| element.has_tag_name_local("graph"))
-    else {
+    let mut children = root.children();
+    let Some(graph) = children.find(|element| element.has_tag_name_local("graph")) else {
         return Err(file.error(line(root), "no <graph> in it"));
     };
-    let names: BTreeMap<_, _> = root
-        .children()
-        .filter(|element| element.has_tag_name_local("key"))
-        .filter_map(|key| Some((key.attribute("id")?, key.attribute("attr.name")?)))
-        .collect();
+    let mut names = BTreeMap::new();
+    for key in root.children() {
+        if key.has_tag_name_local("key")
+            && let Some(id) = key.attribute("id")
+            && let Some(name) = key.attribute("attr.name")
+        {
+            names.insert(id, name);
+        }
+    }
     let mut zoo = Zoo {
         is_directed: graph.attribute("edgedefault") == Some("directed"),
         ..Zoo::default()
@@ -55,12 +57,12 @@ fn attributes(
                 || attributes.take(key, text).is_ok();
         }
     }
-    for data in element
-        .children()
-        .filter(|child| child.has_tag_name_local("data"))
-    {
-        let name = data.attribute("key").and_then(|key| names.get(key));
-        if let (Some(name), Some(text)) = (name, data.text()) {
+    for data in element.children() {
+        if data.has_tag_name_local("data")
+            && let Some(key) = data.attribute("key")
+            && let Some(name) = names.get(key)
+            && let Some(text) = data.text()
+        {
             attributes.take(name, text.trim())?;
         }
     }
@@ -139,13 +141,12 @@ impl Attributes {
         let Some(bits) = self.bits()? else {
             return Ok(None);
         };
-        let legal = (1.0..=1e18).contains(&bits);
-        let error = || format!("link speed {bits}: legal range 1 to 1e18 bits per second");
-        if legal {
-            Ok(Rate::from_bits_per_second(bits as u64))
-        } else {
-            Err(error())
+        if !(1.0..=1e18).contains(&bits) {
+            return Err(format!(
+                "link speed {bits}: legal range 1 to 1e18 bits per second"
+            ));
         }
+        Ok(Rate::from_bits_per_second(bits as u64))
     }
 
     /// The speed from the zoo's keys.
@@ -173,17 +174,17 @@ impl Attributes {
     }
 
     fn delay(&self) -> Result<Option<Duration>, String> {
-        self.delay
-            .as_deref()
-            .map(|text| quantity("delay", text))
-            .transpose()
+        match &self.delay {
+            Some(text) => quantity("delay", text).map(Some),
+            None => Ok(None),
+        }
     }
 
     fn place(&self) -> Result<Option<Coordinates>, String> {
-        self.latitude
-            .zip(self.longitude)
-            .map(|(latitude, longitude)| Coordinates::new(latitude, longitude))
-            .transpose()
+        match (self.latitude, self.longitude) {
+            (Some(latitude), Some(longitude)) => Coordinates::new(latitude, longitude).map(Some),
+            _ => Ok(None),
+        }
     }
 }
 
@@ -194,9 +195,11 @@ impl Attributes {
 fn quantity<V: Written>(key: &str, text: &str) -> Result<V, String> {
     let text = text.trim();
     let number = text.parse().ok().and_then(V::from_number);
-    number
-        .map_or_else(|| V::from_text(text), Ok)
-        .map_err(|message| format!("{key}: {message}"))
+    let value = match number {
+        Some(value) => Ok(value),
+        None => V::from_text(text),
+    };
+    value.map_err(|message| format!("{key}: {message}"))
 }
 
 /// A map of the zoo, before names and ids are resolved.
@@ -215,22 +218,19 @@ impl Zoo {
         let mut taken = BTreeSet::new();
         for (line, attributes) in &self.nodes {
             let at = |message| file.error(*line, message);
-            let id = attributes
-                .id
-                .as_deref()
-                .ok_or_else(|| at("a node without an id".to_owned()))?;
+            let Some(id) = attributes.id.as_deref() else {
+                return Err(at("a node without an id".to_owned()));
+            };
             if by_id.insert(id, graph.nodes.len()).is_some() {
                 return Err(at(format!("two nodes have id {id}")));
             }
             // Maps have several routers in a town, and some without a name.
-            let label = attributes
-                .label
-                .as_deref()
-                .filter(|label| !label.is_empty() && !taken.contains(*label));
-            let name = label.map_or_else(
-                || format!("{}#{id}", attributes.label.as_deref().unwrap_or_default()),
-                str::to_owned,
-            );
+            let label = attributes.label.as_deref().unwrap_or_default();
+            let name = if label.is_empty() || taken.contains(label) {
+                format!("{label}#{id}")
+            } else {
+                label.to_owned()
+            };
             if !taken.insert(name.clone()) {
                 return Err(at(format!("two nodes are called '{name}'")));
             }
@@ -242,9 +242,9 @@ impl Zoo {
         }
         for (line, attributes) in &self.edges {
             let end = |key, id: &Option<String>| {
-                let id = id
-                    .as_deref()
-                    .ok_or_else(|| file.error(*line, format!("an edge without a {key}")))?;
+                let Some(id) = id.as_deref() else {
+                    return Err(file.error(*line, format!("an edge without a {key}")));
+                };
                 by_id.get(id).copied().ok_or_else(|| {
                     file.error(*line, format!("{key} {id}: there is no node with that id"))
                 })

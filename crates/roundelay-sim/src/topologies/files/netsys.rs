@@ -142,12 +142,11 @@ fn known(
     count: usize,
     what: &str,
 ) -> Result<usize, FileError> {
-    let legal = number < count;
-    let error = || {
-        file.error(
-            line,
-            format!("{what} {number}: there are {count}, counted from 0"),
-        )
-    };
-    if legal { Ok(number) } else { Err(error()) }
+    if number < count {
+        return Ok(number);
+    }
+    Err(file.error(
+        line,
+        format!("{what} {number}: there are {count}, counted from 0"),
+    ))
 }

@@ -20,38 +20,41 @@ pub(super) fn looks_like_a_quantity(key: &str) -> bool {
     ];
     const AT_AN_END: [&str; 2] = ["rate", "bw"];
     let key = key.to_ascii_lowercase();
-    WITHIN.iter().any(|word| key.contains(word))
-        || AT_AN_END
-            .iter()
-            .any(|word| key.starts_with(word) || key.ends_with(word))
+    let ends_with = |word: &&str| key.starts_with(*word) || key.ends_with(*word);
+    WITHIN.iter().any(|word| key.contains(word)) || AT_AN_END.iter().any(ends_with)
 }
 
 /// Notes on a map, a sentence each.
 pub(super) fn notes(zoo: &Zoo, graph: &Graph, file: Text<'_>) -> Vec<String> {
     let name = file.name;
     let all = graph.edges.len();
-    let keys: BTreeSet<_> = zoo
-        .edges
-        .iter()
-        .flat_map(|(_, edge)| edge.unread.iter().map(String::as_str))
-        .collect();
-    let keys = (!keys.is_empty()).then(|| {
-        let keys = keys.into_iter().collect::<Vec<_>>().join(", ");
-        format!(
-            "{name}: keys of links that look like speeds or delays are not read: {keys}. Read are rate and delay with their units, LinkSpeedRaw, and \
+    let mut notes = Vec::new();
+    let mut keys = BTreeSet::new();
+    let mut without = 0;
+    for ((_, said), edge) in zoo.edges.iter().zip(&graph.edges) {
+        keys.extend(said.unread.iter().map(String::as_str));
+        without += usize::from(said.has_speed && edge.rate.is_none());
+    }
+    if !keys.is_empty() {
+        let keys = Vec::from_iter(keys).join(", ");
+        notes.push(format!(
+            "{name}: keys of links that look like speeds or delays are not read: {keys}. Read are \
+             rate and delay with their units, LinkSpeedRaw, and \
              LinkSpeed with LinkSpeedUnits."
-        )
-    });
-    let without = zoo
-        .edges
-        .iter()
-        .zip(&graph.edges)
-        .filter(|((_, said), edge)| said.has_speed && edge.rate.is_none())
-        .count();
-    let speeds = (without > 0)
-        .then(|| format!("{name}: {without} of {all} links have no usable LinkSpeed (no number, or no LinkSpeedUnits); LinkSpeed is ignored for these links."));
+        ));
+    }
+    if without > 0 {
+        notes.push(format!(
+            "{name}: {without} of {all} links have no usable LinkSpeed (no number, \
+            or no LinkSpeedUnits); LinkSpeed is ignored for these links."
+        ));
+    }
     let both = graph.edges.iter().filter(|edge| !edge.one_way).count();
-    let ways = (zoo.is_directed && both > 0)
-        .then(|| format!("{name}: the graph is directed, and {both} of {all} links have no link back; all links are read as both ways."));
-    [keys, speeds, ways].into_iter().flatten().collect()
+    if zoo.is_directed && both > 0 {
+        notes.push(format!(
+            "{name}: the graph is directed, and {both} of {all} links have no link \
+            back; all links are read as both ways."
+        ));
+    }
+    notes
 }
