@@ -14,7 +14,8 @@ use crate::slots::Slots;
 use crate::sys::{self, BATCH, XdpDescriptor, XdpLost};
 
 /// Longest wait for a queue that another socket had.
-const PATIENCE: Duration = Duration::from_millis(500);
+const PATIENCE: Duration = Duration::from_secs(3);
+const AGAIN: Duration = Duration::from_millis(20);
 
 /// An interface of Linux, all of whose frames come here and nowhere else.
 pub struct XdpSocket {
@@ -92,7 +93,7 @@ fn open_when_free(index: c_int, longest: usize) -> Result<XdpDescriptor, sys::Xd
         if !outcome.as_ref().is_err_and(is_taken) || Instant::now() > end {
             return outcome;
         }
-        std::thread::sleep(PATIENCE / 50);
+        std::thread::sleep(AGAIN);
     }
 }
 

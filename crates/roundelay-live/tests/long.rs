@@ -1,4 +1,4 @@
-//! Long runs, not part of the quick tests: a soak with random changes, and figures of pacing and cost.
+//! Long runs, not part of the quick tests: a soak with random changes, and figures of pacing.
 
 use std::net::UdpSocket;
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use rand::RngExt as _;
 use roundelay_live::world::{FAR, MIDDLE, Place, World};
-use roundelay_live::{Bottleneck, Change, QueueText, Session, Way, WeightTexts};
+use roundelay_live::{Bottleneck, Change, DeviceKind, QueueText, Session, Way, WeightTexts};
 
 use crate::fake::random;
-use crate::namespaces::{settings, transfers, world};
+use crate::namespaces::{open, settings, transfers, world};
 use crate::worlds::disciplines;
 
 /// Kilobytes of memory that this process has in use.
@@ -131,9 +131,11 @@ pub(crate) fn processor_time() -> u64 {
 }
 
 /// Runs a flood through a link, and prints what it costs and how exact it is.
-fn measure(name: &str, rate: &str, queue: &str, [ports, len, burst]: [usize; 3]) {
+fn measure(kind: DeviceKind, rate: &str, queue: &str, [ports, len, burst]: [usize; 3]) {
     let Some(world) = world() else { return };
-    let mut session = Session::open(&settings(rate, queue), MIDDLE).expect("two interfaces");
+    let Some(mut session) = open(kind, &settings(rate, queue)) else {
+        return;
+    };
     let stop = Arc::new(AtomicBool::new(false));
     flood(&world, ports, len, burst, &stop);
     session.use_real_time();
@@ -160,7 +162,8 @@ fn measure(name: &str, rate: &str, queue: &str, [ports, len, burst]: [usize; 3])
     let processor = (to.3 - from.3) as f64 / 1e3;
     let fidelity = session.finish().expect("no record");
     println!(
-        "{name}: {:.4} Mbit/s, {:.1} kpps in, {:.2} us of processor a packet\n{}",
+        "{}, {rate}: {:.4} Mbit/s, {:.1} kpps in, {:.2} us of processor a packet\n{}",
+        kind.name(),
         bytes as f64 * 8.0 / seconds / 1e6,
         packets as f64 / seconds / 1e3,
         processor / packets as f64,
@@ -170,9 +173,9 @@ fn measure(name: &str, rate: &str, queue: &str, [ports, len, burst]: [usize; 3])
 
 #[test]
 #[ignore = "measures: the figures of docs/live.md, with --release, --nocapture and --test-threads 1"]
-fn figures_of_pacing_and_cost() {
-    measure("20 Mbit/s", "20mbit", "fifo limit 200", [1, 1472, 3]);
-    measure("100 Mbit/s", "100mbit", "fifo limit 200", [1, 1472, 12]);
-    // As many as the sender can: what the queue cannot take is lost before it, and the run not valid.
-    measure("1,000 flows", "1gbit", "drr limit 2000", [1000, 18, 20_000]);
+fn figures_of_pacing() {
+    for kind in DeviceKind::ALL {
+        measure(kind, "20mbit", "fifo limit 200", [1, 1472, 3]);
+        measure(kind, "100mbit", "fifo limit 200", [1, 1472, 12]);
+    }
 }
