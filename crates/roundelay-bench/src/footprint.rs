@@ -2,7 +2,7 @@
 
 use roundelay::Seed;
 use roundelay::schedulers::AnyDiscipline;
-use roundelay::{ConfigError, FlowConfig, FlowId, Footprint, Instant, Packet, Scheduler};
+use roundelay::{ConfigError, Control, FlowConfig, FlowId, Footprint, Instant, Packet, Scheduler};
 
 /// Flows and packets of the smallest run: a power of two, for which doubling tables have no room to
 /// spare.
@@ -11,7 +11,7 @@ const FEW: u32 = 1 << 11;
 /// Memory of a discipline, as stated and as measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Footprints {
-    /// As reported by [`Scheduler::footprint`].
+    /// As reported by [`Control::footprint`].
     pub stated: Footprint,
     /// As counted by the allocator.
     pub measured: Footprint,

@@ -20,7 +20,8 @@ use rand_pcg::Pcg64Mcg;
 use roundelay::Seed;
 use roundelay::schedulers::{AnyDiscipline, Discipline, Visitor};
 use roundelay::{
-    ConfigError, Duration, FlowConfig, FlowId, Instant, Packet, QueueSpec, Rate, Scheduler, Slack,
+    ConfigError, Control, Duration, FlowConfig, FlowId, Instant, Packet, QueueSpec, Rate,
+    Scheduler, Slack,
 };
 
 use crate::instructions::{Counts, InstructionsError, Sums};

@@ -4,7 +4,7 @@ use std::fs;
 
 use roundelay::Seed;
 use roundelay::schedulers::AnyDiscipline;
-use roundelay::{ConfigError, Footprint, Pool, Scheduler};
+use roundelay::{ConfigError, Control, Footprint, Pool};
 
 use crate::generator::Generator;
 use crate::load::Load;

@@ -1,6 +1,6 @@
 //! The subject `none`: the cost of generator and controller, a part of every other row.
 
-use roundelay::{Backlog, FlowId, Footprint, Instant, Packet, Scheduler};
+use roundelay::{Backlog, Control, FlowId, Footprint, Instant, Packet, Scheduler};
 
 /// Keeps packets in a ring in order of arrival, as in the paper: stores them and takes them out
 /// again.
@@ -73,7 +73,9 @@ impl Scheduler<u32> for Nothing {
             bytes: 0,
         }
     }
+}
 
+impl Control for Nothing {
     fn footprint(&self) -> Footprint {
         Footprint::default()
     }

@@ -7,7 +7,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use roundelay::{Backlog, Footprint, Instant, Packet, Scheduler};
+use roundelay::{Backlog, Control, Footprint, Instant, Packet, Scheduler};
 
 /// Packets by rank, the smallest first.
 #[derive(Debug, Default)]
@@ -62,7 +62,9 @@ impl Scheduler<u32> for Sorted {
             bytes: self.bytes,
         }
     }
+}
 
+impl Control for Sorted {
     fn footprint(&self) -> Footprint {
         Footprint::fixed(size_of::<Self>())
     }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use roundelay::Seed;
 use roundelay::schedulers::{Discipline, fifo, wf2q_plus};
 use roundelay::{
-    DropReason, FlowConfig, FlowId, Instant, Limit, Observer, Packet, Port, Rate, Scheduler,
+    Control, DropReason, FlowConfig, FlowId, Instant, Limit, Observer, Packet, Port, Rate,
 };
 use serde_json::Value;
 

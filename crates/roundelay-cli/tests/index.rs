@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use roundelay::Seed;
 use roundelay::schedulers::{AnyDiscipline, Discipline, Visitor};
-use roundelay::{Bytes, Duration, Footprint, Scheduler, Share};
+use roundelay::{Bytes, Control, Duration, Footprint, Share};
 
 fn page(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))

@@ -10,11 +10,9 @@ use std::error::Error;
 use std::fmt::Write as _;
 use std::io::{self, BufRead as _};
 
-use roundelay::Seed;
 use roundelay::schedulers::AnyScheduler;
-use roundelay::{
-    Buffer, Ecn, FlowConfig, FlowId, Instant, Packet, QueueSpec, Rate, Scheduler as _,
-};
+use roundelay::{Buffer, Ecn, FlowConfig, FlowId, Instant, Packet, QueueSpec, Rate};
+use roundelay::{Control, Seed};
 
 /// A packet: its number, and whether it was sent with CE.
 type Sent = (u32, bool);

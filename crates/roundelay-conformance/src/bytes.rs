@@ -1,8 +1,8 @@
 //! Fuzzer input: any bytes, read as a discipline and a sequence of calls.
 
-use roundelay::Seed;
 use roundelay::schedulers::AnyDiscipline;
-use roundelay::{Duration, Ecn, FlowConfig, QueueSpec, Scheduler};
+use roundelay::{Control, Seed};
+use roundelay::{Duration, Ecn, FlowConfig, QueueSpec};
 
 use crate::audit::{Audited, Operation, Violation};
 

@@ -8,7 +8,7 @@ use pyo3::types::PyDict;
 use roundelay::Seed;
 use roundelay::schedulers::AnyScheduler;
 use roundelay::{
-    Buffer, DropReason, FlowConfig, FlowId, Handle, Instant, Packet as Inner, QueueSpec,
+    Buffer, Control, DropReason, FlowConfig, FlowId, Handle, Instant, Packet as Inner, QueueSpec,
     Scheduler as _,
 };
 use roundelay_cli::{Failure, call};

@@ -8,8 +8,8 @@ use pyo3::types::PyBool;
 use roundelay::Purpose;
 use roundelay::schedulers::{AnyDiscipline, Priority, Times, custom};
 use roundelay::{
-    Backlog, ConfigError, Departure, DropReason, FlowConfig, FlowId, Footprint, Handle, Instant,
-    Limit, Packet as Inner, Rate, Scheduler,
+    Backlog, ConfigError, Control, Departure, DropReason, FlowConfig, FlowId, Footprint, Handle,
+    Instant, Limit, Packet as Inner, Rate, Scheduler,
 };
 use roundelay_cli::Failure;
 use roundelay_cli::call::{self, Notes, Stop};
@@ -601,7 +601,9 @@ impl Scheduler<Handle, Departure> for PythonScheduler {
         })?;
         Some((dropped, DropReason::Early))
     }
+}
 
+impl Control for PythonScheduler {
     fn set_link_rate(&mut self, rate: Rate) {
         let Some(method) = self
             .methods()

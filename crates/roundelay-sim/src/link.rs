@@ -332,7 +332,7 @@ impl<P: Probe> Observer<Tag> for Work<'_, P> {
 
 #[cfg(test)]
 mod tests {
-    use roundelay::{FlowId, Scheduler as _};
+    use roundelay::{Control as _, FlowId};
 
     use super::*;
     use crate::network::NodeId;

@@ -12,8 +12,8 @@ use roundelay::Purpose;
 use roundelay::Seed;
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{
-    DropReason, Duration, FlowConfig, FlowId, Instant, Limit, Observer, Packet, Port, QueueSpec,
-    Scheduler as _,
+    Control as _, DropReason, Duration, FlowConfig, FlowId, Instant, Limit, Observer, Packet, Port,
+    QueueSpec,
 };
 use roundelay_sim::{
     Agent, Content, Context, FlowSpec, LinkConfig, LinkId, Network, NodeId, Outgoing, PacketState,

@@ -5,7 +5,7 @@ use std::time::Instant as WallClock;
 
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{
-    ConfigError, DropReason, Duration, Instant, Limit, Observer, Packet, Port, Scheduler,
+    ConfigError, Control, DropReason, Duration, Instant, Limit, Observer, Packet, Port,
 };
 
 use crate::compare::{CompareError, Options};

@@ -9,7 +9,7 @@ use std::error::Error;
 
 use roundelay::schedulers::{AnyArena, AnyDiscipline, Discipline as _};
 use roundelay::{
-    ConfigError, Ecn, FlowConfig, FlowId, Instant, Limit, LinkLayer, Packet, QueueSpec, Scheduler,
+    ConfigError, Control, Ecn, FlowConfig, FlowId, Instant, Limit, LinkLayer, Packet, QueueSpec,
     tree,
 };
 

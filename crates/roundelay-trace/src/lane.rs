@@ -6,7 +6,7 @@ use std::error::Error;
 use roundelay::Seed;
 use roundelay::schedulers::{AnyArena, AnyDiscipline};
 use roundelay::{
-    Bytes, ConfigError, DropReason, FlowId, Instant, Limit, Port, QueueSpec, Rate, Scheduler,
+    Bytes, ConfigError, Control, DropReason, FlowId, Instant, Limit, Port, QueueSpec, Rate,
 };
 
 use roundelay_metrics::geometric_mean;

@@ -8,7 +8,7 @@
 
 use roundelay::Seed;
 use roundelay::schedulers::AnyDiscipline;
-use roundelay::{Footprint, QueueSpec, Scheduler};
+use roundelay::{Control, Footprint, QueueSpec};
 
 /// A line for each discipline, and for each with the rules of Linux.
 const ON_64_BITS: &str = include_str!("memory.txt");

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::common::samples::*;
 use crate::common::*;
-use roundelay::{FlowId, Instant, Limit, Purpose, QueueSpec, Rate, Scheduler, Seed};
+use roundelay::{Control, FlowId, Instant, Limit, Purpose, QueueSpec, Rate, Seed};
 use roundelay_trace::{
     Capture, CompareError, Options, PacketFate, PacketRecord, PacketSink, Progress, ReplayObserver,
     Stop, WeightRules, compare,

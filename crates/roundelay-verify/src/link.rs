@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use roundelay::Seed;
 use roundelay::schedulers::{AnyDiscipline, Onset, Queues};
 use roundelay::{
-    DropReason, FlowConfig, FlowId, Instant, LinkLayer, Packet, QueueSpec, Rate, Scheduler as _,
+    Control, DropReason, FlowConfig, FlowId, Instant, LinkLayer, Packet, QueueSpec, Rate,
+    Scheduler as _,
 };
 
 use crate::Checks;

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use roundelay::schedulers::qfq::Qfq;
-use roundelay::{Backlog, Footprint, Instant, Packet, Scheduler};
+use roundelay::{Backlog, Control, Footprint, Instant, Packet, Scheduler};
 use roundelay_reference::qfq_listings::{QfqListings, Reading, StartTime};
 use serde::Deserialize;
 
@@ -157,7 +157,9 @@ impl Scheduler<usize> for Listings {
     fn backlog(&self) -> Backlog {
         self.backlog
     }
+}
 
+impl Control for Listings {
     fn footprint(&self) -> Footprint {
         Footprint::default()
     }

@@ -3,6 +3,7 @@
 use alloc::boxed::Box;
 
 use crate::config::ConfigError;
+use crate::control::Control;
 use crate::flow_config::FlowConfig;
 use crate::limit::{Backlog, Limit};
 use crate::packet::{FlowId, Packet};
@@ -144,7 +145,7 @@ impl<T: Send> AnyPort<T> {
         each!(self, port => port.advance(until, observer))
     }
 
-    /// Adds or changes a flow: see [`Scheduler::set_flow`](crate::Scheduler::set_flow).
+    /// Adds or changes a flow: see [`Control::set_flow`](crate::Control::set_flow).
     ///
     /// # Errors
     /// A value out of its legal range, with the state as it was.
@@ -152,7 +153,7 @@ impl<T: Send> AnyPort<T> {
         each!(self, port => port.scheduler_mut().set_flow(flow, config))
     }
 
-    /// Removes a flow: see [`Scheduler::remove_flow`](crate::Scheduler::remove_flow).
+    /// Removes a flow: see [`Control::remove_flow`](crate::Control::remove_flow).
     pub fn remove_flow(&mut self, flow: FlowId) {
         each!(self, port => port.scheduler_mut().remove_flow(flow))
     }

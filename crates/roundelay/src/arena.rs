@@ -10,15 +10,13 @@
 
 use alloc::vec::Vec;
 
-use crate::config::ConfigError;
+use crate::control::{Control, forward_control};
 use crate::drops::{DropReason, Refusal};
-use crate::flow_config::FlowConfig;
 use crate::handle::{Departure, Handle};
-use crate::limit::{Backlog, Limit};
+use crate::limit::Backlog;
 use crate::packet::{Ecn, FlowId, Packet};
-use crate::scheduler::{Footprint, Scheduler};
+use crate::scheduler::Scheduler;
 use crate::time::Instant;
-use crate::units::Rate;
 
 /// Queued packets, and a scheduler of their handles.
 ///
@@ -407,46 +405,10 @@ impl<T, S: Scheduler<Handle, Departure>> Scheduler<T> for Arena<T, S> {
         self.order
             .preempts(now, &carrying(sending, Handle::default()))
     }
+}
 
-    fn set_link_rate(&mut self, rate: Rate) {
-        self.order.set_link_rate(rate);
-    }
-
-    fn set_buffer_limit(&mut self, limit: Limit) {
-        self.order.set_buffer_limit(limit);
-    }
-
-    fn set_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
-        self.order.set_flow(flow, config)
-    }
-
-    fn remove_flow(&mut self, flow: FlowId) {
-        self.order.remove_flow(flow);
-    }
-
-    fn total_weight(&self) -> Option<u64> {
-        self.order.total_weight()
-    }
-
-    fn assign(&mut self, flow: FlowId, leaf: &str) -> Result<(), ConfigError> {
-        self.order.assign(flow, leaf)
-    }
-
-    fn queues_of(&self, flow: FlowId) -> Vec<usize> {
-        self.order.queues_of(flow)
-    }
-
-    fn footprint(&self) -> Footprint {
-        self.order.footprint()
-    }
-
-    fn footprint_parts(&self) -> Vec<(&'static str, Footprint)> {
-        self.order.footprint_parts()
-    }
-
-    fn check_invariants(&self) {
-        self.order.check_invariants();
-    }
+impl<T, S: Control> Control for Arena<T, S> {
+    forward_control!(self, self.order, self.order);
 }
 
 #[cfg(test)]

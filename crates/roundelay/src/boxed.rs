@@ -3,15 +3,13 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use crate::config::ConfigError;
+use crate::control::{Control, forward_control};
 use crate::drops::{DropReason, Refusal};
-use crate::flow_config::FlowConfig;
 use crate::handle::Leaving;
-use crate::limit::{Backlog, Limit};
+use crate::limit::Backlog;
 use crate::packet::{FlowId, Packet};
-use crate::scheduler::{Footprint, Scheduler};
+use crate::scheduler::Scheduler;
 use crate::time::Instant;
-use crate::units::Rate;
 
 impl<T, L: Leaving, S: Scheduler<T, L> + ?Sized> Scheduler<T, L> for Box<S> {
     #[inline(always)]
@@ -75,44 +73,8 @@ impl<T, L: Leaving, S: Scheduler<T, L> + ?Sized> Scheduler<T, L> for Box<S> {
     fn preempts(&self, now: Instant, sending: &Packet<T>) -> bool {
         (**self).preempts(now, sending)
     }
+}
 
-    fn set_link_rate(&mut self, rate: Rate) {
-        (**self).set_link_rate(rate);
-    }
-
-    fn set_buffer_limit(&mut self, limit: Limit) {
-        (**self).set_buffer_limit(limit);
-    }
-
-    fn set_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
-        (**self).set_flow(flow, config)
-    }
-
-    fn remove_flow(&mut self, flow: FlowId) {
-        (**self).remove_flow(flow);
-    }
-
-    fn total_weight(&self) -> Option<u64> {
-        (**self).total_weight()
-    }
-
-    fn assign(&mut self, flow: FlowId, leaf: &str) -> Result<(), ConfigError> {
-        (**self).assign(flow, leaf)
-    }
-
-    fn queues_of(&self, flow: FlowId) -> Vec<usize> {
-        (**self).queues_of(flow)
-    }
-
-    fn footprint(&self) -> Footprint {
-        (**self).footprint()
-    }
-
-    fn footprint_parts(&self) -> Vec<(&'static str, Footprint)> {
-        (**self).footprint_parts()
-    }
-
-    fn check_invariants(&self) {
-        (**self).check_invariants();
-    }
+impl<S: Control + ?Sized> Control for Box<S> {
+    forward_control!(self, (**self), (**self));
 }

@@ -8,16 +8,15 @@
 use alloc::vec::Vec;
 
 use crate::config::ConfigError;
+use crate::control::{Control, forward_control};
 use crate::drops::{DropReason, Refusal};
-use crate::flow_config::FlowConfig;
 use crate::handle::{Departure, Handle};
-use crate::limit::{Backlog, Limit};
+use crate::limit::Backlog;
 use crate::packet::{Ecn, FlowId, Packet};
-use crate::scheduler::{Footprint, Scheduler};
+use crate::scheduler::Scheduler;
 use crate::schedulers::Configured;
 use crate::seed::Seed;
 use crate::time::Instant;
-use crate::units::Rate;
 
 /// A scheduler by value for descriptions that carry handles.
 #[derive(Debug, Clone)]
@@ -145,46 +144,10 @@ impl<S: Scheduler<Handle>> Scheduler<Handle, Departure> for ByCopy<S> {
     fn preempts(&self, now: Instant, sending: &Packet<Handle>) -> bool {
         self.by_value.preempts(now, sending)
     }
+}
 
-    fn set_link_rate(&mut self, rate: Rate) {
-        self.by_value.set_link_rate(rate);
-    }
-
-    fn set_buffer_limit(&mut self, limit: Limit) {
-        self.by_value.set_buffer_limit(limit);
-    }
-
-    fn set_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
-        self.by_value.set_flow(flow, config)
-    }
-
-    fn remove_flow(&mut self, flow: FlowId) {
-        self.by_value.remove_flow(flow);
-    }
-
-    fn total_weight(&self) -> Option<u64> {
-        self.by_value.total_weight()
-    }
-
-    fn assign(&mut self, flow: FlowId, leaf: &str) -> Result<(), ConfigError> {
-        self.by_value.assign(flow, leaf)
-    }
-
-    fn queues_of(&self, flow: FlowId) -> Vec<usize> {
-        self.by_value.queues_of(flow)
-    }
-
-    fn footprint(&self) -> Footprint {
-        self.by_value.footprint()
-    }
-
-    fn footprint_parts(&self) -> Vec<(&'static str, Footprint)> {
-        self.by_value.footprint_parts()
-    }
-
-    fn check_invariants(&self) {
-        self.by_value.check_invariants();
-    }
+impl<S: Control> Control for ByCopy<S> {
+    forward_control!(self, self.by_value, self.by_value);
 }
 
 #[cfg(test)]

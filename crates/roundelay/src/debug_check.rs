@@ -1,10 +1,11 @@
 //! Invariants of a scheduler, checked after each call in debug builds.
 
+use crate::control::Footprint;
 use crate::handle::Leaving;
 use crate::packet::FlowId;
-use crate::scheduler::{Footprint, Scheduler};
+use crate::scheduler::Scheduler;
 
-/// Calls [`Scheduler::check_invariants`] after calls of a scheduler, in debug builds. Release
+/// Calls [`check_invariants`](crate::Control::check_invariants) after calls of a scheduler, in debug builds. Release
 /// builds never check.
 ///
 /// A [`Buffer`](crate::Buffer) does this, and so do all ports. A driver without a buffer can do the
@@ -72,6 +73,7 @@ mod tests {
     use core::cell::Cell;
 
     use super::*;
+    use crate::control::Control;
     use crate::limit::Backlog;
     use crate::packet::Packet;
     use crate::schedulers::AnyDiscipline;
@@ -104,7 +106,9 @@ mod tests {
                 bytes: 0,
             }
         }
+    }
 
+    impl Control for Counting {
         fn footprint(&self) -> Footprint {
             Footprint {
                 fixed_bytes: self.bytes,

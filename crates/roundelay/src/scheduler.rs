@@ -1,15 +1,13 @@
-//! The [`Scheduler`] trait: enqueue, dequeue, evict, per-flow settings.
+//! The [`Scheduler`] trait: what happens to packets. [`Control`] has the rest.
 
 use alloc::vec::Vec;
 
-use crate::config::ConfigError;
+use crate::control::Control;
 use crate::drops::{DropReason, Refusal};
-use crate::flow_config::FlowConfig;
 use crate::handle::Leaving;
-use crate::limit::{Backlog, Limit};
+use crate::limit::Backlog;
 use crate::packet::{FlowId, Packet};
 use crate::time::Instant;
-use crate::units::Rate;
 
 /// Orders packets for one link. Has no clock, no limit, no I/O.
 ///
@@ -19,7 +17,7 @@ use crate::units::Rate;
 ///
 /// Time is an argument and must not run backwards. Packets of one flow leave in order of arrival,
 /// unless a discipline says otherwise. A scheduler forgets each packet returned by a call.
-pub trait Scheduler<T, L: Leaving = Packet<T>> {
+pub trait Scheduler<T, L: Leaving = Packet<T>>: Control {
     /// Takes a packet, or returns a refused packet unchanged, with the state as before.
     /// [`refusal`](Self::refusal) gives the reason.
     ///
@@ -124,105 +122,5 @@ pub trait Scheduler<T, L: Leaving = Packet<T>> {
     fn preempts(&self, now: Instant, sending: &Packet<T>) -> bool {
         let _ = (now, sending);
         false
-    }
-
-    /// Sets the rate of the link, before the first packet. WFQ and WF2Q need the rate to advance
-    /// virtual time during a transmission. A [`Port`](crate::Port) calls this; a caller without a
-    /// port can do the same. Without a rate a discipline still works, as its documentation
-    /// describes.
-    fn set_link_rate(&mut self, rate: Rate) {
-        let _ = rate;
-    }
-
-    /// Sets the limit of the buffer around the scheduler, before the first packet and after each
-    /// change: for disciplines that depend on the free part of the buffer. A
-    /// [`Buffer`](crate::Buffer) calls this and enforces the limit itself.
-    fn set_buffer_limit(&mut self, limit: Limit) {
-        let _ = limit;
-    }
-
-    /// Adds or changes a flow, backlogged or not. Disciplines that treat all flows alike ignore the
-    /// call.
-    ///
-    /// # Errors
-    /// A value out of its legal range, with the state as it was.
-    fn set_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
-        let _ = (flow, config);
-        Ok(())
-    }
-
-    /// Removes a flow. A backlogged flow keeps its settings until its last packet has left.
-    fn remove_flow(&mut self, flow: FlowId) {
-        let _ = flow;
-    }
-
-    /// The sum of all weights, if the discipline keeps one: a flow's share is its weight over this
-    /// sum. Weights of departed flows may count for a while.
-    fn total_weight(&self) -> Option<u64> {
-        None
-    }
-
-    /// Sends a flow to a leaf of a [`tree`](crate::tree), from its next packet on. No effect on
-    /// other schedulers.
-    ///
-    /// # Errors
-    /// The tree has no such leaf, or the flow's number is beyond [`FlowId::LARGEST_TABLED`].
-    fn assign(&mut self, flow: FlowId, leaf: &str) -> Result<(), ConfigError> {
-        let _ = (flow, leaf);
-        Ok(())
-    }
-
-    /// Queues (or bins) of a flow in a discipline with hashed flows, by number: one for each hash,
-    /// in the order of the hashes; two equal hashes name a queue twice. Flows collide where these
-    /// lists share a queue. Empty for disciplines without hashed flows, and for trees.
-    ///
-    /// Bins of several levels are numbered level after level. With hashes that change over time
-    /// (`sfq perturb`, `sfb rehash`), the present hashes count.
-    fn queues_of(&self, flow: FlowId) -> Vec<usize> {
-        let _ = flow;
-        Vec::new()
-    }
-
-    /// Memory of the discipline, packets excluded. Default: the scheduler itself, without a table
-    /// of flows.
-    fn footprint(&self) -> Footprint {
-        Footprint::fixed(size_of_val(self))
-    }
-
-    /// The footprint in parts: name and bytes of each part. The sum is
-    /// [`footprint`](Self::footprint). Empty if the discipline does not list parts.
-    fn footprint_parts(&self) -> Vec<(&'static str, Footprint)> {
-        Vec::new()
-    }
-
-    /// Panics if the state breaks an invariant. In debug builds each [`Buffer`](crate::Buffer), and
-    /// so each port, calls this: see [`DebugCheck`](crate::DebugCheck).
-    fn check_invariants(&self) {}
-}
-
-/// Memory of a discipline, packets excluded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Footprint {
-    /// Fixed bytes, for any number of flows.
-    pub fixed_bytes: usize,
-    /// Bytes for each flow seen.
-    pub bytes_per_flow: usize,
-}
-
-impl Footprint {
-    /// A cost for each flow only.
-    pub const fn of_a_flow(bytes: usize) -> Self {
-        Self {
-            fixed_bytes: 0,
-            bytes_per_flow: bytes,
-        }
-    }
-
-    /// A fixed cost only.
-    pub const fn fixed(bytes: usize) -> Self {
-        Self {
-            fixed_bytes: bytes,
-            bytes_per_flow: 0,
-        }
     }
 }

@@ -77,12 +77,14 @@ pub use config::{Config, Node, Problem, TreeError};
 use config::{NONE, Placed, ROOT, problem, setting};
 
 use crate::config::ConfigError;
+use crate::control::Control;
+use crate::control::Footprint;
 use crate::drops::{DropReason, Refusal};
 use crate::flow_config::FlowConfig;
 use crate::limit::Backlog;
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
-use crate::scheduler::{Footprint, Scheduler};
+use crate::scheduler::Scheduler;
 use crate::schedulers::AnyScheduler;
 use crate::seed::{Purpose, Seed};
 use crate::time::Instant;
@@ -327,15 +329,6 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
 }
 
 impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Scheduler<T> for Tree<T, L, I> {
-    /// Packets of the flow that wait in another leaf stay there and may leave later.
-    fn assign(&mut self, flow: FlowId, leaf: &str) -> Result<(), ConfigError> {
-        let assigned = self.below.plan.assign(flow, leaf);
-        assigned.map_err(|TreeError { node, problem }| ConfigError::NotALeaf {
-            node,
-            problem: problem.to_string(),
-        })
-    }
-
     fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
         let number = self.below.plan.leaf_of(packet.flow, self.default_leaf);
         if self
@@ -413,6 +406,17 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Scheduler<T> for Tree<T, L
 
     fn take_dropped(&mut self) -> Option<(Packet<T>, DropReason)> {
         self.below.dropped.pop_front()
+    }
+}
+
+impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Control for Tree<T, L, I> {
+    /// Packets of the flow that wait in another leaf stay there and may leave later.
+    fn assign(&mut self, flow: FlowId, leaf: &str) -> Result<(), ConfigError> {
+        let assigned = self.below.plan.assign(flow, leaf);
+        assigned.map_err(|TreeError { node, problem }| ConfigError::NotALeaf {
+            node,
+            problem: problem.to_string(),
+        })
     }
 
     /// Tells the root, which has the whole link. The bandwidth of other classes changes all the

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use roundelay::Seed;
+use roundelay::QueueSpec;
 use roundelay::schedulers::AnyDiscipline;
-use roundelay::{QueueSpec, Scheduler as _};
+use roundelay::{Control, Seed};
 
 /// `ROUNDELAY_WRITE=1` writes the table anew.
 #[test]

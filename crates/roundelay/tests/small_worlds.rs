@@ -3,12 +3,12 @@
 
 use std::collections::VecDeque;
 
-use roundelay::Seed;
 use roundelay::schedulers::wf2q_plus::Wf2qPlus;
 use roundelay::schedulers::{AnyDiscipline, Discipline, Visitor, drr};
 use roundelay::{
     Backlog, Ecn, FlowConfig, FlowId, Footprint, Instant, Packet, QueueSpec, Scheduler,
 };
+use roundelay::{Control, Seed};
 use roundelay_conformance::{Audited, Operation, Violation};
 use roundelay_reference::Wf2qPlus as Reference;
 
@@ -194,7 +194,9 @@ impl Scheduler<u64> for Twice {
             bytes: sum.bytes + u64::from(packet.len),
         })
     }
+}
 
+impl Control for Twice {
     fn footprint(&self) -> Footprint {
         Footprint::default()
     }

@@ -7,9 +7,9 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::Instant;
 
-use roundelay::Seed;
+use roundelay::Arena;
 use roundelay::schedulers::{AnyDiscipline, Discipline, Visitor};
-use roundelay::{Arena, Scheduler};
+use roundelay::{Control, Seed};
 use roundelay_conformance::{Audited, Mix, Violation, operations, subjects};
 
 /// Calls on one scheduler.

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use roundelay::{Backlog, Departure, Footprint, Handle, Instant, Packet, Scheduler};
+use roundelay::{Backlog, Control, Departure, Footprint, Handle, Instant, Packet, Scheduler};
 
 #[derive(Default)]
 pub struct LongestQueue {
@@ -52,7 +52,9 @@ impl Scheduler<Handle, Departure> for LongestQueue {
     fn backlog(&self) -> Backlog {
         self.backlog
     }
+}
 
+impl Control for LongestQueue {
     fn footprint(&self) -> Footprint {
         Footprint::of_a_flow(size_of::<(VecDeque<(Handle, u32)>, u64)>())
     }

@@ -13,7 +13,7 @@
 //! number of draws.
 
 use roundelay::schedulers::AnyArena;
-use roundelay::{FlowId, QueueSpec, Scheduler};
+use roundelay::{Control, FlowId, QueueSpec};
 use serde::Deserialize;
 
 use super::columns::Columns;

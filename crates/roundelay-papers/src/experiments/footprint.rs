@@ -6,7 +6,7 @@
 //! test `footprints_are_what_is_allocated` compares them with the allocator.
 
 use roundelay::Seed;
-use roundelay::{Footprint, Scheduler};
+use roundelay::{Control, Footprint};
 use serde::Deserialize;
 
 use super::columns::Columns;

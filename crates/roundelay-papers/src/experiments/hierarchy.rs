@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 use roundelay::Seed;
 use roundelay::schedulers::{AnyArena, AnyDiscipline};
 use roundelay::tree::{Config, Node, Tree};
-use roundelay::{FlowConfig, FlowId, Instant, Packet, QueueSpec, Rate, Scheduler, Share};
+use roundelay::{Control, FlowConfig, FlowId, Instant, Packet, QueueSpec, Rate, Scheduler, Share};
 use roundelay_metrics::BitWfi;
 use serde::Deserialize;
 

@@ -13,7 +13,7 @@
 
 use roundelay::Seed;
 use roundelay::schedulers::AnyArena;
-use roundelay::{FlowConfig, FlowId, Instant, Packet, Scheduler};
+use roundelay::{Control, FlowConfig, FlowId, Instant, Packet, Scheduler};
 use serde::Deserialize;
 
 use super::columns::Columns;

@@ -10,7 +10,7 @@
 use std::collections::VecDeque;
 
 use roundelay::schedulers::AnyScheduler;
-use roundelay::{FlowConfig, FlowId, Instant, Packet, Scheduler};
+use roundelay::{Control, FlowConfig, FlowId, Instant, Packet, Scheduler};
 use serde::Deserialize;
 
 use super::columns::Columns;

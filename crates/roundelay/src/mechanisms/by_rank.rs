@@ -4,6 +4,7 @@
 use core::fmt::Debug;
 
 use crate::config::ConfigError;
+use crate::control::Control;
 use crate::limit::Backlog;
 use crate::mechanisms::ranked::{Ordinal, Ranked};
 use crate::packet::{FlowId, Packet};
@@ -70,7 +71,9 @@ impl<R: Rank, T> Scheduler<T> for ByRank<R, T> {
     fn backlog(&self) -> Backlog {
         self.waiting.backlog()
     }
+}
 
+impl<R: Rank, T> Control for ByRank<R, T> {
     /// 1. Packets are in order of rank, then of arrival; the recorded rank of the first is correct.
     fn check_invariants(&self) {
         self.waiting.check();

@@ -34,6 +34,8 @@ use alloc::vec::Vec;
 use core::fmt::Debug;
 
 use crate::config::ConfigError;
+use crate::control::Control;
+use crate::control::Footprint;
 use crate::drops::Refusal;
 use crate::flow_config::FlowConfig;
 use crate::limit::Backlog;
@@ -41,7 +43,7 @@ use crate::mechanisms::gps_clock::GpsClock;
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Pool, Queue};
-use crate::scheduler::{Footprint, Scheduler};
+use crate::scheduler::Scheduler;
 use crate::schedulers::Configured;
 use crate::seed::Seed;
 use crate::time::Instant;
@@ -297,7 +299,9 @@ impl<T, O: Order> Scheduler<T> for Imitation<T, O> {
     fn backlog(&self) -> Backlog {
         self.pool.backlog()
     }
+}
 
+impl<T, O: Order> Control for Imitation<T, O> {
     fn set_link_rate(&mut self, rate: Rate) {
         self.clock.set_link_rate(rate);
     }

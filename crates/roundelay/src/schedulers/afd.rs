@@ -39,6 +39,8 @@ use alloc::vec::Vec;
 
 use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, HOUR, MICROSECOND, Parameter};
+use crate::control::Control;
+use crate::control::Footprint;
 use crate::drops::DropReason;
 use crate::handle::Handle;
 use crate::limit::Backlog;
@@ -47,7 +49,7 @@ use crate::mechanisms::hash::FlowHash;
 use crate::mechanisms::random::{Probability, Random};
 use crate::mechanisms::signalling::SignallingQueue;
 use crate::packet::{FlowId, Packet};
-use crate::scheduler::{Footprint, Scheduler};
+use crate::scheduler::Scheduler;
 use crate::schedulers::{Configured, Discipline, Linux, Queues};
 use crate::seed::Seed;
 use crate::time::{Duration, Instant};
@@ -283,7 +285,9 @@ impl<T> Scheduler<T> for Afd<T> {
     fn take_dropped(&mut self) -> Option<(Packet<T>, DropReason)> {
         self.queue.take_dropped()
     }
+}
 
+impl<T> Control for Afd<T> {
     /// The sample and its table.
     fn footprint(&self) -> Footprint {
         let sample = self.config.shadow as usize * size_of::<(FlowId, u32)>();

@@ -53,6 +53,8 @@
 
 use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, Parameter};
+use crate::control::Control;
+use crate::control::Footprint;
 use crate::drops::{DropReason, Refusal};
 use crate::flow_config::FlowConfig;
 use crate::handle::Handle;
@@ -61,7 +63,7 @@ use crate::mechanisms::flow_table::FlowTable;
 use crate::mechanisms::heap::{Heap, Key};
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet, Times};
-use crate::scheduler::{Footprint, Scheduler};
+use crate::scheduler::Scheduler;
 use crate::schedulers::{Configured, Discipline, Linux, Queues};
 use crate::seed::Seed;
 use crate::time::Instant;
@@ -298,7 +300,9 @@ impl<T> Scheduler<T> for Afq<T> {
     fn backlog(&self) -> Backlog {
         self.flows.backlog()
     }
+}
 
+impl<T> Control for Afq<T> {
     /// A new weight counts from the flow's next credit on.
     fn set_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
         config.check(Config::NAME, flow)?;

@@ -44,12 +44,14 @@ use alloc::vec::Vec;
 
 use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, Parameter};
+use crate::control::Control;
+use crate::control::Footprint;
 use crate::drops::DropReason;
 use crate::handle::Handle;
 use crate::limit::{Backlog, Limit};
 use crate::mechanisms::signalling::SignallingQueue;
 use crate::packet::{Packet, Priority, Times};
-use crate::scheduler::{Footprint, Scheduler};
+use crate::scheduler::Scheduler;
 use crate::schedulers::{Configured, Discipline, Linux, Onset, Queues, RankBy};
 use crate::seed::Seed;
 use crate::time::Instant;
@@ -246,7 +248,9 @@ impl<T> Scheduler<T> for Aifo<T> {
     fn take_dropped(&mut self) -> Option<(Packet<T>, DropReason)> {
         self.queue.take_dropped()
     }
+}
 
+impl<T> Control for Aifo<T> {
     /// Ranks by slack depend on the rate; packets already in the queue keep their rank.
     fn set_link_rate(&mut self, rate: Rate) {
         self.link_rate = Some(rate);
@@ -291,7 +295,7 @@ mod tests {
             ..Config::default()
         };
         let mut scheduler = config.build(Seed::new(0)).expect("legal");
-        Scheduler::<u32>::set_buffer_limit(&mut scheduler, Limit::of_packets(10));
+        scheduler.set_buffer_limit(Limit::of_packets(10));
         (0..waiting).for_each(|number| scheduler.queue.push(Packet::new(FlowId(0), 100, number)));
         recent
             .iter()
@@ -345,7 +349,7 @@ mod tests {
     fn of_packets_and_bytes_the_smaller_free_part_decides() {
         let admits = |limit| {
             let mut scheduler = holding(4, &[1, 2, 3, 4]);
-            Scheduler::<u32>::set_buffer_limit(&mut scheduler, limit);
+            scheduler.set_buffer_limit(limit);
             scheduler.admits(4)
         };
         // Three quarters are smaller: 0.6 of the buffer must be free. Four packets of 100 bytes

@@ -35,6 +35,7 @@ use alloc::format;
 
 use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, Parameter};
+use crate::control::Control;
 use crate::drops::DropReason;
 use crate::handle::Handle;
 use crate::limit::{Backlog, Limit};
@@ -306,7 +307,9 @@ impl<T> Scheduler<T> for Choke<T> {
             .pop_front()
             .map(|packet| (packet, DropReason::Early))
     }
+}
 
+impl<T> Control for Choke<T> {
     fn set_link_rate(&mut self, rate: Rate) {
         self.detection.link_rate = rate;
         self.detection.adopt(self.config.thresholds(rate));

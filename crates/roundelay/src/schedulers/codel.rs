@@ -31,6 +31,7 @@
 use alloc::collections::VecDeque;
 
 use crate::config::{ConfigError, HOUR, MICROSECOND, Parameter};
+use crate::control::Control;
 use crate::drops::{DropReason, Refusal};
 use crate::handle::Handle;
 use crate::limit::Backlog;
@@ -211,7 +212,9 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Codel<T, P> {
     fn take_dropped(&mut self) -> Option<(P::Leaving, DropReason)> {
         self.dropped.pop_front()
     }
+}
 
+impl<T, P: Storage<T>> Control for Codel<T, P> {
     /// 1. CoDel has nothing pending while nothing waits, unless with `linux`.
     /// 2. All waiting packets are in one queue.
     fn check_invariants(&self) {

@@ -50,6 +50,8 @@
 use alloc::vec::Vec;
 
 use crate::config::{ConfigError, Parameter};
+use crate::control::Control;
+use crate::control::Footprint;
 use crate::drops::{DropReason, Refusal};
 use crate::flow_config::FlowConfig;
 use crate::guarantees::{Bound, Guarantees, Share};
@@ -60,7 +62,7 @@ use crate::mechanisms::ring::{End, Ring};
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Nodes, Storage};
 use crate::prefetch::{dequeue_in_windows, enqueue_in_windows};
-use crate::scheduler::{Footprint, Scheduler};
+use crate::scheduler::Scheduler;
 use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows, LinuxLimit, Queues};
 use crate::seed::Seed;
 use crate::time::Instant;
@@ -223,7 +225,9 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Drr<T, P> {
     fn backlog(&self) -> Backlog {
         self.ring.backlog()
     }
+}
 
+impl<T, P: Storage<T>> Control for Drr<T, P> {
     fn set_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
         config.check_up_to(Config::MAX_WEIGHT, Config::NAME, flow)?;
         self.ring.set_weight(flow.index(), config.weight);

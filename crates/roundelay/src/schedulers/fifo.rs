@@ -21,6 +21,7 @@ use alloc::vec::Vec;
 use core::marker::PhantomData;
 
 use crate::config::ConfigError;
+use crate::control::Control;
 use crate::drops::DropReason;
 use crate::handle::Handle;
 use crate::limit::Backlog;
@@ -116,7 +117,9 @@ impl<T, W: Waits<T>> Scheduler<T, W::Leaving> for Fifo<T, W> {
             bytes: self.bytes,
         }
     }
+}
 
+impl<T, W: Waits<T>> Control for Fifo<T, W> {
     /// `bytes` is the sum of the packets' lengths.
     fn check_invariants(&self) {
         let bytes: u64 = self

@@ -41,6 +41,8 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use crate::config::{ConfigError, Parameter};
+use crate::control::Control;
+use crate::control::Footprint;
 use crate::drops::{DropReason, Refusal};
 use crate::handle::Handle;
 use crate::limit::Backlog;
@@ -49,7 +51,7 @@ use crate::mechanisms::hash::FlowHash;
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Nodes, Pool, Queue, Storage};
-use crate::scheduler::{Footprint, Scheduler};
+use crate::scheduler::Scheduler;
 use crate::schedulers::{Configured, Discipline, Linux, Queues};
 use crate::seed::Seed;
 use crate::time::Instant;
@@ -270,7 +272,9 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Fq<T, P> {
     fn backlog(&self) -> Backlog {
         self.pool.backlog()
     }
+}
 
+impl<T, P: Storage<T>> Control for Fq<T, P> {
     fn queues_of(&self, flow: FlowId) -> Vec<usize> {
         alloc::vec![self.bin(flow) as usize]
     }

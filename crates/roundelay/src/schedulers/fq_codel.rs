@@ -41,6 +41,8 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use crate::config::{ConfigError, HOUR, MICROSECOND, Parameter};
+use crate::control::Control;
+use crate::control::Footprint;
 use crate::drops::{DropReason, Refusal};
 use crate::handle::Handle;
 use crate::limit::{Backlog, Limit};
@@ -51,7 +53,7 @@ use crate::mechanisms::hash::FlowHash;
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Age, Nodes, Pool, Storage};
-use crate::scheduler::{Footprint, Scheduler};
+use crate::scheduler::Scheduler;
 use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows, LinuxLimit, Onset, Queues};
 use crate::seed::Seed;
 use crate::time::{Duration, Instant};
@@ -447,7 +449,9 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for FqCodel<T, P> {
     fn take_dropped(&mut self) -> Option<(P::Leaving, DropReason)> {
         self.dropped.pop_front()
     }
+}
 
+impl<T, P: Storage<T>> Control for FqCodel<T, P> {
     fn queues_of(&self, flow: FlowId) -> Vec<usize> {
         alloc::vec![self.hash.bucket(flow, self.config.flows) as usize]
     }

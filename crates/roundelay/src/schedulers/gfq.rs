@@ -55,6 +55,8 @@
 //! with the shorter slots goes first. Flows change groups, and weights leave, as in `qfq.rs`.
 
 use crate::config::ConfigError;
+use crate::control::Control;
+use crate::control::Footprint;
 use crate::drops::{DropReason, Refusal};
 use crate::flow_config::FlowConfig;
 use crate::guarantees::{Bound, Guarantees, Printed, Share};
@@ -64,7 +66,7 @@ use crate::links::Links;
 use crate::mechanisms::strata::{Flow, GROUPS, SLOTS, Strata, own_slot, shift_of};
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Nodes, Storage};
-use crate::scheduler::{Footprint, Scheduler};
+use crate::scheduler::Scheduler;
 use crate::schedulers::{Configured, Discipline, Linux, Queues};
 use crate::seed::Seed;
 use crate::time::Instant;
@@ -321,7 +323,9 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Gfq<T, P> {
     fn backlog(&self) -> Backlog {
         self.strata.pool.backlog()
     }
+}
 
+impl<T, P: Storage<T>> Control for Gfq<T, P> {
     fn set_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
         self.strata.set_flow(Config::NAME, flow, config)?;
         Ok(())

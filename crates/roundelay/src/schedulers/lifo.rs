@@ -20,6 +20,7 @@
 //! packet, the last to leave.
 
 use crate::config::ConfigError;
+use crate::control::Control;
 use crate::drops::{DropReason, Refusal};
 use crate::handle::Handle;
 use crate::limit::Backlog;
@@ -93,7 +94,9 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Lifo<T, P> {
     fn backlog(&self) -> Backlog {
         self.pool.backlog()
     }
+}
 
+impl<T, P: Storage<T>> Control for Lifo<T, P> {
     fn check_invariants(&self) {
         self.pool.check_queue(&self.queue);
     }

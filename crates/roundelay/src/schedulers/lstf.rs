@@ -15,7 +15,7 @@
 //! |---|---|
 //! | slack(p, a), slack on arrival at node a | [`Packet::slack`] |
 //! | i(p, a), arrival | [`Packet::arrival`] |
-//! | T(p, a), transmission time | a part of `last_bit_due`, zero as long as [`Scheduler::set_link_rate`] has not been called |
+//! | T(p, a), transmission time | a part of `last_bit_due`, zero as long as [`Control::set_link_rate`] has not been called |
 //! | slack(p, a) + i(p, a) + T(p, a), the deciding term (section 5) | `last_bit_due`, the key |
 //!
 //! The key is the instant by which the last bit must be sent. The paper ranks by the slack of the
@@ -49,6 +49,7 @@
 
 use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, Parameter};
+use crate::control::Control;
 use crate::drops::DropReason;
 use crate::handle::Handle;
 use crate::limit::Backlog;
@@ -158,7 +159,9 @@ impl<T> Scheduler<T> for Lstf<T> {
         let due = self.last_bit_due(sending, now);
         self.config.preempt && self.waiting.first_key().is_some_and(|first| first < due)
     }
+}
 
+impl<T> Control for Lstf<T> {
     /// The rate decides how much sooner a short packet must leave than a long one. Applies to
     /// packets that arrive later.
     fn set_link_rate(&mut self, rate: Rate) {

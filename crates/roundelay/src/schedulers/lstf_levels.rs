@@ -53,13 +53,15 @@
 
 use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, Parameter};
+use crate::control::Control;
+use crate::control::Footprint;
 use crate::drops::DropReason;
 use crate::handle::Handle;
 use crate::limit::Backlog;
 use crate::mechanisms::levels::{self, Levels};
 use crate::mechanisms::rank_by::last_bit_due;
 use crate::packet::{Packet, Times};
-use crate::scheduler::{Footprint, Scheduler};
+use crate::scheduler::Scheduler;
 use crate::schedulers::{Configured, Discipline, Linux};
 use crate::seed::Seed;
 use crate::time::{Duration, Instant};
@@ -242,7 +244,9 @@ impl<T> Scheduler<T> for LstfLevels<T> {
     fn backlog(&self) -> Backlog {
         self.levels.backlog()
     }
+}
 
+impl<T> Control for LstfLevels<T> {
     /// T(p, a) follows from the rate, for later arrivals.
     fn set_link_rate(&mut self, rate: Rate) {
         self.link_rate = Some(rate);

@@ -64,6 +64,8 @@ use alloc::vec::Vec;
 
 use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, Parameter};
+use crate::control::Control;
+use crate::control::Footprint;
 use crate::drops::{DropReason, Refusal};
 use crate::flow_config::FlowConfig;
 use crate::handle::Handle;
@@ -72,7 +74,7 @@ use crate::mechanisms::hash::FlowHash;
 use crate::mechanisms::resequencer::{Resequencer, Ticket};
 use crate::mechanisms::ring::{End, Ring};
 use crate::packet::{FlowId, Packet};
-use crate::scheduler::{Footprint, Scheduler};
+use crate::scheduler::Scheduler;
 use crate::schedulers::{Configured, Discipline, Linux, Queues};
 use crate::seed::Seed;
 use crate::time::Instant;
@@ -442,7 +444,9 @@ impl<T> Scheduler<T> for Mqfq<T> {
             .pop_front()
             .map(|packet| (packet, DropReason::Full))
     }
+}
 
+impl<T> Control for Mqfq<T> {
     fn queues_of(&self, flow: FlowId) -> Vec<usize> {
         self.each_queue_of(flow).collect()
     }

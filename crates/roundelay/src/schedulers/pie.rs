@@ -46,6 +46,7 @@
 
 use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, HOUR, MICROSECOND, Parameter};
+use crate::control::Control;
 use crate::drops::DropReason;
 use crate::handle::Handle;
 use crate::limit::Backlog;
@@ -521,7 +522,9 @@ impl<T> Scheduler<T> for Pie<T> {
     fn take_dropped(&mut self) -> Option<(Packet<T>, DropReason)> {
         self.queue.take_dropped()
     }
+}
 
+impl<T> Control for Pie<T> {
     /// 1. The drop probability is at most one.
     /// 2. The burst allowance is at most `burst`.
     /// 3. The sum of the probabilities since the last drop is below 8.5: the packet that reaches

@@ -55,6 +55,8 @@ use alloc::vec::Vec;
 pub use view::{FlowView, GroupSet, GroupView, View};
 
 use crate::config::ConfigError;
+use crate::control::Control;
+use crate::control::Footprint;
 use crate::drops::{DropReason, Refusal};
 use crate::flow_config::FlowConfig;
 use crate::guarantees::{Bound, Guarantees, Printed, Share};
@@ -69,7 +71,7 @@ use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Nodes, Pool, Queue, Storage};
 use crate::prefetch::{WINDOW, dequeue_in_windows, enqueue_in_windows, prefetch};
-use crate::scheduler::{Footprint, Scheduler};
+use crate::scheduler::Scheduler;
 use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows, LinuxLimit, Queues};
 use crate::seed::Seed;
 use crate::time::Instant;
@@ -469,7 +471,9 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Qfq<T, P> {
     fn backlog(&self) -> Backlog {
         self.pool.backlog()
     }
+}
 
+impl<T, P: Storage<T>> Control for Qfq<T, P> {
     fn set_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
         config.check(Config::NAME, flow)?;
         let record = self.know(flow.index());

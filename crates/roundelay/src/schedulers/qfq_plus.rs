@@ -80,6 +80,8 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use crate::config::{ConfigError, Parameter};
+use crate::control::Control;
+use crate::control::Footprint;
 use crate::drops::{DropReason, Refusal};
 use crate::flow_config::FlowConfig;
 use crate::guarantees::{Bound, Guarantees, Printed, Share};
@@ -93,7 +95,7 @@ use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Nodes, Pool, Queue, Storage};
 use crate::prefetch::{WINDOW, dequeue_in_windows, enqueue_in_windows, prefetch};
-use crate::scheduler::{Footprint, Scheduler};
+use crate::scheduler::Scheduler;
 use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows, LinuxLimit, Queues};
 use crate::seed::Seed;
 use crate::time::Instant;
@@ -662,7 +664,9 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for QfqPlus<T, P> {
             .as_ref()
             .map_or_else(|| self.pool.backlog(), |linux| linux.backlog())
     }
+}
 
+impl<T, P: Storage<T>> Control for QfqPlus<T, P> {
     fn set_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
         config.check(Config::NAME, flow)?;
         let number = flow.index();

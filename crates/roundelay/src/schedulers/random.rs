@@ -23,6 +23,7 @@ use alloc::vec::Vec;
 
 use crate::by_copy::ByCopy;
 use crate::config::ConfigError;
+use crate::control::Control;
 use crate::drops::DropReason;
 use crate::handle::Handle;
 use crate::limit::Backlog;
@@ -110,7 +111,9 @@ impl<T> Scheduler<T> for Random<T> {
             bytes: self.bytes,
         }
     }
+}
 
+impl<T> Control for Random<T> {
     /// 1. `bytes` is the sum of the packets' lengths.
     fn check_invariants(&self) {
         let bytes: u64 = self

@@ -38,6 +38,7 @@ use alloc::format;
 
 use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, Parameter, saturated};
+use crate::control::Control;
 use crate::drops::DropReason;
 use crate::handle::Handle;
 use crate::limit::{Backlog, Limit};
@@ -345,7 +346,9 @@ impl<T> Scheduler<T> for Red<T> {
     fn take_dropped(&mut self) -> Option<(Packet<T>, DropReason)> {
         self.queue.take_dropped()
     }
+}
 
+impl<T> Control for Red<T> {
     fn set_link_rate(&mut self, rate: Rate) {
         self.detection.link_rate = rate;
         self.detection.adopt(self.config.thresholds(rate));

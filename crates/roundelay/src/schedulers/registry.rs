@@ -8,12 +8,12 @@ use core::fmt;
 use super::*;
 use crate::arena::Arena;
 use crate::config::ConfigError;
+use crate::control::{Control, forward_control};
 use crate::drops::{DropReason, Refusal};
-use crate::flow_config::FlowConfig;
 use crate::guarantees::{Guarantees, Share};
 use crate::limit::{Backlog, Limit};
 use crate::packet::{FlowId, Packet};
-use crate::scheduler::{Footprint, Scheduler};
+use crate::scheduler::Scheduler;
 use crate::seed::Seed;
 use crate::spec::{set_parameter, unknown_discipline, write_config};
 use crate::time::Instant;
@@ -246,49 +246,23 @@ macro_rules! any {
                 match self { $(Self::$variant(scheduler) => scheduler.take_dropped(),)* }
             }
 
-            fn set_link_rate(&mut self, rate: Rate) {
-                match self { $(Self::$variant(scheduler) => scheduler.set_link_rate(rate),)* }
-            }
-
-            fn set_buffer_limit(&mut self, limit: Limit) {
-                match self { $(Self::$variant(scheduler) => scheduler.set_buffer_limit(limit),)* }
-            }
-
-            fn set_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
-                match self { $(Self::$variant(scheduler) => scheduler.set_flow(flow, config),)* }
-            }
-
-            fn remove_flow(&mut self, flow: FlowId) {
-                match self { $(Self::$variant(scheduler) => scheduler.remove_flow(flow),)* }
-            }
-
-            fn total_weight(&self) -> Option<u64> {
-                match self { $(Self::$variant(scheduler) => scheduler.total_weight(),)* }
-            }
-
             fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
                 match self { $(Self::$variant(scheduler) => scheduler.refusal(packet),)* }
             }
+        }
 
-            fn assign(&mut self, flow: FlowId, leaf: &str) -> Result<(), ConfigError> {
-                match self { $(Self::$variant(scheduler) => scheduler.assign(flow, leaf),)* }
+        impl<T: Send> AnyScheduler<T> {
+            fn control(&self) -> &dyn Control {
+                match self { $(Self::$variant(scheduler) => scheduler,)* }
             }
 
-            fn queues_of(&self, flow: FlowId) -> Vec<usize> {
-                match self { $(Self::$variant(scheduler) => scheduler.queues_of(flow),)* }
+            fn control_mut(&mut self) -> &mut dyn Control {
+                match self { $(Self::$variant(scheduler) => scheduler,)* }
             }
+        }
 
-            fn footprint(&self) -> Footprint {
-                match self { $(Self::$variant(scheduler) => scheduler.footprint(),)* }
-            }
-
-            fn footprint_parts(&self) -> Vec<(&'static str, Footprint)> {
-                match self { $(Self::$variant(scheduler) => scheduler.footprint_parts(),)* }
-            }
-
-            fn check_invariants(&self) {
-                match self { $(Self::$variant(scheduler) => scheduler.check_invariants(),)* }
-            }
+        impl<T: Send> Control for AnyScheduler<T> {
+            forward_control!(self, self.control(), self.control_mut());
         }
     };
 }

@@ -42,6 +42,8 @@ use alloc::vec::Vec;
 
 use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, DAY, Parameter};
+use crate::control::Control;
+use crate::control::Footprint;
 use crate::drops::DropReason;
 use crate::handle::Handle;
 use crate::limit::Backlog;
@@ -49,7 +51,7 @@ use crate::mechanisms::hash::FlowHash;
 use crate::mechanisms::random::{Probability, Random};
 use crate::mechanisms::signalling::SignallingQueue;
 use crate::packet::{FlowId, Packet};
-use crate::scheduler::{Footprint, Scheduler};
+use crate::scheduler::Scheduler;
 use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows, LinuxLimit, Queues};
 use crate::seed::Seed;
 use crate::time::{Duration, Instant};
@@ -506,7 +508,9 @@ impl<T> Scheduler<T> for Sfb<T> {
     fn take_dropped(&mut self) -> Option<(Packet<T>, DropReason)> {
         self.queue.take_dropped()
     }
+}
 
+impl<T> Control for Sfb<T> {
     fn queues_of(&self, flow: FlowId) -> Vec<usize> {
         let mut bins = Vec::new();
         for_each_place(

@@ -44,6 +44,8 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use crate::config::{ConfigError, Parameter};
+use crate::control::Control;
+use crate::control::Footprint;
 use crate::drops::{DropReason, Refusal};
 use crate::handle::Handle;
 use crate::limit::{Backlog, Limit};
@@ -52,7 +54,7 @@ use crate::mechanisms::hash::FlowHash;
 use crate::mechanisms::ring::{End, Ring};
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Nodes, Storage};
-use crate::scheduler::{Footprint, Scheduler};
+use crate::scheduler::Scheduler;
 use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows, LinuxLimit, Queues};
 use crate::seed::Seed;
 use crate::time::{Duration, Instant};
@@ -409,7 +411,9 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Sfq<T, P> {
             .pop_front()
             .map(|packet| (packet, DropReason::PushedOut))
     }
+}
 
+impl<T, P: Storage<T>> Control for Sfq<T, P> {
     fn queues_of(&self, flow: FlowId) -> Vec<usize> {
         alloc::vec![self.bucket_of(flow)]
     }

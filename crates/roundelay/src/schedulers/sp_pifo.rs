@@ -45,12 +45,14 @@ use alloc::vec::Vec;
 
 use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, Parameter};
+use crate::control::Control;
+use crate::control::Footprint;
 use crate::drops::DropReason;
 use crate::handle::Handle;
 use crate::limit::Backlog;
 use crate::mechanisms::levels::{self, Levels};
 use crate::packet::{Packet, Priority, Times};
-use crate::scheduler::{Footprint, Scheduler};
+use crate::scheduler::Scheduler;
 use crate::schedulers::{Configured, Discipline, Linux, RankBy};
 use crate::seed::Seed;
 use crate::time::Instant;
@@ -179,7 +181,9 @@ impl<T> Scheduler<T> for SpPifo<T> {
     fn backlog(&self) -> Backlog {
         self.levels.backlog()
     }
+}
 
+impl<T> Control for SpPifo<T> {
     /// Ranks by slack depend on the rate; packets already in the queue keep their rank.
     fn set_link_rate(&mut self, rate: Rate) {
         self.link_rate = Some(rate);
@@ -272,7 +276,7 @@ mod tests {
         let order = |rank, rate: Option<Rate>| {
             let mut scheduler = build(64, rank);
             rate.into_iter()
-                .for_each(|rate| Scheduler::<u32>::set_link_rate(&mut scheduler, rate));
+                .for_each(|rate| scheduler.set_link_rate(rate));
             // Due at 30, 20 and 25 microseconds, without the time on the link: a nanosecond a byte.
             for (number, (micros, slack, len)) in
                 (0..).zip([(10, 20, 1), (11, 9, 9000), (12, 13, 1)])

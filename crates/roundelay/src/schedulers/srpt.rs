@@ -43,13 +43,15 @@ use alloc::vec::Vec;
 
 use crate::by_copy::ByCopy;
 use crate::config::ConfigError;
+use crate::control::Control;
+use crate::control::Footprint;
 use crate::drops::{DropReason, Refusal};
 use crate::flow_config::FlowConfig;
 use crate::handle::Handle;
 use crate::limit::Backlog;
 use crate::mechanisms::ranked::{Ranked, Slot};
 use crate::packet::{FlowId, Packet, Priority};
-use crate::scheduler::{Footprint, Scheduler};
+use crate::scheduler::Scheduler;
 use crate::schedulers::{Configured, Discipline, Linux};
 use crate::seed::Seed;
 use crate::time::Instant;
@@ -177,7 +179,9 @@ impl<T> Scheduler<T> for Srpt<T> {
     fn backlog(&self) -> Backlog {
         self.waiting.backlog()
     }
+}
 
+impl<T> Control for Srpt<T> {
     /// All flows are alike; flow numbers beyond the table are refused.
     fn set_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
         config.check(Config::NAME, flow)

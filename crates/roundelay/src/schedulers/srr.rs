@@ -65,6 +65,8 @@
 use alloc::vec::Vec;
 
 use crate::config::{ConfigError, Parameter};
+use crate::control::Control;
+use crate::control::Footprint;
 use crate::drops::{DropReason, Refusal};
 use crate::flow_config::FlowConfig;
 use crate::guarantees::{Bound, Guarantees, Share};
@@ -75,7 +77,7 @@ use crate::mechanisms::flow_table::{FlowRecord, FlowTable};
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Nodes, Storage};
-use crate::scheduler::{Footprint, Scheduler};
+use crate::scheduler::Scheduler;
 use crate::schedulers::{Configured, Discipline, Linux, Queues};
 use crate::seed::Seed;
 use crate::time::Instant;
@@ -500,7 +502,9 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Srr<T, P> {
     fn backlog(&self) -> Backlog {
         self.flows.backlog()
     }
+}
 
+impl<T, P: Storage<T>> Control for Srr<T, P> {
     fn set_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
         config.check(Config::NAME, flow)?;
         self.flows.stay(flow.index());

@@ -197,6 +197,7 @@ impl Order for ByFinishOfBegun {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::control::Control;
     use crate::flow_config::FlowConfig;
     use crate::packet::{FlowId, Packet};
     use crate::scheduler::Scheduler;

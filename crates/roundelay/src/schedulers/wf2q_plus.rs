@@ -54,6 +54,8 @@
 //! the distance of timestamps.
 
 use crate::config::ConfigError;
+use crate::control::Control;
+use crate::control::Footprint;
 use crate::drops::{DropReason, Refusal};
 use crate::flow_config::FlowConfig;
 use crate::guarantees::{Bound, Guarantees, Printed, Share};
@@ -65,7 +67,7 @@ use crate::mechanisms::heap::FlowHeap;
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Nodes, Storage};
-use crate::scheduler::{Footprint, Scheduler};
+use crate::scheduler::Scheduler;
 use crate::schedulers::{Configured, Discipline, Linux, Queues};
 use crate::seed::Seed;
 use crate::time::Instant;
@@ -382,7 +384,9 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Wf2qPlus<T, P> {
     fn backlog(&self) -> Backlog {
         self.flows.backlog()
     }
+}
 
+impl<T, P: Storage<T>> Control for Wf2qPlus<T, P> {
     fn set_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
         config.check(Config::NAME, flow)?;
         self.flows.stay(flow.index());

@@ -189,6 +189,7 @@ impl Order for ByFinish {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::control::Control;
     use crate::flow_config::FlowConfig;
     use crate::packet::{FlowId, Packet};
     use crate::scheduler::Scheduler;

@@ -5,8 +5,9 @@ use alloc::vec::Vec;
 
 use super::config::{NONE, Placed, ROOT};
 use crate::config::ConfigError;
+use crate::control::Footprint;
 use crate::packet::{FlowId, Packet};
-use crate::scheduler::{Footprint, Scheduler};
+use crate::scheduler::Scheduler;
 use crate::time::Instant;
 
 /// An item in the scheduler of a class.

@@ -11,6 +11,7 @@ use super::class::StandIn;
 
 use crate::by_copy::ByCopy;
 use crate::config::ConfigError;
+use crate::control::Control;
 use crate::drops::DropReason;
 use crate::flow_config::FlowConfig;
 use crate::guarantees::{Bound, Guarantees, Share};

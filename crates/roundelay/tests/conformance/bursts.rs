@@ -1,7 +1,7 @@
 //! Bursts: `enqueue_burst` and `dequeue_burst` equal single calls in the same order.
 
-use roundelay::Seed;
 use roundelay::schedulers::AnyDiscipline;
+use roundelay::{Control, Seed};
 use roundelay::{DropReason, Duration, FlowConfig, FlowId, Instant, Packet, Scheduler, Slack};
 use roundelay_conformance::subjects;
 

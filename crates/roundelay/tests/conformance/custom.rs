@@ -3,13 +3,13 @@
 
 use std::collections::VecDeque;
 
-use roundelay::Seed;
 use roundelay::schedulers::{AnyDiscipline, custom};
 use roundelay::tree::{Config, Node};
 use roundelay::{
     Arena, Backlog, Departure, DropReason, FlowId, Footprint, Handle, Instant, Limit, Observer,
     Packet, Port, QueueSpec, Scheduler,
 };
+use roundelay::{Control, Seed};
 use roundelay_conformance::{Broken, Mix, Violation, Way, check, check_run, operations, subjects};
 
 use super::{LENGTH, audit};
@@ -144,7 +144,9 @@ impl Scheduler<Handle, Departure> for Faulty {
             bytes: self.bytes,
         }
     }
+}
 
+impl Control for Faulty {
     fn footprint(&self) -> Footprint {
         Footprint::default()
     }

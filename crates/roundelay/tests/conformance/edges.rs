@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use roundelay::Seed;
 use roundelay::schedulers::{AnyDiscipline, AnyScheduler};
+use roundelay::{Control, Seed};
 use roundelay::{
     DropReason, Duration, FlowConfig, FlowId, Handle, Instant, Limit, Observer, Packet, Port,
     QueueSpec, Rate, Refusal, Scheduler, Slack,

@@ -1,7 +1,7 @@
 //! Facts that a discipline states about itself, beside what its scheduler does.
 
 use roundelay::schedulers::{AnyDiscipline, AnyScheduler, Linux, LinuxFlows, LinuxLimit, Queues};
-use roundelay::{Duration, FlowId, Instant, Packet, Scheduler, Seed, Slack};
+use roundelay::{Control, Duration, FlowId, Instant, Packet, Scheduler, Seed, Slack};
 
 fn build(discipline: &AnyDiscipline) -> AnyScheduler<u32> {
     discipline.build(Seed::new(9)).expect("legal parameters")

@@ -1,8 +1,8 @@
 //! Removal of backlogged flows: a flow's settings hold until its last packet has left, and no
 //! longer.
 
-use roundelay::Seed;
 use roundelay::schedulers::{AnyDiscipline, AnyScheduler, Discipline, Visitor};
+use roundelay::{Control, Seed};
 use roundelay::{Duration, FlowConfig, FlowId, Instant, Packet, Rate, Scheduler};
 use roundelay_conformance::subjects;
 

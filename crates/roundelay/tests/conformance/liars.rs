@@ -1,7 +1,7 @@
 //! Schedulers with one contract violation each, to be found by the checks.
 
 use roundelay::schedulers::fifo::Fifo;
-use roundelay::{Backlog, Footprint, Instant, Packet, Pool, Queue, Scheduler};
+use roundelay::{Backlog, Control, Footprint, Instant, Packet, Pool, Queue, Scheduler};
 use roundelay_conformance::{Mix, Violation, operations};
 
 use super::{LENGTH, audit};
@@ -116,7 +116,9 @@ impl Scheduler<u64> for Liar {
             bytes: bytes + self.uncounted.bytes,
         }
     }
+}
 
+impl Control for Liar {
     fn footprint(&self) -> Footprint {
         Footprint::default()
     }

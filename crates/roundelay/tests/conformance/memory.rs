@@ -1,8 +1,8 @@
 //! Memory: no allocation below the largest backlog so far, and memory use as given by `footprint`.
 
 use allocation_counter::measure;
-use roundelay::Seed;
 use roundelay::schedulers::{AnyDiscipline, AnyScheduler, Discipline, Visitor};
+use roundelay::{Control, Seed};
 use roundelay::{FlowConfig, FlowId, Instant, Packet, Pool, Scheduler};
 use roundelay_conformance::subjects;
 

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use roundelay::Seed;
 use roundelay::schedulers::{AnyDiscipline, AnyScheduler, Discipline, afq};
 use roundelay::{
     Backlog, Bytes, DropReason, Duration, FlowId, Footprint, Instant, Limit, Observer, Packet,
     Pool, Port, Queue, Rate, Scheduler,
 };
+use roundelay::{Control, Seed};
 use roundelay_conformance::subjects;
 
 /// Transmissions on a link, and drops.
@@ -397,7 +397,9 @@ impl Scheduler<u64> for Stack {
     fn backlog(&self) -> Backlog {
         self.0.backlog()
     }
+}
 
+impl Control for Stack {
     fn footprint(&self) -> Footprint {
         Footprint::default()
     }
@@ -499,7 +501,9 @@ impl Scheduler<u64> for Shaper {
     fn ready_at(&self) -> Option<Instant> {
         self.waiting.first().map(|(ready, _)| *ready)
     }
+}
 
+impl Control for Shaper {
     fn footprint(&self) -> Footprint {
         Footprint::default()
     }

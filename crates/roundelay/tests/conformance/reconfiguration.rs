@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use roundelay::Seed;
 use roundelay::schedulers::{AnyDiscipline, AnyScheduler, Discipline, Visitor};
 use roundelay::{
     Buffer, ConfigError, DropReason, FlowId, Instant, Limit, Packet, Parameter, Scheduler,
 };
+use roundelay::{Control, Seed};
 use roundelay_conformance::{Audited, Event, Mix, Operation, operations, subjects};
 
 const LENGTH: usize = 600;

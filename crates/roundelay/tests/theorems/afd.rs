@@ -1,8 +1,8 @@
 //! AFD: claims of `afd.rs`, and disciplines that break them. Drop probabilities and missed updates
 //! are tested beside the code.
 
-use roundelay::Seed;
 use roundelay::schedulers::{Discipline, afd, drr, fifo};
+use roundelay::{Control, Seed};
 use roundelay::{FlowId, Instant, Limit, Packet, QueueSpec, Scheduler};
 use roundelay_metrics::jain_index;
 

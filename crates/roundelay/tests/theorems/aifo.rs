@@ -8,7 +8,9 @@ use rand_pcg::Pcg64;
 use roundelay::Seed;
 use roundelay::schedulers::aifo::{Aifo, Config};
 use roundelay::schedulers::{Discipline, RankBy, fifo, priority};
-use roundelay::{Billionths, Buffer, DropReason, FlowId, Instant, Limit, Packet, Scheduler};
+use roundelay::{
+    Billionths, Buffer, Control, DropReason, FlowId, Instant, Limit, Packet, Scheduler,
+};
 
 use crate::theorems::ranked::{Step, newest, obeys, steps, with_priority};
 
@@ -117,7 +119,7 @@ proptest! {
     fn without_a_limit_it_is_fifo(steps in steps()) {
         for rank in [RankBy::Slack, RankBy::Priority, RankBy::Deadline] {
             let mut scheduler = Config { rank, ..Config::default() }.build(Seed::new(0)).expect("legal");
-            Scheduler::<u64>::set_buffer_limit(&mut scheduler, Limit::UNBOUNDED);
+            scheduler.set_buffer_limit(Limit::UNBOUNDED);
             prop_assert!(is_fifo(scheduler, &steps));
         }
     }

@@ -4,9 +4,9 @@
 use std::collections::BinaryHeap;
 use std::num::NonZeroU32;
 
-use roundelay::Seed;
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{Charges, FlowConfig, FlowId, Instant, Packet, Rate, Scheduler};
+use roundelay::{Control, Seed};
 
 /// Every request is estimated at this cost, in units of cost.
 const ESTIMATE: u32 = 2_000;

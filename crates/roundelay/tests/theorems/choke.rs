@@ -1,10 +1,10 @@
 //! CHOKe: the claims of `choke.rs`, and disciplines that break them.
 
-use roundelay::Seed;
 use roundelay::schedulers::{Discipline, choke, fifo, red};
 use roundelay::{
     Billionths, DropReason, Ecn, FlowId, Instant, Limit, Packet, QueueSpec, Scheduler,
 };
+use roundelay::{Control, Seed};
 
 use crate::theorems::red::{LEN, Scene, Traffic, average_after};
 

@@ -3,12 +3,12 @@
 use std::collections::VecDeque;
 
 use proptest::prelude::*;
-use roundelay::Seed;
 use roundelay::schedulers::{Discipline, codel, fifo};
 use roundelay::{
     Backlog, Buffer, DropReason, Duration, Ecn, FlowId, Footprint, Instant, Limit, Packet,
     QueueSpec, Rate, Scheduler,
 };
+use roundelay::{Control, Seed};
 
 use crate::theorems::red::{Scene, Traffic};
 
@@ -305,7 +305,9 @@ impl Scheduler<u64> for Careless {
     fn take_dropped(&mut self) -> Option<(Packet<u64>, DropReason)> {
         self.dropped.pop().map(|packet| (packet, DropReason::Early))
     }
+}
 
+impl Control for Careless {
     fn footprint(&self) -> Footprint {
         Footprint::default()
     }

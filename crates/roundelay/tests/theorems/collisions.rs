@@ -1,7 +1,7 @@
-//! Collisions of hashed flows: [`Scheduler::queues_of`] agrees with the service of packets.
+//! Collisions of hashed flows: [`Control::queues_of`] agrees with the service of packets.
 
-use roundelay::Seed;
 use roundelay::schedulers::{AnyDiscipline, AnyScheduler};
+use roundelay::{Control, Seed};
 use roundelay::{FlowId, Instant, Packet, QueueSpec, Scheduler};
 
 const NOW: Instant = Instant::ZERO;

@@ -4,12 +4,12 @@ use std::collections::VecDeque;
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use roundelay::Seed;
 use roundelay::schedulers::{Discipline, drr, fifo};
 use roundelay::{
     Buffer, DropReason, FlowConfig, FlowId, Instant, Limit, Observer, Packet, Port, Rate,
     Scheduler, Share,
 };
+use roundelay::{Control, Seed};
 
 use crate::theorems::audited::{pull, put, quanta_at_the_edges_are_refused_or_work, set_weight};
 use crate::theorems::workload::{Driven, Lengths, RATE, Refill, Source, Workload};

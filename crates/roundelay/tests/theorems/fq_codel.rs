@@ -3,12 +3,12 @@
 use std::collections::VecDeque;
 
 use proptest::prelude::*;
-use roundelay::Seed;
 use roundelay::schedulers::{Discipline, fifo, fq_codel, sfq};
 use roundelay::{
     Backlog, Buffer, DropReason, Duration, Ecn, FlowId, Footprint, Instant, Limit, Packet,
     QueueSpec, Rate, Scheduler,
 };
+use roundelay::{Control, Seed};
 
 use crate::theorems::sfq::{is_as_chance_has_it, meet};
 
@@ -173,7 +173,9 @@ impl Scheduler<u64> for IdleAtOnce {
             bytes: packets * u64::from(LEN),
         }
     }
+}
 
+impl Control for IdleAtOnce {
     fn footprint(&self) -> Footprint {
         Footprint::default()
     }
@@ -574,7 +576,9 @@ impl Scheduler<u64> for Careless {
             .pop_front()
             .map(|packet| (packet, DropReason::Early))
     }
+}
 
+impl Control for Careless {
     fn footprint(&self) -> Footprint {
         Footprint::default()
     }

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use roundelay::Seed;
 use roundelay::schedulers::{Discipline, edf, fifo, lstf, sjf};
+use roundelay::{Control, Seed};
 use roundelay::{DropReason, Duration, FlowId, Instant, Packet, Rate, Scheduler, Slack};
 use roundelay_reference::Lstf as Reference;
 

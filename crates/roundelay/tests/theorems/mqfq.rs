@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use roundelay::Seed;
 use roundelay::schedulers::{Discipline, mqfq, sfq};
 use roundelay::{
     Backlog, Buffer, DropReason, Duration, FlowId, Instant, Limit, Observer, Packet, Port,
     QueueSpec, Rate, Scheduler,
 };
+use roundelay::{Control, Seed};
 
 use crate::theorems::fq_codel::{shares_beside_backlogs_of, worst_on_off_share};
 use crate::theorems::sfq::NewFirst;

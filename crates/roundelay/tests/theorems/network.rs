@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
-use roundelay::Seed;
 use roundelay::schedulers::lstf::{self, Lstf};
 use roundelay::schedulers::{Discipline, fifo, random};
 use roundelay::{
     Backlog, DropReason, Duration, FlowId, Footprint, Instant, Limit, Observer, Packet, Partial,
     Port, PreemptivePort, Rate, Scheduler, Slack,
 };
+use roundelay::{Control, Seed};
 
 /// A node of a packet's path, and the propagation time from the previous node, in picoseconds.
 #[derive(Debug, Clone, Copy)]
@@ -158,7 +158,9 @@ impl<T, S: Scheduler<T>> Scheduler<T> for Listener<S> {
     fn preempts(&self, now: Instant, sending: &Packet<T>) -> bool {
         self.scheduler.preempts(now, sending)
     }
+}
 
+impl<S: Control> Control for Listener<S> {
     fn set_link_rate(&mut self, rate: Rate) {
         if self.listens {
             self.scheduler.set_link_rate(rate);

@@ -6,8 +6,8 @@ use std::collections::VecDeque;
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
-use roundelay::Seed;
 use roundelay::schedulers::{Discipline, fifo, pie};
+use roundelay::{Control, Seed};
 use roundelay::{
     DropReason, Duration, Ecn, FlowId, Instant, Limit, Observer, Packet, Port, QueueSpec, Rate,
     Scheduler,

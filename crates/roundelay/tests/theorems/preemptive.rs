@@ -4,7 +4,6 @@
 use std::collections::VecDeque;
 
 use proptest::prelude::*;
-use roundelay::Seed;
 use roundelay::schedulers::{
     Discipline, drr, edf, fifo, fq_codel, lifo, lstf, qfq, random, sfq, srpt, wf2q_plus,
 };
@@ -12,6 +11,7 @@ use roundelay::{
     Backlog, DropReason, Duration, FlowId, Footprint, Instant, Limit, Observer, Packet, Partial,
     Port, PreemptivePort, QueueSpec, Rate, Scheduler, Slack,
 };
+use roundelay::{Control, Seed};
 
 /// The events reported by a port.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -451,7 +451,9 @@ impl Scheduler<Partial<u64>> for Shaper {
     fn ready_at(&self) -> Option<Instant> {
         self.0.front().map(|(ready, _)| *ready)
     }
+}
 
+impl Control for Shaper {
     fn footprint(&self) -> Footprint {
         Footprint::default()
     }

@@ -7,10 +7,10 @@ use std::rc::Rc;
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
-use roundelay::Seed;
 use roundelay::schedulers::qfq::{self, Qfq};
 use roundelay::schedulers::{Discipline, drr};
 use roundelay::{Backlog, FlowConfig, FlowId, Footprint, Guarantees, Instant, Packet, Scheduler};
+use roundelay::{Control, Seed};
 use roundelay_metrics::Stamp;
 
 use crate::theorems::audited::{Audited, drain, put, random_operations, saturated_bursts, set};
@@ -119,7 +119,9 @@ impl<S: Scheduler<Stamp>> Scheduler<Stamp> for Timed<S> {
     fn backlog(&self) -> Backlog {
         self.scheduler.backlog()
     }
+}
 
+impl<S: Scheduler<Stamp>> Control for Timed<S> {
     fn footprint(&self) -> Footprint {
         self.scheduler.footprint()
     }

@@ -5,12 +5,12 @@ use std::sync::LazyLock;
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
-use roundelay::Seed;
 use roundelay::schedulers::qfq_plus::{self, QfqPlus};
 use roundelay::schedulers::{Discipline, drr, qfq};
 use roundelay::{
     ConfigError, FlowConfig, FlowId, Guarantees, Instant, Packet, Rate, Scheduler, Share,
 };
+use roundelay::{Control, Seed};
 
 use crate::theorems::audited::{Audited, drain, put, random_operations, saturated_bursts, set};
 use crate::theorems::qfq::lateness;

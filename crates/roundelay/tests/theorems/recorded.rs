@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 
 use roundelay::schedulers::Discipline;
 use roundelay::{
-    Backlog, Bound, Duration, FlowConfig, FlowId, Footprint, Guarantees, Instant, Packet, Rate,
-    Scheduler,
+    Backlog, Bound, Control, Duration, FlowConfig, FlowId, Footprint, Guarantees, Instant, Packet,
+    Rate, Scheduler,
 };
 use roundelay_metrics::Stamp;
 use roundelay_reference::{GpsServer, Number, Rational};
@@ -79,7 +79,9 @@ impl<S: Scheduler<Stamp>> Scheduler<Stamp> for Recorder<'_, S> {
     fn backlog(&self) -> Backlog {
         self.scheduler.backlog()
     }
+}
 
+impl<S: Scheduler<Stamp>> Control for Recorder<'_, S> {
     fn set_link_rate(&mut self, rate: Rate) {
         self.scheduler.set_link_rate(rate);
     }

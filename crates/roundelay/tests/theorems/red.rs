@@ -7,12 +7,12 @@ use std::collections::BinaryHeap;
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
-use roundelay::Seed;
 use roundelay::schedulers::{Discipline, choke, fifo, red};
 use roundelay::{
     Backlog, Billionths, Buffer, DropReason, Duration, Ecn, FlowId, Footprint, Instant, Limit,
     Observer, Packet, Port, QueueSpec, Rate, Scheduler,
 };
+use roundelay::{Control, Seed};
 
 pub(crate) const LEN: u32 = 1000;
 
@@ -319,7 +319,9 @@ impl Scheduler<u64> for Memoryless {
             .take()
             .map(|packet| (packet, DropReason::Early))
     }
+}
 
+impl Control for Memoryless {
     fn footprint(&self) -> Footprint {
         Footprint::default()
     }

@@ -1,9 +1,9 @@
 //! SFB: the claims of `sfb.rs`, and disciplines that break them.
 
 use proptest::prelude::*;
-use roundelay::Seed;
 use roundelay::schedulers::{Discipline, fifo, sfb};
 use roundelay::{Billionths, Duration, Ecn, FlowId, Instant, Limit, Packet, QueueSpec, Scheduler};
+use roundelay::{Control, Seed};
 
 use crate::theorems::choke::is_as_chance_has_it;
 use crate::theorems::red::{LEN, Scene, Traffic};

@@ -3,12 +3,12 @@
 use std::collections::{HashMap, VecDeque};
 
 use proptest::prelude::*;
-use roundelay::Seed;
 use roundelay::schedulers::{Discipline, drr, fifo, fq_codel, sfq};
 use roundelay::{
     Backlog, Buffer, DropReason, Duration, FlowId, Footprint, Instant, Limit, Packet, QueueSpec,
     Scheduler,
 };
+use roundelay::{Control, Seed};
 
 use crate::theorems::fq_codel::{
     greedy_steps, shares_beside_on_off, steps, worst_difference_of, worst_on_off_share,
@@ -192,7 +192,9 @@ impl Scheduler<u64> for NewFirst {
             bytes: packets * u64::from(LEN),
         }
     }
+}
 
+impl Control for NewFirst {
     fn footprint(&self) -> Footprint {
         Footprint::default()
     }
@@ -260,7 +262,9 @@ impl Scheduler<u64> for LeavesPacketsBehind {
             bytes: 0,
         }
     }
+}
 
+impl Control for LeavesPacketsBehind {
     fn footprint(&self) -> Footprint {
         Footprint::default()
     }

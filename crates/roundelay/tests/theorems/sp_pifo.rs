@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 
 use proptest::prelude::*;
-use roundelay::Seed;
 use roundelay::schedulers::sp_pifo::{Config, SpPifo};
 use roundelay::schedulers::{Discipline, RankBy, fifo, lstf, priority};
+use roundelay::{Control, Seed};
 use roundelay::{DropReason, FlowId, Instant, Packet, Scheduler, Slack};
 
 use crate::theorems::ranked::{

@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use roundelay::Seed;
 use roundelay::schedulers::srr::{Config, Srr};
 use roundelay::schedulers::{Discipline, drr, fifo, qfq};
 use roundelay::{Buffer, FlowId, Instant, Limit, Packet, Scheduler};
+use roundelay::{Control, Seed};
 
 use crate::theorems::audited::{
     pull, put, quanta_at_the_edges_are_refused_or_work, random_operations, set_weight,

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use roundelay::schedulers::Discipline;
-use roundelay::{Backlog, Footprint, Instant, Packet, Scheduler};
+use roundelay::{Backlog, Control, Footprint, Instant, Packet, Scheduler};
 use roundelay_metrics::Stamp;
 
 use crate::theorems::workload::{Driven, Outcome, Workload};
@@ -132,7 +132,9 @@ impl<S: Scheduler<Stamp>> Scheduler<Stamp> for Timed<S> {
     fn backlog(&self) -> Backlog {
         self.scheduler.backlog()
     }
+}
 
+impl<S: Scheduler<Stamp>> Control for Timed<S> {
     fn footprint(&self) -> Footprint {
         self.scheduler.footprint()
     }

@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
-use roundelay::Seed;
 use roundelay::schedulers::{AnyDiscipline, AnyScheduler, Discipline, wf2q_plus};
 use roundelay::tree::{Config, Node, StandIn, Tree};
 use roundelay::{Backlog, ConfigError, FlowConfig, FlowId, Footprint, Instant, Packet, Scheduler};
+use roundelay::{Control, Seed};
 use roundelay_metrics::Stamp;
 
 use crate::theorems::workload::{Driven, Outcome, RATE, Refill, Source, Workload};
@@ -210,7 +210,9 @@ impl Scheduler<StandIn> for Turns {
             bytes: self.queue.iter().map(|packet| u64::from(packet.len)).sum(),
         }
     }
+}
 
+impl Control for Turns {
     fn footprint(&self) -> Footprint {
         Footprint::default()
     }
@@ -271,7 +273,9 @@ impl Scheduler<StandIn> for Forgetful {
             bytes,
         }
     }
+}
 
+impl Control for Forgetful {
     fn set_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
         self.scheduler.set_flow(flow, config)
     }

@@ -7,8 +7,8 @@ use std::collections::VecDeque;
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
-use roundelay::Seed;
 use roundelay::schedulers::{Discipline, drr, fifo, scfq, wf2q, wf2q_plus, wfq};
+use roundelay::{Control, Seed};
 use roundelay::{FlowConfig, FlowId, Instant, Packet, Rate, Scheduler, Share};
 use roundelay_reference::{Number, Rational};
 

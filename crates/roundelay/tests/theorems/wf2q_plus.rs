@@ -6,9 +6,9 @@ use std::rc::Rc;
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use roundelay::Seed;
 use roundelay::schedulers::{Discipline, drr, fifo, wf2q_plus};
 use roundelay::{Backlog, FlowConfig, FlowId, Footprint, Instant, Packet, Scheduler};
+use roundelay::{Control, Seed};
 use roundelay_metrics::Stamp;
 use roundelay_reference::{Candidate, Number, Rational, Wf2qPlus as Reference};
 
@@ -55,7 +55,7 @@ impl Pair {
             .enqueue(NOW, Packet::new(FlowId(flow), len, ()))
             .expect("takes packets of up to 64 KB");
         self.reference.enqueue(FlowId(flow), len);
-        Scheduler::<()>::check_invariants(&self.scheduler);
+        self.scheduler.check_invariants();
     }
 
     /// Both serve, and must serve the same packet.
@@ -71,7 +71,7 @@ impl Pair {
             self.decisions
         );
         self.decisions += 1;
-        Scheduler::<()>::check_invariants(&self.scheduler);
+        self.scheduler.check_invariants();
         served.map(|(flow, _)| flow.0)
     }
 
@@ -80,7 +80,7 @@ impl Pair {
         if let Some(victim) = self.scheduler.evict() {
             assert_eq!(self.reference.evict(victim.flow), Some(victim.len));
         }
-        Scheduler::<()>::check_invariants(&self.scheduler);
+        self.scheduler.check_invariants();
     }
 
     /// The scheduler serves, the reference checks and follows: no eligible packet may finish
@@ -390,7 +390,9 @@ impl<S: Scheduler<Stamp>> Scheduler<Stamp> for Logger<S> {
     fn backlog(&self) -> Backlog {
         self.scheduler.backlog()
     }
+}
 
+impl<S: Scheduler<Stamp>> Control for Logger<S> {
     fn footprint(&self) -> Footprint {
         self.scheduler.footprint()
     }

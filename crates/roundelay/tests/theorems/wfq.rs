@@ -1,8 +1,8 @@
 //! WFQ: within a packet of the fluid server and no closer.
 
-use roundelay::Seed;
 use roundelay::schedulers::{AnyDiscipline, Discipline, drr, fifo, scfq, wf2q, wf2q_plus, wfq};
 use roundelay::{Backlog, FlowId, Footprint, Instant, Packet, Rate, Scheduler};
+use roundelay::{Control, Seed};
 use roundelay_metrics::Stamp;
 use roundelay_reference::{Number, Rational};
 
@@ -234,7 +234,9 @@ impl Scheduler<Stamp> for Misinformed {
     fn backlog(&self) -> Backlog {
         self.0.backlog()
     }
+}
 
+impl Control for Misinformed {
     fn set_link_rate(&mut self, _: Rate) {
         if let Some(rate) = self.1 {
             self.0.set_link_rate(rate);

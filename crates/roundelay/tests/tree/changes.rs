@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use roundelay::Seed;
 use roundelay::tree::{Config, Node, Problem, Tree};
+use roundelay::{Control, Seed};
 use roundelay::{DropReason, FlowConfig, FlowId, Instant, Packet, Scheduler};
 
 use super::plans::{classes, node, plans, weighted};

@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use roundelay::Seed;
 use roundelay::tree::{Config, Node, Tree};
 use roundelay::{Backlog, DropReason, Duration, FlowId, Footprint, Instant, Packet, Scheduler};
+use roundelay::{Control, Seed};
 
 use super::plans::{node, weighted};
 
@@ -107,7 +107,9 @@ impl Scheduler<u64> for Liar {
             .pop_front()
             .map(|packet| (packet, DropReason::Early))
     }
+}
 
+impl Control for Liar {
     fn footprint(&self) -> Footprint {
         Footprint::default()
     }
@@ -287,7 +289,9 @@ impl Scheduler<u64> for Later {
     fn ready_at(&self) -> Option<Instant> {
         Some(self.1)
     }
+}
 
+impl Control for Later {
     fn footprint(&self) -> Footprint {
         Footprint::default()
     }

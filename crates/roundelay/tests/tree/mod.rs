@@ -12,9 +12,9 @@ use std::cell::RefCell;
 
 use self::plans::{node, plans};
 use allocation_counter::measure;
-use roundelay::Seed;
 use roundelay::schedulers::{AnyDiscipline, AnyScheduler, Discipline};
 use roundelay::tree::{Config, Node, Tree};
+use roundelay::{Control, Seed};
 use roundelay::{DropReason, FlowConfig, FlowId, Instant, Packet, Scheduler};
 use roundelay_conformance::{Audited, Event, Mix, Operation, Violation, operations};
 

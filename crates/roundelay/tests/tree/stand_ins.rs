@@ -1,10 +1,10 @@
 //! Stand-ins: the packet that represents a child in its class has the slack, deadline and arrival
 //! time of the child's next packet.
 
-use roundelay::Seed;
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::tree::{Config, Node, StandIn, Tree};
 use roundelay::{Backlog, Duration, FlowId, Footprint, Instant, Packet, Rate, Scheduler, Slack};
+use roundelay::{Control, Seed};
 
 use super::plans::node;
 
@@ -122,7 +122,9 @@ impl Scheduler<StandIn> for OldestFirst {
             bytes: self.0.iter().map(|packet| u64::from(packet.len)).sum(),
         }
     }
+}
 
+impl Control for OldestFirst {
     fn footprint(&self) -> Footprint {
         Footprint::default()
     }

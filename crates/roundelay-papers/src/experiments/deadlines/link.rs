@@ -1,7 +1,7 @@
 //! Link model: scheduler decisions and packet transmissions strictly alternate, without overlap.
 
 use roundelay::schedulers::AnyScheduler;
-use roundelay::{Duration, FlowConfig, FlowId, Instant, Packet, Rate, Scheduler};
+use roundelay::{Control, Duration, FlowConfig, FlowId, Instant, Packet, Rate, Scheduler};
 
 use super::meter::Meter;
 use super::sources::Sources;

@@ -6,7 +6,7 @@
 //! 1,000 bytes left of its turn. Flow X has this queue and an empty one.
 
 use roundelay::schedulers::AnyArena;
-use roundelay::{FlowId, Instant, Packet, QueueSpec, Scheduler};
+use roundelay::{Control, FlowId, Instant, Packet, QueueSpec, Scheduler};
 
 use super::super::{Failed, seed_of_queue};
 

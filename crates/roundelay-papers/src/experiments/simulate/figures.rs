@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use roundelay::Purpose;
 use roundelay::Seed;
 use roundelay::schedulers::AnyArena;
-use roundelay::{FlowId, Scheduler};
+use roundelay::{Control, FlowId};
 use roundelay_sim::scenario::{FlowResult, GroupResult, Results, Scenario};
 use roundelay_sim::{LinkClass, LinkConfig, LinkId};
 

@@ -116,6 +116,7 @@ impl<T, P: Storage<T>> Qfq<T, P> {
 
 #[cfg(test)]
 mod tests {
+    use crate::control::Control;
     use crate::schedulers::qfq::{GroupSet, Qfq};
     use crate::{FlowConfig, FlowId, Instant, Packet, Scheduler, VirtualTime};
 

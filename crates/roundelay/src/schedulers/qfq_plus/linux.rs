@@ -25,13 +25,13 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
+use crate::control::Footprint;
 use crate::drops::Refusal;
 use crate::flow_config::FlowConfig;
 use crate::limit::Backlog;
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Pool, Queue, Storage};
-use crate::scheduler::Footprint;
 
 const NONE: u32 = u32::MAX;
 /// The virtual time of a byte at weight 1.

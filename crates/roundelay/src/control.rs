@@ -1,0 +1,167 @@
+//! The [`Control`] trait: settings of a scheduler, and questions about it. No call is about a
+//! packet.
+
+use alloc::vec::Vec;
+
+use crate::config::ConfigError;
+use crate::flow_config::FlowConfig;
+use crate::limit::Limit;
+use crate::packet::FlowId;
+use crate::units::Rate;
+
+/// Settings of flows, link and buffer, and questions about a scheduler's state.
+///
+/// Each [`Scheduler`](crate::Scheduler) implements this trait, at the least with `impl Control for
+/// Mine {}`: a discipline states only what it has.
+pub trait Control {
+    /// Sets the rate of the link, before the first packet. WFQ and WF2Q need the rate to advance
+    /// virtual time during a transmission. A [`Port`](crate::Port) calls this; a caller without a
+    /// port can do the same. Without a rate a discipline still works, as its documentation
+    /// describes.
+    fn set_link_rate(&mut self, rate: Rate) {
+        let _ = rate;
+    }
+
+    /// Sets the limit of the buffer around the scheduler, before the first packet and after each
+    /// change: for disciplines that depend on the free part of the buffer. A
+    /// [`Buffer`](crate::Buffer) calls this and enforces the limit itself.
+    fn set_buffer_limit(&mut self, limit: Limit) {
+        let _ = limit;
+    }
+
+    /// Adds or changes a flow, backlogged or not. Disciplines that treat all flows alike ignore the
+    /// call.
+    ///
+    /// # Errors
+    /// A value out of its legal range, with the state as it was.
+    fn set_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
+        let _ = (flow, config);
+        Ok(())
+    }
+
+    /// Removes a flow. A backlogged flow keeps its settings until its last packet has left.
+    fn remove_flow(&mut self, flow: FlowId) {
+        let _ = flow;
+    }
+
+    /// Sends a flow to a leaf of a [`tree`](crate::tree), from its next packet on. No effect on
+    /// other schedulers.
+    ///
+    /// # Errors
+    /// The tree has no such leaf, or the flow's number is beyond [`FlowId::LARGEST_TABLED`].
+    fn assign(&mut self, flow: FlowId, leaf: &str) -> Result<(), ConfigError> {
+        let _ = (flow, leaf);
+        Ok(())
+    }
+
+    /// The sum of all weights, if the discipline keeps one: a flow's share is its weight over this
+    /// sum. Weights of departed flows may count for a while.
+    fn total_weight(&self) -> Option<u64> {
+        None
+    }
+
+    /// Queues (or bins) of a flow in a discipline with hashed flows, by number: one for each hash,
+    /// in the order of the hashes; two equal hashes name a queue twice. Flows collide where these
+    /// lists share a queue. Empty for disciplines without hashed flows, and for trees.
+    ///
+    /// Bins of several levels are numbered level after level. With hashes that change over time
+    /// (`sfq perturb`, `sfb rehash`), the present hashes count.
+    fn queues_of(&self, flow: FlowId) -> Vec<usize> {
+        let _ = flow;
+        Vec::new()
+    }
+
+    /// Memory of the discipline, packets excluded. Default: the scheduler itself, without a table
+    /// of flows.
+    fn footprint(&self) -> Footprint {
+        Footprint::fixed(size_of_val(self))
+    }
+
+    /// The footprint in parts: name and bytes of each part. The sum is
+    /// [`footprint`](Self::footprint). Empty if the discipline does not list parts.
+    fn footprint_parts(&self) -> Vec<(&'static str, Footprint)> {
+        Vec::new()
+    }
+
+    /// Panics if the state breaks an invariant. In debug builds each [`Buffer`](crate::Buffer), and
+    /// so each port, calls this: see [`DebugCheck`](crate::DebugCheck).
+    fn check_invariants(&self) {}
+}
+
+/// Memory of a discipline, packets excluded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Footprint {
+    /// Fixed bytes, for any number of flows.
+    pub fixed_bytes: usize,
+    /// Bytes for each flow seen.
+    pub bytes_per_flow: usize,
+}
+
+impl Footprint {
+    /// A cost for each flow only.
+    pub const fn of_a_flow(bytes: usize) -> Self {
+        Self {
+            fixed_bytes: 0,
+            bytes_per_flow: bytes,
+        }
+    }
+
+    /// A fixed cost only.
+    pub const fn fixed(bytes: usize) -> Self {
+        Self {
+            fixed_bytes: bytes,
+            bytes_per_flow: 0,
+        }
+    }
+}
+
+/// The body of an `impl Control` that leaves everything to another scheduler: a shared and a
+/// mutable reference to it, of which each call uses one.
+macro_rules! forward_control {
+    ($self:ident, $shared:expr, $mutable:expr) => {
+        fn set_link_rate(&mut $self, rate: $crate::Rate) {
+            $mutable.set_link_rate(rate);
+        }
+
+        fn set_buffer_limit(&mut $self, limit: $crate::Limit) {
+            $mutable.set_buffer_limit(limit);
+        }
+
+        fn set_flow(
+            &mut $self,
+            flow: $crate::FlowId,
+            config: $crate::FlowConfig,
+        ) -> Result<(), $crate::ConfigError> {
+            $mutable.set_flow(flow, config)
+        }
+
+        fn remove_flow(&mut $self, flow: $crate::FlowId) {
+            $mutable.remove_flow(flow);
+        }
+
+        fn assign(&mut $self, flow: $crate::FlowId, leaf: &str) -> Result<(), $crate::ConfigError> {
+            $mutable.assign(flow, leaf)
+        }
+
+        fn total_weight(&$self) -> Option<u64> {
+            $shared.total_weight()
+        }
+
+        fn queues_of(&$self, flow: $crate::FlowId) -> alloc::vec::Vec<usize> {
+            $shared.queues_of(flow)
+        }
+
+        fn footprint(&$self) -> $crate::Footprint {
+            $shared.footprint()
+        }
+
+        fn footprint_parts(&$self) -> alloc::vec::Vec<(&'static str, $crate::Footprint)> {
+            $shared.footprint_parts()
+        }
+
+        fn check_invariants(&$self) {
+            $shared.check_invariants();
+        }
+    };
+}
+pub(crate) use forward_control;
