@@ -2,7 +2,8 @@
 
 use std::hint::black_box;
 
-use roundelay::{Duration, Instant, Leaving, Packet, Scheduler};
+use roundelay::author::Leaving;
+use roundelay::{Duration, Instant, Packet, Scheduler};
 
 use crate::generator::{Number, Numbered, Source};
 use crate::load::{Load, Memory};

@@ -3,8 +3,9 @@
 use std::fs;
 
 use roundelay::Seed;
+use roundelay::author::Pool;
 use roundelay::schedulers::AnyDiscipline;
-use roundelay::{ConfigError, Control, Footprint, Pool};
+use roundelay::{ConfigError, Control, Footprint};
 
 use crate::generator::Generator;
 use crate::load::Load;

@@ -5,10 +5,9 @@ use std::ops::AddAssign;
 use std::str::FromStr;
 
 use roundelay::Seed;
+use roundelay::author::Leaving;
 use roundelay::schedulers::{AnyDiscipline, Discipline, Visitor};
-use roundelay::{
-    ConfigError, Departure, FlowConfig, FlowId, Handle, Leaving, Packet, QueueSpec, Scheduler,
-};
+use roundelay::{ConfigError, Departure, FlowConfig, FlowId, Handle, Packet, QueueSpec, Scheduler};
 
 use crate::controller::Controller;
 use crate::generator::{Generator, Number, Numbered, Source, Turn, Turns};

@@ -2,9 +2,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use roundelay::{
-    Backlog, DebugCheck, Duration, Ecn, FlowConfig, FlowId, Instant, Packet, Scheduler, Slack,
-};
+use roundelay::author::DebugCheck;
+use roundelay::{Backlog, Duration, Ecn, FlowConfig, FlowId, Instant, Packet, Scheduler, Slack};
 
 /// A packet's unique number.
 pub type Serial = u64;

@@ -6,7 +6,7 @@
 //!
 //! ```
 //! use roundelay::schedulers::{AnyDiscipline, custom, fifo};
-//! use roundelay::ByCopy;
+//! use roundelay::author::ByCopy;
 //!
 //! let mine = custom::Config::new("mine", |_seed| ByCopy::new(fifo::Fifo::default()));
 //! let checked = roundelay_conformance::check(&AnyDiscipline::Custom(mine))?;

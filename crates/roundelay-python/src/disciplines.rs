@@ -2,8 +2,9 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use roundelay::Limit;
+use roundelay::author::Kind;
 use roundelay::schedulers::{AnyDiscipline, Linux, LinuxFlows, ParameterInfo};
-use roundelay::{Kind, Limit};
 
 /// All disciplines: a dictionary each, with a list of parameters.
 #[pyfunction]

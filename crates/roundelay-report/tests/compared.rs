@@ -1,8 +1,9 @@
 //! Notes, verdicts and reasons on captures written from samples.
 
 use crate::common::samples::{self, *};
+use roundelay::author::ByCopy;
 use roundelay::schedulers::{AnyDiscipline, custom, lifo};
-use roundelay::{ByCopy, Limit, QueueSpec};
+use roundelay::{Limit, QueueSpec};
 use roundelay_trace::{CompareError, Options, WeightRules};
 
 use crate::told::{Told, compare};

@@ -6,9 +6,10 @@ use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
 use roundelay::Purpose;
 use roundelay::Seed;
+use roundelay::author::prefetch;
 use roundelay::{
     AnyPort, Billionths, ConfigError, DropReason, Duration, Instant, LinkLayer, Observer, Packet,
-    Rate, prefetch,
+    Rate,
 };
 use roundelay_trace::TracedLink;
 

@@ -1,6 +1,7 @@
 //! Packet contents in an arena: the slot of a packet is reused as soon as the packet is gone.
 
-use roundelay::{Instant, Slack, prefetch};
+use roundelay::author::prefetch;
+use roundelay::{Instant, Slack};
 use roundelay_tcp::Segment;
 
 use crate::agent::Direction;

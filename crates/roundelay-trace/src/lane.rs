@@ -350,8 +350,9 @@ mod tests {
     use std::sync::Arc;
 
     use proptest::prelude::*;
+    use roundelay::author::ByCopy;
     use roundelay::schedulers::{Discipline as _, custom, drr, fifo, qfq, wf2q_plus};
-    use roundelay::{ByCopy, Duration, Ecn, FlowConfig, Guarantees};
+    use roundelay::{Duration, Ecn, FlowConfig, Guarantees};
 
     use super::*;
     use crate::comparison::Outcome;

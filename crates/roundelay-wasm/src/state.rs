@@ -1,6 +1,6 @@
 //! State of QFQ after a call, in bytes of service per unit of weight, and checks of the order.
 
-use roundelay::VirtualTime;
+use roundelay::author::VirtualTime;
 use roundelay::schedulers::qfq::{GroupSet, View};
 use serde::Serialize;
 

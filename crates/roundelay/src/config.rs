@@ -53,7 +53,7 @@ const LINK: u64 = 0;
 /// One parameter of a discipline with configuration type `C`: a name, a legal range and a field.
 ///
 /// ```
-/// # use roundelay::Parameter;
+/// # use roundelay::author::Parameter;
 /// struct Config {
 ///     quantum: u32,
 /// }

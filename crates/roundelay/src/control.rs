@@ -84,7 +84,7 @@ pub trait Control {
     }
 
     /// Panics if the state breaks an invariant. In debug builds each [`Buffer`](crate::Buffer), and
-    /// so each port, calls this: see [`DebugCheck`](crate::DebugCheck).
+    /// so each port, calls this: see [`DebugCheck`](crate::author::DebugCheck).
     fn check_invariants(&self) {}
 }
 

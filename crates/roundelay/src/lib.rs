@@ -18,7 +18,8 @@
 //! # Ok::<(), roundelay::ConfigError>(())
 //! ```
 //!
-//! The disciplines are in [`schedulers`], one file each, and [`QueueSpec`] reads them in
+//! The names at the root are for programs that use disciplines. [`author`] has those for files that
+//! define one. The disciplines are in [`schedulers`], one file each, and [`QueueSpec`] reads them in
 //! `tc` notation: `"fq_codel limit 1000 target 5ms"`.
 #![cfg_attr(not(test), no_std)]
 
@@ -26,6 +27,7 @@ extern crate alloc;
 
 mod any_port;
 mod arena;
+pub mod author;
 mod boxed;
 mod buffer;
 mod by_copy;
@@ -61,32 +63,25 @@ mod virtual_time;
 pub use any_port::AnyPort;
 pub use arena::{Arena, Ticket};
 pub use buffer::Buffer;
-pub use by_copy::ByCopy;
 pub use charges::Charges;
-pub use config::{ConfigError, Kind, Parameter};
+pub use config::ConfigError;
 pub use control::{Control, Footprint};
-pub use debug_check::DebugCheck;
 pub use drops::{DropReason, Refusal};
 pub use edge_codel::EdgeCodel;
 pub use flow_config::FlowConfig;
 pub use guarantees::{Bound, Guarantees, Printed, Share};
-pub use handle::{Departure, Handle, Leaving};
+pub use handle::{Departure, Handle};
 pub use limit::{Backlog, Limit};
 pub use link_layer::{Framing, LinkLayer, LinkLayerError};
-pub use links::{Links, Note};
 pub use mechanisms::codel::Resume;
 pub use packet::{Ecn, FlowId, Packet};
-pub use pool::{Age, Link, Nodes, Pool, Queue, Storage};
 pub use port::{Observer, Port};
 pub use preemptive::{Partial, PreemptivePort};
-pub use prefetch::prefetch;
 pub use scheduler::Scheduler;
 pub use seed::{Purpose, Seed};
 pub use spec::{QueueSpec, parse_limit};
 pub use time::{Duration, Instant, Slack};
 pub use units::{Billionths, Bytes, Rate, UnitError};
-pub use virtual_clock::VirtualClock;
-pub use virtual_time::{VirtualTime, byte_time};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

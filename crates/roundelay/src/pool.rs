@@ -1,7 +1,7 @@
 //! Packet storage: one pool for each scheduler, with any number of FIFO queues.
 //!
 //! A pool either holds packets by value, each with its links in a slot ([`Nodes`]), or orders
-//! handles, with links in a table indexed by the handle ([`Links`](crate::Links)). The choice is a
+//! handles, with links in a table indexed by the handle ([`Links`](crate::author::Links)). The choice is a
 //! type parameter ([`Storage`]): a discipline is written once and compiled for both.
 
 use alloc::vec::Vec;
@@ -147,7 +147,7 @@ impl<T> Node<T> {
 }
 
 /// Storage of a pool's packets. Two implementations: [`Nodes`] holds the packets themselves,
-/// [`Links`](crate::Links) holds links to packets kept by the caller.
+/// [`Links`](crate::author::Links) holds links to packets kept by the caller.
 ///
 /// The [`Pool`] passes in the queues and counts their bytes.
 pub trait Storage<T>: sealed::Sealed + Default {
@@ -389,7 +389,7 @@ impl<T> Storage<T> for Nodes<T> {
 }
 
 /// Storage for the packets of one scheduler, with the only count of the backlog: by value by
-/// default, over handles with [`Links`](crate::Links) for `P`.
+/// default, over handles with [`Links`](crate::author::Links) for `P`.
 #[derive(Debug, Clone)]
 pub struct Pool<T, P = Nodes<T>> {
     places: P,

@@ -80,7 +80,7 @@ pub(crate) const MAX_AHEAD: i64 = 1 << 47;
 /// Virtual time of a byte at this weight, rounded up, with [`VirtualTime::FRACTION_BITS`] binary
 /// places.
 ///
-/// Rounded up here and down in [`VirtualClock`](crate::VirtualClock), so that the shares of all flows never add up to
+/// Rounded up here and down in [`VirtualClock`](crate::author::VirtualClock), so that the shares of all flows never add up to
 /// more than the link (sum of phi <= 1).
 #[inline]
 pub const fn byte_time(weight: u32) -> u64 {

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 use roundelay::Seed;
+use roundelay::author::{Kind, Parameter};
 use roundelay::schedulers::{AnyDiscipline, Discipline, ParameterInfo, Visitor};
-use roundelay::{Kind, Limit, Parameter, QueueSpec};
+use roundelay::{Limit, QueueSpec};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

@@ -1,9 +1,10 @@
 use std::path::Path;
 
 use proptest::prelude::*;
+use roundelay::Limit;
 use roundelay::Seed;
+use roundelay::author::ByCopy;
 use roundelay::schedulers::{AnyDiscipline, custom, fifo};
-use roundelay::{ByCopy, Limit};
 
 use super::*;
 

@@ -22,7 +22,7 @@ impl Longest {
     /// Memory for each queue once awake, rounded down: a key, and a seventh for higher levels.
     pub(crate) const BYTES_PER_QUEUE: usize = size_of::<u64>() + size_of::<u64>() / 7;
 
-    /// The backlog of `flow` is now `bytes` ([`Queue::size`](crate::Queue::size): zero only if no
+    /// The backlog of `flow` is now `bytes` ([`Queue::size`](crate::author::Queue::size): zero only if no
     /// packet waits).
     #[inline]
     pub(crate) fn changed(&mut self, flow: usize, bytes: u64) {

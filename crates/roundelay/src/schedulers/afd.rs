@@ -37,23 +37,16 @@
 
 use alloc::vec::Vec;
 
-use crate::by_copy::ByCopy;
-use crate::config::{ConfigError, HOUR, MICROSECOND, Parameter};
-use crate::control::Control;
-use crate::control::Footprint;
-use crate::drops::DropReason;
-use crate::handle::Handle;
-use crate::limit::Backlog;
+use crate::author::{
+    Backlog, Billionths, ByCopy, ConfigError, Configured, Control, Discipline, DropReason,
+    Duration, FlowId, Footprint, Handle, Instant, Linux, Packet, Parameter, Queues, Scheduler,
+    Seed,
+};
+use crate::config::{HOUR, MICROSECOND};
 use crate::mechanisms::flow_counts::FlowCounts;
 use crate::mechanisms::hash::FlowHash;
 use crate::mechanisms::random::{Probability, Random};
 use crate::mechanisms::signalling::SignallingQueue;
-use crate::packet::{FlowId, Packet};
-use crate::scheduler::Scheduler;
-use crate::schedulers::{Configured, Discipline, Linux, Queues};
-use crate::seed::Seed;
-use crate::time::{Duration, Instant};
-use crate::units::Billionths;
 
 /// Parameters of AFD.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

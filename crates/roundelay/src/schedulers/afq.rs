@@ -51,22 +51,13 @@
 //!   the credit must be at least 1 a unit of b. Then f_1 and f_4, with b = 6, may send 3, not 2.
 //!   The figures agree with the rule if f_1 and f_4 have 2 packets (`tests/traces/afq-figures.md`).
 
-use crate::by_copy::ByCopy;
-use crate::config::{ConfigError, Parameter};
-use crate::control::Control;
-use crate::control::Footprint;
-use crate::drops::{DropReason, Refusal};
-use crate::flow_config::FlowConfig;
-use crate::handle::Handle;
-use crate::limit::Backlog;
+use crate::author::{
+    Backlog, ByCopy, ConfigError, Configured, Control, Discipline, DropReason, FlowConfig, FlowId,
+    Footprint, Handle, Instant, Linux, Packet, Parameter, Queues, Refusal, Scheduler, Seed, Times,
+};
 use crate::mechanisms::flow_table::FlowTable;
 use crate::mechanisms::heap::{Heap, Key};
 use crate::mechanisms::longest::Longest;
-use crate::packet::{FlowId, Packet, Times};
-use crate::scheduler::Scheduler;
-use crate::schedulers::{Configured, Discipline, Linux, Queues};
-use crate::seed::Seed;
-use crate::time::Instant;
 
 /// Parameters of AFQ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -42,20 +42,13 @@
 
 use alloc::vec::Vec;
 
-use crate::by_copy::ByCopy;
-use crate::config::{ConfigError, Parameter};
-use crate::control::Control;
-use crate::control::Footprint;
-use crate::drops::DropReason;
-use crate::handle::Handle;
-use crate::limit::{Backlog, Limit};
+use crate::author::{
+    Backlog, Billionths, ByCopy, ConfigError, Configured, Control, Discipline, DropReason,
+    Footprint, Handle, Instant, Limit, Linux, Onset, Packet, Parameter, Priority, Queues, Rate,
+    Scheduler, Seed, Times,
+};
 use crate::mechanisms::signalling::SignallingQueue;
-use crate::packet::{Packet, Priority, Times};
-use crate::scheduler::Scheduler;
-use crate::schedulers::{Configured, Discipline, Linux, Onset, Queues, RankBy};
-use crate::seed::Seed;
-use crate::time::Instant;
-use crate::units::{Billionths, Rate};
+use crate::schedulers::RankBy;
 
 /// Parameters of AIFO.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

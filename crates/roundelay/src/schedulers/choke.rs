@@ -33,24 +33,17 @@
 use alloc::collections::VecDeque;
 use alloc::format;
 
-use crate::by_copy::ByCopy;
-use crate::config::{ConfigError, Parameter};
-use crate::control::Control;
-use crate::drops::DropReason;
-use crate::handle::Handle;
-use crate::limit::{Backlog, Limit};
+use crate::author::{
+    Backlog, Billionths, ByCopy, ConfigError, Configured, Control, Discipline, DropReason, Handle,
+    Instant, Limit, Linux, LinuxFlows, LinuxLimit, Onset, Packet, Parameter, Queues, Rate,
+    Scheduler, Seed,
+};
 use crate::mechanisms::early_detection::{
     self, EarlyDetection, Thresholds, UNKNOWN_LINK_RATE, Verdict, weight_log,
 };
 use crate::mechanisms::lottery::Lottery;
 use crate::mechanisms::random::Random;
 use crate::mechanisms::signalling::mark;
-use crate::packet::Packet;
-use crate::scheduler::Scheduler;
-use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows, LinuxLimit, Onset, Queues};
-use crate::seed::Seed;
-use crate::time::Instant;
-use crate::units::{Billionths, Rate};
 
 /// Parameters of CHOKe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

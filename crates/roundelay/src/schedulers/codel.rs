@@ -30,21 +30,14 @@
 
 use alloc::collections::VecDeque;
 
-use crate::config::{ConfigError, HOUR, MICROSECOND, Parameter};
-use crate::control::Control;
-use crate::drops::{DropReason, Refusal};
-use crate::handle::Handle;
-use crate::limit::Backlog;
-use crate::links::Links;
+use crate::author::{
+    Age, Backlog, ConfigError, Configured, Control, Discipline, DropReason, Duration, Handle,
+    Instant, Links, Linux, LinuxFlows, LinuxLimit, Nodes, Onset, Packet, Parameter, Pool, Queues,
+    Rate, Refusal, Scheduler, Seed, Storage,
+};
+use crate::config::{HOUR, MICROSECOND};
 use crate::mechanisms::codel::{Roots, Target};
 use crate::mechanisms::codel_queue::{CodelQueue, Signals};
-use crate::packet::Packet;
-use crate::pool::{Age, Nodes, Pool, Storage};
-use crate::scheduler::Scheduler;
-use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows, LinuxLimit, Onset, Queues};
-use crate::seed::Seed;
-use crate::time::{Duration, Instant};
-use crate::units::Rate;
 
 /// Parameters of CoDel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

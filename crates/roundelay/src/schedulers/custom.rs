@@ -6,7 +6,8 @@
 //!
 //! ```
 //! use roundelay::schedulers::{AnyDiscipline, custom, fifo};
-//! use roundelay::{ByCopy, FlowId, Instant, Packet, Scheduler, Seed};
+//! use roundelay::author::ByCopy;
+//! use roundelay::{FlowId, Instant, Packet, Scheduler, Seed};
 //!
 //! let mine = AnyDiscipline::Custom(custom::Config::new("mine", |_seed| ByCopy::new(fifo::Fifo::default())));
 //! assert_eq!(mine.to_string(), "mine");

@@ -49,23 +49,13 @@
 
 use alloc::vec::Vec;
 
-use crate::config::{ConfigError, Parameter};
-use crate::control::Control;
-use crate::control::Footprint;
-use crate::drops::{DropReason, Refusal};
-use crate::flow_config::FlowConfig;
-use crate::guarantees::{Bound, Guarantees, Share};
-use crate::handle::Handle;
-use crate::limit::Backlog;
-use crate::links::Links;
+use crate::author::{
+    Backlog, Bound, ConfigError, Configured, Control, Discipline, DropReason, FlowConfig, FlowId,
+    Footprint, Guarantees, Handle, Instant, Links, Linux, LinuxFlows, LinuxLimit, Nodes, Packet,
+    Parameter, Queues, Refusal, Scheduler, Seed, Share, Storage,
+};
 use crate::mechanisms::ring::{End, Ring};
-use crate::packet::{FlowId, Packet};
-use crate::pool::{Nodes, Storage};
 use crate::prefetch::{dequeue_in_windows, enqueue_in_windows};
-use crate::scheduler::Scheduler;
-use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows, LinuxLimit, Queues};
-use crate::seed::Seed;
-use crate::time::Instant;
 
 /// Parameters of DRR.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

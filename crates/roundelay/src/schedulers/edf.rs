@@ -33,13 +33,8 @@
 //! Differences from the paper: packets without a deadline ([`Instant::MAX`]) go last, in order. A
 //! past deadline is treated like any other: late packets are sent, not dropped.
 
-use crate::by_copy::ByCopy;
-use crate::drops::DropReason;
-use crate::handle::Handle;
+use crate::author::{ByCopy, Discipline, DropReason, Handle, Instant, Linux, Packet, Times};
 use crate::mechanisms::by_rank::{ByRank, Rank};
-use crate::packet::{Packet, Times};
-use crate::schedulers::{Discipline, Linux};
-use crate::time::Instant;
 
 /// EDF has no parameters besides the buffer's limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

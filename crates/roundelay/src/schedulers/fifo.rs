@@ -20,18 +20,11 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::marker::PhantomData;
 
-use crate::config::ConfigError;
-use crate::control::Control;
-use crate::drops::DropReason;
-use crate::handle::Handle;
-use crate::limit::Backlog;
+use crate::author::{
+    Backlog, ConfigError, Configured, Control, Discipline, DropReason, Handle, Instant, Linux,
+    LinuxFlows, LinuxLimit, Packet, Queues, Scheduler, Seed, prefetch,
+};
 use crate::mechanisms::line::{InLine, Waits};
-use crate::packet::Packet;
-use crate::prefetch::prefetch;
-use crate::scheduler::Scheduler;
-use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows, LinuxLimit, Queues};
-use crate::seed::Seed;
-use crate::time::Instant;
 
 /// FIFO has no parameters besides the buffer's limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -31,12 +31,8 @@
 //! paper of 2016. There a full buffer of LSTF drops the largest key; FIFO+ is a FIFO and drops the
 //! newest packet. The caller subtracts the wait at this queue from the packet's slack.
 
-use crate::by_copy::ByCopy;
-use crate::drops::DropReason;
-use crate::handle::Handle;
+use crate::author::{ByCopy, Discipline, DropReason, Handle, Linux, Packet, Times};
 use crate::mechanisms::by_rank::{ByRank, Rank};
-use crate::packet::{Packet, Times};
-use crate::schedulers::{Discipline, Linux};
 
 /// FIFO+ has no parameters besides the buffer's limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -40,21 +40,13 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use crate::config::{ConfigError, Parameter};
-use crate::control::Control;
-use crate::control::Footprint;
-use crate::drops::{DropReason, Refusal};
-use crate::handle::Handle;
-use crate::limit::Backlog;
-use crate::links::Links;
+use crate::author::{
+    Backlog, ConfigError, Configured, Control, Discipline, DropReason, FlowId, Footprint, Handle,
+    Instant, Links, Linux, Nodes, Packet, Parameter, Pool, Queue, Queues, Refusal, Scheduler, Seed,
+    Storage,
+};
 use crate::mechanisms::hash::FlowHash;
 use crate::mechanisms::longest::Longest;
-use crate::packet::{FlowId, Packet};
-use crate::pool::{Nodes, Pool, Queue, Storage};
-use crate::scheduler::Scheduler;
-use crate::schedulers::{Configured, Discipline, Linux, Queues};
-use crate::seed::Seed;
-use crate::time::Instant;
 
 /// Parameters of FQ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -54,23 +54,13 @@
 //! order of blocked groups and has no use with a scan. Of two groups with the same finish the one
 //! with the shorter slots goes first. Flows change groups, and weights leave, as in `qfq.rs`.
 
-use crate::config::ConfigError;
-use crate::control::Control;
-use crate::control::Footprint;
-use crate::drops::{DropReason, Refusal};
-use crate::flow_config::FlowConfig;
-use crate::guarantees::{Bound, Guarantees, Printed, Share};
-use crate::handle::Handle;
-use crate::limit::Backlog;
-use crate::links::Links;
+use crate::author::{
+    Backlog, Bound, ConfigError, Configured, Control, Discipline, DropReason, FlowConfig, FlowId,
+    Footprint, Guarantees, Handle, Instant, Links, Linux, Nodes, Packet, Queues, Refusal,
+    Scheduler, Seed, Share, Storage, VirtualTime,
+};
+use crate::guarantees::Printed;
 use crate::mechanisms::strata::{Flow, GROUPS, SLOTS, Strata, own_slot, shift_of};
-use crate::packet::{FlowId, Packet};
-use crate::pool::{Nodes, Storage};
-use crate::scheduler::Scheduler;
-use crate::schedulers::{Configured, Discipline, Linux, Queues};
-use crate::seed::Seed;
-use crate::time::Instant;
-use crate::virtual_time::VirtualTime;
 
 /// Lists of a group: each slot has one for flows that finish in the slot, and one for flows that
 /// finish in the next.

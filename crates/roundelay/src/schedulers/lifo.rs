@@ -19,18 +19,10 @@
 //! Differences from the paper: its queues never overflow. Here a full buffer drops the oldest
 //! packet, the last to leave.
 
-use crate::config::ConfigError;
-use crate::control::Control;
-use crate::drops::{DropReason, Refusal};
-use crate::handle::Handle;
-use crate::limit::Backlog;
-use crate::links::Links;
-use crate::packet::Packet;
-use crate::pool::{Nodes, Pool, Queue, Storage};
-use crate::scheduler::Scheduler;
-use crate::schedulers::{Configured, Discipline, Linux};
-use crate::seed::Seed;
-use crate::time::Instant;
+use crate::author::{
+    Backlog, ConfigError, Configured, Control, Discipline, DropReason, Handle, Instant, Links,
+    Linux, Nodes, Packet, Pool, Queue, Refusal, Scheduler, Seed, Storage,
+};
 
 /// LIFO has no parameters besides the buffer's limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

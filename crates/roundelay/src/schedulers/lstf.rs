@@ -47,20 +47,12 @@
 //! [`PreemptivePort`](crate::PreemptivePort) interrupts the packet on the link for one whose last
 //! bit is due earlier, never for an equal.
 
-use crate::by_copy::ByCopy;
-use crate::config::{ConfigError, Parameter};
-use crate::control::Control;
-use crate::drops::DropReason;
-use crate::handle::Handle;
-use crate::limit::Backlog;
+use crate::author::{
+    Backlog, ByCopy, ConfigError, Configured, Control, Discipline, DropReason, Handle, Instant,
+    Linux, Packet, Parameter, Rate, Scheduler, Seed, Times,
+};
 use crate::mechanisms::rank_by::last_bit_due;
 use crate::mechanisms::ranked::Ranked;
-use crate::packet::{Packet, Times};
-use crate::scheduler::Scheduler;
-use crate::schedulers::{Configured, Discipline, Linux};
-use crate::seed::Seed;
-use crate::time::Instant;
-use crate::units::Rate;
 
 /// Parameters of LSTF.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

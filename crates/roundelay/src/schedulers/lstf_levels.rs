@@ -51,21 +51,12 @@
 //! LSTF's push-out, roughly. The scheduler does not update the slack of a departing packet; the
 //! driver subtracts the wait, as for `lstf`.
 
-use crate::by_copy::ByCopy;
-use crate::config::{ConfigError, Parameter};
-use crate::control::Control;
-use crate::control::Footprint;
-use crate::drops::DropReason;
-use crate::handle::Handle;
-use crate::limit::Backlog;
+use crate::author::{
+    Backlog, ByCopy, ConfigError, Configured, Control, Discipline, DropReason, Duration, Footprint,
+    Handle, Instant, Linux, Packet, Parameter, Rate, Scheduler, Seed, Times,
+};
 use crate::mechanisms::levels::{self, Levels};
 use crate::mechanisms::rank_by::last_bit_due;
-use crate::packet::{Packet, Times};
-use crate::scheduler::Scheduler;
-use crate::schedulers::{Configured, Discipline, Linux};
-use crate::seed::Seed;
-use crate::time::{Duration, Instant};
-use crate::units::Rate;
 
 /// Parameters of LSTF on priority levels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -62,23 +62,14 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use crate::by_copy::ByCopy;
-use crate::config::{ConfigError, Parameter};
-use crate::control::Control;
-use crate::control::Footprint;
-use crate::drops::{DropReason, Refusal};
-use crate::flow_config::FlowConfig;
-use crate::handle::Handle;
-use crate::limit::{Backlog, Limit};
+use crate::author::{
+    Backlog, ByCopy, Bytes, ConfigError, Configured, Control, Discipline, DropReason, FlowConfig,
+    FlowId, Footprint, Handle, Instant, Limit, Linux, Packet, Parameter, Queues, Refusal,
+    Scheduler, Seed,
+};
 use crate::mechanisms::hash::FlowHash;
 use crate::mechanisms::resequencer::{Resequencer, Ticket};
 use crate::mechanisms::ring::{End, Ring};
-use crate::packet::{FlowId, Packet};
-use crate::scheduler::Scheduler;
-use crate::schedulers::{Configured, Discipline, Linux, Queues};
-use crate::seed::Seed;
-use crate::time::Instant;
-use crate::units::Bytes;
 
 /// Parameters of MQFQ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -44,20 +44,14 @@
 //! `tupdate` after the first call; a measurement of the departure rate is divided by its own bytes,
 //! which may be more than DQ_THRESHOLD. `bytemode` is tc's.
 
-use crate::by_copy::ByCopy;
-use crate::config::{ConfigError, HOUR, MICROSECOND, Parameter};
-use crate::control::Control;
-use crate::drops::DropReason;
-use crate::handle::Handle;
-use crate::limit::Backlog;
+use crate::author::{
+    Backlog, ByCopy, ConfigError, Configured, Control, Discipline, DropReason, Duration, Handle,
+    Instant, Linux, LinuxFlows, LinuxLimit, Onset, Packet, Parameter, Queues, Rate, Scheduler,
+    Seed,
+};
+use crate::config::{HOUR, MICROSECOND};
 use crate::mechanisms::random::Random;
 use crate::mechanisms::signalling::SignallingQueue;
-use crate::packet::Packet;
-use crate::scheduler::Scheduler;
-use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows, LinuxLimit, Onset, Queues};
-use crate::seed::Seed;
-use crate::time::{Duration, Instant};
-use crate::units::Rate;
 
 /// Parameters of PIE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

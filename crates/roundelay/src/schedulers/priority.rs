@@ -32,12 +32,11 @@
 //! Differences from tc-prio(8): classes are 32-bit numbers in the packet, not bands with filters;
 //! classes have no limits of their own, and a full buffer drops from the last class.
 
-use crate::by_copy::ByCopy;
-use crate::drops::DropReason;
-use crate::handle::Handle;
+use crate::author::{
+    ByCopy, Discipline, DropReason, Handle, Linux, LinuxFlows, LinuxLimit, Packet,
+};
 use crate::mechanisms::by_rank::{ByRank, Rank};
-use crate::packet::Packet;
-use crate::schedulers::{self, Discipline, Linux, LinuxFlows, LinuxLimit};
+use crate::schedulers;
 
 /// Strict priority has no parameters besides the buffer's limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -54,27 +54,18 @@ use alloc::vec::Vec;
 
 pub use view::{FlowView, GroupSet, GroupView, View};
 
-use crate::config::ConfigError;
-use crate::control::Control;
-use crate::control::Footprint;
-use crate::drops::{DropReason, Refusal};
-use crate::flow_config::FlowConfig;
-use crate::guarantees::{Bound, Guarantees, Printed, Share};
-use crate::handle::Handle;
-use crate::limit::Backlog;
-use crate::links::Links;
+use crate::author::{
+    Backlog, Bound, ConfigError, Configured, Control, Discipline, DropReason, FlowConfig, FlowId,
+    Footprint, Guarantees, Handle, Instant, Links, Linux, LinuxFlows, LinuxLimit, Nodes, Packet,
+    Pool, Queue, Queues, Refusal, Scheduler, Seed, Share, Storage, prefetch,
+};
+use crate::guarantees::Printed;
 use crate::mechanisms::calendar::Calendar;
 use crate::mechanisms::entity::{Entity, slot_bytes};
 use crate::mechanisms::groups::{Groups, Next, Service};
 use crate::mechanisms::lists::Lists;
 use crate::mechanisms::longest::Longest;
-use crate::packet::{FlowId, Packet};
-use crate::pool::{Nodes, Pool, Queue, Storage};
-use crate::prefetch::{WINDOW, dequeue_in_windows, enqueue_in_windows, prefetch};
-use crate::scheduler::Scheduler;
-use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows, LinuxLimit, Queues};
-use crate::seed::Seed;
-use crate::time::Instant;
+use crate::prefetch::{WINDOW, dequeue_in_windows, enqueue_in_windows};
 
 /// QFQ has no parameters besides the flows' weights and longest packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

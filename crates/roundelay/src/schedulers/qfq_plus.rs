@@ -79,26 +79,17 @@ mod members;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use crate::config::{ConfigError, Parameter};
-use crate::control::Control;
-use crate::control::Footprint;
-use crate::drops::{DropReason, Refusal};
-use crate::flow_config::FlowConfig;
-use crate::guarantees::{Bound, Guarantees, Printed, Share};
-use crate::handle::Handle;
-use crate::limit::Backlog;
-use crate::links::Links;
+use crate::author::{
+    Backlog, Bound, ConfigError, Configured, Control, Discipline, DropReason, FlowConfig, FlowId,
+    Footprint, Guarantees, Handle, Instant, Links, Linux, LinuxFlows, LinuxLimit, Nodes, Packet,
+    Parameter, Pool, Queue, Queues, Refusal, Scheduler, Seed, Share, Storage, prefetch,
+};
+use crate::guarantees::Printed;
 use crate::mechanisms::aggregates::{Aggregate, Aggregates, FlowKind};
 use crate::mechanisms::entity::{MAX_SERVICE, slot_bytes};
 use crate::mechanisms::lists::Lists;
 use crate::mechanisms::longest::Longest;
-use crate::packet::{FlowId, Packet};
-use crate::pool::{Nodes, Pool, Queue, Storage};
-use crate::prefetch::{WINDOW, dequeue_in_windows, enqueue_in_windows, prefetch};
-use crate::scheduler::Scheduler;
-use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows, LinuxLimit, Queues};
-use crate::seed::Seed;
-use crate::time::Instant;
+use crate::prefetch::{WINDOW, dequeue_in_windows, enqueue_in_windows};
 
 const NONE: u32 = u32::MAX;
 

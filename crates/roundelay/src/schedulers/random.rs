@@ -21,18 +21,11 @@
 
 use alloc::vec::Vec;
 
-use crate::by_copy::ByCopy;
-use crate::config::ConfigError;
-use crate::control::Control;
-use crate::drops::DropReason;
-use crate::handle::Handle;
-use crate::limit::Backlog;
+use crate::author::{
+    Backlog, ByCopy, ConfigError, Configured, Control, Discipline, DropReason, Handle, Instant,
+    Linux, Packet, Scheduler, Seed,
+};
 use crate::mechanisms::random::Random as Generator;
-use crate::packet::Packet;
-use crate::scheduler::Scheduler;
-use crate::schedulers::{Configured, Discipline, Linux};
-use crate::seed::Seed;
-use crate::time::Instant;
 
 /// Random order has no parameters besides the buffer's limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -64,23 +64,13 @@
 
 use alloc::vec::Vec;
 
-use crate::config::ConfigError;
-use crate::control::Control;
-use crate::control::Footprint;
-use crate::drops::{DropReason, Refusal};
-use crate::flow_config::FlowConfig;
-use crate::guarantees::{Bound, Guarantees, Printed, Share};
-use crate::handle::Handle;
-use crate::limit::Backlog;
-use crate::links::Links;
+use crate::author::{
+    Backlog, Bound, ConfigError, Configured, Control, Discipline, DropReason, FlowConfig, FlowId,
+    Footprint, Guarantees, Handle, Instant, Links, Linux, Nodes, Packet, Queues, Refusal,
+    Scheduler, Seed, Share, Storage, VirtualTime,
+};
+use crate::guarantees::Printed;
 use crate::mechanisms::strata::{Flow, GROUPS, MIN_SLOT_SHIFT, SLOTS, Strata, own_slot, shift_of};
-use crate::packet::{FlowId, Packet};
-use crate::pool::{Nodes, Storage};
-use crate::scheduler::Scheduler;
-use crate::schedulers::{Configured, Discipline, Linux, Queues};
-use crate::seed::Seed;
-use crate::time::Instant;
-use crate::virtual_time::VirtualTime;
 
 /// A flow runs no further ahead of V than 2 to this times sigma.
 const REACH: u32 = 2;

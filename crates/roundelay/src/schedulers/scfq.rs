@@ -45,25 +45,14 @@
 //! counts from the flow's next head packet on. Packets longer than 65536 bytes are refused, which
 //! bounds the distance of times.
 
-use crate::config::ConfigError;
-use crate::control::Control;
-use crate::control::Footprint;
-use crate::drops::{DropReason, Refusal};
-use crate::flow_config::FlowConfig;
-use crate::guarantees::{Bound, Guarantees, Share};
-use crate::handle::Handle;
-use crate::limit::Backlog;
-use crate::links::Links;
+use crate::author::{
+    Backlog, Bound, ConfigError, Configured, Control, Discipline, DropReason, FlowConfig, FlowId,
+    Footprint, Guarantees, Handle, Instant, Links, Linux, Nodes, Packet, Queues, Refusal,
+    Scheduler, Seed, Share, Storage, VirtualTime,
+};
 use crate::mechanisms::flow_table::FlowTable;
 use crate::mechanisms::heap::FlowHeap;
 use crate::mechanisms::longest::Longest;
-use crate::packet::{FlowId, Packet};
-use crate::pool::{Nodes, Storage};
-use crate::scheduler::Scheduler;
-use crate::schedulers::{Configured, Discipline, Linux, Queues};
-use crate::seed::Seed;
-use crate::time::Instant;
-use crate::virtual_time::VirtualTime;
 
 /// SCFQ has no parameters besides the flows' weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

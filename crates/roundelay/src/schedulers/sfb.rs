@@ -40,22 +40,15 @@
 use alloc::format;
 use alloc::vec::Vec;
 
-use crate::by_copy::ByCopy;
-use crate::config::{ConfigError, DAY, Parameter};
-use crate::control::Control;
-use crate::control::Footprint;
-use crate::drops::DropReason;
-use crate::handle::Handle;
-use crate::limit::Backlog;
+use crate::author::{
+    Backlog, Billionths, ByCopy, ConfigError, Configured, Control, Discipline, DropReason,
+    Duration, FlowId, Footprint, Handle, Instant, Linux, LinuxFlows, LinuxLimit, Packet, Parameter,
+    Queues, Scheduler, Seed,
+};
+use crate::config::DAY;
 use crate::mechanisms::hash::FlowHash;
 use crate::mechanisms::random::{Probability, Random};
 use crate::mechanisms::signalling::SignallingQueue;
-use crate::packet::{FlowId, Packet};
-use crate::scheduler::Scheduler;
-use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows, LinuxLimit, Queues};
-use crate::seed::Seed;
-use crate::time::{Duration, Instant};
-use crate::units::Billionths;
 
 /// Parameters of SFB.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -43,21 +43,13 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use crate::config::{ConfigError, Parameter};
-use crate::control::Control;
-use crate::control::Footprint;
-use crate::drops::{DropReason, Refusal};
-use crate::handle::Handle;
-use crate::limit::{Backlog, Limit};
-use crate::links::Links;
+use crate::author::{
+    Backlog, ConfigError, Configured, Control, Discipline, DropReason, Duration, FlowId, Footprint,
+    Handle, Instant, Limit, Links, Linux, LinuxFlows, LinuxLimit, Nodes, Packet, Parameter, Queues,
+    Refusal, Scheduler, Seed, Storage,
+};
 use crate::mechanisms::hash::FlowHash;
 use crate::mechanisms::ring::{End, Ring};
-use crate::packet::{FlowId, Packet};
-use crate::pool::{Nodes, Storage};
-use crate::scheduler::Scheduler;
-use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows, LinuxLimit, Queues};
-use crate::seed::Seed;
-use crate::time::{Duration, Instant};
 use linux::Turns;
 
 /// Parameters of SFQ.

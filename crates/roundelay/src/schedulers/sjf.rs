@@ -28,12 +28,8 @@
 //! Differences from the paper: sizes count bytes, not packets. Any other number with the same order
 //! of flows works as well.
 
-use crate::by_copy::ByCopy;
-use crate::drops::DropReason;
-use crate::handle::Handle;
+use crate::author::{ByCopy, Discipline, DropReason, Handle, Linux, Packet, Priority};
 use crate::mechanisms::by_rank::{ByRank, Rank};
-use crate::packet::{Packet, Priority};
-use crate::schedulers::{Discipline, Linux};
 
 /// SJF has no parameters besides the buffer's limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

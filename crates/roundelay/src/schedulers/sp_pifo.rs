@@ -43,20 +43,12 @@
 
 use alloc::vec::Vec;
 
-use crate::by_copy::ByCopy;
-use crate::config::{ConfigError, Parameter};
-use crate::control::Control;
-use crate::control::Footprint;
-use crate::drops::DropReason;
-use crate::handle::Handle;
-use crate::limit::Backlog;
+use crate::author::{
+    Backlog, ByCopy, ConfigError, Configured, Control, Discipline, DropReason, Footprint, Handle,
+    Instant, Linux, Packet, Parameter, Priority, Rate, Scheduler, Seed, Times,
+};
 use crate::mechanisms::levels::{self, Levels};
-use crate::packet::{Packet, Priority, Times};
-use crate::scheduler::Scheduler;
-use crate::schedulers::{Configured, Discipline, Linux, RankBy};
-use crate::seed::Seed;
-use crate::time::Instant;
-use crate::units::Rate;
+use crate::schedulers::RankBy;
 
 /// Parameters of SP-PIFO.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -41,20 +41,11 @@
 
 use alloc::vec::Vec;
 
-use crate::by_copy::ByCopy;
-use crate::config::ConfigError;
-use crate::control::Control;
-use crate::control::Footprint;
-use crate::drops::{DropReason, Refusal};
-use crate::flow_config::FlowConfig;
-use crate::handle::Handle;
-use crate::limit::Backlog;
+use crate::author::{
+    Backlog, ByCopy, ConfigError, Configured, Control, Discipline, DropReason, FlowConfig, FlowId,
+    Footprint, Handle, Instant, Linux, Packet, Priority, Refusal, Scheduler, Seed,
+};
 use crate::mechanisms::ranked::{Ranked, Slot};
-use crate::packet::{FlowId, Packet, Priority};
-use crate::scheduler::Scheduler;
-use crate::schedulers::{Configured, Discipline, Linux};
-use crate::seed::Seed;
-use crate::time::Instant;
 
 /// SRPT has no parameters besides the buffer's limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -64,23 +64,13 @@
 
 use alloc::vec::Vec;
 
-use crate::config::{ConfigError, Parameter};
-use crate::control::Control;
-use crate::control::Footprint;
-use crate::drops::{DropReason, Refusal};
-use crate::flow_config::FlowConfig;
-use crate::guarantees::{Bound, Guarantees, Share};
-use crate::handle::Handle;
-use crate::limit::Backlog;
-use crate::links::Links;
+use crate::author::{
+    Backlog, Bound, ConfigError, Configured, Control, Discipline, DropReason, FlowConfig, FlowId,
+    Footprint, Guarantees, Handle, Instant, Links, Linux, Nodes, Packet, Parameter, Queues,
+    Refusal, Scheduler, Seed, Share, Storage,
+};
 use crate::mechanisms::flow_table::{FlowRecord, FlowTable};
 use crate::mechanisms::longest::Longest;
-use crate::packet::{FlowId, Packet};
-use crate::pool::{Nodes, Storage};
-use crate::scheduler::Scheduler;
-use crate::schedulers::{Configured, Discipline, Linux, Queues};
-use crate::seed::Seed;
-use crate::time::Instant;
 
 const NONE: u32 = u32::MAX;
 /// Columns: one for each bit of the largest weight.

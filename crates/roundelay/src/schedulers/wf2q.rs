@@ -49,15 +49,12 @@
 //!
 //! Differences from the paper: those of `wfq`.
 
-use crate::by_copy::ByCopy;
-use crate::drops::DropReason;
-use crate::guarantees::{Bound, Guarantees, Share};
-use crate::handle::Handle;
+use crate::author::{
+    Bound, ByCopy, Discipline, DropReason, Guarantees, Handle, Linux, Queues, Share, VirtualTime,
+};
 use crate::mechanisms::fluid::{Imitation, Order, Service, TOLERANCE};
 use crate::mechanisms::gps_clock::GpsClock;
 use crate::mechanisms::heap::FlowHeap;
-use crate::schedulers::{Discipline, Linux, Queues};
-use crate::virtual_time::VirtualTime;
 
 /// WF2Q has no parameters besides the flows' weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

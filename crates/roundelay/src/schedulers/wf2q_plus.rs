@@ -53,26 +53,16 @@
 //! from the flow's next head packet on. Packets longer than 65536 bytes are refused, which bounds
 //! the distance of timestamps.
 
-use crate::config::ConfigError;
-use crate::control::Control;
-use crate::control::Footprint;
-use crate::drops::{DropReason, Refusal};
-use crate::flow_config::FlowConfig;
-use crate::guarantees::{Bound, Guarantees, Printed, Share};
-use crate::handle::Handle;
-use crate::limit::Backlog;
-use crate::links::Links;
+use crate::author::{
+    Backlog, Bound, ConfigError, Configured, Control, Discipline, DropReason, FlowConfig, FlowId,
+    Footprint, Guarantees, Handle, Instant, Links, Linux, Nodes, Packet, Queues, Refusal,
+    Scheduler, Seed, Share, Storage, VirtualClock, VirtualTime,
+};
+use crate::guarantees::Printed;
 use crate::mechanisms::flow_table::{FlowRecord, FlowTable};
 use crate::mechanisms::heap::FlowHeap;
 use crate::mechanisms::longest::Longest;
-use crate::packet::{FlowId, Packet};
-use crate::pool::{Nodes, Storage};
-use crate::scheduler::Scheduler;
-use crate::schedulers::{Configured, Discipline, Linux, Queues};
-use crate::seed::Seed;
-use crate::time::Instant;
-use crate::virtual_clock::VirtualClock;
-use crate::virtual_time::{MAX_AHEAD, VirtualTime};
+use crate::virtual_time::MAX_AHEAD;
 
 /// WF2Q+ has no parameters besides the flows' weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -57,15 +57,12 @@
 //! departure. The port sets the link's rate; without one a packet counts as sent on dequeue.
 //! Packets longer than 65536 bytes, and more than 4 GB of one flow, are refused.
 
-use crate::by_copy::ByCopy;
-use crate::drops::DropReason;
-use crate::guarantees::{Bound, Guarantees, Share};
-use crate::handle::Handle;
+use crate::author::{
+    Bound, ByCopy, Discipline, DropReason, Guarantees, Handle, Linux, Queues, Share, VirtualTime,
+};
 use crate::mechanisms::fluid::{Imitation, Order, Service, TOLERANCE};
 use crate::mechanisms::gps_clock::GpsClock;
 use crate::mechanisms::heap::FlowHeap;
-use crate::schedulers::{Discipline, Linux, Queues};
-use crate::virtual_time::VirtualTime;
 
 /// WFQ has no parameters besides the flows' weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -1,7 +1,8 @@
 //! Schedulers with one contract violation each, to be found by the checks.
 
+use roundelay::author::{Pool, Queue};
 use roundelay::schedulers::fifo::Fifo;
-use roundelay::{Backlog, Control, Footprint, Instant, Packet, Pool, Queue, Scheduler};
+use roundelay::{Backlog, Control, Footprint, Instant, Packet, Scheduler};
 use roundelay_conformance::{Mix, Violation, operations};
 
 use super::{LENGTH, audit};

@@ -1,9 +1,10 @@
 //! Memory: no allocation below the largest backlog so far, and memory use as given by `footprint`.
 
 use allocation_counter::measure;
+use roundelay::author::Pool;
 use roundelay::schedulers::{AnyDiscipline, AnyScheduler, Discipline, Visitor};
 use roundelay::{Control, Seed};
-use roundelay::{FlowConfig, FlowId, Instant, Packet, Pool, Scheduler};
+use roundelay::{FlowConfig, FlowId, Instant, Packet, Scheduler};
 use roundelay_conformance::subjects;
 
 /// Debug builds allocate in the invariant checks; at these numbers of flows and packets, checks run

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use roundelay::author::{Pool, Queue};
 use roundelay::schedulers::{AnyDiscipline, AnyScheduler, Discipline, afq};
 use roundelay::{
     Backlog, Bytes, DropReason, Duration, FlowId, Footprint, Instant, Limit, Observer, Packet,
-    Pool, Port, Queue, Rate, Scheduler,
+    Port, Rate, Scheduler,
 };
 use roundelay::{Control, Seed};
 use roundelay_conformance::subjects;

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use roundelay::author::Parameter;
 use roundelay::schedulers::{AnyDiscipline, AnyScheduler, Discipline, Visitor};
-use roundelay::{
-    Buffer, ConfigError, DropReason, FlowId, Instant, Limit, Packet, Parameter, Scheduler,
-};
+use roundelay::{Buffer, ConfigError, DropReason, FlowId, Instant, Limit, Packet, Scheduler};
 use roundelay::{Control, Seed};
 use roundelay_conformance::{Audited, Event, Mix, Operation, operations, subjects};
 

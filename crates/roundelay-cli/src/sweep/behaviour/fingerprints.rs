@@ -10,9 +10,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use roundelay::Seed;
+use roundelay::author::Kind;
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{
-    AnyPort, DropReason, Ecn, FlowConfig, FlowId, Instant, Kind, Observer, Packet, QueueSpec, Slack,
+    AnyPort, DropReason, Ecn, FlowConfig, FlowId, Instant, Observer, Packet, QueueSpec, Slack,
 };
 use roundelay_papers::plan::Variation;
 use roundelay_report::sweep_rows;

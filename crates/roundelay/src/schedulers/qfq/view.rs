@@ -116,9 +116,8 @@ impl<T, P: Storage<T>> Qfq<T, P> {
 
 #[cfg(test)]
 mod tests {
-    use crate::control::Control;
+    use crate::author::{Control, FlowConfig, FlowId, Instant, Packet, Scheduler, VirtualTime};
     use crate::schedulers::qfq::{GroupSet, Qfq};
-    use crate::{FlowConfig, FlowId, Instant, Packet, Scheduler, VirtualTime};
 
     const fn units(bytes_per_weight: u64) -> VirtualTime {
         VirtualTime::from_bits(bytes_per_weight << VirtualTime::FRACTION_BITS)
