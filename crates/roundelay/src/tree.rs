@@ -119,25 +119,29 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
         mut class: impl FnMut(&Node, Seed) -> Result<I, ConfigError>,
     ) -> Result<Self, TreeError> {
         let default_leaf = plan.default_leaf()?;
-        let mut made = plan.nodes.iter().enumerate().map(|(number, placed)| {
+        let mut root = None;
+        let mut nodes = Vec::new();
+        for (number, placed) in plan.nodes.iter().enumerate() {
             let Some(Placed { node, is_class, .. }) = placed else {
-                return Ok(State::Absent);
+                nodes.push(State::Absent);
+                continue;
             };
             let seed = seed_of(seed, number);
-            let state = if *is_class {
-                class(node, seed).map(|scheduler| State::Class(Class::new(scheduler)))
+            let fails = |error| setting(&node.name, error);
+            if number == ROOT {
+                nodes.push(State::Absent);
+                root = Some(Class::new(class(node, seed).map_err(fails)?));
+            } else if *is_class {
+                let scheduler = class(node, seed).map_err(fails)?;
+                nodes.push(State::Class(Class::new(scheduler)));
             } else {
-                leaf(node, seed).map(|scheduler| State::leaf(node, scheduler))
-            };
-            state.map_err(|error| setting(&node.name, error))
-        });
-        let root = made.next();
-        let Some(State::Class(root)) = root.transpose()? else {
+                let scheduler = leaf(node, seed).map_err(fails)?;
+                nodes.push(State::leaf(node, scheduler));
+            }
+        }
+        let Some(root) = root else {
             return Err(problem("", Problem::NoDefault));
         };
-        let nodes = core::iter::once(Ok(State::Absent))
-            .chain(made)
-            .collect::<Result<_, _>>()?;
         let backlog = Backlog::default();
         let longest = Longest::default();
         let asleep = Vec::new();
@@ -157,9 +161,9 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
             default_leaf,
             seed,
         };
-        (1..tree.below.nodes.len())
-            .filter(|number| plan.placed(*number).is_some())
-            .try_for_each(|number| tree.adopt(number))?;
+        for number in ROOT + 1..tree.below.nodes.len() {
+            tree.adopt(number)?;
+        }
         Ok(tree)
     }
 
@@ -236,14 +240,11 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
                 return self.report_to_root(number);
             }
             self.below.report(number);
-            let Some(class) = self
-                .below
-                .class_mut(parent)
-                .filter(|class| class.head.is_none())
-            else {
-                return;
-            };
-            class.choose(now);
+            match self.below.class_mut(parent) {
+                // RESTART-NODE: the class chooses, and is reported in turn.
+                Some(class) if class.head.is_none() => class.choose(now),
+                _ => return,
+            }
             number = parent;
         }
     }
@@ -331,13 +332,9 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
 impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Scheduler<T> for Tree<T, L, I> {
     fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
         let number = self.below.plan.leaf_of(packet.flow, self.default_leaf);
-        if self
-            .below
-            .plan
-            .placed(number)
-            .is_none_or(|placed| packet.len > placed.longest)
-        {
-            return Err(packet);
+        match self.below.plan.placed(number) {
+            Some(placed) if packet.len <= placed.longest => {}
+            _ => return Err(packet),
         }
         self.below.now = self.below.now.max(now);
         self.below.arrive(number, packet)?;
@@ -367,17 +364,16 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Scheduler<T> for Tree<T, L
     /// Evicts from the leaf with the largest backlog: a packet given up by its discipline, else the
     /// leaf's ready packet.
     fn evict(&mut self) -> Option<Packet<T>> {
-        let sizes = self.below.nodes.iter().map(|state| {
-            if let State::Leaf(leaf) = state {
-                leaf.size()
-            } else {
-                0
-            }
+        let sizes = self.below.nodes.iter().map(|state| match state {
+            State::Leaf(leaf) => leaf.size(),
+            State::Absent | State::Class(_) => 0,
         });
         let leaf = self.below.longest.find(sizes)?;
-        let victim = self.evict_from(leaf);
+        if let Some(victim) = self.evict_from(leaf) {
+            return Some(victim);
+        }
         // A leaf that gives nothing up must not block evictions from other leaves.
-        victim.or_else(|| (0..self.below.nodes.len()).find_map(|other| self.evict_from(other)))
+        (0..self.below.nodes.len()).find_map(|other| self.evict_from(other))
     }
 
     #[inline]
@@ -391,17 +387,14 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Scheduler<T> for Tree<T, L
         if !self.root.scheduler.backlog().is_empty() {
             return None;
         }
-        let ready = |leaf: &usize| {
-            Some(
-                self.below
-                    .leaf(*leaf)?
-                    .buffer
-                    .scheduler()
-                    .ready_at()
-                    .unwrap_or(Instant::MAX),
-            )
-        };
-        self.below.asleep.iter().filter_map(ready).min()
+        let mut earliest = None;
+        for number in &self.below.asleep {
+            if let Some(leaf) = self.below.leaf(*number) {
+                let ready = leaf.buffer.scheduler().ready_at().unwrap_or(Instant::MAX);
+                earliest = Some(earliest.map_or(ready, |earliest: Instant| earliest.min(ready)));
+            }
+        }
+        earliest
     }
 
     fn take_dropped(&mut self) -> Option<(Packet<T>, DropReason)> {
@@ -431,16 +424,11 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Control for Tree<T, L, I> 
         if let Some((leaf, _)) = self.below.leaf_mut(number) {
             leaf.buffer.scheduler_mut().set_flow(flow, config)?;
         }
-        if self
-            .below
-            .plan
-            .placed(number)
-            .is_some_and(|placed| placed.longest < config.max_packet_len)
+        if let Some(placed) = self.below.plan.placed(number)
+            && placed.longest < config.max_packet_len
         {
-            self.lengthen(
-                number,
-                config.max_packet_len.min(FlowConfig::MAX_PACKET_LEN),
-            )?;
+            let len = config.max_packet_len.min(FlowConfig::MAX_PACKET_LEN);
+            self.lengthen(number, len)?;
         }
         Ok(())
     }
@@ -453,30 +441,24 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Control for Tree<T, L, I> 
     }
 
     fn footprint(&self) -> Footprint {
-        let of = |state: &State<T, L, I>| match state {
-            State::Absent => Footprint::default(),
-            State::Leaf(leaf) => leaf.buffer.scheduler().footprint(),
-            State::Class(class) => class.footprint(),
-        };
-        let nodes = self.below.nodes.iter().map(of);
-        let bytes_per_flow = nodes
-            .clone()
-            .map(|node| node.bytes_per_flow)
-            .max()
-            .unwrap_or(0)
-            + size_of::<u32>();
-        let fixed: usize = nodes
-            .map(|node| {
-                node.fixed_bytes + size_of::<State<T, L, I>>() + size_of::<Option<Placed>>()
-            })
-            .sum();
-        Footprint {
-            fixed_bytes: fixed
-                + self.root.footprint().fixed_bytes
+        let mut sum = Footprint {
+            fixed_bytes: self.root.footprint().fixed_bytes
                 + size_of::<Self>()
                 + Longest::FIXED_BYTES,
-            bytes_per_flow,
+            bytes_per_flow: 0,
+        };
+        for state in &self.below.nodes {
+            let of_node = match state {
+                State::Absent => Footprint::default(),
+                State::Leaf(leaf) => leaf.buffer.scheduler().footprint(),
+                State::Class(class) => class.footprint(),
+            };
+            let place = size_of::<State<T, L, I>>() + size_of::<Option<Placed>>();
+            sum.fixed_bytes += of_node.fixed_bytes + place;
+            sum.bytes_per_flow = sum.bytes_per_flow.max(of_node.bytes_per_flow);
         }
+        sum.bytes_per_flow += size_of::<u32>();
+        sum
     }
 
     /// 1. A class's scheduler holds exactly the stand-ins of the children with a head that are not
@@ -530,12 +512,10 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
     fn check_class(&self, class: &Class<I>, is_root: bool) {
         let mut expected = Backlog::default();
         let mut some = false;
-        for (place, child) in class
-            .children
-            .iter()
-            .enumerate()
-            .filter(|(_, child)| child.node != NONE)
-        {
+        for (place, child) in class.children.iter().enumerate() {
+            if child.node == NONE {
+                continue;
+            }
             let len = match &self.below.nodes[child.node as usize] {
                 State::Leaf(leaf) => leaf.head.as_ref().map(|head| head.len),
                 State::Class(class) => class.head.as_ref().map(|head| head.len),

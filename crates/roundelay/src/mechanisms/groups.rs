@@ -196,15 +196,18 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
             entity.choose_group(now, span);
         }
         let group = entity.group();
+        // Fig. 4, lines 8 and 9, with min(V, F_b) of Eq. 29 in place of V: S = max(F, ..).
         let earliest = earliest_start(now, self.sets[ER] & above(group), &self.calendar);
         let start = entity
             .lead(now)
             .map_or(earliest, |_| earliest.later(entity.time));
         entity.start(start, span);
+        // Line 11: the group was idle, or the flow lowers its start time.
         if self.calendar.is_idle(group) || self.calendar.start(group).is_after(start) {
             self.bring_down(group, number);
         } else {
             debug_assert!(self.is_in_range(number), "Theorem 5");
+            // Line 20, `bucket_insert`.
             list(
                 &mut self.calendar,
                 self.entities[number].as_mut(),
@@ -217,15 +220,17 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
     /// The group was idle, or a new entity lowers its start time: the group's state may change.
     #[inline(never)]
     fn bring_down(&mut self, group: usize, number: usize) {
+        // Fig. 4, lines 15 to 20: out of the ineligible sets, new S_i and F_i, `bucket_insert`.
         self.leave_sets(group);
         let entity = self.entities[number].as_mut();
         self.calendar.begin_at(group, entity.time);
         list(&mut self.calendar, entity, number, group);
         if self.sets[ER] == 0 {
-            // No eligible group means that nothing else is backlogged: V jumps to the group's start
-            // (Eq. 3).
+            // Lines 24 and 25, Eq. 3: no eligible group means that nothing else is backlogged, so V
+            // jumps to the group's start.
             self.clock.jump_to(self.calendar.start(group));
         }
+        // Lines 28 and 29.
         self.sets[self.state_of(group)] |= 1 << group;
         self.front = self.find_front();
     }
@@ -276,9 +281,12 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
         };
         let entity = record.as_mut();
         let group = usize::from(self.front.group);
+        // Fig. 5, line 12: S = F.
         entity.time = entity.time.plus(entity.span_of(len));
+        // Line 8, `bucket_head_remove`.
         let is_vacated = self.calendar.remove_first(self.front.list).1;
         if goes_on {
+            // Lines 14 to 17: another packet, `bucket_insert`.
             list(&mut self.calendar, entity, number, group);
         }
         self.count(group, len, is_vacated);
@@ -291,8 +299,10 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
     pub(crate) fn served(&mut self, number: usize, service: Service) {
         let (group, is_vacated) = self.unlist(number);
         let entity = self.entities[number].as_mut();
+        // Fig. 5, line 12: S = F.
         entity.time = entity.time.plus(service.charge);
         if service.next == Next::Stays {
+            // Line 16, `bucket_insert`.
             list(&mut self.calendar, entity, number, group);
         }
         self.count(group, service.len, is_vacated);
@@ -322,10 +332,13 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
     #[inline(always)]
     fn count(&mut self, group: usize, len: u32, is_vacated: bool) {
         let before = self.clock.now();
+        // Fig. 5, line 20.
         self.advance(len);
+        // Line 33: F_i can only have grown if the first slot is empty.
         if is_vacated && !self.calendar.has_front(group) {
             self.come_up(group);
         }
+        // Lines 39 and 40: someone is ineligible.
         let ineligible = self.sets[IR] | self.sets[IB];
         if ineligible != 0 {
             self.make_eligible(before, ineligible);
@@ -347,11 +360,14 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
     #[inline(never)]
     fn come_up(&mut self, group: usize) {
         let old_finish = self.calendar.finish_of(group);
+        // Fig. 5, line 34.
         self.sets[ER] &= !(1 << group);
         if !self.calendar.is_idle(group) {
+            // Lines 26 to 28 and 35: the times of the first slot, and the state that they give.
             self.calendar.settle(group);
             self.sets[self.state_of(group)] |= 1 << group;
         }
+        // Line 36, `unblock_groups`.
         self.unblock(group, old_finish);
         self.front = self.find_front();
     }
@@ -363,8 +379,10 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
     /// is no earlier than those of lower groups, so no lower group is blocked.
     #[inline]
     fn unblock(&mut self, group: usize, old_finish: VirtualTime) {
+        // Fig. 6, lines 24 and 25.
         let blocker = lowest(self.sets[ER] & above(group));
         if blocker.is_none_or(|b| self.calendar.finish_of(b).is_after(old_finish)) {
+            // Lines 28 to 30.
             let below = (1 << group) - 1;
             self.move_groups(below, EB, ER);
             self.move_groups(below, IB, IR);
@@ -378,10 +396,13 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
         if self.sets[ER] == 0
             && let Some(first) = lowest(ineligible)
         {
+            // Fig. 5, line 43: Eq. 3's minimum over the backlogged start times.
             self.clock.jump_to(self.calendar.start(first));
         }
+        // Fig. 6, line 14: the highest bit of V that changed.
         let changed = (before.bits() ^ self.clock.now().bits()) >> MIN_SLOT_SHIFT;
         if let Some(highest) = changed.checked_ilog2() {
+            // Lines 16 to 18.
             let entered = Set::MAX >> (Set::BITS - 1).saturating_sub(highest);
             self.move_groups(entered, IR, ER);
             self.move_groups(entered, IB, EB);
@@ -402,7 +423,9 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
     /// Fig. 4, `compute_group_state`.
     #[inline]
     fn state_of(&self, group: usize) -> usize {
+        // Fig. 4, line 36: the eligibility test.
         let ineligible = self.calendar.start(group).is_after(self.clock.now());
+        // Lines 41 and 42: the lowest group above that might block this one.
         let blocker = lowest(self.sets[ER] & above(group));
         let blocked = blocker.is_some_and(|b| {
             self.calendar

@@ -209,15 +209,15 @@ impl<K: Key> Heap<K> {
     /// Maps every key with a function that preserves their order.
     #[cold]
     fn change_all(&mut self, change: impl Fn(K) -> K) {
-        let keys = self
-            .winners
-            .iter_mut()
-            .chain([&mut self.keys])
-            .flatten()
-            .flatten();
-        keys.chain([&mut self.first])
-            .filter(|key| **key != K::NONE)
-            .for_each(|key| *key = change(*key));
+        let levels = self.winners.iter_mut().chain([&mut self.keys]);
+        for key in levels.flatten().flatten() {
+            if *key != K::NONE {
+                *key = change(*key);
+            }
+        }
+        if self.first != K::NONE {
+            self.first = change(self.first);
+        }
     }
 
     /// Number of keys: O(n), for `check_invariants`.
@@ -238,18 +238,10 @@ impl<K: Key> Heap<K> {
                 below.len().div_ceil(ARITY),
                 "a place for each family"
             );
-            let winners = below
-                .iter()
-                .map(smallest)
-                .chain(core::iter::repeat(K::NONE));
-            assert!(
-                level
-                    .iter()
-                    .flatten()
-                    .zip(winners)
-                    .all(|(key, winner)| *key == winner),
-                "above a family is its smallest"
-            );
+            for (number, key) in level.iter().flatten().enumerate() {
+                let winner = below.get(number).map_or(K::NONE, smallest);
+                assert!(*key == winner, "above a family is its smallest");
+            }
             below = level;
         }
         assert!(

@@ -239,21 +239,25 @@ impl<T> Resequencer<T> {
 
     /// Tickets still queued. Walks all packets: for `check_invariants`.
     pub(crate) fn pieces(&self) -> u64 {
-        self.entries
-            .iter()
-            .filter(|entry| entry.packet.is_some())
-            .map(|entry| u64::from(entry.pieces))
-            .sum()
+        let mut pieces = 0;
+        for entry in &self.entries {
+            if entry.packet.is_some() {
+                pieces += u64::from(entry.pieces);
+            }
+        }
+        pieces
     }
 
     /// Bytes of complete packets held for order. Walks all packets: for tests.
     #[cfg(test)]
     pub(crate) fn held_bytes(&self) -> u64 {
-        let complete = self.entries.iter().filter(|entry| entry.pieces == 0);
-        complete
-            .filter_map(|entry| entry.packet.as_ref())
-            .map(|packet| u64::from(packet.len))
-            .sum()
+        let mut bytes = 0;
+        for entry in &self.entries {
+            if let (0, Some(packet)) = (entry.pieces, &entry.packet) {
+                bytes += u64::from(packet.len);
+            }
+        }
+        bytes
     }
 
     /// 1. A complete packet is behind an older stored packet of its flow, or is ready.
@@ -261,15 +265,15 @@ impl<T> Resequencer<T> {
     ///    directions.
     /// 3. The backlog counts the stored packets.
     pub(crate) fn check_invariants(&self) {
-        let waiting = || {
-            self.entries
-                .iter()
-                .enumerate()
-                .filter_map(|(ticket, entry)| Some((ticket as u32, entry, entry.packet.as_ref()?)))
-        };
-        for (ticket, entry, _) in waiting().filter(|(_, entry, _)| entry.pieces == 0) {
+        let mut backlog = Backlog::default();
+        for (ticket, entry) in (0..).zip(&self.entries) {
+            let Some(packet) = &entry.packet else {
+                continue;
+            };
+            backlog.packets += 1;
+            backlog.bytes += u64::from(packet.len);
             assert!(
-                entry.older != NONE || self.ready.contains(&ticket),
+                entry.pieces > 0 || entry.older != NONE || self.ready.contains(&ticket),
                 "resequencer, invariant 1: {ticket} is held for nobody"
             );
         }
@@ -281,10 +285,6 @@ impl<T> Resequencer<T> {
                 at = self.entries[at as usize].next;
             }
         }
-        let backlog = waiting().fold(Backlog::default(), |sum, (.., packet)| Backlog {
-            packets: sum.packets + 1,
-            bytes: sum.bytes + u64::from(packet.len),
-        });
         assert!(
             self.newest.is_none() || found == backlog.packets,
             "resequencer, invariant 2: chains lead to all packets"

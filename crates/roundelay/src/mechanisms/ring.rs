@@ -218,13 +218,15 @@ impl<T, P: Storage<T>> Ring<T, P> {
         if !self.pool.is_far() {
             return;
         }
-        numbers
-            .clone()
-            .for_each(|number| prefetch(&self.members, number));
+        for number in numbers.clone() {
+            prefetch(&self.members, number);
+        }
         self.pool.prefetch_free(numbers.clone().count());
-        numbers
-            .filter_map(|number| self.members.get(number))
-            .for_each(|member| self.pool.prefetch_tail(&member.queue));
+        for number in numbers {
+            if let Some(member) = self.members.get(number) {
+                self.pool.prefetch_tail(&member.queue);
+            }
+        }
     }
 
     /// Prefetches the memory touched by the next `packets` sends: the head packets of the queues
@@ -234,14 +236,25 @@ impl<T, P: Storage<T>> Ring<T, P> {
         if !self.pool.is_far() {
             return;
         }
-        let members = || (0..packets).map_while(|turns| self.members.get(self.order.get(turns)?));
-        members().for_each(|member| self.pool.prefetch_head(&member.queue));
-        let later = (packets..2 * packets).map_while(|turns| self.order.get(turns));
-        later.for_each(|number| prefetch(&self.members, number));
-        members().for_each(|member| {
-            self.pool
-                .prefetch_behind_head(&member.queue, 1, member.deficit)
-        });
+        for turns in 0..packets {
+            let Some(number) = self.order.get(turns) else {
+                break;
+            };
+            self.pool.prefetch_head(&self.members[number].queue);
+        }
+        for turns in packets..2 * packets {
+            let Some(number) = self.order.get(turns) else {
+                break;
+            };
+            prefetch(&self.members, number);
+        }
+        for turns in 0..packets {
+            let Some(number) = self.order.get(turns) else {
+                break;
+            };
+            let Member { queue, deficit, .. } = &self.members[number];
+            self.pool.prefetch_behind_head(queue, 1, *deficit);
+        }
     }
 
     /// Prefetches for later turns, and reports the length of this queue without the packet about to
@@ -278,18 +291,12 @@ impl<T, P: Storage<T>> Ring<T, P> {
             (Self::SECONDS_AHEAD, 1),
             (Self::THIRDS_AHEAD, 2),
         ] {
-            let Some(member) = self
-                .order
-                .get(turns)
-                .and_then(|number| self.members.get(number))
-            else {
+            let Some(number) = self.order.get(turns) else {
                 continue;
             };
-            self.pool.prefetch_behind_head(
-                &member.queue,
-                links,
-                if links == 0 { u32::MAX } else { member.deficit },
-            );
+            let Member { queue, deficit, .. } = &self.members[number];
+            let most = if links == 0 { u32::MAX } else { *deficit };
+            self.pool.prefetch_behind_head(queue, links, most);
         }
     }
 
@@ -443,6 +450,8 @@ impl<T, P: Storage<T>> Ring<T, P> {
         } else {
             member.deficit.into()
         };
+        // MQFQ's Eq. 1: max(ceil((q + p - d - w) / w), 0). `credit` is d + w: the credit of a turn is
+        // given when the turn before ends.
         (member.queue.bytes() + u64::from(len))
             .saturating_sub(credit)
             .div_ceil(quantum)
@@ -496,18 +505,16 @@ impl<T, P: Storage<T>> Ring<T, P> {
 
     /// Credits all queues at once for the rounds in which no queue can send.
     fn skip_rounds(&mut self) {
-        let rounds_short = |number| {
+        let mut least: Option<u32> = None;
+        for number in self.order.iter() {
             let member = &self.members[number as usize];
-            let short = member.queue.head_len().saturating_sub(member.deficit);
-            (!member.queue.is_empty()).then(|| short.div_ceil(member.quantum(self.quantum)))
-        };
-        let rounds = self
-            .order
-            .iter()
-            .filter_map(rounds_short)
-            .min()
-            .unwrap_or(0)
-            .saturating_sub(1);
+            if !member.queue.is_empty() {
+                let short = member.queue.head_len().saturating_sub(member.deficit);
+                let rounds = short.div_ceil(member.quantum(self.quantum));
+                least = Some(least.map_or(rounds, |least| least.min(rounds)));
+            }
+        }
+        let rounds = least.unwrap_or(0).saturating_sub(1);
         for number in self.order.iter() {
             let member = &mut self.members[number as usize];
             let credit = if member.queue.is_empty() {
@@ -528,12 +535,14 @@ impl<T, P: Storage<T>> Ring<T, P> {
     ///    more: the carried deficit did not cover one packet.)
     pub(crate) fn check_invariants(&self, is_at_home: impl Fn(usize, FlowId) -> bool) {
         let mut stands = alloc::vec![0; self.members.len()];
-        self.order
-            .iter()
-            .for_each(|number| stands[number as usize] += 1);
-        for (number, (member, stands)) in self.members.iter().zip(stands).enumerate() {
+        for number in self.order.iter() {
+            stands[number as usize] += 1;
+        }
+        let mut bytes = 0;
+        for (number, member) in self.members.iter().enumerate() {
+            bytes += member.queue.bytes();
             assert_eq!(
-                stands,
+                stands[number],
                 usize::from(member.in_ring),
                 "ring, invariant 1: in it once"
             );
@@ -565,7 +574,6 @@ impl<T, P: Storage<T>> Ring<T, P> {
             places.is_sorted(),
             "ring, invariant 4: places rise from front to back"
         );
-        let bytes: u64 = self.members.iter().map(|member| member.queue.bytes()).sum();
         assert_eq!(
             bytes,
             self.pool.backlog().bytes,

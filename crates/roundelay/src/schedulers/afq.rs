@@ -179,6 +179,7 @@ impl<T> Afq<T> {
             return;
         };
         let flow = &mut self.flows[number];
+        // c_i, in proportion to the allocated bandwidth b_i.
         let credit = u64::from(flow.weight) * u64::from(self.config.quantum);
         let rounds = len
             .saturating_sub(flow.state.deficit)
@@ -199,6 +200,7 @@ impl<T> Afq<T> {
         if let Some(number) = self.in_turn {
             return Some(number as usize);
         }
+        // Section 4.2: the flow with the earliest deadline is scheduled.
         let (urgency, number) = self.waiting.first()?;
         self.waiting.remove(number);
         self.in_turn = Some(number as u32);
@@ -216,7 +218,9 @@ impl<T> Afq<T> {
         let packet = packet?;
         flow.state.deficit -= u64::from(packet.len);
         match flow.queue.next_len() {
+            // num_i: packets follow as long as the credit c_i covers them.
             Some(len) if u64::from(len) <= flow.state.deficit => {}
+            // The flow's deadline is now that of its new head.
             Some(_) => {
                 self.in_turn = None;
                 self.await_turn(number);

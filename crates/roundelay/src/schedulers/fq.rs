@@ -147,9 +147,10 @@ impl<T, P: Storage<T>> Configured<Config> for Fq<T, P> {
 
 impl<T, P: Storage<T>> Fq<T, P> {
     fn bin(&self, flow: FlowId) -> u32 {
-        self.hash
-            .as_ref()
-            .map_or(flow.0, |hash| hash.bucket(flow, self.config.flows))
+        match &self.hash {
+            Some(hash) => hash.bucket(flow, self.config.flows),
+            None => flow.0,
+        }
     }
 
     fn enqueue_packet(&mut self, packet: Packet<T>) {
@@ -171,10 +172,11 @@ impl<T, P: Storage<T>> Fq<T, P> {
     fn dequeue_packet(&mut self) -> Option<(P::Leaving, Option<FlowId>, u32)> {
         loop {
             let was_new = !self.new_bins.is_empty();
-            let number = self
-                .new_bins
-                .pop_front()
-                .or_else(|| self.old_bins.pop_front())?;
+            let number = if was_new {
+                self.new_bins.pop_front()?
+            } else {
+                self.old_bins.pop_front()?
+            };
             let bin = &mut self.bins[number as usize];
             let flow = self.pool.head_flow(&bin.queue);
             let len = bin.queue.head_len();
@@ -206,15 +208,15 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Fq<T, P> {
     }
 
     fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
-        let is_beyond = self.hash.is_none() && packet.flow > FlowId::LARGEST_TABLED;
-        is_beyond
-            .then_some(Refusal::FlowNumber)
-            .or_else(|| self.pool.refusal(packet))
+        if self.hash.is_none() && packet.flow > FlowId::LARGEST_TABLED {
+            return Some(Refusal::FlowNumber);
+        }
+        self.pool.refusal(packet)
     }
 
     fn dequeue(&mut self, _now: Instant) -> Option<P::Leaving> {
-        let next = self.dequeue_packet();
-        next.map(|(packet, ..)| packet)
+        let (packet, ..) = self.dequeue_packet()?;
+        Some(packet)
     }
 
     /// A packet without length is a child's placeholder: the bin keeps the turn.
@@ -230,10 +232,7 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Fq<T, P> {
         }
         if len == 0 && self.hash.is_none() {
             // The bin went behind all others when the packet left.
-            self.old_bins
-                .pop_back()
-                .into_iter()
-                .for_each(|bin| self.old_bins.push_front(bin));
+            self.old_bins.rotate_right(1);
         }
         Some(packet)
     }
@@ -251,10 +250,10 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Fq<T, P> {
 
     /// As a class only, with a bin for each flow.
     fn evict_flow(&mut self, flow: FlowId) -> Option<P::Leaving> {
-        let bin = self
-            .bins
-            .get_mut(flow.index())
-            .filter(|_| self.hash.is_none())?;
+        if self.hash.is_some() {
+            return None;
+        }
+        let bin = self.bins.get_mut(flow.index())?;
         let packet = self.pool.pop_tail(&mut bin.queue);
         self.longest.changed(flow.index(), bin.queue.size());
         packet
@@ -286,13 +285,16 @@ impl<T, P: Storage<T>> Control for Fq<T, P> {
     /// 2. A packet is in the bin of the flow's hash, or of the flow's number.
     fn check_invariants(&self) {
         let mut places = alloc::vec![0; self.bins.len()];
-        self.new_bins
-            .iter()
-            .chain(&self.old_bins)
-            .for_each(|number| places[*number as usize] += 1);
-        for (number, (bin, places)) in self.bins.iter().zip(places).enumerate() {
+        for list in [&self.new_bins, &self.old_bins] {
+            for number in list {
+                places[*number as usize] += 1;
+            }
+        }
+        let mut bytes = 0;
+        for (number, bin) in self.bins.iter().enumerate() {
+            bytes += bin.queue.bytes();
             assert_eq!(
-                places,
+                places[number],
                 usize::from(bin.is_listed),
                 "invariant 1: in one list, once"
             );
@@ -300,14 +302,15 @@ impl<T, P: Storage<T>> Control for Fq<T, P> {
                 bin.is_listed || bin.queue.is_empty(),
                 "invariant 1: a backlogged bin is in a list"
             );
-            let home = self.pool.head_flow(&bin.queue).map(|flow| self.bin(flow));
-            assert!(
-                home.is_none_or(|home| home as usize == number),
-                "invariant 2: a packet is where its flow hashes to"
-            );
+            if let Some(flow) = self.pool.head_flow(&bin.queue) {
+                let home = self.bin(flow) as usize;
+                assert_eq!(
+                    home, number,
+                    "invariant 2: a packet is where its flow hashes to"
+                );
+            }
             self.pool.check_queue(&bin.queue);
         }
-        let bytes: u64 = self.bins.iter().map(|bin| bin.queue.bytes()).sum();
         assert_eq!(bytes, self.pool.backlog().bytes, "bins' backlogs add up");
     }
 }

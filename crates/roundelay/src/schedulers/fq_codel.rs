@@ -299,15 +299,13 @@ impl<T, P: Storage<T>> FqCodel<T, P> {
         self.fruitless_turns = 0;
         let flows = &mut self.flows;
         let quantum = i64::from(self.config.quantum);
-        let backlogged = self
-            .old_flows
-            .iter()
-            .map(|&number| &flows[number as usize])
-            .filter(|flow| !flow.is_empty());
-        let rounds = backlogged
-            .map(|flow| flow.rounds_short(quantum))
-            .min()
-            .unwrap_or(i64::MAX);
+        let mut rounds = i64::MAX;
+        for number in &self.old_flows {
+            let flow = &flows[*number as usize];
+            if !flow.is_empty() {
+                rounds = rounds.min(flow.rounds_short(quantum));
+            }
+        }
         self.old_flows.retain(|&number| {
             let flow = &mut flows[number as usize];
             flow.is_listed = !flow.is_empty() || flow.rounds_short(quantum) >= rounds;
@@ -466,14 +464,17 @@ impl<T, P: Storage<T>> Control for FqCodel<T, P> {
     /// 3. A packet is in the queue of the flow's hash.
     fn check_invariants(&self) {
         let mut places = alloc::vec![0; self.flows.len()];
-        self.new_flows
-            .iter()
-            .chain(&self.old_flows)
-            .for_each(|number| places[*number as usize] += 1);
-        for (number, (flow, places)) in self.flows.iter().zip(places).enumerate() {
+        for list in [&self.new_flows, &self.old_flows] {
+            for number in list {
+                places[*number as usize] += 1;
+            }
+        }
+        let mut bytes = 0;
+        for (number, flow) in self.flows.iter().enumerate() {
+            bytes += flow.queue.queue.bytes();
             let is_empty = flow.is_empty();
             assert_eq!(
-                places,
+                places[number],
                 usize::from(flow.is_listed),
                 "invariant 1: in one list, once"
             );
@@ -485,17 +486,15 @@ impl<T, P: Storage<T>> Control for FqCodel<T, P> {
                 flow.deficit <= self.config.quantum.into(),
                 "invariant 2: no credit beyond a quantum"
             );
-            let home = self
-                .pool
-                .head_flow(&flow.queue.queue)
-                .map(|flow| self.hash.bucket(flow, self.config.flows));
-            assert!(
-                home.is_none_or(|home| home as usize == number),
-                "invariant 3: a packet is where its flow hashes to"
-            );
+            if let Some(flow) = self.pool.head_flow(&flow.queue.queue) {
+                let home = self.hash.bucket(flow, self.config.flows) as usize;
+                assert_eq!(
+                    home, number,
+                    "invariant 3: a packet is where its flow hashes to"
+                );
+            }
             flow.queue.check(&self.pool, self.config.linux);
         }
-        let bytes: u64 = self.flows.iter().map(|flow| flow.queue.queue.bytes()).sum();
         assert_eq!(bytes, self.pool.backlog().bytes, "flows' backlogs add up");
     }
 }

@@ -339,10 +339,12 @@ impl<T, P: Storage<T>> Control for Gfq<T, P> {
     /// 1 and 2 are the invariants of `mechanisms/strata.rs`.
     fn check_invariants(&self) {
         self.strata.check(place_of);
-        (0..GROUPS).for_each(|group| self.check_group(group));
-        self.strata
-            .backlogged()
-            .for_each(|flow| self.check_flow(flow));
+        for group in 0..GROUPS {
+            self.check_group(group);
+        }
+        for flow in self.strata.backlogged() {
+            self.check_flow(flow);
+        }
         self.check_choice();
     }
 }
@@ -354,33 +356,35 @@ impl<T, P: Storage<T>> Gfq<T, P> {
     fn check_group(&self, group: usize) {
         let state = self.groups[group];
         let shift = shift_of(group);
-        let flows = || {
-            self.strata
-                .backlogged()
-                .filter(|flow| flow.group() == group)
-        };
-        assert_eq!(
-            flows().fold(0, |halves, flow| halves | 1 << half_of(flow)),
-            state.occupied,
-            "invariant 3"
-        );
+        let mut occupied = 0;
+        let mut first: Option<VirtualTime> = None;
+        let mut finish: Option<VirtualTime> = None;
+        for flow in self.strata.backlogged() {
+            if flow.group() == group {
+                let start = flow.start.slot_start(shift);
+                let end = rounded_finish(flow);
+                occupied |= 1 << half_of(flow);
+                first = Some(first.map_or(start, |first| first.earlier(start)));
+                finish = Some(finish.map_or(end, |finish| finish.earlier(end)));
+            }
+        }
+        assert_eq!(occupied, state.occupied, "invariant 3");
         assert_eq!(
             self.busy >> group & 1 == 0,
             state.is_idle(),
             "invariant 3: busy if it holds flows"
         );
-        let first = flows()
-            .map(|flow| flow.start.slot_start(shift))
-            .reduce(VirtualTime::earlier);
-        assert!(
-            first.is_none_or(|first| first == state.start),
-            "invariant 3: starts with its first flow"
-        );
-        let finish = flows().map(rounded_finish).reduce(VirtualTime::earlier);
-        assert!(
-            finish.is_none_or(|finish| finish == state.finish(shift)),
-            "invariant 3: the first half finishes first"
-        );
+        if let (Some(first), Some(finish)) = (first, finish) {
+            assert_eq!(
+                first, state.start,
+                "invariant 3: starts with its first flow"
+            );
+            assert_eq!(
+                finish,
+                state.finish(shift),
+                "invariant 3: the first half finishes first"
+            );
+        }
     }
 
     /// 4. F is rounded up, by no more than a slot.
@@ -412,14 +416,16 @@ impl<T, P: Storage<T>> Gfq<T, P> {
         let chosen = self.first_group();
         assert_eq!(chosen.is_none(), self.backlog().is_empty(), "invariant 7");
         let now = self.strata.clock.now();
-        let eligible = self
-            .strata
-            .backlogged()
-            .filter(|flow| !flow.start.slot_start(flow.shift()).is_after(now));
-        let finish = chosen.map(|group| self.groups[group].finish(shift_of(group)));
+        let mut earliest: Option<VirtualTime> = None;
+        for flow in self.strata.backlogged() {
+            if !flow.start.slot_start(flow.shift()).is_after(now) {
+                let finish = rounded_finish(flow);
+                earliest = Some(earliest.map_or(finish, |earliest| earliest.earlier(finish)));
+            }
+        }
         assert_eq!(
-            eligible.map(rounded_finish).reduce(VirtualTime::earlier),
-            finish,
+            earliest,
+            chosen.map(|group| self.groups[group].finish(shift_of(group))),
             "invariant 8"
         );
     }

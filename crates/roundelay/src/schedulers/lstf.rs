@@ -121,6 +121,7 @@ impl<T> Lstf<T> {
 impl<T> Scheduler<T> for Lstf<T> {
     /// Sets the packet's arrival, the instant from which slack is spent.
     fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
+        // The slack of all waiting packets falls alike, so a rank at arrival is enough.
         self.waiting.push(
             self.last_bit_due(&packet, now),
             Packet {
@@ -132,6 +133,7 @@ impl<T> Scheduler<T> for Lstf<T> {
     }
 
     fn dequeue(&mut self, _now: Instant) -> Option<Packet<T>> {
+        // The packet with the least remaining slack at the time when its last bit is transmitted.
         self.waiting.pop_first()
     }
 

@@ -281,6 +281,7 @@ impl<T> Mqfq<T> {
         } else {
             self.config.cells
         };
+        // Section IV: the queue with the smallest RBS, so that packets of a flow keep their order.
         let mut queue = self.soonest(queues, len);
         if !self.has_room(queue, pieces) {
             self.dropped.push_back(packet);
@@ -347,6 +348,8 @@ impl<T> Mqfq<T> {
             let is_short = free < queues && queued > buffer / queues;
             return buffer == 0 || free >= 2 * queued + 2 && !is_short;
         }
+        // Section III: beyond its fair share of memory a queue grows only if the free space is at
+        // least the queue's size plus two packets.
         let is_within_share = (queued + 1) * queues <= buffer;
         buffer == 0 || free > 0 && (is_within_share || free >= queued + 2)
     }
@@ -362,6 +365,7 @@ impl<T> Mqfq<T> {
                 self.send_cell()?
             };
             if self.config.ns2 {
+                // ns-2 moves the ring on as soon as the deficit is spent.
                 self.ring.end_spent_turn();
             }
             if let Some(packet) = self.waiting.picked(ticket.payload) {

@@ -294,11 +294,8 @@ impl<T, P: Storage<T>> Qfq<T, P> {
     /// Whether the packet is accepted: it makes an unknown flow join, and is not too long.
     #[cold]
     fn welcomes(&mut self, flow: FlowId, len: u32) -> bool {
-        let is_known = self
-            .groups
-            .entities
-            .get(flow.index())
-            .is_some_and(|flow| flow.weight > 0);
+        let record = self.groups.entities.get(flow.index());
+        let is_known = record.is_some_and(|flow| flow.weight > 0);
         let joins = !is_known && len <= FlowConfig::DEFAULT.max_packet_len && flow.fits_a_table();
         if joins {
             self.join(flow.index());
@@ -362,14 +359,15 @@ impl<T, P: Storage<T>> Qfq<T, P> {
             return;
         }
         let flows = &self.groups.entities;
-        packets
-            .iter()
-            .for_each(|packet| prefetch(flows, packet.flow.index()));
+        for packet in packets {
+            prefetch(flows, packet.flow.index());
+        }
         self.pool.prefetch_free(packets.len());
-        packets
-            .iter()
-            .filter_map(|packet| flows.get(packet.flow.index()))
-            .for_each(|flow| self.pool.prefetch_tail(&flow.queue));
+        for packet in packets {
+            if let Some(flow) = flows.get(packet.flow.index()) {
+                self.pool.prefetch_tail(&flow.queue);
+            }
+        }
     }
 
     /// Prefetches memory for dequeueing this many packets: the heads of the next flows in the order
@@ -382,11 +380,12 @@ impl<T, P: Storage<T>> Qfq<T, P> {
         let mut numbers = [0; 2 * WINDOW];
         let known = self.groups.peek(&mut numbers[..2 * packets]);
         let (next, later) = numbers[..known].split_at(packets.min(known));
-        later
-            .iter()
-            .for_each(|number| prefetch(flows, *number as usize));
-        next.iter()
-            .for_each(|number| self.pool.prefetch_head(&flows[*number as usize].queue));
+        for number in later {
+            prefetch(flows, *number as usize);
+        }
+        for number in next {
+            self.pool.prefetch_head(&flows[*number as usize].queue);
+        }
     }
 
     /// The newest packet of a flow. An emptied flow is not charged for the packet, which was not
@@ -483,13 +482,9 @@ impl<T, P: Storage<T>> Control for Qfq<T, P> {
     }
 
     fn remove_flow(&mut self, flow: FlowId) {
-        let Some(record) = self
-            .groups
-            .entities
-            .get_mut(flow.index())
-            .filter(|record| record.weight > 0)
-        else {
-            return;
+        let record = match self.groups.entities.get_mut(flow.index()) {
+            Some(record) if record.weight > 0 => record,
+            _ => return,
         };
         record.leaves = true;
         if record.queue.is_empty() {
@@ -542,16 +537,11 @@ impl<T, P: Storage<T>> Control for Qfq<T, P> {
     fn check_invariants(&self) {
         self.groups
             .check(|flow| flow.queue.next_len().map(|len| flow.span_of(len)));
-        self.groups
-            .entities
-            .iter()
-            .for_each(|flow| self.pool.check_queue(&flow.queue));
-        let bytes: u64 = self
-            .groups
-            .entities
-            .iter()
-            .map(|flow| flow.queue.bytes())
-            .sum();
+        let mut bytes = 0;
+        for flow in &self.groups.entities {
+            self.pool.check_queue(&flow.queue);
+            bytes += flow.queue.bytes();
+        }
         assert_eq!(
             bytes,
             self.pool.backlog().bytes,

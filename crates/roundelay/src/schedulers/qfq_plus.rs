@@ -361,6 +361,7 @@ impl<T, P: Storage<T>> QfqPlus<T, P> {
     /// Chooses the next aggregate, if any has packets.
     #[inline(never)]
     fn begin_service(&mut self) {
+        // QFQ schedules aggregates in place of single flows.
         if let Some(place) = self.aggregates.groups.first() {
             self.in_service = place as u32;
             let aggregate = self.aggregates.at(self.in_service);
@@ -415,6 +416,7 @@ impl<T, P: Storage<T>> QfqPlus<T, P> {
     #[inline(never)]
     fn end_service_if_over(&mut self) {
         let aggregate = self.aggregates.at(self.in_service);
+        // Only packets of this aggregate leave until its budget is finished.
         let left = aggregate
             .budget(self.longest_packet)
             .saturating_sub(self.served);
@@ -515,14 +517,15 @@ impl<T, P: Storage<T>> QfqPlus<T, P> {
         if !self.pool.is_far() {
             return;
         }
-        packets
-            .iter()
-            .for_each(|packet| prefetch(&self.flows, packet.flow.index()));
+        for packet in packets {
+            prefetch(&self.flows, packet.flow.index());
+        }
         self.pool.prefetch_free(packets.len());
-        let flows = packets
-            .iter()
-            .filter_map(|packet| self.flows.get(packet.flow.index()));
-        flows.for_each(|flow| self.pool.prefetch_tail(&flow.queue));
+        for packet in packets {
+            if let Some(flow) = self.flows.get(packet.flow.index()) {
+                self.pool.prefetch_tail(&flow.queue);
+            }
+        }
     }
 
     /// Prefetches memory for dequeueing this many packets: aggregates in the order of service, then
@@ -539,9 +542,9 @@ impl<T, P: Storage<T>> QfqPlus<T, P> {
             + 1;
         let known = self.aggregates.groups.peek(&mut turns[..wanted]);
         let turns = &mut turns[..known];
-        turns
-            .iter()
-            .for_each(|place| prefetch(aggregates, *place as usize));
+        for place in &*turns {
+            prefetch(aggregates, *place as usize);
+        }
         for turn in &mut *turns {
             *turn = aggregates[*turn as usize].turn;
             prefetch(&self.flows, *turn as usize);

@@ -206,16 +206,15 @@ impl Ticks {
 
     /// Number of ticks, for checks.
     fn count(&self) -> u32 {
-        let words = |block: usize| {
-            (0..64)
-                .filter(move |word| self.blocks[block] >> word & 1 == 1)
-                .map(move |word| block * 64 + word)
-        };
-        (0..64)
-            .filter(|block| self.top >> block & 1 == 1)
-            .flat_map(words)
-            .map(|word| self.words[word].count_ones())
-            .sum()
+        let mut ticks = 0;
+        for block in 0..64 {
+            for word in 0..64 {
+                if self.top >> block & self.blocks[block] >> word & 1 == 1 {
+                    ticks += self.words[block * 64 + word].count_ones();
+                }
+            }
+        }
+        ticks
     }
 
     /// The first tick in the window around `now`.
@@ -464,9 +463,9 @@ impl<T, P: Storage<T>> Control for SKps<T, P> {
     /// 1 and 2 are those of `mechanisms/strata.rs`.
     fn check_invariants(&self) {
         self.strata.check(place_of);
-        self.strata
-            .backlogged()
-            .for_each(|flow| self.check_flow(flow));
+        for flow in self.strata.backlogged() {
+            self.check_flow(flow);
+        }
         self.check_containers();
     }
 }
@@ -505,19 +504,20 @@ impl<T, P: Storage<T>> SKps<T, P> {
     /// 9. The first tick of the ineligible container is the earliest one there.
     fn check_containers(&self) {
         let now = self.strata.clock.now();
-        let is_late = |flow: &&Flow| rounded_start(flow).is_after(now);
         let held = self.ineligible.count() + self.eligible.count();
         assert_eq!(
             held as usize,
             self.strata.occupied_places(),
             "invariant 6: nothing but what has flows"
         );
+        let mut earliest: Option<VirtualTime> = None;
         for flow in self.strata.backlogged() {
             let start = rounded_start(flow);
             let finish = rounded_finish(flow);
-            let is_held = if is_late(&flow) {
+            let is_held = if start.is_after(now) {
                 self.ineligible.contains(start)
             } else {
+                earliest = Some(earliest.map_or(finish, |earliest| earliest.earlier(finish)));
                 self.eligible.contains(finish)
             };
             assert!(is_held, "invariant 6: what has flows is held");
@@ -527,16 +527,7 @@ impl<T, P: Storage<T>> SKps<T, P> {
             self.backlog().is_empty(),
             "invariant 7"
         );
-        let finishes = self
-            .strata
-            .backlogged()
-            .filter(|flow| !is_late(flow))
-            .map(rounded_finish);
-        assert_eq!(
-            finishes.reduce(VirtualTime::earlier),
-            self.eligible.first(),
-            "invariant 8"
-        );
+        assert_eq!(earliest, self.eligible.first(), "invariant 8");
         assert_eq!(
             self.ineligible.first(),
             self.ineligible.find_first(now),

@@ -274,7 +274,9 @@ impl<T, P: Storage<T>> Srr<T, P> {
         }
         if self.flows.push(packet) {
             self.backlogged += 1;
-            bits(self.flows[number].weight).for_each(|column| self.link(number, column));
+            for column in bits(self.flows[number].weight) {
+                self.link(number, column);
+            }
         }
     }
 
@@ -305,7 +307,9 @@ impl<T, P: Storage<T>> Srr<T, P> {
 
     /// The flow has lost its last packet: the credit is forfeited, and the turn if the flow has it.
     fn end_backlog(&mut self, number: usize) {
-        bits(self.flows[number].weight).for_each(|column| self.unlink(number, column));
+        for column in bits(self.flows[number].weight) {
+            self.unlink(number, column);
+        }
         self.backlogged -= 1;
         if self.serving == number as u32 {
             self.serving = NONE;
@@ -455,8 +459,12 @@ impl<T, P: Storage<T>> Srr<T, P> {
         let flow = self.flows.record(number);
         let before = core::mem::replace(&mut flow.weight, weight);
         if !flow.queue.is_empty() {
-            bits(before & !weight).for_each(|column| self.unlink(number, column));
-            bits(weight & !before).for_each(|column| self.link(number, column));
+            for column in bits(before & !weight) {
+                self.unlink(number, column);
+            }
+            for column in bits(weight & !before) {
+                self.link(number, column);
+            }
         }
     }
 }
@@ -542,8 +550,10 @@ impl<T, P: Storage<T>> Control for Srr<T, P> {
                 (before, at) = (at, next);
             }
         }
+        let mut backlogged = 0;
         for (flow, found) in self.flows.iter().zip(&found) {
             let is_idle = flow.queue.is_empty();
+            backlogged += usize::from(!is_idle);
             assert_eq!(
                 *found,
                 if is_idle { 0 } else { flow.weight },
@@ -555,11 +565,6 @@ impl<T, P: Storage<T>> Control for Srr<T, P> {
             );
         }
         self.flows.check();
-        let backlogged = self
-            .flows
-            .iter()
-            .filter(|flow| !flow.queue.is_empty())
-            .count();
         assert_eq!(
             self.backlogged, backlogged,
             "flows that are backlogged are counted"

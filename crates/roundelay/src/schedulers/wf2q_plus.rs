@@ -207,12 +207,14 @@ impl<T, P: Storage<T>> Wf2qPlus<T, P> {
             state: times,
             ..
         } = &mut self.flows[number];
+        // Eq. 2: S = max(F, V).
         let ahead = times.finish.since(now);
         if (0..=MAX_AHEAD).contains(&ahead) {
             times.start = times.finish;
         } else {
             (times.start, times.remainder) = (now, 0);
         }
+        // Eq. 2: F = S + l / phi.
         times.finish_after(len, *weight);
         self.sort_in(number);
         self.update_eligible();
@@ -239,6 +241,7 @@ impl<T, P: Storage<T>> Wf2qPlus<T, P> {
             return;
         };
         if self.eligible.is_empty() {
+            // Eq. 3: V is not before the first start of a backlogged flow.
             self.clock.jump_to(first);
         }
         if self.is_eligible(first) {
@@ -261,9 +264,11 @@ impl<T, P: Storage<T>> Wf2qPlus<T, P> {
         &mut self,
         refill: impl FnMut(FlowId) -> Option<Packet<T>>,
     ) -> Option<P::Leaving> {
+        // The eligible flow that finishes first in the fluid server.
         let (_, number) = self.eligible.first()?;
         let len = self.flows[number].queue.head_len();
         let (packet, flow) = self.flows.pop(number, refill);
+        // Eq. 3: W(t1, t2) over the sum of weights.
         self.clock.advance_exactly(len);
         let next = flow.queue.next_len();
         self.let_weights_go();

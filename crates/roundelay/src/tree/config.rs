@@ -4,6 +4,7 @@ use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use core::cmp::Reverse;
 use core::fmt;
 
 use super::Tree;
@@ -175,7 +176,8 @@ impl Config {
     /// # Errors
     /// See [`Problem`]; nothing is added.
     pub fn add_class(&mut self, parent: &str, node: Node) -> Result<(), TreeError> {
-        self.add(parent, node, true).map(|_| ())
+        self.add(parent, node, true)?;
+        Ok(())
     }
 
     /// Adds a leaf, which holds packets.
@@ -183,7 +185,8 @@ impl Config {
     /// # Errors
     /// See [`Problem`]; nothing is added.
     pub fn add_leaf(&mut self, parent: &str, node: Node) -> Result<(), TreeError> {
-        self.add(parent, node, false).map(|_| ())
+        self.add(parent, node, false)?;
+        Ok(())
     }
 
     /// Sends all flows without an assigned leaf to this leaf.
@@ -227,32 +230,25 @@ impl Config {
             order.extend(self.children(number));
             at += 1;
         }
-        order
-            .into_iter()
-            .filter_map(|number| self.placed(number).map(|placed| &placed.node))
+        order.into_iter().filter_map(|number| self.node(number))
     }
 
     /// The children of a class, in order of addition; none of a leaf or an unknown node.
     pub fn children_of(&self, name: &str) -> Vec<&Node> {
-        let numbers = self
-            .number(name)
-            .into_iter()
-            .flat_map(|number| self.children(number));
-        numbers
-            .filter_map(|number| self.placed(number))
-            .map(|placed| &placed.node)
-            .collect()
+        let Some(parent) = self.number(name) else {
+            return Vec::new();
+        };
+        let children = self.children(parent);
+        children.filter_map(|child| self.node(child)).collect()
     }
 
     /// Whether the way from `name` to the root passes `ancestor`, or starts there.
     pub fn is_below(&self, name: &str, ancestor: &str) -> bool {
-        let nodes = self
-            .number(name)
-            .into_iter()
-            .flat_map(|number| self.path(number).chain([ROOT]));
-        nodes
-            .filter_map(|number| self.placed(number))
-            .any(|placed| placed.node.name == ancestor)
+        match (self.number(name), self.number(ancestor)) {
+            (Some(_), Some(ROOT)) => true,
+            (Some(number), Some(above)) => self.path(number).any(|node| node == above),
+            _ => false,
+        }
     }
 
     /// Proven guarantees of a leaf on a link of this rate, for any behaviour of siblings and other
@@ -273,21 +269,23 @@ impl Config {
             value: behind,
             source,
         };
-        let is_fifo = self
-            .placed(number)
-            .is_some_and(|placed| matches!(placed.node.spec.discipline, AnyDiscipline::Fifo(_)));
-        let late = rate.time_of(self.path(number).fold(behind, |bytes, node| {
-            self.share(node, rate).per_share(bytes)
-        }));
-        let t_wfi = is_fifo.then_some(Bound {
-            value: late,
-            source,
-        });
-        Ok(Guarantees {
+        let mut guarantees = Guarantees {
             b_wfi: Some(b_wfi),
-            t_wfi,
             ..Guarantees::default()
-        })
+        };
+        let node = self.node(number);
+        if node.is_some_and(|node| matches!(node.spec.discipline, AnyDiscipline::Fifo(_))) {
+            // B over the leaf's rate: the share of each node on the way to the root counts.
+            let mut bytes = behind;
+            for node in self.path(number) {
+                bytes = self.share(node, rate).per_share(bytes);
+            }
+            guarantees.t_wfi = Some(Bound {
+                value: rate.time_of(bytes),
+                source,
+            });
+        }
+        Ok(guarantees)
     }
 
     /// B(n) = alpha(n) + phi(n) (B(m) + L(m)) with m the parent; alpha(n) alone for the root's
@@ -300,43 +298,42 @@ impl Config {
         if parent == ROOT {
             return Some(own);
         }
-        Some(
-            own.saturating_add(
-                share.of(self
-                    .b_wfi(parent, rate)?
-                    .saturating_add(class.node.max_packet_len.into())),
-            ),
-        )
+        // B(m) + L(m)
+        let of_class = self.b_wfi(parent, rate)?;
+        let of_class = of_class.saturating_add(class.node.max_packet_len.into());
+        Some(own.saturating_add(share.of(of_class)))
     }
 
     /// A node's share in its parent.
     fn share(&self, number: usize, rate: Rate) -> Share {
-        let of = |number: usize| {
-            self.placed(number)
-                .map_or(FlowConfig::DEFAULT, |placed| placed.node.flow_config())
-        };
+        let own = self.flow_config(number);
         let parent = self.placed(number).map_or(ROOT, |placed| placed.parent);
-        let siblings: Vec<FlowConfig> = self.children(parent).map(of).collect();
-        Share {
-            weight: of(number).weight,
-            total_weight: siblings
-                .iter()
-                .map(|sibling| u64::from(sibling.weight))
-                .sum(),
-            least_weight: siblings
-                .iter()
-                .map(|sibling| sibling.weight)
-                .min()
-                .unwrap_or(1),
-            flows: siblings.len() as u64,
-            max_packet_len: of(number).max_packet_len,
-            link_max_packet_len: siblings
-                .iter()
-                .map(|sibling| sibling.max_packet_len)
-                .max()
-                .unwrap_or(0),
+        let mut share = Share {
+            weight: own.weight,
+            total_weight: 0,
+            least_weight: u32::MAX,
+            flows: 0,
+            max_packet_len: own.max_packet_len,
+            link_max_packet_len: 0,
             rate,
+        };
+        for sibling in self.children(parent) {
+            let sibling = self.flow_config(sibling);
+            share.total_weight += u64::from(sibling.weight);
+            share.least_weight = share.least_weight.min(sibling.weight);
+            share.flows += 1;
+            share.link_max_packet_len = share.link_max_packet_len.max(sibling.max_packet_len);
         }
+        if share.flows == 0 {
+            share.least_weight = 1;
+        }
+        share
+    }
+
+    /// A node's settings in its parent.
+    fn flow_config(&self, number: usize) -> FlowConfig {
+        let node = self.node(number);
+        node.map_or(FlowConfig::DEFAULT, Node::flow_config)
     }
 
     /// Adds a checked node. Returns its number.
@@ -346,23 +343,21 @@ impl Config {
         node: Node,
         is_class: bool,
     ) -> Result<usize, TreeError> {
-        let fails = |what: Problem| problem(&node.name, what);
         check_node(&node, is_class)?;
         if self.number(&node.name).is_some() {
-            return Err(fails(Problem::NameTaken));
+            return Err(problem(&node.name, Problem::NameTaken));
         }
-        let parent_number = self.number(parent).ok_or_else(|| {
-            fails(Problem::UnknownParent {
-                parent: parent.to_owned(),
-            })
-        })?;
-        let above = self
-            .placed(parent_number)
-            .filter(|above| above.is_class)
-            .ok_or_else(|| fails(Problem::ParentIsLeaf))?;
+        let Some(parent_number) = self.number(parent) else {
+            let parent = parent.to_owned();
+            return Err(problem(&node.name, Problem::UnknownParent { parent }));
+        };
+        let above = match self.placed(parent_number) {
+            Some(above) if above.is_class => above,
+            _ => return Err(problem(&node.name, Problem::ParentIsLeaf)),
+        };
         let depth = above.depth + 1;
         if depth > Self::MOST_LEVELS {
-            return Err(fails(Problem::TooDeep));
+            return Err(problem(&node.name, Problem::TooDeep));
         }
         let place = self.free_place(parent_number);
         let shares = above.node.spec.discipline.info();
@@ -370,9 +365,8 @@ impl Config {
             .check_up_to(shares.max_weight, shares.name, place)
             .map_err(|error| setting(&node.name, error))?;
         if !takes(&above.node.spec.discipline, &node) {
-            return Err(fails(Problem::NotTaken {
-                parent: parent.to_owned(),
-            }));
+            let parent = parent.to_owned();
+            return Err(problem(&node.name, Problem::NotTaken { parent }));
         }
         let placed = Placed {
             node,
@@ -382,13 +376,11 @@ impl Config {
             depth,
             longest: 0,
         };
-        let number = self
-            .nodes
-            .iter()
-            .position(Option::is_none)
-            .unwrap_or(self.nodes.len());
-        self.nodes
-            .resize_with(self.nodes.len().max(number + 1), || None);
+        let free = self.nodes.iter().position(Option::is_none);
+        let number = free.unwrap_or(self.nodes.len());
+        if number == self.nodes.len() {
+            self.nodes.push(None);
+        }
         self.nodes[number] = Some(placed);
         self.find_longest();
         Ok(number)
@@ -397,44 +389,46 @@ impl Config {
     /// The nodes removed together with `name`: the node and everything below, children before their
     /// parents.
     pub(super) fn subtree(&self, name: &str) -> Result<Vec<usize>, TreeError> {
-        let number = self
-            .number(name)
-            .ok_or_else(|| problem(name, Problem::Unknown))?;
-        let below = |candidate: &usize| {
-            self.path(*candidate).any(|node| node == number) && *candidate != ROOT
+        let Some(number) = self.number(name) else {
+            return Err(problem(name, Problem::Unknown));
         };
-        let mut gone: Vec<usize> = (0..self.nodes.len())
-            .filter(|node| self.placed(*node).is_some())
-            .filter(below)
-            .collect();
         if number == ROOT {
             return Err(problem(name, Problem::IsRoot));
         }
+        let mut gone = Vec::new();
+        for (candidate, placed) in self.nodes.iter().enumerate() {
+            if let Some(placed) = placed
+                && self.path(candidate).any(|node| node == number)
+            {
+                gone.push((Reverse(placed.depth), candidate));
+            }
+        }
+        gone.sort_by_key(|(depth, _)| *depth);
+        let gone: Vec<usize> = gone.into_iter().map(|(_, node)| node).collect();
         if self.default_leaf.is_some_and(|leaf| gone.contains(&leaf)) {
             return Err(problem(name, Problem::HoldsDefault));
         }
-        gone.sort_by_key(|node| core::cmp::Reverse(self.placed(*node).map(|placed| placed.depth)));
         Ok(gone)
     }
 
     /// Removes a node without children. Its flows go to the default leaf.
     pub(super) fn forget(&mut self, number: usize) {
         self.nodes[number] = None;
-        self.flows
-            .iter_mut()
-            .filter(|leaf| **leaf as usize == number)
-            .for_each(|leaf| *leaf = NONE);
+        for leaf in &mut self.flows {
+            if *leaf as usize == number {
+                *leaf = NONE;
+            }
+        }
         self.find_longest();
     }
 
     /// Recomputes `longest` for all nodes: the minimum over the path to the root.
     pub(super) fn find_longest(&mut self) {
         for number in 0..self.nodes.len() {
-            let lens = self
-                .path(number)
-                .filter_map(|node| self.placed(node))
-                .map(|placed| placed.node.max_packet_len);
-            let longest = lens.min().unwrap_or(FlowConfig::MAX_PACKET_LEN);
+            let mut longest = FlowConfig::MAX_PACKET_LEN;
+            for node in self.path(number) {
+                longest = longest.min(self.node(node).map_or(longest, |node| node.max_packet_len));
+            }
             if let Some(placed) = &mut self.nodes[number] {
                 placed.longest = longest;
             }
@@ -443,17 +437,19 @@ impl Config {
 
     /// The default leaf.
     pub(super) fn default_leaf(&self) -> Result<usize, TreeError> {
-        let name = self.placed(ROOT).map_or("", |root| &root.node.name);
-        self.default_leaf
-            .ok_or_else(|| problem(name, Problem::NoDefault))
+        let Some(leaf) = self.default_leaf else {
+            let name = self.node(ROOT).map_or("", |root| &root.name);
+            return Err(problem(name, Problem::NoDefault));
+        };
+        Ok(leaf)
     }
 
     #[inline]
     pub(super) fn leaf_of(&self, flow: FlowId, default: usize) -> usize {
-        self.flows
-            .get(flow.index())
-            .filter(|leaf| **leaf != NONE)
-            .map_or(default, |leaf| *leaf as usize)
+        match self.flows.get(flow.index()) {
+            Some(&leaf) if leaf != NONE => leaf as usize,
+            _ => default,
+        }
     }
 
     #[inline]
@@ -461,18 +457,23 @@ impl Config {
         self.nodes.get(number)?.as_ref()
     }
 
+    fn node(&self, number: usize) -> Option<&Node> {
+        Some(&self.placed(number)?.node)
+    }
+
     pub(super) fn number(&self, name: &str) -> Option<usize> {
-        self.nodes.iter().position(|placed| {
-            placed
-                .as_ref()
-                .is_some_and(|placed| placed.node.name == name)
-        })
+        for number in 0..self.nodes.len() {
+            if self.node(number).is_some_and(|node| node.name == name) {
+                return Some(number);
+            }
+        }
+        None
     }
 
     fn leaf(&self, name: &str) -> Result<usize, TreeError> {
-        let number = self
-            .number(name)
-            .ok_or_else(|| problem(name, Problem::Unknown))?;
+        let Some(number) = self.number(name) else {
+            return Err(problem(name, Problem::Unknown));
+        };
         if self.placed(number).is_some_and(|placed| placed.is_class) {
             return Err(problem(name, Problem::IsClass));
         }
@@ -480,37 +481,36 @@ impl Config {
     }
 
     fn children(&self, parent: usize) -> impl Iterator<Item = usize> {
-        let is_child = move |(number, placed): &(usize, &Option<Placed>)| {
-            *number != ROOT
-                && placed
-                    .as_ref()
-                    .is_some_and(|placed| placed.parent == parent)
-        };
-        self.nodes
-            .iter()
-            .enumerate()
-            .filter(is_child)
-            .map(|(number, _)| number)
+        (ROOT + 1..self.nodes.len()).filter(move |number| {
+            let placed = self.placed(*number);
+            placed.is_some_and(|placed| placed.parent == parent)
+        })
     }
 
     /// The node and its ancestors, the root excluded.
     pub(super) fn path(&self, number: usize) -> impl Iterator<Item = usize> {
-        let above = |number: &usize| self.placed(*number).map(|placed| placed.parent);
-        core::iter::successors(Some(number), above).take_while(|number| *number != ROOT)
+        let mut next = number;
+        core::iter::from_fn(move || {
+            let number = next;
+            next = self.placed(number)?.parent;
+            (number != ROOT).then_some(number)
+        })
     }
 
     fn free_place(&self, parent: usize) -> FlowId {
-        let mut taken: Vec<u32> = self
-            .children(parent)
-            .filter_map(|child| Some(self.placed(child)?.place.0))
-            .collect();
+        let mut taken = Vec::new();
+        for child in self.children(parent) {
+            taken.extend(self.placed(child).map(|placed| placed.place));
+        }
         taken.sort_unstable();
-        FlowId(
-            (0..)
-                .zip(&taken)
-                .find(|(place, taken)| place != *taken)
-                .map_or(taken.len() as u32, |(place, _)| place),
-        )
+        let mut place = FlowId(0);
+        for taken in taken {
+            if taken != place {
+                break;
+            }
+            place.0 += 1;
+        }
+        place
     }
 }
 
@@ -538,29 +538,22 @@ impl<T: Send> Configured<Config> for Tree<T> {
 }
 
 fn check_node(node: &Node, is_class: bool) -> Result<(), TreeError> {
-    let fails = |what: Problem| Err(problem(&node.name, what));
     let info = node.spec.discipline.info();
     if node.name.trim().is_empty() || node.name.contains(char::is_control) {
-        return fails(Problem::BadName);
+        return Err(problem(&node.name, Problem::BadName));
     }
     if is_class && !info.interior {
-        return fails(Problem::NotInterior {
-            discipline: info.name,
-        });
+        let discipline = info.name;
+        return Err(problem(&node.name, Problem::NotInterior { discipline }));
     }
     if is_class && node.spec.limit.is_some() {
-        return fails(Problem::LimitOfClass);
+        return Err(problem(&node.name, Problem::LimitOfClass));
     }
-    let built = node
-        .spec
-        .discipline
-        .build::<StandIn>(Seed::new(0))
-        .map(|_| ())
-        .and_then(|()| {
-            node.flow_config()
-                .check_up_to(FlowConfig::LARGEST_WEIGHT, Config::NAME, FlowId(0))
-        });
-    built.map_err(|error| setting(&node.name, error))
+    let built = node.spec.discipline.build::<StandIn>(Seed::new(0));
+    built.map_err(|error| setting(&node.name, error))?;
+    let config = node.flow_config();
+    let checked = config.check_up_to(FlowConfig::LARGEST_WEIGHT, Config::NAME, FlowId(0));
+    checked.map_err(|error| setting(&node.name, error))
 }
 
 /// Whether a class of this discipline takes the longest packet of a child.
@@ -675,12 +668,12 @@ impl fmt::Display for Problem {
                 Config::MOST_LEVELS
             ),
             Self::NotInterior { discipline } => {
-                let able: Vec<_> = AnyDiscipline::all()
-                    .iter()
-                    .map(AnyDiscipline::info)
-                    .filter(|info| info.interior)
-                    .map(|info| info.name)
-                    .collect();
+                let mut able = Vec::new();
+                for info in AnyDiscipline::all().iter().map(AnyDiscipline::info) {
+                    if info.interior {
+                        able.push(info.name);
+                    }
+                }
                 write!(
                     f,
                     "{discipline} cannot share a link among children; {} can",

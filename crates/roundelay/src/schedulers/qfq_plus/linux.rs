@@ -167,23 +167,24 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
     pub(super) fn new(aggregate: u32) -> Self {
         let most = most_flows(aggregate);
         let slot_bits = FIRST_SLOT_BITS + most.ilog2();
-        let group = |bits| Group {
-            start: 0,
-            bits,
-            slots: [NONE; SLOTS],
-            len: 0,
-            is_eligible: false,
-            is_blocked: false,
-        };
+        let mut groups = Vec::new();
+        for number in 0..GROUPS as u32 {
+            groups.push(Group {
+                start: 0,
+                bits: slot_bits + number,
+                slots: [NONE; SLOTS],
+                len: 0,
+                is_eligible: false,
+                is_blocked: false,
+            });
+        }
         Self {
             pool: Pool::empty(),
             flows: Vec::new(),
             aggregates: Vec::new(),
             free: Vec::new(),
             roomy: Vec::new(),
-            groups: (0..GROUPS as u32)
-                .map(|number| group(slot_bits + number))
-                .collect(),
+            groups,
             slot_bits,
             most,
             v: 0,
@@ -221,9 +222,12 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
 
     pub(super) fn set_most(&mut self, aggregate: u32) {
         self.most = most_flows(aggregate);
-        let has_room =
-            |number: &u32| (1..self.most).contains(&self.aggregates[*number as usize].flows);
-        self.roomy = (0..self.aggregates.len() as u32).filter(has_room).collect();
+        self.roomy.clear();
+        for (number, aggregate) in (0..).zip(&self.aggregates) {
+            if (1..self.most).contains(&aggregate.flows) {
+                self.roomy.push(number);
+            }
+        }
     }
 }
 
@@ -493,21 +497,14 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
     /// finishes before.
     fn unblock_all(&mut self) {
         let mut first = None;
-        for group in self
-            .groups
-            .iter_mut()
-            .rev()
-            .filter(|group| !group.is_empty())
-        {
-            group.is_blocked = first.is_some_and(|first| is_after(group.finish(), first));
-            if group.is_eligible {
-                first = Some(first.map_or(group.finish(), |first| {
-                    if is_after(first, group.finish()) {
-                        group.finish()
-                    } else {
-                        first
-                    }
-                }));
+        for group in self.groups.iter_mut().rev() {
+            if group.is_empty() {
+                continue;
+            }
+            let finish = group.finish();
+            group.is_blocked = first.is_some_and(|first| is_after(finish, first));
+            if group.is_eligible && first.is_none_or(|first| is_after(first, finish)) {
+                first = Some(finish);
             }
         }
     }
@@ -524,10 +521,9 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
             }
             let passed = (self.v ^ self.chosen_at) >> self.slot_bits;
             let groups = (u64::BITS - passed.leading_zeros()) as usize;
-            self.groups
-                .iter_mut()
-                .take(groups)
-                .for_each(|group| group.is_eligible = true);
+            for group in self.groups.iter_mut().take(groups) {
+                group.is_eligible = true;
+            }
         }
         self.chosen_at = self.v;
     }
@@ -559,9 +555,9 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
     fn unblock(&mut self, number: usize, finish: u64) {
         let next = self.first_ready(number + 1);
         if next.is_none_or(|next| is_after(self.groups[next].finish(), finish)) {
-            self.groups[..number]
-                .iter_mut()
-                .for_each(|group| group.is_blocked = false);
+            for group in &mut self.groups[..number] {
+                group.is_blocked = false;
+            }
         }
     }
 }
@@ -621,12 +617,10 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
     /// Whether an aggregate in service may send its next packet.
     fn goes_on(&self, place: u32) -> bool {
         let aggregate = &self.aggregates[place as usize];
-        let head_len = |flow: &u32| self.flows[*flow as usize].queue.head_len();
-        aggregate
-            .ring
-            .front()
-            .map(head_len)
-            .is_some_and(|len| u64::from(len) <= aggregate.budget)
+        let Some(&flow) = aggregate.ring.front() else {
+            return false;
+        };
+        u64::from(self.flows[flow as usize].queue.head_len()) <= aggregate.budget
     }
 
     /// Ends the service of an aggregate and begins the next one.
@@ -705,15 +699,16 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
     }
 
     /// All aggregates of a group.
-    fn entries(&self, group: &Group) -> impl Iterator<Item = u32> {
-        let below = |place: &u32| {
-            Some(self.aggregates[*place as usize].below).filter(|below| *below != NONE)
-        };
-        group
-            .slots
-            .into_iter()
-            .filter(|head| *head != NONE)
-            .flat_map(move |head| core::iter::successors(Some(head), below))
+    fn entries(&self, group: &Group) -> Vec<u32> {
+        let mut entries = Vec::new();
+        for head in group.slots {
+            let mut place = head;
+            while place != NONE {
+                entries.push(place);
+                place = self.aggregates[place as usize].below;
+            }
+        }
+        entries
     }
 
     /// 1. Each known flow counts in its aggregate; the sum of weights is that of all known flows.
@@ -723,20 +718,15 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
     pub(super) fn check_invariants(&self) {
         let mut members = alloc::vec![0; self.aggregates.len()];
         let mut weights = 0;
-        for (number, flow) in self
-            .flows
-            .iter()
-            .enumerate()
-            .filter(|(_, flow)| flow.weight > 0)
-        {
+        for (number, flow) in self.flows.iter().enumerate() {
+            if flow.weight == 0 {
+                continue;
+            }
             let aggregate = &self.aggregates[flow.aggregate as usize];
             members[flow.aggregate as usize] += 1;
             weights += u64::from(aggregate.weight);
-            let turns = aggregate
-                .ring
-                .iter()
-                .filter(|member| **member as usize == number)
-                .count();
+            let turns = aggregate.ring.iter();
+            let turns = turns.filter(|member| **member as usize == number).count();
             assert_eq!(
                 turns,
                 usize::from(!flow.queue.is_empty()),
@@ -748,15 +738,13 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
             weights, self.total_weight,
             "linux, invariant 1: weights add up"
         );
-        for (place, (aggregate, members)) in (0u32..).zip(self.aggregates.iter().zip(members)) {
+        for (place, aggregate) in (0..).zip(&self.aggregates) {
             assert_eq!(
-                aggregate.flows, members,
+                aggregate.flows, members[place as usize],
                 "linux, invariant 1: flows are counted"
             );
-            let listed = self
-                .entries(&self.groups[aggregate.group])
-                .filter(|other| *other == place)
-                .count();
+            let entries = self.entries(&self.groups[aggregate.group]).into_iter();
+            let listed = entries.filter(|other| *other == place).count();
             let waits = !aggregate.ring.is_empty() && self.in_service != Some(place);
             assert_eq!(
                 listed,
@@ -766,7 +754,7 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
         }
         for group in &self.groups {
             assert_eq!(
-                self.entries(group).count(),
+                self.entries(group).len(),
                 group.len as usize,
                 "linux, invariant 3: entries are counted"
             );
