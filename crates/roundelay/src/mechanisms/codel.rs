@@ -194,13 +194,16 @@ impl Codel {
         if packet.sojourn < target.target
             || packet.backlog_bytes <= FRAME_BYTES.max(packet.len.into())
         {
+            // RFC 8289, `dodequeue`: went below the target, so stays out for at least an interval.
             self.first_above_time = None;
             return false;
         }
+        // `ok_to_drop`: above the target from `first_above_time` on.
         now >= *self.first_above_time.get_or_insert(now + target.interval)
     }
 
     fn begins(&mut self, target: Target, now: Instant) -> bool {
+        // RFC 8289, `deque`: resumes near the rate that controlled the queue the last time.
         let (reached, intervals) = match self.resume {
             Resume::Rfc8289 => (self.count - self.last_count, 16),
             Resume::TwoLess => (self.count.saturating_sub(2), 8),
@@ -216,6 +219,7 @@ impl Codel {
             (1, ONE)
         };
         self.last_count = self.count;
+        // `control_law`: the next signal after interval / sqrt(count).
         self.drop_next = now + self.step(target);
         self.dropping = true;
         self.signalled = false;

@@ -254,16 +254,19 @@ impl<T, P: Storage<T>> FqCodel<T, P> {
                 &mut self.old_flows
             };
             let number = *list.front()?;
+            // RFC 8290, section 4.2: without credit, a quantum more and to the end of the old list.
             if self.flows[number as usize].deficit <= 0 {
                 list.pop_front();
                 self.credit(number);
                 continue;
             }
+            // CoDel's dequeue of this queue; a packet takes its bytes from the credit.
             if let Some((packet, len)) = self.pull(number as usize, now) {
                 self.flows[number as usize].deficit -= i64::from(len);
                 self.fruitless_turns = 0;
                 return Some(packet);
             }
+            // An empty queue: from the new list to the old one, from the old list out.
             self.found_empty(number, is_new);
         }
     }
