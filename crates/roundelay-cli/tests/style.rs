@@ -55,8 +55,8 @@ const MOST: [(&str, [f64; 3]); 8] = [
     ("roundelay-trace", [28.5, 1.2, 1.3]),
     ("roundelay-advice", [30.2, 2.6, 0.1]),
     ("roundelay-cli", [62.0, 12.2, 10.8]),
-    ("roundelay-papers", [27.8, 2.0, 2.7]),
-    ("roundelay-report", [29.0, 2.0, 6.4]),
+    ("roundelay-papers", [27.6, 2.0, 0.5]),
+    ("roundelay-report", [27.0, 2.0, 1.0]),
     ("roundelay-live", [20.3, 4.5, 4.0]),
 ];
 

@@ -192,7 +192,8 @@ fn paper(slug: &str, files: &[(&str, &str)]) -> Result<Paper, String> {
             }
             (None, None) => {
                 return Err(format!(
-                    "{slug}/paper.toml: {name} has neither a plan, {slug}/{name}.toml, nor says why not: nothing, or not_attempted"
+                    "{slug}/paper.toml: {name} has neither a plan, {slug}/{name}.toml, nor says \
+                     why not: nothing, or not_attempted"
                 ));
             }
         };

@@ -93,7 +93,11 @@ fn value(template: &str, judged: &[Option<Judged<'_>>]) -> Result<String, String
         ("fails", [claim]) => of.asserted(claim, Truth::Fails),
         ("undecided", [claim]) => of.asserted(claim, Truth::Undecided),
         ("if", [figure, range]) => of.within(figure, range),
-        _ => Err("expected ITEM | RUN: FIGURE, holds ITEM | CLAIM, or if ITEM | RUN: FIGURE | RANGE; see docs/papers/verdicts.md".to_owned()),
+        _ => Err(
+            "expected ITEM | RUN: FIGURE, holds ITEM | CLAIM, or if ITEM | RUN: FIGURE | \
+            RANGE; see docs/papers/verdicts.md"
+                .to_owned(),
+        ),
     }
 }
 

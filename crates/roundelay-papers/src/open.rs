@@ -36,12 +36,7 @@ pub fn charts(judged: &Judged<'_>) -> Vec<(usize, Chart)> {
 /// The open parameters, the table, and the charts: as links, or drawn inline if there are no files
 /// to link to.
 pub(crate) fn section(judged: &Judged<'_>, target: Target) -> String {
-    let Judged {
-        plan,
-        ran,
-        verdicts,
-        ..
-    } = judged;
+    let plan = judged.plan;
     if plan.open.is_empty() {
         return String::new();
     }
@@ -55,31 +50,7 @@ pub(crate) fn section(judged: &Judged<'_>, target: Target) -> String {
             open.says
         );
     }
-    let mut heads = String::new();
-    let mut judged_verdicts = Vec::new();
-    for (number, claim) in plan.claims.iter().enumerate() {
-        if !claim.needs.is_empty() {
-            heads += &format!(" claim {} |", number + 1);
-            judged_verdicts.push(&verdicts[number]);
-        }
-    }
-    _ = write!(
-        text,
-        "\n| with |{heads}\n|---|{}\n",
-        "---|".repeat(judged_verdicts.len())
-    );
-    for (row, (variation, _)) in ran.variations.iter().enumerate() {
-        let name = if variation.name.is_empty() {
-            "the plan as it stands".to_owned()
-        } else {
-            format!("`{}`", variation.name)
-        };
-        let mut truths = String::new();
-        for verdict in &judged_verdicts {
-            truths += &format!(" {} |", word(verdict.truth(row)));
-        }
-        _ = writeln!(text, "| {} |{truths}", cell(&name));
-    }
+    text += &table(judged);
     text.push('\n');
     for (number, chart) in charts(judged) {
         match target {
@@ -94,6 +65,41 @@ pub(crate) fn section(judged: &Judged<'_>, target: Target) -> String {
             }
             Target::Alone => _ = write!(text, "<figure>\n{}</figure>\n\n", chart.svg()),
         }
+    }
+    text
+}
+
+/// A row for each variation, with the truth of each claim that compares numbers.
+fn table(judged: &Judged<'_>) -> String {
+    let Judged {
+        plan,
+        ran,
+        verdicts,
+        ..
+    } = judged;
+    let mut heads = String::new();
+    let mut judged_verdicts = Vec::new();
+    for (number, claim) in plan.claims.iter().enumerate() {
+        if !claim.needs.is_empty() {
+            heads += &format!(" claim {} |", number + 1);
+            judged_verdicts.push(&verdicts[number]);
+        }
+    }
+    let mut text = format!(
+        "\n| with |{heads}\n|---|{}\n",
+        "---|".repeat(judged_verdicts.len())
+    );
+    for (row, (variation, _)) in ran.variations.iter().enumerate() {
+        let name = if variation.name.is_empty() {
+            "the plan as it stands".to_owned()
+        } else {
+            format!("`{}`", variation.name)
+        };
+        let mut truths = String::new();
+        for verdict in &judged_verdicts {
+            truths += &format!(" {} |", word(verdict.truth(row)));
+        }
+        _ = writeln!(text, "| {} |{truths}", cell(&name));
     }
     text
 }

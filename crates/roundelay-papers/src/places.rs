@@ -94,7 +94,7 @@ pub(crate) fn read<V: DeserializeOwned>(table: &Table) -> Result<V, Wrong> {
         Reader::parse("", &text).map_err(|error| Wrong::new("", error.message))?;
     reader
         .placed(&[], table, V::deserialize)
-        .map_err(|(place, message)| Wrong::new(reader.path_at(place.start), message))
+        .map_err(|(span, message)| Wrong::new(reader.path_at(span.start), message))
 }
 
 #[cfg(test)]

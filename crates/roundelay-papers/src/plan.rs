@@ -505,7 +505,8 @@ says = "What each flow sends."
     #[test]
     fn a_plan_may_have_the_runs_of_another() {
         let own = "item = 'Figure 2'\ntitle = 'a'\npage = 'b'\nmethod = 'c'\nlike = 'figure-1'
-[[claim]]\nsays = 'd'\nneeds = [{ is = 'interval', of = 'DRR: most, kbit/s', from = 1 }]\nexpect = 'holds'\n";
+[[claim]]\nsays = 'd'\nneeds = [{ is = 'interval', of = 'DRR: most, kbit/s', from = 1 }]\n\
+expect = 'holds'\n";
         let parse =
             |own: &str| Plan::parse_beside(own, |name| (name == "figure-1").then_some(PLAN));
         let plan = parse(own).unwrap();

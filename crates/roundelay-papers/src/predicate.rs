@@ -219,32 +219,24 @@ impl Predicate {
         for figure in self.figures() {
             Reference::parse(&figure)?;
         }
-        let numbers = match self {
-            Self::Interval { from, to, .. }
-            | Self::Every { from, to, .. }
-            | Self::Ratio { from, to, .. }
-            | Self::Crossing { from, to, .. } => [*from, *to],
-            _ => [None, None],
-        };
-        if numbers.into_iter().flatten().any(f64::is_nan) {
-            return Err("from and to have to be numbers".to_owned());
+        if let Some([from, to]) = self.limits() {
+            if from.is_some_and(f64::is_nan) || to.is_some_and(f64::is_nan) {
+                return Err("from and to have to be numbers".to_owned());
+            }
+            match (from, to) {
+                // The curves of a crossing may meet anywhere.
+                (None, None) if !matches!(self, Self::Crossing { .. }) => {
+                    return Err(
+                        "from or to is missing: without a limit nothing is judged".to_owned()
+                    );
+                }
+                (Some(from), Some(to)) if from > to => {
+                    return Err(format!("from = {from} is above to = {to}"));
+                }
+                _ => {}
+            }
         }
         match self {
-            Self::Interval {
-                from: None,
-                to: None,
-                ..
-            }
-            | Self::Every {
-                from: None,
-                to: None,
-                ..
-            }
-            | Self::Ratio {
-                from: None,
-                to: None,
-                ..
-            } => Err("from or to is missing: without a limit nothing is judged".to_owned()),
             Self::Order { of, .. } if of.len() < 2 => {
                 Err("order: of needs two figures or more".to_owned())
             }
@@ -256,27 +248,18 @@ impl Predicate {
             {
                 Err(format!("within = {within}: legal range 0 and more"))
             }
-            Self::Interval {
-                from: Some(from),
-                to: Some(to),
-                ..
-            }
-            | Self::Every {
-                from: Some(from),
-                to: Some(to),
-                ..
-            }
-            | Self::Ratio {
-                from: Some(from),
-                to: Some(to),
-                ..
-            }
-            | Self::Crossing {
-                from: Some(from),
-                to: Some(to),
-                ..
-            } if from > to => Err(format!("from = {from} is above to = {to}")),
             _ => Ok(()),
+        }
+    }
+
+    /// The lower and the upper limit of a predicate with a range.
+    const fn limits(&self) -> Option<[Option<f64>; 2]> {
+        match self {
+            Self::Interval { from, to, .. }
+            | Self::Every { from, to, .. }
+            | Self::Ratio { from, to, .. }
+            | Self::Crossing { from, to, .. } => Some([*from, *to]),
+            _ => None,
         }
     }
 

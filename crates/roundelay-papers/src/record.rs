@@ -378,6 +378,7 @@ impl Recorded {
         }
     }
 
+    /// The figures as the experiment gave them, a row for each seed.
     fn figures(&self) -> Figures {
         let mut figures = Figures::default();
         for (name, samples) in &self.scalars {

@@ -56,8 +56,8 @@ impl<'a> Site<'a> {
                     OnRecord::Nothing => None,
                     OnRecord::Results(judged) => Some(*judged),
                     OnRecord::OfOlderPlan(again) => {
-                        let place = (paper.slug.clone(), item.name.clone());
-                        site.older.insert(place, again);
+                        let key = (paper.slug.clone(), item.name.clone());
+                        site.older.insert(key, again);
                         None
                     }
                 });

@@ -5,12 +5,15 @@ use toml::{Table, Value};
 /// The value at a dotted path, if there is one.
 pub(crate) fn find<'a>(table: &'a Table, path: &str) -> Option<&'a Value> {
     let mut parts = path.split('.');
-    let first = table.get(parts.next()?)?;
-    parts.try_fold(first, |place, part| match place {
-        Value::Table(table) => table.get(part),
-        Value::Array(values) => values.get(part.parse::<usize>().ok()?),
-        _ => None,
-    })
+    let mut found = table.get(parts.next()?)?;
+    for part in parts {
+        found = match found {
+            Value::Table(table) => table.get(part)?,
+            Value::Array(values) => values.get(part.parse::<usize>().ok()?)?,
+            _ => return None,
+        };
+    }
+    Some(found)
 }
 
 /// Sets the value at a dotted path; a number in the path is an index in a list:
@@ -38,25 +41,25 @@ fn set_in_table(table: &mut Table, path: &str, value: Value) -> Result<(), Strin
     )
 }
 
-fn set_below(place: &mut Value, path: &str, value: Value) -> Result<(), String> {
-    match place {
+/// # Errors
+/// The missing part of the path.
+fn set_below(parent: &mut Value, path: &str, value: Value) -> Result<(), String> {
+    match parent {
         Value::Table(table) => set_in_table(table, path, value),
         Value::Array(values) => {
-            let (first, rest) = path
-                .split_once('.')
-                .map_or((path, None), |(first, rest)| (first, Some(rest)));
-            let place = first
-                .parse()
-                .ok()
-                .and_then(|place: usize| values.get_mut(place))
-                .ok_or_else(|| first.to_owned())?;
-            match rest {
-                Some(rest) => set_below(place, rest, value),
-                None => {
-                    *place = value;
-                    Ok(())
-                }
+            let (first, rest) = match path.split_once('.') {
+                Some((first, rest)) => (first, Some(rest)),
+                None => (path, None),
+            };
+            let index = first.parse::<usize>().map_err(|_| first.to_owned())?;
+            let Some(item) = values.get_mut(index) else {
+                return Err(first.to_owned());
+            };
+            if let Some(rest) = rest {
+                return set_below(item, rest, value);
             }
+            *item = value;
+            Ok(())
         }
         _ => Err(path.to_owned()),
     }

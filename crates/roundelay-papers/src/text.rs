@@ -35,8 +35,10 @@ pub fn list(papers: &[Paper], only: Option<&str>) -> String {
         }
         text.push('\n');
     }
-    text + "The list has the plans' expected verdicts of the full setting; docs/papers/index.md has the verdicts of the recorded runs.\n\
-            roundelay papers PAPER ITEM runs one; --full as published; `roundelay papers all --check` compares verdicts with these.\n"
+    text + "The list has the plans' expected verdicts of the full setting; docs/papers/index.md \
+        has the verdicts of the recorded runs.\n\
+            roundelay papers PAPER ITEM runs one; --full as published; `roundelay papers all \
+            --check` compares verdicts with these.\n"
 }
 
 /// The expected verdicts of a plan's claims, with counts.

@@ -52,7 +52,7 @@ impl Scaling {
 }
 
 impl Axis {
-    fn has_place_for(&self, value: f64) -> bool {
+    fn can_show(&self, value: f64) -> bool {
         value.is_finite() && (value > 0.0 || !self.scaling.is_logarithmic())
     }
 }
@@ -132,7 +132,7 @@ impl Chart {
     }
 
     fn shows(&self, point: &Point) -> bool {
-        self.x.has_place_for(point.x) && self.y.has_place_for(point.y)
+        self.x.can_show(point.x) && self.y.can_show(point.y)
     }
 }
 
@@ -179,7 +179,7 @@ mod tests {
         }
     }
 
-    fn places(svg: &str) -> Vec<(f64, f64)> {
+    fn positions(svg: &str) -> Vec<(f64, f64)> {
         let line = svg
             .split("points=\"")
             .nth(1)
@@ -187,38 +187,37 @@ mod tests {
             .split('"')
             .next()
             .unwrap();
-        let place = |place: &str| {
-            place
-                .split_once(',')
+        let position = |text: &str| {
+            text.split_once(',')
                 .map(|(x, y)| (x.parse().unwrap(), y.parse().unwrap()))
                 .unwrap()
         };
-        line.split(' ').map(place).collect()
+        line.split(' ').map(position).collect()
     }
 
     #[test]
     fn larger_values_stand_higher_and_all_lie_inside() {
         for is_logarithmic in [false, true] {
             let svg = chart(&[(1.0, 10.0), (8.0, 1000.0), (64.0, 900.0)], is_logarithmic).svg();
-            let places = places(&svg);
+            let positions = positions(&svg);
             assert!(
-                places[0].1 > places[2].1 && places[2].1 > places[1].1,
-                "{places:?}"
+                positions[0].1 > positions[2].1 && positions[2].1 > positions[1].1,
+                "{positions:?}"
             );
             assert!(
-                places
+                positions
                     .iter()
                     .all(|(x, y)| (0.0..=620.0).contains(x) && (0.0..=340.0).contains(y)),
-                "{places:?}"
+                "{positions:?}"
             );
             assert!(svg.contains("A &lt; B") && !svg.contains("NaN"));
         }
     }
 
     #[test]
-    fn what_a_logarithm_has_no_place_for_is_left_out() {
+    fn what_a_logarithm_cannot_show_is_left_out() {
         assert_eq!(
-            places(
+            positions(
                 &chart(
                     &[
                         (0.0, 1.0),
@@ -314,7 +313,7 @@ mod tests {
             chart(&[(1.0, 1000.0), (8.0, 1000.0)], false),
         ];
         let svg = panels(&[one, other]);
-        let [one, other] = [places(&svg), places(&svg[svg.find("<g ").unwrap()..])];
+        let [one, other] = [positions(&svg), positions(&svg[svg.find("<g ").unwrap()..])];
         assert_eq!(one[0].0, other[0].0);
         assert!(one[0].1 > 250.0 && other[0].1 < 100.0, "{one:?} {other:?}");
         assert_eq!(svg.matches("A &lt; B</text>").count(), 1, "one legend");

@@ -114,10 +114,10 @@ mod tests {
         assert!(serde_json::from_str::<serde_json::Value>(&line).is_ok());
         assert_eq!(unsealed(&line).unwrap(), r#"{"seconds":1.5,"key":"ab"}"#);
         assert_eq!(unsealed(r#"{"seconds":1.5,"key":"ab"}"#), None);
-        for place in 0..line.len() {
-            assert_eq!(unsealed(&line[..place]), None);
+        for index in 0..line.len() {
+            assert_eq!(unsealed(&line[..index]), None);
             let mut bytes = line.clone().into_bytes();
-            bytes[place] ^= 1;
+            bytes[index] ^= 1;
             let changed = String::from_utf8(bytes).unwrap();
             assert_eq!(unsealed(&changed), None, "{changed}");
         }

@@ -36,10 +36,12 @@ pub fn abandon_files() {
     abandon(unfinished());
 }
 
+/// Removes the files, and keeps the lock until the process ends.
 fn abandon(unfinished: MutexGuard<'static, BTreeSet<PathBuf>>) {
     for partial in unfinished.iter() {
         remove(partial);
     }
+    // The lock stays locked, so that no other thread starts a file.
     std::mem::forget(unfinished);
 }
 

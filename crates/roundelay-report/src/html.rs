@@ -169,7 +169,8 @@ fn commands(verdict: &Recommendation) -> String {
         .map(|command| escape(command))
         .collect();
     format!(
-        "  <div class=\"commands\"><pre id=\"commands\">{}</pre><button type=\"button\" id=\"copy\">Copy</button></div>",
+        "  <div class=\"commands\"><pre id=\"commands\">{}</pre><button type=\"button\" \
+         id=\"copy\">Copy</button></div>",
         lines.join("\n")
     )
 }

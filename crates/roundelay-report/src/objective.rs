@@ -335,7 +335,8 @@ impl ObjectiveResult {
         }
         let all = payers.join("; ");
         Some(format!(
-            "Who pays: under lstf these sources have far longer delays or more loss than under fifo: {all}."
+            "Who pays: under lstf these sources have far longer delays or more loss than under \
+             fifo: {all}."
         ))
     }
 
@@ -353,7 +354,11 @@ impl ObjectiveResult {
         };
         let mut sentences = vec![self.lstf.sentence.clone(), fifo];
         if self.seeds_make_no_difference() {
-            sentences.push("Each discipline has the same figure for all seeds. If no source draws at random, all seeds are one run.".to_owned());
+            sentences.push(
+                "Each discipline has the same figure for all seeds. If no source draws \
+                at random, all seeds are one run."
+                    .to_owned(),
+            );
         }
         sentences.extend(self.payers());
         sentences.extend(self.cut_off());
@@ -395,7 +400,8 @@ impl ObjectiveResult {
             return None;
         }
         Some(format!(
-            "Up to {} of the flows of a run were cut off by its end and are in no mean; [meter] started leaves late flows out.",
+            "Up to {} of the flows of a run were cut off by its end and are in no mean; [meter] \
+             started leaves late flows out.",
             percent(most)
         ))
     }
@@ -411,7 +417,8 @@ impl ObjectiveResult {
             format!("{} packets wait", count(cost.backlog.into()))
         };
         Some(format!(
-            "Cost: {} ns of CPU time a packet under lstf, {} times that of fifo ({} ns), while {packets}: the mean backlog of the busiest router queue, {}.",
+            "Cost: {} ns of CPU time a packet under lstf, {} times that of fifo ({} ns), while \
+             {packets}: the mean backlog of the busiest router queue, {}.",
             significant(lstf.nanos),
             significant(lstf.over_fifo),
             significant(fifo.nanos),

@@ -195,10 +195,12 @@ impl CandidateResult {
                 "{with} replays the schedule: no packet leaves the network later than recorded."
             ),
             0.0 => format!(
-                "{with} does not replay the schedule, though no packet that arrives is later than recorded.{missing}"
+                "{with} does not replay the schedule, though no packet that arrives is later than \
+                 recorded.{missing}"
             ),
             late => format!(
-                "{with} does not replay the schedule: {} of the packets leave the network later than recorded, {} by more than T, the latest by {}.{missing}",
+                "{with} does not replay the schedule: {} of the packets leave the network later \
+                 than recorded, {} by more than T, the latest by {}.{missing}",
                 share(late),
                 if mean(*overdue_by_threshold) > 0.0 {
                     share(mean(*overdue_by_threshold))
@@ -288,7 +290,8 @@ impl Replayed {
             String::new()
         };
         let facts = format!(
-            "{}; {}; {} packets of {} flows, {} packet-hops; {} of waiting a packet.{dropped} Slack: {slack}{rounded}.",
+            "{}; {}; {} packets of {} flows, {} packet-hops; {} of waiting a packet.{dropped} \
+             Slack: {slack}{rounded}.",
             duration_in_words(self.window, self.warmup),
             seeds_in_words(self.recorded.iter().map(|recorded| recorded.seed)),
             count(packets),
@@ -304,7 +307,8 @@ impl Replayed {
         };
         let mut blocks = document::headline(&self.name, facts, &self.notes);
         blocks.push(Block::Text(format!(
-            "T = {threshold}. Drained: all packets sent, delivered at any time. Cut: packets delivered within the window in the recorded run; \
+            "T = {threshold}. Drained: all packets sent, delivered at any time. Cut: packets \
+             delivered within the window in the recorded run; \
              overdue are those delivered late, but within the window, in the replay."
         )));
         blocks

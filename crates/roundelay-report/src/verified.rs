@@ -71,7 +71,7 @@ pub fn verified(name: &str, inspection: &Inspection) -> String {
                 text,
                 "    and {} more{}, which may follow from it",
                 count(fault.wake),
-                place(header, fault.link)
+                location(header, fault.link)
             );
         }
     }
@@ -95,7 +95,7 @@ pub fn faults_in_words(inspection: &Inspection) -> Option<String> {
 }
 
 /// Location of a fault: the names of the link's ends.
-fn place(header: &Header, link: Option<u32>) -> String {
+fn location(header: &Header, link: Option<u32>) -> String {
     let link = link.and_then(|link| header.links.get(link as usize));
     link.map_or_else(String::new, |link| {
         clean(&format!(

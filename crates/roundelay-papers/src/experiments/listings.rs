@@ -148,11 +148,11 @@ impl Experiment for Listings {
         })
     }
 
-    /// The listings are not in the registry of disciplines: replacement is an error.
     fn is_exact(&self) -> bool {
         true
     }
 
+    /// The listings are not in the registry of disciplines, so none can stand in their place.
     fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
         Err(Failed(format!(
             "the paper's listings are run, in whose place {discipline} cannot be put"

@@ -217,7 +217,8 @@ fn trace(column: &str, events: &[Event]) -> Vec<String> {
             at, flow, len, lag, ..
         } = event;
         lines.push(format!(
-            "{column}: a packet of flow {flow}, {len} bytes, {verb} {:.3} us; flow 0 is {lag:.0} bytes behind",
+            "{column}: a packet of flow {flow}, {len} bytes, {verb} {:.3} us; flow 0 is {lag:.0} \
+             bytes behind",
             at.as_picos() as f64 * 1e-6
         ));
     }

@@ -113,7 +113,8 @@ impl Reordering {
         Err(Wrong::new(
             path,
             format!(
-                "{path}: up to {packets} packets with this rate, duration and number of flows, legal range up to {most}"
+                "{path}: up to {packets} packets with this rate, duration and number of flows, \
+                 legal range up to {most}"
             ),
         ))
     }

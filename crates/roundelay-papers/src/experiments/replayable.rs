@@ -99,7 +99,8 @@ impl Order {
         }
         let names = Rule::NAMED.map(|(name, _)| name).join("', '");
         Err(Failed(format!(
-            "rule '{name}': expected 'any priorities', or one of '{names}', ' without preemption' behind it or not"
+            "rule '{name}': expected 'any priorities', or one of '{names}', ' without preemption' \
+             behind it or not"
         )))
     }
 }

@@ -129,14 +129,15 @@ impl Experiment for Smallest {
         })
     }
 
-    /// Questions are about rules: replacement is an error.
     fn is_exact(&self) -> bool {
         true
     }
 
+    /// Questions are about rules, so no discipline can stand in their place.
     fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
         Err(Failed(format!(
-            "the search is for schedules that a given rule does not replay: {discipline} cannot replace the rule"
+            "the search is for schedules that a given rule does not replay: {discipline} cannot \
+             replace the rule"
         )))
     }
 }
@@ -150,7 +151,7 @@ fn loads_and_failing(covered: &[Covered]) -> [u64; 2] {
     sums
 }
 
-/// The rules of the question.
+/// The rules that a replay may follow: one, or each order of the packets by priority.
 fn rules(question: Question, packets: usize) -> Vec<Rule> {
     match question {
         Question::Lstf | Question::LstfFirstCome | Question::NoScheduler => vec![Rule::Lstf],

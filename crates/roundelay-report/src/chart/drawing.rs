@@ -60,8 +60,10 @@ pub(super) fn svg(charts: &[Chart]) -> String {
     let (legend, legend_height) = panel(first).legend(width);
     let height = chart_height + legend_height;
     let mut text = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" \
-         font-family=\"sans-serif\" font-size=\"11\">\n<rect width=\"{width}\" height=\"{height}\" fill=\"white\"/>\n"
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
+         width=\"{width}\" height=\"{height}\" \
+         font-family=\"sans-serif\" font-size=\"11\">\n\
+         <rect width=\"{width}\" height=\"{height}\" fill=\"white\"/>\n"
     );
     for (number, chart) in charts.iter().enumerate() {
         let drawing = panel(chart).drawing();
@@ -118,7 +120,8 @@ impl Panel<'_> {
             None => floor,
         };
         let mut text = format!(
-            "<rect x=\"{left}\" y=\"{high:.1}\" width=\"{}\" height=\"{:.1}\" fill=\"{GREEN}\" fill-opacity=\"0.1\"/>\n",
+            "<rect x=\"{left}\" y=\"{high:.1}\" width=\"{}\" height=\"{:.1}\" fill=\"{GREEN}\" \
+             fill-opacity=\"0.1\"/>\n",
             end - left,
             low - high
         );
@@ -142,7 +145,8 @@ impl Panel<'_> {
             let at = self.up.position(tick);
             _ = writeln!(
                 text,
-                "<path d=\"M{left} {at:.1}H{end}\" stroke=\"#e4e4e4\"/><text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
+                "<path d=\"M{left} {at:.1}H{end}\" stroke=\"#e4e4e4\"/><text x=\"{}\" y=\"{:.1}\" \
+                 text-anchor=\"end\">{}</text>",
                 left - 6.0,
                 at + 4.0,
                 self.up.number(tick)
@@ -157,7 +161,8 @@ impl Panel<'_> {
             };
             _ = writeln!(
                 text,
-                "<path d=\"M{at:.1} {top}V{floor}\" stroke=\"#f0f0f0\"/><text x=\"{at:.1}\" y=\"{}\" text-anchor=\"middle\">{label}</text>",
+                "<path d=\"M{at:.1} {top}V{floor}\" stroke=\"#f0f0f0\"/><text x=\"{at:.1}\" \
+                 y=\"{}\" text-anchor=\"middle\">{label}</text>",
                 floor + 15.0,
             );
         }
@@ -173,7 +178,8 @@ impl Panel<'_> {
             let label = escape(&self.chart.y.label);
             _ = writeln!(
                 text,
-                "<text transform=\"translate(14 {height}) rotate(-90)\" text-anchor=\"middle\">{label}</text>"
+                "<text transform=\"translate(14 {height}) rotate(-90)\" \
+                 text-anchor=\"middle\">{label}</text>"
             );
         }
         text
@@ -201,7 +207,8 @@ impl Panel<'_> {
                 let to = up.position(point.y + point.half_width);
                 _ = writeln!(
                     text,
-                    "<path d=\"M{at:.1} {from:.1}V{to:.1}\" stroke=\"{colour}\" stroke-opacity=\"0.4\"/>"
+                    "<path d=\"M{at:.1} {from:.1}V{to:.1}\" stroke=\"{colour}\" \
+                     stroke-opacity=\"0.4\"/>"
                 );
             }
         }
@@ -227,7 +234,8 @@ impl Panel<'_> {
         }
         let name = escape(&curve.name);
         text + &format!(
-            "<polyline fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.8\"{} points=\"{}\"><title>{name}</title></polyline>\n",
+            "<polyline fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.8\"{} \
+             points=\"{}\"><title>{name}</title></polyline>\n",
             dashes(curve.drawn),
             points.join(" ")
         )
@@ -306,12 +314,14 @@ fn mark(drawn: Drawn, x: f64, y: f64, colour: &str) -> String {
         Drawn::Crosses => {
             let arms = "m-4 -4l8 8m0 -8l-8 8";
             format!(
-                "<path d=\"M{x:.1} {y:.1}{arms}\" stroke=\"{colour}\" stroke-width=\"2.2\" fill=\"none\"/>\n"
+                "<path d=\"M{x:.1} {y:.1}{arms}\" stroke=\"{colour}\" stroke-width=\"2.2\" \
+                 fill=\"none\"/>\n"
             )
         }
         Drawn::Rings => {
             format!(
-                "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\" stroke=\"{colour}\" stroke-width=\"2\" fill=\"white\"/>\n"
+                "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\" stroke=\"{colour}\" \
+                 stroke-width=\"2\" fill=\"white\"/>\n"
             )
         }
         _ => format!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\" fill=\"{colour}\"/>\n"),
@@ -331,7 +341,8 @@ fn sample(curve: &Curve, colour: &str, x: f64, y: f64) -> String {
 
 fn band_sample(x: f64, y: f64) -> String {
     format!(
-        "<rect x=\"{x}\" y=\"{}\" width=\"18\" height=\"10\" fill=\"{GREEN}\" fill-opacity=\"0.2\"/>",
+        "<rect x=\"{x}\" y=\"{}\" width=\"18\" height=\"10\" fill=\"{GREEN}\" \
+         fill-opacity=\"0.2\"/>",
         y - 5.0
     )
 }

@@ -34,7 +34,7 @@ impl Scale {
         let mut least = f64::MAX;
         let mut most = f64::MIN;
         for &value in values {
-            if axis.has_place_for(value) {
+            if axis.can_show(value) {
                 let value = if is_logarithmic { value.log10() } else { value };
                 least = least.min(value);
                 most = most.max(value);

@@ -85,14 +85,14 @@ impl<'a> ChartData<'a> {
 pub fn item_html(page: &ItemPage<'_>) -> String {
     let data: Vec<_> = page.charts.iter().map(ChartData::of).collect();
     let data = serde_json::to_string(&data).unwrap_or_else(|_| "[]".to_owned());
-    let main = fill(TEMPLATE, |slot| {
-        match slot {
+    let main = fill(TEMPLATE, |slot| match slot {
         "charts" => figures(page.charts),
         "hint" if page.charts.is_empty() => String::new(),
-        "hint" => "  <p class=\"hint\">Drag over a chart to zoom; a double click shows all of it again.</p>".to_owned(),
+        "hint" => "  <p class=\"hint\">Drag over a chart to zoom; a double click shows all of it \
+         again.</p>"
+            .to_owned(),
         "body" => rendered(page.markdown),
         other => unreachable!("the template has a slot {other} that nothing fills"),
-    }
     });
     let version = page.version;
     let title = page.title;
@@ -114,7 +114,8 @@ fn figures(charts: &[Chart]) -> String {
     let mut figures = Vec::new();
     for (number, chart) in charts.iter().enumerate() {
         figures.push(format!(
-            "<figure><h2>{}</h2><div class=\"legend\" id=\"legend{number}\" role=\"group\" aria-label=\"Curves shown\"></div>\
+            "<figure><h2>{}</h2><div class=\"legend\" id=\"legend{number}\" role=\"group\" \
+             aria-label=\"Curves shown\"></div>\
              <div class=\"chart\" id=\"chart{number}\"></div><noscript>{}</noscript></figure>",
             escape(&chart.title),
             chart.svg()

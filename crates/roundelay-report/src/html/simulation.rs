@@ -154,7 +154,8 @@ fn completion(curves: &Curves) -> String {
     if groups.all(|group| group.completion.is_empty()) {
         return String::new();
     }
-    "  <figure>\n    <figcaption><h3>Completion times of transfers</h3><p>Share of the complete transfers, by the time that they took.</p></figcaption>\n    \
+    "  <figure>\n    <figcaption><h3>Completion times of transfers</h3><p>Share of the complete \
+     transfers, by the time that they took.</p></figcaption>\n    \
      <div class=\"chart\" id=\"completion\"></div>\n  </figure>"
         .to_owned()
 }

@@ -58,7 +58,8 @@ const COLUMNS: [Column; 12] = [
     },
     Column {
         head: "Light p99",
-        about: "99th percentile of the delay of a typical flow that asks for less than its fair share: the geometric mean over them; \
+        about: "99th percentile of the delay of a typical flow that asks for less than its fair \
+            share: the geometric mean over them; \
                 and how many of such flows’ packets are lost",
         cell: light,
     },
@@ -138,8 +139,10 @@ pub(super) fn table(comparison: &Comparison, best: usize) -> String {
 
 fn head(columns: &[Column], sent: usize) -> String {
     let groups = format!(
-        "<tr class=\"groups\"><td></td><td colspan=\"{sent}\"></td><th colspan=\"4\" scope=\"colgroup\">Delay, all flows</th>\
-                  <td></td><th colspan=\"3\" scope=\"colgroup\">Fairness</th><th colspan=\"2\" scope=\"colgroup\">Cost</th></tr>\n"
+        "<tr class=\"groups\"><td></td><td colspan=\"{sent}\"></td><th colspan=\"4\" \
+         scope=\"colgroup\">Delay, all flows</th>\
+                  <td></td><th colspan=\"3\" scope=\"colgroup\">Fairness</th><th colspan=\"2\" \
+                  scope=\"colgroup\">Cost</th></tr>\n"
     );
     let mut names = String::new();
     for column in columns {

@@ -112,7 +112,8 @@ impl Verdict {
                     format!("{seeds} seeds")
                 };
                 format!(
-                    "Whether {queue} does as well as {other} cannot be told from {seeds}: {how}, the threshold {bound}{gaps}. Run more --replicas."
+                    "Whether {queue} does as well as {other} cannot be told from {seeds}: {how}, \
+                     the threshold {bound}{gaps}. Run more --replicas."
                 )
             }
         };

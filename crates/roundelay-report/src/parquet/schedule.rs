@@ -25,12 +25,12 @@ pub fn write_schedule(
     schedule: &Schedule,
     metadata: &[(String, String)],
 ) -> Result<(), ReportError> {
+    // Columns without rows tell the file its schema.
     let mut file = ColumnFile::create(path, &columns(schedule, 0..0), metadata)?;
-    for first in (0..schedule.packets.len()).step_by(GROUP_ROWS) {
-        file.write(&columns(
-            schedule,
-            first..(first + GROUP_ROWS).min(schedule.packets.len()),
-        ))?;
+    let packets = schedule.packets.len();
+    for first in (0..packets).step_by(GROUP_ROWS) {
+        let rows = first..(first + GROUP_ROWS).min(packets);
+        file.write(&columns(schedule, rows))?;
     }
     file.finish()
 }
@@ -325,13 +325,13 @@ mod tests {
         let whole = lines(read_schedule(&path)).unwrap();
         // The digest covers the pages. The footer behind them, with the columns' types, has none.
         let footer = u32::from_le_bytes(bytes[bytes.len() - 8..][..4].try_into().unwrap());
-        for place in 0..bytes.len() - 8 - footer as usize {
+        for index in 0..bytes.len() - 8 - footer as usize {
             let mut changed = bytes.clone();
-            changed[place] ^= 1 << (place % 8);
+            changed[index] ^= 1 << (index % 8);
             std::fs::write(&path, changed).unwrap();
             let read = lines(read_schedule(&path));
             let is_same = read.as_ref().is_ok_and(|lines| *lines == whole);
-            assert!(is_same || read.is_err(), "byte {place}: {read:?}");
+            assert!(is_same || read.is_err(), "byte {index}: {read:?}");
         }
         std::fs::remove_file(&path).unwrap();
     }

@@ -191,9 +191,9 @@ mod tests {
         ));
         let bytes = file.bytes().unwrap();
         let mut noticed = 0;
-        for place in 0..bytes.len() {
+        for index in 0..bytes.len() {
             let mut changed = bytes.clone();
-            changed[place] ^= 1 << (place % 8);
+            changed[index] ^= 1 << (index % 8);
             std::fs::write(&path, changed).unwrap();
             noticed += usize::from(SweepFile::read(&path).is_err());
         }

@@ -123,7 +123,8 @@ fn behind_a_queue(plateau: PlateauRate) -> String {
     format!(
         "In {} of the time the rate is at most 5% below {highest}, which it hardly ever exceeds: \
         as behind the queue of such a link, or from senders \
-         of a constant rate. Packets that waited there do not wait here again: capture before that queue, or give a --rate below {highest}.",
+         of a constant rate. Packets that waited there do not wait here again: capture before that \
+         queue, or give a --rate below {highest}.",
         percent(plateau.part)
     )
 }

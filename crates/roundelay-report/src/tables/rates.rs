@@ -3,7 +3,7 @@
 
 use roundelay_sim::scenario::Rates;
 
-use super::column::{Column, GROUP_ROWS, Values};
+use super::column::{Column, GROUP_ROWS, Values, picos};
 use super::rows::{Each, TableOf};
 use crate::ReportError;
 use crate::simulation::Simulated;
@@ -16,6 +16,7 @@ pub const RATES: TableOf<Simulated> = TableOf {
 };
 
 fn batches(simulated: &Simulated, each: Each<'_>) -> Result<(), ReportError> {
+    // A batch without rows comes first: it tells the columns.
     each(Rows::default().columns())?;
     for replica in &simulated.replicas {
         let mut rows = Rows {
@@ -40,12 +41,12 @@ struct Rows {
 }
 
 impl Rows {
+    /// Adds the rows of a run, and gives them to `each` whenever they fill a batch.
     fn add(&mut self, rates: &Rates, each: Each<'_>) -> Result<(), ReportError> {
         for flow in &rates.flows {
             for (interval, bytes) in &flow.bytes {
                 self.flows.push(flow.flow);
-                self.starts
-                    .push(rates.start(*interval).as_picos().cast_signed());
+                self.starts.push(picos(rates.start(*interval)));
                 self.bytes.push(*bytes);
                 if self.flows.len() == GROUP_ROWS {
                     self.flush(each)?;
@@ -55,17 +56,13 @@ impl Rows {
         Ok(())
     }
 
+    /// Gives the rows so far to `each`, if there are any.
     fn flush(&mut self, each: Each<'_>) -> Result<(), ReportError> {
         if self.flows.is_empty() {
             return Ok(());
         }
-        let rows = std::mem::replace(
-            self,
-            Self {
-                seed: self.seed,
-                ..Self::default()
-            },
-        );
+        let rows = std::mem::take(self);
+        self.seed = rows.seed;
         each(rows.columns())
     }
 

@@ -179,7 +179,8 @@ impl Deadlines {
             return Err(Wrong::new(
                 "window",
                 format!(
-                    "window: {held} packets of {flows} flows in memory, legal range up to {MOST_HELD}"
+                    "window: {held} packets of {flows} flows in memory, legal range up to \
+                     {MOST_HELD}"
                 ),
             ));
         }
@@ -268,7 +269,8 @@ impl Experiment for Deadlines {
             ));
         }
         if self.window == 1 {
-            let problem = "window: 1 makes flows look idle between packets; legal: 0 (all packets), or 2 and more";
+            let problem = "window: 1 makes flows look idle between packets; legal: 0 (all \
+                packets), or 2 and more";
             return Err(Wrong::new("window", problem));
         }
         all_within("flows", &self.flows, 1..=1 << 20)?;

@@ -157,7 +157,8 @@ impl Line {
             format!("{} packets", self.packets)
         };
         format!(
-            "{micros:.3} us: flow {flow_number} {verb} {packets}, {} bytes | V {:.1}, S {:.1}, F {:.1} | lag {:.0} of {bound:.0} bytes",
+            "{micros:.3} us: flow {flow_number} {verb} {packets}, {} bytes | V {:.1}, S {:.1}, F \
+             {:.1} | lag {:.0} of {bound:.0} bytes",
             self.bytes, shadows.now, flow.start, flow.finish, self.lag
         )
     }
@@ -220,7 +221,8 @@ fn head(name: &str, load: &Workload, watched: usize, printed: f64, proven: f64) 
         ));
     }
     format!(
-        "load '{name}', 8 Gbit/s; {}; flow {watched} is watched: V, its S and F after each step, its lag before a departure; B-WFI as printed {printed:.0} bytes, as proven {proven:.0}",
+        "load '{name}', 8 Gbit/s; {}; flow {watched} is watched: V, its S and F after each step, \
+         its lag before a departure; B-WFI as printed {printed:.0} bytes, as proven {proven:.0}",
         flows.join("; ")
     )
 }

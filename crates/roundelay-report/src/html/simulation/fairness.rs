@@ -86,14 +86,18 @@ pub(super) fn section(page: &Page<'_>) -> String {
         String::new()
     };
     let about = format!(
-        "Of the bytes that flows received in each {}, by weight. Flows that have not begun or have ended count as 0.{points} {}",
+        "Of the bytes that flows received in each {}, by weight. Flows that have not begun or have \
+         ended count as 0.{points} {}",
         seconds(rates.interval.as_secs_f64()),
         of_first(page.simulated, "The curves are")
     );
     format!(
-        "\n<section aria-labelledby=\"fairness-title\">\n  <h2 id=\"fairness-title\">Fairness over time</h2>\n  \
-         <div class=\"controls\"><div class=\"legend\" id=\"fairness-legend\" role=\"group\" aria-label=\"Sources shown\"></div></div>\n  \
-         <figure>\n    <figcaption><h3>Jain’s index</h3><p>{}</p></figcaption>\n    <div class=\"chart\" id=\"fairness\"></div>\n  </figure>\n</section>\n",
+        "\n<section aria-labelledby=\"fairness-title\">\n  <h2 id=\"fairness-title\">Fairness over \
+         time</h2>\n  \
+         <div class=\"controls\"><div class=\"legend\" id=\"fairness-legend\" role=\"group\" \
+         aria-label=\"Sources shown\"></div></div>\n  \
+         <figure>\n    <figcaption><h3>Jain’s index</h3><p>{}</p></figcaption>\n    <div \
+         class=\"chart\" id=\"fairness\"></div>\n  </figure>\n</section>\n",
         escape(about.trim_end())
     )
 }

@@ -86,7 +86,8 @@ pub(super) fn table<R>(id: &str, what: &str, rows: &[Row<'_, R>], columns: &[Col
     }
     let lines: Vec<_> = rows.iter().map(|row| line(row, &columns)).collect();
     format!(
-        "<table id=\"{id}\" class=\"sortable\">\n<thead>\n<tr>{}{heads}</tr>\n</thead>\n<tbody>\n{}\n</tbody>\n</table>",
+        "<table id=\"{id}\" class=\"sortable\">\n<thead>\n<tr>{}{heads}</tr>\n</thead>\n<tbody>\n\
+         {}\n</tbody>\n</table>",
         heading(what, ""),
         lines.join("\n")
     )

@@ -17,14 +17,16 @@ pub(super) fn section(simulated: &Simulated) -> String {
         return String::new();
     }
     format!(
-        "\n<section aria-labelledby=\"lives-title\">\n  <h2 id=\"lives-title\">Flows’ lives</h2>\n{}\n</section>\n",
+        "\n<section aria-labelledby=\"lives-title\">\n  <h2 id=\"lives-title\">Flows’ lives</h2>\n\
+         {}\n</section>\n",
         tables.join("\n")
     )
 }
 
 fn titled(id: &str, title: &str, table: &str) -> String {
     format!(
-        "  <h3 id=\"{id}-title\">{title}</h3>\n  <div class=\"scroll tall\" tabindex=\"0\" role=\"region\" aria-labelledby=\"{id}-title\">\n{table}\n  </div>"
+        "  <h3 id=\"{id}-title\">{title}</h3>\n  <div class=\"scroll tall\" tabindex=\"0\" \
+         role=\"region\" aria-labelledby=\"{id}-title\">\n{table}\n  </div>"
     )
 }
 

@@ -199,9 +199,12 @@ pub(super) fn transfers(simulated: &Simulated) -> String {
         ),
     ];
     format!(
-        "\n<section aria-labelledby=\"transfers-title\">\n  <h2 id=\"transfers-title\">Transfers</h2>\n  \
-         <div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"transfers-title\">\n{}\n  </div>\n  \
-         <h3 id=\"sizes-title\">By size</h3>\n  <div class=\"scroll tall\" tabindex=\"0\" role=\"region\" aria-labelledby=\"sizes-title\">\n{}\n  </div>\n</section>\n",
+        "\n<section aria-labelledby=\"transfers-title\">\n  <h2 \
+         id=\"transfers-title\">Transfers</h2>\n  \
+         <div class=\"scroll\" tabindex=\"0\" role=\"region\" \
+         aria-labelledby=\"transfers-title\">\n{}\n  </div>\n  \
+         <h3 id=\"sizes-title\">By size</h3>\n  <div class=\"scroll tall\" tabindex=\"0\" \
+         role=\"region\" aria-labelledby=\"sizes-title\">\n{}\n  </div>\n</section>\n",
         table("transfers", "Source", &groups, &columns),
         sizes(&groups)
     )
@@ -586,8 +589,10 @@ pub(super) fn replicas(simulated: &Simulated) -> String {
     ];
     let rows: Vec<_> = simulated.replicas.iter().map(replica).collect();
     format!(
-        "\n<section aria-labelledby=\"replicas-title\">\n  <h2 id=\"replicas-title\">Replicas</h2>\n  \
-         <div class=\"scroll tall\" tabindex=\"0\" role=\"region\" aria-labelledby=\"replicas-title\">\n{}\n  </div>\n</section>\n",
+        "\n<section aria-labelledby=\"replicas-title\">\n  <h2 \
+         id=\"replicas-title\">Replicas</h2>\n  \
+         <div class=\"scroll tall\" tabindex=\"0\" role=\"region\" \
+         aria-labelledby=\"replicas-title\">\n{}\n  </div>\n</section>\n",
         table("replicas", "Replica", &rows, &columns)
     )
 }
