@@ -18,6 +18,7 @@ use roundelay_sim::scenario::Measures;
 
 use crate::failure::Failure;
 use crate::host;
+use crate::outputs::finish_all;
 use crate::terminal::print;
 use arguments::Bench;
 use measure::Measure;
@@ -72,7 +73,7 @@ pub(crate) fn run(arguments: &Bench) -> Result<(), Failure> {
         let text = table::text(&measured);
         show(measured, text)?;
     }
-    files.into_iter().try_for_each(|file| file.finish(&all))?;
+    finish_all(files, &all)?;
     // Instruction counts have no noise.
     let rounds = if arguments.instructions {
         None

@@ -19,7 +19,7 @@ use roundelay_trace::{
 
 use crate::failure::Failure;
 use crate::host::Host;
-use crate::outputs::{Opened, SinkError};
+use crate::outputs::{Opened, SinkError, finish_all};
 use crate::progress::Bar;
 use crate::terminal::{self, MEMORY_ADVICE, print, tell};
 use crate::threads::in_pool;
@@ -119,9 +119,7 @@ pub(crate) fn compute(arguments: &Compare, host: &Host) -> Result<Compared, Fail
         advised: Advised::new(comparison, &options, Some(&command)),
         metadata,
     };
-    outputs
-        .into_iter()
-        .try_for_each(|output| output.finish(&compared))?;
+    finish_all(outputs, &compared)?;
     Ok(compared)
 }
 
@@ -130,11 +128,9 @@ fn options(arguments: &Compare, stop: &Stop) -> Result<Options, Failure> {
         || Ok(WeightRules::default()),
         |path| read_weights(path, stop),
     )?;
-    arguments
-        .weight
-        .iter()
-        .rev()
-        .for_each(|rule| weights.push_first(rule.clone()));
+    for rule in arguments.weight.iter().rev() {
+        weights.push_first(rule.clone());
+    }
     let rate = arguments.rate.ok_or_else(|| {
         Failure::usage("the following required arguments were not provided:\n  --rate <RATE>")
     })?;
@@ -296,10 +292,16 @@ struct Sinks(Vec<Box<dyn PacketSink>>);
 
 impl PacketSink for Sinks {
     fn record(&mut self, packet: &PacketRecord) -> Result<(), SinkError> {
-        self.0.iter_mut().try_for_each(|sink| sink.record(packet))
+        for sink in &mut self.0 {
+            sink.record(packet)?;
+        }
+        Ok(())
     }
 
     fn finish(self: Box<Self>) -> Result<(), SinkError> {
-        self.0.into_iter().try_for_each(PacketSink::finish)
+        for sink in self.0 {
+            sink.finish()?;
+        }
+        Ok(())
     }
 }

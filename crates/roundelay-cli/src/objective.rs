@@ -13,12 +13,12 @@ use roundelay_report::{
 use roundelay_sim::LinkClass;
 use roundelay_sim::scenario::{
     DisciplineText, Figure, GroupResult, LinkResult, Measure, Objective as Wanted, Results,
-    RunError, Scenario, SlackText,
+    Scenario, SlackText,
 };
 
 use crate::failure::Failure;
 use crate::host::Host;
-use crate::outputs::files_of;
+use crate::outputs::{files_of, finish_all};
 use crate::progress::Gauge;
 use crate::scenario::{Read, check_length};
 use crate::terminal::{self, print};
@@ -63,22 +63,22 @@ pub(crate) fn run(arguments: &Objective) -> Result<(), Failure> {
     notes.extend(plan.notes(&scenario));
     let runs = plan.runs(arguments, &scenario)?;
     let figure = plan.figure(&name, &runs)?;
-    let cost = arguments
-        .measures_cost()
-        .then(|| plan.cost(&runs))
-        .transpose()?
-        .flatten();
+    let cost = if arguments.measures_cost() {
+        plan.cost(&runs)?
+    } else {
+        None
+    };
     let result = ObjectiveResult {
         notes,
         cost,
         ..plan.result(&scenario, figure, &runs)
     };
-    let written = files.into_iter().try_for_each(|file| file.finish(&result));
-    print(
-        &outputs
-            .printed(&result)?
-            .unwrap_or_else(|| result.document().text(terminal::style())),
-    )?;
+    let written = finish_all(files, &result);
+    let text = match outputs.printed(&result)? {
+        Some(text) => text,
+        None => result.document().text(terminal::style()),
+    };
+    print(&text)?;
     written
 }
 
@@ -133,20 +133,26 @@ impl Plan {
         let slack = wanted
             .slack()
             .map_err(|error| told(&format!("[objective] {error}")))?;
-        let always = ["fifo".parse(), Ok(wanted.specialist()), "lstf".parse()];
-        let always: Result<Vec<DisciplineText>, _> = always.into_iter().collect();
         let mut scenario = scenario.clone();
         if wanted.measure == Measure::Deadline {
-            let late = Wanted::late(&slack, &scenario);
-            let missing = "deadline: which delay is late? Expected slack = \"deadline 10ms\", or [meter] late = \"10ms\"";
-            scenario.measures.late = Some(late.ok_or_else(|| told(&missing))?);
+            let Some(late) = Wanted::late(&slack, &scenario) else {
+                return Err(told(
+                    &"deadline: which delay is late? Expected slack = \"deadline 10ms\", or [meter] late = \"10ms\"",
+                ));
+            };
+            scenario.measures.late = Some(late);
         }
-        let mut queues = always.map_err(|error| told(&error))?;
+        let fifo = "fifo".parse().map_err(|error| told(&error))?;
+        let lstf = "lstf".parse().map_err(|error| told(&error))?;
+        let mut queues: Vec<DisciplineText> = vec![fifo, wanted.specialist(), lstf];
         queues.extend(arguments.with.iter().cloned());
         check_names(&queues)?;
-        let may_have = |figure: &Figure| scenario.may_have(*figure, wanted.source.as_deref());
-        let may_have: Result<Vec<_>, _> = wanted.measure.figures().iter().map(may_have).collect();
-        if !may_have.map_err(|error| told(&error))?.contains(&true) {
+        let mut may_be_told = false;
+        for figure in wanted.measure.figures() {
+            let may_have = scenario.may_have(*figure, wanted.source.as_deref());
+            may_be_told |= may_have.map_err(|error| told(&error))?;
+        }
+        if !may_be_told {
             return Err(cannot_be_told(name, &wanted, &[]));
         }
         let own = scenario.router_queues();
@@ -155,20 +161,19 @@ impl Plan {
                 &"the objective is for the queues of routers, and there are none",
             ));
         }
-        let under =
-            |DisciplineText { text, spec }: DisciplineText| match scenario.under(&spec, &slack) {
-                Ok(scenario) => Ok(Candidate {
-                    text,
-                    queue: Some(spec),
-                    scenario,
-                }),
-                Err(error) => Err(told(&format!("{text}: {error}"))),
-            };
-        let mut candidates: Vec<_> = queues.into_iter().map(under).collect::<Result<_, _>>()?;
-        if !candidates
-            .iter()
-            .any(|candidate| candidate.scenario.orders_as(&scenario))
-        {
+        let mut candidates = Vec::new();
+        let mut has_own = false;
+        for DisciplineText { text, spec } in queues {
+            let under = scenario.under(&spec, &slack);
+            let under = under.map_err(|error| told(&format!("{text}: {error}")))?;
+            has_own |= under.orders_as(&scenario);
+            candidates.push(Candidate {
+                text,
+                queue: Some(spec),
+                scenario: under,
+            });
+        }
+        if !has_own {
             candidates.push(Candidate {
                 text: own_name(&own),
                 queue: None,
@@ -184,18 +189,17 @@ impl Plan {
 
     /// Notes on missing header fields of the candidates; notes that also hold for the file's own
     /// queues are left out.
-    fn notes<'a>(&'a self, scenario: &Scenario) -> impl Iterator<Item = String> + 'a {
+    fn notes(&self, scenario: &Scenario) -> Vec<String> {
         let known = scenario.notes_on_headers();
-        self.candidates.iter().flat_map(move |candidate| {
-            let notes = candidate
-                .scenario
-                .notes_on_headers()
-                .into_iter()
-                .filter(|note| !known.contains(note));
-            notes
-                .map(|note| format!("Under {}: {note}", candidate.text))
-                .collect::<Vec<_>>()
-        })
+        let mut notes = Vec::new();
+        for candidate in &self.candidates {
+            for note in candidate.scenario.notes_on_headers() {
+                if !known.contains(&note) {
+                    notes.push(format!("Under {}: {note}", candidate.text));
+                }
+            }
+        }
+        notes
     }
 
     /// Runs all disciplines with all seeds in parallel: by discipline, in order of seeds.
@@ -207,35 +211,33 @@ impl Plan {
             &Gauge::default(),
         );
         let seconds = (scenario.duration - scenario.warmup).as_secs_f64();
-        let one = |(place, replica): (usize, u64)| -> Result<Run, Failure> {
+        let mut jobs = Vec::new();
+        for candidate in &self.candidates {
+            for replica in 0..seeds {
+                jobs.push((candidate, replica));
+            }
+        }
+        let one = |(candidate, replica): (&Candidate, u64)| -> Result<Run, Failure> {
+            let Candidate { text, queue, .. } = candidate;
             let mut told = (0, 0);
             let progress = |progress| meeting.tell(progress, &mut told);
-            let Candidate {
-                text,
-                queue,
-                scenario: candidate,
-            } = &self.candidates[place];
-            let results = candidate.run(scenario.seed + replica, progress);
-            let failed =
-                |error: RunError| Failure::run(format!("{}: {text}: {error}", scenario.name));
+            let results = candidate
+                .scenario
+                .run(scenario.seed + replica, progress)
+                .map_err(|error| Failure::run(format!("{}: {text}: {error}", scenario.name)))?;
             let discipline = queue.as_ref().map(|queue| queue.discipline.to_string());
-            Ok(Run::of(
-                &results.map_err(failed)?,
-                self.wanted.source.as_deref(),
-                discipline.as_deref(),
-                seconds,
-            ))
+            let source = self.wanted.source.as_deref();
+            Ok(Run::of(&results, source, discipline.as_deref(), seconds))
         };
-        let all: Vec<_> = (0..self.candidates.len())
-            .flat_map(|place| (0..seeds).map(move |replica| (place, replica)))
-            .collect();
-        let runs: Vec<Run> = in_pool(arguments.runs.threads, || {
-            all.into_par_iter().map(one).collect::<Result<_, _>>()
-        })??;
-        let mut runs = runs.into_iter();
-        Ok((0..self.candidates.len())
-            .map(|_| runs.by_ref().take(seeds as usize).collect())
-            .collect())
+        let runs: Result<Vec<Run>, Failure> = in_pool(arguments.runs.threads, || {
+            jobs.into_par_iter().map(one).collect()
+        })?;
+        let mut runs = runs?.into_iter();
+        let mut by_candidate = Vec::new();
+        for _ in &self.candidates {
+            by_candidate.push(runs.by_ref().take(seeds as usize).collect());
+        }
+        Ok(by_candidate)
     }
 
     /// The first figure of the measure with a value in all runs.
@@ -243,63 +245,52 @@ impl Plan {
     /// # Errors
     /// No figure has a value in all runs.
     fn figure(&self, name: &str, runs: &[Vec<Run>]) -> Result<Figure, Failure> {
-        let figures = self.wanted.measure.figures();
-        let lacks = |figure: Figure| {
-            (0..runs.len())
-                .filter(move |place| runs[*place].iter().any(|run| run.value(figure).is_none()))
-        };
-        let Some(figure) = figures
-            .iter()
-            .copied()
-            .find(|figure| lacks(*figure).next().is_none())
-        else {
-            let names = |figure| {
-                lacks(figure)
-                    .map(|place| self.candidates[place].text.clone())
-                    .collect::<Vec<_>>()
-            };
-            let fewest = figures
-                .iter()
-                .map(|figure| names(*figure))
-                .min_by_key(Vec::len)
-                .unwrap_or_default();
-            return Err(cannot_be_told(
-                name,
-                &self.wanted,
-                if fewest.len() < runs.len() {
-                    &fewest
-                } else {
-                    &[]
-                },
-            ));
-        };
-        Ok(figure)
+        let mut fewest: Option<Vec<String>> = None;
+        for figure in self.wanted.measure.figures() {
+            // Candidates with a run that has no value of the figure.
+            let mut lacking = Vec::new();
+            for (candidate, runs) in self.candidates.iter().zip(runs) {
+                if runs.iter().any(|run| run.value(*figure).is_none()) {
+                    lacking.push(candidate.text.clone());
+                }
+            }
+            if lacking.is_empty() {
+                return Ok(*figure);
+            }
+            if fewest
+                .as_ref()
+                .is_none_or(|fewest| lacking.len() < fewest.len())
+            {
+                fewest = Some(lacking);
+            }
+        }
+        let mut under = fewest.unwrap_or_default();
+        if under.len() == runs.len() {
+            under.clear();
+        }
+        Err(cannot_be_told(name, &self.wanted, &under))
     }
 
     fn result(&self, scenario: &Scenario, figure: Figure, runs: &[Vec<Run>]) -> ObjectiveResult {
-        let of = |place: usize| -> Vec<ObjectiveRun> {
-            runs[place].iter().map(|run| run.told(figure)).collect()
-        };
-        let specialist = of(SPECIALIST);
-        let name = |place: usize| self.candidates[place].text.clone();
-        let sources = |place: usize| {
-            runs[place]
-                .iter()
-                .map(|run| &run.sources[..])
-                .collect::<Vec<_>>()
-        };
-        let one = |place| {
-            DisciplineResult::new(name(place), figure, of(place), &specialist, &sources(place))
-        };
-        let disciplines: Vec<_> = (0..self.candidates.len()).map(one).collect();
-        let threshold = self.wanted.threshold.0 as f64 / 1e9;
-        let verdict = |place: usize| {
-            Verdict::new(
-                &disciplines[place],
+        let mut told = Vec::new();
+        for runs in runs {
+            told.push(runs.iter().map(|run| run.told(figure)).collect::<Vec<_>>());
+        }
+        let mut disciplines = Vec::new();
+        for (number, candidate) in self.candidates.iter().enumerate() {
+            let sources: Vec<_> = runs[number].iter().map(|run| &run.sources[..]).collect();
+            disciplines.push(DisciplineResult::new(
+                candidate.text.clone(),
                 figure,
-                &disciplines[SPECIALIST],
-                threshold,
-            )
+                told[number].clone(),
+                &told[SPECIALIST],
+                &sources,
+            ));
+        }
+        let threshold = self.wanted.threshold.0 as f64 / 1e9;
+        let verdict = |number: usize| {
+            let specialist = &disciplines[SPECIALIST];
+            Verdict::new(&disciplines[number], figure, specialist, threshold)
         };
         ObjectiveResult {
             version: env!("CARGO_PKG_VERSION"),
@@ -310,7 +301,7 @@ impl Plan {
             figure,
             buffers: buffers(&self.candidates[LSTF].scenario),
             slack: self.slack.text.clone(),
-            specialist: name(SPECIALIST),
+            specialist: self.candidates[SPECIALIST].text.clone(),
             threshold,
             duration: scenario.duration.as_secs_f64(),
             warmup: scenario.warmup.as_secs_f64(),
@@ -332,33 +323,32 @@ impl Plan {
         };
         let backlog = busiest.backlog.ceil().clamp(1.0, MOST_WAITING) as u32;
         let flows = run.flows.clamp(1, backlog.into()) as u32;
-        let queues = self
-            .candidates
-            .iter()
-            .filter_map(|candidate| candidate.queue.as_ref());
-        let subjects: Vec<_> = queues
-            .map(|queue| HoldSubject::Discipline(queue.discipline.to_string()))
-            .collect();
-        let timings = cost_of_hold(
-            &subjects,
-            Held {
-                packets: backlog,
-                flows,
-            },
-            COST_SECONDS,
-        )
-        .map_err(Failure::usage)?;
+        let mut subjects = Vec::new();
+        for candidate in &self.candidates {
+            if let Some(queue) = &candidate.queue {
+                subjects.push(HoldSubject::Discipline(queue.discipline.to_string()));
+            }
+        }
+        let held = Held {
+            packets: backlog,
+            flows,
+        };
+        let timings = cost_of_hold(&subjects, held, COST_SECONDS).map_err(Failure::usage)?;
         let fifo = &timings[FIFO];
-        let costs = timings.iter().map(|timing| DisciplineCost {
-            nanos: timing.spread()[1],
-            over_fifo: timing.over(fifo),
-            dropped: 1.0 - timing.passed.share(),
-        });
+        let mut disciplines = Vec::new();
+        for timing in &timings {
+            let [_, median, _] = timing.spread();
+            disciplines.push(DisciplineCost {
+                nanos: median,
+                over_fifo: timing.over(fifo),
+                dropped: 1.0 - timing.passed.share(),
+            });
+        }
         Ok(Some(Cost {
             backlog,
             flows,
             link: busiest.name.clone(),
-            disciplines: costs.collect(),
+            disciplines,
         }))
     }
 }
@@ -377,26 +367,23 @@ fn missing() -> String {
 /// have none.
 fn cannot_be_told(name: &str, wanted: &Wanted, under: &[String]) -> Failure {
     let measure = wanted.measure;
-    let of = wanted
-        .source
-        .as_ref()
-        .map(|source| format!(" of {source}"))
-        .unwrap_or_default();
-    let why = |figure: &Figure| match figure {
-        Figure::Jain => {
-            "flows come and go, or there are fewer than two: expected two flows or more that stay open"
-        }
-        Figure::DelayTail | Figure::InTime => "no packet arrives after the warm-up",
-        Figure::Completion | Figure::CompletionByBytes => {
-            "no flow with an end is complete: expected sources with a size, and a run that is long enough"
-        }
+    let of = match &wanted.source {
+        Some(source) => format!(" of {source}"),
+        None => String::new(),
     };
-    let why = measure
-        .figures()
-        .iter()
-        .map(why)
-        .collect::<Vec<_>>()
-        .join("; and ");
+    let mut reasons = Vec::new();
+    for figure in measure.figures() {
+        reasons.push(match figure {
+            Figure::Jain => {
+                "flows come and go, or there are fewer than two: expected two flows or more that stay open"
+            }
+            Figure::DelayTail | Figure::InTime => "no packet arrives after the warm-up",
+            Figure::Completion | Figure::CompletionByBytes => {
+                "no flow with an end is complete: expected sources with a size, and a run that is long enough"
+            }
+        });
+    }
+    let why = reasons.join("; and ");
     let under = if under.is_empty() {
         String::new()
     } else {
@@ -437,24 +424,22 @@ fn wanted(arguments: &Objective, scenario: &Scenario) -> Option<Wanted> {
 /// # Errors
 /// A discipline would run twice.
 fn check_names(queues: &[DisciplineText]) -> Result<(), Failure> {
-    let specs: Vec<_> = queues
-        .iter()
-        .map(|queue| (queue.spec.discipline.to_string(), queue.spec.limit))
-        .collect();
-    match (0..specs.len()).find(|place| specs[..*place].contains(&specs[*place])) {
-        Some(place) => {
-            let twice = &queues[place].text;
-            let hint = if place <= LSTF {
+    let mut specs = Vec::new();
+    for (number, DisciplineText { text, spec }) in queues.iter().enumerate() {
+        let spec = (spec.discipline.to_string(), spec.limit);
+        if specs.contains(&spec) {
+            let hint = if number <= LSTF {
                 "expected another --specialist"
             } else {
                 "expected others in --with"
             };
-            Err(Failure::usage(format!(
-                "'{twice}' would run twice: fifo, the specialist and lstf always run; {hint}"
-            )))
+            return Err(Failure::usage(format!(
+                "'{text}' would run twice: fifo, the specialist and lstf always run; {hint}"
+            )));
         }
-        None => Ok(()),
+        specs.push(spec);
     }
+    Ok(())
 }
 
 /// Row name of the file's own queues: the first, and the number of others.
@@ -470,11 +455,10 @@ fn own_name(queues: &[(String, Limit)]) -> String {
 
 /// Buffer limits of routers, without duplicates.
 fn buffers(scenario: &Scenario) -> Vec<String> {
-    let mut limits: Vec<_> = scenario
-        .router_queues()
-        .iter()
-        .map(|(_, limit)| limit.to_string())
-        .collect();
+    let mut limits = Vec::new();
+    for (_, limit) in scenario.router_queues() {
+        limits.push(limit.to_string());
+    }
     limits.sort_unstable();
     limits.dedup();
     limits
@@ -490,45 +474,50 @@ impl Run {
             [groups @ .., all] => (all, groups),
             [] => unreachable!("a scenario has a source"),
         };
-        let counted = source
-            .and_then(|name| groups.iter().find(|group| group.name == name))
-            .unwrap_or(all);
+        let mut counted = all;
+        if let Some(name) = source
+            && let Some(group) = groups.iter().find(|group| group.name == name)
+        {
+            counted = group;
+        }
         // Beside a starved source, the others hide the packets that it has in the network.
         let counted_sources = if source.is_some() {
             std::slice::from_ref(counted)
         } else {
             groups
         };
-        let undelivered = |group: &GroupResult| {
-            group.packets.on_their_way as f64 / group.packets.sent.max(1) as f64
-        };
-        let of_source = |group: &GroupResult| SourceRun {
-            name: group.name.clone(),
-            tail: group.delay.p99,
-            loss: group.loss,
-            undelivered: undelivered(group),
-        };
+        let mut most_undelivered: f64 = 0.0;
+        for group in counted_sources {
+            most_undelivered = most_undelivered.max(undelivered(group));
+        }
+        let mut sources = Vec::new();
+        for group in groups {
+            sources.push(SourceRun {
+                name: group.name.clone(),
+                tail: group.delay.p99,
+                loss: group.loss,
+                undelivered: undelivered(group),
+            });
+        }
         Self {
             figures: Figure::ALL.map(|figure| figure.of(counted)),
             told: ObjectiveRun {
                 seed: results.seed,
                 value: f64::NAN,
                 loss: counted.loss,
-                undelivered: counted_sources.iter().map(undelivered).fold(0.0, f64::max),
+                undelivered: most_undelivered,
                 complete: counted.completion.count,
                 incomplete: counted.incomplete,
             },
-            sources: groups.iter().map(of_source).collect(),
+            sources,
             flows: all.flows,
             busiest: discipline.and_then(|discipline| Busiest::of(results, discipline, seconds)),
         }
     }
 
     fn value(&self, figure: Figure) -> Option<f64> {
-        Figure::ALL
-            .iter()
-            .position(|other| *other == figure)
-            .and_then(|place| self.figures[place])
+        let number = Figure::ALL.iter().position(|other| *other == figure)?;
+        self.figures[number]
     }
 
     fn told(&self, figure: Figure) -> ObjectiveRun {
@@ -537,6 +526,11 @@ impl Run {
             ..self.told
         }
     }
+}
+
+/// Packets still on their way, as a part of all sent.
+fn undelivered(group: &GroupResult) -> f64 {
+    group.packets.on_their_way as f64 / group.packets.sent.max(1) as f64
 }
 
 impl Busiest {

@@ -13,7 +13,8 @@ mod paths;
 pub(crate) use asked::{GROUP, Outputs};
 pub(crate) use files::OpenFile;
 pub(crate) use output::{
-    One, Opened, Opening, Output, Part, SinkError, Target, Write, Writes, parts, table_file,
+    One, Opened, Opening, Output, Part, SinkError, Target, Write, Writes, finish_all, parts,
+    table_file,
 };
 pub(crate) use paths::files_of;
 

@@ -16,11 +16,12 @@ use roundelay_report::{
 use roundelay_sim::replay::{
     Candidate, Counting, Replay as Outcome, ReplayError, Schedule, SlackRule,
 };
-use roundelay_sim::scenario::{Measures, Scenario};
+use roundelay_sim::scenario::{Measures, Progress, Scenario};
 
 use crate::failure::Failure;
 use crate::host::Host;
-use crate::outputs::files_of;
+use crate::outputs::{files_of, finish_all};
+use crate::progress::Meeting;
 use crate::scenario::{Read, check_length};
 use crate::terminal::{self, print};
 use crate::threads::in_pool;
@@ -74,14 +75,14 @@ pub(crate) fn compute(arguments: &Replay, host: &Host) -> Result<Computed, Failu
         )));
     }
     let candidates = candidates(arguments);
-    let read = arguments.on.as_deref().map_or_else(
-        || Read::scenario(&arguments.scenario, host),
-        |on| Read::network(on, host),
-    )?;
+    let read = match &arguments.on {
+        None => Read::scenario(&arguments.scenario, host)?,
+        Some(network) => Read::network(network, host)?,
+    };
     let Read {
         mut scenario,
         text,
-        notes,
+        mut notes,
         ..
     } = read;
     scenario.seed = arguments.runs.seed.unwrap_or(scenario.seed);
@@ -102,10 +103,7 @@ pub(crate) fn compute(arguments: &Replay, host: &Host) -> Result<Computed, Failu
     let metadata = provenance(env!("CARGO_PKG_VERSION"), scenario.seed, &text);
     let outputs = arguments.outputs.begin(&Measures::default(), &())?;
     let runs = replays(arguments, &scenario, &candidates, listed.as_ref(), host)?;
-    let notes = notes
-        .into_iter()
-        .chain(header_notes(arguments, &candidates, &runs))
-        .collect();
+    notes.extend(header_notes(arguments, &candidates, &runs));
     let replayed = Replayed {
         notes,
         ..replayed(arguments, &scenario, &candidates, &runs)
@@ -116,9 +114,7 @@ pub(crate) fn compute(arguments: &Replay, host: &Host) -> Result<Computed, Failu
         candidates: &candidates,
         metadata: &metadata,
     };
-    let written = outputs
-        .into_iter()
-        .try_for_each(|output| output.finish(&replays));
+    let written = finish_all(outputs, &replays);
     let printed = arguments.outputs.printed(&replays)?;
     Ok(Computed {
         replayed,
@@ -132,40 +128,29 @@ pub(crate) fn compute(arguments: &Replay, host: &Host) -> Result<Computed, Failu
 /// # Errors
 /// A discipline is named twice.
 fn check_names(arguments: &Replay) -> Result<(), Failure> {
-    let names: Vec<_> = arguments
-        .with
-        .iter()
-        .map(|candidate| &candidate.name)
-        .collect();
-    if let Some(twice) = names
-        .iter()
-        .enumerate()
-        .find_map(|(place, name)| names[..place].contains(name).then_some(name))
-    {
-        return Err(Failure::usage(format!(
-            "--with '{twice}': named twice; expected each discipline once"
-        )));
+    let mut names = Vec::new();
+    for Candidate { name, .. } in &arguments.with {
+        if names.contains(&name) {
+            return Err(Failure::usage(format!(
+                "--with '{name}': named twice; expected each discipline once"
+            )));
+        }
+        names.push(name);
     }
     Ok(())
 }
 
 /// The named candidates, with the slack of the command line.
 fn candidates(arguments: &Replay) -> Vec<Candidate> {
-    let lstf = || vec!["lstf".parse().expect("lstf is a discipline")];
-    let named = if arguments.with.is_empty() {
-        lstf()
-    } else {
-        arguments.with.clone()
-    };
-    let resolution = arguments.resolution.unwrap_or(Duration::ZERO);
-    named
-        .into_iter()
-        .map(|candidate| Candidate {
-            slack: arguments.slack,
-            resolution,
-            ..candidate
-        })
-        .collect()
+    let mut candidates = arguments.with.clone();
+    if candidates.is_empty() {
+        candidates.push("lstf".parse().expect("lstf is a discipline"));
+    }
+    for candidate in &mut candidates {
+        candidate.slack = arguments.slack;
+        candidate.resolution = arguments.resolution.unwrap_or(Duration::ZERO);
+    }
+    candidates
 }
 
 /// Reads a schedule from a Parquet file.
@@ -175,14 +160,12 @@ fn listed(arguments: &Replay, scenario: &Scenario) -> Result<Arc<Schedule>, Fail
             "--on: a schedule of a file is one and has no seed; leave out --replicas, --seed and --plain",
         ));
     }
-    if let Some(omniscient) = arguments
-        .with
-        .iter()
-        .find(|candidate| candidate.needs_starts())
-    {
-        return Err(Failure::usage(format!(
-            "--with {omniscient}: a file does not tell when each router sent each packet; record a scenario instead"
-        )));
+    for candidate in &arguments.with {
+        if candidate.needs_starts() {
+            return Err(Failure::usage(format!(
+                "--with {candidate}: a file does not tell when each router sent each packet; record a scenario instead"
+            )));
+        }
     }
     let path = arguments.scenario.display();
     let lines = read_schedule(&arguments.scenario).map_err(Failure::usage)?;
@@ -200,68 +183,21 @@ fn replays(
 ) -> Result<Vec<Run>, Failure> {
     let seeds = arguments.runs.count(scenario.seed)?;
     let all = seeds * (u64::from(listed.is_none()) + candidates.len() as u64);
-    let meeting = arguments.runs.meeting(
-        listed.map_or(scenario.duration, |schedule| schedule.window),
-        all,
-        &host.gauge,
-    );
-    let progress = || {
-        let meeting = &meeting;
-        let mut told = (0, 0);
-        move |progress| meeting.tell(progress, &mut told)
+    let window = listed.map_or(scenario.duration, |schedule| schedule.window);
+    let replaying = Replaying {
+        scenario,
+        candidates,
+        threshold: arguments.threshold,
+        keeps_packets: arguments.outputs.has("parquet"),
+        meeting: arguments.runs.meeting(window, all, &host.gauge),
     };
-    let keeps_starts = candidates.iter().any(Candidate::needs_starts);
     let one = |replica: u64| -> Result<Run, ReplayError> {
         let began = Instant::now();
         let schedule = match listed {
             Some(schedule) => Arc::clone(schedule),
-            None => Arc::new(Schedule::record(
-                scenario,
-                scenario.seed + replica,
-                keeps_starts,
-                progress(),
-            )?),
+            None => Arc::new(replaying.record(scenario.seed + replica)?),
         };
-        let recording = began.elapsed().as_secs_f64();
-        let threshold = arguments
-            .threshold
-            .unwrap_or_else(|| schedule.bottleneck_time());
-        let replay = |candidate: &Candidate| -> Result<_, ReplayError> {
-            let began = Instant::now();
-            let outcome = schedule.replay(candidate, progress())?;
-            let [drained, cut] = [Counting::Drained, Counting::Cut]
-                .map(|counting| outcome.count(&schedule, counting, threshold));
-            let result = ReplayResult::new(&schedule, &outcome, drained, cut);
-            // Without `--parquet`, free the packets' memory before the next replay.
-            let outcome = if arguments.outputs.has("parquet") {
-                outcome
-            } else {
-                Outcome {
-                    outputs: Vec::new(),
-                    ..outcome
-                }
-            };
-            Ok(((outcome, result), began.elapsed().as_secs_f64()))
-        };
-        let outcomes: Result<Vec<_>, _> = candidates.par_iter().map(replay).collect();
-        let (outcomes, replaying) = outcomes?.into_iter().unzip();
-        let recorded = Recorded::new(&schedule, threshold);
-        let window = schedule.window;
-        let packet_hops = schedule
-            .packets
-            .iter()
-            .map(|packet| schedule.path(packet).count() as u64)
-            .sum();
-        let schedule = arguments.outputs.has("parquet").then_some(schedule);
-        Ok(Run {
-            recorded,
-            window,
-            packet_hops,
-            schedule,
-            outcomes,
-            recording,
-            replaying,
-        })
+        replaying.run(schedule, began.elapsed().as_secs_f64())
     };
     // Either replicas or candidates run in parallel: both would keep many schedules in memory.
     let runs: Result<Vec<_>, ReplayError> = in_pool(arguments.runs.threads, || match candidates {
@@ -281,29 +217,105 @@ fn replays(
     })
 }
 
+/// What all runs of a replay share.
+struct Replaying<'a> {
+    scenario: &'a Scenario,
+    candidates: &'a [Candidate],
+    /// None: the longest transmission time on a packet's path.
+    threshold: Option<Duration>,
+    /// Whether schedules and outputs stay in memory, for `--parquet`.
+    keeps_packets: bool,
+    meeting: Meeting,
+}
+
+impl Replaying<'_> {
+    /// A reporter of progress for one run.
+    fn progress(&self) -> impl FnMut(Progress) + '_ {
+        let mut told = (0, 0);
+        move |progress| self.meeting.tell(progress, &mut told)
+    }
+
+    /// Records the schedule of the scenario with a seed.
+    fn record(&self, seed: u64) -> Result<Schedule, ReplayError> {
+        let keeps_starts = self.candidates.iter().any(Candidate::needs_starts);
+        Schedule::record(self.scenario, seed, keeps_starts, self.progress())
+    }
+
+    /// Replays a schedule under all candidates. `recording`: seconds that it took to record.
+    fn run(&self, schedule: Arc<Schedule>, recording: f64) -> Result<Run, ReplayError> {
+        let threshold = match self.threshold {
+            Some(threshold) => threshold,
+            None => schedule.bottleneck_time(),
+        };
+        let replayed: Result<Vec<_>, ReplayError> = self
+            .candidates
+            .par_iter()
+            .map(|candidate| self.replay(&schedule, candidate, threshold))
+            .collect();
+        let mut outcomes = Vec::new();
+        let mut replaying = Vec::new();
+        for (outcome, result, seconds) in replayed? {
+            outcomes.push((outcome, result));
+            replaying.push(seconds);
+        }
+        let mut packet_hops = 0;
+        for packet in &schedule.packets {
+            packet_hops += schedule.path(packet).count() as u64;
+        }
+        Ok(Run {
+            recorded: Recorded::new(&schedule, threshold),
+            window: schedule.window,
+            packet_hops,
+            schedule: self.keeps_packets.then_some(schedule),
+            outcomes,
+            recording,
+            replaying,
+        })
+    }
+
+    /// The outcome under a candidate, its counts, and the seconds that it took.
+    fn replay(
+        &self,
+        schedule: &Arc<Schedule>,
+        candidate: &Candidate,
+        threshold: Duration,
+    ) -> Result<(Outcome, ReplayResult, f64), ReplayError> {
+        let began = Instant::now();
+        let mut outcome = schedule.replay(candidate, self.progress())?;
+        let drained = outcome.count(schedule, Counting::Drained, threshold);
+        let cut = outcome.count(schedule, Counting::Cut, threshold);
+        let result = ReplayResult::new(schedule, &outcome, drained, cut);
+        if !self.keeps_packets {
+            // Free the packets' memory before the next replay.
+            outcome.outputs = Vec::new();
+        }
+        Ok((outcome, result, began.elapsed().as_secs_f64()))
+    }
+}
+
 /// Notes: options without effect on a candidate, and the step of priorities.
 fn header_notes(arguments: &Replay, candidates: &[Candidate], runs: &[Run]) -> Vec<String> {
     let mut notes = Vec::new();
-    let deaf: Vec<_> = candidates
-        .iter()
-        .filter(|candidate| !candidate.goes_by_slack())
-        .map(|candidate| candidate.name.as_str())
-        .collect();
+    let mut deaf = Vec::new();
+    for candidate in candidates {
+        if !candidate.goes_by_slack() {
+            deaf.push(candidate.name.as_str());
+        }
+    }
     if !deaf.is_empty() && (arguments.slack != SlackRule::Wait || arguments.resolution.is_some()) {
         notes.push(format!(
             "--slack and --resolution say nothing to {}, which does not go by the slack that packets start with.",
             deaf.join(", ")
         ));
     }
-    let place = candidates.iter().position(Candidate::goes_by_priority);
-    let steps = place.and_then(|place| {
-        runs.iter()
-            .map(|run| run.outcomes[place].0.priority_step)
-            .max()
-    });
-    notes.extend(steps.map(|step| {
-        format!("Priorities are o(p) in steps of {step}, as many as 32 bits tell apart.")
-    }));
+    if let Some(number) = candidates.iter().position(Candidate::goes_by_priority) {
+        let steps = runs.iter().map(|run| run.outcomes[number].0.priority_step);
+        if let Some(step) = steps.max() {
+            notes.push(format!(
+                "Priorities are o(p) in steps of {step}, as many as 32 bits tell apart."
+            ));
+        }
+    }
     notes
 }
 
@@ -313,14 +325,15 @@ fn replayed(
     candidates: &[Candidate],
     runs: &[Run],
 ) -> Replayed {
-    let result = |(place, candidate): (usize, &Candidate)| {
-        CandidateResult::new(
-            candidate.name.clone(),
-            runs.iter()
-                .map(|run| run.outcomes[place].1.clone())
-                .collect(),
-        )
-    };
+    let mut results = Vec::new();
+    for (number, candidate) in candidates.iter().enumerate() {
+        let mut of_runs = Vec::new();
+        for run in runs {
+            let (_, result) = &run.outcomes[number];
+            of_runs.push(result.clone());
+        }
+        results.push(CandidateResult::new(candidate.name.clone(), of_runs));
+    }
     Replayed {
         version: env!("CARGO_PKG_VERSION"),
         name: scenario.name.clone(),
@@ -330,7 +343,7 @@ fn replayed(
         slack: arguments.slack.name(),
         resolution_ps: arguments.resolution.map_or(0, Duration::as_picos),
         recorded: runs.iter().map(|run| run.recorded.clone()).collect(),
-        candidates: candidates.iter().enumerate().map(result).collect(),
+        candidates: results,
     }
 }
 

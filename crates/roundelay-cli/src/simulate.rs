@@ -14,7 +14,7 @@ use roundelay_sim::scenario::{self, Estimate, Results, RunError, Scenario};
 
 use crate::failure::Failure;
 use crate::host::Host;
-use crate::outputs::files_of;
+use crate::outputs::{files_of, finish_all};
 use crate::scenario::{Read, check_length};
 use crate::terminal::{self, print, tell};
 use crate::threads::in_pool;
@@ -46,12 +46,11 @@ pub(crate) fn run(arguments: &Simulate) -> Result<(), Failure> {
     }
     let (ran, written) = computed(path, arguments, &host, read)?;
     // Print the results even if writing the files failed.
-    print(
-        &arguments
-            .outputs
-            .printed(&ran)?
-            .unwrap_or_else(|| ran.simulated.document().text(terminal::style())),
-    )?;
+    let text = match arguments.outputs.printed(&ran)? {
+        Some(text) => text,
+        None => ran.simulated.document().text(terminal::style()),
+    };
+    print(&text)?;
     written
 }
 
@@ -121,35 +120,33 @@ fn computed(
         text,
         metadata,
     };
-    let written = outputs
-        .into_iter()
-        .try_for_each(|output| output.finish(&ran));
+    let written = finish_all(outputs, &ran);
     Ok((ran, written))
 }
 
 /// A note if several seeds gave the same results: an interval of ±0 then says nothing.
 fn equal_replicas(results: &[Results]) -> Option<String> {
-    let is_equal = results.len() > 1
-        && results
-            .windows(2)
-            .all(|pair| pair[0].groups == pair[1].groups && pair[0].events == pair[1].events);
-    is_equal.then(|| format!("all {} replicas are equal: nothing random had an effect, and ±0 is no confidence interval", results.len()))
+    let mut are_equal = results.len() > 1;
+    for pair in results.windows(2) {
+        are_equal &= pair[0].groups == pair[1].groups && pair[0].events == pair[1].events;
+    }
+    are_equal.then(|| {
+        let count = results.len();
+        format!(
+            "all {count} replicas are equal: nothing random had an effect, and ±0 is no confidence interval"
+        )
+    })
 }
 
 fn template(name: &str) -> Result<(), Failure> {
-    let names = || {
-        scenario::templates()
-            .map(|(name, _)| name)
-            .collect::<Vec<_>>()
-            .join(", ")
-    };
-    let text = scenario::template(name).ok_or_else(|| {
-        Failure::usage(format!(
-            "unknown template '{name}'; choose one of {}",
-            names()
-        ))
-    })?;
-    print(text)
+    if let Some(text) = scenario::template(name) {
+        return print(text);
+    }
+    let names: Vec<_> = scenario::templates().map(|(name, _)| name).collect();
+    Err(Failure::usage(format!(
+        "unknown template '{name}'; choose one of {}",
+        names.join(", ")
+    )))
 }
 
 /// Reads the scenario to run, with its text and notes on scenario and captures.
@@ -165,9 +162,7 @@ fn read(
         mut notes,
     } = Read::scenario(path, host)?;
     scenario.seed = arguments.runs.seed.unwrap_or(scenario.seed);
-    scenario.keeps_all_flows = ["parquet", "csv"]
-        .iter()
-        .any(|option| arguments.outputs.has(option));
+    scenario.keeps_all_flows = arguments.outputs.has("parquet") || arguments.outputs.has("csv");
     if let Some(queue) = &arguments.queue {
         let changed = scenario
             .set_queues(queue)
@@ -178,9 +173,10 @@ fn read(
             )));
         }
         // `--queue` changes the text too: results with another discipline get another hash.
-        let limit = queue
-            .limit
-            .map_or_else(String::new, |limit| format!(", buffer {limit}"));
+        let limit = match queue.limit {
+            Some(limit) => format!(", buffer {limit}"),
+            None => String::new(),
+        };
         text = format!(
             "# In the queues of routers, whatever is said below: {}{limit}\n\n{text}",
             queue.discipline
@@ -276,12 +272,12 @@ fn estimate(scenario: &Scenario, arguments: &Simulate, notes: &[String]) -> Stri
             mean as f64 / 1e6
         );
     }
-    let notes: String = notes
-        .iter()
-        .map(|note| format!("Note: {}\n", roundelay_report::clean(note)))
-        .collect();
+    let mut told = String::new();
+    for note in notes {
+        told += &format!("Note: {}\n", roundelay_report::clean(note));
+    }
     format!(
-        "{}: {} nodes, {} hosts, {} links one way, {} sources\n{traced}{notes}at most about {packets:.2e} packets, {packet_hops:.2e} packet-hops, {events:.2e} events a run\nat most about {:.1} MB of memory a run, results not counted\n",
+        "{}: {} nodes, {} hosts, {} links one way, {} sources\n{traced}{told}at most about {packets:.2e} packets, {packet_hops:.2e} packet-hops, {events:.2e} events a run\nat most about {:.1} MB of memory a run, results not counted\n",
         roundelay_report::clean(&scenario.name),
         network.nodes(),
         scenario.topology.hosts.len(),

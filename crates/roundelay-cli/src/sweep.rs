@@ -11,11 +11,13 @@ mod identity;
 pub(crate) mod outputs;
 mod parts;
 mod plan;
+mod point;
 mod precision;
 mod report;
 mod runner;
 mod session;
 mod shard;
+mod task;
 mod until;
 mod values;
 #[cfg(feature = "papers")]
@@ -27,7 +29,8 @@ use crate::terminal::print;
 use arguments::Sweep;
 pub use parts::{OwnParts, Parts};
 pub use report::Summary;
-pub use session::{Session, Task, run_task};
+pub use session::Session;
+pub use task::{Task, run_task};
 #[cfg(feature = "papers")]
 pub(crate) use versions::{version_of, version_of_experiment};
 

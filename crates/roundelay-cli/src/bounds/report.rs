@@ -3,7 +3,7 @@
 use std::fmt::{self, Write};
 
 use roundelay::schedulers::AnyDiscipline;
-use roundelay::{Bound, Duration, QueueSpec, Rate, Share};
+use roundelay::{Bound, Duration, Guarantees, QueueSpec, Rate, Share};
 use roundelay_report::{aligned, clean};
 use serde::{Serialize, Serializer};
 
@@ -112,13 +112,6 @@ impl Proven {
             printed: None,
         }
     }
-
-    fn beside(self, printed: Option<Self>) -> Self {
-        Self {
-            printed: printed.map(|Self { value, source, .. }| AsPrinted { value, source }),
-            ..self
-        }
-    }
 }
 
 /// A bound in bytes or as a time. The largest value of either kind has saturated: as a number it
@@ -167,36 +160,26 @@ fn share(plan: &Plan, flow: &Flow, hop: &Hop) -> Share {
 /// Delay bound: `burst / r`, plus latency and propagation of each link, plus `L_k / r` for each
 /// link but the first. `detailed`: with the bounds of each link.
 fn promise(plan: &Plan, flow: &Flow, discipline: &AnyDiscipline, detailed: bool) -> Promise {
-    let at_share = |bytes: u64| {
-        plan.slowest
-            .time_of(share(plan, flow, &plan.hops[0]).per_share(bytes))
-    };
-    let stored = at_share(flow.max_packet_len.into());
-    let mut delay = Some(at_share(flow.burst));
+    let first = share(plan, flow, &plan.hops[0]);
+    let burst = plan.slowest.time_of(first.per_share(flow.burst));
+    let longest = plan
+        .slowest
+        .time_of(first.per_share(flow.max_packet_len.into()));
+    let mut delay = Some(burst);
     let mut hops = Vec::new();
     for (number, hop) in plan.hops.iter().enumerate() {
         let share = share(plan, flow, hop);
-        let guarantees = hop
-            .discipline
-            .as_ref()
-            .unwrap_or(discipline)
-            .guarantees(&share);
+        let discipline = hop.discipline.as_ref().unwrap_or(discipline);
+        let guarantees = discipline.guarantees(&share);
         let latency = guarantees.latency_for(&share);
-        let forwarding = if number == 0 { Duration::ZERO } else { stored };
-        delay = delay
-            .zip(latency)
-            .map(|(delay, latency)| delay + latency.value + hop.delay + forwarding);
+        // A link sends a packet on when the whole packet has arrived.
+        let forwarding = if number == 0 { Duration::ZERO } else { longest };
+        delay = match (delay, latency) {
+            (Some(delay), Some(latency)) => Some(delay + latency.value + hop.delay + forwarding),
+            _ => None,
+        };
         if detailed {
-            hops.push(HopPromise {
-                b_wfi: guarantees.b_wfi.map(|bound| {
-                    Proven::bytes(bound).beside(guarantees.printed.b_wfi.map(Proven::bytes))
-                }),
-                t_wfi: guarantees.t_wfi.map(|bound| {
-                    Proven::time(bound).beside(guarantees.printed.t_wfi.map(Proven::time))
-                }),
-                latency: latency.map(Proven::time),
-                fairness: guarantees.fairness.map(Proven::time),
-            });
+            hops.push(HopPromise::new(&guarantees, latency));
         }
     }
     Promise {
@@ -208,66 +191,62 @@ fn promise(plan: &Plan, flow: &Flow, discipline: &AnyDiscipline, detailed: bool)
 impl Report {
     pub(super) fn new(plan: &Plan, asked: &[QueueSpec], detailed: bool) -> Result<Self, String> {
         let fixed = plan.hops.iter().all(|hop| hop.discipline.is_some());
-        let mut disciplines = asked
-            .iter()
-            .map(|spec| without_limit(spec).cloned())
-            .collect::<Result<Vec<_>, _>>()?;
-        match (fixed, disciplines.is_empty()) {
-            (true, false) => {
-                return Err("each link of the file has its discipline: name none".to_owned());
-            }
-            (_, true) => disciplines = AnyDiscipline::all(),
-            (false, false) => {}
+        let mut disciplines = Vec::new();
+        for spec in asked {
+            disciplines.push(without_limit(spec)?.clone());
         }
-        let report = |discipline: &AnyDiscipline| DisciplineReport {
-            spec: (!fixed).then(|| discipline.to_string()),
-            flows: plan
-                .flows
-                .iter()
-                .map(|flow| promise(plan, flow, discipline, detailed))
-                .collect(),
-        };
-        let mut disciplines: Vec<_> = disciplines
-            .iter()
-            .take(if fixed { 1 } else { usize::MAX })
-            .map(report)
-            .collect();
+        if fixed && !asked.is_empty() {
+            return Err("each link of the file has its discipline: name none".to_owned());
+        }
+        if asked.is_empty() {
+            disciplines = AnyDiscipline::all();
+        }
+        if fixed {
+            // All links have their own: this one stands for none.
+            disciplines.truncate(1);
+        }
+        let mut reports = Vec::new();
+        for discipline in &disciplines {
+            let mut promises = Vec::new();
+            for flow in &plan.flows {
+                promises.push(promise(plan, flow, discipline, detailed));
+            }
+            reports.push(DisciplineReport {
+                spec: (!fixed).then(|| discipline.to_string()),
+                flows: promises,
+            });
+        }
         if asked.is_empty() && !fixed {
-            disciplines.retain(|discipline| !discipline.is_silent());
+            reports.retain(|discipline| !discipline.is_silent());
         }
         Ok(Self {
             version: env!("CARGO_PKG_VERSION"),
             hops: hops(plan),
             flows: flows(plan),
-            disciplines,
+            disciplines: reports,
         })
     }
 
     pub(super) fn to_text(&self, sources: bool) -> String {
-        let mut head: Vec<String> = ["flow", "weight", "share", "rate", "burst"]
-            .map(str::to_owned)
-            .to_vec();
-        head.extend(
-            self.disciplines
-                .iter()
-                .map(|discipline| discipline.title().to_owned()),
-        );
+        let mut head: Vec<String> = Vec::new();
+        for name in ["flow", "weight", "share", "rate", "burst"] {
+            head.push(name.to_owned());
+        }
+        for discipline in &self.disciplines {
+            head.push(discipline.title().to_owned());
+        }
         let mut rows = vec![head];
         for (number, flow) in self.flows.iter().enumerate() {
-            let [share, rate] = [flow.share, flow.rate].map(bits);
             let mut row = vec![
                 clean(&flow.name),
                 flow.weight.to_string(),
-                share,
-                rate,
+                bits(flow.share),
+                bits(flow.rate),
                 flow.burst.to_string() + "b",
             ];
-            let delay = |discipline: &DisciplineReport| {
-                discipline.flows[number]
-                    .delay
-                    .map_or_else(none, |delay| delay.to_string())
-            };
-            row.extend(self.disciplines.iter().map(delay));
+            for discipline in &self.disciplines {
+                row.push(shown(discipline.flows[number].delay.as_ref()));
+            }
             rows.push(row);
         }
         let links = if self.hops.len() == 1 {
@@ -277,118 +256,161 @@ impl Report {
         };
         let mut text = format!("Worst delay of a packet over {links}, as proven:\n\n");
         text += &aligned(&[], &rows);
-        for discipline in self
-            .disciplines
-            .iter()
-            .filter(|discipline| discipline.is_silent())
-        {
-            let _ = match &discipline.spec {
-                Some(spec) => writeln!(text, "\n{spec}: no delay is proven."),
-                None => writeln!(text, "\nNo delay is proven."),
-            };
+        for discipline in &self.disciplines {
+            if discipline.is_silent() {
+                let _ = match &discipline.spec {
+                    Some(spec) => writeln!(text, "\n{spec}: no delay is proven."),
+                    None => writeln!(text, "\nNo delay is proven."),
+                };
+            }
         }
         if sources {
-            let telling = self
-                .disciplines
-                .iter()
-                .filter(|discipline| !discipline.is_silent());
-            telling.for_each(|discipline| self.write_sources(&mut text, discipline));
+            for discipline in &self.disciplines {
+                if !discipline.is_silent() {
+                    self.write_sources(&mut text, discipline);
+                }
+            }
         }
         text
     }
 
+    /// The bounds of each flow and link, and a line for each proof.
     fn write_sources(&self, text: &mut String, discipline: &DisciplineReport) {
-        let has_printed = discipline
-            .flows
-            .iter()
-            .flat_map(|promise| &promise.hops)
-            .any(|hop| hop.printed().iter().any(Option::is_some));
-        let mut head = ["flow", "link", "B-WFI", "T-WFI", "latency", "fairness"]
-            .map(str::to_owned)
-            .to_vec();
-        head.extend(
-            has_printed
-                .then_some(["printed B-WFI", "printed T-WFI"].map(str::to_owned))
-                .into_iter()
-                .flatten(),
-        );
+        let mut has_printed = false;
+        for promise in &discipline.flows {
+            for hop in &promise.hops {
+                has_printed |= hop.printed().iter().any(Option::is_some);
+            }
+        }
+        let mut head: Vec<String> = Vec::new();
+        for name in ["flow", "link", "B-WFI", "T-WFI", "latency", "fairness"] {
+            head.push(name.to_owned());
+        }
+        if has_printed {
+            head.push("printed B-WFI".to_owned());
+            head.push("printed T-WFI".to_owned());
+        }
         let mut rows = vec![head];
         let mut sources = Vec::new();
         for (flow, promise) in self.flows.iter().zip(&discipline.flows) {
-            for (hop, link) in promise.hops.iter().zip(1..) {
-                let mut row = vec![clean(&flow.name), format!("{link}")];
-                row.extend(
-                    hop.proven()
-                        .map(|bound| bound.map_or_else(none, |bound| bound.value.to_string())),
-                );
-                let printed = hop
-                    .printed()
-                    .map(|bound| bound.map_or_else(none, |bound| bound.value.to_string()));
-                row.extend(printed.into_iter().filter(|_| has_printed));
+            for (number, hop) in (1..).zip(&promise.hops) {
+                let mut row = vec![clean(&flow.name), format!("{number}")];
+                for bound in hop.proven() {
+                    row.push(shown(bound.map(|bound| &bound.value)));
+                }
+                if has_printed {
+                    for bound in hop.printed() {
+                        row.push(shown(bound.map(|bound| &bound.value)));
+                    }
+                }
                 rows.push(row);
-                sources.extend(
-                    hop.sources()
-                        .filter(|line| !sources.contains(line))
-                        .collect::<Vec<_>>(),
-                );
+                for line in hop.sources() {
+                    if !sources.contains(&line) {
+                        sources.push(line);
+                    }
+                }
             }
         }
         let _ = writeln!(text, "\n{}", discipline.title());
         *text += &aligned(&[], &rows);
-        text.extend(sources.iter().map(|source| format!("  {source}\n")));
+        for source in sources {
+            let _ = writeln!(text, "  {source}");
+        }
     }
 }
 
 impl HopPromise {
+    fn new(guarantees: &Guarantees, latency: Option<Bound<Duration>>) -> Self {
+        let printed = &guarantees.printed;
+        Self {
+            b_wfi: beside(
+                guarantees.b_wfi.map(Proven::bytes),
+                printed.b_wfi.map(Proven::bytes),
+            ),
+            t_wfi: beside(
+                guarantees.t_wfi.map(Proven::time),
+                printed.t_wfi.map(Proven::time),
+            ),
+            latency: latency.map(Proven::time),
+            fairness: guarantees.fairness.map(Proven::time),
+        }
+    }
+
     fn proven(&self) -> [Option<&Proven>; 4] {
-        [&self.b_wfi, &self.t_wfi, &self.latency, &self.fairness].map(Option::as_ref)
+        [
+            self.b_wfi.as_ref(),
+            self.t_wfi.as_ref(),
+            self.latency.as_ref(),
+            self.fairness.as_ref(),
+        ]
     }
 
     /// B-WFI and T-WFI as printed in the paper, if different.
     fn printed(&self) -> [Option<&AsPrinted>; 2] {
-        [&self.b_wfi, &self.t_wfi]
-            .map(|bound| bound.as_ref().and_then(|bound| bound.printed.as_ref()))
+        let mut printed = [None, None];
+        for (into, bound) in printed.iter_mut().zip([&self.b_wfi, &self.t_wfi]) {
+            if let Some(bound) = bound {
+                *into = bound.printed.as_ref();
+            }
+        }
+        printed
     }
 
     /// Sources of the proofs, and of differing printed bounds, a line each.
-    fn sources(&self) -> impl Iterator<Item = String> {
-        let proven = ["B-WFI", "T-WFI", "latency", "fairness"]
-            .into_iter()
-            .zip(self.proven());
-        let printed = ["printed B-WFI", "printed T-WFI"]
-            .into_iter()
-            .zip(self.printed());
-        let proven = proven.filter_map(|(name, bound)| Some(format!("{name}: {}", bound?.source)));
-        proven.chain(printed.filter_map(|(name, bound)| Some(format!("{name}: {}", bound?.source))))
+    fn sources(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        let names = ["B-WFI", "T-WFI", "latency", "fairness"];
+        for (name, bound) in names.iter().zip(self.proven()) {
+            if let Some(bound) = bound {
+                lines.push(format!("{name}: {}", bound.source));
+            }
+        }
+        let names = ["printed B-WFI", "printed T-WFI"];
+        for (name, bound) in names.iter().zip(self.printed()) {
+            if let Some(bound) = bound {
+                lines.push(format!("{name}: {}", bound.source));
+            }
+        }
+        lines
     }
 }
 
+/// A bound, beside the one that the discipline's paper prints.
+fn beside(proven: Option<Proven>, printed: Option<Proven>) -> Option<Proven> {
+    let mut proven = proven?;
+    if let Some(Proven { value, source, .. }) = printed {
+        proven.printed = Some(AsPrinted { value, source });
+    }
+    Some(proven)
+}
+
 fn hops(plan: &Plan) -> Vec<HopReport> {
-    let report = |hop: &Hop| HopReport {
-        rate: hop.rate.bits_per_second(),
-        delay: hop.delay.as_secs_f64(),
-        max_packet_len: hop.max_packet_len,
-        discipline: hop.discipline.as_ref().map(AnyDiscipline::to_string),
-    };
-    plan.hops.iter().map(report).collect()
+    let mut reports = Vec::new();
+    for hop in &plan.hops {
+        reports.push(HopReport {
+            rate: hop.rate.bits_per_second(),
+            delay: hop.delay.as_secs_f64(),
+            max_packet_len: hop.max_packet_len,
+            discipline: hop.discipline.as_ref().map(AnyDiscipline::to_string),
+        });
+    }
+    reports
 }
 
 fn flows(plan: &Plan) -> Vec<FlowReport> {
-    let report = |flow: &Flow| {
+    let mut reports = Vec::new();
+    for flow in &plan.flows {
         let share = plan.share_of(flow);
-        let rate = flow.rate.map_or(share, Rate::bits_per_second);
-        let name = flow.name.clone();
-        let max_packet_len = flow.max_packet_len;
-        FlowReport {
-            name,
+        reports.push(FlowReport {
+            name: flow.name.clone(),
             weight: flow.weight,
             share,
-            rate,
+            rate: flow.rate.map_or(share, Rate::bits_per_second),
             burst: flow.burst,
-            max_packet_len,
-        }
-    };
-    plan.flows.iter().map(report).collect()
+            max_packet_len: flow.max_packet_len,
+        });
+    }
+    reports
 }
 
 /// A time to a thousandth of its unit, rounded up since it is an upper bound.
@@ -426,6 +448,10 @@ fn bits(rate: u64) -> String {
     )
 }
 
-fn none() -> String {
-    "–".to_owned()
+/// A bound, or a dash.
+fn shown(bound: Option<&Amount>) -> String {
+    match bound {
+        Some(bound) => bound.to_string(),
+        None => "–".to_owned(),
+    }
 }

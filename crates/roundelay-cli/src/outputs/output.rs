@@ -212,3 +212,17 @@ pub(crate) trait Opened<C: Writes>: Send {
 }
 
 pub(crate) type SinkError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Writes what is left of all outputs, up to the first failure.
+///
+/// # Errors
+/// A file cannot be written.
+pub(crate) fn finish_all<C: Writes>(
+    outputs: Vec<Box<dyn Opened<C>>>,
+    results: &C::Results<'_>,
+) -> Result<(), Failure> {
+    for output in outputs {
+        output.finish(results)?;
+    }
+    Ok(())
+}

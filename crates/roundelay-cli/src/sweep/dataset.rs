@@ -6,6 +6,7 @@
 //! synced, and the journal removed.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -22,6 +23,8 @@ use crate::failure::Failure;
 
 /// Name of the journals' folder.
 const JOURNAL: &str = ".journal";
+/// Name of the file with the runs of a journal.
+const RUNS: &str = "runs.jsonl";
 /// Name of the file that a process locks while changing the dataset.
 const LOCK: &str = ".lock";
 /// Time between two syncs of the journal. A killed process loses nothing; a power failure these
@@ -58,15 +61,17 @@ struct Line {
 impl Done {
     /// A line without its end, with its digest.
     pub(super) fn line(&self) -> String {
-        let number =
-            |figure: &Option<f64>| figure.map_or_else(String::new, |figure| figure.to_string());
-        let texts =
-            |figures: &Vec<Option<f64>>| figures.iter().map(number).collect::<Vec<_>>().join(" ");
-        let sources = self
-            .rows
-            .iter()
-            .map(|(source, figures)| (source.to_string(), texts(figures)))
-            .collect();
+        let mut sources = Vec::new();
+        for (source, figures) in &self.rows {
+            let mut numbers = Vec::new();
+            for figure in figures {
+                numbers.push(match figure {
+                    Some(figure) => figure.to_string(),
+                    None => String::new(),
+                });
+            }
+            sources.push((source.to_string(), numbers.join(" ")));
+        }
         let line = Line {
             point: self.point.clone(),
             seed: self.seed,
@@ -78,45 +83,53 @@ impl Done {
 
     /// None for an incomplete line, and for one with another digest than when written.
     pub(super) fn parse(line: &str) -> Option<Self> {
-        let Line {
-            point,
-            seed,
-            replica,
-            sources,
-        } = serde_json::from_str(&unsealed(line)?).ok()?;
-        let figure = |text: &str| {
-            if text.is_empty() {
-                Some(None)
-            } else {
-                text.parse().ok().map(Some)
+        let line: Line = serde_json::from_str(&unsealed(line)?).ok()?;
+        let mut rows = Vec::new();
+        for (source, text) in line.sources {
+            let mut figures = Vec::new();
+            for number in text.split(' ') {
+                figures.push(match number {
+                    "" => None,
+                    number => Some(number.parse().ok()?),
+                });
             }
-        };
-        let row = |(source, text): (String, String)| {
-            let figures: Option<Vec<_>> = text.split(' ').map(figure).collect();
-            Some((
-                Arc::from(source),
-                figures.filter(|figures| figures.len() == SWEEP_FIGURES.len())?,
-            ))
-        };
+            if figures.len() != SWEEP_FIGURES.len() {
+                return None;
+            }
+            rows.push((Arc::from(source), figures));
+        }
         Some(Self {
-            point,
-            seed,
-            replica,
-            rows: sources.into_iter().map(row).collect::<Option<_>>()?,
+            point: line.point,
+            seed: line.seed,
+            replica: line.replica,
+            rows,
         })
     }
 
+    /// A figure of a source, by its number among all figures.
+    pub(super) fn figure(&self, source: &str, figure: usize) -> Option<f64> {
+        for (name, figures) in &self.rows {
+            if **name == *source {
+                return figures[figure];
+            }
+        }
+        None
+    }
+
     /// The rows of the dataset.
-    fn rows(&self) -> impl Iterator<Item = SweepRow> {
+    fn rows(&self) -> Vec<SweepRow> {
         let identity: Arc<str> = run_identity(&self.point, self.seed).into();
-        let row = move |(source, figures): &(Arc<str>, Vec<Option<f64>>)| SweepRow {
-            identity: identity.clone(),
-            seed: self.seed,
-            replica: self.replica,
-            source: source.clone(),
-            figures: figures.clone(),
-        };
-        self.rows.iter().map(row)
+        let mut rows = Vec::new();
+        for (source, figures) in &self.rows {
+            rows.push(SweepRow {
+                identity: identity.clone(),
+                seed: self.seed,
+                replica: self.replica,
+                source: source.clone(),
+                figures: figures.clone(),
+            });
+        }
+        rows
     }
 }
 
@@ -193,60 +206,41 @@ impl Dataset {
     /// requested.
     pub(super) fn open(folder: &Path, keys: &[&str], stop: &Stop) -> Result<Self, Failure> {
         check_keys(folder, keys).map_err(Failure::usage)?;
-        let of = |path: &Path, error: io::Error| match stop.is_requested() {
-            true => Failure::stopped(),
-            false => Failure::run(format!("{}: {error}", path.display())),
+        let of = |path: &Path, error: io::Error| {
+            if stop.is_requested() {
+                Failure::stopped()
+            } else {
+                Failure::run(format!("{}: {error}", path.display()))
+            }
         };
         let journals = folder.join(JOURNAL);
         fs::create_dir_all(folder).map_err(|error| of(folder, error))?;
         let failed = |error: io::Error| of(&journals, error);
         // Under the lock: a process that ends removes an empty folder of journals.
         let path = folder.join(LOCK);
-        let lock_file = OpenOptions::new()
-            .create(true)
-            .append(true)
-            .open(&path)
-            .map_err(|error| of(&path, error))?;
+        let lock_file = appended(&path).map_err(|error| of(&path, error))?;
         let lock_file = Mutex::new(lock_file);
         let locked = lock(&lock_file, stop).map_err(|error| of(&path, error))?;
         fs::create_dir_all(&journals).map_err(failed)?;
         let mut adopted = Vec::new();
         let mut found = Vec::new();
         for path in entries(&journals).map_err(failed)? {
-            for file in entries(&path).map_err(failed)?.into_iter().filter(|file| {
-                file.extension()
-                    .is_some_and(|extension| extension == "jsonl")
-            }) {
-                let bytes = fs::read(&file).map_err(failed)?;
-                found.extend(
-                    String::from_utf8_lossy(&bytes)
-                        .lines()
-                        .filter_map(Done::parse),
-                );
-            }
+            found.extend(runs_of_journal(&path).map_err(failed)?);
             // A living process holds the lock.
-            if let Ok(file) = OpenOptions::new()
-                .create(true)
-                .append(true)
-                .open(path.join("runs.jsonl"))
-            {
-                match file.try_lock() {
-                    Ok(()) => adopted.push((path, file)),
-                    Err(TryLockError::WouldBlock) => {}
-                    Err(TryLockError::Error(error)) => return Err(failed(error)),
-                }
+            let Ok(file) = appended(&path.join(RUNS)) else {
+                continue;
+            };
+            match file.try_lock() {
+                Ok(()) => adopted.push((path, file)),
+                Err(TryLockError::WouldBlock) => {}
+                Err(TryLockError::Error(error)) => return Err(failed(error)),
             }
         }
-        let now = SystemTime::now()
-            .duration_since(SystemTime::UNIX_EPOCH)
-            .map_or(0, |since| since.as_nanos());
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        let now = now.unwrap_or_default().as_nanos();
         let own = journals.join(format!("{}-{now}", std::process::id()));
         fs::create_dir(&own).map_err(failed)?;
-        let file = OpenOptions::new()
-            .create(true)
-            .append(true)
-            .open(own.join("runs.jsonl"))
-            .map_err(failed)?;
+        let file = appended(&own.join(RUNS)).map_err(failed)?;
         file.lock().map_err(failed)?;
         let journal = Mutex::new(Journal {
             folder: own,
@@ -305,10 +299,10 @@ impl Dataset {
             journal.files += 1;
             journal.folder.join(format!("{}.partial", journal.files))
         };
-        let new: BTreeMap<u64, Vec<SweepRow>> = runs
-            .into_iter()
-            .map(|done| (done.seed, done.rows().collect()))
-            .collect();
+        let mut new: BTreeMap<u64, Vec<SweepRow>> = BTreeMap::new();
+        for done in runs {
+            new.insert(done.seed, done.rows());
+        }
         loop {
             let before = if is_new { None } else { State::of(&path) };
             // An incomplete file, after a power failure, is replaced.
@@ -318,10 +312,10 @@ impl Dataset {
                 SweepFile::default()
             };
             let mut all: BTreeMap<u64, Vec<SweepRow>> = BTreeMap::new();
-            file.rows
-                .into_iter()
-                .for_each(|row| all.entry(row.seed).or_default().push(row));
-            all.extend(new.iter().map(|(seed, rows)| (*seed, rows.clone())));
+            for row in file.rows {
+                all.entry(row.seed).or_default().push(row);
+            }
+            all.extend(new.clone());
             let file = SweepFile {
                 metadata: metadata.to_vec(),
                 rows: all.into_values().flatten().collect(),
@@ -337,11 +331,12 @@ impl Dataset {
                 if is_new {
                     return Ok(());
                 }
-                let mut others = entries(&folder)
-                    .map_err(failed)?
-                    .into_iter()
-                    .filter(|other| is_parquet(other) && *other != path);
-                return others.try_for_each(fs::remove_file).map_err(failed);
+                for other in entries(&folder).map_err(failed)? {
+                    if is_parquet(&other) && other != path {
+                        fs::remove_file(&other).map_err(failed)?;
+                    }
+                }
+                return Ok(());
             }
             is_new = false;
         }
@@ -380,16 +375,33 @@ impl Dataset {
             .into_inner()
             .unwrap_or_else(PoisonError::into_inner);
         if left == 0 {
-            self.adopted
-                .iter()
-                .try_for_each(|(path, _)| fs::remove_dir_all(path))
-                .map_err(failed)?;
+            for (path, _) in &self.adopted {
+                fs::remove_dir_all(path).map_err(failed)?;
+            }
         }
         fs::remove_dir_all(&own.folder).map_err(failed)?;
         // Not empty: another process is at work.
         drop(fs::remove_dir(self.folder.join(JOURNAL)));
         Ok(left)
     }
+}
+
+/// Opens a file to append to, and makes it if missing.
+fn appended(path: &Path) -> io::Result<File> {
+    OpenOptions::new().create(true).append(true).open(path)
+}
+
+/// The runs in the files of a journal.
+fn runs_of_journal(journal: &Path) -> io::Result<Vec<Done>> {
+    let mut runs = Vec::new();
+    for file in entries(journal)? {
+        if has_extension(&file, "jsonl") {
+            let bytes = fs::read(&file)?;
+            let text = String::from_utf8_lossy(&bytes);
+            runs.extend(text.lines().filter_map(Done::parse));
+        }
+    }
+    Ok(runs)
 }
 
 /// Makes a folder, and those above. Returns whether the folder is new.
@@ -419,8 +431,11 @@ fn sync(folder: &Path) -> io::Result<()> {
 }
 
 fn is_parquet(path: &Path) -> bool {
-    path.extension()
-        .is_some_and(|extension| extension == "parquet")
+    has_extension(path, "parquet")
+}
+
+fn has_extension(path: &Path, extension: &str) -> bool {
+    path.extension() == Some(OsStr::new(extension))
 }
 
 /// Paths in a folder, sorted; none if the folder is missing.
@@ -429,35 +444,33 @@ fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         other => other?,
     };
-    let mut all = entries
-        .map(|entry| Ok(entry?.path()))
-        .collect::<io::Result<Vec<_>>>()?;
+    let mut all = Vec::new();
+    for entry in entries {
+        all.push(entry?.path());
+    }
     all.sort();
     Ok(all)
 }
 
 /// Parquet files in a folder.
 pub(super) fn files(folder: &Path) -> Vec<PathBuf> {
-    entries(folder)
-        .unwrap_or_default()
-        .into_iter()
-        .filter(|path| is_parquet(path))
-        .collect()
+    let mut files = entries(folder).unwrap_or_default();
+    files.retain(|path| is_parquet(path));
+    files
 }
 
 /// Number of Parquet files below a folder whose paths are not in `known`.
 pub(super) fn others(folder: &Path, known: &BTreeSet<PathBuf>) -> usize {
-    let of = |path: PathBuf| match is_parquet(&path) && !path.is_dir() {
-        true => usize::from(!known.contains(&path)),
-        false if path.ends_with(JOURNAL) => 0,
-        // No paths in a file.
-        false => others(&path, known),
-    };
-    entries(folder)
-        .unwrap_or_default()
-        .into_iter()
-        .map(of)
-        .sum()
+    let mut count = 0;
+    for path in entries(folder).unwrap_or_default() {
+        if is_parquet(&path) && !path.is_dir() {
+            count += usize::from(!known.contains(&path));
+        } else if !path.ends_with(JOURNAL) {
+            // A file has no paths.
+            count += others(&path, known);
+        }
+    }
+    count
 }
 
 /// # Errors
@@ -465,53 +478,62 @@ pub(super) fn others(folder: &Path, known: &BTreeSet<PathBuf>) -> usize {
 fn check_keys(folder: &Path, keys: &[&str]) -> Result<(), String> {
     let mut found = Vec::new();
     let mut path = folder.to_owned();
-    while let Some((next, key)) = entries(&path)
-        .unwrap_or_default()
-        .into_iter()
-        .find_map(|path| {
-            let (key, _) = path.file_name()?.to_str()?.split_once('=')?;
-            let key = key.to_owned();
-            Some((path, key))
-        })
-    {
+    while let Some((next, key)) = folder_of_key(&path) {
         found.push(key);
         path = next;
     }
     let is_there = !found.is_empty() || !files(folder).is_empty();
-    let expected: Vec<_> = keys.iter().map(|key| escaped(key)).collect();
+    let mut expected = Vec::new();
+    for key in keys {
+        expected.push(escaped(key));
+    }
     // A process killed while making the folders of a point leaves the first folders alone.
     let is_begun = expected.starts_with(&found) && files(&path).is_empty();
     if !is_there || found == expected || is_begun {
         return Ok(());
     }
-    let named = |keys: &[String]| {
-        if keys.is_empty() {
-            "no keys".to_owned()
-        } else {
-            keys.join(", ")
-        }
-    };
     Err(format!(
         "{}: has a sweep over {}; this one is over {}: expected another folder in --out",
         folder.display(),
-        named(&found),
-        named(&expected)
+        listed(&found),
+        listed(&expected)
     ))
+}
+
+/// Keys in words.
+fn listed(keys: &[String]) -> String {
+    if keys.is_empty() {
+        "no keys".to_owned()
+    } else {
+        keys.join(", ")
+    }
+}
+
+/// The first folder `KEY=VALUE` in a folder, with its key.
+fn folder_of_key(folder: &Path) -> Option<(PathBuf, String)> {
+    for path in entries(folder).unwrap_or_default() {
+        let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+        if let Some((key, _)) = name.split_once('=') {
+            let key = key.to_owned();
+            return Some((path, key));
+        }
+    }
+    None
 }
 
 /// The folder of a point: `KEY=VALUE` for each key, special characters as in URLs.
 pub(super) fn folder_of(labels: &[(String, String)]) -> PathBuf {
-    labels
-        .iter()
-        .map(|(key, value)| format!("{}={}", escaped(key), escaped(value)))
-        .collect()
+    let mut folder = PathBuf::new();
+    for (key, value) in labels {
+        folder.push(format!("{}={}", escaped(key), escaped(value)));
+    }
+    folder
 }
 
 fn escaped(text: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
     let mut all = String::new();
     for byte in text.bytes() {
-        if plain(byte) {
+        if byte.is_ascii_alphanumeric() || b"-._".contains(&byte) {
             all.push(byte.into());
         } else {
             all += &format!("%{byte:02X}");

@@ -1,6 +1,6 @@
 //! Identity of runs: hash of the resolved scenario, its files, its behaviours and the seed.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -43,13 +43,17 @@ impl FileHashes {
             return Ok(hash.clone());
         }
         let mut hash = Sha256::new();
-        let read =
-            File::open(path).and_then(|mut file| io::copy(&mut file, &mut Writer(&mut hash)));
-        read.map_err(|error| format!("{}: cannot read: {error}", path.display()))?;
+        read_into(path, &mut hash)
+            .map_err(|error| format!("{}: cannot read: {error}", path.display()))?;
         let hash = hex(&hash.finalize());
         known.insert(path.to_owned(), hash.clone());
         Ok(hash)
     }
+}
+
+fn read_into(path: &Path, hash: &mut Sha256) -> io::Result<()> {
+    io::copy(&mut File::open(path)?, &mut Writer(hash))?;
+    Ok(())
 }
 
 /// A hash as a writer.
@@ -99,90 +103,95 @@ impl Origin {
 
     /// Identity of the point.
     pub(super) fn identity(&self) -> String {
-        let all = [&self.inputs, &self.behaviours].map(|map| {
-            map.iter()
-                .map(|(name, hash)| format!("{name}={hash}"))
-                .collect::<Vec<_>>()
-                .join("\n")
-        });
-        hash(&[&self.scenario, &all[0], &all[1]])
+        hash(&[
+            &self.scenario,
+            &lines(&self.inputs),
+            &lines(&self.behaviours),
+        ])
     }
 
     /// The origin as metadata of the Parquet file of the point with this identity.
     pub(super) fn metadata(&self, point: &str) -> Vec<(String, String)> {
-        let json = |map: &BTreeMap<String, String>| serde_json::json!(map).to_string();
-        let entries = [
-            ("version", env!("CARGO_PKG_VERSION").to_owned()),
-            ("point", point.to_owned()),
-            ("scenario", self.scenario.clone()),
-            ("inputs", json(&self.inputs)),
-            ("behaviours", json(&self.behaviours)),
-        ];
-        entries
-            .map(|(key, value)| (format!("roundelay.{key}"), value))
-            .to_vec()
+        let inputs = serde_json::json!(self.inputs).to_string();
+        let behaviours = serde_json::json!(self.behaviours).to_string();
+        vec![
+            (
+                "roundelay.version".to_owned(),
+                env!("CARGO_PKG_VERSION").to_owned(),
+            ),
+            ("roundelay.point".to_owned(), point.to_owned()),
+            ("roundelay.scenario".to_owned(), self.scenario.clone()),
+            ("roundelay.inputs".to_owned(), inputs),
+            ("roundelay.behaviours".to_owned(), behaviours),
+        ]
     }
 
     /// The origin in the metadata of a Parquet file.
     pub(super) fn of_metadata(metadata: &[(String, String)]) -> Option<Self> {
         let text = |name: &str| {
-            metadata
-                .iter()
-                .find(|(key, _)| key.strip_prefix("roundelay.") == Some(name))
-                .map(|(_, value)| value.as_str())
+            let mut entries = metadata.iter();
+            let (_, value) = entries.find(|(key, _)| key == name)?;
+            Some(value.as_str())
         };
-        let map = |name: &str| text(name).and_then(|text| serde_json::from_str(text).ok());
         Some(Self {
-            scenario: text("scenario")?.to_owned(),
-            inputs: map("inputs")?,
-            behaviours: map("behaviours")?,
+            scenario: text("roundelay.scenario")?.to_owned(),
+            inputs: serde_json::from_str(text("roundelay.inputs")?).ok()?,
+            behaviours: serde_json::from_str(text("roundelay.behaviours")?).ok()?,
         })
     }
 
     /// Differences from an earlier origin: keys of the scenario, files, behaviours.
     pub(super) fn changes(&self, before: &Self) -> Vec<String> {
         let mut all = Vec::new();
-        let [old, new] = [before, self].map(|origin| {
-            let mut leaves = BTreeMap::new();
-            let json = serde_json::from_str(&origin.scenario).unwrap_or(Json::Null);
-            leaf_values("", &json, &mut leaves);
-            leaves
-        });
-        let keys: std::collections::BTreeSet<_> = old.keys().chain(new.keys()).collect();
+        let old = before.leaves();
+        let new = self.leaves();
+        let keys: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
         for key in keys {
-            let of = |leaves: &BTreeMap<String, String>| leaves.get(key).cloned();
-            match (of(&old), of(&new)) {
-                (old, new) if old == new => {}
+            match (old.get(key), new.get(key)) {
+                (Some(old), Some(new)) if old == new => {}
                 (Some(old), Some(new)) => all.push(format!("{key} was {old}, is {new}")),
                 (None, Some(new)) => all.push(format!("{key} is {new}, was not set")),
-                (old, None) => {
-                    all.push(format!("{key} is not set, was {}", old.unwrap_or_default()))
-                }
+                (Some(old), None) => all.push(format!("{key} is not set, was {old}")),
+                (None, None) => {}
             }
         }
-        let by_key = all.len();
+        let no_key_changed = all.is_empty();
         for (what, old, new) in [
             ("", &before.inputs, &self.inputs),
             ("behaviour of ", &before.behaviours, &self.behaviours),
         ] {
-            let is_other = |(name, hash): &(&String, &String)| old.get(*name) != Some(*hash);
-            // A changed key may bring another network and other disciplines with it.
-            let known = |(name, _): &(&String, &String)| {
-                by_key == 0 || old.contains_key(*name) && *name != "network"
-            };
-            all.extend(
-                new.iter()
-                    .filter(is_other)
-                    .filter(known)
-                    .map(|(name, _)| format!("{what}{name}")),
-            );
-            let gone = old
-                .keys()
-                .filter(|name| by_key == 0 && !new.contains_key(*name));
-            all.extend(gone.map(|name| format!("{what}{name}, not used any more")));
+            for (name, hash) in new {
+                // A changed key may bring another network and other disciplines with it.
+                let is_told = no_key_changed || old.contains_key(name) && name != "network";
+                if is_told && old.get(name) != Some(hash) {
+                    all.push(format!("{what}{name}"));
+                }
+            }
+            for name in old.keys() {
+                if no_key_changed && !new.contains_key(name) {
+                    all.push(format!("{what}{name}, not used any more"));
+                }
+            }
         }
         all
     }
+
+    /// Values of the scenario by dotted path.
+    fn leaves(&self) -> BTreeMap<String, String> {
+        let mut leaves = BTreeMap::new();
+        let json = serde_json::from_str(&self.scenario).unwrap_or(Json::Null);
+        leaf_values("", &json, &mut leaves);
+        leaves
+    }
+}
+
+/// A line `NAME=HASH` for each entry.
+fn lines(hashes: &BTreeMap<String, String>) -> String {
+    let mut lines = Vec::new();
+    for (name, hash) in hashes {
+        lines.push(format!("{name}={hash}"));
+    }
+    lines.join("\n")
 }
 
 /// Identity of a run.
@@ -199,17 +208,19 @@ fn leaf_values(path: &str, value: &Json, leaves: &mut BTreeMap<String, String>) 
         }
     };
     match value {
-        Json::Object(table) => table
-            .iter()
-            .for_each(|(key, value)| leaf_values(&under(key), value, leaves)),
+        Json::Object(table) => {
+            for (key, value) in table {
+                leaf_values(&under(key), value, leaves);
+            }
+        }
         Json::Array(values) if values.iter().any(Json::is_object) => {
-            values.iter().enumerate().for_each(|(number, value)| {
-                let name = value
-                    .get("name")
-                    .and_then(Json::as_str)
-                    .map_or_else(|| number.to_string(), str::to_owned);
+            for (number, value) in values.iter().enumerate() {
+                let name = match value.get("name").and_then(Json::as_str) {
+                    Some(name) => name.to_owned(),
+                    None => number.to_string(),
+                };
                 leaf_values(&under(&name), value, leaves);
-            })
+            }
         }
         other => drop(leaves.insert(path.to_owned(), other.to_string())),
     }

@@ -1,5 +1,7 @@
 //! Plan of a sweep: a scenario, points of swept keys, replicas.
 
+use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use roundelay_report::clean;
@@ -54,149 +56,124 @@ impl Plan {
         let (name, content) = text(path, host)?;
         let folder = path.parent().unwrap_or(Path::new("")).to_owned();
         let (reader, table) = Reader::read::<Table>(&name, &content).map_err(failure)?;
-        let (mut plan, mut dimensions) = if table.contains_key("scenario") {
-            Self::of_file(&reader, table, &folder, &host.stop)?
+        let mut dimensions = Vec::new();
+        let mut plan = if table.contains_key("scenario") {
+            Self::of_file(&reader, table, &folder, &mut dimensions, &host.stop)?
         } else {
-            (
-                Self {
-                    name,
-                    text: content,
-                    is_file: false,
-                    folder,
-                    table,
-                    points: Vec::new(),
-                    replicas: None,
-                    seed: None,
-                },
-                Vec::new(),
-            )
+            Self {
+                name,
+                text: content,
+                is_file: false,
+                folder,
+                table,
+                points: Vec::new(),
+                replicas: None,
+                seed: None,
+            }
         };
         plan.replicas = arguments.replicas.or(plan.replicas);
         plan.seed = arguments.seed.or(plan.seed);
         for word in &arguments.keys {
-            let (key, values) = word.split_once('=').ok_or_else(|| {
-                Failure::usage(format!(
+            let Some((key, values)) = word.split_once('=') else {
+                return Err(Failure::usage(format!(
                     "'{word}': expected KEY=VALUES, as in queue.core=fifo,qfq"
-                ))
-            })?;
-            let values = list(values).map_err(|error| Failure::usage(format!("{key}: {error}")))?;
-            replace(&mut dimensions, one_key(key.trim(), values))
-                .map_err(|error| Failure::usage(format!("{key}: {error}")))?;
+                )));
+            };
+            let replaced = match list(values) {
+                Ok(values) => replace(&mut dimensions, one_key(key.trim(), values)),
+                Err(error) => Err(error),
+            };
+            replaced.map_err(|error| Failure::usage(format!("{key}: {error}")))?;
         }
         plan.points = product(&dimensions)?;
         plan.check()?;
         Ok(plan)
     }
 
-    /// A plan with the dimensions of a sweep file.
+    /// A plan of a sweep file, whose dimensions are added to `dimensions`.
     fn of_file(
         file: &Reader<'_>,
         mut table: Table,
         folder: &Path,
+        dimensions: &mut Vec<Dimension>,
         stop: &Stop,
-    ) -> Result<(Self, Vec<Dimension>), Failure> {
-        if let Some(key) = table.keys().find(|key| !KEYS.contains(&key.as_str())) {
-            let meant = did_you_mean(key, &KEYS);
-            return Err(error_at(
-                file,
-                key,
-                format!("unknown key '{key}'{meant}: expected {}", KEYS.join(", ")),
-            ));
+    ) -> Result<Self, Failure> {
+        for key in table.keys() {
+            if !KEYS.contains(&key.as_str()) {
+                let meant = did_you_mean(key, &KEYS);
+                let known = KEYS.join(", ");
+                let message = format!("unknown key '{key}'{meant}: expected {known}");
+                return Err(error_at(file, key, message));
+            }
         }
         let (name, text, folder) = match table.remove("scenario") {
             Some(Value::String(scenario)) => {
                 let path = folder.join(&scenario);
-                let text =
-                    text_file::read(&path, "a scenario in TOML", stop).map_err(
-                        |error| match error.is_stopped() {
-                            true => error,
-                            false => error_at(file, "scenario", format!("scenario: {error}")),
-                        },
-                    )?;
-                (
-                    path.display().to_string(),
-                    text,
-                    path.parent().unwrap_or(Path::new("")).to_owned(),
-                )
+                let text = match text_file::read(&path, "a scenario in TOML", stop) {
+                    Ok(text) => text,
+                    Err(error) if error.is_stopped() => return Err(error),
+                    Err(error) => {
+                        return Err(error_at(file, "scenario", format!("scenario: {error}")));
+                    }
+                };
+                let folder = path.parent().unwrap_or(Path::new("")).to_owned();
+                (path.display().to_string(), text, folder)
             }
             Some(Value::Table(scenario)) => {
                 let text = toml::to_string(&scenario).map_err(Failure::run)?;
                 (file.name().to_owned(), text, folder.to_owned())
             }
             _ => {
-                return Err(error_at(
-                    file,
-                    "scenario",
-                    "scenario: expected a path, as in \"home.toml\", or a table".to_owned(),
-                ));
+                let message = "scenario: expected a path, as in \"home.toml\", or a table";
+                return Err(error_at(file, "scenario", message.to_owned()));
             }
         };
-        let whole = |key: &str, least: i64, most: i64| match table.get(key) {
-            None => Ok(None),
-            Some(Value::Integer(number)) if (least..=most).contains(number) => Ok(Some(*number)),
-            Some(other) => Err(error_at(
-                file,
-                key,
-                format!("{key} {other}: expected a whole number, legal range {least} to {most}"),
-            )),
-        };
-        let replicas = whole("replicas", 1, 1_000_000)?.map(|number| number as u32);
-        let seed = whole("seed", 0, i64::MAX)?.map(i64::cast_unsigned);
-        let mut dimensions = Vec::new();
-        let of = |key: &str, message: String| error_at(file, key, format!("{key}: {message}"));
+        let replicas = whole(file, &table, "replicas", 1..=1_000_000)?;
+        let seed = whole(file, &table, "seed", 0..=i64::MAX)?;
         for (key, values) in keys_of(file, &table, "grid")? {
-            dimensions.push(one_key(
-                &key,
-                many(values).map_err(|message| of("grid", format!("{key}: {message}")))?,
-            ));
+            let values = many(values)
+                .map_err(|message| error_at(file, "grid", format!("grid: {key}: {message}")))?;
+            dimensions.push(one_key(&key, values));
         }
-        if let Some(zip) = zipped(file, &table)? {
-            dimensions.push(zip);
-        }
-        if let Some(points) = listed(file, &table)? {
-            dimensions.push(points);
-        }
+        dimensions.extend(zipped(file, &table)?);
+        dimensions.extend(listed(file, &table)?);
         let (_, table) = Reader::read(&name, &text).map_err(failure)?;
-        Ok((
-            Self {
-                name,
-                text,
-                is_file: true,
-                folder,
-                table,
-                points: Vec::new(),
-                replicas,
-                seed,
-            },
-            dimensions,
-        ))
+        Ok(Self {
+            name,
+            text,
+            is_file: true,
+            folder,
+            table,
+            points: Vec::new(),
+            replicas: replicas.map(|number| number as u32),
+            seed: seed.map(i64::cast_unsigned),
+        })
     }
 
     /// # Errors
     /// Two points have the same values, or a key may not be swept.
     fn check(&self) -> Result<(), Failure> {
-        let keys = || self.points.iter().flatten().map(|(key, _)| key);
-        if keys().any(|key| key == "seed") {
-            return Err(Failure::usage(
-                "seed: seeds are consecutive: --seed and --replicas set them",
-            ));
+        for (key, _) in self.points.iter().flatten() {
+            if key == "seed" {
+                return Err(Failure::usage(
+                    "seed: seeds are consecutive: --seed and --replicas set them",
+                ));
+            }
+            let parts = key.split('.').count();
+            if parts > MOST_PARTS {
+                let begin: String = key.chars().take(40).collect();
+                return Err(Failure::usage(format!(
+                    "{begin}..: a key of {parts} parts: legal range 1 to {MOST_PARTS}, as in queue.core"
+                )));
+            }
         }
-        if let Some((key, parts)) = keys()
-            .map(|key| (key, key.split('.').count()))
-            .find(|(_, parts)| *parts > MOST_PARTS)
-        {
-            let begin: String = key.chars().take(40).collect();
-            return Err(Failure::usage(format!(
-                "{begin}..: a key of {parts} parts: legal range 1 to {MOST_PARTS}, as in queue.core"
-            )));
-        }
-        let mut seen = std::collections::BTreeSet::new();
+        let mut seen = BTreeSet::new();
         for point in &self.points {
             if !seen.insert(labels(point)) {
-                let values: Vec<_> = labels(point)
-                    .into_iter()
-                    .map(|(key, value)| format!("{key}={value}"))
-                    .collect();
+                let mut values = Vec::new();
+                for (key, value) in labels(point) {
+                    values.push(format!("{key}={value}"));
+                }
                 return Err(Failure::usage(format!(
                     "two points are the same: {}",
                     clean(&values.join(", "))
@@ -219,6 +196,26 @@ impl Plan {
         match table {
             Value::Table(table) => Ok(table),
             _ => Err("no table".to_owned()),
+        }
+    }
+}
+
+/// A whole number of a sweep file, if the key is there.
+fn whole(
+    file: &Reader<'_>,
+    table: &Table,
+    key: &str,
+    range: RangeInclusive<i64>,
+) -> Result<Option<i64>, Failure> {
+    match table.get(key) {
+        None => Ok(None),
+        Some(Value::Integer(number)) if range.contains(number) => Ok(Some(*number)),
+        Some(other) => {
+            let least = range.start();
+            let most = range.end();
+            let message =
+                format!("{key} {other}: expected a whole number, legal range {least} to {most}");
+            Err(error_at(file, key, message))
         }
     }
 }
@@ -278,10 +275,11 @@ fn many(value: Value) -> Result<Vec<Value>, String> {
 }
 
 fn one_key(key: &str, values: Vec<Value>) -> Dimension {
-    values
-        .into_iter()
-        .map(|value| vec![(key.to_owned(), value)])
-        .collect()
+    let mut dimension = Dimension::new();
+    for value in values {
+        dimension.push(vec![(key.to_owned(), value)]);
+    }
+    dimension
 }
 
 /// `[zip]`: the first value of each key together, then the second, and so on.
@@ -302,9 +300,9 @@ fn zipped(file: &Reader<'_>, table: &Table) -> Result<Option<Dimension>, Failure
                 ),
             ));
         }
-        rows.iter_mut()
-            .zip(values)
-            .for_each(|(row, value)| row.push((key.clone(), value)));
+        for (row, value) in rows.iter_mut().zip(values) {
+            row.push((key.clone(), value));
+        }
     }
     Ok(dimension)
 }
@@ -331,29 +329,28 @@ fn listed(file: &Reader<'_>, table: &Table) -> Result<Option<Dimension>, Failure
         let mut values = Vec::new();
         flatten("", point, &mut values);
         values.sort_by(|one, other| one.0.cmp(&other.0));
-        let keys = |values: &Values| {
-            values
-                .iter()
-                .map(|(key, _)| key.clone())
-                .collect::<Vec<_>>()
-        };
-        if let Some(first) = dimension
-            .first()
-            .filter(|first| keys(first) != keys(&values))
+        if let Some(first) = dimension.first()
+            && keys(first) != keys(&values)
         {
             let first = keys(first).join(", ");
             let other = keys(&values).join(", ");
-            return Err(error_at(
-                file,
-                "points",
-                format!(
-                    "points: one has the keys {first}, another {other}: expected the same for all"
-                ),
-            ));
+            let message = format!(
+                "points: one has the keys {first}, another {other}: expected the same for all"
+            );
+            return Err(error_at(file, "points", message));
         }
         dimension.push(values);
     }
     Ok(Some(dimension))
+}
+
+/// The keys of a point, in its order.
+fn keys(values: &Values) -> Vec<&str> {
+    let mut keys = Vec::new();
+    for (key, _) in values {
+        keys.push(key.as_str());
+    }
+    keys
 }
 
 /// Adds a dimension; one with the same key is replaced.
@@ -361,14 +358,19 @@ fn listed(file: &Reader<'_>, table: &Table) -> Result<Option<Dimension>, Failure
 /// # Errors
 /// The key belongs to a `[zip]` or `[[points]]` with several keys, or stands twice.
 fn replace(dimensions: &mut Vec<Dimension>, new: Dimension) -> Result<(), String> {
-    let key = new[0][0].0.clone();
-    let has_key =
-        |dimension: &Dimension| dimension.iter().flatten().any(|(other, _)| *other == key);
-    match dimensions.iter_mut().find(|dimension| has_key(dimension)) {
-        Some(dimension) if dimension[0].len() == 1 => *dimension = new,
-        Some(_) => return Err("the sweep file sets the key together with others".to_owned()),
-        None => dimensions.push(new),
+    let (key, _) = &new[0][0];
+    for dimension in dimensions.iter_mut() {
+        // Each point of a dimension has the same keys.
+        if !dimension[0].iter().any(|(other, _)| other == key) {
+            continue;
+        }
+        if dimension[0].len() > 1 {
+            return Err("the sweep file sets the key together with others".to_owned());
+        }
+        *dimension = new;
+        return Ok(());
     }
+    dimensions.push(new);
     Ok(())
 }
 
@@ -377,32 +379,30 @@ fn replace(dimensions: &mut Vec<Dimension>, new: Dimension) -> Result<(), String
 /// # Errors
 /// A key stands twice, or there are too many points.
 fn product(dimensions: &[Dimension]) -> Result<Vec<Values>, Failure> {
-    let mut keys: Vec<_> = dimensions
-        .iter()
-        .flat_map(|dimension| dimension[0].iter().map(|(key, _)| key))
-        .collect();
-    keys.sort();
-    if let Some(pair) = keys.windows(2).find(|pair| pair[0] == pair[1]) {
+    let mut all = Vec::new();
+    let mut count: usize = 1;
+    for dimension in dimensions {
+        all.extend(keys(&dimension[0]));
+        count = count.saturating_mul(dimension.len());
+    }
+    all.sort_unstable();
+    if let Some(pair) = all.windows(2).find(|pair| pair[0] == pair[1]) {
         return Err(Failure::usage(format!("{}: swept twice", pair[0])));
     }
-    let count = dimensions.iter().try_fold(1_usize, |count, dimension| {
-        count.checked_mul(dimension.len())
-    });
-    if count.is_none_or(|count| count > MOST_POINTS) {
+    if count > MOST_POINTS {
         return Err(Failure::usage(format!(
             "more than {MOST_POINTS} points: choose fewer values"
         )));
     }
     let mut points = vec![Values::new()];
     for dimension in dimensions {
-        points = points
-            .iter()
-            .flat_map(|point| {
-                dimension
-                    .iter()
-                    .map(move |values| [&point[..], values].concat())
-            })
-            .collect();
+        let mut longer = Vec::new();
+        for point in &points {
+            for values in dimension {
+                longer.push([&point[..], values].concat());
+            }
+        }
+        points = longer;
     }
     Ok(points)
 }
@@ -428,28 +428,20 @@ fn set(value: &mut Value, path: &[&str], parent: &str, new: &Value) -> Result<()
             new,
         ),
         Value::Array(elements) => {
-            let names: Vec<Vec<String>> = elements
-                .iter()
-                .enumerate()
-                .map(|(number, element)| names(number, element))
-                .collect();
-            match names
-                .iter()
-                .position(|names| names.iter().any(|name| name == key))
-            {
-                Some(place) => set(&mut elements[place], rest, parent, new),
-                None => {
-                    let known: Vec<&str> = names
-                        .iter()
-                        .filter_map(|names| Some(names.first()?.as_str()))
-                        .collect();
-                    let meant = did_you_mean(key, &known);
-                    Err(format!(
-                        "no {parent} is called '{key}'{meant}: {}",
-                        known.join(", ")
-                    ))
+            let mut known = Vec::new();
+            for (number, element) in elements.iter_mut().enumerate() {
+                let names = names(number, element);
+                if names.iter().any(|name| name == key) {
+                    return set(element, rest, parent, new);
                 }
+                known.extend(names.into_iter().next());
             }
+            let known: Vec<&str> = known.iter().map(String::as_str).collect();
+            let meant = did_you_mean(key, &known);
+            Err(format!(
+                "no {parent} is called '{key}'{meant}: {}",
+                known.join(", ")
+            ))
         }
         other => Err(format!("{parent} is {other}, and has no key '{key}'")),
     }
@@ -458,16 +450,18 @@ fn set(value: &mut Value, path: &[&str], parent: &str, new: &Value) -> Result<()
 /// Names of an element of a list, the best one first.
 fn names(number: usize, element: &Value) -> Vec<String> {
     let text = |key: &str| element.get(key).and_then(Value::as_str);
-    let ends = text("from")
-        .zip(text("to"))
-        .map(|(from, to)| format!("{from}>{to}"));
-    let of_kind = text("kind").map(|kind| format!("{kind}{number}"));
+    let mut names = Vec::new();
     // A source without a name has its kind and number.
-    let name = text("name").map(str::to_owned).or(of_kind);
-    name.into_iter()
-        .chain(ends)
-        .chain([number.to_string()])
-        .collect()
+    match (text("name"), text("kind")) {
+        (Some(name), _) => names.push(name.to_owned()),
+        (None, Some(kind)) => names.push(format!("{kind}{number}")),
+        (None, None) => {}
+    }
+    if let (Some(from), Some(to)) = (text("from"), text("to")) {
+        names.push(format!("{from}>{to}"));
+    }
+    names.push(number.to_string());
+    names
 }
 
 #[cfg(test)]

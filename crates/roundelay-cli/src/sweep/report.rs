@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use roundelay_report::{SweepRow, aligned, clean, counted};
 use roundelay_sim::scenario::Interval;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::values::Values;
 use crate::failure::Failure;
@@ -31,14 +31,23 @@ pub(super) struct Figures {
 }
 
 impl Figures {
+    fn json(&self) -> Value {
+        let mut points = Vec::new();
+        for point in &self.points {
+            points.push(point.json());
+        }
+        json!({ "source": self.source, "figure": self.figure, "points": points })
+    }
+
     /// Whether points have several runs, and all runs of each point the same value.
     fn are_without_spread(&self) -> bool {
-        let mut widths = self
-            .points
-            .iter()
-            .filter_map(|point| point.interval?.half_width)
-            .peekable();
-        widths.peek().is_some() && widths.all(|half| half == 0.0)
+        let mut widths = Vec::new();
+        for point in &self.points {
+            if let Some(interval) = point.interval {
+                widths.extend(interval.half_width);
+            }
+        }
+        !widths.is_empty() && widths.iter().all(|half| *half == 0.0)
     }
 }
 
@@ -49,6 +58,33 @@ pub(super) struct FigureOfPoint {
     pub(super) runs: usize,
     pub(super) interval: Option<Interval>,
     pub(super) difference: Option<Difference>,
+}
+
+impl FigureOfPoint {
+    fn json(&self) -> Value {
+        let mut keys = Map::new();
+        for (key, value) in &self.point {
+            keys.insert(key.clone(), value.clone().into());
+        }
+        let interval = self
+            .interval
+            .as_ref()
+            .map(|interval| json!({ "mean": interval.mean, "half_width": interval.half_width }));
+        let difference = self.difference.as_ref().map(|difference| {
+            json!({
+                "from": difference.from,
+                "pairs": difference.pairs,
+                "mean": difference.interval.mean,
+                "half_width": difference.interval.half_width,
+            })
+        });
+        json!({
+            "keys": keys,
+            "runs": self.runs,
+            "interval": interval,
+            "difference": difference,
+        })
+    }
 }
 
 /// Mean of the differences from another point, seed by seed.
@@ -87,44 +123,31 @@ pub struct Summary {
 impl Summary {
     /// The output of `--json`.
     pub fn json(&self) -> String {
-        let failed = |failed: &Failed| {
-            let values: BTreeMap<_, _> = failed
-                .values
-                .iter()
-                .map(|(key, value)| (key, value))
-                .collect();
-            json!({ "point": failed.point, "values": values, "seed": failed.seed, "message": failed.message, "command": failed.command })
-        };
-        let interval = |interval: &Interval| json!({ "mean": interval.mean, "half_width": interval.half_width });
-        let point = |point: &FigureOfPoint| {
-            let keys: serde_json::Map<String, serde_json::Value> = point
-                .point
-                .iter()
-                .map(|(key, value)| (key.clone(), value.clone().into()))
-                .collect();
-            json!({
-                "keys": keys,
-                "runs": point.runs,
-                "interval": point.interval.as_ref().map(interval),
-                "difference": point.difference.as_ref().map(|difference| {
-                    json!({ "from": difference.from, "pairs": difference.pairs, "mean": difference.interval.mean, "half_width": difference.interval.half_width })
-                }),
-            })
-        };
-        let figures = self.figures.as_ref().map(|figures| {
-            json!({ "source": figures.source, "figure": figures.figure, "points": figures.points.iter().map(point).collect::<Vec<_>>() })
-        });
+        let mut failures = Vec::new();
+        for failed in &self.failed {
+            let mut values = BTreeMap::new();
+            for (key, value) in &failed.values {
+                values.insert(key, value);
+            }
+            failures.push(json!({
+                "point": failed.point,
+                "values": values,
+                "seed": failed.seed,
+                "message": failed.message,
+                "command": failed.command,
+            }));
+        }
         let all = json!({
             "version": env!("CARGO_PKG_VERSION"),
             "scenario": self.name,
             "dataset": self.folder,
             "points": self.points,
             "runs": { "cached": self.cached, "done": self.done, "failed": self.failed.len() },
-            "failed": self.failed.iter().map(failed).collect::<Vec<_>>(),
+            "failed": failures,
             "other_files": self.others,
             "runs_of_other_plans": self.waiting,
             "notes": self.notes(),
-            "figure": figures,
+            "figure": self.figures.as_ref().map(Figures::json),
         });
         format!("{all:#}\n")
     }
@@ -150,9 +173,9 @@ impl Summary {
             text,
             "Dataset: {folder} (DuckDB: FROM '{folder}/**/*.parquet')"
         );
-        self.notes()
-            .iter()
-            .for_each(|note| _ = writeln!(text, "Note: {note}"));
+        for note in self.notes() {
+            _ = writeln!(text, "Note: {note}");
+        }
         if let Some(figures) = &self.figures {
             text += "\n";
             text += &table(figures);
@@ -162,37 +185,30 @@ impl Summary {
 
     /// Remarks on the dataset and on intervals.
     fn notes(&self) -> Vec<String> {
-        let others = || {
-            format!(
+        let mut notes = Vec::new();
+        if self.others > 0 {
+            notes.push(format!(
                 "{} in the dataset with other values or from earlier versions, not checked",
                 counted(self.others as u64, "file")
-            )
-        };
-        let waiting = || {
-            format!(
+            ));
+        }
+        if self.waiting > 0 {
+            notes.push(format!(
                 "{} of other plans in {}/.journal",
                 counted(self.waiting as u64, "run"),
                 clean(&self.folder.display().to_string())
-            )
-        };
-        let equal = |figures: &Figures| {
-            let figure = format!("{}.{}", clean(&figures.source), figures.figure);
-            format!(
-                "{figure} is the same for all seeds of a point: nothing random had an effect, and ±0 is no confidence interval"
-            )
-        };
-        let figures = self
-            .figures
-            .as_ref()
-            .filter(|figures| figures.are_without_spread());
-        [
-            (self.others > 0).then(others),
-            (self.waiting > 0).then(waiting),
-            figures.map(equal),
-        ]
-        .into_iter()
-        .flatten()
-        .collect()
+            ));
+        }
+        if let Some(figures) = &self.figures
+            && figures.are_without_spread()
+        {
+            notes.push(format!(
+                "{}.{} is the same for all seeds of a point: nothing random had an effect, and ±0 is no confidence interval",
+                clean(&figures.source),
+                figures.figure
+            ));
+        }
+        notes
     }
 
     /// The failed runs, each with the command that repeats it. None: no run failed.
@@ -216,37 +232,32 @@ impl Summary {
 }
 
 fn table(figures: &Figures) -> String {
-    let keys = figures
-        .points
-        .first()
-        .into_iter()
-        .flat_map(|first| &first.point)
-        .map(|(key, _)| clean(key));
-    let figure = format!("{}.{}", figures.source, figures.figure);
-    let mut rows = vec![
-        keys.chain([
-            "runs".to_owned(),
-            figure,
-            "difference, seed by seed".to_owned(),
-        ])
-        .collect(),
-    ];
+    let mut head = Vec::new();
+    if let Some(first) = figures.points.first() {
+        for (key, _) in &first.point {
+            head.push(clean(key));
+        }
+    }
+    head.push("runs".to_owned());
+    head.push(format!("{}.{}", figures.source, figures.figure));
+    head.push("difference, seed by seed".to_owned());
+    let mut rows = vec![head];
     for point in &figures.points {
-        let mut row: Vec<String> = point.point.iter().map(|(_, value)| clean(value)).collect();
+        let mut row = Vec::new();
+        for (_, value) in &point.point {
+            row.push(clean(value));
+        }
         row.push(point.runs.to_string());
-        row.push(
-            point
-                .interval
-                .map_or_else(|| "–".to_owned(), |interval| number(&interval, "")),
-        );
-        let of = |difference: &Difference| {
-            format!(
-                "{} from {}",
-                number(&difference.interval, "+"),
-                clean(&difference.from)
-            )
-        };
-        row.push(point.difference.as_ref().map(of).unwrap_or_default());
+        row.push(match &point.interval {
+            Some(interval) => number(interval, ""),
+            None => "–".to_owned(),
+        });
+        row.push(match &point.difference {
+            Some(Difference { interval, from, .. }) => {
+                format!("{} from {}", number(interval, "+"), clean(from))
+            }
+            None => String::new(),
+        });
         rows.push(row);
     }
     aligned(&[], &rows)
@@ -254,18 +265,20 @@ fn table(figures: &Figures) -> String {
 
 /// A mean with half the width of its interval, four digits.
 fn number(interval: &Interval, sign: &str) -> String {
-    let digits = |value: f64| {
-        let places = if value == 0.0 {
-            0
-        } else {
-            (3.0 - value.abs().log10().floor()).clamp(0.0, 12.0) as usize
-        };
-        format!("{value:.places$}")
-    };
     let sign = if interval.mean >= 0.0 { sign } else { "" };
-    let half = interval
-        .half_width
-        .map(|half| format!(" ±{}", digits(half)))
-        .unwrap_or_default();
+    let half = match interval.half_width {
+        Some(half) => format!(" ±{}", digits(half)),
+        None => String::new(),
+    };
     format!("{sign}{}{half}", digits(interval.mean))
+}
+
+/// Four digits.
+fn digits(value: f64) -> String {
+    let decimals = if value == 0.0 {
+        0
+    } else {
+        (3.0 - value.abs().log10().floor()).clamp(0.0, 12.0) as usize
+    };
+    format!("{value:.decimals$}")
 }

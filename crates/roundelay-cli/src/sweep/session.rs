@@ -1,148 +1,36 @@
 //! Session of a sweep: points with their identities, known and pending runs, and the dataset.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
-use roundelay_report::{SweepFile, SweepRow, clean, sweep_rows};
-use roundelay_sim::scenario::{Measures, Scenario};
+use roundelay_report::{SweepFile, clean};
+use roundelay_sim::scenario::Measures;
 use roundelay_trace::Stop;
-use serde::{Deserialize, Serialize};
 
 use super::arguments::Sweep;
 use super::behaviour::Behaviours;
-use super::dataset::{Dataset, Done, files, folder_of, others};
-use super::identity::{FileHashes, Origin, run_identity};
-use super::parts::{OwnParts, Parts};
+use super::dataset::{Dataset, Done, Rows, others};
+use super::identity::run_identity;
+use super::parts::OwnParts;
 use super::plan::Plan;
+use super::point::{Check, Point, name_of, text_of};
 use super::report::{Failed, RowsOfPoint, Summary};
 use super::shard::Shard;
+use super::task::{Task, read_with, simulate, simulate_with};
 use super::values::{Values, labels, quoted, word};
 use crate::failure::Failure;
 use crate::host::Host;
 use crate::progress::Gauge;
-use crate::scenario::{Read, check_length};
-use crate::threads::in_pool;
+use crate::scenario::Read;
 
-/// Points and links of scenarios that stay in memory from the check until the run; others are read
-/// again.
-const KEPT: [usize; 2] = [20_000, 64];
 /// Complete points whose files are written together: the code of one stays in the processor's
 /// caches for the next, and a file costs a third less after runs of some milliseconds.
 const TOGETHER: usize = 64;
 /// Age of the last written files after which a finished run writes those of all complete points.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
-/// Messages on wrong points before the rest is only counted.
-const MOST_MESSAGES: usize = 5;
-
-/// A point of the plan.
-pub(super) struct Point {
-    pub(super) values: Values,
-    pub(super) labels: Vec<(String, String)>,
-    /// Folder in the dataset.
-    folder: PathBuf,
-    origin: Origin,
-    pub(super) identity: String,
-    /// Differences from the origin of the folder's runs; none for a new point.
-    changes: Option<Vec<String>>,
-    /// Runs in the file of the point.
-    pub(super) stored: BTreeMap<u64, Vec<SweepRow>>,
-    fresh: Mutex<Fresh>,
-}
-
-/// Runs of a point from journals and from this session.
-#[derive(Default)]
-struct Fresh {
-    /// Not in the file yet.
-    runs: BTreeMap<u64, Done>,
-    /// Written into the file; with results if a figure of these is asked for.
-    written: BTreeMap<u64, Option<Done>>,
-    /// Runs to come.
-    pending: usize,
-    /// The scenario, while runs are pending.
-    scenario: Option<std::sync::Arc<Scenario>>,
-}
-
-impl Point {
-    fn fresh(&self) -> MutexGuard<'_, Fresh> {
-        self.fresh.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Whether the run with this seed is known.
-    pub(super) fn has(&self, seed: u64) -> bool {
-        let fresh = self.fresh();
-        self.stored.contains_key(&seed)
-            || fresh.runs.contains_key(&seed)
-            || fresh.written.contains_key(&seed)
-    }
-
-    /// A figure of a source by seed.
-    pub(super) fn figures(&self, source: &str, figure: usize) -> BTreeMap<u64, Option<f64>> {
-        let of_row = |rows: &Vec<SweepRow>| {
-            rows.iter()
-                .find(|row| *row.source == *source)
-                .and_then(|row| row.figures[figure])
-        };
-        let mut all: BTreeMap<u64, Option<f64>> = self
-            .stored
-            .iter()
-            .map(|(seed, rows)| (*seed, of_row(rows)))
-            .collect();
-        let of_done = |done: &Done| {
-            done.rows
-                .iter()
-                .find(|(name, _)| **name == *source)
-                .and_then(|(_, figures)| figures[figure])
-        };
-        let fresh = self.fresh();
-        let written = fresh
-            .written
-            .iter()
-            .filter_map(|(seed, done)| Some((*seed, done.as_ref()?)));
-        all.extend(
-            fresh
-                .runs
-                .iter()
-                .map(|(seed, done)| (*seed, done))
-                .chain(written)
-                .map(|(seed, done)| (seed, of_done(done))),
-        );
-        drop(fresh);
-        all
-    }
-
-    /// Names of the sources, if a run is known.
-    pub(super) fn sources(&self) -> Vec<String> {
-        if let Some(rows) = self.stored.values().next() {
-            return rows.iter().map(|row| row.source.to_string()).collect();
-        }
-        let fresh = self.fresh();
-        let done = fresh
-            .runs
-            .values()
-            .next()
-            .or_else(|| fresh.written.values().flatten().next());
-        done.map(|done| done.rows.iter().map(|(name, _)| name.to_string()).collect())
-            .unwrap_or_default()
-    }
-
-    /// Keys and values in words.
-    pub(super) fn name(&self) -> String {
-        name_of(&self.labels)
-    }
-}
-
-fn name_of(labels: &[(String, String)]) -> String {
-    labels
-        .iter()
-        .map(|(key, value)| format!("{key}={value}"))
-        .collect::<Vec<_>>()
-        .join(" ")
-}
-
 /// Complete points without their files. The journal has their runs.
 #[derive(Debug)]
 struct Complete {
@@ -201,21 +89,8 @@ pub(super) struct Options {
     pub(super) threads: Option<u16>,
     pub(super) figure: Option<String>,
     pub(super) fail_fast: bool,
-    long: bool,
     pub(super) quiet: bool,
     shard: Option<Shard>,
-}
-
-/// A run as plain text, for another process: JSON with the scenario.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct Task {
-    point: String,
-    seed: u64,
-    replica: u64,
-    name: String,
-    folder: PathBuf,
-    scenario: String,
-    behaviours: String,
 }
 
 impl Session {
@@ -226,12 +101,10 @@ impl Session {
                 "sweep: this program was built without Parquet, the format of datasets; expected the feature 'parquet'",
             ));
         }
-        let behaviours = host
-            .parts
-            .iter()
-            .fold(Behaviours::of_program(), |all, parts| {
-                all.with(&parts.versions)
-            });
+        let mut behaviours = Behaviours::of_program();
+        if let Some(parts) = &host.parts {
+            behaviours = behaviours.with(&parts.versions);
+        }
         Self::open_with(arguments, host, behaviours)
     }
 
@@ -242,21 +115,9 @@ impl Session {
     ) -> Result<Self, Failure> {
         arguments.outputs.check([], &Measures::default(), 1)?;
         let plan = Plan::read(arguments, host)?;
-        let replicas = plan
-            .replicas
-            .unwrap_or(if arguments.until.is_some() { 5 } else { 1 });
-        let folder = arguments
-            .outputs
-            .path("out")
-            .map(Path::to_owned)
-            .unwrap_or_else(|| {
-                let stem = if arguments.file.as_os_str() == "-" {
-                    plan.name.as_ref()
-                } else {
-                    arguments.file.file_stem().unwrap_or_default()
-                };
-                PathBuf::from(stem).with_extension("sweep")
-            });
+        let usual = if arguments.until.is_some() { 5 } else { 1 };
+        let replicas = plan.replicas.unwrap_or(usual);
+        let folder = folder(arguments, &plan);
         let options = Options {
             file: arguments.file.clone(),
             replicas,
@@ -264,17 +125,24 @@ impl Session {
             threads: arguments.threads,
             figure: arguments.figure.clone(),
             fail_fast: arguments.fail_fast,
-            long: arguments.long,
             quiet: arguments.quiet,
             shard: arguments.shard,
         };
-        let points = points(&plan, &folder, &behaviours, &options, host)?;
-        let first_seed = plan.seed.unwrap_or_else(|| {
-            plan.table
-                .get("seed")
-                .and_then(toml::Value::as_integer)
-                .map_or(1, i64::cast_unsigned)
-        });
+        let check = Check {
+            plan: &plan,
+            folder: &folder,
+            behaviours: &behaviours,
+            host,
+            is_long: arguments.long,
+            with_rows: options.figure.is_some(),
+            threads: options.threads,
+        };
+        let points = check.points()?;
+        let first_seed = match (plan.seed, plan.table.get("seed")) {
+            (Some(seed), _) => seed,
+            (None, Some(toml::Value::Integer(seed))) => seed.cast_unsigned(),
+            (None, _) => 1,
+        };
         if first_seed
             .checked_add(u64::from(options.max_replicas))
             .is_none()
@@ -284,17 +152,21 @@ impl Session {
             )));
         }
         // Only reads.
-        let keys: Vec<&str> = plan.points[0].iter().map(|(key, _)| key.as_str()).collect();
+        let mut keys = Vec::new();
+        for (key, _) in &plan.points[0] {
+            keys.push(key.as_str());
+        }
         let dataset = Dataset::open(&folder, &keys, &host.stop)?;
-        let numbers: HashMap<String, usize> = points
-            .iter()
-            .enumerate()
-            .map(|(number, point)| (point.identity.clone(), number))
-            .collect();
+        let mut numbers = HashMap::new();
+        for (number, point) in points.iter().enumerate() {
+            numbers.insert(point.identity.clone(), number);
+        }
         for done in &dataset.found {
-            if let Some(point) = numbers.get(&done.point).map(|number| &points[*number])
-                && !point.stored.contains_key(&done.seed)
-            {
+            let Some(number) = numbers.get(&done.point) else {
+                continue;
+            };
+            let point = &points[*number];
+            if !point.stored.contains_key(&done.seed) {
                 point.fresh().runs.insert(done.seed, done.clone());
             }
         }
@@ -317,47 +189,60 @@ impl Session {
             done: Mutex::new(0),
             targets: None,
         };
-        session.cached = session
-            .planned()
-            .filter(|job| session.points[job.point].has(job.seed))
-            .count();
+        for job in session.planned() {
+            session.cached += usize::from(session.is_known(job));
+        }
         Ok(session)
     }
 
     /// All runs of the plan, or of the shard.
-    fn planned(&self) -> impl Iterator<Item = Job> {
-        let seeds = self.first_seed..self.first_seed + u64::from(self.arguments.replicas);
-        let all = (0..self.points.len())
-            .flat_map(move |point| seeds.clone().map(move |seed| Job { point, seed }));
-        let shard = self.arguments.shard;
-        all.filter(move |job| {
-            shard.is_none_or(|shard| {
-                shard.has(&run_identity(&self.points[job.point].identity, job.seed))
-            })
-        })
+    fn planned(&self) -> Vec<Job> {
+        let mut jobs = Vec::new();
+        for (number, point) in self.points.iter().enumerate() {
+            for seed in self.seeds() {
+                if let Some(shard) = self.arguments.shard
+                    && !shard.has(&run_identity(&point.identity, seed))
+                {
+                    continue;
+                }
+                jobs.push(Job {
+                    point: number,
+                    seed,
+                });
+            }
+        }
+        jobs
+    }
+
+    /// Seeds of each point.
+    fn seeds(&self) -> Range<u64> {
+        self.first_seed..self.first_seed + u64::from(self.arguments.replicas)
+    }
+
+    fn is_known(&self, job: Job) -> bool {
+        self.points[job.point].has(job.seed)
     }
 
     /// Runs of the plan that are not known, after the files of points without any are written.
     pub(super) fn pending(&self) -> Result<Vec<Job>, Failure> {
-        let all: Vec<_> = self
-            .planned()
-            .filter(|job| !self.points[job.point].has(job.seed))
-            .collect();
-        self.expect(&all)?;
-        Ok(all)
+        let mut jobs = self.planned();
+        jobs.retain(|job| !self.is_known(*job));
+        self.expect(&jobs)?;
+        Ok(jobs)
     }
 
     /// Announces runs: the file of a point is written after the last one.
     pub(super) fn expect(&self, jobs: &[Job]) -> Result<(), Failure> {
-        jobs.iter()
-            .for_each(|job| self.points[job.point].fresh().pending += 1);
-        let mut complete = self
-            .points
-            .iter()
-            .filter(|point| point.fresh().pending == 0);
-        complete
-            .try_for_each(|point| self.write(point))
-            .map_err(Failure::run)
+        for job in jobs {
+            self.points[job.point].fresh().pending += 1;
+        }
+        for point in &self.points {
+            let is_complete = point.fresh().pending == 0;
+            if is_complete {
+                self.write(point).map_err(Failure::run)?;
+            }
+        }
+        Ok(())
     }
 
     /// Number of failed runs.
@@ -384,40 +269,36 @@ impl Session {
         let point = &self.points[job.point];
         match self.rows_of(point, job.seed) {
             Ok(rows) => {
-                let point = point.identity.clone();
-                let seed = job.seed;
-                self.record(
-                    job.point,
-                    Done {
-                        point,
-                        seed,
-                        replica: seed - self.first_seed,
-                        rows,
-                    },
-                )
+                let done = Done {
+                    point: point.identity.clone(),
+                    seed: job.seed,
+                    replica: job.seed - self.first_seed,
+                    rows,
+                };
+                self.record(job.point, done)
             }
             Err(_) if self.stop.is_requested() => Ok(()),
             Err(message) => self.fail(job, message),
         }
     }
 
-    fn rows_of(&self, point: &Point, seed: u64) -> Result<super::dataset::Rows, String> {
-        let text = || text_of(&self.plan, &point.values).map(|(_, text)| text);
+    fn rows_of(&self, point: &Point, seed: u64) -> Result<Rows, String> {
         let Plan { name, folder, .. } = &self.plan;
         if let Some(parts) = &self.parts {
-            return simulate_with(&(parts.make)(), seed, |parts| {
-                read_with(parts, name, &text()?, folder, &self.stop)
-            });
+            let parts = (parts.make)();
+            let scenario = match text_of(&self.plan, &point.values) {
+                Ok((_, text)) => read_with(&parts, name, &text, folder, &self.stop),
+                Err(message) => Err(message),
+            };
+            return simulate_with(&parts, scenario, seed);
         }
         let known = point.fresh().scenario.clone();
-        let scenario = match known {
-            Some(scenario) => scenario,
-            None => point
-                .fresh()
-                .scenario
-                .insert(Read::of_text(name, &text()?, folder, &[], &self.stop)?.into())
-                .clone(),
-        };
+        if let Some(scenario) = known {
+            return simulate(&scenario, seed);
+        }
+        let (_, text) = text_of(&self.plan, &point.values)?;
+        let scenario = Arc::new(Read::of_text(name, &text, folder, &[], &self.stop)?);
+        point.fresh().scenario = Some(Arc::clone(&scenario));
         simulate(&scenario, seed)
     }
 
@@ -452,9 +333,10 @@ impl Session {
         let points = std::mem::take(&mut *complete).points;
         // Other threads go on meanwhile.
         drop(complete);
-        points
-            .into_iter()
-            .try_for_each(|number| self.write(&self.points[number]))
+        for number in points {
+            self.write(&self.points[number])?;
+        }
+        Ok(())
     }
 
     pub(super) fn fail(&self, job: Job, message: String) -> Result<(), String> {
@@ -470,11 +352,12 @@ impl Session {
         } else {
             self.arguments.file.display().to_string()
         };
-        let [file, out] = [file, self.folder.display().to_string()].map(|path| quoted(&path));
-        let keys: String = values
-            .iter()
-            .map(|(key, value)| format!(" {}", word(key, value)))
-            .collect();
+        let file = quoted(&file);
+        let out = quoted(&self.folder.display().to_string());
+        let mut keys = String::new();
+        for (key, value) in values {
+            keys += &format!(" {}", word(key, value));
+        }
         let command = format!("roundelay sweep {file}{keys} --seed {seed} --out {out}");
         let failed = Failed {
             point: name_of(&labels(values)),
@@ -495,21 +378,20 @@ impl Session {
         if runs.is_empty() {
             return Ok(());
         }
-        if let Err(error) = self.dataset.add(
-            &point.folder,
-            &point.identity,
-            &point.origin.metadata(&point.identity),
-            runs.values(),
-        ) {
+        let metadata = point.origin.metadata(&point.identity);
+        let added = self
+            .dataset
+            .add(&point.folder, &point.identity, &metadata, runs.values());
+        if let Err(error) = added {
             // The end of the sweep tries again.
             point.fresh().runs.extend(runs);
             return Err(error);
         }
         let is_kept = self.arguments.figure.is_some();
-        point.fresh().written.extend(
-            runs.into_iter()
-                .map(|(seed, done)| (seed, is_kept.then_some(done))),
-        );
+        let mut fresh = point.fresh();
+        for (seed, done) in runs {
+            fresh.written.insert(seed, is_kept.then_some(done));
+        }
         Ok(())
     }
 
@@ -529,19 +411,21 @@ impl Session {
     }
 
     fn reasons(&self) -> String {
-        let line = |job: Job| {
+        let mut lines = String::new();
+        for job in self.planned() {
             let point = &self.points[job.point];
             let state = match &point.changes {
-                _ if point.has(job.seed) => "cached".to_owned(),
+                _ if self.is_known(job) => "cached".to_owned(),
                 Some(changes) if changes.is_empty() => "new".to_owned(),
                 Some(changes) => format!("changed: {}", changes.join("; ")),
                 None => "new".to_owned(),
             };
             let name = point.name();
             let space = if name.is_empty() { "" } else { " " };
-            clean(&format!("{name}{space}seed={}: {state}", job.seed)) + "\n"
-        };
-        self.planned().map(line).collect()
+            lines += &clean(&format!("{name}{space}seed={}: {state}", job.seed));
+            lines.push('\n');
+        }
+        lines
     }
 
     /// The pending runs as texts for other processes.
@@ -555,22 +439,22 @@ impl Session {
         let behaviours = self.behaviours.hash();
         self.keep_reasons();
         let jobs = self.pending()?;
-        let text = |job: Job| -> Result<String, String> {
+        let mut tasks = Vec::new();
+        for job in jobs {
             let point = &self.points[job.point];
+            let (_, scenario) = text_of(&self.plan, &point.values).map_err(Failure::run)?;
             let task = Task {
                 point: point.identity.clone(),
                 seed: job.seed,
                 replica: job.seed - self.first_seed,
                 name: self.plan.name.clone(),
                 folder: folder.clone(),
-                scenario: text_of(&self.plan, &point.values)?.1,
+                scenario,
                 behaviours: behaviours.clone(),
             };
-            serde_json::to_string(&task).map_err(|error| error.to_string())
-        };
-        jobs.into_iter()
-            .map(|job| text(job).map_err(Failure::run))
-            .collect()
+            tasks.push(serde_json::to_string(&task).map_err(Failure::run)?);
+        }
+        Ok(tasks)
     }
 
     /// Adds the result of a task to the dataset. The result of a run that is known already is
@@ -579,10 +463,8 @@ impl Session {
     /// # Errors
     /// No result of this sweep, or the dataset cannot be written.
     pub fn commit(&self, result: &[u8]) -> Result<(), Failure> {
-        let done = str::from_utf8(result)
-            .ok()
-            .and_then(Done::parse)
-            .ok_or_else(|| Failure::run("no result of a run"))?;
+        let text = str::from_utf8(result).unwrap_or_default();
+        let done = Done::parse(text).ok_or_else(|| Failure::run("no result of a run"))?;
         let number = self.number_of(&done.point)?;
         if self.points[number].has(done.seed) {
             return Ok(());
@@ -605,34 +487,25 @@ impl Session {
     }
 
     fn number_of(&self, identity: &str) -> Result<usize, Failure> {
-        self.numbers
-            .get(identity)
-            .copied()
-            .ok_or_else(|| Failure::run("the run is of another sweep"))
+        match self.numbers.get(identity) {
+            Some(number) => Ok(*number),
+            None => Err(Failure::run("the run is of another sweep")),
+        }
     }
 
     /// The rows of the plan's runs, with the values of the swept keys.
     fn rows(&self) -> Vec<RowsOfPoint> {
-        let rows = |point: &Point| {
-            let file = SweepFile::read(
-                &self
-                    .folder
-                    .join(&point.folder)
-                    .join(format!("{}.parquet", point.identity)),
-            );
-            let mine = |row: &SweepRow| {
-                (self.first_seed..self.first_seed + u64::from(self.arguments.replicas))
-                    .contains(&row.seed)
+        let seeds = self.seeds();
+        let mut all = Vec::new();
+        for point in &self.points {
+            let mut rows = match SweepFile::read(&point.file(&self.folder)) {
+                Ok(file) => file.rows,
+                Err(_) => Vec::new(),
             };
-            (
-                point.labels.clone(),
-                file.map_or_else(
-                    |_| Vec::new(),
-                    |file| file.rows.into_iter().filter(mine).collect(),
-                ),
-            )
-        };
-        self.points.iter().map(rows).collect()
+            rows.retain(|row| seeds.contains(&row.seed));
+            all.push((point.labels.clone(), rows));
+        }
+        all
     }
 
     /// Writes all files, removes the journal, and sums up, with the rows of the runs if asked.
@@ -641,21 +514,15 @@ impl Session {
     /// The dataset cannot be written.
     pub fn finish(mut self, with_rows: bool) -> Result<Summary, Failure> {
         // Complete points without files, and points whose last runs never came.
-        self.points
-            .iter()
-            .try_for_each(|point| self.write(point))
-            .map_err(Failure::run)?;
+        for point in &self.points {
+            self.write(point).map_err(Failure::run)?;
+        }
         let figures = self.summary_of_figure()?;
         let rows = if with_rows { self.rows() } else { Vec::new() };
-        let known: BTreeSet<PathBuf> = self
-            .points
-            .iter()
-            .map(|point| {
-                self.folder
-                    .join(&point.folder)
-                    .join(format!("{}.parquet", point.identity))
-            })
-            .collect();
+        let mut known = BTreeSet::new();
+        for point in &self.points {
+            known.insert(point.file(&self.folder));
+        }
         let others = others(&self.folder, &known);
         let mut failed =
             std::mem::take(&mut *self.failed.lock().unwrap_or_else(PoisonError::into_inner));
@@ -663,11 +530,10 @@ impl Session {
         let done = *self.done.lock().unwrap_or_else(PoisonError::into_inner);
         let points = self.points.len();
         let why = self.reasons.take().unwrap_or_default();
-        let identities: BTreeSet<String> = self
-            .points
-            .into_iter()
-            .map(|point| point.identity)
-            .collect();
+        let mut identities = BTreeSet::new();
+        for point in self.points {
+            identities.insert(point.identity);
+        }
         let waiting = self
             .dataset
             .finish(|done| identities.contains(&done.point))
@@ -688,237 +554,18 @@ impl Session {
     }
 }
 
-/// Reads a scenario whose queues may have the names of the program's disciplines.
-///
-/// # Errors
-/// The text is not a valid scenario, or no source over TCP has the name of a congestion control.
-fn read_with(
-    parts: &Parts,
-    name: &str,
-    text: &str,
-    folder: &Path,
-    stop: &Stop,
-) -> Result<Scenario, String> {
-    let mut scenario = Read::of_text(name, text, folder, &parts.disciplines, stop)?;
-    for (source, control) in &parts.controls {
-        scenario
-            .set_control(source, control)
-            .map_err(|error| error.to_string())?;
+/// The folder of the dataset: as asked for, else beside the working directory's files with the
+/// scenario's name.
+fn folder(arguments: &Sweep, plan: &Plan) -> PathBuf {
+    if let Some(folder) = arguments.outputs.path("out") {
+        return folder.to_owned();
     }
-    Ok(scenario)
-}
-
-/// The scenario of a point, as a table and as text.
-fn text_of(plan: &Plan, values: &Values) -> Result<(toml::Table, String), String> {
-    let table = plan.resolved(values)?;
-    let text = if values.is_empty() {
-        plan.text.clone()
+    let stem = if arguments.file.as_os_str() == "-" {
+        plan.name.as_ref()
     } else {
-        toml::to_string(&table).map_err(|error| error.to_string())?
+        arguments.file.file_stem().unwrap_or_default()
     };
-    Ok((table, text))
-}
-
-/// One run. A panic is a failure of the run.
-fn simulate(scenario: &Scenario, seed: u64) -> Result<super::dataset::Rows, String> {
-    match catch_unwind(AssertUnwindSafe(|| scenario.run(seed, |_| ()))) {
-        Ok(Ok(results)) => Ok(sweep_rows(&results)),
-        Ok(Err(error)) => Err(error.to_string()),
-        Err(_) => Err("the simulator panicked; its message is on standard error".to_owned()),
-    }
-}
-
-/// One run with parts of a program.
-fn simulate_with(
-    parts: &Parts,
-    seed: u64,
-    read: impl FnOnce(&Parts) -> Result<Scenario, String>,
-) -> Result<super::dataset::Rows, String> {
-    let rows = read(parts).and_then(|scenario| simulate(&scenario, seed));
-    (parts.failure)().map_or(rows, Err)
-}
-
-/// Runs a task of [`Session::tasks`] in any process, with the parts of the session's program if
-/// there are any. Returns the result for [`Session::commit`].
-///
-/// # Errors
-/// The run failed, or this program has other behaviours than that of the session.
-pub fn run_task(task: &str, parts: Option<&OwnParts>, stop: &Stop) -> Result<Vec<u8>, Failure> {
-    let task: Task = serde_json::from_str(task)
-        .map_err(|error| Failure::usage(format!("no task of a sweep: {error}")))?;
-    static OWN: OnceLock<String> = OnceLock::new();
-    let program = || OWN.get_or_init(|| Behaviours::of_program().hash()).clone();
-    if task.behaviours
-        != parts.map_or_else(program, |parts| {
-            Behaviours::of_program().with(&parts.versions).hash()
-        })
-    {
-        let expected =
-            "planner and worker must run the same version of Roundelay and of your classes";
-        return Err(Failure::run(expected.to_string()));
-    }
-    let Task {
-        name,
-        scenario,
-        folder,
-        seed,
-        ..
-    } = &task;
-    let rows = match parts {
-        Some(parts) => simulate_with(&(parts.make)(), *seed, |parts| {
-            read_with(parts, name, scenario, folder, stop)
-        }),
-        None => Read::of_text(name, scenario, folder, &[], stop)
-            .and_then(|scenario| simulate(&scenario, *seed)),
-    };
-    if stop.is_requested() {
-        return Err(Failure::stopped());
-    }
-    let Task {
-        point,
-        seed,
-        replica,
-        ..
-    } = task;
-    let rows = rows.map_err(Failure::run)?;
-    Ok(Done {
-        point,
-        seed,
-        replica,
-        rows,
-    }
-    .line()
-    .into_bytes())
-}
-
-/// Checks all points.
-///
-/// # Errors
-/// A point is no valid scenario: nothing has been run then.
-fn points(
-    plan: &Plan,
-    folder: &Path,
-    behaviours: &Behaviours,
-    options: &Options,
-    host: &Host,
-) -> Result<Vec<Point>, Failure> {
-    let threads = options.threads;
-    let with_rows = options.figure.is_some();
-    let hashes = FileHashes::default();
-    let one = |values: &Values| {
-        let mut point = point(
-            plan,
-            values,
-            folder,
-            behaviours,
-            &hashes,
-            host,
-            options.long,
-        )?;
-        if !with_rows {
-            point
-                .stored
-                .values_mut()
-                .for_each(|rows| *rows = Vec::new());
-        }
-        Ok(point)
-    };
-    let all: Vec<Result<Point, String>> = in_pool(threads, || {
-        plan.points.par_iter().with_min_len(8).map(one).collect()
-    })?;
-    let mut points = Vec::new();
-    let mut messages = Vec::new();
-    for (values, point) in plan.points.iter().zip(all) {
-        match point {
-            Ok(point) => points.push(point),
-            Err(message) => messages.push((values, message)),
-        }
-    }
-    if messages.is_empty() {
-        return Ok(points);
-    }
-    let mut lines: Vec<_> = messages
-        .iter()
-        .take(MOST_MESSAGES)
-        .map(|(values, message)| told(plan, values, message))
-        .collect();
-    lines.dedup();
-    if messages.len() > MOST_MESSAGES {
-        lines.push(format!(
-            "and {} more points",
-            messages.len() - MOST_MESSAGES
-        ));
-    }
-    Err(Failure::usage(lines.join("\n")))
-}
-
-/// A message on a wrong point; one on the scenario itself has the line.
-fn told(plan: &Plan, values: &Values, message: &str) -> String {
-    let own = Scenario::from_toml_with(&plan.name, &plan.text, &plan.folder, &|_, _, _| {
-        Ok(Vec::new())
-    })
-    .err();
-    match own.filter(|error| clean(&error.message) == *message) {
-        Some(error) => clean(&error.to_string()),
-        None => {
-            let labels: Vec<_> = values.iter().map(|(key, value)| word(key, value)).collect();
-            format!("{}: {}: {message}", plan.name, clean(&labels.join(" ")))
-        }
-    }
-}
-
-fn point(
-    plan: &Plan,
-    values: &Values,
-    folder: &Path,
-    behaviours: &Behaviours,
-    hashes: &FileHashes,
-    host: &Host,
-    is_long: bool,
-) -> Result<Point, String> {
-    let (table, text) = text_of(plan, values)?;
-    let scenario = match &host.parts {
-        Some(parts) => read_with(&(parts.make)(), &plan.name, &text, &plan.folder, &host.stop)?,
-        None => Read::of_text(&plan.name, &text, &plan.folder, &[], &host.stop)?,
-    };
-    check_length(&scenario, is_long)?;
-    let origin = Origin::new(&table, &scenario, behaviours, hashes)?;
-    let identity = origin.identity();
-    let labels = labels(values);
-    let own = folder_of(&labels);
-    let mut changes = None;
-    let mut stored = BTreeMap::new();
-    for path in files(&folder.join(&own)) {
-        let Ok(file) = SweepFile::read(&path) else {
-            continue;
-        };
-        if path.file_stem().is_some_and(|stem| *stem == *identity) {
-            changes = Some(Vec::new());
-            for row in file.rows {
-                stored.entry(row.seed).or_insert_with(Vec::new).push(row);
-            }
-        } else if stored.is_empty() {
-            changes = Origin::of_metadata(&file.metadata).map(|before| origin.changes(&before));
-        }
-    }
-    let is_kept = host.parts.is_none()
-        && plan.points.len() <= KEPT[0]
-        && scenario.topology.network.links().len() <= KEPT[1]
-        && scenario.files.is_empty();
-    let fresh = Mutex::new(Fresh {
-        scenario: is_kept.then(|| scenario.into()),
-        ..Fresh::default()
-    });
-    Ok(Point {
-        values: values.clone(),
-        labels,
-        folder: own,
-        origin,
-        identity,
-        changes,
-        stored,
-        fresh,
-    })
+    PathBuf::from(stem).with_extension("sweep")
 }
 
 #[cfg(test)]

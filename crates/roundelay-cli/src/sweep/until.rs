@@ -7,10 +7,11 @@ use roundelay_report::SWEEP_FIGURES;
 use roundelay_sim::scenario::{Interval, student_95};
 use roundelay_trace::file::did_you_mean;
 
+use super::point::Point;
 use super::precision::Precision;
 use super::report::{Difference, FigureOfPoint, Figures};
 use super::runner::run_jobs;
-use super::session::{Job, Point, Session};
+use super::session::{Job, Session};
 use crate::failure::Failure;
 
 /// Runs the plan's replicas, then adds runs to the points whose interval is too wide. The number of
@@ -39,12 +40,15 @@ pub(super) fn run(session: &mut Session, precision: Precision) -> Result<(), Fai
             let next = target
                 .saturating_add(more)
                 .min(session.arguments.max_replicas);
-            let seeds =
-                session.first_seed + u64::from(*target)..session.first_seed + u64::from(next);
-            jobs.extend(seeds.filter(|seed| !point.has(*seed)).map(|seed| Job {
-                point: number,
-                seed,
-            }));
+            for replica in *target..next {
+                let seed = session.first_seed + u64::from(replica);
+                if !point.has(seed) {
+                    jobs.push(Job {
+                        point: number,
+                        seed,
+                    });
+                }
+            }
             *target = next;
         }
         session.arguments.replicas = targets.iter().copied().max().unwrap_or(0);
@@ -67,11 +71,17 @@ fn targets_are_settled(
     targets: &[u32],
     precision: Precision,
 ) -> bool {
-    targets.iter().zip(&session.points).all(|(target, point)| {
-        *target >= session.arguments.max_replicas
-            || values(session, point, source, figure, *target)
-                .is_none_or(|values| more(&values, precision).is_none())
-    })
+    for (target, point) in targets.iter().zip(&session.points) {
+        if *target >= session.arguments.max_replicas {
+            continue;
+        }
+        if let Some(values) = values(session, point, source, figure, *target)
+            && more(&values, precision).is_some()
+        {
+            return false;
+        }
+    }
+    true
 }
 
 /// The figure of the first `runs` runs; None if a run is missing.
@@ -83,11 +93,12 @@ fn values(
     runs: u32,
 ) -> Option<Vec<f64>> {
     let all = point.figures(source, figure);
-    let seeds = session.first_seed..session.first_seed + u64::from(runs);
-    let found: Vec<_> = seeds
-        .map(|seed| all.get(&seed).copied())
-        .collect::<Option<_>>()?;
-    Some(found.into_iter().flatten().collect())
+    let mut values = Vec::new();
+    for seed in session.first_seed..session.first_seed + u64::from(runs) {
+        // A run may have no value of the figure.
+        values.extend(*all.get(&seed)?);
+    }
+    Some(values)
 }
 
 /// Number of further runs: half the number at hand at least, as many as the variance suggests, and
@@ -117,27 +128,24 @@ impl Session {
         let Some(text) = &self.arguments.figure else {
             return Ok(None);
         };
-        let sources = self
-            .points
-            .iter()
-            .map(Point::sources)
-            .find(|sources| !sources.is_empty())
-            .unwrap_or_default();
-        let (source, figure) = text
-            .rsplit_once('.')
-            .map_or((None, text.as_str()), |(source, figure)| {
-                (Some(source), figure)
-            });
-        let number = SWEEP_FIGURES
-            .iter()
-            .position(|known| *known == figure)
-            .ok_or_else(|| {
-                let meant = did_you_mean(figure, &SWEEP_FIGURES);
-                Failure::usage(format!(
-                    "--figure {text}: no figure is called '{figure}'{meant}: {}",
-                    SWEEP_FIGURES.join(", ")
-                ))
-            })?;
+        let mut sources = Vec::new();
+        for point in &self.points {
+            sources = point.sources();
+            if !sources.is_empty() {
+                break;
+            }
+        }
+        let (source, figure) = match text.rsplit_once('.') {
+            Some((source, figure)) => (Some(source), figure),
+            None => (None, text.as_str()),
+        };
+        let Some(number) = SWEEP_FIGURES.iter().position(|known| *known == figure) else {
+            let meant = did_you_mean(figure, &SWEEP_FIGURES);
+            return Err(Failure::usage(format!(
+                "--figure {text}: no figure is called '{figure}'{meant}: {}",
+                SWEEP_FIGURES.join(", ")
+            )));
+        };
         if sources.is_empty() {
             return Ok(None);
         }
@@ -160,46 +168,43 @@ impl Session {
         let Some((source, figure)) = self.figure()? else {
             return Ok(None);
         };
-        let all: Vec<_> = (0..self.points.len())
-            .map(|number| self.used(number, &source, figure))
-            .collect();
+        let mut all = Vec::new();
         // The first point with the same values of all keys but the first.
         let mut references = HashMap::new();
-        for (number, point) in self
-            .points
-            .iter()
-            .enumerate()
-            .filter(|(_, point)| !point.labels.is_empty())
-        {
-            references.entry(&point.labels[1..]).or_insert(number);
+        for (number, point) in self.points.iter().enumerate() {
+            all.push(self.used(number, &source, figure));
+            if let Some((_, rest)) = point.labels.split_first() {
+                references.entry(rest).or_insert(number);
+            }
         }
-        let of = |(number, point): (usize, &Point)| {
+        let mut points = Vec::new();
+        for (number, point) in self.points.iter().enumerate() {
             let values: Vec<f64> = all[number].values().copied().collect();
-            let reference = point
-                .labels
-                .get(1..)
-                .and_then(|rest| references.get(rest))
-                .filter(|reference| **reference != number);
-            let difference = reference.and_then(|reference| {
-                let pairs: Vec<f64> = all[number]
-                    .iter()
-                    .filter_map(|(seed, value)| Some(value - all[*reference].get(seed)?))
-                    .collect();
-                let from = self.points[*reference].labels[0].1.clone();
-                student_95(&pairs).map(|interval| Difference {
-                    from,
+            let mut difference = None;
+            if let Some((_, rest)) = point.labels.split_first()
+                && let Some(&reference) = references.get(rest)
+                && reference != number
+            {
+                let mut pairs = Vec::new();
+                for (seed, value) in &all[number] {
+                    if let Some(other) = all[reference].get(seed) {
+                        pairs.push(value - other);
+                    }
+                }
+                let (_, from) = &self.points[reference].labels[0];
+                difference = student_95(&pairs).map(|interval| Difference {
+                    from: from.clone(),
                     pairs: pairs.len(),
                     interval,
-                })
-            });
-            FigureOfPoint {
+                });
+            }
+            points.push(FigureOfPoint {
                 point: point.labels.clone(),
                 runs: values.len(),
                 interval: student_95(&values),
                 difference,
-            }
-        };
-        let points = self.points.iter().enumerate().map(of).collect();
+            });
+        }
         Ok(Some(Figures {
             source,
             figure: SWEEP_FIGURES[figure],
@@ -209,15 +214,20 @@ impl Session {
 
     /// Values of a figure by seed, of the plan's runs.
     fn used(&self, number: usize, source: &str, figure: usize) -> BTreeMap<u64, f64> {
-        let runs = self
-            .targets
-            .as_ref()
-            .map_or(self.arguments.replicas, |targets| targets[number]);
+        let runs = match &self.targets {
+            Some(targets) => targets[number],
+            None => self.arguments.replicas,
+        };
         let seeds = self.first_seed..self.first_seed + u64::from(runs);
-        let all = self.points[number].figures(source, figure).into_iter();
-        all.filter(|(seed, _)| seeds.contains(seed))
-            .filter_map(|(seed, value)| Some((seed, value?)))
-            .collect()
+        let mut used = BTreeMap::new();
+        for (seed, value) in self.points[number].figures(source, figure) {
+            if let Some(value) = value
+                && seeds.contains(&seed)
+            {
+                used.insert(seed, value);
+            }
+        }
+        used
     }
 }
 

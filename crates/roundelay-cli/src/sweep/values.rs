@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use roundelay::{Bytes, Duration, Rate};
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 use toml::Value;
 
 /// A point: a value for each swept key, in the order of the keys.
@@ -59,22 +59,21 @@ impl Quantity {
                 plain,
             });
         }
-        let rate = || {
-            text.parse()
-                .ok()
-                .map(|rate: Rate| Self::whole(Unit::BitsPerSecond, rate.bits_per_second()))
-        };
-        let time = || {
-            text.parse()
-                .ok()
-                .map(|time: Duration| Self::whole(Unit::Picoseconds, time.as_picos()))
-        };
-        let size = || {
-            text.parse()
-                .ok()
-                .map(|Bytes(bytes)| Self::whole(Unit::Bytes, bytes))
-        };
-        rate().or_else(time).or_else(size)
+        if let Ok(rate) = text.parse::<Rate>() {
+            return Some(Self::whole(Unit::BitsPerSecond, rate.bits_per_second()));
+        }
+        if let Ok(time) = text.parse::<Duration>() {
+            return Some(Self::whole(Unit::Picoseconds, time.as_picos()));
+        }
+        match text.parse() {
+            Ok(Bytes(bytes)) => Some(Self::whole(Unit::Bytes, bytes)),
+            Err(_) => None,
+        }
+    }
+
+    /// Whether the quantity has no unit.
+    const fn is_number(self) -> bool {
+        matches!(self.unit, Unit::Whole | Unit::Plain)
     }
 
     /// The quantity as a scenario has it.
@@ -83,8 +82,10 @@ impl Quantity {
             Unit::BitsPerSecond => Value::String(format!("{}bit", self.whole)),
             Unit::Picoseconds => Value::String(format!("{}s", decimal(self.whole, 12))),
             Unit::Bytes => Value::String(format!("{}b", self.whole)),
-            Unit::Whole => i64::try_from(self.whole)
-                .map_or_else(|_| Value::String(self.whole.to_string()), Value::Integer),
+            Unit::Whole => match i64::try_from(self.whole) {
+                Ok(whole) => Value::Integer(whole),
+                Err(_) => Value::String(self.whole.to_string()),
+            },
             Unit::Plain => Value::Float(self.plain),
         }
     }
@@ -140,9 +141,14 @@ pub(super) fn list(text: &str) -> Result<Vec<Value>, String> {
 
 /// A value in TOML's own spelling.
 fn written(text: &str) -> Result<Value, String> {
-    let table: Result<toml::Table, _> = toml::from_str(&format!("value = {text}"));
-    let value = table.ok().and_then(|mut table| table.remove("value"));
-    value.ok_or_else(|| format!("'{text}': no value in TOML; expected one, as in [\"s0\", \"s1\"]"))
+    if let Ok(mut table) = toml::from_str::<toml::Table>(&format!("value = {text}"))
+        && let Some(value) = table.remove("value")
+    {
+        return Ok(value);
+    }
+    Err(format!(
+        "'{text}': no value in TOML; expected one, as in [\"s0\", \"s1\"]"
+    ))
 }
 
 /// The value of a word: a whole number, a number, true, false, or a text.
@@ -173,63 +179,70 @@ fn range(part: &str, first: &str, rest: &str) -> Result<Vec<Value>, String> {
             "'{part}': {problem}; expected FROM..TO/FACTOR, as in 64kbit..1mbit/2, or FROM..TO+STEP, as in 10ms..50ms+10ms"
         )
     };
-    let (last, step) = rest
-        .split_once(['/', '+'])
-        .ok_or_else(|| wrong("a range without a step"))?;
+    let Some((last, step)) = rest.split_once(['/', '+']) else {
+        return Err(wrong("a range without a step"));
+    };
     let last = Quantity::parse(last.trim()).ok_or_else(|| wrong("no end"))?;
     let step = Quantity::parse(step.trim()).ok_or_else(|| wrong("no step"))?;
-    let is_number = |quantity: Quantity| matches!(quantity.unit, Unit::Whole | Unit::Plain);
     let is_factor = rest.contains('/');
     // A bare number may stand beside one with decimals.
-    let unit = if from.unit == Unit::Whole
-        && (last.unit == Unit::Plain || !is_factor && step.unit == Unit::Plain)
-    {
+    let has_decimals = last.unit == Unit::Plain || !is_factor && step.unit == Unit::Plain;
+    let unit = if from.unit == Unit::Whole && has_decimals {
         Unit::Plain
     } else {
         from.unit
     };
     let from = Quantity { unit, ..from };
-    if last.unit != unit && !(is_number(from) && is_number(last)) {
+    if last.unit != unit && !(from.is_number() && last.is_number()) {
         return Err(wrong("both ends need the same unit"));
     }
     if last.plain < from.plain {
         return Err(wrong("the end is below the start"));
     }
-    let next: Box<dyn Fn(f64) -> f64> = match is_factor {
-        true if !is_number(step) || step.plain <= 1.0 => {
+    if is_factor {
+        if !step.is_number() || step.plain <= 1.0 {
             return Err(wrong("a factor has no unit and is above 1"));
         }
-        true if from.plain <= 0.0 => return Err(wrong("a factor needs a start above 0")),
-        true => Box::new(|number| from.plain * step.plain.powf(number)),
-        false
-            if step.plain <= 0.0 || step.unit != unit && !(is_number(from) && is_number(step)) =>
-        {
+        if from.plain <= 0.0 {
+            return Err(wrong("a factor needs a start above 0"));
+        }
+    } else {
+        let has_unit_of_ends = step.unit == unit || from.is_number() && step.is_number();
+        if step.plain <= 0.0 || !has_unit_of_ends {
             return Err(wrong("a step is above 0, in the unit of the ends"));
         }
-        false => Box::new(|number| step.plain.mul_add(number, from.plain)),
-    };
-    let limit = last.plain * (1.0 + 1e-9);
-    let all: Vec<_> = (0..=MOST_VALUES)
-        .map(|number| next(number as f64))
-        .take_while(|plain| *plain <= limit)
-        .collect();
-    if all.len() > MOST_VALUES {
-        return Err(wrong(&format!("more than {MOST_VALUES} values")));
     }
-    Ok(all
-        .into_iter()
-        .map(|plain| from.with(plain).value())
-        .collect())
+    // The end itself counts, in spite of rounding.
+    let limit = last.plain * (1.0 + 1e-9);
+    let mut values = Vec::new();
+    for number in 0..=MOST_VALUES {
+        let number = number as f64;
+        let plain = if is_factor {
+            from.plain * step.plain.powf(number)
+        } else {
+            step.plain.mul_add(number, from.plain)
+        };
+        if plain > limit {
+            return Ok(values);
+        }
+        values.push(from.with(plain).value());
+    }
+    Err(wrong(&format!("more than {MOST_VALUES} values")))
 }
 
 /// Canonical JSON of a value: keys sorted, quantities in base units, spaces of texts single.
 pub(super) fn canonical(key: &str, value: &Value) -> Json {
     match value {
         Value::String(text) if NAMES.contains(&key) => Json::String(text.clone()),
-        Value::String(text) => match Quantity::parse(text).map(Quantity::value) {
-            Some(Value::String(text)) => Json::String(text),
-            _ => Json::String(text.split_whitespace().collect::<Vec<_>>().join(" ")),
-        },
+        Value::String(text) => {
+            if let Some(quantity) = Quantity::parse(text)
+                && let Value::String(text) = quantity.value()
+            {
+                return Json::String(text);
+            }
+            let words: Vec<_> = text.split_whitespace().collect();
+            Json::String(words.join(" "))
+        }
         Value::Integer(number) => (*number).into(),
         Value::Float(number) => (*number).into(),
         Value::Boolean(flag) => (*flag).into(),
@@ -237,12 +250,11 @@ pub(super) fn canonical(key: &str, value: &Value) -> Json {
         Value::Array(values) => values.iter().map(|value| canonical(key, value)).collect(),
         Value::Table(table) => {
             let sorted: BTreeMap<_, _> = table.iter().collect();
-            Json::Object(
-                sorted
-                    .into_iter()
-                    .map(|(key, value)| (key.clone(), canonical(key, value)))
-                    .collect(),
-            )
+            let mut object = Map::new();
+            for (key, value) in sorted {
+                object.insert(key.clone(), canonical(key, value));
+            }
+            Json::Object(object)
         }
     }
 }
@@ -278,8 +290,8 @@ pub(super) fn word(key: &str, value: &Value) -> String {
 
 /// A word for a shell.
 pub(super) fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+%".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
+    let needs_quotes = |c: char| !c.is_ascii_alphanumeric() && !"-_./=:,+%".contains(c);
+    if !word.is_empty() && !word.contains(needs_quotes) {
         word.to_owned()
     } else {
         format!("'{}'", word.replace('\'', "'\\''"))
@@ -288,10 +300,11 @@ pub(super) fn quoted(word: &str) -> String {
 
 /// Keys and values of a point as in the dataset.
 pub(super) fn labels(point: &Values) -> Vec<(String, String)> {
-    point
-        .iter()
-        .map(|(key, value)| (key.clone(), label(key, value)))
-        .collect()
+    let mut labels = Vec::new();
+    for (key, value) in point {
+        labels.push((key.clone(), label(key, value)));
+    }
+    labels
 }
 
 #[cfg(test)]

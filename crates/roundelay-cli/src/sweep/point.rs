@@ -1,0 +1,254 @@
+//! A point of a sweep: values of the swept keys, and the known and pending runs.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
+use roundelay_report::{SweepFile, SweepRow, clean};
+use roundelay_sim::scenario::Scenario;
+
+use super::behaviour::Behaviours;
+use super::dataset::{Done, files, folder_of};
+use super::identity::{FileHashes, Origin};
+use super::plan::Plan;
+use super::task::read_with;
+use super::values::{Values, labels, word};
+use crate::failure::Failure;
+use crate::host::Host;
+use crate::scenario::{Read, check_length};
+use crate::threads::in_pool;
+
+/// Scenarios stay in memory from the check until the run in sweeps of up to this many points.
+const MOST_KEPT_POINTS: usize = 20_000;
+/// Scenarios with more links are read again for the run.
+const MOST_KEPT_LINKS: usize = 64;
+/// Messages on wrong points before the rest is only counted.
+const MOST_MESSAGES: usize = 5;
+
+/// A point of the plan.
+pub(super) struct Point {
+    pub(super) values: Values,
+    pub(super) labels: Vec<(String, String)>,
+    /// Folder in the dataset.
+    pub(super) folder: PathBuf,
+    pub(super) origin: Origin,
+    pub(super) identity: String,
+    /// Differences from the origin of the folder's runs; none for a new point.
+    pub(super) changes: Option<Vec<String>>,
+    /// Runs in the file of the point.
+    pub(super) stored: BTreeMap<u64, Vec<SweepRow>>,
+    fresh: Mutex<Fresh>,
+}
+
+/// Runs of a point from journals and from this session.
+#[derive(Default)]
+pub(super) struct Fresh {
+    /// Not in the file yet.
+    pub(super) runs: BTreeMap<u64, Done>,
+    /// Written into the file; with results if a figure of these is asked for.
+    pub(super) written: BTreeMap<u64, Option<Done>>,
+    /// Runs to come.
+    pub(super) pending: usize,
+    /// The scenario, while runs are pending.
+    pub(super) scenario: Option<Arc<Scenario>>,
+}
+
+impl Point {
+    pub(super) fn fresh(&self) -> MutexGuard<'_, Fresh> {
+        self.fresh.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether the run with this seed is known.
+    pub(super) fn has(&self, seed: u64) -> bool {
+        let fresh = self.fresh();
+        self.stored.contains_key(&seed)
+            || fresh.runs.contains_key(&seed)
+            || fresh.written.contains_key(&seed)
+    }
+
+    /// A figure of a source by seed.
+    pub(super) fn figures(&self, source: &str, figure: usize) -> BTreeMap<u64, Option<f64>> {
+        let mut all = BTreeMap::new();
+        for (seed, rows) in &self.stored {
+            let row = rows.iter().find(|row| *row.source == *source);
+            all.insert(*seed, row.and_then(|row| row.figures[figure]));
+        }
+        let fresh = self.fresh();
+        for (seed, done) in &fresh.runs {
+            all.insert(*seed, done.figure(source, figure));
+        }
+        for (seed, done) in &fresh.written {
+            if let Some(done) = done {
+                all.insert(*seed, done.figure(source, figure));
+            }
+        }
+        all
+    }
+
+    /// Names of the sources, if a run is known.
+    pub(super) fn sources(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        if let Some(rows) = self.stored.values().next() {
+            for row in rows {
+                names.push(row.source.to_string());
+            }
+            return names;
+        }
+        let fresh = self.fresh();
+        let mut known = fresh.runs.values().chain(fresh.written.values().flatten());
+        if let Some(done) = known.next() {
+            for (name, _) in &done.rows {
+                names.push(name.to_string());
+            }
+        }
+        names
+    }
+
+    /// Keys and values in words.
+    pub(super) fn name(&self) -> String {
+        name_of(&self.labels)
+    }
+
+    /// The file of the point in a dataset.
+    pub(super) fn file(&self, dataset: &Path) -> PathBuf {
+        let name = format!("{}.parquet", self.identity);
+        dataset.join(&self.folder).join(name)
+    }
+}
+
+/// Keys and values in words.
+pub(super) fn name_of(labels: &[(String, String)]) -> String {
+    let mut words = Vec::new();
+    for (key, value) in labels {
+        words.push(format!("{key}={value}"));
+    }
+    words.join(" ")
+}
+
+/// What the check of a point needs beside its values.
+pub(super) struct Check<'a> {
+    pub(super) plan: &'a Plan,
+    /// Folder of the dataset.
+    pub(super) folder: &'a Path,
+    pub(super) behaviours: &'a Behaviours,
+    pub(super) host: &'a Host,
+    /// Whether runs of more than 10^10 events are asked for.
+    pub(super) is_long: bool,
+    /// Whether the rows of known runs are kept, for a figure.
+    pub(super) with_rows: bool,
+    pub(super) threads: Option<u16>,
+}
+
+impl Check<'_> {
+    /// Checks all points.
+    ///
+    /// # Errors
+    /// A point is no valid scenario: nothing has been run then.
+    pub(super) fn points(&self) -> Result<Vec<Point>, Failure> {
+        let plan = self.plan;
+        let hashes = FileHashes::default();
+        let all: Vec<Result<Point, String>> = in_pool(self.threads, || {
+            let values = plan.points.par_iter().with_min_len(8);
+            values.map(|values| self.point(values, &hashes)).collect()
+        })?;
+        let mut points = Vec::new();
+        let mut messages = Vec::new();
+        for (values, point) in plan.points.iter().zip(all) {
+            match point {
+                Ok(point) => points.push(point),
+                Err(message) => messages.push((values, message)),
+            }
+        }
+        if messages.is_empty() {
+            return Ok(points);
+        }
+        let mut lines = Vec::new();
+        for (values, message) in messages.iter().take(MOST_MESSAGES) {
+            lines.push(told(plan, values, message));
+        }
+        lines.dedup();
+        if messages.len() > MOST_MESSAGES {
+            let more = messages.len() - MOST_MESSAGES;
+            lines.push(format!("and {more} more points"));
+        }
+        Err(Failure::usage(lines.join("\n")))
+    }
+
+    fn point(&self, values: &Values, hashes: &FileHashes) -> Result<Point, String> {
+        let Self { plan, host, .. } = self;
+        let (table, text) = text_of(plan, values)?;
+        let scenario = match &host.parts {
+            Some(parts) => read_with(&(parts.make)(), &plan.name, &text, &plan.folder, &host.stop)?,
+            None => Read::of_text(&plan.name, &text, &plan.folder, &[], &host.stop)?,
+        };
+        check_length(&scenario, self.is_long)?;
+        let origin = Origin::new(&table, &scenario, self.behaviours, hashes)?;
+        let identity = origin.identity();
+        let labels = labels(values);
+        let folder = folder_of(&labels);
+        let mut changes = None;
+        let mut stored = BTreeMap::new();
+        for path in files(&self.folder.join(&folder)) {
+            let Ok(file) = SweepFile::read(&path) else {
+                continue;
+            };
+            if path.file_stem().is_some_and(|stem| *stem == *identity) {
+                changes = Some(Vec::new());
+                for row in file.rows {
+                    let rows: &mut Vec<SweepRow> = stored.entry(row.seed).or_default();
+                    if self.with_rows {
+                        rows.push(row);
+                    }
+                }
+            } else if stored.is_empty() {
+                changes = Origin::of_metadata(&file.metadata).map(|before| origin.changes(&before));
+            }
+        }
+        let is_kept = host.parts.is_none()
+            && plan.points.len() <= MOST_KEPT_POINTS
+            && scenario.topology.network.links().len() <= MOST_KEPT_LINKS
+            && scenario.files.is_empty();
+        let fresh = Fresh {
+            scenario: is_kept.then(|| Arc::new(scenario)),
+            ..Fresh::default()
+        };
+        Ok(Point {
+            values: values.clone(),
+            labels,
+            folder,
+            origin,
+            identity,
+            changes,
+            stored,
+            fresh: Mutex::new(fresh),
+        })
+    }
+}
+
+/// The scenario of a point, as a table and as text.
+pub(super) fn text_of(plan: &Plan, values: &Values) -> Result<(toml::Table, String), String> {
+    let table = plan.resolved(values)?;
+    let text = if values.is_empty() {
+        plan.text.clone()
+    } else {
+        toml::to_string(&table).map_err(|error| error.to_string())?
+    };
+    Ok((table, text))
+}
+
+/// A message on a wrong point; one on the scenario itself has the line.
+fn told(plan: &Plan, values: &Values, message: &str) -> String {
+    let no_captures: &roundelay_sim::scenario::ReadCapture<'_> = &|_, _, _| Ok(Vec::new());
+    let own = Scenario::from_toml_with(&plan.name, &plan.text, &plan.folder, no_captures);
+    if let Err(error) = own
+        && clean(&error.message) == *message
+    {
+        return clean(&error.to_string());
+    }
+    let mut words = Vec::new();
+    for (key, value) in values {
+        words.push(word(key, value));
+    }
+    format!("{}: {}: {message}", plan.name, clean(&words.join(" ")))
+}

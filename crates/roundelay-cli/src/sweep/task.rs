@@ -1,0 +1,126 @@
+//! A run of a sweep as text, for another process.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use roundelay_report::sweep_rows;
+use roundelay_sim::scenario::Scenario;
+use roundelay_trace::Stop;
+use serde::{Deserialize, Serialize};
+
+use super::behaviour::Behaviours;
+use super::dataset::{Done, Rows};
+use super::parts::{OwnParts, Parts};
+use crate::failure::Failure;
+use crate::scenario::Read;
+
+/// A run as plain text, for another process: JSON with the scenario.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Task {
+    pub(super) point: String,
+    pub(super) seed: u64,
+    pub(super) replica: u64,
+    pub(super) name: String,
+    pub(super) folder: PathBuf,
+    pub(super) scenario: String,
+    pub(super) behaviours: String,
+}
+
+/// Runs a task of [`Session::tasks`](super::Session::tasks) in any process, with the parts of the
+/// session's program if there are any. Returns the result for
+/// [`Session::commit`](super::Session::commit).
+///
+/// # Errors
+/// The run failed, or this program has other behaviours than that of the session.
+pub fn run_task(task: &str, parts: Option<&OwnParts>, stop: &Stop) -> Result<Vec<u8>, Failure> {
+    static OF_PROGRAM: OnceLock<String> = OnceLock::new();
+    let task: Task = serde_json::from_str(task)
+        .map_err(|error| Failure::usage(format!("no task of a sweep: {error}")))?;
+    let behaviours = match parts {
+        Some(parts) => Behaviours::of_program().with(&parts.versions).hash(),
+        None => OF_PROGRAM
+            .get_or_init(|| Behaviours::of_program().hash())
+            .clone(),
+    };
+    if task.behaviours != behaviours {
+        return Err(Failure::run(
+            "planner and worker must run the same version of Roundelay and of your classes",
+        ));
+    }
+    let Task {
+        point,
+        seed,
+        replica,
+        name,
+        folder,
+        scenario: text,
+        ..
+    } = task;
+    let rows = match parts {
+        Some(parts) => {
+            let parts = (parts.make)();
+            let scenario = read_with(&parts, &name, &text, &folder, stop);
+            simulate_with(&parts, scenario, seed)
+        }
+        None => match Read::of_text(&name, &text, &folder, &[], stop) {
+            Ok(scenario) => simulate(&scenario, seed),
+            Err(message) => Err(message),
+        },
+    };
+    if stop.is_requested() {
+        return Err(Failure::stopped());
+    }
+    let done = Done {
+        point,
+        seed,
+        replica,
+        rows: rows.map_err(Failure::run)?,
+    };
+    Ok(done.line().into_bytes())
+}
+
+/// Reads a scenario whose queues may have the names of the program's disciplines.
+///
+/// # Errors
+/// The text is not a valid scenario, or no source over TCP has the name of a congestion control.
+pub(super) fn read_with(
+    parts: &Parts,
+    name: &str,
+    text: &str,
+    folder: &Path,
+    stop: &Stop,
+) -> Result<Scenario, String> {
+    let mut scenario = Read::of_text(name, text, folder, &parts.disciplines, stop)?;
+    for (source, control) in &parts.controls {
+        scenario
+            .set_control(source, control)
+            .map_err(|error| error.to_string())?;
+    }
+    Ok(scenario)
+}
+
+/// One run. A panic is a failure of the run.
+pub(super) fn simulate(scenario: &Scenario, seed: u64) -> Result<Rows, String> {
+    match catch_unwind(AssertUnwindSafe(|| scenario.run(seed, |_| ()))) {
+        Ok(Ok(results)) => Ok(sweep_rows(&results)),
+        Ok(Err(error)) => Err(error.to_string()),
+        Err(_) => Err("the simulator panicked; its message is on standard error".to_owned()),
+    }
+}
+
+/// One run with parts of a program; what these say of their failure comes first.
+pub(super) fn simulate_with(
+    parts: &Parts,
+    scenario: Result<Scenario, String>,
+    seed: u64,
+) -> Result<Rows, String> {
+    let rows = match scenario {
+        Ok(scenario) => simulate(&scenario, seed),
+        Err(message) => Err(message),
+    };
+    match (parts.failure)() {
+        Some(message) => Err(message),
+        None => rows,
+    }
+}
