@@ -10,6 +10,7 @@ mod result;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::env;
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,6 +26,7 @@ use roundelay_papers::text;
 use roundelay_sim::scenario::Measures;
 
 use crate::failure::Failure;
+use crate::outputs::finish_all;
 use crate::terminal::print;
 use crate::threads::in_pool;
 use crate::{host, sweep, text_file};
@@ -64,31 +66,16 @@ pub(crate) fn run(arguments: &Papers) -> Result<(), Failure> {
         return print(&text::list(&papers, Some(name)));
     }
     let items = chosen::items(&chosen, name, item.as_deref())?;
-    if let [
-        (
-            _,
-            Item {
-                label,
-                work: Work::Nothing(why),
-                ..
-            },
-        ),
-    ] = items[..]
-    {
-        return print(&format!("{label}: nothing to measure. {why}\n"));
-    }
-    if let [
-        (
-            _,
-            Item {
-                label,
-                work: Work::NotAttempted(why),
-                ..
-            },
-        ),
-    ] = items[..]
-    {
-        return print(&format!("{label}: not attempted yet. {why}\n"));
+    if let [(_, Item { label, work, .. })] = items[..] {
+        match work {
+            Work::Nothing(why) => {
+                return print(&format!("{label}: nothing to measure. {why}\n"));
+            }
+            Work::NotAttempted(why) => {
+                return print(&format!("{label}: not attempted yet. {why}\n"));
+            }
+            Work::Plan(..) => {}
+        }
     }
     if arguments.faults {
         return faults::run(arguments, &items);
@@ -112,20 +99,25 @@ fn of_file(path: &Path) -> Result<Paper, Failure> {
         "a plan in TOML like those in papers/",
         &roundelay_trace::Stop::default(),
     )?;
-    let name = path.file_stem().map_or_else(
-        || "plan".to_owned(),
-        |stem| stem.to_string_lossy().into_owned(),
-    );
-    let neighbour = like(path, &text).and_then(|path| fs::read_to_string(path).ok());
+    let name = match path.file_stem() {
+        Some(stem) => stem.to_string_lossy().into_owned(),
+        None => "plan".to_owned(),
+    };
+    let neighbour = match like(path, &text) {
+        Some(path) => fs::read_to_string(path).ok(),
+        None => None,
+    };
     Paper::of_plan(&name, &text, |_| neighbour.as_deref())
         .map_err(|error| Failure::usage(error.in_file(path.display())))
 }
 
 fn run_all(arguments: &Papers, items: &[(&Paper, &Item)], papers: &[Paper]) -> Result<(), Failure> {
-    let plans: Vec<_> = items
-        .iter()
-        .filter_map(|(paper, item)| item.plan().map(|(plan, text)| (*paper, *item, plan, text)))
-        .collect();
+    let mut plans = Vec::new();
+    for (paper, item) in items {
+        if let Some((plan, text)) = item.plan() {
+            plans.push((*paper, *item, plan, text));
+        }
+    }
     let runner = Runner {
         setting: if arguments.full {
             Setting::Full
@@ -206,20 +198,15 @@ fn run_all(arguments: &Papers, items: &[(&Paper, &Item)], papers: &[Paper]) -> R
         } else {
             &mut changed
         };
-        list.extend(
-            judged
-                .changed()
-                .into_iter()
-                .map(|change| format!("{} {}: {change}", paper.slug, item.name)),
-        );
+        for change in judged.changed() {
+            list.push(format!("{} {}: {change}", paper.slug, item.name));
+        }
         let result = ItemResult {
             paper,
             judged: &judged,
             ran: &ran,
         };
-        outputs
-            .drain(..)
-            .try_for_each(|output| output.finish(&result))?;
+        finish_all(std::mem::take(&mut outputs), &result)?;
         if let Some(folder) = pages {
             recorded::write(folder, &paper.slug, &item.name, &judged.record)?;
         }
@@ -269,21 +256,25 @@ fn read_files(
     runner: &Runner,
     plans: &[(&Paper, &Item, &Plan, &str)],
 ) -> Result<Vec<(&'static str, PathBuf)>, Failure> {
-    let own = arguments
-        .paper
-        .as_deref()
-        .filter(|_| arguments.names_a_file())
-        .map(PathBuf::from);
-    let mut files = Vec::from_iter(own.clone().map(|path| ("the plan", path)));
+    let mut own = None;
+    if let Some(paper) = &arguments.paper
+        && arguments.names_a_file()
+    {
+        own = Some(Path::new(paper));
+    }
+    let mut files = Vec::new();
+    if let Some(path) = own {
+        files.push(("the plan", path.to_owned()));
+    }
     for (_, _, plan, text) in plans {
-        let like = own.as_deref().and_then(|path| like(path, text));
-        files.extend(like.map(|path| ("the plan that it is like", path)));
-        let of_scenarios = runner.files(plan).map_err(Failure::usage)?;
-        files.extend(
-            of_scenarios
-                .into_iter()
-                .map(|path| ("a file of the plan's scenario", path)),
-        );
+        if let Some(path) = own
+            && let Some(neighbour) = like(path, text)
+        {
+            files.push(("the plan that it is like", neighbour));
+        }
+        for path in runner.files(plan).map_err(Failure::usage)? {
+            files.push(("a file of the plan's scenario", path));
+        }
     }
     Ok(files)
 }
@@ -300,18 +291,18 @@ fn check_chart(paper: &Paper, item: &Item, plan: &Plan) -> Result<(), Failure> {
     if !plan.charts.is_empty() {
         return Ok(());
     }
-    let has_chart = |item: &&Item| item.plan().is_some_and(|(plan, _)| !plan.charts.is_empty());
-    let others = paper
-        .items
-        .iter()
-        .filter(has_chart)
-        .map(|item| item.name.as_str())
-        .collect::<Vec<_>>()
-        .join(", ");
+    let mut others = Vec::new();
+    for other in &paper.items {
+        if let Some((plan, _)) = other.plan()
+            && !plan.charts.is_empty()
+        {
+            others.push(other.name.as_str());
+        }
+    }
     let others = if others.is_empty() {
         "write a [[chart]]".to_owned()
     } else {
-        format!("these of {} have one: {others}", paper.slug)
+        format!("these of {} have one: {}", paper.slug, others.join(", "))
     };
     Err(Failure::usage(format!(
         "--svg: {} has no chart; {others}",
@@ -368,8 +359,10 @@ fn bar(
     plans: &[(&Paper, &Item, &Plan, &str)],
 ) -> Result<ProgressBar, Failure> {
     use std::io::IsTerminal;
-    let counts = plans.iter().map(|(_, _, plan, _)| runner.count(plan));
-    let runs: usize = counts.sum::<Result<usize, _>>().map_err(Failure::usage)?;
+    let mut runs = 0;
+    for (_, _, plan, _) in plans {
+        runs += runner.count(plan).map_err(Failure::usage)?;
+    }
     if arguments.quiet || !std::io::stderr().is_terminal() {
         return Ok(ProgressBar::hidden());
     }
@@ -399,28 +392,31 @@ fn cache(arguments: &Papers, paper: &Paper) -> Cache {
 
 /// Default folder of the cache: in the user's cache folder, else in the temporary one.
 fn default_cache() -> PathBuf {
-    let home = || std::env::var_os("HOME").map(|home| Path::new(&home).join(".cache"));
-    let base = std::env::var_os("XDG_CACHE_HOME")
-        .map(PathBuf::from)
-        .or_else(home);
-    base.unwrap_or_else(std::env::temp_dir)
-        .join("roundelay")
-        .join("papers")
+    let base = match (env::var_os("XDG_CACHE_HOME"), env::var_os("HOME")) {
+        (Some(cache), _) => PathBuf::from(cache),
+        (None, Some(home)) => Path::new(&home).join(".cache"),
+        (None, None) => env::temp_dir(),
+    };
+    base.join("roundelay").join("papers")
 }
 
 /// Hash of the file with this program's code: another build may give other results.
 fn program() -> Result<String, Failure> {
-    let file = host::program_file().map_or_else(std::env::current_exe, |file| Ok(file.to_owned()));
-    let bytes = file
-        .and_then(fs::read)
-        .map_err(|error| Failure::run(format!("cannot read this program: {error}")))?;
-    let words = bytes.chunks(8).fold(0_u64, |hash, word| {
-        let number = word
-            .iter()
-            .fold(0, |number, byte| number << 8 | u64::from(*byte));
-        (hash ^ number)
+    let unreadable = |error| Failure::run(format!("cannot read this program: {error}"));
+    let file = match host::program_file() {
+        Some(file) => file.to_owned(),
+        None => env::current_exe().map_err(unreadable)?,
+    };
+    let bytes = fs::read(file).map_err(unreadable)?;
+    let mut words: u64 = 0;
+    for word in bytes.chunks(8) {
+        let mut number: u64 = 0;
+        for byte in word {
+            number = number << 8 | u64::from(*byte);
+        }
+        words = (words ^ number)
             .wrapping_mul(0x0100_0000_01b3)
-            .rotate_left(29)
-    });
+            .rotate_left(29);
+    }
     Ok(hash([env!("CARGO_PKG_VERSION"), &words.to_string()]))
 }

@@ -1,5 +1,6 @@
 //! Standard output and standard error: results, messages, width and colours.
 
+use std::env;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::sync::OnceLock;
 
@@ -17,33 +18,40 @@ const NARROWEST: u16 = 20;
 /// `NO_COLOR` is set.
 pub(crate) fn style() -> TableStyle {
     let terminal = io::stdout().is_terminal();
-    let color = terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    let asked = std::env::var("COLUMNS")
-        .ok()
-        .and_then(|columns| columns.parse().ok())
-        .filter(|columns| *columns >= NARROWEST);
-    let shown = || {
-        terminal_size::terminal_size()
-            .filter(|_| terminal)
-            .map(|(columns, _)| columns.0)
-    };
+    let no_color = env::var_os("NO_COLOR").unwrap_or_default();
     TableStyle {
-        color,
-        width: asked.or_else(shown),
+        color: terminal && no_color.is_empty(),
+        width: width(terminal),
     }
+}
+
+fn width(is_terminal: bool) -> Option<u16> {
+    let asked = env::var("COLUMNS").unwrap_or_default();
+    if let Ok(columns) = asked.parse()
+        && columns >= NARROWEST
+    {
+        return Some(columns);
+    }
+    if !is_terminal {
+        return None;
+    }
+    let (columns, _) = terminal_size::terminal_size()?;
+    Some(columns.0)
 }
 
 /// Writes a result to stdout. A closed pipe is not an error.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
-    match stdout
-        .write_all(text.as_bytes())
-        .and_then(|()| stdout.flush())
-    {
+    let mut written = stdout.write_all(text.as_bytes());
+    if written.is_ok() {
+        written = stdout.flush();
+    }
+    match written {
+        Ok(()) => Ok(()),
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        other => {
-            other.map_err(|error| Failure::run(format!("cannot write to standard output: {error}")))
-        }
+        Err(error) => Err(Failure::run(format!(
+            "cannot write to standard output: {error}"
+        ))),
     }
 }
 
@@ -61,6 +69,10 @@ pub(crate) fn show(error: &clap::Error) {
         drop(io::stdout().write_all(text.as_bytes()));
         return;
     }
-    let lines: String = text.lines().map(|line| clean(line) + "\n").collect();
+    let mut lines = String::new();
+    for line in text.lines() {
+        lines += &clean(line);
+        lines.push('\n');
+    }
     drop(io::stderr().write_all(lines.as_bytes()));
 }

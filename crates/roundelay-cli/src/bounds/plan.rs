@@ -92,12 +92,9 @@ impl Plan {
     /// # Errors
     /// A sentence with the file, the line, the fault and the legal range.
     pub(crate) fn from_toml(name: &str, text: &str, defaults: Defaults) -> Result<Self, String> {
-        let read = Reader::read(name, text).and_then(|(reader, file)| {
-            Self::of_file(file, defaults).map_err(|fault| reader.fault(fault))
-        });
-        read.map_err(|FileError { line, message, .. }| {
-            format!("{name}:{line}: {}", clean(&message))
-        })
+        let told = |error: FileError| format!("{name}:{}: {}", error.line, clean(&error.message));
+        let (reader, file) = Reader::read(name, text).map_err(told)?;
+        Self::of_file(file, defaults).map_err(|fault| told(reader.fault(fault)))
     }
 
     fn of_file(file: WrittenPlan, defaults: Defaults) -> Result<Self, Fault> {
@@ -113,20 +110,18 @@ impl Plan {
             }
             flows.push(flow);
         }
-        let longest = flows
-            .iter()
-            .map(|flow| flow.max_packet_len)
-            .max()
-            .ok_or_else(|| of_all("no [[flow]]"))?;
+        let mut longest = None;
+        let mut total_weight = 0;
+        let mut least_weight = u32::MAX;
+        for flow in &flows {
+            longest = longest.max(Some(flow.max_packet_len));
+            total_weight += u64::from(flow.weight);
+            least_weight = least_weight.min(flow.weight);
+        }
+        let longest = longest.ok_or_else(|| of_all("no [[flow]]"))?;
         let hops = hops(&file.hop, longest, defaults)?;
-        let weights = flows.iter().map(|flow| flow.weight);
-        let total_weight = weights.clone().map(u64::from).sum();
-        let least_weight = weights.min().unwrap_or(1);
-        let slowest = hops
-            .iter()
-            .map(|hop| hop.rate)
-            .min()
-            .ok_or_else(|| of_all("no link"))?;
+        let slowest = hops.iter().map(|hop| hop.rate).min();
+        let slowest = slowest.ok_or_else(|| of_all("no link"))?;
         let plan = Self {
             flows,
             hops,
@@ -148,12 +143,12 @@ impl Plan {
     /// Rejects rates above the capacity of the slowest link or of a flow's share: no queue stays
     /// finite then.
     fn check_rates(&self, written: &[WrittenFlow]) -> Result<(), Fault> {
-        let sum: u128 = self
-            .flows
-            .iter()
-            .filter_map(|flow| flow.rate)
-            .map(|rate| u128::from(rate.bits_per_second()))
-            .sum();
+        let mut sum: u128 = 0;
+        for flow in &self.flows {
+            if let Some(rate) = flow.rate {
+                sum += u128::from(rate.bits_per_second());
+            }
+        }
         let slowest = self.slowest;
         if sum > u128::from(slowest.bits_per_second()) {
             return Err(of_all(format!(
@@ -163,28 +158,25 @@ impl Plan {
         }
         for (flow, WrittenFlow { rate, .. }) in self.flows.iter().zip(written) {
             let share = self.share_of(flow);
-            if let Some(rate) = rate
-                .as_ref()
-                .filter(|rate| rate.get_ref().0.bits_per_second() > share)
-            {
-                let of = format!(
-                    "its share of a link of {slowest}, {} of {} weights",
-                    flow.weight, self.total_weight
-                );
-                let legal = if share == 0 {
-                    "more than".to_owned()
-                } else {
-                    format!("legal range 1bit to {},", rate_text(share.into()))
-                };
-                return Err((
-                    rate.span(),
-                    format!(
-                        "rate {} of flow '{}': {legal} {of}",
-                        rate.get_ref().0,
-                        flow.name
-                    ),
-                ));
+            let Some(rate) = rate else { continue };
+            if rate.get_ref().0.bits_per_second() <= share {
+                continue;
             }
+            let legal = if share == 0 {
+                "more than".to_owned()
+            } else {
+                format!("legal range 1bit to {},", rate_text(share.into()))
+            };
+            return Err((
+                rate.span(),
+                format!(
+                    "rate {} of flow '{}': {legal} its share of a link of {slowest}, {} of {} weights",
+                    rate.get_ref().0,
+                    flow.name,
+                    flow.weight,
+                    self.total_weight
+                ),
+            ));
         }
         Ok(())
     }
@@ -192,10 +184,12 @@ impl Plan {
 
 /// Bits per second with a unit.
 fn rate_text(bits: u128) -> String {
-    u64::try_from(bits)
-        .ok()
-        .and_then(Rate::from_bits_per_second)
-        .map_or_else(|| format!("{bits}bit"), |rate| rate.to_string())
+    if let Ok(whole) = u64::try_from(bits)
+        && let Some(rate) = Rate::from_bits_per_second(whole)
+    {
+        return rate.to_string();
+    }
+    format!("{bits}bit")
 }
 
 fn proven(text: &str) -> Result<AnyDiscipline, String> {
@@ -210,15 +204,13 @@ fn proven(text: &str) -> Result<AnyDiscipline, String> {
 /// # Errors
 /// The spec sets a limit, and the theorems need a buffer without drops.
 pub(crate) fn without_limit(spec: &QueueSpec) -> Result<&AnyDiscipline, String> {
-    let name = spec.discipline.name();
-    let refused = || {
-        format!("{name}: the proven bounds hold for a buffer without drops: leave the limit out")
-    };
-    if spec.limit.is_some() {
-        Err(refused())
-    } else {
-        Ok(&spec.discipline)
+    if spec.limit.is_none() {
+        return Ok(&spec.discipline);
     }
+    let name = spec.discipline.name();
+    Err(format!(
+        "{name}: the proven bounds hold for a buffer without drops: leave the limit out"
+    ))
 }
 
 impl WrittenFlow {
@@ -226,12 +218,12 @@ impl WrittenFlow {
         let name = self.name.get_ref().clone();
         let max_packet_len = self.maxpkt.and_then(PacketLen::bytes).unwrap_or(1514);
         let least = u64::from(max_packet_len);
-        if let Some(burst) = self
-            .burst
-            .as_ref()
-            .filter(|burst| burst.get_ref().0 < least)
+        if let Some(burst) = &self.burst
+            && burst.get_ref().0 < least
         {
-            let [written, least, most] = [burst.get_ref().0, least, MOST_BURST].map(Bytes);
+            let written = Bytes(burst.get_ref().0);
+            let least = Bytes(least);
+            let most = Bytes(MOST_BURST);
             return Err((
                 burst.span(),
                 format!("flow '{name}': burst {written}: legal range {least} to {most}"),
@@ -273,30 +265,27 @@ fn hops(
             "the links are listed here: leave out --hops".to_owned(),
         ));
     }
-    written
-        .iter()
-        .map(|hop| hop.get_ref().0.hop(hop.span(), longest, defaults.rate))
-        .collect()
+    let mut hops = Vec::new();
+    for hop in written {
+        let Entry(link) = hop.get_ref();
+        hops.push(link.hop(hop.span(), longest, defaults.rate)?);
+    }
+    Ok(hops)
 }
 
 impl WrittenHop {
-    fn hop(&self, place: Range<usize>, longest: u32, rate: Option<Rate>) -> Result<Hop, Fault> {
-        let missing = || {
-            (
-                place,
+    fn hop(&self, span: Range<usize>, longest: u32, rate: Option<Rate>) -> Result<Hop, Fault> {
+        let own = self.rate.map(|WithUnit(rate)| rate);
+        let Some(rate) = own.or(rate) else {
+            return Err((
+                span,
                 "a link without a rate: write one here, or --rate 20mbit for all".to_owned(),
-            )
+            ));
         };
-        let rate = self
-            .rate
-            .map(|WithUnit(rate)| rate)
-            .or(rate)
-            .ok_or_else(missing)?;
-        let discipline = self
-            .discipline
-            .as_ref()
-            .map(|text| proven(text.get_ref()).map_err(|error| (text.span(), error)))
-            .transpose()?;
+        let mut discipline = None;
+        if let Some(text) = &self.discipline {
+            discipline = Some(proven(text.get_ref()).map_err(|error| (text.span(), error))?);
+        }
         let max_packet_len = self
             .maxpkt
             .and_then(PacketLen::bytes)

@@ -36,11 +36,7 @@ impl Behaviours {
 
     /// The table with the versions of a program's own parts.
     pub(super) fn with(mut self, versions: &BTreeMap<String, String>) -> Self {
-        self.0.extend(
-            versions
-                .iter()
-                .map(|(name, version)| (name.clone(), version.clone())),
-        );
+        self.0.extend(versions.clone());
         self
     }
 
@@ -56,34 +52,30 @@ impl Behaviours {
     /// # Errors
     /// A behaviour has no fingerprint: a discipline from outside.
     pub(super) fn of(&self, scenario: &Scenario) -> Result<BTreeMap<String, String>, String> {
-        let find = |name: String| match self.0.get(&name) {
-            Some(hash) => Ok((name, hash.clone())),
-            None => Err(format!(
-                "{name}: a behaviour without a version; sweeps run the disciplines of 'roundelay list'"
-            )),
-        };
-        let mut all: BTreeMap<_, _> = used(scenario)
-            .into_iter()
-            .map(find)
-            .collect::<Result<_, _>>()?;
+        let mut all = BTreeMap::new();
+        for name in used(scenario) {
+            let Some(hash) = self.0.get(&name) else {
+                return Err(format!(
+                    "{name}: a behaviour without a version; sweeps run the disciplines of 'roundelay list'"
+                ));
+            };
+            all.insert(name, hash.clone());
+        }
         for group in &scenario.groups {
             let Some(control) = &group.control else {
                 continue;
             };
             // A built-in control of the program has the fingerprint of its setting.
-            let version = ["control", "tcp.control"]
-                .iter()
-                .find_map(|kind| self.0.get(&format!("{kind}.{}", control.name())));
-            let version = version.ok_or_else(|| {
-                format!(
-                    "congestion control {}: a behaviour without a version",
-                    control.name()
-                )
-            })?;
-            all.insert(
-                format!("congestion.{}", group.name),
-                format!("{} {version}", control.name()),
-            );
+            let name = control.name();
+            let own = self.0.get(&format!("control.{name}"));
+            let built_in = self.0.get(&format!("tcp.control.{name}"));
+            let Some(version) = own.or(built_in) else {
+                return Err(format!(
+                    "congestion control {name}: a behaviour without a version"
+                ));
+            };
+            let behaviour = format!("congestion.{}", group.name);
+            all.insert(behaviour, format!("{name} {version}"));
         }
         Ok(all)
     }
@@ -107,13 +99,12 @@ impl Behaviours {
 
     /// Hash of all fingerprints: equal for programs with equal results.
     pub(super) fn hash(&self) -> String {
-        super::hash::hash(
-            &self
-                .0
-                .iter()
-                .flat_map(|(name, hash)| [name.as_str(), hash.as_str()])
-                .collect::<Vec<_>>(),
-        )
+        let mut texts = Vec::new();
+        for (name, hash) in &self.0 {
+            texts.push(name.as_str());
+            texts.push(hash.as_str());
+        }
+        super::hash::hash(&texts)
     }
 }
 
@@ -128,11 +119,9 @@ fn used(scenario: &Scenario) -> BTreeSet<String> {
     }
     for group in &scenario.groups {
         all.insert(format!("source.{}", group.source.kind()));
-        group
-            .source
-            .protocol()
-            .into_iter()
-            .for_each(|protocol| of_tcp(protocol, &mut all));
+        if let Some(protocol) = group.source.protocol() {
+            of_tcp(protocol, &mut all);
+        }
         urgency(&group.urgency, &mut all);
         if group.edge_codel.is_some() {
             all.insert("edge_codel".to_owned());
@@ -172,31 +161,32 @@ fn of_tcp(protocol: &Protocol, all: &mut BTreeSet<String>) {
         Preset::Ns2Tahoe => "ns2_tahoe",
         Preset::Ns2Reno => "ns2_reno",
     };
-    let flavour = protocol.flavour.map(|flavour| match flavour {
-        Flavour::Tahoe => "flavour.tahoe",
-        Flavour::Reno => "flavour.reno",
-        Flavour::NewReno => "flavour.newreno",
-        Flavour::Sack => "flavour.sack",
-    });
-    let control = protocol.control.map(|control| match control {
-        Control::Reno => "control.reno",
-        Control::Cubic => "control.cubic",
-    });
-    let option =
-        |is_on: Option<bool>, name: &'static str| is_on.filter(|is_on| *is_on).map(|_| name);
-    let options = [
-        option(protocol.ecn, "option.ecn"),
-        option(protocol.pacing, "option.pacing"),
-        option(protocol.wrap_differences, "option.wrap_differences"),
-    ];
     all.insert(format!("tcp.preset.{preset}"));
-    all.extend(
-        [flavour, control]
-            .into_iter()
-            .chain(options)
-            .flatten()
-            .map(|name| format!("tcp.{name}")),
-    );
+    if let Some(flavour) = protocol.flavour {
+        let name = match flavour {
+            Flavour::Tahoe => "tahoe",
+            Flavour::Reno => "reno",
+            Flavour::NewReno => "newreno",
+            Flavour::Sack => "sack",
+        };
+        all.insert(format!("tcp.flavour.{name}"));
+    }
+    if let Some(control) = protocol.control {
+        let name = match control {
+            Control::Reno => "reno",
+            Control::Cubic => "cubic",
+        };
+        all.insert(format!("tcp.control.{name}"));
+    }
+    for (is_on, name) in [
+        (protocol.ecn, "ecn"),
+        (protocol.pacing, "pacing"),
+        (protocol.wrap_differences, "wrap_differences"),
+    ] {
+        if is_on == Some(true) {
+            all.insert(format!("tcp.option.{name}"));
+        }
+    }
 }
 
 fn urgency(rule: &Urgency, all: &mut BTreeSet<String>) {

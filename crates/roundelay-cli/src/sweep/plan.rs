@@ -542,7 +542,8 @@ mod tests {
         std::fs::write(folder.join("a.toml"), SCENARIO).unwrap();
         let read = |text: &str| {
             let (file, table) = Reader::read("sweep.toml", text).unwrap();
-            let (_, dimensions) = Plan::of_file(&file, table, &folder, &Stop::default())?;
+            let mut dimensions = Vec::new();
+            Plan::of_file(&file, table, &folder, &mut dimensions, &Stop::default())?;
             product(&dimensions)
         };
         let points = read(

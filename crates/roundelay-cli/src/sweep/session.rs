@@ -574,6 +574,8 @@ mod tests {
 
     use super::*;
     use crate::command::{Arguments, Command};
+    use crate::sweep::dataset::files;
+    use crate::sweep::run_task;
 
     const SCENARIO: &str = "duration = '100ms'\n[topology]\ntemplate = 'dumbbell'\npairs = 1\nrate = '1mbit'\n[[source]]\nname = 'a'\nkind = 'cbr'\nfrom = 's0'\nto = 'r0'\nrate = '900kbit'\n";
 
