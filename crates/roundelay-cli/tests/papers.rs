@@ -573,7 +573,7 @@ fn a_record_of_another_version_or_plan_fails_the_check() {
         (
             "experiment",
             "with older code",
-            "**Recorded with older code**",
+            "(older code)",
         ),
         ("plan", "for an older plan", "recorded for an older plan"),
     ] {
