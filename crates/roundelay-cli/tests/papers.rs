@@ -570,11 +570,7 @@ fn a_record_of_another_version_or_plan_fails_the_check() {
     let again =
         format!("'roundelay papers afq section-3-3 --full --pages {pages}' records it again");
     for (key, why, mark) in [
-        (
-            "experiment",
-            "with older code",
-            "(older code)",
-        ),
+        ("experiment", "with older code", "(older code)"),
         ("plan", "for an older plan", "recorded for an older plan"),
     ] {
         let mut other = record.clone();

@@ -462,12 +462,10 @@ impl Config {
     }
 
     pub(super) fn number(&self, name: &str) -> Option<usize> {
-        for number in 0..self.nodes.len() {
-            if self.node(number).is_some_and(|node| node.name == name) {
-                return Some(number);
-            }
-        }
-        None
+        (0..self.nodes.len()).find(|number| match self.node(*number) {
+            Some(node) => node.name == name,
+            None => false,
+        })
     }
 
     fn leaf(&self, name: &str) -> Result<usize, TreeError> {
