@@ -14,7 +14,7 @@ use roundelay_trace::{FeedError, Flow};
 use crate::books::Books;
 use crate::kinds::KindFigures;
 use crate::line::{Journal, Line, NoJournal};
-use crate::meter::{FlowBooks, WaySample, quantiles};
+use crate::meter::{FlowBooks, Punctuality, WaySample, quantiles};
 use crate::settings::{Change, Settings, SettingsError, Way};
 use crate::slots::{Slot, Slots};
 
@@ -144,6 +144,7 @@ impl Bottleneck {
         let at = whole_nanos(stamp.max(line.now()));
         self.make_changes(at, Some(way))?;
         let line = &mut self.lines[way.index()];
+        line.note_moved(at.since(stamp));
         let moved = at.since(stamp).as_nanos();
         line.books.moved += u64::from(moved > 0);
         line.books.moved_most = line.books.moved_most.max(moved);
@@ -218,6 +219,28 @@ impl Bottleneck {
     /// The first frame that is due has been handed to the device.
     pub fn hand_over(&mut self, way: Way) {
         self.lines[way.index()].hand_over(true, &mut self.slots);
+    }
+
+    /// The first frame that is due has been handed to the device at `at`: how late it was counts.
+    pub(crate) fn hand_over_at(&mut self, way: Way, at: Instant) {
+        self.lines[way.index()].note_departure(at);
+        self.hand_over(way);
+    }
+
+    /// A frame without a stamp came, and its device was read before `gap` ago.
+    pub(crate) fn note_unstamped(&mut self, way: Way, gap: Duration) {
+        self.lines[way.index()].note_unstamped(gap);
+    }
+
+    /// How late frames left, beyond the time due.
+    pub(crate) const fn lateness(&self, way: Way) -> &Delays {
+        &self.lines[way.index()].meter.punctuality.lateness
+    }
+
+    /// Whether frames came in and left when they should, with those that are due by `now` and have
+    /// not left.
+    pub(crate) fn punctuality(&self, way: Way, now: Instant) -> Punctuality {
+        self.lines[way.index()].punctuality(now)
     }
 
     /// The first frame that is due was refused by the device, for good.

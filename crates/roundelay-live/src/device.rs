@@ -40,6 +40,10 @@ pub trait Device {
         false
     }
 
+    /// Ends sending: what [`send`](Self::send) has taken and the interface has not counts as lost from
+    /// now on.
+    fn close(&mut self) {}
+
     /// Frames that came without a checksum, because the sender leaves that to its hardware.
     fn unfinished(&self) -> u64 {
         0

@@ -2,13 +2,15 @@
 
 use std::io;
 
-use roundelay::Instant;
+use roundelay::{Duration, Instant};
 use roundelay_metrics::Delays;
 
 use crate::books::Outside;
 use crate::bottleneck::{Bottleneck, Due};
 use crate::clock::{Clock, Stamps};
 use crate::device::{Device, Received};
+use crate::fidelity::{Measured, WayFidelity};
+use crate::meter::{BLUNT, largest_flows};
 use crate::settings::Way;
 
 /// Frames taken from a direction before the other has its turn.
@@ -21,7 +23,12 @@ pub struct Driver<D, C> {
     bottleneck: Bottleneck,
     clock: C,
     stamps: Stamps,
-    lateness: [Delays; 2],
+    /// When each direction was last looked at for frames that are due.
+    looked: [Instant; 2],
+    /// When each device was last read, nanoseconds.
+    read: [u64; 2],
+    /// Devices from which frames came without stamps.
+    unstamped: [bool; 2],
     received: Vec<Received>,
     due: Vec<Due>,
     /// Devices that are down, and how often each has gone down.
@@ -45,7 +52,9 @@ impl<D: Device, C: Clock> Driver<D, C> {
             bottleneck,
             clock,
             stamps,
-            lateness: Default::default(),
+            looked: [Instant::ZERO; 2],
+            read: [0; 2],
+            unstamped: [false; 2],
             received: Vec::with_capacity(BURST),
             due: Vec::with_capacity(BURST),
             down: [false; 2],
@@ -82,7 +91,27 @@ impl<D: Device, C: Clock> Driver<D, C> {
 
     /// How late frames left at the end of a direction, beyond the time at which they were due.
     pub const fn lateness(&self, way: Way) -> &Delays {
-        &self.lateness[way.index()]
+        self.bottleneck.lateness(way)
+    }
+
+    /// What a direction says about itself up to now.
+    pub(crate) fn way_fidelity(&self, way: Way, outside: Outside) -> WayFidelity {
+        let bottleneck = &self.bottleneck;
+        // Frames that have become due since the last turn are not late.
+        let looked = self.looked[way.index()];
+        WayFidelity::of(Measured {
+            way,
+            queue: bottleneck.queue(way).to_owned(),
+            rate: bottleneck.rate(way),
+            trace: bottleneck.trace(way).map(str::to_owned),
+            books: bottleneck.books(way),
+            outside,
+            punctuality: bottleneck.punctuality(way, looked),
+            delays: bottleneck.delays(way),
+            kinds: bottleneck.kinds(way),
+            all_flows: bottleneck.flow_books(way).len(),
+            flows: largest_flows(bottleneck, way),
+        })
     }
 
     /// How often the clock of the stamps was set.
@@ -136,6 +165,25 @@ impl<D: Device, C: Clock> Driver<D, C> {
         Ok(())
     }
 
+    /// Gives the devices a moment to send what they have taken. What is left then counts as lost.
+    pub fn close(&mut self) {
+        const TRIES: u32 = 100;
+        const BETWEEN: std::time::Duration = std::time::Duration::from_millis(1);
+        for _ in 0..TRIES {
+            let mut is_left = false;
+            for device in &mut self.devices {
+                is_left |= device.flush();
+            }
+            if !is_left {
+                break;
+            }
+            std::thread::sleep(BETWEEN);
+        }
+        for device in &mut self.devices {
+            device.close();
+        }
+    }
+
     /// Nanoseconds until the next turn, if nothing is received before; `most` at most.
     pub fn idle(&self, most: u64) -> u64 {
         // A device that is full is tried again soon: it does not tell when it is not.
@@ -153,14 +201,25 @@ impl<D: Device, C: Clock> Driver<D, C> {
         let place = way.index();
         let slots = self.bottleneck.slots_mut();
         self.full += u64::from(slots.free() == 0);
+        let read = self.clock.now();
         let outcome = self.devices[place].receive(slots, &mut self.received);
         let is_down = outcome.is_err();
         self.went_down[place] += u64::from(is_down && !self.down[place]);
         // An interface that comes up again goes on: it tells its error once.
         self.down[place] = is_down;
         let now = self.clock.now();
+        let gap = Duration::from_nanos(now - self.read[place]);
+        self.read[place] = read;
+        // Until the first such frame, nobody knew that the device must be read often.
+        let is_read_often = self.unstamped[place];
         let mut received = std::mem::take(&mut self.received);
         for frame in received.drain(..) {
+            if frame.unix_nanos.is_none() {
+                self.unstamped[place] = true;
+                if is_read_often {
+                    self.bottleneck.note_unstamped(way, gap);
+                }
+            }
             let stamp = self.stamps.time(frame.unix_nanos, now);
             let stamp = Instant::from_nanos(stamp);
             self.bottleneck.arrive(way, stamp, frame.slot)?;
@@ -171,6 +230,7 @@ impl<D: Device, C: Clock> Driver<D, C> {
 
     fn send(&mut self, way: Way) {
         let now = Instant::from_nanos(self.clock.now());
+        self.looked[way.index()] = now;
         let mut due = std::mem::take(&mut self.due);
         self.bottleneck.due(way, now, BURST, &mut due);
         let device = &mut self.devices[1 - way.index()];
@@ -191,11 +251,11 @@ impl<D: Device, C: Clock> Driver<D, C> {
             self.is_blocked |= taken < due.len();
         }
         let after = Instant::from_nanos(self.clock.now());
-        for (_, at) in due.drain(..).take(taken) {
-            self.lateness[way.index()].record(after.since(at));
-            self.bottleneck.hand_over(way);
-        }
+        due.clear();
         self.due = due;
+        for _ in 0..taken {
+            self.bottleneck.hand_over_at(way, after);
+        }
     }
 
     /// Gives devices and bottleneck back.
@@ -235,7 +295,12 @@ impl<D: Device> Driver<D, crate::clock::WallClock> {
                     return Ok(());
                 }
             }
-            let idle = match self.idle(ASK) {
+            let most = if self.unstamped.contains(&true) {
+                BLUNT.as_nanos() / 2
+            } else {
+                ASK
+            };
+            let idle = match self.idle(most) {
                 0 if now - waited > LONGEST_WORK => PAUSE,
                 idle => idle,
             };
@@ -249,5 +314,197 @@ impl<D: Device> Driver<D, crate::clock::WallClock> {
                 crate::sys::wait(&sockets, idle)?;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::rc::Rc;
+
+    use super::*;
+    use crate::settings::{Change, QueueText, Settings};
+    use crate::slots::Slots;
+
+    /// A clock that is moved by hand.
+    #[derive(Clone, Default)]
+    struct Hand(Rc<Cell<u64>>);
+
+    impl Clock for Hand {
+        fn now(&self) -> u64 {
+            self.0.get()
+        }
+
+        fn unix_nanos(&self) -> i64 {
+            self.0.get() as i64
+        }
+    }
+
+    /// A device to which frames come with the stamps given, and that takes frames or does not.
+    struct Fake {
+        coming: Vec<Option<i64>>,
+        takes: bool,
+        /// Frames taken, and those of them that are not sent. Each flush sends some of them.
+        pending: u64,
+        flushes: u64,
+        unsent: u64,
+    }
+
+    impl Device for Fake {
+        fn name(&self) -> &'static str {
+            "fake0"
+        }
+
+        fn receive(&mut self, slots: &mut Slots, received: &mut Vec<Received>) -> io::Result<()> {
+            for unix_nanos in self.coming.drain(..) {
+                let slot = slots.take().expect("a free slot");
+                slots.set_len(slot, 1000);
+                received.push(Received { slot, unix_nanos });
+            }
+            Ok(())
+        }
+
+        fn send(&mut self, frames: &[&[u8]]) -> io::Result<usize> {
+            Ok(if self.takes { frames.len() } else { 0 })
+        }
+
+        fn flush(&mut self) -> bool {
+            self.pending = self.pending.saturating_sub(self.flushes);
+            self.pending > 0
+        }
+
+        fn close(&mut self) {
+            self.unsent += self.pending;
+        }
+
+        fn outside(&mut self) -> Outside {
+            Outside {
+                unsent: self.unsent,
+                ..Outside::default()
+            }
+        }
+    }
+
+    const MILLI: u64 = 1_000_000;
+
+    fn driver(rate: &str, takes: bool) -> (Driver<Fake, Hand>, Hand) {
+        let queue = QueueText::Discipline("fifo".to_owned());
+        let settings = Settings::new(rate.parse().unwrap(), queue);
+        let bottleneck = Bottleneck::new(&settings, Slots::new(4096, 1024)).unwrap();
+        let devices = [true, takes].map(|takes| Fake {
+            coming: Vec::new(),
+            takes,
+            pending: 0,
+            flushes: 0,
+            unsent: 0,
+        });
+        let clock = Hand::default();
+        (Driver::new(devices, bottleneck, clock.clone()), clock)
+    }
+
+    /// Why the way up is not valid.
+    fn reasons(driver: &Driver<Fake, Hand>) -> String {
+        let fidelity = driver.way_fidelity(Way::Up, Outside::default());
+        fidelity.reasons(true).concat()
+    }
+
+    /// Frames come every two milliseconds, and the driver turns then and a millisecond after.
+    fn run(driver: &mut Driver<Fake, Hand>, clock: &Hand, millis: std::ops::Range<u64>) {
+        for milli in millis.step_by(2) {
+            clock.0.set(milli * MILLI);
+            driver.devices[0].coming.push(Some((milli * MILLI) as i64));
+            driver.turn().unwrap();
+            clock.0.set(milli * MILLI + MILLI);
+            driver.turn().unwrap();
+        }
+    }
+
+    #[test]
+    fn frames_that_are_due_and_that_the_device_does_not_take_make_a_run_invalid() {
+        let (mut taken, clock) = driver("20mbit", true);
+        run(&mut taken, &clock, 0..800);
+        assert_eq!(reasons(&taken), "");
+        let (mut stays, clock) = driver("20mbit", false);
+        run(&mut stays, &clock, 0..800);
+        let told = reasons(&stays);
+        assert!(told.contains("frames due, and the interface"), "{told}");
+        // Those due for less than 100 ms are late, and no more.
+        let fidelity = stays.way_fidelity(Way::Up, Outside::default());
+        assert!((345..=355).contains(&fidelity.stuck), "{}", fidelity.stuck);
+        assert_eq!(fidelity.due, 400);
+    }
+
+    #[test]
+    fn each_frame_is_judged_at_the_rate_at_which_it_was_sent() {
+        let slow = Change::Rate(100_000);
+        let (mut driver, clock) = driver("10gbit", true);
+        run(&mut driver, &clock, 0..2000);
+        driver.bottleneck.change(Way::Up, &slow).unwrap();
+        assert!(reasons(&driver).contains("frames left late"));
+    }
+
+    #[test]
+    fn a_fast_end_makes_no_slow_run_invalid() {
+        let (mut driver, clock) = driver("20mbit", true);
+        run(&mut driver, &clock, 0..800);
+        let fast = Change::Rate(10_000_000_000);
+        driver.bottleneck.change(Way::Up, &fast).unwrap();
+        assert_eq!(reasons(&driver), "");
+    }
+
+    /// A frame without a stamp comes every two milliseconds. The driver turns twice a millisecond, but
+    /// for `pause` milliseconds in each of so many.
+    fn unstamped(rate: &str, pause: u64, of: u64) -> String {
+        let (mut driver, clock) = driver(rate, true);
+        for milli in 0..1000 {
+            if milli % 2 == 0 {
+                driver.devices[0].coming.push(None);
+            }
+            if milli % of >= pause {
+                clock.0.set(milli * MILLI);
+                driver.turn().unwrap();
+                clock.0.set(milli * MILLI + MILLI / 5);
+                driver.turn().unwrap();
+            }
+        }
+        reasons(&driver)
+    }
+
+    #[test]
+    fn a_driver_that_reads_frames_without_stamps_too_late_is_told() {
+        // A full packet takes 12 ms, or .12 ms.
+        assert_eq!(unstamped("1mbit", 0, 100), "");
+        assert_eq!(unstamped("1mbit", 8, 100), "");
+        assert_eq!(unstamped("100mbit", 0, 100), "");
+        for told in [unstamped("1mbit", 50, 100), unstamped("100mbit", 8, 100)] {
+            assert!(told.contains("carry no stamp"), "{told}");
+        }
+    }
+
+    #[test]
+    fn frames_that_a_device_has_taken_and_not_sent_at_the_end_count_as_lost() {
+        let (mut driver, _) = driver("1mbit", true);
+        (driver.devices[0].pending, driver.devices[0].flushes) = (20, 1);
+        driver.devices[1].pending = 7;
+        driver.close();
+        let [up, down] = driver.outside();
+        assert_eq!((up.unsent, down.unsent), (7, 0));
+    }
+
+    #[test]
+    fn each_moved_arrival_is_judged_at_the_rate_of_its_time() {
+        let (mut driver, clock) = driver("20mbit", true);
+        // Each frame is read .7 ms after the queue has decided on its time, and a packet takes .6.
+        for milli in (2..400).step_by(2) {
+            clock.0.set(milli * MILLI);
+            driver.turn().unwrap();
+            let stamp = milli * MILLI - 800_000;
+            driver.devices[0].coming.push(Some(stamp as i64));
+            driver.turn().unwrap();
+        }
+        let slow = Change::Rate(100_000);
+        driver.bottleneck.change(Way::Up, &slow).unwrap();
+        let told = reasons(&driver);
+        assert!(told.contains("too late for 199 of 199 arrivals"), "{told}");
     }
 }

@@ -9,12 +9,10 @@ use serde::Serialize;
 
 use crate::books::{Books, Outside};
 use crate::kinds::KindFigures;
-use crate::meter::{FlowFigures, quantiles};
+use crate::meter::{FULL_PACKET, FlowFigures, Punctuality, quantiles};
 use crate::settings::Way;
 
-/// Bytes of a full packet of Ethernet.
-const FULL_PACKET: u64 = 1514;
-/// Share of frames whose arrival may be moved before the run is not valid.
+/// Share of frames that may come or leave late before the run is not valid.
 const FEW: f64 = 0.01;
 
 /// Flows of a direction in the text.
@@ -74,7 +72,22 @@ pub struct WayFidelity {
     pub flows: Vec<FlowFigures>,
     /// How late frames left beyond the time due, seconds: p50, p99, p99.9. None without frames.
     pub late: Option<[f64; 3]>,
-    /// Time of a full packet on the link, seconds.
+    /// Frames that have left, or should have.
+    pub due: u64,
+    /// Those that left late by the time of a full packet or more, at the link's rate when they
+    /// were sent.
+    pub late_frames: u64,
+    /// Those that were due for long when the run ended, and that the interface had not taken.
+    pub stuck: u64,
+    /// Arrivals moved by the time of a full packet or more, at the link's rate of that time.
+    pub moved_far: u64,
+    /// Frames without a stamp.
+    pub unstamped: u64,
+    /// Those that may have come earlier by the time of a full packet or more, and by a millisecond.
+    pub unseen: u64,
+    /// The longest such time, seconds.
+    pub unseen_most: f64,
+    /// Time of a full packet on the link at the end of the run, seconds.
     pub full_packet: f64,
 }
 
@@ -95,7 +108,7 @@ pub(crate) struct Measured<'a> {
     pub(crate) trace: Option<String>,
     pub(crate) books: &'a Books,
     pub(crate) outside: Outside,
-    pub(crate) lateness: &'a Delays,
+    pub(crate) punctuality: Punctuality,
     pub(crate) delays: &'a Delays,
     pub(crate) kinds: Vec<KindFigures>,
     pub(crate) all_flows: usize,
@@ -115,31 +128,46 @@ impl WayFidelity {
             kinds: measured.kinds,
             all_flows: measured.all_flows,
             flows: measured.flows,
-            late: quantiles(measured.lateness, [0.5, 0.99, 0.999]),
+            late: quantiles(&measured.punctuality.lateness, [0.5, 0.99, 0.999]),
+            due: measured.punctuality.lateness.count(),
+            late_frames: measured.punctuality.late,
+            stuck: measured.punctuality.stuck,
+            moved_far: measured.punctuality.moved,
+            unstamped: measured.punctuality.unstamped,
+            unseen: measured.punctuality.unseen,
+            unseen_most: measured.punctuality.unseen_most.as_secs_f64(),
             full_packet: measured.rate.time_of(FULL_PACKET).as_secs_f64(),
         }
     }
 
+    /// Whether too many frames left late: more than 1%, or half of a few, which have no p99.
+    fn is_late(&self) -> bool {
+        if self.books.arrived >= ENOUGH {
+            self.late_frames as f64 > FEW * self.due as f64
+        } else {
+            self.late_frames > 0 && 2 * self.late_frames >= self.due
+        }
+    }
+
     /// Why the figures of this direction may not be used.
-    fn reasons(&self, real_time: bool) -> Vec<String> {
+    pub(crate) fn reasons(&self, real_time: bool) -> Vec<String> {
         let mut reasons = Vec::new();
         let Self { way, books, .. } = self;
-        // A few packets have no p99.
-        let (part, late) = match self.late {
-            Some([_, p99, _]) if books.arrived >= ENOUGH => ("1%", p99),
-            Some([p50, ..]) => ("Half", p50),
-            None => ("None", 0.0),
-        };
-        if late >= self.full_packet {
+        if self.is_late() {
             let mend = if real_time {
                 "use a lower rate, or a machine with less other work"
             } else {
                 "run with real-time priority (as root), a lower rate, or a machine with less other work"
             };
             reasons.push(format!(
-                "{way}: {part} of the frames left {} late or more, and a full packet takes {}: {mend}.",
-                seconds(late),
-                seconds(self.full_packet)
+                "{way}: {} of {} frames left late by the time of a full packet or more: {mend}.",
+                self.late_frames, self.due
+            ));
+        }
+        if self.stuck > 0 {
+            let stuck = counted(self.stuck, "frame");
+            reasons.push(format!(
+                "{way}: {stuck} due, and the interface at the other end did not take them: did it have a link?"
             ));
         }
         if self.outside.ring > 0 {
@@ -167,14 +195,20 @@ impl WayFidelity {
             ));
         }
         // One of a few frames is no share.
-        if books.moved as f64 > FEW * books.arrived.max(ENOUGH) as f64
-            && books.moved_most as f64 > self.full_packet * 1e9
-        {
+        if self.moved_far as f64 > FEW * books.arrived.max(ENOUGH) as f64 {
             reasons.push(format!(
                 "{way}: the driver woke up too late for {} of {} arrivals, by up to {}: they count as later than they were.",
-                books.moved,
+                self.moved_far,
                 books.arrived,
                 seconds(books.moved_most as f64 / 1e9)
+            ));
+        }
+        if self.unseen as f64 > FEW * books.arrived.max(ENOUGH) as f64 {
+            reasons.push(format!(
+                "{way}: {} of {} arrivals may be late, by up to {}: these frames carry no stamp, and the program did not look for them in time.",
+                self.unseen,
+                books.arrived,
+                seconds(self.unseen_most)
             ));
         }
         if !books.balance() {
@@ -321,11 +355,19 @@ impl Fidelity {
                 );
             }
             let outside = way.outside.total() + books.refused;
-            _ = writeln!(
+            _ = write!(
                 text,
                 "  lost outside the queue: {outside}; arrivals moved: {}",
                 books.moved
             );
+            if way.unstamped > 0 {
+                _ = write!(
+                    text,
+                    "; without a stamp, so late by 1 ms unseen: {}",
+                    way.unstamped
+                );
+            }
+            _ = writeln!(text);
         }
         if let Some(control) = &self.congestion_control {
             _ = writeln!(
@@ -367,10 +409,12 @@ mod tests {
     use super::*;
 
     fn way(way: Way, late: Duration) -> WayFidelity {
-        let mut lateness = Delays::default();
+        let rate: Rate = "1mbit".parse().unwrap();
+        let mut punctuality = Punctuality::default();
         for _ in 0..100 {
-            lateness.record(late);
+            punctuality.left(late, rate.time_of(FULL_PACKET));
         }
+        let delays = punctuality.lateness.clone();
         let books = Books {
             arrived: 100,
             sent: 100,
@@ -380,12 +424,12 @@ mod tests {
         WayFidelity::of(Measured {
             way,
             queue: "fifo".to_owned(),
-            rate: "1mbit".parse().unwrap(),
+            rate,
             trace: None,
             books: &books,
             outside: Outside::default(),
-            lateness: &lateness,
-            delays: &lateness,
+            punctuality,
+            delays: &delays,
             kinds: Vec::new(),
             all_flows: 0,
             flows: Vec::new(),
@@ -427,9 +471,12 @@ mod tests {
     #[test]
     fn each_fault_makes_a_run_invalid_with_a_reason() {
         // A full packet takes 12 ms at 1 Mbit/s.
-        let faults: [(&str, Fault); 13] = [
-            ("late or more", |run| {
+        let faults: [(&str, Fault); 14] = [
+            ("100 of 100 frames left late", |run| {
                 run.ways[0] = way(Way::Up, Duration::from_millis(13))
+            }),
+            ("1 frame due, and the interface", |run| {
+                run.ways[0].stuck = 1
             }),
             ("lost in the kernel", |run| run.ways[1].outside.ring = 1),
             ("turn offloads off", |run| run.ways[1].outside.too_long = 1),
@@ -438,7 +485,7 @@ mod tests {
                 (run.ways[0].books.refused, run.ways[0].books.delivered) = (1, 99);
             }),
             ("woke up too late", |run| {
-                (run.ways[0].books.moved, run.ways[0].books.moved_most) = (2, 13_000_000);
+                run.ways[0].moved_far = 2;
             }),
             ("do not balance", |run| run.ways[0].books.delivered = 99),
             ("The clock was set", |run| run.clock_steps = 1),
@@ -459,22 +506,22 @@ mod tests {
         let rare = judged(|run| {
             let books = &mut run.ways[1].books;
             (books.arrived, books.sent, books.delivered) = (9, 9, 9);
-            run.ways[1].late = Some([0.001, 1.0, 1.0]);
+            (run.ways[1].due, run.ways[1].late_frames) = (9, 4);
         });
         assert!(rare.is_valid, "nine frames have no p99: {rare:?}");
         let one = judged(|run| {
             let books = &mut run.ways[1].books;
             (books.arrived, books.sent, books.delivered) = (9, 9, 9);
-            (books.moved, books.moved_most) = (1, 13_000_000);
+            run.ways[1].moved_far = 1;
         });
         assert!(one.is_valid, "{one:?}");
         let late = judged(|run| {
             let books = &mut run.ways[1].books;
             (books.arrived, books.sent, books.delivered) = (9, 9, 9);
-            run.ways[1].late = Some([0.02, 1.0, 1.0]);
+            (run.ways[1].due, run.ways[1].late_frames) = (9, 5);
         });
         assert!(
-            late.text().contains("down: Half of the frames left"),
+            late.text().contains("down: 5 of 9 frames left late"),
             "{late:?}"
         );
         let few = judged(|run| {

@@ -93,6 +93,10 @@ impl Device for Interface {
         self.0.flush()
     }
 
+    fn close(&mut self) {
+        self.0.close();
+    }
+
     fn is_gone(&self) -> bool {
         self.0.is_gone()
     }

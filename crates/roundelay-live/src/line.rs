@@ -14,7 +14,7 @@ use roundelay_trace::{Feed, FeedError, Flow, Frame, LinkType, Queue, Sorted, Tap
 use crate::books::Books;
 use crate::kinds::PacketKind;
 use crate::marking::mark;
-use crate::meter::Meter;
+use crate::meter::{FULL_PACKET, Meter, Punctuality};
 use crate::random::{of_wire, seed_of_queue};
 use crate::record::Recorder;
 use crate::settings::{Change, Settings, SettingsError, Way, WaySettings, rate};
@@ -84,6 +84,8 @@ struct Travelling {
     slot: Slot,
     due: Instant,
     lost: bool,
+    /// Time of a full packet on the link when this one was sent.
+    full_packet: Duration,
 }
 
 /// One direction.
@@ -94,6 +96,8 @@ pub(crate) struct Line {
     /// The queue as written.
     pub(crate) queue: String,
     port: Port<AnyArena<Slot>>,
+    /// Time of a full packet at the port's rate.
+    full_packet: Duration,
     /// The times at which the link carries packets, if it has no rate.
     trace: Option<TracedLink>,
     /// Name of the trace.
@@ -119,6 +123,7 @@ struct Wire {
 /// What a port's decisions touch, beside the port.
 struct Outlet<'a> {
     way: Way,
+    full_packet: Duration,
     trace: Option<&'a mut TracedLink>,
     /// End of the transmission of a packet on a link with a trace.
     ended: Option<Instant>,
@@ -151,7 +156,7 @@ impl Observer<Slot> for Outlet<'_> {
         if marked {
             mark(self.slots.frame_mut(slot));
         }
-        let (due, lost) = self.wire.travel(slot, end);
+        let (due, lost) = self.wire.travel(slot, end, self.full_packet);
         self.books.waiting -= 1;
         self.books.on_the_way += 1;
         self.books.sent += 1;
@@ -210,7 +215,7 @@ impl Wire {
 
     /// Sends a frame along the wire: when it is due, and whether it is lost. The draws are those of a
     /// simulated wire: a lost frame has no jitter, and holds up no other.
-    fn travel(&mut self, slot: Slot, end: Instant) -> (Instant, bool) {
+    fn travel(&mut self, slot: Slot, end: Instant, full_packet: Duration) -> (Instant, bool) {
         let lost = self.loss > 0 && self.random.random_range(0..Billionths::ONE.0) < self.loss;
         let mut due = end + self.delay;
         if self.jitter > Duration::ZERO && !lost {
@@ -222,7 +227,12 @@ impl Wire {
         if !lost {
             self.last_due = due;
         }
-        self.travelling.push_back(Travelling { slot, due, lost });
+        self.travelling.push_back(Travelling {
+            slot,
+            due,
+            lost,
+            full_packet,
+        });
         (due, lost)
     }
 }
@@ -285,6 +295,7 @@ impl Line {
             seed: settings.seed,
             snap: settings.snap as usize,
             queue: own.queue.to_string(),
+            full_packet: port.rate().time_of(FULL_PACKET),
             port,
             trace: settings.trace(way)?,
             trace_name: own.trace.as_ref().map(|(name, _)| name.clone()),
@@ -335,6 +346,7 @@ impl Line {
     pub(crate) fn advance(&mut self, until: Instant, slots: &mut Slots, journal: &mut dyn Journal) {
         let mut outlet = Outlet {
             way: self.way,
+            full_packet: self.full_packet,
             trace: self.trace.as_mut(),
             ended: None,
             wire: &mut self.wire,
@@ -388,6 +400,7 @@ impl Line {
         self.meter.flow(packet.flow.0).waiting += 1;
         let mut outlet = Outlet {
             way: self.way,
+            full_packet: self.full_packet,
             trace: None,
             ended: None,
             wire: &mut self.wire,
@@ -418,6 +431,7 @@ impl Line {
                 let rate = rate(*bits)?;
                 journal.changed(self.way, at, change);
                 self.port.set_rate(rate);
+                self.full_packet = rate.time_of(FULL_PACKET);
                 // The link has a rate from now on.
                 (self.trace, self.trace_name) = (None, None);
             }
@@ -499,6 +513,40 @@ impl Line {
             }
             due.push((frame.slot, frame.due));
         }
+    }
+
+    /// The first frame that is due leaves at `at`.
+    pub(crate) fn note_departure(&mut self, at: Instant) {
+        if let Some(first) = self.wire.travelling.front() {
+            let late = at.since(first.due);
+            self.meter.punctuality.left(late, first.full_packet);
+        }
+    }
+
+    /// An arrival was moved by `moved`.
+    pub(crate) fn note_moved(&mut self, moved: Duration) {
+        self.meter.punctuality.moved += u64::from(moved >= self.full_packet);
+    }
+
+    /// A frame without a stamp came, and its device was read before `gap` ago.
+    pub(crate) fn note_unstamped(&mut self, gap: Duration) {
+        let full_packet = self.full_packet;
+        self.meter.punctuality.came_unstamped(gap, full_packet);
+    }
+
+    /// Whether frames came in and left when they should, with those that are due by `now` and have
+    /// not left.
+    pub(crate) fn punctuality(&self, now: Instant) -> Punctuality {
+        let mut punctuality = self.meter.punctuality.clone();
+        for frame in &self.wire.travelling {
+            if frame.due > now {
+                break;
+            }
+            if !frame.lost {
+                punctuality.stayed(now.since(frame.due), frame.full_packet);
+            }
+        }
+        punctuality
     }
 
     /// The first frame that is due leaves: the device has taken it, or refused it for good.

@@ -2,9 +2,12 @@
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
+use crate::device::Device as _;
+use crate::interface::Interface;
+use crate::slots::Slots;
 use crate::sys::{self, BATCH};
 
 /// The first EtherType for local experiments (IEEE 802, section 9.2.3).
@@ -17,32 +20,104 @@ const TEXT: &[u8] = b"roundelay looks for a loop";
 /// Bytes in front of the text: two addresses, the type, a number.
 const TEXT_AT: usize = 14 + 8;
 
+/// The probe is sent again this often: a port of a switch may just come up.
+const AGAIN: Duration = Duration::from_millis(50);
+/// Longest wait until the system knows that a TAP interface has another end.
+const COMES_UP: Duration = Duration::from_secs(2);
+
+/// An end at which a loop is looked for.
+enum End<'a> {
+    Socket(OwnedFd),
+    /// What the bottleneck sends through this end comes in at the interface, not out of it.
+    Tap(&'a mut Interface, Slots),
+}
+
+impl<'a> End<'a> {
+    fn open(name: &str, tap: Option<&'a mut Interface>) -> io::Result<Self> {
+        let Some(tap) = tap else {
+            let index = sys::interface_index(name)?;
+            return Ok(Self::Socket(sys::packet_socket(index, EXPERIMENT)?));
+        };
+        let end = Instant::now() + COMES_UP;
+        while !sys::is_running(name)? && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        // Room for all that its queue may hold, however long.
+        Ok(Self::Tap(tap, Slots::new(BATCH as u32, 1 << 17)))
+    }
+
+    /// An interface that cannot send closes no loop.
+    fn send(&mut self, frame: &[u8; LEN]) {
+        _ = match self {
+            Self::Socket(socket) => sys::send(sys::as_fd(socket), &[frame]),
+            Self::Tap(tap, _) => tap.send(&[frame]),
+        };
+    }
+
+    /// Whether the frame is among those that have come.
+    fn has_come(&mut self, frame: &[u8; LEN]) -> bool {
+        let (tap, slots) = match self {
+            Self::Socket(socket) => return has_come(socket, frame),
+            Self::Tap(tap, slots) => (tap, slots),
+        };
+        let mut received = Vec::new();
+        // An interface that is down receives nothing.
+        _ = tap.receive(slots, &mut received);
+        let mut found = false;
+        for came in received {
+            found |= slots.frame(came.slot).starts_with(frame);
+            slots.release(came.slot);
+        }
+        found
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        match self {
+            Self::Socket(socket) => Some(sys::as_fd(socket)),
+            Self::Tap(tap, _) => tap.descriptor(),
+        }
+    }
+}
+
 /// Whether frames that leave at one of two interfaces come in again at one of them: a frame for all
-/// stations is sent out at both.
+/// stations is sent out at both. Ends of TAP interfaces, which are open, are given.
 ///
 /// # Errors
 /// An interface cannot be opened.
-pub(crate) fn is_there(interfaces: [&str; 2]) -> io::Result<bool> {
-    let open = |name: &str| sys::packet_socket(sys::interface_index(name)?, EXPERIMENT);
-    let sockets = [open(interfaces[0])?, open(interfaces[1])?];
+pub(crate) fn is_there(
+    interfaces: [&str; 2],
+    taps: [Option<&mut Interface>; 2],
+) -> io::Result<bool> {
+    let [near, far] = taps;
+    let mut ends = [
+        End::open(interfaces[0], near)?,
+        End::open(interfaces[1], far)?,
+    ];
     // Another session may look for loops in the same network.
     let frame = probe(RandomState::new().hash_one(std::process::id()));
-    for socket in &sockets {
-        // An interface that cannot send closes no loop.
-        _ = sys::send(sys::as_fd(socket), &[&frame]);
-    }
     let end = Instant::now() + PATIENCE;
+    let mut next = Instant::now();
     loop {
-        for socket in &sockets {
-            if has_come(socket, &frame) {
+        let now = Instant::now();
+        if now >= next {
+            next = now + AGAIN;
+            for end in &mut ends {
+                end.send(&frame);
+            }
+        }
+        for end in &mut ends {
+            if end.has_come(&frame) {
                 return Ok(true);
             }
         }
-        let left = end.saturating_duration_since(Instant::now());
-        if left.is_zero() {
+        let left = next.min(end).saturating_duration_since(Instant::now());
+        if Instant::now() >= end {
             return Ok(false);
         }
-        let both = [sys::as_fd(&sockets[0]), sys::as_fd(&sockets[1])];
+        let mut both = Vec::with_capacity(2);
+        for end in &ends {
+            both.extend(end.descriptor());
+        }
         sys::wait(&both, left.as_nanos() as u64)?;
     }
 }

@@ -71,9 +71,67 @@ pub(crate) fn largest_flows(bottleneck: &Bottleneck, way: Way) -> Vec<FlowFigure
     largest
 }
 
+/// Bytes of a full packet of Ethernet.
+pub(crate) const FULL_PACKET: u64 = 1514;
+
+/// A frame that is due for this long at the end of a run is stuck: its device does not take it.
+const STUCK: Duration = Duration::from_millis(100);
+
+/// A device whose frames have no stamps is read at least twice in this time. Arrivals that are late
+/// by less are not seen there.
+pub(crate) const BLUNT: Duration = Duration::from_millis(1);
+
+/// Whether frames came in and left when they should.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Punctuality {
+    /// How late frames left, beyond the time due.
+    pub(crate) lateness: Delays,
+    /// Frames that left late by the time of a full packet or more, each at the link's rate when
+    /// the frame was sent.
+    pub(crate) late: u64,
+    /// Frames that are due for long, and that the device has not taken.
+    pub(crate) stuck: u64,
+    /// Arrivals moved by the time of a full packet or more, each at the link's rate of that time.
+    pub(crate) moved: u64,
+    /// Frames without a stamp, which may have come at any time since the device was read before.
+    pub(crate) unstamped: u64,
+    /// Those for which that is too long: the time of a full packet, and [`BLUNT`].
+    pub(crate) unseen: u64,
+    /// The longest such time.
+    pub(crate) unseen_most: Duration,
+}
+
+impl Punctuality {
+    /// A frame has left late by `late`, and a full packet takes `full_packet`.
+    pub(crate) fn left(&mut self, late: Duration, full_packet: Duration) {
+        self.lateness.record(late);
+        self.late += u64::from(late >= full_packet);
+    }
+
+    /// A frame is late by `late` at the end of the run, and still here.
+    pub(crate) fn stayed(&mut self, late: Duration, full_packet: Duration) {
+        if late >= full_packet.max(STUCK) {
+            self.lateness.record(late);
+            self.stuck += 1;
+        } else {
+            self.left(late, full_packet);
+        }
+    }
+
+    /// A frame without a stamp came, and its device was read before `gap` ago.
+    pub(crate) fn came_unstamped(&mut self, gap: Duration, full_packet: Duration) {
+        self.unstamped += 1;
+        if gap >= full_packet.max(BLUNT) {
+            self.unseen += 1;
+            self.unseen_most = self.unseen_most.max(gap);
+        }
+    }
+}
+
 /// Meters of a direction.
 #[derive(Debug, Default)]
 pub(crate) struct Meter {
+    pub(crate) punctuality: Punctuality,
     pub(crate) flows: Vec<FlowBooks>,
     pub(crate) kinds: Kinds,
     /// From arrival to the end of transmission, of the whole run.

@@ -9,10 +9,9 @@ use crate::bottleneck::Bottleneck;
 use crate::clock::WallClock;
 use crate::device::Device as _;
 use crate::driver::{Driver, DriverError};
-use crate::fidelity::{Fidelity, Measured, Verdict, WayFidelity};
+use crate::fidelity::{Fidelity, Verdict};
 use crate::interface::{DeviceKind, Interface};
 use crate::loops;
-use crate::meter::largest_flows;
 use crate::metrics::Shown;
 use crate::record::{End, Recorder};
 use crate::settings::{Change, Settings, SettingsError, Way};
@@ -83,9 +82,20 @@ impl Session {
     /// # Errors
     /// They are not, or they cannot be opened.
     pub fn check(interfaces: [&str; 2]) -> Result<(), DriverError> {
+        Self::check_with(interfaces, [None, None])
+    }
+
+    /// The same, where some of the interfaces are TAP interfaces, whose other ends are open.
+    ///
+    /// # Errors
+    /// As for [`check`](Self::check).
+    pub fn check_with(
+        interfaces: [&str; 2],
+        taps: [Option<&mut Interface>; 2],
+    ) -> Result<(), DriverError> {
         longest_packet(interfaces)?;
         let [near, far] = interfaces;
-        let found = loops::is_there(interfaces);
+        let found = loops::is_there(interfaces, taps);
         if found.map_err(|error| format!("{near} and {far}: {error}"))? {
             return Err(format!(
                 "{near} and {far}: a loop, because frames that leave at one come in again at one of them; \
@@ -175,22 +185,7 @@ impl Session {
             .devices_mut()
             .each_ref()
             .map(Interface::unfinished);
-        let ways = Way::BOTH.map(|way| {
-            let bottleneck = self.driver.bottleneck();
-            WayFidelity::of(Measured {
-                way,
-                queue: bottleneck.queue(way).to_owned(),
-                rate: bottleneck.rate(way),
-                trace: bottleneck.trace(way).map(str::to_owned),
-                books: bottleneck.books(way),
-                outside: outside[way.index()],
-                lateness: self.driver.lateness(way),
-                delays: bottleneck.delays(way),
-                kinds: bottleneck.kinds(way),
-                all_flows: bottleneck.flow_books(way).len(),
-                flows: largest_flows(bottleneck, way),
-            })
-        });
+        let ways = Way::BOTH.map(|way| self.driver.way_fidelity(way, outside[way.index()]));
         let mut fidelity = Fidelity {
             seconds,
             ways,
@@ -216,6 +211,7 @@ impl Session {
     /// # Errors
     /// The record cannot be written.
     pub fn finish(mut self) -> io::Result<Fidelity> {
+        self.driver.close();
         let fidelity = self.fidelity();
         let (_, mut bottleneck) = self.driver.into_parts();
         let end = End {

@@ -20,9 +20,7 @@ use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 use std::ptr;
 
-pub(crate) use xdp::{
-    LONGEST as XDP_LONGEST, Lost as XdpLost, Refused as XdpRefused, XdpDescriptor,
-};
+pub(crate) use xdp::{Kicked, LONGEST as XDP_LONGEST, Refused as XdpRefused, XdpDescriptor};
 
 /// Frames in one call at most.
 pub(crate) const BATCH: usize = 64;
@@ -80,12 +78,22 @@ pub(crate) fn interface_index(name: &str) -> io::Result<c_int> {
     Ok(index as c_int)
 }
 
+/// The name of the interface of that number in this namespace.
+pub(crate) fn interface_name(index: c_int) -> io::Result<String> {
+    let mut name = [0_u8; libc::IF_NAMESIZE];
+    // SAFETY: the kernel writes a name with its zero byte, at most as many bytes as given.
+    let found = unsafe { libc::if_indextoname(index as u32, name.as_mut_ptr().cast()) };
+    if found.is_null() {
+        return Err(io::Error::last_os_error());
+    }
+    let end = name.iter().position(|byte| *byte == 0);
+    let name = &name[..end.unwrap_or(name.len())];
+    Ok(String::from_utf8_lossy(name).into_owned())
+}
+
 /// Whether there is an interface of that number in this namespace.
 pub(crate) fn has_interface(index: c_int) -> bool {
-    let mut name = [0; libc::IF_NAMESIZE];
-    // SAFETY: the kernel writes a name with its zero byte, at most as many bytes as given.
-    let found = unsafe { libc::if_indextoname(index as u32, name.as_mut_ptr()) };
-    !found.is_null()
+    interface_name(index).is_ok()
 }
 
 /// All protocols, for [`packet_socket`].
@@ -568,6 +576,14 @@ pub(crate) fn mtu_and_state(name: &str) -> io::Result<(u32, bool)> {
     Ok((u32::from_ne_bytes([a, b, c, d]), is_up))
 }
 
+/// Whether an interface is up and has somebody at the other end.
+pub(crate) fn is_running(name: &str) -> io::Result<bool> {
+    let mut flags = request(name)?;
+    ioctl(libc::SIOCGIFFLAGS as _, &mut flags)?;
+    let [a, b, ..] = flags.data[0].to_ne_bytes();
+    Ok(u16::from_ne_bytes([a, b]) & libc::IFF_RUNNING as u16 != 0)
+}
+
 /// Nanoseconds since 1970 less those of `CLOCK_MONOTONIC`, the clock of stamps of programs in the
 /// kernel.
 pub(crate) fn unix_minus_monotonic() -> i64 {
@@ -606,16 +622,16 @@ pub(crate) fn ethtool_set(name: &str, command: u32, data: u32) -> io::Result<()>
     ethtool(name, &mut Value { command, data })
 }
 
-/// The number of receive queues of an interface; one if its driver does not say.
-pub(crate) fn receive_queues(name: &str) -> u32 {
+/// The number of receive queues of an interface, if its driver says.
+pub(crate) fn receive_queues(name: &str) -> Option<u32> {
     /// `ETHTOOL_GCHANNELS`, and the numbers of `struct ethtool_channels` behind it.
     const CHANNELS: u32 = 0x3c;
     let mut channels = [CHANNELS, 0, 0, 0, 0, 0, 0, 0, 0];
     if ethtool(name, &mut channels).is_err() {
-        return 1;
+        return None;
     }
     // Those that only receive, and those that send, too.
-    (channels[5] + channels[8]).max(1)
+    Some((channels[5] + channels[8]).max(1))
 }
 
 /// Calls the driver with a value of the kind that its first number, the command, asks for.

@@ -2,8 +2,10 @@
 //! and more conditions.
 
 use std::ffi::c_int;
+use std::fs;
 use std::io;
 use std::os::fd::BorrowedFd;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::books::Outside;
@@ -11,7 +13,7 @@ use crate::checksum;
 use crate::device::{Device, Received};
 use crate::frame_lengths::{FrameLengths, HEADER, TAG};
 use crate::slots::Slots;
-use crate::sys::{self, BATCH, XdpDescriptor, XdpLost};
+use crate::sys::{self, BATCH, Kicked, XdpDescriptor};
 
 /// Longest wait for a queue that another socket had.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -53,7 +55,9 @@ impl XdpSocket {
                 "MTU {mtu} is too long for AF_XDP; expected {most} at most: ip link set dev {name} mtu {most}, or --device packet"
             )));
         }
-        let queues = sys::receive_queues(name);
+        let queues = sys::receive_queues(name)
+            .or_else(|| listed_queues(Path::new(INTERFACES), name, index))
+            .unwrap_or(1);
         if queues > 1 {
             return Err(io::Error::other(format!(
                 "{queues} receive queues, and AF_XDP reads one; make it one (ethtool -L {name} combined 1), or use --device packet"
@@ -75,12 +79,70 @@ impl XdpSocket {
             lengths,
         })
     }
+}
 
-    fn kick(&mut self) -> io::Result<bool> {
-        let kicked = self.descriptor.kick()?;
-        self.outside.unsent += kicked.dropped;
-        Ok(kicked.is_done)
+/// Folder of what the system says about interfaces.
+const INTERFACES: &str = "/sys/class/net";
+
+/// The receive queues that the system lists for an interface, for drivers that do not say. None if the
+/// folder is that of another network namespace.
+fn listed_queues(folder: &Path, name: &str, index: c_int) -> Option<u32> {
+    let folder = folder.join(name);
+    let number = fs::read_to_string(folder.join("ifindex")).ok()?;
+    if number.trim().parse() != Ok(index) {
+        return None;
     }
+    let mut count = 0;
+    for entry in fs::read_dir(folder.join("queues")).ok()? {
+        let name = entry.ok()?.file_name();
+        count += u32::from(name.to_string_lossy().starts_with("rx-"));
+    }
+    Some(count)
+}
+
+/// Where frames are put to be sent.
+trait Outgoing {
+    /// Makes the kernel send what was put.
+    fn kick(&mut self) -> io::Result<Kicked>;
+
+    /// Puts the first frames, as many as have room.
+    fn put(&mut self, frames: &[&[u8]]) -> usize;
+}
+
+impl Outgoing for XdpDescriptor {
+    fn kick(&mut self) -> io::Result<Kicked> {
+        self.kick()
+    }
+
+    fn put(&mut self, frames: &[&[u8]]) -> usize {
+        self.put(frames)
+    }
+}
+
+/// Sends the first frames: the number of those taken. `unsent` counts those that the interface threw
+/// away.
+fn send(ring: &mut impl Outgoing, frames: &[&[u8]], unsent: &mut u64) -> io::Result<usize> {
+    let mut taken = 0;
+    loop {
+        let kicked = match ring.kick() {
+            Ok(kicked) => kicked,
+            // Those taken lie in the ring, so they must not be offered again. The next call finds the
+            // error.
+            Err(_) if taken > 0 => break,
+            Err(error) => return Err(error),
+        };
+        *unsent += kicked.dropped;
+        // All that lies in the ring goes out before more is put there.
+        if !kicked.is_done {
+            break;
+        }
+        let put = ring.put(&frames[taken..]);
+        if put == 0 {
+            break;
+        }
+        taken += put;
+    }
+    Ok(taken)
 }
 
 /// Opens an interface. The kernel frees the queue of a socket a moment after its end, so one that is
@@ -152,21 +214,24 @@ impl Device for XdpSocket {
     fn send(&mut self, frames: &[&[u8]]) -> io::Result<usize> {
         self.descriptor.state()?;
         let fit = self.lengths.fitting(frames)?;
-        let mut taken = 0;
-        // All that lies in the ring goes out before more is put there.
-        while self.kick()? {
-            let put = self.descriptor.put(&frames[taken..fit]);
-            if put == 0 {
-                break;
-            }
-            taken += put;
-        }
-        Ok(taken)
+        send(
+            &mut self.descriptor,
+            &frames[..fit],
+            &mut self.outside.unsent,
+        )
     }
 
     fn flush(&mut self) -> bool {
         // An interface that is down keeps what lies in the ring.
-        !self.kick().unwrap_or(true)
+        let Ok(kicked) = self.descriptor.kick() else {
+            return false;
+        };
+        self.outside.unsent += kicked.dropped;
+        !kicked.is_done
+    }
+
+    fn close(&mut self) {
+        self.outside.unsent += u64::from(self.descriptor.pending());
     }
 
     fn is_gone(&self) -> bool {
@@ -178,15 +243,73 @@ impl Device for XdpSocket {
     }
 
     fn outside(&mut self) -> Outside {
-        let XdpLost { full, too_long } = self.descriptor.lost().unwrap_or_default();
+        let lost = self.descriptor.lost().unwrap_or_default();
         Outside {
-            ring: full,
-            too_long: self.outside.too_long + too_long,
-            unsent: self.outside.unsent,
+            ring: lost.full,
+            too_long: self.outside.too_long + lost.too_long,
+            unsent: self.outside.unsent + lost.invalid,
         }
     }
 
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         Some(self.descriptor.as_fd())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A ring with room for two frames, whose interface goes down after some kicks.
+    struct GoesDown {
+        kicks: u32,
+        put: u32,
+    }
+
+    impl Outgoing for GoesDown {
+        fn kick(&mut self) -> io::Result<Kicked> {
+            self.kicks = self
+                .kicks
+                .checked_sub(1)
+                .ok_or(io::ErrorKind::NetworkDown)?;
+            Ok(Kicked {
+                is_done: true,
+                dropped: 1,
+            })
+        }
+
+        fn put(&mut self, frames: &[&[u8]]) -> usize {
+            let put = frames.len().min(2);
+            self.put += put as u32;
+            put
+        }
+    }
+
+    #[test]
+    fn frames_in_the_ring_are_taken_even_if_the_interface_goes_down() {
+        let frames: [&[u8]; 5] = [&[0; 60]; 5];
+        let mut unsent = 0;
+        for (kicks, taken) in [(1, 2), (2, 4), (3, 5), (4, 5)] {
+            let mut ring = GoesDown { kicks, put: 0 };
+            let found = send(&mut ring, &frames, &mut unsent).expect("frames are taken");
+            assert_eq!((found, ring.put), (taken, taken as u32));
+        }
+        assert_eq!(unsent, 1 + 2 + 3 + 4);
+        let mut down = GoesDown { kicks: 0, put: 0 };
+        let error = send(&mut down, &frames, &mut unsent).expect_err("it is down");
+        assert_eq!(error.kind(), io::ErrorKind::NetworkDown);
+    }
+
+    #[test]
+    fn queues_are_counted_where_the_driver_does_not_say() {
+        let folder = std::env::temp_dir().join(format!("roundelay-net-{}", std::process::id()));
+        for queue in ["rx-0", "rx-1", "rx-2", "tx-0"] {
+            fs::create_dir_all(folder.join("a0/queues").join(queue)).expect("a folder");
+        }
+        fs::write(folder.join("a0/ifindex"), "7\n").expect("a file");
+        assert_eq!(listed_queues(&folder, "a0", 7), Some(3));
+        assert_eq!(listed_queues(&folder, "a0", 8), None, "another namespace");
+        assert_eq!(listed_queues(&folder, "b0", 7), None);
+        fs::remove_dir_all(folder).expect("a folder of ours");
     }
 }

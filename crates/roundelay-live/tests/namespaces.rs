@@ -514,6 +514,31 @@ fn without_a_carrier(kind: DeviceKind, world: &Arc<World>) {
     holds(&fidelity, &record);
 }
 
+#[test]
+fn a_link_that_never_has_a_carrier_again_makes_no_run_valid() {
+    let Some(world) = world() else { return };
+    let mut session = Session::open(&settings("20mbit", "fifo"), MIDDLE).expect("interfaces");
+    let record = file("no-carrier");
+    session.record(&record).expect("a file");
+    datagrams(&world, Duration::from_millis(2));
+    run(&mut session, &[0.1, 1.0], |hour| {
+        if hour == 0 {
+            let mut command = Command::new("ip");
+            command.args(["link", "set", "dev", "eth0", "down"]);
+            let child = world.start(Place::Far, &mut command);
+            let status = child.expect("ip runs").wait();
+            assert!(status.expect("ip ends").success());
+        }
+    });
+    let fidelity = session.finish().expect("a whole record");
+    let told = fidelity.verdict.text();
+    assert!(
+        told.contains("due, and the interface at the other end did not take them"),
+        "{told}"
+    );
+    holds(&fidelity, &record);
+}
+
 /// A session between a TAP interface and the far end, if this system has TAP.
 fn open_tap(settings: &Settings) -> Option<Session> {
     let (home, is_ours) = match Interface::tap("tap:home") {
@@ -563,6 +588,43 @@ fn a_tap_interface_is_an_end_of_the_bottleneck_both_ways() {
     assert!(refused("tap:far0").contains("expected the name of a TAP interface"));
     assert!(refused("tap:").contains("15 bytes at most"));
     assert!(refused("tap:a-name-that-is-too-long").contains("15 bytes at most"));
+}
+
+#[test]
+fn a_loop_over_a_tap_interface_is_refused() {
+    let Some(_world) = world() else { return };
+    ip(&[
+        "link", "add", "name", "b0", "type", "veth", "peer", "name", "b1",
+    ]);
+    for name in ["b0", "b1"] {
+        ip(&["link", "set", "dev", name, "up"]);
+    }
+    let tap = Command::new("ip")
+        .args(["tuntap", "add", "dev", "home", "mode", "tap"])
+        .status();
+    let bridge = Command::new("ip")
+        .args(["link", "add", "name", "br0", "type", "bridge"])
+        .status();
+    for made in [tap, bridge] {
+        if !made.is_ok_and(|status| status.success()) {
+            println!("not run: this system has no TAP, or no bridge");
+            return;
+        }
+    }
+    ip(&["link", "set", "dev", "home", "up"]);
+    ip(&["link", "set", "dev", "br0", "up"]);
+    let (mut home, _) = Interface::tap("tap:home").expect("TAP").expect("a TAP");
+    let mut check = || {
+        Session::check_with(["home", "b0"], [Some(&mut home), None])
+            .map_err(|error| error.to_string())
+    };
+    check().expect("no loop before the bridge has both");
+    ip(&["link", "set", "dev", "home", "master", "br0"]);
+    ip(&["link", "set", "dev", "b1", "master", "br0"]);
+    let told = check().expect_err("a loop");
+    assert!(told.contains("home and b0: a loop"), "{told}");
+    let told = Session::check_with(["b0", "home"], [None, Some(&mut home)]);
+    assert!(told.expect_err("a loop").to_string().contains("a loop"));
 }
 
 #[test]

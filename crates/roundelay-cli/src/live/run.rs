@@ -479,9 +479,9 @@ fn between(arguments: &Live, run: Plan<'_>) -> Result<u8, Failure> {
         }
     }
     let both = names.each_ref().map(String::as_str);
-    if taps.iter().all(Option::is_none) {
-        Session::check(both).map_err(Failure::usage)?;
-    }
+    let [near, far] = &mut taps;
+    let ends = [near, far].map(|tap| tap.as_mut().map(|(end, _)| end));
+    Session::check_with(both, ends).map_err(Failure::usage)?;
     let mut changed = None;
     if !others.is_empty() {
         let others: Vec<&str> = others.iter().map(String::as_str).collect();

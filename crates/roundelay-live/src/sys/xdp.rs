@@ -173,6 +173,8 @@ pub(crate) struct Lost {
     pub(crate) full: u64,
     /// Longer than a room.
     pub(crate) too_long: u64,
+    /// To be sent, and not what the kernel expects.
+    pub(crate) invalid: u64,
 }
 
 /// A socket of `AF_XDP` on the first receive queue of an interface, in copy mode.
@@ -375,6 +377,8 @@ impl XdpDescriptor {
                         break;
                     }
                 }
+                // What the interface dropped counts first; the next call finds the error again.
+                Err(_) if dropped > 0 => break,
                 Err(error) => return Err(error),
             }
         }
@@ -382,6 +386,16 @@ impl XdpDescriptor {
             is_done: !self.is_pending,
             dropped,
         })
+    }
+
+    /// Frames in the ring that the kernel has not taken.
+    pub(crate) fn pending(&self) -> u32 {
+        if self.is_pending {
+            let read = self.outgoing.read_by_kernel();
+            self.outgoing.ours.wrapping_sub(read)
+        } else {
+            0
+        }
     }
 
     /// Frames lost here.
@@ -395,6 +409,7 @@ impl XdpDescriptor {
         Ok(Lost {
             full: found.rx_ring_full + without_room,
             too_long: found.rx_dropped - without_room,
+            invalid: found.tx_invalid_descs,
         })
     }
 }
