@@ -323,31 +323,30 @@ fn offloads_are_restored_after_sigkill_and_only_then() {
     in_the_middle(|_| {
         let folder = folder("restore");
         let restore = || text(&run(&folder, None, &["live", "--restore"]).stdout);
-        let names = MIDDLE.join(", ");
+        let told_of_both = |told: &str, what: &str| {
+            for name in MIDDLE {
+                assert!(told.contains(&format!("{name}: {what}")), "{told}");
+            }
+        };
         let session = Between::start(&folder, "killed", &[]);
-        // A run that lives keeps its interfaces to itself.
+        // A run that lives keeps its interfaces to itself, in any order.
         let [near, far] = MIDDLE;
-        let second = ["live", "--between", near, far, "--rate", "1mbit"];
-        let second = text(&run(&folder, None, &second).stderr);
-        assert!(second.contains("another run is between them"), "{second}");
-        let told = restore();
-        assert!(
-            told.contains(&format!("{names}: left alone, because a run uses")),
-            "{told}"
-        );
+        for [first, second] in [[near, far], [far, near]] {
+            let second = ["live", "--between", first, second, "--rate", "1mbit"];
+            let second = text(&run(&folder, None, &second).stderr);
+            let expected = format!("{first}: another run uses this interface");
+            assert!(second.contains(&expected), "{second}");
+        }
+        told_of_both(&restore(), "left alone, because a run uses it");
         assert_eq!(on(near), [""; 0]);
         session.signal("-KILL");
         assert!(!session.wait().status.success());
         assert_eq!(on(near), [""; 0], "nobody has restored them yet");
-        let told = restore();
-        assert!(
-            told.contains(&format!("{names}: offloads restored")),
-            "{told}"
-        );
+        told_of_both(&restore(), "offloads restored");
         for interface in MIDDLE {
             assert_eq!(on(interface), ["tx", "tso", "gso"]);
         }
-        assert!(!restore().contains(&format!("{names}: offloads restored")));
+        assert!(!restore().contains(&format!("{near}: offloads restored")));
         // Without --restore, the next run does it.
         let session = Between::start(&folder, "killed", &[]);
         session.signal("-KILL");
@@ -374,15 +373,78 @@ fn notes_of_another_namespace_are_left_alone() {
             text(&run(&elsewhere, None, &["live", "--restore"]).stdout)
         });
         let told = thread.join().expect("it runs");
-        let names = MIDDLE.join(", ");
-        let expected = format!("{names}: left alone, because they are in another network");
+        let near = MIDDLE[0];
+        let expected = format!("{near}: left alone, because it is in another network");
         assert!(told.contains(&expected), "{told}");
         assert_eq!(on(MIDDLE[0]), [""; 0]);
         let told = text(&run(&folder, None, &["live", "--restore"]).stdout);
+        let expected = format!("{near}: offloads restored");
+        assert!(told.contains(&expected), "{told}");
+        fs::remove_dir_all(folder).expect("a folder of ours");
+    });
+}
+
+/// Waits until a process has a network namespace of its own.
+fn wait_for_namespace(process: &str) {
+    let of = |of: &str| fs::read_link(format!("/proc/{of}/ns/net")).expect("a namespace");
+    let end = Instant::now() + Duration::from_secs(30);
+    while of(process) == of("self") || of(process) == of("thread-self") {
+        assert!(Instant::now() < end, "it has no namespace of its own");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn offloads_are_restored_under_another_name_and_a_note_stays_until_then() {
+    in_the_middle(|_| {
+        let folder = folder("renamed");
+        let session = Between::start(&folder, "renamed", &[]);
+        session.signal("-KILL");
+        session.wait();
+        let ip = |words: &[&str]| {
+            let status = Command::new("ip").args(words).status();
+            assert!(status.expect("ip runs").success(), "{words:?}");
+        };
+        let restore = || run(&folder, None, &["live", "--restore"]);
+        let [near, far] = MIDDLE;
+        ip(&["link", "set", "dev", near, "down"]);
+        ip(&["link", "set", "dev", near, "name", "other0"]);
+        // The other interface leaves for another namespace, which ends with its process.
+        let mut holder = Command::new("unshare")
+            .args(["--net", "sleep", "60"])
+            .spawn()
+            .expect("unshare runs");
+        let process = holder.id().to_string();
+        wait_for_namespace(&process);
+        ip(&["link", "set", "dev", far, "netns", &process]);
+        let output = restore();
+        let told = text(&output.stdout);
         assert!(
-            told.contains(&format!("{names}: offloads restored")),
+            told.contains(&format!("{near}: offloads restored")),
             "{told}"
         );
+        assert_eq!(on("other0"), ["tx", "tso", "gso"]);
+        assert!(told.contains(&format!("{far}: No such device")), "{told}");
+        assert_eq!(output.status.code(), Some(1), "{told}");
+        // It comes back, and the note is still there.
+        let back = [
+            "-t", &process, "-n", "ip", "link", "set", "dev", far, "netns",
+        ];
+        // Namespaces are those of a thread.
+        let here = fs::read_link("/proc/thread-self").expect("a thread");
+        let here = here.file_name().expect("a number").to_owned();
+        let status = Command::new("nsenter").args(back).arg(&here).status();
+        assert!(status.expect("nsenter runs").success());
+        let output = restore();
+        let told = text(&output.stdout);
+        assert!(
+            told.contains(&format!("{far}: offloads restored")),
+            "{told}"
+        );
+        assert_eq!(output.status.code(), Some(0), "{told}");
+        assert_eq!(on(far), ["tx", "tso", "gso"]);
+        holder.kill().expect("it runs");
+        holder.wait().expect("it ends");
         fs::remove_dir_all(folder).expect("a folder of ours");
     });
 }

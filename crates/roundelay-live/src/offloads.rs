@@ -4,7 +4,7 @@
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::os::unix::fs::MetadataExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -94,12 +94,14 @@ pub fn turn_off(interface: &str) -> io::Result<Before> {
 const FOLDER: &str = "/run";
 const PREFIX: &str = "roundelay-live-offloads-";
 
-/// What a run has changed.
-#[derive(Debug, Serialize, Deserialize)]
+/// What a run has changed at an interface.
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct Note {
-    /// The network namespace: other interfaces may have the same names in another.
+    /// The network namespace: other interfaces may have the same number in another.
     namespace: u64,
-    before: Vec<Before>,
+    /// The number of the interface, which stays when the name changes.
+    index: i32,
+    before: Before,
 }
 
 impl Note {
@@ -115,15 +117,13 @@ impl Note {
         file.write_all(serde_json::to_string(self)?.as_bytes())
     }
 
-    /// Restores the interfaces: the messages of those that cannot be set.
-    fn restore(&self) -> Vec<String> {
-        let mut messages = Vec::new();
-        for before in &self.before {
-            if let Err(error) = before.restore() {
-                messages.push(format!("{}: {error}", before.interface));
-            }
-        }
-        messages
+    /// Restores the interface, whatever its name is now.
+    fn restore(&self) -> io::Result<()> {
+        let now = Before {
+            interface: sys::interface_name(self.index)?,
+            on: self.before.on.clone(),
+        };
+        now.restore()
     }
 }
 
@@ -132,45 +132,115 @@ fn namespace() -> u64 {
     fs::metadata("/proc/thread-self/ns/net").map_or(0, |file| file.ino())
 }
 
-/// Settings that a run has changed, with a note in a file, so that they can be restored after a
-/// crash. The file is locked as long as the run lives, however it ends.
+/// An interface that a run keeps to itself, and its note.
 #[derive(Debug)]
-pub struct Changed {
+struct Kept {
     note: Note,
     path: PathBuf,
-    /// None where notes cannot be written: then a crash leaves the offloads off, which costs speed
-    /// alone.
+    /// Locked as long as the run lives, however it ends. None where notes cannot be written: then a
+    /// crash leaves the offloads off, which costs speed alone.
     file: Option<File>,
+    /// What a crashed run has left, until it is restored.
+    left: Option<Note>,
 }
+
+impl Kept {
+    /// Locks an interface. Under another name it has the same lock.
+    fn lock(interface: &str) -> io::Result<Self> {
+        let named =
+            |error: io::Error| io::Error::new(error.kind(), format!("{interface}: {error}"));
+        let index = sys::interface_index(interface).map_err(named)?;
+        let namespace = namespace();
+        let path = PathBuf::from(format!("{FOLDER}/{PREFIX}{namespace}-{index}"));
+        let mut file = locked(&path).map_err(named)?;
+        let left = file.as_mut().and_then(Note::read);
+        let before = Before {
+            interface: interface.to_owned(),
+            on: Vec::new(),
+        };
+        Ok(Self {
+            note: Note {
+                namespace,
+                index,
+                before,
+            },
+            path,
+            file,
+            left,
+        })
+    }
+
+    /// Turns the offloads off. The note is written before anything changes.
+    fn turn_off(&mut self) -> io::Result<()> {
+        let mut still_off = Vec::new();
+        if let Some(left) = &self.left
+            && left.restore().is_err()
+        {
+            still_off.clone_from(&left.before.on);
+        }
+        let now = Before::of(&self.note.before.interface)?;
+        self.note.before = now.clone();
+        for name in still_off {
+            if !now.on.contains(&name) {
+                self.note.before.on.push(name);
+            }
+        }
+        if let Some(file) = &mut self.file {
+            self.note.write(file)?;
+        }
+        self.left = None;
+        now.turn_off()
+    }
+
+    /// Restores the interface. Its note stays if it cannot be set now, and could be later.
+    fn restore(&self) -> io::Result<()> {
+        if self.left.is_some() {
+            return Ok(());
+        }
+        let outcome = self.note.restore();
+        if outcome.as_ref().err().is_none_or(is_gone) {
+            _ = fs::remove_file(&self.path);
+        }
+        outcome
+    }
+}
+
+/// Whether an interface does not exist any more, and so has nothing left to restore.
+fn is_gone(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::ENODEV | libc::ENXIO))
+}
+
+/// Opens and locks the file of a note; none where such files cannot be written.
+fn locked(path: &Path) -> io::Result<Option<File>> {
+    let mut open = File::options();
+    open.read(true).write(true).create(true).truncate(false);
+    loop {
+        let Ok(file) = open.open(path) else {
+            return Ok(None);
+        };
+        if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
+            return Err(io::Error::other("another run uses this interface"));
+        }
+        // The run before may have ended between the two calls, and taken the file away.
+        let ours = file.metadata()?.ino();
+        if fs::metadata(path).is_ok_and(|there| there.ino() == ours) {
+            return Ok(Some(file));
+        }
+    }
+}
+
+/// Settings that a run has changed, with a note on each interface in a file, so that they can be
+/// restored after a crash.
+#[derive(Debug)]
+pub struct Changed(Vec<Kept>);
 
 impl Changed {
     /// Turns off the offloads of interfaces. What a crashed run has left is restored first.
     ///
     /// # Errors
-    /// Another run uses the interfaces, or an interface cannot be set: nothing has changed.
+    /// Another run uses one of the interfaces, or one cannot be set: nothing has changed.
     pub fn turn_off(interfaces: &[&str]) -> io::Result<Self> {
-        let namespace = namespace();
-        let names = interfaces.join("-");
-        let path = PathBuf::from(format!("{FOLDER}/{PREFIX}{namespace}-{names}"));
-        let mut open = File::options();
-        open.read(true).write(true).create(true).truncate(false);
-        let mut file = open.open(&path).ok();
-        if let Some(file) = &mut file {
-            if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
-                return Err(io::Error::other("another run is between them"));
-            }
-            if let Some(left) = Note::read(file) {
-                left.restore();
-            }
-        }
-        let mut changed = Self {
-            note: Note {
-                namespace,
-                before: Vec::new(),
-            },
-            path,
-            file,
-        };
+        let mut changed = Self(Vec::new());
         let outcome = changed.set(interfaces);
         if outcome.is_err() {
             changed.restore();
@@ -178,66 +248,77 @@ impl Changed {
         outcome.map(|()| changed)
     }
 
-    /// The note is written before anything changes.
+    /// All interfaces are locked before one changes.
     fn set(&mut self, interfaces: &[&str]) -> io::Result<()> {
         for interface in interfaces {
-            self.note.before.push(Before::of(interface)?);
+            self.0.push(Kept::lock(interface)?);
         }
-        if let Some(file) = &mut self.file {
-            self.note.write(file)?;
-        }
-        for before in &self.note.before {
-            before.turn_off()?;
+        for kept in &mut self.0 {
+            kept.turn_off()?;
         }
         Ok(())
     }
 
     /// Restores what was changed; the messages of those interfaces that cannot be set.
     pub fn restore(&self) -> Vec<String> {
-        let messages = self.note.restore();
-        // An interface that is gone has nothing left to restore.
-        _ = fs::remove_file(&self.path);
+        let mut messages = Vec::new();
+        for kept in &self.0 {
+            if let Err(error) = kept.restore() {
+                messages.push(format!("{}: {error}", kept.note.before.interface));
+            }
+        }
         messages
     }
 }
 
-/// Restores what runs that ended without a chance to have left: a line for each.
+/// What [`restore_all`] has done.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Restored {
+    /// A line for each interface.
+    pub lines: Vec<String>,
+    /// An interface could not be restored. Its note is still there.
+    pub has_failed: bool,
+}
+
+/// Restores what runs that ended without a chance to have left.
 ///
 /// # Errors
 /// The notes cannot be read.
-pub fn restore_all() -> io::Result<Vec<String>> {
-    let mut lines = Vec::new();
+pub fn restore_all() -> io::Result<Restored> {
+    let mut restored = Restored::default();
     for entry in fs::read_dir(FOLDER)? {
         let path = entry?.path();
         let name = path.file_name().and_then(|name| name.to_str());
         if !name.is_some_and(|name| name.starts_with(PREFIX)) {
             continue;
         }
-        let mut file = File::open(&path)?;
+        // A run that ends right now takes its note away.
+        let Ok(mut file) = File::open(&path) else {
+            continue;
+        };
         let is_used = matches!(file.try_lock(), Err(TryLockError::WouldBlock));
         // A run that starts right now has not written its note yet.
         let Some(note) = Note::read(&mut file) else {
             continue;
         };
-        let mut names = Vec::new();
-        for before in &note.before {
-            names.push(before.interface.as_str());
-        }
-        let names = names.join(", ");
-        if is_used {
-            lines.push(format!("{names}: left alone, because a run uses them"));
+        let name = &note.before.interface;
+        let line = if is_used {
+            "left alone, because a run uses it".to_owned()
         } else if note.namespace != namespace() {
-            lines.push(format!(
-                "{names}: left alone, because they are in another network namespace"
-            ));
+            "left alone, because it is in another network namespace".to_owned()
+        } else if let Err(error) = note.restore() {
+            restored.has_failed = true;
+            let path = path.display();
+            format!(
+                "{error}; its note stays, so try again, or remove {path} if the interface is gone for good"
+            )
         } else {
-            let failed = note.restore();
-            if failed.is_empty() {
-                lines.push(format!("{names}: offloads restored"));
-            }
-            lines.extend(failed);
             _ = fs::remove_file(&path);
-        }
+            "offloads restored".to_owned()
+        };
+        restored.lines.push(format!("{name}: {line}"));
     }
-    Ok(lines)
+    // The order of a folder is none.
+    restored.lines.sort();
+    Ok(restored)
 }

@@ -38,7 +38,8 @@ pub(crate) fn run(arguments: &Live) -> Result<u8, Failure> {
         return send(set).map(|()| 0);
     }
     if arguments.restore {
-        let mut lines = offloads::restore_all().map_err(Failure::run)?;
+        let restored = offloads::restore_all().map_err(Failure::run)?;
+        let mut lines = restored.lines;
         lines.extend(control::remove_stale().map_err(Failure::run)?);
         let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
         return print(if text.is_empty() {
@@ -46,7 +47,7 @@ pub(crate) fn run(arguments: &Live) -> Result<u8, Failure> {
         } else {
             &text
         })
-        .map(|()| 0);
+        .map(|()| u8::from(restored.has_failed));
     }
     if arguments.demo {
         return demo(arguments);
