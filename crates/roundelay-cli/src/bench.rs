@@ -30,7 +30,8 @@ pub(crate) fn run(arguments: &Bench) -> Result<(), Failure> {
         && (arguments.instructions || arguments.check.is_some() || arguments.huge_pages)
     {
         return Err(Failure::usage(
-            "--instructions, --check and --huge-pages start the command anew, which needs the program built by cargo, not the Python package",
+            "--instructions, --check and --huge-pages start the command anew, which needs the \
+             program built by cargo, not the Python package",
         ));
     }
     if let Some(pairs) = arguments.once {

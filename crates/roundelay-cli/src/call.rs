@@ -126,7 +126,8 @@ pub fn open_sweep(
     };
     if arguments.until.is_some() {
         return Err(Failure::usage(
-            "until: adds runs on the threads of this process only; expected no executor, or a number of seeds",
+            "until: adds runs on the threads of this process only; expected no executor, or a \
+             number of seeds",
         ));
     }
     Session::open(&arguments, host)

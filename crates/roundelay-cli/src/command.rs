@@ -164,6 +164,7 @@ type Papers = Absent;
 #[cfg(not(all(feature = "bench", feature = "objective", feature = "papers")))]
 pub(crate) fn absent(command: &str) -> Failure {
     Failure::usage(format!(
-        "{command}: this program was built without it; expected the feature '{command}', which cargo install has by default"
+        "{command}: this program was built without it; expected the feature '{command}', which \
+         cargo install has by default"
     ))
 }

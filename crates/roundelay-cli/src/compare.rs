@@ -224,7 +224,8 @@ fn open(path: &Path, stop: &Stop) -> Result<Capture, Failure> {
     opened.map_err(|error| match error {
         _ if stop.is_requested() => Failure::stopped(),
         CaptureError::Open { .. } if path.to_str().is_some_and(|text| parse_spec(text).is_ok()) => Failure::usage(format!(
-            "{error}; the first argument is the capture, the disciplines follow: roundelay compare FILE {}",
+            "{error}; the first argument is the capture, the disciplines follow: roundelay compare \
+             FILE {}",
             path.display()
         )),
         error => Failure::usage(error),

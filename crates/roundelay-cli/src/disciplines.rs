@@ -52,7 +52,8 @@ pub(crate) fn help(name: &str) -> Result<String, Failure> {
         (true, _) => (
             memory.clone(),
             "bytes",
-            "size of the buffer: bytes (150000 or 150kb) or packets (1000p); 0 drops all packets (not in compare)",
+            "size of the buffer: bytes (150000 or 150kb) or packets (1000p); 0 drops all packets \
+             (not in compare)",
         ),
         (false, u64::MAX) => ("unlimited".to_owned(), "packets", LIMIT_IN_PACKETS),
         (false, packets) => (packets.to_string(), "packets", LIMIT_IN_PACKETS),

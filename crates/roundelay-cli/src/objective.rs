@@ -137,7 +137,8 @@ impl Plan {
         if wanted.measure == Measure::Deadline {
             let Some(late) = Wanted::late(&slack, &scenario) else {
                 return Err(told(
-                    &"deadline: which delay is late? Expected slack = \"deadline 10ms\", or [meter] late = \"10ms\"",
+                    &"deadline: which delay is late? Expected slack = \"deadline 10ms\", or \
+                        [meter] late = \"10ms\"",
                 ));
             };
             scenario.measures.late = Some(late);
@@ -359,7 +360,8 @@ fn missing() -> String {
         .map(|measure| format!("\"{}\"", measure.name()))
         .join(", ");
     format!(
-        "no objective: add a table [objective] with a measure, or say --objective; measures: {measures}"
+        "no objective: add a table [objective] with a measure, or say --objective; measures: \
+         {measures}"
     )
 }
 
@@ -375,11 +377,13 @@ fn cannot_be_told(name: &str, wanted: &Wanted, under: &[String]) -> Failure {
     for figure in measure.figures() {
         reasons.push(match figure {
             Figure::Jain => {
-                "flows come and go, or there are fewer than two: expected two flows or more that stay open"
+                "flows come and go, or there are fewer than two: expected two flows or more that \
+                 stay open"
             }
             Figure::DelayTail | Figure::InTime => "no packet arrives after the warm-up",
             Figure::Completion | Figure::CompletionByBytes => {
-                "no flow with an end is complete: expected sources with a size, and a run that is long enough"
+                "no flow with an end is complete: expected sources with a size, and a run that is \
+                 long enough"
             }
         });
     }

@@ -75,7 +75,8 @@ mod tests {
         ]
         .concat();
         let table = format!(
-            "| option | command | | files in the folder | only of one |\n|---|---|---|---|---|\n{rows}"
+            "| option | command | | files in the folder | only of one \
+             |\n|---|---|---|---|---|\n{rows}"
         );
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/simulator/outputs.md");
         let page = std::fs::read_to_string(&path).unwrap();

@@ -66,7 +66,8 @@ pub(crate) fn compute(arguments: &Replay, host: &Host) -> Result<Computed, Failu
     let extension = arguments.scenario.extension().unwrap_or_default();
     if arguments.on.is_some() && extension == "toml" {
         return Err(Failure::usage(format!(
-            "{path}: --on is for a schedule in Parquet; leave out --on to record a scenario and replay it"
+            "{path}: --on is for a schedule in Parquet; leave out --on to record a scenario and \
+             replay it"
         )));
     }
     if arguments.on.is_none() && extension == "parquet" {
@@ -157,13 +158,15 @@ fn candidates(arguments: &Replay) -> Vec<Candidate> {
 fn listed(arguments: &Replay, scenario: &Scenario) -> Result<Arc<Schedule>, Failure> {
     if arguments.runs.replicas > 1 || arguments.runs.seed.is_some() || arguments.plain {
         return Err(Failure::usage(
-            "--on: a schedule of a file is one and has no seed; leave out --replicas, --seed and --plain",
+            "--on: a schedule of a file is one and has no seed; leave out --replicas, --seed and \
+             --plain",
         ));
     }
     for candidate in &arguments.with {
         if candidate.needs_starts() {
             return Err(Failure::usage(format!(
-                "--with {candidate}: a file does not tell when each router sent each packet; record a scenario instead"
+                "--with {candidate}: a file does not tell when each router sent each packet; \
+                 record a scenario instead"
             )));
         }
     }
@@ -304,7 +307,8 @@ fn header_notes(arguments: &Replay, candidates: &[Candidate], runs: &[Run]) -> V
     }
     if !deaf.is_empty() && (arguments.slack != SlackRule::Wait || arguments.resolution.is_some()) {
         notes.push(format!(
-            "--slack and --resolution say nothing to {}, which does not go by the slack that packets start with.",
+            "--slack and --resolution say nothing to {}, which does not go by the slack that \
+             packets start with.",
             deaf.join(", ")
         ));
     }
@@ -366,7 +370,8 @@ fn plain(scenario: &Scenario, runs: &[Run]) -> Result<(), Failure> {
         each(plain, results.packet_hops),
     ];
     let line = format!(
-        "seed {}: recorded in {:.2} s, replayed and compared in {replaying:.2} s, {ours:.0} ns a packet-hop; a plain run takes {plainly:.0} ns: {:.2} times as long",
+        "seed {}: recorded in {:.2} s, replayed and compared in {replaying:.2} s, {ours:.0} ns a \
+         packet-hop; a plain run takes {plainly:.0} ns: {:.2} times as long",
         run.recorded.seed,
         run.recording,
         ours / plainly

@@ -93,7 +93,8 @@ pub(crate) fn check_length(scenario: &Scenario, is_wanted: bool) -> Result<(), S
         return Ok(());
     }
     Err(format!(
-        "at most about {events:.1e} events a run, ten to thirty million a second: shorten the run, slow down the sources, or use --long"
+        "at most about {events:.1e} events a run, ten to thirty million a second: shorten the run, \
+         slow down the sources, or use --long"
     ))
 }
 

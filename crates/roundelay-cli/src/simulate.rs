@@ -133,7 +133,8 @@ fn equal_replicas(results: &[Results]) -> Option<String> {
     are_equal.then(|| {
         let count = results.len();
         format!(
-            "all {count} replicas are equal: nothing random had an effect, and ±0 is no confidence interval"
+            "all {count} replicas are equal: nothing random had an effect, and ±0 is no confidence \
+             interval"
         )
     })
 }
@@ -224,7 +225,8 @@ fn long_run(scenario: &Scenario, arguments: &Simulate) -> Option<String> {
     (events * runs > MANY_EVENTS).then(|| {
         let megabytes = memory / 1e6;
         format!(
-            "at most about {:.2e} events, ten to thirty million a second, and {megabytes:.1} MB of memory a run; Ctrl-C ends the runs",
+            "at most about {:.2e} events, ten to thirty million a second, and {megabytes:.1} MB of \
+             memory a run; Ctrl-C ends the runs",
             events * runs
         )
     })
@@ -277,7 +279,9 @@ fn estimate(scenario: &Scenario, arguments: &Simulate, notes: &[String]) -> Stri
         told += &format!("Note: {}\n", roundelay_report::clean(note));
     }
     format!(
-        "{}: {} nodes, {} hosts, {} links one way, {} sources\n{traced}{told}at most about {packets:.2e} packets, {packet_hops:.2e} packet-hops, {events:.2e} events a run\nat most about {:.1} MB of memory a run, results not counted\n",
+        "{}: {} nodes, {} hosts, {} links one way, {} sources\n{traced}{told}at most about \
+         {packets:.2e} packets, {packet_hops:.2e} packet-hops, {events:.2e} events a run\nat most \
+         about {:.1} MB of memory a run, results not counted\n",
         roundelay_report::clean(&scenario.name),
         network.nodes(),
         scenario.topology.hosts.len(),

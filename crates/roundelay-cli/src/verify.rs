@@ -37,7 +37,8 @@ fn of_record(name: &str, arguments: &Verify) -> Result<(), Failure> {
         .map_err(|error| unreadable(name, error))?;
     if changes > 0 {
         eprintln!(
-            "roundelay: {name}: checked up to the first change of rate, queue or weights; the replay is checked to the end"
+            "roundelay: {name}: checked up to the first change of rate, queue or weights; the \
+             replay is checked to the end"
         );
     }
     tell(name, arguments, &inspection)

@@ -54,10 +54,10 @@ const MOST: [(&str, [f64; 3]); 8] = [
     ("roundelay-sim", [26.0, 3.7, 2.1]),
     ("roundelay-trace", [28.5, 1.2, 1.3]),
     ("roundelay-advice", [30.2, 2.6, 0.1]),
-    ("roundelay-cli", [62.0, 12.2, 10.8]),
+    ("roundelay-cli", [33.5, 6.2, 6.2]),
     ("roundelay-papers", [27.6, 2.0, 0.5]),
     ("roundelay-report", [27.0, 2.0, 1.0]),
-    ("roundelay-live", [20.3, 4.5, 4.0]),
+    ("roundelay-live", [19.5, 4.2, 3.8]),
 ];
 
 /// `let (a, b) = (x, y)` only swaps or takes apart.

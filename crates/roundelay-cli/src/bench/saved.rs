@@ -178,7 +178,8 @@ impl Saved {
         match self.tables.iter().find(|table| table.compiler != COMPILER) {
             Some(table) => {
                 format!(
-                    ", which was counted with {} and this with {COMPILER}: the difference may be the compiler's",
+                    ", which was counted with {} and this with {COMPILER}: the difference may be \
+                     the compiler's",
                     table.compiler
                 )
             }

@@ -88,7 +88,8 @@ pub(super) fn hints(measured: &[Measured], rounds: Option<u16>) -> String {
         ),
         (
             rounds.is_some() && is_below_zero,
-            "A net cost below zero is noise that is larger than the cost: more --rounds, more --pairs, or --instructions, where there is none.",
+            "A net cost below zero is noise that is larger than the cost: more --rounds, more \
+             --pairs, or --instructions, where there is none.",
         ),
     ];
     hints
@@ -197,7 +198,8 @@ mod tests {
         assert_eq!(
             beyond(&measured, 2.0),
             [
-                "512 flows, small, lengths imix, bursts of 32, packed: none was 4.00, is 10.00 (+150.0%)"
+                "512 flows, small, lengths imix, bursts of 32, packed: none was 4.00, is 10.00 \
+                 (+150.0%)"
             ]
         );
         assert!(beyond(&measured, 150.0).is_empty());

@@ -170,7 +170,8 @@ impl Plan {
             return Err((
                 rate.span(),
                 format!(
-                    "rate {} of flow '{}': {legal} its share of a link of {slowest}, {} of {} weights",
+                    "rate {} of flow '{}': {legal} its share of a link of {slowest}, {} of {} \
+                     weights",
                     rate.get_ref().0,
                     flow.name,
                     flow.weight,

@@ -39,7 +39,8 @@ impl Writes for Comparing {
         #[cfg(feature = "parquet")]
         Output {
             option: "parquet",
-            help: "Write Parquet files into this folder: flows.parquet and the packets of each discipline",
+            help: "Write Parquet files into this folder: flows.parquet and the packets of each \
+                discipline",
             target: Target::Folder(&TABLES),
             only: None,
             write: Write::During(|folder, metadata| {

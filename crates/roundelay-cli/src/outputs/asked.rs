@@ -253,7 +253,8 @@ impl<C: Writes> Outputs<C> {
                 if path.exists() {
                     let path = path.display();
                     return Err(Failure::usage(format!(
-                        "{path}: left by another run with {lacks}; expected {lacks}, or a folder without it"
+                        "{path}: left by another run with {lacks}; expected {lacks}, or a folder \
+                         without it"
                     )));
                 }
             }
@@ -282,7 +283,8 @@ impl<C: Writes> Outputs<C> {
                     let path = path.display();
                     let tree = output.option;
                     return Err(Failure::usage(format!(
-                        "{path}: {option} would write into the folder of --{tree}; expected a file elsewhere"
+                        "{path}: {option} would write into the folder of --{tree}; expected a file \
+                         elsewhere"
                     )));
                 }
             }

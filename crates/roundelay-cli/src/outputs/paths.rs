@@ -19,7 +19,8 @@ pub(super) fn check_no_dash((option, path): Named<'_>, expected: &str) -> Result
         return Ok(());
     }
     Err(Failure::usage(format!(
-        "{option} -: standard output is for the table; expected {expected}; ./- for a file with the name -"
+        "{option} -: standard output is for the table; expected {expected}; ./- for a file with \
+         the name -"
     )))
 }
 

@@ -70,7 +70,8 @@ impl Writes for Publishing {
         // Records of the items, and the documents made from these.
         Output {
             option: "pages",
-            help: "Write records, pages and charts into this folder; without a paper: pages and charts from the existing records",
+            help: "Write records, pages and charts into this folder; without a paper: pages and \
+                charts from the existing records",
             target: Target::Tree,
             only: None,
             write: Write::Command,

@@ -88,7 +88,8 @@ pub(super) fn kept(
     };
     if record.setting() == Setting::Full && runner.setting == Setting::Quick {
         return Err(
-            "there is a full record, whose place a quick one would take: --full goes on with it, --fresh replaces it"
+            "there is a full record, whose place a quick one would take: --full goes on with it, \
+             --fresh replaces it"
                 .to_owned(),
         );
     }
@@ -186,7 +187,8 @@ pub(super) fn check(papers: &[Paper], folder: &Path) -> Result<(), Failure> {
             count => format!("{count} records may be older than their experiments"),
         };
         eprintln!(
-            "{subject}: without a version. With --pages {place}, each of these commands runs one seed again, and keeps the record if the results are the same:\n  {}",
+            "{subject}: without a version. With --pages {place}, each of these commands runs one \
+             seed again, and keeps the record if the results are the same:\n  {}",
             unversioned.join("\n  ")
         );
     }

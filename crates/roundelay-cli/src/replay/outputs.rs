@@ -40,7 +40,8 @@ impl Writes for Replaying {
         #[cfg(feature = "parquet")]
         Output {
             option: "parquet",
-            help: "Write Parquet files into this folder: schedule.parquet (a row per packet) and replays.parquet (a row per packet and discipline); one schedule only",
+            help: "Write Parquet files into this folder: schedule.parquet (a row per packet) and \
+                replays.parquet (a row per packet and discipline); one schedule only",
             target: Target::Folder(&[Part::named(SCHEDULE), Part::named(REPLAYS)]),
             only: Some(&ONE_SCHEDULE),
             write: Write::After(|folder, replays| write(folder, replays)),

@@ -74,12 +74,14 @@ fn odd(capture: &CaptureNotes, unparsable: UnparsableCounts, lengths: &Lengths) 
         (unparsable.encrypted, ENCRYPTED),
         (
             capture.backwards,
-            "{packet has|packets have} an earlier time than the packet before; {it is|they are} sent at the time of that packet",
+            "{packet has|packets have} an earlier time than the packet before; {it is|they are} \
+             sent at the time of that packet",
         ),
         (lengths.superframes, LONG_PACKETS),
         (
             lengths.cut,
-            "{packet is longer than 65,535 bytes and was|packets are longer than 65,535 bytes and were} taken for so many",
+            "{packet is longer than 65,535 bytes and was|packets are longer than 65,535 bytes and were} \
+             taken for so many",
         ),
         (
             lengths.raised,

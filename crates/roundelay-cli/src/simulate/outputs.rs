@@ -45,7 +45,8 @@ impl Writes for Simulating {
         Output::markdown(|ran| Ok(ran.simulated.document().markdown())),
         Output {
             option: "csv",
-            help: "Write CSV files into this folder: flows.csv (a row per flow and replica) and links.csv (a row per link and replica); keeps all flows in memory",
+            help: "Write CSV files into this folder: flows.csv (a row per flow and replica) and \
+                links.csv (a row per link and replica); keeps all flows in memory",
             target: Target::Folder(&TABLES),
             only: None,
             write: Write::After(|folder, Ran { simulated, .. }| {
@@ -61,7 +62,8 @@ impl Writes for Simulating {
         #[cfg(feature = "parquet")]
         Output {
             option: "parquet",
-            help: "Write Parquet files into this folder: flows.parquet (a row per flow and replica) and links.parquet (a row per link and replica); keeps all flows in memory",
+            help: "Write Parquet files into this folder: flows.parquet (a row per flow and \
+                replica) and links.parquet (a row per link and replica); keeps all flows in memory",
             target: Target::Folder(&TABLES),
             only: None,
             write: Write::After(|folder, ran| {
@@ -79,7 +81,8 @@ impl Writes for Simulating {
         #[cfg(feature = "parquet")]
         Output {
             option: "packets",
-            help: "With --parquet: also packets.parquet (a row per packet) and hops.parquet (a row per packet and link); one run only",
+            help: "With --parquet: also packets.parquet (a row per packet) and hops.parquet (a row \
+                per packet and link); one run only",
             target: Target::FolderOf("parquet", &[Part::named(PACKETS), Part::named(HOPS)]),
             only: Some(&One::RUN),
             write: Write::During(|path, run| packets::open(path, run)),
@@ -93,7 +96,8 @@ impl Writes for Simulating {
         },
         Output {
             option: "pcapng",
-            help: "Write the packets on all links as a pcapng capture, for Wireshark, one interface per link; one run only",
+            help: "Write the packets on all links as a pcapng capture, for Wireshark, one \
+                interface per link; one run only",
             target: Target::File,
             only: Some(&One::RUN),
             write: Write::During(|path, run| pcapng::open(path, run)),

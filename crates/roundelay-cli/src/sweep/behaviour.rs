@@ -56,7 +56,8 @@ impl Behaviours {
         for name in used(scenario) {
             let Some(hash) = self.0.get(&name) else {
                 return Err(format!(
-                    "{name}: a behaviour without a version; sweeps run the disciplines of 'roundelay list'"
+                    "{name}: a behaviour without a version; sweeps run the disciplines of \
+                     'roundelay list'"
                 ));
             };
             all.insert(name, hash.clone());

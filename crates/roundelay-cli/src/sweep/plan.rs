@@ -163,7 +163,8 @@ impl Plan {
             if parts > MOST_PARTS {
                 let begin: String = key.chars().take(40).collect();
                 return Err(Failure::usage(format!(
-                    "{begin}..: a key of {parts} parts: legal range 1 to {MOST_PARTS}, as in queue.core"
+                    "{begin}..: a key of {parts} parts: legal range 1 to {MOST_PARTS}, as in \
+                     queue.core"
                 )));
             }
         }
@@ -468,7 +469,8 @@ fn names(number: usize, element: &Value) -> Vec<String> {
 mod tests {
     use super::*;
 
-    const SCENARIO: &str = "duration = '1s'\n[[source]]\nname = 'calls'\nkind = 'cbr'\n[[source]]\nkind = 'tcp'\n[[port]]\nfrom = 'a'\nto = 'b'";
+    const SCENARIO: &str = "duration = '1s'\n[[source]]\nname = 'calls'\nkind = \
+        'cbr'\n[[source]]\nkind = 'tcp'\n[[port]]\nfrom = 'a'\nto = 'b'";
 
     fn plan(points: Vec<Values>) -> Plan {
         let table = toml::from_str(SCENARIO).unwrap();
@@ -547,7 +549,8 @@ mod tests {
             product(&dimensions)
         };
         let points = read(
-            "scenario = 'a.toml'\n[grid]\nqueue.core = 'fifo,qfq'\n[zip]\n'a' = [1, 2]\n'b' = [3, 4]\n[[points]]\nc = 5\n[[points]]\nc = 6",
+            "scenario = 'a.toml'\n[grid]\nqueue.core = 'fifo,qfq'\n[zip]\n'a' = [1, 2]\n'b' = [3, \
+             4]\n[[points]]\nc = 5\n[[points]]\nc = 6",
         );
         let points = points.unwrap();
         assert_eq!(points.len(), 8);

@@ -203,7 +203,8 @@ impl Summary {
             && figures.are_without_spread()
         {
             notes.push(format!(
-                "{}.{} is the same for all seeds of a point: nothing random had an effect, and ±0 is no confidence interval",
+                "{}.{} is the same for all seeds of a point: nothing random had an effect, and ±0 \
+                 is no confidence interval",
                 clean(&figures.source),
                 figures.figure
             ));

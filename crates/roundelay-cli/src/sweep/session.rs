@@ -98,7 +98,8 @@ impl Session {
     pub(crate) fn open(arguments: &Sweep, host: &Host) -> Result<Self, Failure> {
         if cfg!(not(feature = "parquet")) {
             return Err(Failure::usage(
-                "sweep: this program was built without Parquet, the format of datasets; expected the feature 'parquet'",
+                "sweep: this program was built without Parquet, the format of datasets; expected \
+                 the feature 'parquet'",
             ));
         }
         let mut behaviours = Behaviours::of_program();
@@ -577,7 +578,8 @@ mod tests {
     use crate::sweep::dataset::files;
     use crate::sweep::run_task;
 
-    const SCENARIO: &str = "duration = '100ms'\n[topology]\ntemplate = 'dumbbell'\npairs = 1\nrate = '1mbit'\n[[source]]\nname = 'a'\nkind = 'cbr'\nfrom = 's0'\nto = 'r0'\nrate = '900kbit'\n";
+    const SCENARIO: &str = "duration = '100ms'\n[topology]\ntemplate = 'dumbbell'\npairs = 1\nrate \
+        = '1mbit'\n[[source]]\nname = 'a'\nkind = 'cbr'\nfrom = 's0'\nto = 'r0'\nrate = '900kbit'\n";
 
     /// A folder with a scenario, deleted on drop.
     struct Folder(PathBuf);
@@ -806,7 +808,8 @@ mod tests {
         let others =
             "1 file in the dataset with other values or from earlier versions, not checked";
         assert_eq!(notes(&folder, &["name=a.parquet"]), [others]);
-        let equal = "is the same for all seeds of a point: nothing random had an effect, and ±0 is no confidence interval";
+        let equal = "is the same for all seeds of a point: nothing random had an effect, and ±0 is \
+            no confidence interval";
         assert_eq!(
             notes(&folder, &[&both[..], &["a.core_utilisation"]].concat()),
             [format!("a.core_utilisation {equal}")]

@@ -176,7 +176,8 @@ fn range(part: &str, first: &str, rest: &str) -> Result<Vec<Value>, String> {
     };
     let wrong = |problem: &str| {
         format!(
-            "'{part}': {problem}; expected FROM..TO/FACTOR, as in 64kbit..1mbit/2, or FROM..TO+STEP, as in 10ms..50ms+10ms"
+            "'{part}': {problem}; expected FROM..TO/FACTOR, as in 64kbit..1mbit/2, or \
+             FROM..TO+STEP, as in 10ms..50ms+10ms"
         )
     };
     let Some((last, step)) = rest.split_once(['/', '+']) else {
@@ -357,7 +358,8 @@ mod tests {
     fn canonical_forms_do_not_depend_on_spelling() {
         let json =
             |text: &str| canonical("", &Value::Table(toml::from_str(text).unwrap())).to_string();
-        let other = "b = 2 # a comment\na = { rate = \"64000bit\", name = \"5ms\" }\nqueue = \"fifo  limit 5\"";
+        let other = "b = 2 # a comment\na = { rate = \"64000bit\", name = \"5ms\" }\nqueue = \
+            \"fifo  limit 5\"";
         assert_eq!(
             json("queue = 'fifo limit 5'\na.name = '5ms'\na.rate = '64kbit'\nb = 2"),
             json(other)

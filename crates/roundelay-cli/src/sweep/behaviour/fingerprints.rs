@@ -267,14 +267,18 @@ fn scenarios(folder: &Path) -> Vec<(String, String)> {
                 "[queue]\ncore = 'lstf preempt limit 20'\n{}urgency = 'slack 10ms'\n{}",
                 source("name = 'a'\nkind = 'cbr'\nrate = '2.2mbit'"),
                 source(
-                    "name = 'b'\nkind = 'cbr'\nrate = '1mbit'\npacket_len = 100\nurgency = 'slack 1ms'"
+                    "name = 'b'\nkind = 'cbr'\nrate = '1mbit'\npacket_len = 100\nurgency = 'slack \
+                     1ms'"
                 )
             ),
         ),
         (
             "tree".to_owned(),
             format!(
-                "[queue]\ncore = 'tree t limit 20'\n[[trees.t.node]]\nname = 'link'\ndiscipline = 'fq'\n[[trees.t.node]]\nname = 'a'\nparent = 'link'\ndiscipline = 'fifo'\nflows = ['dscp ef']\n[[trees.t.node]]\nname = 'b'\nparent = 'link'\ndiscipline = 'fifo'\ndefault = true\n{cbr}{}",
+                "[queue]\ncore = 'tree t limit 20'\n[[trees.t.node]]\nname = 'link'\ndiscipline = \
+                 'fq'\n[[trees.t.node]]\nname = 'a'\nparent = 'link'\ndiscipline = 'fifo'\nflows = \
+                 ['dscp ef']\n[[trees.t.node]]\nname = 'b'\nparent = 'link'\ndiscipline = \
+                 'fifo'\ndefault = true\n{cbr}{}",
                 source("name = 'ef'\nkind = 'cbr'\nrate = '1mbit'\ndscp = 'ef'")
             ),
         ),
@@ -282,7 +286,8 @@ fn scenarios(folder: &Path) -> Vec<(String, String)> {
             "routing.spread".to_owned(),
             format!(
                 "duration = '1s'\n[routing]\nspread = true\n[topology]\ntemplate = 'leaf_spine'\n{}",
-                "[[source]]\nkind = 'cbr'\nfrom = 'host*'\nto = 'host*'\npairs = 'random'\nrate = '1mbit'\n"
+                "[[source]]\nkind = 'cbr'\nfrom = 'host*'\nto = 'host*'\npairs = 'random'\nrate = \
+                 '1mbit'\n"
             ),
         ),
         (
@@ -369,7 +374,8 @@ fn at_departure() -> String {
     let mut text = "[queue]\ncore = 'lstf limit 100'\nedge = 'fifo limit 100'\n".to_owned();
     for (name, to, rule) in [("a", "r0", "slack 10ms"), ("b", "r1", "fair 2mbit")] {
         text += &format!(
-            "[[source]]\nname = '{name}'\nkind = 'burst'\nfrom = 's0'\nto = '{to}'\nsize = '30kb'\nurgency = '{rule} at departure'\n"
+            "[[source]]\nname = '{name}'\nkind = 'burst'\nfrom = 's0'\nto = '{to}'\nsize = \
+             '30kb'\nurgency = '{rule} at departure'\n"
         );
     }
     let steady =
@@ -609,7 +615,8 @@ fn the_table_of_behaviours_is_that_of_the_code() {
             .collect();
         assert!(
             text == TABLE,
-            "results changed, and crates/roundelay-cli/behaviours.json has not: {stale:#?}\nIf the results are right: ROUNDELAY_WRITE=1 cargo test -p roundelay-cli --lib behaviours"
+            "results changed, and crates/roundelay-cli/behaviours.json has not: {stale:#?}\nIf the \
+             results are right: ROUNDELAY_WRITE=1 cargo test -p roundelay-cli --lib behaviours"
         );
     }
 }
