@@ -59,7 +59,7 @@ kills: setup-npm ## kill -9 on a sweep two hundred times: the resumed dataset is
 test-full: test own-scheduler without-parquet page-test wheel-freethreaded wheel-3.14t python docs kills package captures fuzz seeded peers-programs peers-linux peers-lengths setup-valgrind ## the same and the long tests: the pages, the Python package, the site, captures of other projects, fuzzing, seeded bugs, formulas, ns-2, ns-3 and Linux
 	cargo test --profile release-test --locked -p roundelay --lib --test all
 	cargo test --release --locked -p roundelay-sim -p roundelay-cli
-	cargo test --release --locked -p roundelay-cli --test all -- command:: --ignored
+	cargo test --release --locked -p roundelay-cli --test all -- command:: live:: --ignored
 	cargo test --release --locked -p roundelay-sim --test all -- formulas:: internet2:: --ignored --nocapture
 	cargo test --release --locked -p roundelay-reference --test replay -- --ignored
 	cargo test --release --locked -p roundelay-live --test all -- long::random_changes --ignored --nocapture # half an hour: ROUNDELAY_LIVE_SOAK sets the seconds

@@ -911,6 +911,39 @@ fn the_recorded_demo_is_of_this_program() {
     }
 }
 
+#[test]
+#[ignore = "22 seconds: in `make test-full`"]
+fn the_demo_of_an_ordinary_user_shows_both_queues_and_ends_with_a_verdict() {
+    let folder = folder("demo");
+    let user = users().pop().expect("a user");
+    let output = run(&folder, user, &["live", "--demo"]);
+    if !may_run(user, &output) {
+        return;
+    }
+    let (shown, errors) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{shown}{errors}");
+    assert!(
+        shown.contains(&roundelay_live::demo::Demo::head()),
+        "{shown}"
+    );
+    for queue in ["fifo limit 60", "fq_codel limit 60"] {
+        let row = shown.lines().find(|line| line.starts_with(queue));
+        let row = row.expect("a row of each queue");
+        assert!(
+            !row.contains(" - "),
+            "the ping and the call have delays: {row}"
+        );
+        let words: Vec<&str> = row.split_whitespace().collect();
+        let rate: f64 = words[words.len() - 2].parse().expect("a rate");
+        // The link carries 1,000, and the call has 64 of them.
+        assert!((100.0..1000.0).contains(&rate), "the transfers: {row}");
+    }
+    let judged = shown.contains("\nvalid: ") || shown.contains("\ndo not use these figures:");
+    assert!(judged, "{shown}");
+    println!("as {user:?}:\n{shown}");
+    fs::remove_dir_all(folder).expect("a folder of ours");
+}
+
 /// A line of a page as a process of a user.
 fn line_of_a_page(folder: &Path, user: Option<u32>, line: &str) -> Child {
     let mut bash = Command::new("bash");

@@ -627,6 +627,60 @@ fn a_loop_over_a_tap_interface_is_refused() {
     assert!(told.expect_err("a loop").to_string().contains("a loop"));
 }
 
+/// Runs a second in which the driver stands still for 40 ms again and again, as on a machine that
+/// gives it no time.
+fn run_without_time(session: &mut Session) {
+    session
+        .run(|running| {
+            thread::sleep(Duration::from_millis(40));
+            Ok(running.seconds() < 1.0)
+        })
+        .expect("a run");
+}
+
+#[test]
+fn a_driver_that_gets_no_time_says_that_its_frames_are_late() {
+    on_every_device(|kind, world| {
+        let Some(mut session) = open(kind, &settings("20mbit", "fifo")) else {
+            return;
+        };
+        datagrams(world, Duration::from_millis(2));
+        session.use_real_time();
+        run_without_time(&mut session);
+        let fidelity = session.finish().expect("no record");
+        let told = fidelity.verdict.text();
+        assert!(told.contains("frames left late"), "{}", fidelity.text());
+    });
+}
+
+#[test]
+fn a_driver_that_gets_no_time_says_that_frames_of_a_tap_interface_may_have_come_earlier() {
+    let Some(_world) = world() else { return };
+    let Some(mut session) = open_tap(&settings("20mbit", "fifo")) else {
+        return;
+    };
+    let sender = PacketSocket::open("home").expect("an interface");
+    let (stop, stopped) = std::sync::mpsc::channel::<()>();
+    let sends = thread::spawn(move || {
+        let mut sender = sender;
+        let pause = Duration::from_millis(2);
+        while stopped.recv_timeout(pause) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+            _ = sender.send(&[&numbered(1)]);
+        }
+    });
+    session.use_real_time();
+    run_without_time(&mut session);
+    drop(stop);
+    sends.join().expect("it ends");
+    let fidelity = session.finish().expect("no record");
+    let told = fidelity.verdict.text();
+    assert!(
+        told.contains("these frames carry no stamp"),
+        "{}",
+        fidelity.text()
+    );
+}
+
 #[test]
 fn a_tap_interface_that_was_there_before_stays() {
     let Some(_world) = world() else { return };

@@ -358,6 +358,10 @@ fn busy(packets: &[Packet], [from, to]: [Instant; 2]) -> (f64, bool) {
     (busy, rested)
 }
 
+/// Part of the time in which two transfers keep the link busy at least: seven sessions share the
+/// machine, so the senders do not always get theirs.
+const LEAST_BUSY: f64 = 0.75;
+
 /// Two transfers with a congestion control get what the link carries, within 3%. On a busy machine
 /// the sending threads may leave the link idle; the link itself never rests while a packet waits.
 fn goodput(start: WallInstant, control: &'static str) {
@@ -392,6 +396,8 @@ fn goodput(start: WallInstant, control: &'static str) {
     );
     if counts(&fidelity) {
         assert!((got / possible - 1.0).abs() < 0.03, "{got} of {possible}");
+        let busy = seconds / (hours[1] - hours[0]);
+        assert!(busy > LEAST_BUSY, "the link sent {busy:.3} of the time");
     }
 }
 
