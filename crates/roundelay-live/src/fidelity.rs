@@ -363,7 +363,7 @@ impl Fidelity {
             if way.unstamped > 0 {
                 _ = write!(
                     text,
-                    "; without a stamp, so late by 1 ms unseen: {}",
+                    "; {} without a stamp, so lateness below 1 ms is not seen",
                     way.unstamped
                 );
             }
