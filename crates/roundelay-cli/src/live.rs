@@ -7,9 +7,13 @@ mod beside;
 #[cfg(target_os = "linux")]
 mod home;
 #[cfg(target_os = "linux")]
+mod lines;
+#[cfg(target_os = "linux")]
 mod page;
 #[cfg(target_os = "linux")]
 mod run;
+#[cfg(target_os = "linux")]
+mod signals;
 #[cfg(all(target_os = "linux", feature = "view"))]
 mod view;
 #[cfg(all(target_os = "linux", not(feature = "view")))]

@@ -25,7 +25,7 @@ const DATAGRAMS: &str = "echo 1 > /dev/udp/{far}/9; sleep .3; \
     for i in {1..300}; do echo 0123456789012345678901234567890123456789 > /dev/udp/{far}/9; done; sleep .3";
 
 /// Users to run as: none is that of the tests.
-fn users() -> Vec<Option<u32>> {
+pub(crate) fn users() -> Vec<Option<u32>> {
     let id = Command::new("id").arg("-u").output().expect("id runs");
     if String::from_utf8_lossy(&id.stdout).trim() == "0" {
         vec![None, Some(NOBODY)]
@@ -88,7 +88,7 @@ pub(crate) fn text(bytes: &[u8]) -> String {
 }
 
 /// Whether namespaces are allowed; if not, the reason is printed.
-fn may_run(user: Option<u32>, output: &Output) -> bool {
+pub(crate) fn may_run(user: Option<u32>, output: &Output) -> bool {
     let message = text(&output.stderr);
     let forbidden = ["no network namespaces here", "cannot run ip", "ip link add"];
     if forbidden.iter().any(|reason| message.contains(reason)) {
@@ -1083,7 +1083,7 @@ fn the_page_on_shares_tells_what_its_commands_give() {
 #[test]
 fn wrong_arguments_are_refused_with_what_is_legal() {
     let folder = folder("wrong");
-    let cases: [(&[&str], &str); 9] = [
+    let cases: [(&[&str], &str); 12] = [
         (
             &["--", "true"],
             "--rate <RATE>, or --up <RATE> and --down <RATE>",
@@ -1112,6 +1112,18 @@ fn wrong_arguments_are_refused_with_what_is_legal() {
         (
             &["--rate", "1mbit", "--at", "rate 5", "--", "true"],
             "expected a time and a change",
+        ),
+        (
+            &["--demo", "--loss", "50%"],
+            "'--demo' cannot be used with '--loss",
+        ),
+        (
+            &["--demo", "--queue-up", "drr"],
+            "'--demo' cannot be used with '--queue-up",
+        ),
+        (
+            &["--demo", "--congestion", "none"],
+            "'--demo' cannot be used with '--congestion",
         ),
         (
             &["set", "--name", "a b", "rate", "1mbit"],
@@ -1268,7 +1280,7 @@ fn a_view_shows_the_run_its_keys_change_it_and_the_terminal_is_as_it_was() {
 #[test]
 fn a_signal_gives_the_terminal_back() {
     let folder = folder("view-signal");
-    for signal in ["-TERM", "-INT", "-HUP"] {
+    for (signal, number) in [("-TERM", 15), ("-INT", 2), ("-HUP", 1)] {
         let terminal = Pty::new();
         let Some(mut session) = viewed(&folder, None, &terminal) else {
             break;
@@ -1276,7 +1288,8 @@ fn a_signal_gives_the_terminal_back() {
         let pid = session.0.id().to_string();
         let kill = Command::new("kill").args([signal, &pid]).status();
         assert!(kill.expect("kill runs").success());
-        assert!(session.0.wait().expect("it ends").success());
+        let status = session.0.wait().expect("it ends");
+        assert_eq!(status.code(), Some(128 + number), "{signal}");
         assert!(terminal.is_as_it_was(), "{signal}");
         assert!(terminal.waits_for("\x1b[?1049l", || true), "{signal}");
     }

@@ -15,6 +15,8 @@ mod index;
 mod limits;
 #[cfg(target_os = "linux")]
 mod live;
+#[cfg(target_os = "linux")]
+mod live_ends;
 mod meter;
 mod objective;
 mod outputs;

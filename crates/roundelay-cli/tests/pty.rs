@@ -5,12 +5,14 @@ use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::fs::OFlags;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 
@@ -26,6 +28,34 @@ pub(crate) struct Pty {
 impl Pty {
     /// A terminal of 30 lines of 120 letters.
     pub(crate) fn new() -> Self {
+        let terminal = Self::unread();
+        let mut reading = terminal.typing.try_clone().expect("a descriptor");
+        let kept = Arc::clone(&terminal.shown);
+        thread::spawn(move || {
+            let mut room = [0; 4096];
+            while let Ok(len) = reading.read(&mut room) {
+                kept.lock().expect("no panic").extend(&room[..len]);
+            }
+        });
+        terminal
+    }
+
+    /// A terminal that is full, and that nobody reads.
+    #[allow(dead_code, reason = "the tests of the view do not need it")]
+    pub(crate) fn stuck() -> Self {
+        let terminal = Self::unread();
+        let name = ptsname(&terminal.typing, Vec::new()).expect("a name");
+        let path = Path::new(std::ffi::OsStr::from_bytes(name.to_bytes())).to_owned();
+        let mut filling = File::options()
+            .write(true)
+            .custom_flags(OFlags::NONBLOCK.bits() as i32)
+            .open(path)
+            .expect("a terminal");
+        while filling.write(&[b'x'; 4096]).is_ok() {}
+        terminal
+    }
+
+    fn unread() -> Self {
         let ours: OwnedFd =
             openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a pseudo-terminal");
         grantpt(&ours).expect("a pseudo-terminal of ours");
@@ -42,15 +72,7 @@ impl Pty {
         let mut open = File::options();
         let program = open.read(true).write(true).open(path).expect("a terminal");
         let typing = File::from(ours);
-        let mut reading = typing.try_clone().expect("a descriptor");
         let shown = Arc::new(Mutex::new(Vec::new()));
-        let kept = Arc::clone(&shown);
-        thread::spawn(move || {
-            let mut room = [0; 4096];
-            while let Ok(len) = reading.read(&mut room) {
-                kept.lock().expect("no panic").extend(&room[..len]);
-            }
-        });
         Self {
             typing,
             program,

@@ -59,6 +59,14 @@ impl Bottleneck {
         std::mem::replace(&mut self.journal, Box::new(NoJournal))
     }
 
+    /// Lets the journal hand on what it keeps back.
+    ///
+    /// # Errors
+    /// The journal ended before the run, for this reason.
+    pub fn pass_on(&mut self) -> Result<(), String> {
+        self.journal.pass_on()
+    }
+
     /// Plans a change. Changes at one instant are made in the order of these calls, before frames
     /// that arrive then.
     pub fn plan(&mut self, at: Instant, way: Way, change: Change) {

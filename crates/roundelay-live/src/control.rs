@@ -190,7 +190,10 @@ pub fn make(command: &Command, bottleneck: &mut Bottleneck) -> Answer {
     for change in &command.changes {
         for way in ways {
             if let Err(error) = bottleneck.change(*way, change) {
-                let text = format!("{way}: {error}");
+                let mut text = format!("{way}: {error}");
+                if !done.is_empty() {
+                    text += &format!("; made before that: {}", done.join(", "));
+                }
                 return Answer {
                     text,
                     is_done: false,
@@ -235,4 +238,40 @@ pub fn send(name: &str, command: &Command) -> Result<Answer, String> {
         .read_line(&mut line)
         .map_err(failed)?;
     serde_json::from_str(&line).map_err(|error| format!("session '{name}': {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use roundelay::Rate;
+
+    use super::*;
+    use crate::settings::{QueueText, Settings, WeightTexts};
+    use crate::slots::Slots;
+
+    #[test]
+    fn an_answer_tells_what_was_made_before_an_error() {
+        let queue = |text: &str| QueueText::Discipline(text.to_owned());
+        let rate = Rate::from_bits_per_second(1_000_000).expect("a rate");
+        let mut settings = Settings::new(rate, queue("drr"));
+        settings.way_mut(Way::Down).queue = queue("qfq");
+        let mut bottleneck = Bottleneck::new(&settings, Slots::new(1, 64)).expect("legal settings");
+        let weights = WeightTexts {
+            rules: vec!["dst port 9 = 2000".to_owned()],
+            file: None,
+        };
+        let command = Command {
+            way: None,
+            changes: vec![Change::Rate(2_000_000), Change::Weights(weights)],
+        };
+        let answer = make(&command, &mut bottleneck);
+        assert!(!answer.is_done);
+        let text = answer.text;
+        assert!(
+            text.starts_with("down: ") && text.contains("legal range"),
+            "{text}"
+        );
+        let made =
+            "; made before that: up: rate 2mbit, down: rate 2mbit, up: weights dst port 9 = 2000";
+        assert!(text.ends_with(made), "{text}");
+    }
 }

@@ -32,6 +32,8 @@ mod metrics;
 pub mod offloads;
 #[cfg(target_os = "linux")]
 mod packet_socket;
+#[cfg(target_os = "linux")]
+pub mod processes;
 mod random;
 mod record;
 mod recording;

@@ -66,6 +66,15 @@ pub trait Journal: Send {
         let _ = (way, at, change);
     }
 
+    /// Hands on what is kept back, so that a run that is killed leaves it behind. Called several
+    /// times a second.
+    ///
+    /// # Errors
+    /// The journal ended before the run, for this reason.
+    fn pass_on(&mut self) -> Result<(), String> {
+        Ok(())
+    }
+
     /// The journal as a record, if it is one.
     fn as_recorder(self: Box<Self>) -> Option<Box<Recorder>> {
         None

@@ -12,7 +12,7 @@
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::Path;
-use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 use std::{fmt::Write as _, mem};
 
@@ -47,6 +47,9 @@ const FATES: usize = 8 << 10;
 const CHUNK: usize = 64 << 10;
 /// Chunks that may wait for the disk.
 const CHUNKS: usize = 256;
+/// Bytes that may wait behind these chunks. A disk that is slower still ends the record, because a
+/// record with a hole would not replay.
+const MOST_BEHIND: usize = 64 << 20;
 
 /// A text in JSON.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -97,6 +100,8 @@ pub struct End {
 pub struct Recorder {
     chunks: Option<SyncSender<Vec<u8>>>,
     writer: Option<JoinHandle<io::Result<()>>>,
+    /// Why the record ended before the run.
+    fault: Option<io::Error>,
     chunk: Vec<u8>,
     fates: String,
     unix_nanos: i64,
@@ -126,6 +131,8 @@ impl Recorder {
             .spawn(write)?;
         let mut recorder = Self::in_memory(unix_nanos, settings);
         (recorder.chunks, recorder.writer) = (Some(chunks), Some(writer));
+        // However the run ends, its record has the settings.
+        recorder.hand_on(0);
         Ok(recorder)
     }
 
@@ -134,6 +141,7 @@ impl Recorder {
         let mut recorder = Self {
             chunks: None,
             writer: None,
+            fault: None,
             chunk: Vec::new(),
             fates: String::new(),
             unix_nanos,
@@ -162,12 +170,27 @@ impl Recorder {
     /// A write failed, now or before.
     pub fn finish(mut self, end: &End) -> io::Result<()> {
         self.end(end);
-        self.hand_on(0);
+        let rest = mem::take(&mut self.chunk);
+        // There is time to wait for the disk now.
+        let is_taken = match &self.chunks {
+            Some(chunks) => chunks.send(rest).is_ok(),
+            None => true,
+        };
+        let closed = self.close();
+        match self.fault.take() {
+            Some(fault) => Err(fault),
+            None if !is_taken => Err(closed.err().unwrap_or_else(ended_early)),
+            None => closed,
+        }
+    }
+
+    /// Waits for the writing thread, and says how it ended.
+    fn close(&mut self) -> io::Result<()> {
         drop(self.chunks.take());
         match self.writer.take().map(JoinHandle::join) {
-            None | Some(Ok(Ok(()))) => Ok(()),
-            Some(Ok(Err(error))) => Err(error),
-            Some(Err(_)) => Err(io::Error::other("the writing thread ended early")),
+            None => Ok(()),
+            Some(Ok(outcome)) => outcome,
+            Some(Err(_)) => Err(ended_early()),
         }
     }
 
@@ -231,11 +254,27 @@ impl Recorder {
         self.chunk.extend_from_slice(&size.to_le_bytes());
     }
 
-    /// Hands the chunk to the writing thread, if it is longer than `least` bytes.
+    /// Hands the chunk to the writing thread, if it is longer than `least` bytes, without waiting.
     fn hand_on(&mut self, least: usize) {
-        if let Some(chunks) = self.chunks.as_ref().filter(|_| self.chunk.len() > least) {
-            // An error ends the writing thread, and is told at the end.
-            _ = chunks.send(mem::take(&mut self.chunk));
+        if self.fault.is_some() {
+            self.chunk.clear();
+            return;
+        }
+        let Some(chunks) = &self.chunks else { return };
+        if self.chunk.len() <= least {
+            return;
+        }
+        match chunks.try_send(mem::take(&mut self.chunk)) {
+            Ok(()) => {}
+            Err(TrySendError::Full(chunk)) if chunk.len() <= MOST_BEHIND => self.chunk = chunk,
+            Err(TrySendError::Full(_)) => {
+                self.fault = Some(io::Error::other(
+                    "the disk is too slow for this run, so the record ends early",
+                ));
+            }
+            Err(TrySendError::Disconnected(_)) => {
+                self.fault = Some(self.close().err().unwrap_or_else(ended_early));
+            }
         }
     }
 
@@ -275,9 +314,22 @@ impl Journal for Recorder {
         self.note(&Note::Change { way, at, change });
     }
 
+    fn pass_on(&mut self) -> Result<(), String> {
+        self.flush_fates();
+        self.hand_on(0);
+        match &self.fault {
+            Some(fault) => Err(fault.to_string()),
+            None => Ok(()),
+        }
+    }
+
     fn as_recorder(self: Box<Self>) -> Option<Box<Recorder>> {
         Some(self)
     }
+}
+
+fn ended_early() -> io::Error {
+    io::Error::other("the writing thread ended early")
 }
 
 /// A fate in a line of text.

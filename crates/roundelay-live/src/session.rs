@@ -20,6 +20,8 @@ use crate::sys;
 
 /// Slots of a run: frames in both queues and on both wires at most.
 const SLOTS: u32 = 65_536;
+/// Seconds after which a record has what happened, even if the run is killed.
+const RECORD_EVERY: f64 = 0.1;
 /// Bytes of a slot beyond the MTU: headers of Ethernet, two VLAN tags. One more byte shows a frame
 /// that is longer.
 const HEADERS: u32 = 14 + 8;
@@ -168,7 +170,22 @@ impl Session {
         &mut self,
         mut goes_on: impl FnMut(&mut Running<'_>) -> io::Result<bool>,
     ) -> Result<(), DriverError> {
-        self.driver.run(|driver| goes_on(&mut Running { driver }))
+        let mut next_record = 0.0;
+        let mut record_fault = None;
+        self.driver.run(|driver| {
+            let mut running = Running {
+                driver,
+                record_fault: record_fault.take(),
+            };
+            let seconds = running.seconds();
+            if running.record_fault.is_none() && seconds >= next_record {
+                next_record = seconds + RECORD_EVERY;
+                running.record_fault = running.bottleneck().pass_on().err();
+            }
+            let goes_on = goes_on(&mut running);
+            record_fault = running.record_fault;
+            goes_on
+        })
     }
 
     /// What the run says about itself up to now.
@@ -210,7 +227,13 @@ impl Session {
     ///
     /// # Errors
     /// The record cannot be written.
-    pub fn finish(mut self) -> io::Result<Fidelity> {
+    pub fn finish(self) -> io::Result<Fidelity> {
+        let (fidelity, record) = self.end();
+        record.map(|()| fidelity)
+    }
+
+    /// Ends the run, and its record: what the run says about itself, and whether the record is whole.
+    pub fn end(mut self) -> (Fidelity, io::Result<()>) {
         self.driver.close();
         let fidelity = self.fidelity();
         let (_, mut bottleneck) = self.driver.into_parts();
@@ -220,16 +243,18 @@ impl Session {
             outside: [0, 1].map(|place| fidelity.ways[place].outside),
             verdict: fidelity.verdict.text(),
         };
-        if let Some(recorder) = bottleneck.take_journal().as_recorder() {
-            recorder.finish(&end)?;
-        }
-        Ok(fidelity)
+        let record = match bottleneck.take_journal().as_recorder() {
+            Some(recorder) => recorder.finish(&end),
+            None => Ok(()),
+        };
+        (fidelity, record)
     }
 }
 
 /// A session while it runs.
 pub struct Running<'a> {
     driver: &'a mut Driver<Interface, WallClock>,
+    record_fault: Option<String>,
 }
 
 impl Running<'_> {
@@ -242,6 +267,11 @@ impl Running<'_> {
     /// The bottleneck.
     pub const fn bottleneck(&mut self) -> &mut Bottleneck {
         self.driver.bottleneck_mut()
+    }
+
+    /// Why the record ended before the run, if it did.
+    pub fn record_fault(&self) -> Option<&str> {
+        self.record_fault.as_deref()
     }
 
     /// The page for Prometheus.

@@ -460,6 +460,37 @@ pub(crate) fn end_with_us(command: &mut Command) {
     }
 }
 
+/// Descendants whose parent ends become children of this process.
+pub(crate) fn adopt_orphans() -> io::Result<()> {
+    // SAFETY: the call has no pointers.
+    checked(unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1 as libc::c_ulong, 0, 0, 0) })?;
+    Ok(())
+}
+
+/// A child that has ended and is not yet collected, without waiting for one.
+pub(crate) fn ended_child() -> Option<u32> {
+    let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+    // SAFETY: all bytes zero are a valid siginfo_t.
+    let mut told: libc::siginfo_t = unsafe { mem::zeroed() };
+    // SAFETY: the call writes to `told` alone.
+    checked(unsafe { libc::waitid(libc::P_ALL, 0, &raw mut told, options) }).ok()?;
+    // SAFETY: the fields of a child's end are there, or all zero if no child has ended.
+    let child = unsafe { told.si_pid() };
+    u32::try_from(child).ok().filter(|child| *child > 0)
+}
+
+/// Collects a child that has ended.
+pub(crate) fn collect(child: u32) {
+    // SAFETY: the call may write no status.
+    unsafe { libc::waitpid(child as libc::pid_t, ptr::null_mut(), libc::WNOHANG) };
+}
+
+/// Ends a child: its number is not used again before it is collected.
+pub(crate) fn kill(child: u32) {
+    // SAFETY: the call has no pointers.
+    unsafe { libc::kill(child as libc::pid_t, libc::SIGKILL) };
+}
+
 /// The congestion control of a connection.
 pub(crate) fn set_congestion_control(stream: &TcpStream, name: &str) -> io::Result<()> {
     // SAFETY: the name has as many bytes as given.

@@ -164,7 +164,11 @@ pub(crate) struct Live {
     pub(crate) metrics: Option<SocketAddr>,
 
     /// Bulk transfers, a ping and a call share 1 Mbit/s: first under fifo, then under fq_codel
-    #[arg(long, conflicts_with_all = ["between", "command_line", "discipline", "queue", "rate", "up", "down", "tree", "duration", "at"])]
+    #[arg(long, conflicts_with_all = [
+        "between", "command_line", "discipline", "queue", "queue_up", "queue_down", "tree", "rate", "up", "down",
+        "link_trace", "link_trace_up", "link_trace_down", "delay", "jitter", "loss", "duration", "at", "link",
+        "overhead", "mpu", "framing", "flow_by", "max_flows", "weight", "weights", "seed", "congestion",
+    ])]
     pub(crate) demo: bool,
 
     /// Undo what runs have left after a crash: settings of interfaces, control sockets

@@ -13,10 +13,11 @@ use roundelay_metrics::Delays;
 use roundelay_metrics::units::{count, counted, seconds};
 use roundelay_sim::scenario::{Estimate, Measures, Scenario};
 use roundelay_sim::{FlowNumber, LinkConfig, LinkId, Opening, PacketState, Probe, Tag};
-use roundelay_trace::{LinkTrace, Queue};
+use roundelay_trace::{LinkTrace, Queue, Stop};
 use serde::Serialize;
 
 use super::home::Home;
+use super::signals::Signals;
 
 /// Rates part if they differ by more than this part of the larger.
 const RATES: f64 = 0.1;
@@ -31,6 +32,8 @@ const ETHERNET: u64 = 14;
 const ENOUGH: u64 = 100;
 /// The most events of a simulation that nobody waits for in vain: some ten seconds.
 const MOST_EVENTS: f64 = 2e8;
+/// Between two looks for a signal, while the simulation runs.
+const PAUSE: std::time::Duration = std::time::Duration::from_millis(5);
 
 /// What is shown of both: the thresholds in words.
 pub(super) const THRESHOLDS: &str = "Two figures part if rates differ by more than 10%, delays by \
@@ -489,7 +492,8 @@ fn as_live(
     Ok((scenario, simplified))
 }
 
-/// Simulates the scenario for as long as the live run took, and compares.
+/// Simulates the scenario for as long as the live run took, and compares. A signal that comes now
+/// ends the simulation.
 ///
 /// # Errors
 /// Why there is no simulation, in a sentence.
@@ -498,13 +502,14 @@ pub(super) fn beside(
     settings: &Settings,
     fidelity: &Fidelity,
     live: &[Sample],
+    signals: &Signals,
 ) -> Result<Beside, String> {
     if home.scenario.groups.is_empty() {
         return Err("Not simulated: the scenario has no sources.".to_owned());
     }
     let changes = fidelity.ways.iter().map(|way| way.books.changes).sum();
     let length = fidelity.seconds;
-    let (scenario, simplified) = as_live(home, settings, length, changes)
+    let (mut scenario, simplified) = as_live(home, settings, length, changes)
         .map_err(|error| format!("Not simulated: {error}"))?;
     let events = Estimate::of(&scenario).events;
     if events > MOST_EVENTS {
@@ -512,6 +517,8 @@ pub(super) fn beside(
             "Not simulated: that may take {events:.1e} events; run roundelay simulate by itself."
         ));
     }
+    let stop = Stop::default();
+    scenario.topology.network.set_stop(stop.clone());
     let mut observer = Observer {
         links: home.links,
         protocols: scenario
@@ -528,10 +535,19 @@ pub(super) fn beside(
     // The live run has real-time priority, which a new thread has not.
     let outcome = std::thread::scope(|scope| {
         let run = scope.spawn(|| scenario.run_with(scenario.seed, &mut observer, |_| ()));
+        while !run.is_finished() {
+            if signals.came() {
+                stop.request();
+            }
+            std::thread::sleep(PAUSE);
+        }
         run.join()
     });
     match outcome {
         Ok(Ok(_)) => {}
+        Ok(Err(_)) if stop.is_requested() => {
+            return Err("Not simulated: a signal ended the simulation.".to_owned());
+        }
         Ok(Err(error)) => return Err(format!("Not simulated: {error}")),
         Err(_) => return Err("Not simulated: the simulation failed.".to_owned()),
     }

@@ -6,31 +6,35 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration as Span;
 
 use roundelay::{Duration, Instant, LinkLayer, Rate};
 use roundelay_live::control::{self, Control};
 use roundelay_live::demo::{self, Demo};
 use roundelay_live::offloads::{self, Changed};
+use roundelay_live::processes;
 use roundelay_live::world::{FAR, MIDDLE, NEAR, Place, World};
 use roundelay_live::{
-    Bottleneck, Change, Device as _, DeviceKind, Fidelity, Interface, LinkText, Metrics, QueueText,
-    Running, Samples, Session, Settings, Slots, Way, WeightTexts,
+    Bottleneck, Change, Device as _, DeviceKind, DriverError, Fidelity, Interface, LinkText,
+    Metrics, QueueText, Running, Samples, Session, Settings, Slots, Way, WeightTexts,
 };
 use roundelay_trace::Stop;
 
 use super::arguments::{Live, LiveCommand, Set};
 use super::beside::{Beside, beside};
 use super::home::Home;
+use super::lines::Lines;
+use super::signals::Signals;
 use super::view::View;
 use super::{change, home, page};
 use crate::failure::Failure;
-use crate::terminal::print;
+use crate::terminal::{print, tell};
 use crate::text_file;
 
 /// Longest wait for the far command to listen.
 const LISTENS: Span = Span::from_secs(2);
+/// Longest wait for the ends of the commands' processes.
+const ENDS: Span = Span::from_secs(2);
 
 /// Runs the command: the exit status is that of the near command, if there is one.
 pub(crate) fn run(arguments: &Live) -> Result<u8, Failure> {
@@ -53,11 +57,11 @@ pub(crate) fn run(arguments: &Live) -> Result<u8, Failure> {
         return demo(arguments);
     }
     let (settings, home) = settings(arguments)?;
-    let stop = signals().map_err(Failure::run)?;
+    let signals = Signals::take().map_err(Failure::run)?;
     let run = Plan {
         settings: &settings,
         home: home.as_ref(),
-        stop: &stop,
+        signals: &signals,
     };
     if !arguments.between.is_empty() {
         return between(arguments, run);
@@ -101,7 +105,7 @@ struct Plan<'a> {
     settings: &'a Settings,
     /// The scenario whose bottleneck this is.
     home: Option<&'a Home>,
-    stop: &'a AtomicBool,
+    signals: &'a Signals,
 }
 
 /// The settings in the arguments, and the scenario that they come from.
@@ -165,14 +169,27 @@ fn settings(arguments: &Live) -> Result<(Settings, Option<Home>), Failure> {
     }
     set_rates(arguments, &mut settings)?;
     // All settings are checked before anything is made.
-    Bottleneck::new(&settings, Slots::new(1, 64)).map_err(Failure::usage)?;
-    for planned in &arguments.at {
-        change(&planned.setting, &planned.value)?;
-    }
+    check_planned(arguments, &settings)?;
     if scenario.is_some() && !arguments.quiet {
         eprintln!("roundelay: {}", home::rates(&settings));
     }
     Ok((settings, home))
+}
+
+/// Checks the planned changes as the run will make them: one after another, on these settings.
+fn check_planned(arguments: &Live, settings: &Settings) -> Result<(), Failure> {
+    let mut bottleneck = Bottleneck::new(settings, Slots::new(1, 64)).map_err(Failure::usage)?;
+    let mut planned: Vec<_> = arguments.at.iter().collect();
+    planned.sort_by_key(|planned| planned.at);
+    for planned in planned {
+        let change = change(&planned.setting, &planned.value)?;
+        for way in Way::BOTH {
+            bottleneck.change(way, &change).map_err(|error| {
+                Failure::usage(format!("--at '{} {change}': {way}: {error}", planned.at))
+            })?;
+        }
+    }
+    Ok(())
 }
 
 /// A rate for settings whose rates are set later; an error if a direction has none.
@@ -259,16 +276,6 @@ fn weights_file(path: &Path) -> Result<(String, String), Failure> {
     Ok((path.display().to_string(), text))
 }
 
-/// Signals that end a run in order: the flag is set then.
-fn signals() -> io::Result<Arc<AtomicBool>> {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        signal_hook::flag::register(signal, Arc::clone(&stop))?;
-    }
-    Ok(stop)
-}
-
 /// An interface, as a device of the kind that is asked for.
 fn interface(arguments: &Live, name: &str) -> Result<Interface, Failure> {
     let known = DeviceKind::ALL
@@ -316,12 +323,16 @@ fn open(
 /// What is looked at while a session runs, opened before privileges are dropped.
 struct Watch<'a> {
     arguments: &'a Live,
-    stop: &'a AtomicBool,
+    signals: &'a Signals,
     /// The scenario whose bottleneck this is, and the settings of the run.
     home: Option<(&'a Home, &'a Settings)>,
     control: Option<Control>,
     metrics: Option<Metrics>,
     view: Option<View>,
+    /// Standard output, for lines of JSON.
+    lines: Option<Lines>,
+    /// Whether the record has ended before the run, which is told once.
+    record_ended: bool,
     /// The file of the page at the end.
     page: Option<File>,
     samples: Samples,
@@ -330,7 +341,7 @@ struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    fn open(arguments: &'a Live, stop: &'a AtomicBool) -> Result<Self, Failure> {
+    fn open(arguments: &'a Live, signals: &'a Signals) -> Result<Self, Failure> {
         let mut control = None;
         if let Some(name) = &arguments.name {
             let path = control::path_of(name).map_err(Failure::usage)?;
@@ -351,20 +362,26 @@ impl<'a> Watch<'a> {
         }
         Ok(Self {
             arguments,
-            stop,
+            signals,
             home: None,
             control,
             metrics,
             view: None,
+            lines: None,
+            record_ended: false,
             page,
             samples: Samples::default(),
             next_line: 1.0,
         })
     }
 
-    /// Takes the terminal over for the view, if that is asked for. By then this process has all its
+    /// Starts what has threads of its own: the lines of JSON, and the view, which takes the terminal
+    /// over. By then this process has all its
     /// namespaces, which only one with a single thread can make, and no privileges.
-    fn start_view(&mut self) -> Result<(), Failure> {
+    fn start_threads(&mut self) -> Result<(), Failure> {
+        if self.arguments.json {
+            self.lines = Some(Lines::start(io::stdout()).map_err(Failure::run)?);
+        }
         if self.arguments.view {
             self.view = Some(View::start().map_err(Failure::usage)?);
         }
@@ -382,27 +399,39 @@ impl<'a> Watch<'a> {
         if self.page.is_some() {
             self.samples.take(running.bottleneck(), seconds);
         }
+        if !self.record_ended
+            && let Some(fault) = running.record_fault()
+        {
+            self.record_ended = true;
+            if self.view.is_none() {
+                tell(&format!(
+                    "{}{fault}; the run goes on",
+                    record_name(self.arguments)
+                ));
+            }
+        }
         let bottleneck = running.bottleneck();
         if let Some(view) = &mut self.view
             && !view.goes_on(bottleneck, seconds)
         {
             return Ok(false);
         }
-        if self.arguments.json && seconds >= self.next_line {
+        if let Some(lines) = &mut self.lines
+            && seconds >= self.next_line
+        {
             self.next_line += 1.0;
             let line = serde_json::json!({
                 "seconds": seconds,
                 "up": bottleneck.books(Way::Up),
                 "down": bottleneck.books(Way::Down),
             });
-            let mut stdout = io::stdout().lock();
-            writeln!(stdout, "{line}")?;
+            lines.line(&line.to_string())?;
         }
         let is_over = self
             .arguments
             .duration
             .is_some_and(|duration| seconds >= duration.as_secs_f64());
-        Ok(!is_over && !self.stop.load(Ordering::Relaxed))
+        Ok(!is_over && !self.signals.came())
     }
 }
 
@@ -421,22 +450,89 @@ fn words(simulated: Option<&Result<Beside, String>>) -> String {
     }
 }
 
-/// Ends a session with its report. A run without a command reports on standard output.
-fn report(mut watch: Watch<'_>, session: Session, has_command: bool) -> Result<Fidelity, Failure> {
-    let arguments = watch.arguments;
-    // The report goes to the terminal as it was.
+/// The file of the record, for the beginning of a message.
+fn record_name(arguments: &Live) -> String {
+    match &arguments.record {
+        Some(path) => format!("{}: ", path.display()),
+        None => String::new(),
+    }
+}
+
+/// A run that is over, with what is left to tell.
+struct Over<'a> {
+    watch: Watch<'a>,
+    fidelity: Fidelity,
+    /// The first fault of the run or its record.
+    fault: Option<Failure>,
+}
+
+/// Ends a session. Its record is whole, and the terminal as it was, however the run ended.
+fn end_session<'a>(
+    mut watch: Watch<'a>,
+    session: Session,
+    outcome: Result<(), DriverError>,
+) -> Over<'a> {
+    let (fidelity, record) = session.end();
     drop(watch.view.take());
-    let fidelity = session.finish().map_err(Failure::run)?;
+    watch.signals.wait_for_another();
+    let record =
+        record.map_err(|error| Failure::run(format!("{}{error}", record_name(watch.arguments))));
+    let fault = outcome.map_err(Failure::run).and(record).err();
+    Over {
+        watch,
+        fidelity,
+        fault,
+    }
+}
+
+/// Tells what a run says about itself. A run without a command reports on standard output.
+///
+/// # Errors
+/// The first fault of the run, its record or this report: all that can be told is told before.
+fn report(over: Over<'_>, has_command: bool) -> Result<Fidelity, Failure> {
+    let Over {
+        mut watch,
+        fidelity,
+        fault,
+    } = over;
+    let (arguments, signals) = (watch.arguments, watch.signals);
+    let mut outcome = match fault {
+        Some(fault) => Err(fault),
+        None => Ok(()),
+    };
+    let mut lines = match watch.lines.take() {
+        Some(lines) => lines,
+        // Standard output belongs to the command.
+        None if has_command => Lines::start(io::stderr()).map_err(Failure::run)?,
+        None => Lines::start(io::stdout()).map_err(Failure::run)?,
+    };
+    let unwritten = |error: io::Error| Failure::run(format!("cannot write the report: {error}"));
+    // The verdict does not wait for the simulation.
+    if !arguments.json {
+        let text = if arguments.quiet {
+            fidelity.verdict.text()
+        } else {
+            fidelity.text()
+        };
+        outcome = outcome.and(lines.text(text).map_err(unwritten));
+    }
     let mut simulated = None;
     let is_shown = !arguments.quiet || arguments.json || arguments.html.is_some();
     if let Some((home, settings)) = watch.home.filter(|_| is_shown) {
-        simulated = Some(beside(home, settings, &fidelity, watch.samples.all()));
+        simulated = Some(if signals.is_urgent() {
+            Err("Not simulated: a signal ended the run.".to_owned())
+        } else {
+            beside(home, settings, &fidelity, watch.samples.all(), signals)
+        });
     }
     if let (Some(mut file), Some(path)) = (watch.page, &arguments.html) {
         let page = page::html(&fidelity, &watch.samples, simulated.as_ref());
-        file.write_all(page.as_bytes())
-            .map_err(|error| Failure::run(format!("{}: {error}", path.display())))?;
+        let written = file
+            .write_all(page.as_bytes())
+            .map_err(|error| Failure::run(format!("{}: {error}", path.display())));
+        outcome = outcome.and(written);
     }
+    let mut rest = String::new();
     if arguments.json {
         let mut line = serde_json::to_value(&fidelity).map_err(Failure::run)?;
         match &simulated {
@@ -446,21 +542,15 @@ fn report(mut watch: Watch<'_>, session: Session, has_command: bool) -> Result<F
             Some(Err(reason)) => line["not_simulated"] = reason.as_str().into(),
             None => {}
         }
-        print(&format!("{line}\n"))?;
-        return Ok(fidelity);
+        rest = format!("{line}\n");
+    } else if !arguments.quiet {
+        rest = words(simulated.as_ref());
     }
-    let text = if arguments.quiet {
-        fidelity.verdict.text()
-    } else {
-        fidelity.text() + &words(simulated.as_ref())
-    };
-    if has_command {
-        // Standard output belongs to the command.
-        eprint!("{text}");
-    } else {
-        print(&text)?;
+    if !rest.is_empty() {
+        outcome = outcome.and(lines.text(rest).map_err(unwritten));
     }
-    Ok(fidelity)
+    outcome = outcome.and(lines.finish(signals).map_err(unwritten));
+    outcome.map(|()| fidelity)
 }
 
 /// `roundelay live --between A B`.
@@ -494,14 +584,23 @@ fn between(arguments: &Live, run: Plan<'_>) -> Result<u8, Failure> {
         None => interface(arguments, both[place]),
     };
     let devices = device(0).and_then(|near| Ok([near, device(1)?]));
-    let outcome = devices.and_then(|devices| {
+    let over = devices.and_then(|devices| {
         let session = open(arguments, run.settings, devices)?;
-        between_prepared(arguments, run, both, session)
+        between_prepared(arguments, run, session)
     });
+    // The report may wait for a reader, and the simulation takes its time: interfaces do not.
     for message in changed.iter().flat_map(Changed::restore) {
         eprintln!("roundelay: cannot restore {message}");
     }
-    outcome
+    let fidelity = report(over?, false)?;
+    for (interface, is_gone) in both.iter().zip(fidelity.gone) {
+        if is_gone {
+            return Err(Failure::run(format!(
+                "{interface}: the interface does not exist any more, so the run ended"
+            )));
+        }
+    }
+    Ok(0)
 }
 
 /// The other end of the TAP interface that a text names, if it does, and whether the interface is
@@ -511,29 +610,18 @@ fn tap(text: &str) -> Result<Option<(Interface, bool)>, Failure> {
 }
 
 /// A run between interfaces whose offloads are off.
-fn between_prepared(
-    arguments: &Live,
-    run: Plan<'_>,
-    interfaces: [&str; 2],
+fn between_prepared<'a>(
+    arguments: &'a Live,
+    run: Plan<'a>,
     mut session: Session,
-) -> Result<u8, Failure> {
-    let mut watch = Watch::open(arguments, run.stop)?;
+) -> Result<Over<'a>, Failure> {
+    let mut watch = Watch::open(arguments, run.signals)?;
     watch.home = run.home.map(|home| (home, run.settings));
     session.use_real_time();
     Session::drop_privileges(true).map_err(Failure::run)?;
-    watch.start_view()?;
+    watch.start_threads()?;
     let outcome = session.run(|running| watch.goes_on(running));
-    // However the run ended, its record is whole.
-    let fidelity = report(watch, session, false)?;
-    outcome.map_err(Failure::run)?;
-    for (interface, is_gone) in interfaces.iter().zip(fidelity.gone) {
-        if is_gone {
-            return Err(Failure::run(format!(
-                "{interface}: the interface does not exist any more, so the run ended"
-            )));
-        }
-    }
-    Ok(0)
+    Ok(end_session(watch, session, outcome))
 }
 
 /// Bits per second of the demo.
@@ -545,8 +633,8 @@ const DEMO_PART: [f64; 2] = [3.0, 8.0];
 
 /// `roundelay live --demo`.
 fn demo(arguments: &Live) -> Result<u8, Failure> {
-    let stop = signals().map_err(Failure::run)?;
-    let mut watch = Watch::open(arguments, &stop)?;
+    let signals = Signals::take().map_err(Failure::run)?;
+    let mut watch = Watch::open(arguments, &signals)?;
     let world = Arc::new(World::build().map_err(Failure::run)?);
     let queue = QueueText::Discipline(DEMO_QUEUES[0].to_owned());
     let rate = Rate::from_bits_per_second(DEMO_RATE).ok_or_else(|| Failure::run("no rate"))?;
@@ -570,31 +658,37 @@ fn demo(arguments: &Live) -> Result<u8, Failure> {
     }
     session.use_real_time();
     Session::drop_privileges(false).map_err(Failure::run)?;
-    if !arguments.quiet && !arguments.json {
-        print(&format!(
+    watch.start_threads()?;
+    let mut table = None;
+    if !arguments.json {
+        table = Some(Lines::start(io::stdout()).map_err(Failure::run)?);
+    }
+    if let Some(table) = table.as_mut().filter(|_| !arguments.quiet) {
+        let head = format!(
             "A link of 1 Mbit/s: two bulk transfers, a ping and a call of 64 kbit/s, {} s for each queue\n{:18}{}\n",
             settling + length,
             "",
             Demo::head()
-        ))?;
+        );
+        table.text(head).map_err(Failure::run)?;
     }
     let mut shown = 0;
-    session
-        .run(|running| {
-            let seconds = running.seconds();
-            let part = (seconds / (settling + length)) as usize;
-            let counts = seconds - part as f64 * (settling + length) >= settling;
-            traffic.enter_part(if counts { part } else { usize::MAX });
-            if part > shown && !arguments.json {
-                let line = traffic.line(shown, length);
-                let mut stdout = io::stdout().lock();
-                writeln!(stdout, "{:18}{line}", DEMO_QUEUES[shown])?;
-            }
-            shown = part;
-            Ok(watch.goes_on(running)? && part < DEMO_QUEUES.len())
-        })
-        .map_err(Failure::run)?;
-    report(watch, session, false)?;
+    let outcome = session.run(|running| {
+        let seconds = running.seconds();
+        let part = (seconds / (settling + length)) as usize;
+        let counts = seconds - part as f64 * (settling + length) >= settling;
+        traffic.enter_part(if counts { part } else { usize::MAX });
+        if let Some(table) = table.as_mut().filter(|_| part > shown) {
+            let line = traffic.line(shown, length);
+            table.line(&format!("{:18}{line}", DEMO_QUEUES[shown]))?;
+        }
+        shown = part;
+        Ok(watch.goes_on(running)? && part < DEMO_QUEUES.len())
+    });
+    if watch.lines.is_none() {
+        watch.lines = table;
+    }
+    report(end_session(watch, session, outcome), false)?;
     Ok(0)
 }
 
@@ -623,7 +717,7 @@ fn around_commands(arguments: &Live, run: Plan<'_>) -> Result<u8, Failure> {
     let Some(near) = command(&near) else {
         return Err(Failure::usage("expected a command after --"));
     };
-    let mut watch = Watch::open(arguments, run.stop)?;
+    let mut watch = Watch::open(arguments, run.signals)?;
     watch.home = run.home.map(|home| (home, run.settings));
     let world = World::build().map_err(Failure::run)?;
     if let Some(name) = &arguments.congestion {
@@ -631,36 +725,46 @@ fn around_commands(arguments: &Live, run: Plan<'_>) -> Result<u8, Failure> {
     }
     let mut session = open(arguments, run.settings, middle(arguments)?)?;
     session.set_congestion_control(world.congestion_control().map_err(Failure::run)?);
+    processes::adopt_orphans().map_err(Failure::run)?;
     let mut children = Children::default();
     let far = command(&far);
     let far = far.map(|far| without_terminal(arguments, far));
     let mut near = without_terminal(arguments, near);
     if let Some(mut far) = far {
-        children.far = Some(world.start(Place::Far, &mut far).map_err(Failure::usage)?);
+        let far = world.start(Place::Far, &mut far).map_err(Failure::usage)?;
+        children.far = Some(far);
         world
             .wait_for_listener(Place::Far, LISTENS)
             .map_err(Failure::run)?;
     }
-    children.near = Some(
-        world
-            .start(Place::Near, &mut near)
-            .map_err(Failure::usage)?,
-    );
+    let near = world.start(Place::Near, &mut near);
+    children.near = Some(near.map_err(Failure::usage)?);
     session.use_real_time();
     Session::drop_privileges(false).map_err(Failure::run)?;
-    watch.start_view()?;
-    let mut status = None;
-    session
-        .run(|running| {
-            if let Some(near) = &mut children.near {
-                status = near.try_wait()?;
-            }
-            Ok(watch.goes_on(running)? && status.is_none())
-        })
-        .map_err(Failure::run)?;
+    watch.start_threads()?;
+    let outcome = session.run(|running| {
+        children.look()?;
+        Ok(watch.goes_on(running)? && children.near_status.is_none())
+    });
+    let status = match run.signals.last() {
+        Some(signal) => 128 + signal,
+        None => exit_status(children.near_status),
+    };
+    // One that fails before the run ends it is told; one that the run ends is not.
+    let far_status = children.far_status;
     children.end();
-    report(watch, session, true)?;
-    Ok(exit_status(status))
+    let told = report(end_session(watch, session, outcome), true);
+    if let Some(far) = far_status.filter(|far| !far.success() && run.signals.last().is_none()) {
+        tell(&format!("the command at the far end failed: {far}"));
+    }
+    match told {
+        Ok(_) => Ok(status),
+        Err(failure) if status == 0 => Err(failure),
+        Err(failure) => {
+            tell(&failure.to_string());
+            Ok(status)
+        }
+    }
 }
 
 /// A command beside a view, to which the terminal belongs.
@@ -679,12 +783,43 @@ fn without_terminal(arguments: &Live, mut command: Command) -> Command {
 struct Children {
     near: Option<Child>,
     far: Option<Child>,
+    /// How the commands ended, if they have.
+    near_status: Option<ExitStatus>,
+    far_status: Option<ExitStatus>,
 }
 
 impl Children {
+    /// Looks whether the commands have ended, and collects what they left behind.
+    fn look(&mut self) -> io::Result<()> {
+        let mut ours = Vec::with_capacity(2);
+        for (child, status) in [
+            (&mut self.near, &mut self.near_status),
+            (&mut self.far, &mut self.far_status),
+        ] {
+            if let Some(child) = child {
+                *status = child.try_wait()?;
+                ours.push(child.id());
+            }
+        }
+        processes::collect_orphans(&ours);
+        Ok(())
+    }
+
+    /// Ends the commands, and whatever they have started.
     fn end(&mut self) {
-        for child in [self.near.take(), self.far.take()].into_iter().flatten() {
-            end(child);
+        let mut is_any = false;
+        for mut child in [self.near.take(), self.far.take()].into_iter().flatten() {
+            is_any = true;
+            if !matches!(child.try_wait(), Ok(Some(_))) {
+                _ = child.kill();
+                _ = child.wait();
+            }
+        }
+        let left = if is_any { processes::end_all(ENDS) } else { 0 };
+        if left > 0 {
+            tell(&format!(
+                "{left} processes of the commands belong to other users, so they go on"
+            ));
         }
     }
 }
@@ -692,13 +827,6 @@ impl Children {
 impl Drop for Children {
     fn drop(&mut self) {
         self.end();
-    }
-}
-
-fn end(mut child: Child) {
-    if !matches!(child.try_wait(), Ok(Some(_))) {
-        _ = child.kill();
-        _ = child.wait();
     }
 }
 

@@ -16,10 +16,11 @@ use std::io::{self, IsTerminal as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, TryRecvError, channel, sync_channel};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event};
+use ratatui::crossterm::terminal::disable_raw_mode;
 use roundelay_live::Bottleneck;
 use roundelay_live::control::{self, Command};
 
@@ -30,6 +31,8 @@ use keys::Keys;
 const EVERY: f64 = 0.25;
 /// Longest wait for a key.
 const PATIENCE: Duration = Duration::from_millis(50);
+/// Longest wait for the thread that draws, at the end.
+const ENDS: Duration = Duration::from_secs(2);
 /// Messages that may wait for the terminal. More are left out: newer figures follow.
 const WAITING: usize = 4;
 
@@ -127,7 +130,16 @@ impl Drop for View {
     fn drop(&mut self) {
         // The thread ends when nobody tells it anything any more.
         self.messages = None;
+        let end = Instant::now() + ENDS;
         if let Some(thread) = self.thread.take() {
+            while !thread.is_finished() && Instant::now() < end {
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            if !thread.is_finished() {
+                // Nobody reads the terminal: each further letter would hang, too.
+                _ = disable_raw_mode();
+                return;
+            }
             _ = thread.join();
         }
         if !OVER.load(Ordering::Relaxed) {
