@@ -16,7 +16,7 @@ use roundelay_live::{Device as _, PacketSocket, Slots};
 use serde_json::Value;
 
 use crate::live::{
-    Ended, balances, capabilities, command, folder, idle, into_output, retried, run, text,
+    Ended, NOBODY, balances, capabilities, command, folder, idle, into_output, retried, run, text,
 };
 use crate::pty::Pty;
 
@@ -314,6 +314,24 @@ fn ping_and_tcp_pass_both_ways_with_changes_and_the_record_replays() {
             2,
             "{replay}"
         );
+        fs::remove_dir_all(folder).expect("a folder of ours");
+    });
+}
+
+#[test]
+fn whoever_may_not_open_interfaces_is_told_to_be_root() {
+    in_the_middle(|_| {
+        let folder = folder("not-root");
+        let [near, far] = MIDDLE;
+        for ends in [[near, far], ["tap:mine", far]] {
+            let mut arguments = vec!["live", "--rate", "1mbit", "--between"];
+            arguments.extend(ends);
+            let output = run(&folder, Some(NOBODY), &arguments);
+            let told = text(&output.stderr);
+            assert!(!output.status.success(), "{told}");
+            assert!(told.contains("run as root"), "{told}");
+            assert!(told.contains(ends[0]), "{told}");
+        }
         fs::remove_dir_all(folder).expect("a folder of ours");
     });
 }

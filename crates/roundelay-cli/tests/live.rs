@@ -18,7 +18,7 @@ use serde_json::Value;
 use crate::pty::Pty;
 
 /// The user `nobody`.
-const NOBODY: u32 = 65_534;
+pub(crate) const NOBODY: u32 = 65_534;
 /// Datagrams to a port without a listener: the kernel at the far end answers some of them. The first
 /// one finds the far end's address.
 const DATAGRAMS: &str = "echo 1 > /dev/udp/{far}/9; sleep .3; \
@@ -293,7 +293,7 @@ fn a_running_session_is_changed_and_ends_in_order_with_a_signal() {
         assert_eq!(capabilities(session.0.id()), [0]);
         let socket = match user {
             None if users().len() > 1 => format!("/run/roundelay-live-0-{name}.sock"),
-            Some(user) => format!("/tmp/roundelay-live-{user}-{name}.sock"),
+            Some(user) => format!("/tmp/roundelay-live-{user}/roundelay-live-{user}-{name}.sock"),
             None => String::new(),
         };
         if !socket.is_empty() {
@@ -1083,7 +1083,7 @@ fn the_page_on_shares_tells_what_its_commands_give() {
 #[test]
 fn wrong_arguments_are_refused_with_what_is_legal() {
     let folder = folder("wrong");
-    let cases: [(&[&str], &str); 12] = [
+    let cases: [(&[&str], &str); 14] = [
         (
             &["--", "true"],
             "--rate <RATE>, or --up <RATE> and --down <RATE>",
@@ -1112,6 +1112,14 @@ fn wrong_arguments_are_refused_with_what_is_legal() {
         (
             &["--rate", "1mbit", "--at", "rate 5", "--", "true"],
             "expected a time and a change",
+        ),
+        (
+            &["--rate", "1mbit", "--loss", "0.0000000001", "--", "true"],
+            "expected 0, or a share from .000000001 to 1",
+        ),
+        (
+            &["--rate", "1mbit", "--loss", "0.00000001%", "--", "true"],
+            "expected 0, or a share from .000000001 to 1",
         ),
         (
             &["--demo", "--loss", "50%"],

@@ -2,9 +2,9 @@
 
 use std::fs;
 use std::io::{self, BufRead as _, BufReader, ErrorKind, Write as _};
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -62,13 +62,51 @@ pub fn path_of(name: &str) -> Result<PathBuf, String> {
 /// The end of the names of sockets.
 const END: &str = ".sock";
 
-/// The folder of this user's sockets.
+/// The folder of this user's sockets. Nobody else may write to it.
 fn folder() -> PathBuf {
     match std::env::var_os("XDG_RUNTIME_DIR") {
         Some(folder) if !sys::is_root() => PathBuf::from(folder),
         _ if sys::is_root() => PathBuf::from("/run"),
-        _ => std::env::temp_dir(),
+        _ => shared_folder(),
     }
+}
+
+/// This user's folder where all users have theirs.
+fn shared_folder() -> PathBuf {
+    let (user, _) = sys::user_and_group();
+    std::env::temp_dir().join(format!("roundelay-live-{user}"))
+}
+
+/// Checks the folder of a socket: one among those of other users must be ours alone, because else
+/// anybody could have put a socket there. `makes` makes one that is missing.
+fn check_folder(folder: &Path, makes: bool) -> io::Result<()> {
+    if folder != shared_folder() {
+        return Ok(());
+    }
+    private_folder(folder, makes)
+}
+
+/// A folder that only this user may enter.
+fn private_folder(folder: &Path, makes: bool) -> io::Result<()> {
+    if makes {
+        match fs::DirBuilder::new().mode(0o700).create(folder) {
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
+            _ => {}
+        }
+    }
+    // Not of what a link leads to.
+    let found = fs::symlink_metadata(folder)?;
+    let (user, _) = sys::user_and_group();
+    if found.is_dir() && found.uid() == user && found.mode() & 0o077 == 0 {
+        return Ok(());
+    }
+    Err(io::Error::new(
+        ErrorKind::PermissionDenied,
+        format!(
+            "{}: expected a folder of user {user} with mode 0700; remove it, or set XDG_RUNTIME_DIR",
+            folder.display()
+        ),
+    ))
 }
 
 /// The beginning of the names of this user's sockets.
@@ -85,7 +123,12 @@ fn prefix() -> String {
 pub fn remove_stale() -> io::Result<Vec<String>> {
     let mut lines = Vec::new();
     let prefix = prefix();
-    for entry in fs::read_dir(folder())? {
+    let folder = folder();
+    if !folder.exists() {
+        return Ok(lines);
+    }
+    check_folder(&folder, false)?;
+    for entry in fs::read_dir(&folder)? {
         let path = entry?.path();
         let name = path.file_name().and_then(|name| name.to_str());
         let name = name.and_then(|name| name.strip_prefix(&prefix));
@@ -111,6 +154,9 @@ impl Control {
     /// # Errors
     /// The socket cannot be made, or a session of that name runs.
     pub fn listen(path: PathBuf) -> io::Result<Self> {
+        if let Some(folder) = path.parent() {
+            check_folder(folder, true)?;
+        }
         if UnixStream::connect(&path).is_ok() {
             let error = format!("{}: a session of that name runs already", path.display());
             return Err(io::Error::new(ErrorKind::AddrInUse, error));
@@ -221,6 +267,11 @@ impl Drop for Control {
 pub fn send(name: &str, command: &Command) -> Result<Answer, String> {
     let path = path_of(name)?;
     let failed = |error: io::Error| format!("session '{name}': {error}");
+    if path.exists()
+        && let Some(folder) = path.parent()
+    {
+        check_folder(folder, false).map_err(failed)?;
+    }
     let stream = UnixStream::connect(&path).map_err(|error| {
         format!(
             "no session '{name}' runs ({}: {error}): start one with roundelay live --name {name}",
@@ -247,6 +298,21 @@ mod tests {
     use super::*;
     use crate::settings::{QueueText, Settings, WeightTexts};
     use crate::slots::Slots;
+
+    #[test]
+    fn a_socket_is_only_in_a_folder_that_others_cannot_have_made() {
+        let folder = std::env::temp_dir().join(format!("roundelay-control-{}", std::process::id()));
+        private_folder(&folder, true).expect("a new folder");
+        private_folder(&folder, true).expect("our own folder again");
+        let link = folder.join("link");
+        std::os::unix::fs::symlink(&folder, &link).expect("a link");
+        let refused = private_folder(&link, true).expect_err("a link");
+        assert!(refused.to_string().contains("expected a folder of user"));
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o770)).expect("ours");
+        assert!(private_folder(&folder, false).is_err(), "others may write");
+        fs::remove_dir_all(&folder).expect("ours");
+        assert!(private_folder(&folder, false).is_err(), "there is none");
+    }
 
     #[test]
     fn an_answer_tells_what_was_made_before_an_error() {

@@ -97,8 +97,14 @@ impl Session {
     ) -> Result<(), DriverError> {
         longest_packet(interfaces)?;
         let [near, far] = interfaces;
-        let found = loops::is_there(interfaces, taps);
-        if found.map_err(|error| format!("{near} and {far}: {error}"))? {
+        let found = loops::is_there(interfaces, taps).map_err(|error| {
+            let hint = match error.kind() {
+                io::ErrorKind::PermissionDenied => "; run as root",
+                _ => "",
+            };
+            format!("{near} and {far}: {error}{hint}")
+        })?;
+        if found {
             return Err(format!(
                 "{near} and {far}: a loop, because frames that leave at one come in again at one of them; \
                  expected interfaces of two networks that have no other way to each other"

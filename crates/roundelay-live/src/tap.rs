@@ -51,11 +51,12 @@ impl Tap {
         let mut open = File::options();
         open.read(true).write(true).custom_flags(libc::O_NONBLOCK);
         let file = open.open("/dev/net/tun").map_err(|error| {
-            let kind = error.kind();
-            io::Error::new(
-                kind,
-                format!("/dev/net/tun: {error}; expected Linux with TUN"),
-            )
+            let hint = match error.kind() {
+                io::ErrorKind::PermissionDenied => "run as root",
+                _ => "expected Linux with TUN",
+            };
+            let text = format!("tap:{name}: /dev/net/tun: {error}; {hint}");
+            io::Error::new(error.kind(), text)
         })?;
         sys::attach_tap(file.as_fd(), name).map_err(|error| told(name, is_ours, error))?;
         if is_ours {

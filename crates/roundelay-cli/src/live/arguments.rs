@@ -248,6 +248,9 @@ fn parse_share(text: &str) -> Result<Billionths, String> {
     if share > Billionths::ONE {
         return Err(expected());
     }
+    if share.0 == 0 && text.contains(|letter| matches!(letter, '1'..='9')) {
+        return Err("expected 0, or a share from .000000001 to 1".to_owned());
+    }
     Ok(share)
 }
 
