@@ -51,7 +51,11 @@ impl Pty {
             .custom_flags(OFlags::NONBLOCK.bits() as i32)
             .open(path)
             .expect("a terminal");
-        while filling.write(&[b'x'; 4096]).is_ok() {}
+        // The system moves what was written on, and then there is room again.
+        for _ in 0..20 {
+            while filling.write(&[b'x'; 64]).is_ok() {}
+            thread::sleep(Duration::from_millis(20));
+        }
         terminal
     }
 
@@ -111,8 +115,13 @@ impl Pty {
         while !self.shown().contains(text) {
             if is_over() {
                 // What was written last may be on its way.
-                thread::sleep(Duration::from_millis(200));
-                return self.shown().contains(text);
+                for _ in 0..50 {
+                    thread::sleep(Duration::from_millis(100));
+                    if self.shown().contains(text) {
+                        return true;
+                    }
+                }
+                return false;
             }
             assert!(
                 Instant::now() < end,

@@ -79,6 +79,10 @@ impl View {
         let (wish, wishes) = channel();
         let draw = move || {
             let outcome = show(terminal, &told, &wish);
+            // Here, because this waits for whoever reads the terminal.
+            if !OVER.load(Ordering::Relaxed) {
+                ratatui::restore();
+            }
             // Without a terminal the run ends, as with one that hangs up.
             _ = wish.send(Wish::Quit);
             outcome
@@ -141,9 +145,6 @@ impl Drop for View {
                 return;
             }
             _ = thread.join();
-        }
-        if !OVER.load(Ordering::Relaxed) {
-            ratatui::restore();
         }
     }
 }
