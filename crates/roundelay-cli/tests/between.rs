@@ -500,7 +500,7 @@ fn a_run_ends_with_its_interface_and_its_record_is_whole() {
 #[test]
 fn af_xdp_passes_ping_and_tcp_both_ways_without_privileges_and_leaves_nothing() {
     in_the_middle(|world| {
-        let folder = folder("xdp");
+        let folder = folder("between-xdp");
         let try_it = [
             "live",
             "--between",
@@ -590,7 +590,7 @@ fn a_tap_interface_is_there_as_long_as_its_session() {
 #[test]
 fn a_view_of_interfaces_changes_the_rate_by_key_and_gives_the_terminal_back() {
     in_the_middle(|_| {
-        let folder = folder("view");
+        let folder = folder("between-view");
         let terminal = Pty::new();
         let [near, far] = MIDDLE;
         let arguments = ["live", "--between", near, far, "--rate", "20mbit", "--view"];
