@@ -19,8 +19,6 @@ use std::path::PathBuf;
 use clap::CommandFactory;
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{ConfigError, QueueSpec, Rate};
-#[cfg(feature = "papers")]
-use roundelay_papers::catalogue::{Item, Paper};
 use roundelay_report::Replayed;
 pub use roundelay_report::sentences::reordering_note;
 use roundelay_sim::scenario;
@@ -204,18 +202,20 @@ pub struct PaperItem {
 #[cfg(feature = "papers")]
 pub fn papers() -> Result<Vec<PaperItem>, Failure> {
     let papers = roundelay_papers::catalogue::papers().map_err(Failure::run)?;
-    let item = |paper: &Paper, item: &Item| PaperItem {
-        paper: paper.slug.clone(),
-        item: item.name.clone(),
-        title: paper.about.title.clone(),
-        label: item.label.clone(),
-        about: item.about.clone(),
-        runs: item.plan().is_some(),
-    };
-    Ok(papers
-        .iter()
-        .flat_map(|paper| paper.items.iter().map(|each| item(paper, each)))
-        .collect())
+    let mut items = Vec::new();
+    for paper in &papers {
+        for item in &paper.items {
+            items.push(PaperItem {
+                paper: paper.slug.clone(),
+                item: item.name.clone(),
+                title: paper.about.title.clone(),
+                label: item.label.clone(),
+                about: item.about.clone(),
+                runs: item.plan().is_some(),
+            });
+        }
+    }
+    Ok(items)
 }
 
 /// What an option takes: `"path"`, `"value"`, or nothing (`"switch"`).
@@ -224,18 +224,23 @@ pub type Takes = &'static str;
 /// The options of a command, without hyphens in front, with what each takes.
 pub fn options(command: &str) -> Vec<(String, Takes)> {
     let all = Arguments::command();
-    let takes = |option: &clap::Arg| match option.get_action().takes_values() {
-        false => "switch",
-        true if option.get_value_parser().type_id() == TypeId::of::<PathBuf>() => "path",
-        true => "value",
+    let Some(command) = all.find_subcommand(command) else {
+        return Vec::new();
     };
-    let arguments = all
-        .find_subcommand(command)
-        .into_iter()
-        .flat_map(clap::Command::get_arguments);
-    arguments
-        .filter_map(|argument| Some((argument.get_long()?.to_owned(), takes(argument))))
-        .collect()
+    let mut options = Vec::new();
+    for option in command.get_arguments() {
+        let Some(name) = option.get_long() else {
+            continue;
+        };
+        let is_path = option.get_value_parser().type_id() == TypeId::of::<PathBuf>();
+        let takes = match option.get_action().takes_values() {
+            false => "switch",
+            true if is_path => "path",
+            true => "value",
+        };
+        options.push((name.to_owned(), takes));
+    }
+    options
 }
 
 /// A rate as the command reads it.

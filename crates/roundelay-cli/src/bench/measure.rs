@@ -1,7 +1,7 @@
 //! Measurements (times or counts) as rows of figures.
 
 use rayon::prelude::*;
-use roundelay_bench::{Counts, InstructionsError, Load, LoadRefused, Subject, Timing, count, time};
+use roundelay_bench::{Counts, InstructionsError, Load, LoadRefused, Subject, count, time};
 
 use super::arguments::Bench;
 use super::measured::{Measured, Row};
@@ -52,48 +52,49 @@ fn timings(
 ) -> Result<Vec<Measured>, Failure> {
     let pairs = loads.iter().map(Load::cycle).fold(pairs, u64::max);
     let timings = time(subjects, loads, pairs, rounds).map_err(refused)?;
-    let row = |subject: &Subject, timing: &Timing, generator: &Timing| {
-        let [least, median, most] = timing.spread();
-        let [_, net, _] = timing.spread_without(generator);
-        let figures = vec![("ns", median), ("least ns", least), ("most ns", most)];
-        Row {
-            subject: subject.name(),
-            figures,
-            net,
-            passed: timing.passed,
-            saved: None,
+    let mut all = Vec::new();
+    for (load, timings) in loads.iter().zip(timings) {
+        let generator = &timings[0];
+        let mut rows = Vec::new();
+        for (subject, timing) in subjects.iter().zip(&timings) {
+            let [least, median, most] = timing.spread();
+            let [_, net, _] = timing.spread_without(generator);
+            rows.push(Row {
+                subject: subject.name(),
+                figures: vec![("ns", median), ("least ns", least), ("most ns", most)],
+                net,
+                passed: timing.passed,
+                saved: None,
+            });
         }
-    };
-    let measured = |(load, timings): (&Load, Vec<Timing>)| Measured {
-        load: load.clone(),
-        rows: subjects
-            .iter()
-            .zip(&timings)
-            .map(|(subject, timing)| row(subject, timing, &timings[0]))
-            .collect(),
-    };
-    Ok(loads.iter().zip(timings).map(measured).collect())
+        all.push(Measured {
+            load: load.clone(),
+            rows,
+        });
+    }
+    Ok(all)
 }
 
 /// Counts do not depend on the load of the machine: runs in parallel.
 fn counts(subjects: &[Subject], loads: &[Load]) -> Result<Vec<Measured>, Failure> {
-    let of = |subject: &Subject, load: &Load| count(subject, load).map_err(uncounted);
-    let measured = |load: &Load| {
-        let counts: Vec<_> = subjects
+    let mut all = Vec::new();
+    for load in loads {
+        let counts: Result<Vec<Counts>, InstructionsError> = subjects
             .par_iter()
-            .map(|subject| of(subject, load))
-            .collect::<Result<_, _>>()?;
-        let rows = subjects
-            .iter()
-            .zip(&counts)
-            .map(|(subject, own)| row_of_counts(subject, own, &counts[0]))
+            .map(|subject| count(subject, load))
             .collect();
-        Ok(Measured {
+        let counts = counts.map_err(uncounted)?;
+        let generator = &counts[0];
+        let mut rows = Vec::new();
+        for (subject, own) in subjects.iter().zip(&counts) {
+            rows.push(row_of_counts(subject, own, generator));
+        }
+        all.push(Measured {
             load: load.clone(),
             rows,
-        })
-    };
-    loads.iter().map(measured).collect()
+        });
+    }
+    Ok(all)
 }
 
 fn row_of_counts(subject: &Subject, own: &Counts, generator: &Counts) -> Row {
