@@ -45,9 +45,11 @@ impl Harm {
 
 struct KindHarm {
     kind: Kind,
-    /// The largest of three: the harm to a typical flow, the geometric mean with equal weight for
-    /// each flow; the typical delay plus the cost of the loss among all packets of the kind,
-    /// because a few starved flows hardly change the mean; a quarter of the harm to the worst flow.
+    /// The largest of three:
+    /// - the harm to a typical flow: the geometric mean, in which each flow counts alike;
+    /// - the typical delay plus the cost of the loss among all packets of the kind, because a few
+    ///   starved flows hardly change the mean;
+    /// - a quarter of the harm to the worst flow.
     seconds: f64,
     /// Loss that counts: among the packets of a light kind, none among acknowledgements; for bulk
     /// the lacking share of the flow with the least.

@@ -8,7 +8,7 @@ use roundelay_trace::{Comparison, Cure};
 pub struct Reserve {
     /// What is wrong with the load.
     pub problems: Vec<Problem>,
-    /// The selection of one direction of one link, or of the nearest to it; none if none is known.
+    /// What selects one direction of one link, or comes nearest to that. None if nothing is known.
     pub cure: Option<Cure>,
     /// Options to add to the command, words for a shell; empty if no option mends the load.
     pub options: Vec<String>,

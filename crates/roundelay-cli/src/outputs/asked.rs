@@ -124,9 +124,10 @@ impl<C: Writes> Outputs<C> {
     /// or of other things that some outputs can be of one only.
     ///
     /// # Errors
-    /// A path is `-`, where the table goes; two files are the same, or one is read; a folder has
-    /// files of another run, which would be taken for those of this run; several runs are asked for
-    /// and an output is of one.
+    /// - A path is `-`, where the table goes.
+    /// - Two files are the same, or the command reads one of them.
+    /// - A folder has files of another run, because you would take them for those of this run.
+    /// - You ask for several runs, and an output is of one.
     pub(crate) fn check<'a>(
         &self,
         read: impl IntoIterator<Item = Named<'a>>,
