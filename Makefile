@@ -62,7 +62,7 @@ test-full: test own-scheduler without-parquet page-test wheel-freethreaded wheel
 	cargo test --release --locked -p roundelay-cli --test all -- command:: live:: --ignored
 	cargo test --release --locked -p roundelay-sim --test all -- formulas:: internet2:: --ignored --nocapture
 	cargo test --release --locked -p roundelay-reference --test replay -- --ignored
-	cargo test --release --locked -p roundelay-live --test all -- long::random_changes --ignored --nocapture # half an hour: ROUNDELAY_LIVE_SOAK sets the seconds
+	cargo test --release --locked -p roundelay-live --test all -- long::random_commands --ignored --nocapture # half an hour: ROUNDELAY_LIVE_SOAK sets the seconds
 	python3 peers/compare.py check
 	ROUNDELAY_CAPTURES=$(CURDIR)/$(TOOLS)/captures cargo test --release --locked -p roundelay-trace --test all -- \
 	  foreign:: compare:: speed:: --ignored --nocapture --test-threads 1

@@ -38,6 +38,7 @@ pub struct Driver<D, C> {
     is_blocked: bool,
     /// Turns in which no slot was free.
     full: u64,
+    wake_ups: WakeUps,
 }
 
 /// A driver's run has ended by itself: frames cannot be sorted.
@@ -61,7 +62,14 @@ impl<D: Device, C: Clock> Driver<D, C> {
             went_down: [0; 2],
             is_blocked: false,
             full: 0,
+            wake_ups: WakeUps::default(),
         }
+    }
+
+    /// From now on the run wakes up a little before a frame is due, and passes the rest of the time
+    /// without a pause. For threads of real-time priority: others lose their processor meanwhile.
+    pub const fn wake_up_early(&mut self) {
+        self.wake_ups.is_early = true;
     }
 
     /// The bottleneck.
@@ -264,6 +272,55 @@ impl<D: Device, C: Clock> Driver<D, C> {
     }
 }
 
+/// How late sleeps end, and what to do about it.
+#[derive(Debug, Default)]
+struct WakeUps {
+    /// Sleeps end before their time.
+    is_early: bool,
+    /// How late a sleep ends, nanoseconds: a mean in which the last eight count for most.
+    late: u64,
+    /// The last pause was passed awake.
+    was_awake: bool,
+}
+
+/// How to pass a pause.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pause {
+    Sleep(u64),
+    Awake(u64),
+}
+
+impl WakeUps {
+    /// The longest time that is passed awake, nanoseconds: less than the guard, so that no arrival comes
+    /// too late.
+    const AWAKE: u64 = 60_000;
+
+    /// How to pass so many nanoseconds. Two pauses in a row are never passed awake, so that a fast link
+    /// leaves time to other threads.
+    fn pass(&mut self, nanos: u64) -> Pause {
+        let early = if self.is_early {
+            (2 * self.late).min(Self::AWAKE)
+        } else {
+            0
+        };
+        self.was_awake = nanos <= early && !self.was_awake;
+        if self.was_awake {
+            return Pause::Awake(nanos);
+        }
+        if nanos <= early {
+            return Pause::Sleep(nanos);
+        }
+        Pause::Sleep(nanos - early)
+    }
+
+    /// A sleep ended so many nanoseconds after its time.
+    fn ended_late(&mut self, by: u64) {
+        // One that ended milliseconds late says that the machine is busy, and nothing of its clock.
+        let by = by.min(Self::AWAKE);
+        self.late = (7 * self.late + by) / 8;
+    }
+}
+
 /// Nanoseconds before frames are offered again to a device that was full.
 const BLOCKED: u64 = 50_000;
 
@@ -311,7 +368,19 @@ impl<D: Device> Driver<D, crate::clock::WallClock> {
                     let up = self.devices.iter().zip(self.down).filter(|(_, down)| !down);
                     sockets.extend(up.filter_map(|(device, _)| device.descriptor()));
                 }
-                crate::sys::wait(&sockets, idle)?;
+                match self.wake_ups.pass(idle) {
+                    Pause::Sleep(nanos) => {
+                        crate::sys::wait(&sockets, nanos)?;
+                        if let Some(late) = self.clock.now().checked_sub(now + nanos) {
+                            self.wake_ups.ended_late(late);
+                        }
+                    }
+                    Pause::Awake(nanos) => {
+                        while self.clock.now() < now + nanos {
+                            std::hint::spin_loop();
+                        }
+                    }
+                }
             }
         }
     }
@@ -417,6 +486,27 @@ mod tests {
             clock.0.set(milli * MILLI + MILLI);
             driver.turn().unwrap();
         }
+    }
+
+    #[test]
+    fn sleeps_end_early_by_what_they_were_late_and_never_twice_awake() {
+        let mut wake_ups = WakeUps::default();
+        for _ in 0..100 {
+            wake_ups.ended_late(20_000);
+        }
+        assert_eq!(wake_ups.pass(30_000), Pause::Sleep(30_000), "not asked to");
+        wake_ups.is_early = true;
+        let late = wake_ups.late;
+        assert!((19_900..=20_000).contains(&late), "{late}");
+        assert_eq!(wake_ups.pass(100_000), Pause::Sleep(100_000 - 2 * late));
+        assert_eq!(wake_ups.pass(2 * late), Pause::Awake(2 * late));
+        assert_eq!(wake_ups.pass(12_000), Pause::Sleep(12_000));
+        assert_eq!(wake_ups.pass(12_000), Pause::Awake(12_000));
+        for _ in 0..100 {
+            wake_ups.ended_late(9_000_000);
+        }
+        let most = WakeUps::AWAKE;
+        assert_eq!(wake_ups.pass(most + 1), Pause::Sleep(1));
     }
 
     #[test]

@@ -2,13 +2,13 @@
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::io;
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
 use crate::device::Device as _;
 use crate::interface::Interface;
 use crate::slots::Slots;
-use crate::sys::{self, BATCH};
+use crate::sys::{self, BATCH, PacketDescriptor};
 
 /// The first EtherType for local experiments (IEEE 802, section 9.2.3).
 const EXPERIMENT: u16 = 0x88b5;
@@ -27,7 +27,7 @@ const COMES_UP: Duration = Duration::from_secs(2);
 
 /// An end at which a loop is looked for.
 enum End<'a> {
-    Socket(OwnedFd),
+    Socket(PacketDescriptor),
     /// What the bottleneck sends through this end comes in at the interface, not out of it.
     Tap(&'a mut Interface, Slots),
 }
@@ -36,7 +36,8 @@ impl<'a> End<'a> {
     fn open(name: &str, tap: Option<&'a mut Interface>) -> io::Result<Self> {
         let Some(tap) = tap else {
             let index = sys::interface_index(name)?;
-            return Ok(Self::Socket(sys::packet_socket(index, EXPERIMENT)?));
+            let socket = PacketDescriptor::open(index, EXPERIMENT, LEN)?;
+            return Ok(Self::Socket(socket));
         };
         let end = Instant::now() + COMES_UP;
         while !sys::is_running(name)? && Instant::now() < end {
@@ -49,7 +50,7 @@ impl<'a> End<'a> {
     /// An interface that cannot send closes no loop.
     fn send(&mut self, frame: &[u8; LEN]) {
         _ = match self {
-            Self::Socket(socket) => sys::send(sys::as_fd(socket), &[frame]),
+            Self::Socket(socket) => sys::send(socket.as_fd(), &[frame]),
             Self::Tap(tap, _) => tap.send(&[frame]),
         };
     }
@@ -73,7 +74,7 @@ impl<'a> End<'a> {
 
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         match self {
-            Self::Socket(socket) => Some(sys::as_fd(socket)),
+            Self::Socket(socket) => Some(socket.as_fd()),
             Self::Tap(tap, _) => tap.descriptor(),
         }
     }
@@ -134,17 +135,11 @@ fn probe(number: u64) -> [u8; LEN] {
 }
 
 /// Whether the frame is among those that have come.
-fn has_come(socket: &OwnedFd, frame: &[u8; LEN]) -> bool {
-    const SIZE: usize = 64;
-    let mut room = [0; SIZE * BATCH];
-    let places: Vec<usize> = (0..BATCH).map(|number| number * SIZE).collect();
-    let mut came = Vec::new();
+fn has_come(socket: &mut PacketDescriptor, frame: &[u8; LEN]) -> bool {
+    let mut room = [0; LEN];
     // An interface that is down receives nothing.
-    if sys::receive(sys::as_fd(socket), &mut room, SIZE, &places, &mut came).is_err() {
-        return false;
-    }
-    for (at, came) in places.into_iter().zip(came) {
-        if came.len >= LEN && room[at..at + LEN] == frame[..] {
+    while let Some(came) = socket.take(&mut room) {
+        if came.copied == LEN && room == *frame {
             return true;
         }
     }

@@ -2,28 +2,32 @@
 
 use std::ffi::c_int;
 use std::io;
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::BorrowedFd;
 
 use crate::books::Outside;
 use crate::device::{Device, Received};
+use crate::frame_lengths::{HEADER, TAG};
 use crate::slots::Slots;
-use crate::sys::{self, BATCH, Came};
+use crate::sys::{self, BATCH, PacketDescriptor};
 
 /// Bytes of the addresses in front of a VLAN tag.
 const ADDRESSES: usize = 12;
-const TAG: usize = 4;
 
 /// An interface of Linux.
-#[derive(Debug)]
 pub struct PacketSocket {
     name: String,
     index: c_int,
-    socket: OwnedFd,
+    descriptor: PacketDescriptor,
     outside: Outside,
     /// Frames whose checksum the sender left to hardware: the receiver will refuse them.
     unfinished: u64,
-    places: Vec<usize>,
-    came: Vec<Came>,
+}
+
+impl std::fmt::Debug for PacketSocket {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = formatter.debug_struct("PacketSocket");
+        shown.field("name", &self.name).finish_non_exhaustive()
+    }
 }
 
 impl PacketSocket {
@@ -33,15 +37,15 @@ impl PacketSocket {
     /// There is no such interface, or no right to open it.
     pub fn open(name: &str) -> io::Result<Self> {
         let index = sys::interface_index(name)?;
-        let socket = sys::packet_socket(index, sys::ALL)?;
+        let (mtu, _) = sys::mtu_and_state(name)?;
+        let longest = mtu as usize + HEADER + 2 * TAG;
+        let descriptor = PacketDescriptor::open(index, sys::ALL, longest)?;
         Ok(Self {
             name: name.to_owned(),
             index,
-            socket,
+            descriptor,
             outside: Outside::default(),
             unfinished: 0,
-            places: Vec::with_capacity(BATCH),
-            came: Vec::with_capacity(BATCH),
         })
     }
 }
@@ -63,38 +67,18 @@ impl Device for PacketSocket {
     }
 
     fn receive(&mut self, slots: &mut Slots, received: &mut Vec<Received>) -> io::Result<()> {
-        let mut taken = Vec::with_capacity(BATCH);
-        while taken.len() < BATCH
+        let mut count = 0;
+        while count < BATCH
             && let Some(slot) = slots.take()
         {
-            taken.push(slot);
-        }
-        if taken.is_empty() {
-            return Ok(());
-        }
-        let size = slots.size();
-        self.places.clear();
-        for slot in &taken {
-            self.places.push(slot.0 as usize * size);
-        }
-        let outcome = sys::receive(
-            sys::as_fd(&self.socket),
-            slots.all_mut(),
-            size,
-            &self.places,
-            &mut self.came,
-        );
-        if outcome.is_err() {
-            self.came.clear();
-        }
-        for (number, slot) in taken.into_iter().enumerate() {
-            let Some(came) = self.came.get(number).copied() else {
+            let Some(came) = self.descriptor.take(slots.room(slot)) else {
                 slots.release(slot);
-                continue;
+                break;
             };
+            count += 1;
             self.unfinished += u64::from(came.is_unfinished);
             let mut len = came.len;
-            let mut fits = len <= size;
+            let mut fits = came.copied == len;
             if let Some(tag) = came.tag.filter(|_| fits) {
                 fits = put_back(slots.room(slot), len, tag);
                 len += TAG;
@@ -103,18 +87,21 @@ impl Device for PacketSocket {
                 slots.set_len(slot, len);
                 received.push(Received {
                     slot,
-                    unix_nanos: came.unix_nanos,
+                    unix_nanos: Some(came.unix_nanos),
                 });
             } else {
                 self.outside.too_long += 1;
                 slots.release(slot);
             }
         }
-        outcome
+        if count == 0 {
+            return self.descriptor.state();
+        }
+        Ok(())
     }
 
     fn send(&mut self, frames: &[&[u8]]) -> io::Result<usize> {
-        match sys::send(sys::as_fd(&self.socket), frames) {
+        match sys::send(self.descriptor.as_fd(), frames) {
             Err(error) if sys::is_for_later(&error) => Ok(0),
             outcome => outcome,
         }
@@ -129,12 +116,12 @@ impl Device for PacketSocket {
     }
 
     fn outside(&mut self) -> Outside {
-        self.outside.ring += sys::dropped(sys::as_fd(&self.socket)).unwrap_or(0);
+        self.outside.ring += self.descriptor.dropped().unwrap_or(0);
         self.outside
     }
 
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
-        Some(sys::as_fd(&self.socket))
+        Some(self.descriptor.as_fd())
     }
 }
 

@@ -133,6 +133,9 @@ impl Session {
     pub fn use_real_time(&mut self) {
         sys::use_exact_timers();
         self.real_time = sys::use_real_time().is_ok();
+        if self.real_time {
+            self.driver.wake_up_early();
+        }
     }
 
     /// Gives up all privileges but, if `may_set_interfaces`, the right to set interfaces.

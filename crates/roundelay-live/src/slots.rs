@@ -84,12 +84,6 @@ impl Slots {
         &mut self.bytes[at..at + self.size]
     }
 
-    /// All slots, side by side.
-    #[cfg(target_os = "linux")]
-    pub(crate) fn all_mut(&mut self) -> &mut [u8] {
-        &mut self.bytes
-    }
-
     /// Notes the length of the frame that was written into the slot.
     ///
     /// # Panics

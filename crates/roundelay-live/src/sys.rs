@@ -9,6 +9,8 @@
     reason = "calls to the C library; each block says why it is sound"
 )]
 
+mod mapping;
+mod packet;
 mod xdp;
 
 use std::ffi::{CString, c_int, c_void};
@@ -20,22 +22,11 @@ use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 use std::ptr;
 
+pub(crate) use packet::{ALL, PacketDescriptor};
 pub(crate) use xdp::{Kicked, LONGEST as XDP_LONGEST, Refused as XdpRefused, XdpDescriptor};
 
 /// Frames in one call at most.
 pub(crate) const BATCH: usize = 64;
-
-/// Room for the control messages of a frame: a stamp and the auxiliary data.
-const CONTROL: usize = 128;
-/// `PACKET_IGNORE_OUTGOING` of linux/if_packet.h.
-const IGNORE_OUTGOING: c_int = 23;
-const QDISC_BYPASS: c_int = 20;
-const STATISTICS: c_int = 6;
-const AUXDATA: c_int = 8;
-/// Bits of `tp_status`: the checksum is left to the hardware; a VLAN tag was taken off.
-const CHECKSUM_NOT_READY: u32 = 1 << 3;
-const VLAN_VALID: u32 = 1 << 4;
-const VLAN_TPID_VALID: u32 = 1 << 6;
 
 /// The result of a call: its value, or the error in errno.
 fn checked(result: c_int) -> io::Result<c_int> {
@@ -62,6 +53,28 @@ fn set_option<T: Copy>(
             option,
             value.cast(),
             size_of::<T>() as libc::socklen_t,
+        )
+    })?;
+    Ok(())
+}
+
+/// Reads an option of a socket.
+fn get_option<T: Copy>(
+    socket: BorrowedFd<'_>,
+    level: c_int,
+    option: c_int,
+    value: &mut T,
+) -> io::Result<()> {
+    let mut len = size_of::<T>() as libc::socklen_t;
+    let place: *mut T = value;
+    // SAFETY: the kernel writes numbers, at most as many bytes as the value has.
+    checked(unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            level,
+            option,
+            place.cast(),
+            &raw mut len,
         )
     })?;
     Ok(())
@@ -96,154 +109,9 @@ pub(crate) fn has_interface(index: c_int) -> bool {
     interface_name(index).is_ok()
 }
 
-/// All protocols, for [`packet_socket`].
-pub(crate) const ALL: u16 = libc::ETH_P_ALL as u16;
-
-/// A socket that receives each frame of a protocol that comes in at an interface, and sends frames
-/// out there.
-pub(crate) fn packet_socket(index: c_int, protocol: u16) -> io::Result<OwnedFd> {
-    // No protocol yet: nothing is received before the socket is bound to its interface.
-    let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
-    // SAFETY: no pointers.
-    let number = checked(unsafe { libc::socket(libc::AF_PACKET, kind, 0) })?;
-    // SAFETY: the descriptor is new, and nobody else's.
-    let owned = unsafe { OwnedFd::from_raw_fd(number) };
-    let socket = as_fd(&owned);
-    set_option(socket, libc::SOL_PACKET, IGNORE_OUTGOING, &1_i32)?;
-    set_option(socket, libc::SOL_PACKET, QDISC_BYPASS, &1_i32)?;
-    set_option(socket, libc::SOL_PACKET, AUXDATA, &1_i32)?;
-    set_option(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &1_i32)?;
-    let bytes: c_int = 8 << 20;
-    // Beyond the system's limit only with privileges, else up to it.
-    if set_option(socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &bytes).is_err() {
-        set_option(socket, libc::SOL_SOCKET, libc::SO_RCVBUF, &bytes)?;
-    }
-    if set_option(socket, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &bytes).is_err() {
-        set_option(socket, libc::SOL_SOCKET, libc::SO_SNDBUF, &bytes)?;
-    }
-    let all = libc::packet_mreq {
-        mr_ifindex: index,
-        mr_type: libc::PACKET_MR_PROMISC as u16,
-        mr_alen: 0,
-        mr_address: [0; 8],
-    };
-    set_option(socket, libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &all)?;
-    // SAFETY: all zeros are a legal address without a family.
-    let mut address: libc::sockaddr_ll = unsafe { mem::zeroed() };
-    address.sll_family = libc::AF_PACKET as u16;
-    address.sll_protocol = protocol.to_be();
-    address.sll_ifindex = index;
-    let place: *const libc::sockaddr_ll = &raw const address;
-    // SAFETY: the address is of the size given, and outlives the call.
-    checked(unsafe {
-        libc::bind(
-            socket.as_raw_fd(),
-            place.cast(),
-            size_of::<libc::sockaddr_ll>() as libc::socklen_t,
-        )
-    })?;
-    Ok(owned)
-}
-
 /// The descriptor, borrowed.
 pub(crate) fn as_fd(owned: &OwnedFd) -> BorrowedFd<'_> {
     std::os::fd::AsFd::as_fd(owned)
-}
-
-/// A frame as received.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Came {
-    /// The frame's length, even if that is more than its room.
-    pub(crate) len: usize,
-    /// Nanoseconds since 1970, from the kernel.
-    pub(crate) unix_nanos: Option<i64>,
-    /// The sender has left the checksum to hardware.
-    pub(crate) is_unfinished: bool,
-    /// A VLAN tag that the kernel took off: protocol and tag.
-    pub(crate) tag: Option<(u16, u16)>,
-}
-
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct AuxData {
-    status: u32,
-    len: u32,
-    snaplen: u32,
-    mac: u16,
-    net: u16,
-    vlan_tci: u16,
-    vlan_tpid: u16,
-}
-
-#[repr(C, align(8))]
-#[derive(Clone, Copy)]
-struct Control([u8; CONTROL]);
-
-/// Receives frames without waiting: the first into `room[places[0]]`, and so on, at most [`BATCH`].
-/// Each place is the start of a room of `size` bytes. Returns what came; empty if there is nothing.
-///
-/// # Panics
-/// A place is outside the room, or two overlap.
-pub(crate) fn receive(
-    socket: BorrowedFd<'_>,
-    room: &mut [u8],
-    size: usize,
-    places: &[usize],
-    came: &mut Vec<Came>,
-) -> io::Result<()> {
-    came.clear();
-    let count = places.len().min(BATCH);
-    let base = room.as_mut_ptr();
-    let mut vectors = [const { MaybeUninit::<libc::iovec>::zeroed() }; BATCH];
-    let mut messages = [const { MaybeUninit::<libc::mmsghdr>::zeroed() }; BATCH];
-    let mut controls = [Control([0; CONTROL]); BATCH];
-    for (number, place) in places[..count].iter().enumerate() {
-        assert!(
-            place.is_multiple_of(size) && place + size <= room.len(),
-            "rooms lie side by side"
-        );
-        // SAFETY: the room has `size` bytes from there on, as was just checked.
-        let iov_base: *mut c_void = unsafe { base.add(*place) }.cast();
-        vectors[number].write(libc::iovec {
-            iov_base,
-            iov_len: size,
-        });
-        // SAFETY: all zeros are a legal header without a message.
-        let header = unsafe { messages[number].assume_init_mut() };
-        header.msg_hdr.msg_iov = vectors[number].as_mut_ptr();
-        header.msg_hdr.msg_iovlen = 1;
-        header.msg_hdr.msg_control = controls[number].0.as_mut_ptr().cast();
-        header.msg_hdr.msg_controllen = CONTROL as _;
-    }
-    let flags = libc::MSG_DONTWAIT | libc::MSG_TRUNC;
-    // SAFETY: `count` headers were filled in; each points to a vector, a room and a control buffer
-    // that are borrowed until the end of this function. The kernel writes into distinct rooms, or,
-    // if the caller names one twice, twice into bytes that nobody reads meanwhile.
-    let received = unsafe {
-        libc::recvmmsg(
-            socket.as_raw_fd(),
-            messages[0].as_mut_ptr(),
-            count as u32,
-            flags as _,
-            ptr::null_mut(),
-        )
-    };
-    let received = match checked(received) {
-        Ok(received) => received as usize,
-        Err(error) if is_for_later(&error) => return Ok(()),
-        Err(error) => return Err(error),
-    };
-    for message in &messages[..received.min(count)] {
-        // SAFETY: the kernel has filled in this header.
-        let message = unsafe { message.assume_init_ref() };
-        let mut frame = Came {
-            len: message.msg_len as usize,
-            ..Came::default()
-        };
-        read_control(&message.msg_hdr, &mut frame);
-        came.push(frame);
-    }
-    Ok(())
 }
 
 /// Whether a call may succeed later.
@@ -252,40 +120,6 @@ pub(crate) fn is_for_later(error: &io::Error) -> bool {
         error.raw_os_error(),
         Some(libc::EAGAIN | libc::EINTR | libc::ENOBUFS)
     )
-}
-
-/// Reads the stamp and the auxiliary data of a frame.
-fn read_control(header: &libc::msghdr, frame: &mut Came) {
-    // SAFETY: the kernel has filled in the header and its control buffer, which outlive the call.
-    let mut message = unsafe { libc::CMSG_FIRSTHDR(header) };
-    while !message.is_null() {
-        // SAFETY: CMSG_FIRSTHDR and CMSG_NXTHDR give null or a whole control message in the buffer.
-        let (kind, data) = unsafe {
-            let kind = ((*message).cmsg_level, (*message).cmsg_type);
-            (kind, libc::CMSG_DATA(message))
-        };
-        match kind {
-            (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) => {
-                // SAFETY: the data of this message is a timespec, perhaps unaligned.
-                let time: libc::timespec = unsafe { ptr::read_unaligned(data.cast()) };
-                frame.unix_nanos = Some(time.tv_sec * 1_000_000_000 + time.tv_nsec);
-            }
-            (libc::SOL_PACKET, AUXDATA) => {
-                // SAFETY: the data of this message is a tpacket_auxdata, perhaps unaligned.
-                let data: AuxData = unsafe { ptr::read_unaligned(data.cast()) };
-                frame.is_unfinished = data.status & CHECKSUM_NOT_READY != 0;
-                let protocol = if data.status & VLAN_TPID_VALID != 0 {
-                    data.vlan_tpid
-                } else {
-                    0x8100
-                };
-                frame.tag = (data.status & VLAN_VALID != 0).then_some((protocol, data.vlan_tci));
-            }
-            _ => (),
-        }
-        // SAFETY: as for CMSG_FIRSTHDR.
-        message = unsafe { libc::CMSG_NXTHDR(header, message) };
-    }
 }
 
 /// Sends frames without waiting, at most [`BATCH`]; the number of those taken.
@@ -315,23 +149,6 @@ pub(crate) fn send(socket: BorrowedFd<'_>, frames: &[&[u8]]) -> io::Result<usize
         )
     };
     checked(sent).map(|sent| sent as usize)
-}
-
-/// Frames that the kernel dropped before this socket, since the last call.
-pub(crate) fn dropped(socket: BorrowedFd<'_>) -> io::Result<u64> {
-    let mut counts = [0_u32; 2];
-    let mut len = size_of::<[u32; 2]>() as libc::socklen_t;
-    // SAFETY: the kernel writes two numbers, at most as many bytes as given.
-    checked(unsafe {
-        libc::getsockopt(
-            socket.as_raw_fd(),
-            libc::SOL_PACKET,
-            STATISTICS,
-            counts.as_mut_ptr().cast(),
-            &raw mut len,
-        )
-    })?;
-    Ok(counts[1].into())
 }
 
 /// Waits until one of the sockets can be read, or for `nanos` nanoseconds, or for a signal.

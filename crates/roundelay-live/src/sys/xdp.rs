@@ -4,14 +4,15 @@
 //! are copied between the shared memory and the caller's, so nobody outside this file has a
 //! reference to memory that the kernel writes.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::c_int;
 use std::io;
 use std::mem::{self, size_of};
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
-use std::ptr::{self, NonNull};
+use std::ptr;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::{BATCH, as_fd, checked, set_option};
+use super::mapping::Mapping;
+use super::{BATCH, as_fd, checked, get_option, set_option};
 
 /// Rooms for frames that come in, in the kernel's hands but for those just received.
 const IN: u32 = 4096;
@@ -26,56 +27,6 @@ const PAGE: usize = 4096;
 
 /// The longest frame that such a socket can receive.
 pub(crate) const LONGEST: usize = PAGE - HEADROOM;
-
-/// Memory mapped from the kernel.
-struct Mapping {
-    at: NonNull<u8>,
-    len: usize,
-}
-
-// SAFETY: the memory belongs to the mapping, and is the same for every thread.
-unsafe impl Send for Mapping {}
-
-impl Mapping {
-    /// Maps `len` bytes of a socket, or of nothing.
-    fn new(len: usize, socket: Option<(BorrowedFd<'_>, libc::off_t)>) -> io::Result<Self> {
-        let (number, offset, kind) = match socket {
-            Some((socket, offset)) => (socket.as_raw_fd(), offset, libc::MAP_SHARED),
-            None => (-1, 0, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS),
-        };
-        let access = libc::PROT_READ | libc::PROT_WRITE;
-        let flags = kind | libc::MAP_POPULATE;
-        // SAFETY: a new mapping at an address of the kernel's choice touches no memory of ours.
-        let at = unsafe { libc::mmap(ptr::null_mut(), len, access, flags, number, offset) };
-        if at == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        let at = NonNull::new(at.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
-        Ok(Self { at, len })
-    }
-
-    /// The address of `len` bytes of the mapping.
-    ///
-    /// # Panics
-    /// The mapping does not have them.
-    fn bytes(&self, offset: usize, len: usize) -> *mut u8 {
-        let end = offset.checked_add(len);
-        assert!(
-            end.is_some_and(|end| end <= self.len),
-            "{len} bytes at {offset} lie in a mapping of {}",
-            self.len
-        );
-        // SAFETY: the mapping has that many bytes, as was just checked.
-        unsafe { self.at.as_ptr().add(offset) }
-    }
-}
-
-impl Drop for Mapping {
-    fn drop(&mut self) {
-        // SAFETY: the mapping is ours, and nobody uses it any more.
-        unsafe { libc::munmap(self.at.as_ptr().cast::<c_void>(), self.len) };
-    }
-}
 
 /// A ring of entries of `T` that the kernel shares.
 struct Ring {
@@ -402,7 +353,12 @@ impl XdpDescriptor {
     pub(crate) fn lost(&self) -> io::Result<Lost> {
         // SAFETY: all zeros are legal figures.
         let mut found: libc::xdp_statistics = unsafe { mem::zeroed() };
-        get_option(self.as_fd(), libc::XDP_STATISTICS, &mut found)?;
+        get_option(
+            self.as_fd(),
+            libc::SOL_XDP,
+            libc::XDP_STATISTICS,
+            &mut found,
+        )?;
         // Dropped are those without a room, each of which found the ring of rooms empty, and those
         // that are longer than one.
         let without_room = found.rx_fill_ring_empty_descs.min(found.rx_dropped);
@@ -412,23 +368,6 @@ impl XdpDescriptor {
             invalid: found.tx_invalid_descs,
         })
     }
-}
-
-/// Reads an option of an `AF_XDP` socket.
-fn get_option<T: Copy>(socket: BorrowedFd<'_>, option: c_int, value: &mut T) -> io::Result<()> {
-    let mut len = size_of::<T>() as libc::socklen_t;
-    let place: *mut T = value;
-    // SAFETY: the kernel writes numbers, at most as many bytes as the value has.
-    checked(unsafe {
-        libc::getsockopt(
-            socket.as_raw_fd(),
-            libc::SOL_XDP,
-            option,
-            place.cast(),
-            &raw mut len,
-        )
-    })?;
-    Ok(())
 }
 
 /// Tells the kernel the memory of frames, in rooms of equal size.
@@ -457,7 +396,7 @@ fn rings(socket: BorrowedFd<'_>) -> io::Result<[Ring; 4]> {
     }
     // SAFETY: all zeros are legal offsets.
     let mut offsets: libc::xdp_mmap_offsets = unsafe { mem::zeroed() };
-    get_option(socket, libc::XDP_MMAP_OFFSETS, &mut offsets)?;
+    get_option(socket, libc::SOL_XDP, libc::XDP_MMAP_OFFSETS, &mut offsets)?;
     let frame = size_of::<libc::xdp_desc>();
     let room = size_of::<u64>();
     let rx = libc::XDP_PGOFF_RX_RING;

@@ -1,0 +1,204 @@
+//! Packet sockets: frames that come in lie in a ring of rooms that the kernel shares.
+//!
+//! The format is that of `TPACKET_V2` in Documentation/networking/packet_mmap.rst of Linux. A room
+//! belongs to the kernel or to this side, as its status says. Frames are copied out of their rooms, so
+//! nobody outside this file has a reference to memory that the kernel writes.
+
+use std::ffi::c_int;
+use std::io;
+use std::mem::{self, offset_of, size_of};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::ptr;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use super::mapping::Mapping;
+use super::{as_fd, checked, get_option, set_option};
+
+/// All protocols, for [`PacketDescriptor::open`].
+pub(crate) const ALL: u16 = libc::ETH_P_ALL as u16;
+
+/// Bytes of a ring.
+const RING: usize = 16 << 20;
+/// The shortest block: the kernel's memory for a ring comes in blocks of whole pages.
+const BLOCK: usize = 1 << 16;
+/// Bytes of a room at most. No frame is longer than 64 KiB, even one that hardware would split.
+const LONGEST_ROOM: usize = 1 << 17;
+/// Bytes that the kernel puts in front of a frame at most: its header, an address, alignment.
+const IN_FRONT: usize = 128;
+/// Options of linux/if_packet.h.
+const IGNORE_OUTGOING: c_int = 23;
+const QDISC_BYPASS: c_int = 20;
+const STATISTICS: c_int = 6;
+const VERSION: c_int = 10;
+const RX_RING: c_int = 5;
+const VERSION_2: c_int = 1;
+/// Bits of a room's status: it is this side's; the checksum is left to the hardware; a VLAN tag was
+/// taken off.
+const OURS: u32 = 1;
+const CHECKSUM_NOT_READY: u32 = 1 << 3;
+const VLAN_VALID: u32 = 1 << 4;
+const VLAN_TPID_VALID: u32 = 1 << 6;
+/// The status of a room that is the kernel's.
+const THE_KERNELS: u32 = 0;
+
+/// A frame as received.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Came {
+    /// The frame's length.
+    pub(crate) len: usize,
+    /// Bytes of it that were copied.
+    pub(crate) copied: usize,
+    /// Nanoseconds since 1970, from the kernel.
+    pub(crate) unix_nanos: i64,
+    /// The sender has left the checksum to hardware.
+    pub(crate) is_unfinished: bool,
+    /// A VLAN tag that the kernel took off: protocol and tag.
+    pub(crate) tag: Option<(u16, u16)>,
+}
+
+/// A socket that receives each frame of a protocol that comes in at an interface, and sends frames
+/// out there.
+pub(crate) struct PacketDescriptor {
+    rooms: Mapping,
+    /// Bytes of a room, and rooms.
+    size: usize,
+    count: usize,
+    /// The room in which the next frame will come.
+    next: usize,
+    socket: OwnedFd,
+}
+
+impl PacketDescriptor {
+    /// Opens the interface of that number: its frames of the protocol are received from now on.
+    /// Those longer than `longest` may be cut.
+    pub(crate) fn open(index: c_int, protocol: u16, longest: usize) -> io::Result<Self> {
+        // No protocol yet: nothing is received before the socket is bound to its interface.
+        let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
+        // SAFETY: no pointers.
+        let number = checked(unsafe { libc::socket(libc::AF_PACKET, kind, 0) })?;
+        // SAFETY: the descriptor is new, and nobody else's.
+        let socket = unsafe { OwnedFd::from_raw_fd(number) };
+        set_options(as_fd(&socket), index)?;
+        let size = (longest + IN_FRONT).next_power_of_two().min(LONGEST_ROOM);
+        let block = size.max(BLOCK);
+        let count = RING / size;
+        let wanted = libc::tpacket_req {
+            tp_block_size: block as u32,
+            tp_block_nr: (RING / block) as u32,
+            tp_frame_size: size as u32,
+            tp_frame_nr: count as u32,
+        };
+        set_option(as_fd(&socket), libc::SOL_PACKET, VERSION, &VERSION_2)?;
+        set_option(as_fd(&socket), libc::SOL_PACKET, RX_RING, &wanted)?;
+        let rooms = Mapping::new(RING, Some((as_fd(&socket), 0)))?;
+        bind(as_fd(&socket), index, protocol)?;
+        Ok(Self {
+            rooms,
+            size,
+            count,
+            next: 0,
+            socket,
+        })
+    }
+
+    /// The descriptor, to wait for frames and to send some.
+    pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
+        as_fd(&self.socket)
+    }
+
+    fn status(&self) -> &AtomicU32 {
+        let at = self.next * self.size + offset_of!(libc::tpacket2_hdr, tp_status);
+        let place = self.rooms.bytes(at, size_of::<u32>()).cast();
+        // SAFETY: each room begins with a header, whose status both sides read and write as a whole,
+        // for as long as the mapping lives.
+        unsafe { AtomicU32::from_ptr(place) }
+    }
+
+    /// Takes the next frame, if one has come. Its first bytes are copied into `room`, as many as fit.
+    pub(crate) fn take(&mut self, room: &mut [u8]) -> Option<Came> {
+        let status = self.status().load(Ordering::Acquire);
+        if status & OURS == 0 {
+            return None;
+        }
+        let start = self.next * self.size;
+        let place = self.rooms.bytes(start, size_of::<libc::tpacket2_hdr>());
+        // SAFETY: a header lies there, which the kernel does not write while the room is ours.
+        let header: libc::tpacket2_hdr = unsafe { place.cast::<libc::tpacket2_hdr>().read() };
+        let copied = room.len().min(header.tp_snaplen as usize);
+        let from = self.rooms.bytes(start + usize::from(header.tp_mac), copied);
+        // SAFETY: the kernel gave these bytes of the mapping to this side, and the caller's room is
+        // other memory, of that many bytes.
+        unsafe { ptr::copy_nonoverlapping(from, room.as_mut_ptr(), copied) };
+        self.status().store(THE_KERNELS, Ordering::Release);
+        self.next = (self.next + 1) % self.count;
+        let protocol = if status & VLAN_TPID_VALID != 0 {
+            header.tp_vlan_tpid
+        } else {
+            0x8100
+        };
+        Some(Came {
+            len: header.tp_len as usize,
+            copied,
+            unix_nanos: i64::from(header.tp_sec) * 1_000_000_000 + i64::from(header.tp_nsec),
+            is_unfinished: status & CHECKSUM_NOT_READY != 0,
+            tag: (status & VLAN_VALID != 0).then_some((protocol, header.tp_vlan_tci)),
+        })
+    }
+
+    /// The error that has come upon the socket since the last call, if one has: its interface is
+    /// down.
+    pub(crate) fn state(&self) -> io::Result<()> {
+        let mut error: c_int = 0;
+        get_option(self.as_fd(), libc::SOL_SOCKET, libc::SO_ERROR, &mut error)?;
+        match error {
+            0 => Ok(()),
+            error => Err(io::Error::from_raw_os_error(error)),
+        }
+    }
+
+    /// Frames for which there was no room, since the last call.
+    pub(crate) fn dropped(&self) -> io::Result<u64> {
+        let mut counts = [0_u32; 2];
+        get_option(self.as_fd(), libc::SOL_PACKET, STATISTICS, &mut counts)?;
+        Ok(counts[1].into())
+    }
+}
+
+/// Sets what holds before there is a ring.
+fn set_options(socket: BorrowedFd<'_>, index: c_int) -> io::Result<()> {
+    set_option(socket, libc::SOL_PACKET, IGNORE_OUTGOING, &1_i32)?;
+    set_option(socket, libc::SOL_PACKET, QDISC_BYPASS, &1_i32)?;
+    // Stamps from the moment at which a frame comes in, not from that at which it is put here.
+    set_option(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &1_i32)?;
+    let bytes: c_int = 8 << 20;
+    // Beyond the system's limit only with privileges, else up to it.
+    if set_option(socket, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &bytes).is_err() {
+        set_option(socket, libc::SOL_SOCKET, libc::SO_SNDBUF, &bytes)?;
+    }
+    let all = libc::packet_mreq {
+        mr_ifindex: index,
+        mr_type: libc::PACKET_MR_PROMISC as u16,
+        mr_alen: 0,
+        mr_address: [0; 8],
+    };
+    set_option(socket, libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &all)
+}
+
+/// Binds a socket to frames of a protocol at an interface.
+fn bind(socket: BorrowedFd<'_>, index: c_int, protocol: u16) -> io::Result<()> {
+    // SAFETY: all zeros are a legal address without a family.
+    let mut address: libc::sockaddr_ll = unsafe { mem::zeroed() };
+    address.sll_family = libc::AF_PACKET as u16;
+    address.sll_protocol = protocol.to_be();
+    address.sll_ifindex = index;
+    let place: *const libc::sockaddr_ll = &raw const address;
+    // SAFETY: the address is of the size given, and outlives the call.
+    checked(unsafe {
+        libc::bind(
+            socket.as_raw_fd(),
+            place.cast(),
+            size_of::<libc::sockaddr_ll>() as libc::socklen_t,
+        )
+    })?;
+    Ok(())
+}
