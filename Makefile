@@ -205,6 +205,13 @@ browser: setup-npm setup-valgrind setup-chromium ## the reports in headless Chro
 	{ cat $(SCENARIO); printf '\n[meter]\nrates = "100ms"\n'; } | target/debug/roundelay simulate - --replicas 2 --html target/browser-simulated.html > /dev/null
 	node $(REPORT_CRATE)/tests/browser/check.mjs target/browser-test.html --screenshots target/screenshots
 	node $(REPORT_CRATE)/tests/browser/check.mjs target/browser-simulated.html --screenshots target/screenshots
+	target/debug/roundelay objective examples/scenarios/objective.toml --html target/browser-objective.html > /dev/null
+	node $(REPORT_CRATE)/tests/browser/item.mjs target/browser-objective.html
+	if unshare --user --net true; then \
+	  target/debug/roundelay live --rate 1mbit --quiet --html target/browser-live.html fq_codel \
+	    -- bash -c 'for i in {1..200}; do echo $$i > /dev/udp/{far}/9; sleep .005; done' && \
+	  node $(REPORT_CRATE)/tests/browser/item.mjs target/browser-live.html; \
+	else echo "the page of a live run is not looked at, because this system allows no namespaces"; fi
 
 validation: peers-programs ## make the tables and drawings of docs/simulator/validation.md anew: fifteen minutes
 	cargo test --release --locked -p roundelay-sim --test all -- formulas:: --ignored --nocapture | grep -E '^(queue|M/)' > $(PERFORMANCE)/simulator-waits.txt

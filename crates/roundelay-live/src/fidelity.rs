@@ -179,7 +179,7 @@ impl WayFidelity {
         if self.outside.too_long > 0 {
             let lost = counted(self.outside.too_long, "frame");
             reasons.push(format!(
-                "{way}: {lost} longer than the interface's packets, lost: turn offloads off at the sender (ethtool -K DEV tso off gso off gro off)."
+                "{way}: {lost} longer than the interface's packets, lost: turn offloads off at the sender (ethtool -K DEV tso off gso off gro off), and here if this interface joins frames itself (lro off, rx-gro-hw off)."
             ));
         }
         if self.outside.unsent > 0 {

@@ -1,5 +1,6 @@
 //! Metrics of a running session for Prometheus: text over HTTP, by the names of `tc -s -j`.
 
+use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -14,12 +15,15 @@ use crate::settings::Way;
 
 /// The longest request.
 const LONGEST: usize = 8192;
+/// Clients at a time: one more takes the place of the one that is longest here.
+const CLIENTS: usize = 16;
 
 /// A server of one page. It never waits: what a client has not sent yet is read at the next call.
 #[derive(Debug)]
 pub struct Metrics {
     listener: TcpListener,
-    client: Option<Request<TcpStream>>,
+    /// Those that have not sent their whole request, the longest here first.
+    clients: VecDeque<Request<TcpStream>>,
 }
 
 impl Metrics {
@@ -32,7 +36,7 @@ impl Metrics {
         listener.set_nonblocking(true)?;
         Ok(Self {
             listener,
-            client: None,
+            clients: VecDeque::new(),
         })
     }
 
@@ -44,30 +48,29 @@ impl Metrics {
         self.listener.local_addr()
     }
 
-    /// Serves a client as far as it has sent its request; `text` makes the page. A fault of the
-    /// client is none of the session.
-    pub fn serve(&mut self, text: impl FnOnce() -> String) {
-        if self.client.is_none() {
-            let Ok((stream, _)) = self.listener.accept() else {
-                return;
-            };
+    /// Serves clients as far as they have sent their requests; `text` makes the page. A fault of a
+    /// client is none of the session, and one that says nothing keeps nobody out.
+    pub fn serve(&mut self, mut text: impl FnMut() -> String) {
+        while let Ok((stream, _)) = self.listener.accept() {
             if stream.set_nonblocking(true).is_err() {
-                return;
+                continue;
             }
-            self.client = Some(Request::new(stream, LONGEST));
-        }
-        let Some(client) = &mut self.client else {
-            return;
-        };
-        match client.read(|bytes| bytes.windows(4).any(|four| four == b"\r\n\r\n")) {
-            Ok(None) => return,
-            Ok(Some(request)) => {
-                let answer = answer(&String::from_utf8_lossy(request), text);
-                _ = client.answer(&answer);
+            if self.clients.len() == CLIENTS {
+                self.clients.pop_front();
             }
-            Err(_) => (),
+            self.clients.push_back(Request::new(stream, LONGEST));
         }
-        self.client = None;
+        self.clients.retain_mut(|client| {
+            match client.read(|bytes| bytes.windows(4).any(|four| four == b"\r\n\r\n")) {
+                Ok(None) => true,
+                Ok(Some(request)) => {
+                    let answer = answer(&String::from_utf8_lossy(request), &mut text);
+                    _ = client.answer(&answer);
+                    false
+                }
+                Err(_) => false,
+            }
+        });
     }
 }
 
@@ -309,6 +312,31 @@ mod tests {
         );
         let page = answer(["POST /metrics HTTP/1.1\r\n", "\r\n"]);
         assert!(page.starts_with("HTTP/1.1 405"), "{page}");
+    }
+
+    #[test]
+    fn clients_that_say_nothing_keep_nobody_out() {
+        let mut server = Metrics::listen("127.0.0.1:0".parse().unwrap()).unwrap();
+        let address = server.address().unwrap();
+        let mut silent = Vec::new();
+        for _ in 0..3 * CLIENTS {
+            silent.push(TcpStream::connect(address).unwrap());
+        }
+        let mut client = TcpStream::connect(address).unwrap();
+        client.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").unwrap();
+        client
+            .set_read_timeout(Some(Duration::from_millis(1)))
+            .unwrap();
+        let mut answer = Vec::new();
+        for _ in 0..1000 {
+            server.serve(|| "a 1\n".to_owned());
+            if client.read_to_end(&mut answer).is_ok() {
+                break;
+            }
+        }
+        assert!(answer.ends_with(b"a 1\n"), "{answer:?}");
+        assert!(server.clients.len() <= CLIENTS);
+        drop(silent);
     }
 
     #[test]

@@ -214,13 +214,16 @@ pub struct DisciplineCost {
 impl ObjectiveResult {
     /// The report: a table, followed by the verdicts.
     pub fn document(&self) -> Document {
-        let sentences = self.sentences().into_iter().map(Block::Text).collect();
         Document(vec![
             self.headline(),
             self.rows(),
             self.who_pays(),
-            sentences,
+            self.conclusions(),
         ])
+    }
+
+    fn conclusions(&self) -> Section {
+        self.sentences().into_iter().map(Block::Text).collect()
     }
 
     fn headline(&self) -> Section {
@@ -429,11 +432,12 @@ impl ObjectiveResult {
     /// The result as one self-contained HTML page: the table, the verdicts and a chart of the
     /// figure.
     pub fn html(&self) -> String {
-        let mut document = self.document();
+        let mut document = Document(vec![self.headline(), self.rows(), self.who_pays()]);
         document.0[0].remove(0);
         let title = format!("{}: {}", clean(&self.name), self.measure);
         item_html(&ItemPage {
             title: &title,
+            answer: &Document(vec![self.conclusions()]).markdown(),
             markdown: &document.markdown(),
             charts: &[self.chart()],
             version: self.version,

@@ -427,11 +427,17 @@ impl Replayed {
     /// The result as one self-contained HTML page: charts of delays and of overdue packets, and the
     /// tables of [`document`](Self::document).
     pub fn html(&self) -> String {
-        let mut document = self.document();
+        let mut document = Document(vec![
+            self.headline(),
+            self.overdue(),
+            self.by_congestion_points(),
+            self.ratios(),
+        ]);
         document.0[0].remove(0);
         let title = format!("{}, replayed", clean(&self.name));
         item_html(&ItemPage {
             title: &title,
+            answer: &Document(vec![self.conclusions()]).markdown(),
             markdown: &document.markdown(),
             charts: &self.charts(),
             version: self.version,

@@ -240,8 +240,19 @@ impl Feed {
         scheduler: &mut AnyArena<T>,
     ) -> Result<(), FeedError> {
         queue.check_weights(&self.weights)?;
-        self.queue = queue;
-        self.marker = self.queue.marker(&self.weights);
+        let marker = queue.marker(&self.weights);
+        let queue = std::mem::replace(&mut self.queue, queue);
+        let marker = std::mem::replace(&mut self.marker, marker);
+        let outcome = self.tell_all(scheduler);
+        if outcome.is_err() {
+            self.queue = queue;
+            self.marker = marker;
+        }
+        outcome
+    }
+
+    /// Tells a new scheduler all flows.
+    fn tell_all<T>(&mut self, scheduler: &mut AnyArena<T>) -> Result<(), FeedError> {
         self.tell_leaves(scheduler)?;
         for flow in self.known() {
             if let Some(config) = self.presence.present(flow) {

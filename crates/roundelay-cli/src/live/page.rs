@@ -14,7 +14,7 @@ pub(super) fn html(
 ) -> String {
     let [up, down] = &fidelity.ways;
     let title = format!("live run, {} up, {} down", link(up), link(down));
-    let mut markdown = verdict(fidelity);
+    let mut markdown = String::new();
     let mut simulated: &[Sample] = &[];
     match beside {
         Some(Ok(beside)) => {
@@ -28,6 +28,7 @@ pub(super) fn html(
     markdown += &flows(fidelity);
     item_html(&ItemPage {
         title: &title,
+        answer: &verdict(fidelity),
         markdown: &markdown,
         charts: &charts(samples.all(), simulated),
         version: env!("CARGO_PKG_VERSION"),

@@ -22,8 +22,10 @@ impl ItemResult<'_> {
     pub(crate) fn html(&self) -> String {
         let title = format!("{}, {}", self.paper.about.short, self.judged.item.label);
         let charts = self.judged.charts();
+        let answer = format!("{}: **{}**.", self.judged.plan.title, self.judged.summary());
         item_html(&ItemPage {
             title: &title,
+            answer: &answer,
             markdown: &self.markdown(),
             charts: &charts,
             version: env!("CARGO_PKG_VERSION"),

@@ -15,6 +15,8 @@ pub(super) const SCRIPT: &str = include_str!("../../assets/paper.js");
 pub struct ItemPage<'a> {
     /// `QFQ, Table 2`.
     pub title: &'a str,
+    /// What came out, in a sentence or two of Markdown: it stands first, before the charts.
+    pub answer: &'a str,
     /// Verdicts and their reasons, in Markdown. Raw HTML stays unchanged.
     pub markdown: &'a str,
     /// The charts.
@@ -86,6 +88,7 @@ pub fn item_html(page: &ItemPage<'_>) -> String {
     let data: Vec<_> = page.charts.iter().map(ChartData::of).collect();
     let data = serde_json::to_string(&data).unwrap_or_else(|_| "[]".to_owned());
     let main = fill(TEMPLATE, |slot| match slot {
+        "answer" => rendered(page.answer),
         "charts" => figures(page.charts),
         "hint" if page.charts.is_empty() => String::new(),
         "hint" => "  <p class=\"hint\">Drag over a chart to zoom; a double click shows all of it \
@@ -158,11 +161,14 @@ mod tests {
         }];
         let page = ItemPage {
             title: "QFQ, Table 2",
+            answer: "It **holds**.",
             markdown: "| a | b |\n|---|---|\n| **1** | 2 |",
             charts: &charts,
             version: "0.1.0",
         };
         let html = item_html(&page);
+        let answer = html.find("<p>It <strong>holds</strong>.</p>");
+        assert!(answer.is_some_and(|answer| answer < html.find("id=\"chart0\"").unwrap()));
         assert!(html.contains("<td><strong>1</strong></td>") && html.contains("id=\"chart0\""));
         assert!(
             html.contains(r#""xs":[1.0,2.0,3.0]"#) && html.contains(r#""values":[2.0,null,4.0]"#)

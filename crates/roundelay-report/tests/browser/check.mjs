@@ -5,17 +5,11 @@
 // names the browser, /usr/bin/chromium if unset. Exits 1 on any failure.
 
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { pathToFileURL } from "node:url";
-import { chromium } from "playwright-core";
+import { lookAtAll, picture, settled } from "./pages.mjs";
 
-const FLAGS = [
-  "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-  "--disable-component-update", "--disable-sync",
-];
 const COMPARED = { charts: ["delay", "throughput", "backlog"], table: "disciplines" };
 // A chart present only with [meter] rates.
 const FAIRNESS = "fairness";
@@ -27,35 +21,13 @@ if (positionals.length !== 1) {
   process.exit(2);
 }
 const file = resolve(positionals[0]);
-const address = pathToFileURL(file).href;
 if (options.screenshots) mkdirSync(options.screenshots, { recursive: true });
-
-// The number of pixels of a chart that differ from the first pixel, and a hash that changes with
-// the picture.
-const picture = (page, id) => page.evaluate((id) => {
-  const canvas = document.querySelector(`#${id} canvas`);
-  const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext("2d", { willReadFrequently: true });
-  copy.drawImage(canvas, 0, 0);
-  const { data } = copy.getImageData(0, 0, canvas.width, canvas.height);
-  const pixels = new Uint32Array(data.buffer);
-  let painted = 0;
-  let hash = 0;
-  const colors = new Set();
-  for (const pixel of pixels) {
-    if (pixel !== pixels[0]) painted += 1;
-    if (pixel >>> 24 === 255) colors.add(pixel);
-    hash = (Math.imul(hash, 31) + pixel) | 0;
-  }
-  return { painted, colors: colors.size, hash };
-}, id);
 
 const pictures = async (page, charts) => {
   const all = {};
   for (const id of charts) all[id] = await picture(page, id);
   return all;
 };
-
-const settled = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 60)))));
 
 const checkDrawn = async (page, charts) => {
   assert.equal(await page.locator(".uplot").count(), charts.length, "as many charts as there should be");
@@ -188,56 +160,22 @@ const checkSimulation = async (page) => {
   assert.match(await page.locator(".scenario").textContent(), /\[\[source\]\]/, "the scenario's text");
 };
 
-// Each size and theme in a fresh browser profile.
-const look = async (colorScheme, width) => {
-  const profile = mkdtempSync(join(tmpdir(), "roundelay-page-"));
-  const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
-  const settings = { executablePath, args: FLAGS, colorScheme, viewport: { width, height: 900 } };
-  const browser = await chromium.launchPersistentContext(profile, settings);
-  try {
-    const trouble = [];
-    const page = await browser.newPage();
-    page.on("console", (message) => { if (["error", "warning"].includes(message.type())) trouble.push(`console: ${message.text()}`); });
-    page.on("pageerror", (error) => trouble.push(`error: ${error.stack}`));
-    page.on("dialog", (dialog) => { trouble.push(`dialog: ${dialog.message()}`); dialog.dismiss(); });
-    page.on("request", (request) => {
-      if (request.url() !== address && !request.url().startsWith("data:")) trouble.push(`request: ${request.url()}`);
-    });
-    page.on("requestfailed", (request) => trouble.push(`failed request: ${request.url()}`));
-    await page.goto(address);
-    await settled(page);
-    const background = await page.evaluate(() => getComputedStyle(document.body).backgroundColor.match(/\d+/g).map(Number));
-    assert.equal(background[0] < 128, colorScheme === "dark", `the background ${background} suits ${colorScheme}`);
-    const kind = await page.locator("#disciplines").count() > 0 ? COMPARED : SIMULATED;
-    const asked = await page.locator(`#${FAIRNESS}`).count() > 0 ? [FAIRNESS] : [];
-    await checkDrawn(page, [...kind.charts, ...asked]);
-    const shot = (name, more) => options.screenshots
-      && page.screenshot({ path: join(options.screenshots, `${basename(file, ".html")}-${colorScheme}-${width}-${name}.png`), ...more });
-    await shot("page", { fullPage: true });
-    await (kind === COMPARED ? checkComparison : checkSimulation)(page);
-    await shot("tooltip");
-    await checkKeyboard(page);
-    await checkSorting(page, kind.table);
-    const other = colorScheme === "dark" ? "light" : "dark";
-    const before = await picture(page, "delay");
-    await page.locator(`#theme input[value=${other}]`).check();
-    await settled(page);
-    assert.notEqual((await picture(page, "delay")).hash, before.hash, "the charts follow the theme that is chosen");
-    assert.deepEqual(trouble, [], "no errors, no requests");
-    console.log(`ok: ${colorScheme}, ${width} px`);
-  } finally {
-    await browser.close();
-    rmSync(profile, { recursive: true, force: true });
-  }
+const checkPage = async (page, colorScheme, width) => {
+  const kind = await page.locator("#disciplines").count() > 0 ? COMPARED : SIMULATED;
+  const asked = await page.locator(`#${FAIRNESS}`).count() > 0 ? [FAIRNESS] : [];
+  await checkDrawn(page, [...kind.charts, ...asked]);
+  const shot = (name, more) => options.screenshots
+    && page.screenshot({ path: join(options.screenshots, `${basename(file, ".html")}-${colorScheme}-${width}-${name}.png`), ...more });
+  await shot("page", { fullPage: true });
+  await (kind === COMPARED ? checkComparison : checkSimulation)(page);
+  await shot("tooltip");
+  await checkKeyboard(page);
+  await checkSorting(page, kind.table);
+  const other = colorScheme === "dark" ? "light" : "dark";
+  const before = await picture(page, "delay");
+  await page.locator(`#theme input[value=${other}]`).check();
+  await settled(page);
+  assert.notEqual((await picture(page, "delay")).hash, before.hash, "the charts follow the theme that is chosen");
 };
 
-let failed = false;
-for (const colorScheme of ["light", "dark"]) {
-  for (const width of [1280, 760]) {
-    await look(colorScheme, width).catch((error) => {
-      failed = true;
-      console.error(`not ok: ${colorScheme}, ${width} px: ${error.message}`);
-    });
-  }
-}
-process.exit(failed ? 1 : 0);
+await lookAtAll(file, [1280, 760], checkPage);

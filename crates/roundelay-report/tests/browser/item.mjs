@@ -1,0 +1,46 @@
+// Browser test of pages of one item: a live run, an objective, a replay, an item of a paper.
+//
+// node tests/browser/item.mjs page.html. In light and dark themes, wide and narrow: no errors, no
+// requests, the answer on the first screen, drawn charts with working legends, nothing wider than
+// the page. CHROMIUM names the browser, /usr/bin/chromium if unset. Exits 1 on any failure.
+
+import assert from "node:assert/strict";
+import { resolve } from "node:path";
+import { lookAtAll, picture, settled } from "./pages.mjs";
+
+// Pixels from the top in which a reader finds the answer without scrolling.
+const FIRST_SCREEN = 700;
+
+const checkAnswer = async (page) => {
+  const answer = page.locator(".answer > :first-child");
+  const { y, height } = await answer.boundingBox();
+  assert.ok(height > 0 && y + height <= FIRST_SCREEN, `the answer ends at ${y + height} px`);
+  assert.match(await answer.textContent(), /\w+ \w+/, "the answer is a sentence");
+};
+
+const checkChart = async (page, number) => {
+  const id = `chart${number}`;
+  const before = await picture(page, id);
+  assert.ok(before.painted > 500, `${id}: only ${before.painted} pixels are painted`);
+  // A curve may lie on the axis, or under another: one of them must show.
+  const buttons = page.locator(`#legend${number} button`);
+  let changed = false;
+  for (let curve = 0; curve < await buttons.count() && !changed; curve += 1) {
+    await buttons.nth(curve).click();
+    await settled(page);
+    changed = (await picture(page, id)).hash !== before.hash;
+    await buttons.nth(curve).click();
+    await settled(page);
+  }
+  assert.ok(changed, `${id}: hiding a curve changes it`);
+};
+
+await lookAtAll(resolve(process.argv[2]), [1280, 360], async (page) => {
+  await checkAnswer(page);
+  const charts = await page.locator("#charts figure").count();
+  assert.ok(charts > 0, "charts");
+  assert.equal(await page.locator(".uplot").count(), charts, "each chart is drawn");
+  for (let number = 0; number < charts; number += 1) await checkChart(page, number);
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  assert.equal(wide, 0, `the page is ${wide} pixels too wide`);
+});

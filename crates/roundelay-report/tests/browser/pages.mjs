@@ -1,0 +1,75 @@
+// What the browser tests share: a page in each theme and width, with a list of its troubles.
+
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { chromium } from "playwright-core";
+
+const FLAGS = [
+  "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+  "--disable-component-update", "--disable-sync",
+];
+// The number of pixels of a chart that differ from the first pixel, and a hash that changes with
+// the picture.
+export const picture = (page, id) => page.evaluate((id) => {
+  const canvas = document.querySelector(`#${id} canvas`);
+  const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext("2d", { willReadFrequently: true });
+  copy.drawImage(canvas, 0, 0);
+  const { data } = copy.getImageData(0, 0, canvas.width, canvas.height);
+  const pixels = new Uint32Array(data.buffer);
+  let painted = 0;
+  let hash = 0;
+  const colors = new Set();
+  for (const pixel of pixels) {
+    if (pixel !== pixels[0]) painted += 1;
+    if (pixel >>> 24 === 255) colors.add(pixel);
+    hash = (Math.imul(hash, 31) + pixel) | 0;
+  }
+  return { painted, colors: colors.size, hash };
+}, id);
+
+export const settled = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 60)))));
+
+// Each size and theme in a fresh browser profile.
+const look = async (file, colorScheme, width, check) => {
+  const address = pathToFileURL(file).href;
+  const profile = mkdtempSync(join(tmpdir(), "roundelay-page-"));
+  const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
+  const settings = { executablePath, args: FLAGS, colorScheme, viewport: { width, height: 900 } };
+  const browser = await chromium.launchPersistentContext(profile, settings);
+  try {
+    const trouble = [];
+    const page = await browser.newPage();
+    page.on("console", (message) => { if (["error", "warning"].includes(message.type())) trouble.push(`console: ${message.text()}`); });
+    page.on("pageerror", (error) => trouble.push(`error: ${error.stack}`));
+    page.on("dialog", (dialog) => { trouble.push(`dialog: ${dialog.message()}`); dialog.dismiss(); });
+    page.on("request", (request) => {
+      if (request.url() !== address && !request.url().startsWith("data:")) trouble.push(`request: ${request.url()}`);
+    });
+    page.on("requestfailed", (request) => trouble.push(`failed request: ${request.url()}`));
+    await page.goto(address);
+    await settled(page);
+    const background = await page.evaluate(() => getComputedStyle(document.body).backgroundColor.match(/\d+/g).map(Number));
+    assert.equal(background[0] < 128, colorScheme === "dark", `the background ${background} suits ${colorScheme}`);
+    await check(page, colorScheme, width);
+    assert.deepEqual(trouble, [], "no errors, no requests");
+    console.log(`ok: ${colorScheme}, ${width} px`);
+  } finally {
+    await browser.close();
+    rmSync(profile, { recursive: true, force: true });
+  }
+};
+
+// Both themes at each width; the process ends with 1 if a check fails.
+export const lookAtAll = async (file, widths, check) => {
+  for (const colorScheme of ["light", "dark"]) {
+    for (const width of widths) {
+      await look(file, colorScheme, width, check).catch((error) => {
+        process.exitCode = 1;
+        console.error(`not ok: ${colorScheme}, ${width} px: ${error.message}`);
+      });
+    }
+  }
+};
