@@ -24,6 +24,9 @@ pub enum Control {
     Reno,
     /// Seven tenths on loss, then a cubic function of time: RFC 9438.
     Cubic,
+    /// By the bandwidth and the shortest round trip found, paced, with selective acknowledgements:
+    /// draft-cardwell-iccrg-bbr-congestion-control-00, the first version. Marks have no effect.
+    Bbr,
 }
 
 /// When to restart the retransmission timer during NewReno's recovery: RFC 6582, section 4.
@@ -218,6 +221,13 @@ impl Config {
     /// # Errors
     /// The first parameter out of range.
     pub fn check(&self) -> Result<(), ConfigError> {
+        if self.control == Control::Bbr && self.flavour != Flavour::Sack {
+            return Err(ConfigError {
+                parameter: "flavour",
+                value: format!("{:?} with control bbr", self.flavour),
+                range: "sack, as bbr counts what selective acknowledgements tell".to_owned(),
+            });
+        }
         count("segment_len", self.segment_len, 1, 65_535)?;
         count("header_len", self.header_len, 0, 65_535)?;
         count("bare_len", self.bare_len, 1, 65_535)?;

@@ -3,6 +3,7 @@
 
 use roundelay::{Duration, Instant};
 
+use crate::bbr::{Acknowledged, Bbr};
 use crate::config::{Config, Control};
 use crate::cubic::Cubic;
 use crate::custom::{CongestionControl, CustomControl, Feedback, Instance};
@@ -24,6 +25,7 @@ pub(crate) struct Congestion {
 enum Law {
     Reno(Reno),
     Cubic(Cubic),
+    Bbr(Box<Bbr>),
     Custom(Box<Instance>),
 }
 
@@ -48,12 +50,13 @@ pub(crate) enum Reason {
 impl Congestion {
     pub(crate) fn new(config: &Config, custom: Option<CustomControl>) -> Self {
         let segment_len = u64::from(config.segment_len);
+        let window = segment_len * u64::from(config.initial_window);
         let law = match (custom, config.control) {
             (Some(custom), _) => Law::Custom(Box::new(Instance::new(custom, *config))),
             (None, Control::Reno) => Law::Reno(Reno::default()),
             (None, Control::Cubic) => Law::Cubic(Cubic::new(segment_len, config.fast_convergence)),
+            (None, Control::Bbr) => Law::Bbr(Box::new(Bbr::new(segment_len, window))),
         };
-        let window = segment_len * u64::from(config.initial_window);
         Self {
             window,
             threshold: config.initial_threshold_bytes(),
@@ -68,7 +71,35 @@ impl Congestion {
     }
 
     pub(crate) fn is_slow_start(&self) -> bool {
-        self.window < self.threshold
+        match &self.law {
+            Law::Bbr(bbr) => bbr.is_startup(),
+            _ => self.window < self.threshold,
+        }
+    }
+
+    /// The model of the path, for a law that has one.
+    #[inline]
+    pub(crate) fn model(&mut self) -> Option<&mut Bbr> {
+        match &mut self.law {
+            Law::Bbr(bbr) => Some(bbr),
+            _ => None,
+        }
+    }
+
+    /// Bytes a second at which a law paces by itself.
+    #[inline]
+    pub(crate) fn pacing_rate(&self, smoothed: Option<Duration>) -> Option<u64> {
+        match &self.law {
+            Law::Bbr(bbr) => Some(bbr.pacing_rate(smoothed)),
+            _ => None,
+        }
+    }
+
+    /// Sets the window by the model of the path.
+    pub(crate) fn follow_model(&mut self, told: &Acknowledged) {
+        if let Law::Bbr(bbr) = &mut self.law {
+            self.window = bbr.on_ack(told);
+        }
     }
 
     /// Grows the window by an acknowledgement of new data.
@@ -78,6 +109,8 @@ impl Congestion {
         self.window = match &mut self.law {
             Law::Reno(reno) => reno.on_ack(&feedback),
             Law::Cubic(cubic) => cubic.on_ack(&feedback),
+            // Its window follows each acknowledgement, not only those of new data.
+            Law::Bbr(_) => self.window,
             Law::Custom(instance) => {
                 let window = instance.get().on_ack(&feedback);
                 instance.legal(window)
@@ -90,7 +123,7 @@ impl Congestion {
     pub(crate) fn pause(&mut self, news: News) {
         let feedback = self.feedback(news);
         match &mut self.law {
-            Law::Reno(_) => {}
+            Law::Reno(_) | Law::Bbr(_) => {}
             Law::Cubic(cubic) => cubic.on_limited(&feedback),
             Law::Custom(instance) => instance.get().on_limited(&feedback),
         }
@@ -103,6 +136,8 @@ impl Congestion {
         self.threshold = match &mut self.law {
             Law::Reno(reno) => reduced(reno, reason, &feedback),
             Law::Cubic(cubic) => reduced(cubic, reason, &feedback),
+            // Losses change the window by way of the model.
+            Law::Bbr(_) => self.window.max(2 * self.segment_len),
             Law::Custom(instance) => {
                 let threshold = reduced(instance.get(), reason, &feedback);
                 instance.legal(threshold)
@@ -113,7 +148,9 @@ impl Congestion {
     /// Reacts to a timeout: a window of one segment. The threshold stays if no new data was
     /// acknowledged since the previous timeout (RFC 5681, section 3.1).
     pub(crate) fn time_out(&mut self, news: News, is_first: bool) {
-        if is_first {
+        if let Law::Bbr(bbr) = &mut self.law {
+            bbr.time_out();
+        } else if is_first {
             self.reduce(Reason::Timeout, news);
         }
         self.window = self.segment_len;

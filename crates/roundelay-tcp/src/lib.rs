@@ -29,10 +29,12 @@
 //! # Ok::<(), roundelay_tcp::ConfigError>(())
 //! ```
 
+mod bbr;
 mod config;
 mod congestion;
 mod cubic;
 mod custom;
+mod delivery;
 mod ranges;
 pub mod rc3;
 mod receiver;

@@ -3,6 +3,7 @@
 
 use roundelay::{Duration, Instant};
 
+use crate::bbr::Acknowledged;
 use crate::config::{Flavour, PartialTimer};
 use crate::congestion::{News, Reason};
 use crate::segment::{Flags, Segment};
@@ -56,6 +57,10 @@ impl Sender {
             return;
         }
         let is_duplicate = number == self.acknowledged && self.highest > number && segment.len == 0;
+        let was_in_flight = self.scoreboard.pipe();
+        if let Some(meter) = &mut self.scoreboard.meter {
+            meter.tell_time(now);
+        }
         let is_news = self.update_scoreboard(segment);
         if self.config.ecn && segment.flags.has(Flags::ECE) {
             self.on_mark(now);
@@ -65,6 +70,30 @@ impl Sender {
         } else if is_duplicate && is_news {
             self.on_duplicate(now);
         }
+        if self.scoreboard.meter.is_some() {
+            self.update_model(now, was_in_flight);
+        }
+    }
+
+    /// Tells the model of the path what has arrived and what is lost; its window counts from now on.
+    fn update_model(&mut self, now: Instant, was_in_flight: u64) {
+        let in_flight = self.scoreboard.pipe();
+        let shortest = self.congestion.model().and_then(|model| model.round_trip());
+        let Some(meter) = &mut self.scoreboard.meter else {
+            return;
+        };
+        let (sample, news, lost) = meter.finish(shortest);
+        let told = Acknowledged {
+            now,
+            sample,
+            news,
+            lost,
+            delivered: meter.delivered(),
+            was_in_flight,
+            in_flight,
+            repairs: matches!(self.mode, Mode::Recovery | Mode::Loss),
+        };
+        self.congestion.follow_model(&told);
     }
 
     /// Updates the scoreboard. Returns whether the segment reports new out-of-order data; with
@@ -271,7 +300,8 @@ impl Sender {
     /// Handles an ECN mark: as a loss, but without retransmission, and once per window (RFC 3168,
     /// section 6.1.2).
     fn on_mark(&mut self, now: Instant) {
-        if self.mode != Mode::Open || self.acknowledged < self.marked_until {
+        let has_model = self.scoreboard.meter.is_some();
+        if has_model || self.mode != Mode::Open || self.acknowledged < self.marked_until {
             return;
         }
         self.congestion

@@ -11,7 +11,8 @@
 
 use std::collections::VecDeque;
 
-use crate::config::Config;
+use crate::config::{Config, Control};
+use crate::delivery::DeliveryMeter;
 
 /// A segment in flight.
 #[derive(Debug, Clone, Copy)]
@@ -62,6 +63,8 @@ pub(crate) struct Scoreboard {
     pipe: u64,
     segment_len: u64,
     threshold: u64,
+    /// For a law that asks how fast data arrives.
+    pub(crate) meter: Option<Box<DeliveryMeter>>,
 }
 
 impl Scoreboard {
@@ -71,6 +74,7 @@ impl Scoreboard {
         Self {
             segment_len,
             threshold,
+            meter: (config.control == Control::Bbr).then(Box::default),
             ..Self::default()
         }
     }
@@ -91,6 +95,9 @@ impl Scoreboard {
             is_retransmitted: false,
             counts: false,
         };
+        if let Some(meter) = &mut self.meter {
+            meter.push(self.pipe == 0);
+        }
         self.entries.push_back(state);
         self.pipe += u64::from(len);
     }
@@ -102,6 +109,12 @@ impl Scoreboard {
             if self.frontier <= self.base {
                 self.frontier = self.base + 1;
                 self.arrived_beyond -= u64::from(entry.counts);
+            }
+            if let Some(meter) = &mut self.meter {
+                if !entry.has_arrived {
+                    meter.arrive(0, entry.len);
+                }
+                meter.pop();
             }
             self.entries.pop_front();
             self.base += 1;
@@ -124,6 +137,9 @@ impl Scoreboard {
             else {
                 return news;
             };
+            if let Some(meter) = &mut self.meter {
+                meter.arrive(index, entry.len);
+            }
             self.pipe -= entry.copies() * u64::from(entry.len);
             news += u64::from(entry.len);
             (entry.has_arrived, entry.is_lost, entry.counts, entry.run) = (true, false, counts, 1);
@@ -149,6 +165,9 @@ impl Scoreboard {
             } else {
                 self.pipe -= u64::from(entry.len);
                 entry.is_lost = true;
+                if let Some(meter) = &mut self.meter {
+                    meter.lose(entry.len);
+                }
             }
             self.frontier += 1;
         }
@@ -220,6 +239,9 @@ impl Scoreboard {
 
     fn mark(&mut self, place: u64) -> Entry {
         self.retransmit = self.retransmit.max(place + 1);
+        if let Some(meter) = &mut self.meter {
+            meter.resend((place - self.base) as usize, self.pipe == 0);
+        }
         let entry = &mut self.entries[(place - self.base) as usize];
         if !entry.is_retransmitted {
             entry.is_retransmitted = true;

@@ -148,6 +148,11 @@ impl Sender {
     }
 
     fn closed(config: Config, bytes: Option<u64>, control: Option<CustomControl>) -> Self {
+        let mut scoreboard = Scoreboard::new(&config);
+        // A law of another crate takes the place of the configured one.
+        if control.is_some() {
+            scoreboard.meter = None;
+        }
         Self {
             mode: Mode::Closed,
             congestion: Congestion::new(&config, control),
@@ -158,7 +163,7 @@ impl Sender {
             highest: 0,
             reach: 0,
             early: Ranges::default(),
-            scoreboard: Scoreboard::new(&config),
+            scoreboard,
             duplicates: 0,
             recover: None,
             must_retransmit: false,
@@ -199,6 +204,9 @@ impl Sender {
 
     /// The next segment allowed now. Call until None.
     pub fn poll(&mut self, now: Instant) -> Option<Segment> {
+        if let Some(meter) = &mut self.scoreboard.meter {
+            meter.tell_time(now);
+        }
         match self.mode {
             Mode::Closed => None,
             Mode::Connecting => self.poll_syn(now),
@@ -306,7 +314,7 @@ impl Sender {
     }
 
     fn poll_data(&mut self, now: Instant) -> Option<Segment> {
-        self.is_held = self.config.pacing && now < self.paced_until;
+        self.is_held = now < self.paced_until;
         if self.is_held {
             self.is_roomy = false;
             return None;
@@ -370,6 +378,9 @@ impl Sender {
         };
         let room = self.congestion.window.saturating_sub(used);
         self.is_roomy = room >= self.segment_len();
+        if self.scoreboard.meter.is_some() {
+            self.tell_model_of_application(len);
+        }
         if is_recovery && !self.is_roomy {
             return None;
         }
@@ -390,6 +401,22 @@ impl Sender {
         Some(self.emit(now, sequence, len))
     }
 
+    /// Tells the model of the path when the application has no data although the window has room, and
+    /// when it has some again.
+    fn tell_model_of_application(&mut self, len: u32) {
+        let in_flight = self.scoreboard.pipe();
+        let Some(meter) = &mut self.scoreboard.meter else {
+            return;
+        };
+        if len == 0 && self.is_roomy && self.mode == Mode::Open {
+            meter.limit_by_application(in_flight);
+        } else if len > 0 && in_flight == 0 && meter.is_app_limited() {
+            if let Some(model) = self.congestion.model() {
+                model.restart_from_idle();
+            }
+        }
+    }
+
     /// Length of the segment at `next`, which after going back may contain new data too. Also
     /// reduces the window after idle time.
     fn new_len(&mut self, now: Instant) -> u32 {
@@ -402,7 +429,8 @@ impl Sender {
         let is_silent = self.config.idle_restart
             && self.highest == self.acknowledged
             && now.since(self.sent_at) > self.timer.timeout();
-        if len > 0 && is_silent {
+        // A law that paces by itself comes back from silence without a burst.
+        if len > 0 && is_silent && self.scoreboard.meter.is_none() {
             let restart = u64::from(self.config.initial_window) * self.segment_len();
             self.congestion.window = self.congestion.window.min(restart);
         }
@@ -483,6 +511,12 @@ impl Sender {
     /// of the share in slow start, which doubles the window, and five sixths later. Pacing alone
     /// never keeps the window from being filled.
     fn pace(&mut self, now: Instant, len: u32) {
+        if let Some(rate) = self.congestion.pacing_rate(self.timer.smoothed()) {
+            let gap = u128::from(len) * 1_000_000_000_000 / u128::from(rate);
+            let gap = Duration::from_picos(u64::try_from(gap).unwrap_or(u64::MAX));
+            self.paced_until = self.paced_until.max(now) + gap;
+            return;
+        }
         let Some(round_trip) = self.timer.smoothed().filter(|_| self.config.pacing) else {
             return;
         };

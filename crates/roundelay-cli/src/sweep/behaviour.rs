@@ -176,6 +176,7 @@ fn of_tcp(protocol: &Protocol, all: &mut BTreeSet<String>) {
         let name = match control {
             Control::Reno => "reno",
             Control::Cubic => "cubic",
+            Control::Bbr => "bbr",
         };
         all.insert(format!("tcp.control.{name}"));
     }

@@ -932,7 +932,7 @@ Flavour: TypeAlias = Literal["tahoe", "reno", "newreno", "sack"]
 
 
 #: Growth and reduction of the window.
-Control: TypeAlias = Literal["reno", "cubic"]
+Control: TypeAlias = Literal["reno", "cubic", "bbr"]
 
 
 @dataclass(kw_only=True)

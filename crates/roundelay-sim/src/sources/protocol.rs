@@ -53,6 +53,8 @@ pub enum Control {
     Reno,
     /// RFC 9438.
     Cubic,
+    /// draft-cardwell-iccrg-bbr-congestion-control-00.
+    Bbr,
 }
 
 /// TCP settings of both ends of a connection.
@@ -170,6 +172,7 @@ impl Protocol {
         let control = self.control.map(|control| match control {
             Control::Reno => tcp::Control::Reno,
             Control::Cubic => tcp::Control::Cubic,
+            Control::Bbr => tcp::Control::Bbr,
         });
         config.flavour = flavour.unwrap_or(config.flavour);
         config.control = control.unwrap_or(config.control);

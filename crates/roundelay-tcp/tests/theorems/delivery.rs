@@ -84,9 +84,13 @@ fn check_sender(sender: &Sender, config: &Config) {
 
 /// One connection with writes of random length; `arrived` is the oracle, with one flag for each
 /// byte.
-fn run_one(seed: u64) {
+fn run_one(seed: u64, control: Option<Control>) {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
-    let config = random_config(&mut random);
+    let mut config = random_config(&mut random);
+    if let Some(control) = control {
+        config.flavour = Flavour::Sack;
+        config.control = control;
+    }
     let harm = [0.0, 0.02, 0.1, 0.4][random.random_range(0..4)];
     let mut link = Link {
         fate: Box::new(hostile(seed, harm)),
@@ -131,7 +135,10 @@ fn run_one(seed: u64) {
 
 #[test]
 fn all_bytes_arrive_once_and_in_order() {
-    (0..500).for_each(run_one);
+    for seed in 0..500 {
+        run_one(seed, None);
+        run_one(seed, Some(Control::Bbr));
+    }
 }
 
 /// A network that loses thirty acknowledgements in a row: the connection recovers after timeouts.

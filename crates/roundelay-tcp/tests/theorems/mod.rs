@@ -1,5 +1,6 @@
 //! TCP theorem tests: requirements of the RFCs, checked on a sender and a receiver.
 
+mod bbr;
 mod custom;
 mod delivery;
 mod laws;

@@ -312,7 +312,7 @@ fn scenarios(folder: &Path) -> Vec<(String, String)> {
             &["rfc", "ns2_newreno", "ns2_tahoe", "ns2_reno"][..],
         ),
         ("flavour", &["tahoe", "reno", "newreno", "sack"]),
-        ("control", &["reno", "cubic"]),
+        ("control", &["reno", "cubic", "bbr"]),
     ] {
         all.extend(values.iter().map(|value| {
             (

@@ -1,0 +1,433 @@
+//! BBR, version 1: a model of the path, its bandwidth and its shortest round trip, in place of losses.
+//! draft-cardwell-iccrg-bbr-congestion-control-00, whose names stand at the steps. Rates are in bytes a
+//! second.
+//!
+//! Two points are those of Linux, which the draft leaves open: packets are paced 1% below the
+//! bandwidth found, so that a queue drains, and the cycle of ProbeBW begins at a phase that is drawn
+//! from the time at which it begins, in place of a generator. Left out are the long-term sampling for
+//! policers and the room for aggregated acknowledgements, which are in Linux and not in the draft.
+
+use std::collections::VecDeque;
+
+use roundelay::{Duration, Instant};
+
+use crate::delivery::RateSample;
+
+/// A gain, as a fraction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Gain(u64, u64);
+
+/// BBRHighGain: 2 / ln 2, the least at which a rate can double each round.
+const HIGH: Gain = Gain(2885, 1000);
+/// BBRDrainGain.
+const DRAIN: Gain = Gain(1000, 2885);
+const ONE: Gain = Gain(1, 1);
+const TWO: Gain = Gain(2, 1);
+/// The pacing gains of ProbeBW (section 4.3.4.1).
+const CYCLE: [Gain; 8] = [Gain(5, 4), Gain(3, 4), ONE, ONE, ONE, ONE, ONE, ONE];
+/// BtlBwFilterLen, in rounds.
+const BANDWIDTH_ROUNDS: u64 = 10;
+/// RTpropFilterLen.
+const ROUND_TRIP_AGE: Duration = Duration::from_secs(10);
+/// ProbeRTTDuration.
+const PROBE_TIME: Duration = Duration::from_millis(200);
+/// BBRMinPipeCwnd, in segments.
+const LEAST_SEGMENTS: u64 = 4;
+/// A pipe is full if the bandwidth has grown by less than a quarter in three rounds (section 4.3.2.2).
+const GROWTH: Gain = Gain(5, 4);
+const ROUNDS_WITHOUT_GROWTH: u32 = 3;
+/// Hundredths of the bandwidth at which packets are paced.
+const PACED: u64 = 99;
+
+impl Gain {
+    fn of(self, value: u64) -> u64 {
+        let Self(numerator, denominator) = self;
+        let product = u128::from(value) * u128::from(numerator) / u128::from(denominator);
+        u64::try_from(product).unwrap_or(u64::MAX)
+    }
+}
+
+/// State of the machine (section 4.3.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Startup,
+    Drain,
+    ProbeBandwidth,
+    ProbeRoundTrip,
+}
+
+/// What an acknowledgement tells.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Acknowledged {
+    pub(crate) now: Instant,
+    pub(crate) sample: Option<RateSample>,
+    /// Bytes that arrived, and that are lost, as this acknowledgement tells.
+    pub(crate) news: u64,
+    pub(crate) lost: u64,
+    /// Bytes that have arrived in all.
+    pub(crate) delivered: u64,
+    /// Bytes in the network before this acknowledgement, and after.
+    pub(crate) was_in_flight: u64,
+    pub(crate) in_flight: u64,
+    /// Losses are being repaired.
+    pub(crate) repairs: bool,
+}
+
+/// State of BBR.
+#[derive(Debug, Clone)]
+pub(crate) struct Bbr {
+    segment_len: u64,
+    initial_window: u64,
+    state: State,
+    /// BBR.BtlBw: the highest rate of the last rounds, as falling rates with their rounds.
+    rates: VecDeque<(u64, u64)>,
+    /// BBR.RTprop, and when it was found.
+    round_trip: Option<Duration>,
+    round_trip_at: Instant,
+    /// BBR.round_count, BBR.next_round_delivered, BBR.round_start.
+    round: u64,
+    next_round_delivered: u64,
+    is_round_start: bool,
+    /// BBR.filled_pipe, BBR.full_bw, BBR.full_bw_count.
+    is_pipe_full: bool,
+    full_rate: u64,
+    rounds_without_growth: u32,
+    /// BBR.pacing_gain, BBR.cwnd_gain.
+    pacing_gain: Gain,
+    window_gain: Gain,
+    /// BBR.cycle_index, BBR.cycle_stamp.
+    phase: usize,
+    phase_at: Instant,
+    /// BBR.probe_rtt_done_stamp, BBR.probe_rtt_round_done.
+    probe_ends: Option<Instant>,
+    is_probe_round_done: bool,
+    /// BBR.idle_restart.
+    is_idle_restart: bool,
+    /// BBR.packet_conservation, and whether losses were being repaired before.
+    conserves: bool,
+    repaired: bool,
+    /// BBR.pacing_rate; 0 before the first sample.
+    pacing_rate: u64,
+    window: u64,
+    /// BBR.prior_cwnd.
+    prior_window: u64,
+}
+
+impl Bbr {
+    /// BBRInit(), with segments of `segment_len` bytes and a window in bytes.
+    pub(crate) fn new(segment_len: u64, initial_window: u64) -> Self {
+        Self {
+            segment_len,
+            initial_window,
+            state: State::Startup,
+            rates: VecDeque::new(),
+            round_trip: None,
+            round_trip_at: Instant::ZERO,
+            round: 0,
+            next_round_delivered: 0,
+            is_round_start: false,
+            is_pipe_full: false,
+            full_rate: 0,
+            rounds_without_growth: 0,
+            pacing_gain: HIGH,
+            window_gain: HIGH,
+            phase: 0,
+            phase_at: Instant::ZERO,
+            probe_ends: None,
+            is_probe_round_done: false,
+            is_idle_restart: false,
+            conserves: false,
+            repaired: false,
+            pacing_rate: 0,
+            window: initial_window,
+            prior_window: 0,
+        }
+    }
+
+    pub(crate) fn is_startup(&self) -> bool {
+        self.state == State::Startup
+    }
+
+    /// The shortest round trip found.
+    pub(crate) fn round_trip(&self) -> Option<Duration> {
+        self.round_trip
+    }
+
+    /// Bytes a second at which packets are paced. Before the first sample: the initial window in a
+    /// round trip, or in a millisecond (BBRInitPacingRate()).
+    pub(crate) fn pacing_rate(&self, smoothed: Option<Duration>) -> u64 {
+        if self.pacing_rate > 0 {
+            return self.pacing_rate;
+        }
+        let round_trip = smoothed.unwrap_or(Duration::from_millis(1)).as_picos();
+        let rate =
+            u128::from(self.initial_window) * 1_000_000_000_000 / u128::from(round_trip.max(1));
+        HIGH.of(u64::try_from(rate).unwrap_or(u64::MAX)).max(1)
+    }
+
+    /// BBRHandleRestartFromIdle(): data follows when nothing was in the network for lack of data.
+    pub(crate) fn restart_from_idle(&mut self) {
+        self.is_idle_restart = true;
+        if self.state == State::ProbeBandwidth {
+            self.set_pacing_rate_with(ONE);
+        }
+    }
+
+    /// A timeout: the window is a segment, and grows back from there (section 4.2.3.4).
+    pub(crate) fn time_out(&mut self) {
+        self.save_window();
+        self.window = self.segment_len;
+        self.repaired = true;
+        self.conserves = false;
+    }
+
+    /// BBRUpdateOnACK(): the window.
+    pub(crate) fn on_ack(&mut self, told: &Acknowledged) -> u64 {
+        self.update_bandwidth(told);
+        self.check_cycle_phase(told);
+        self.check_full_pipe(told);
+        self.check_drain(told);
+        let is_expired = self.update_round_trip(told);
+        self.check_probe_round_trip(told, is_expired);
+        self.set_pacing_rate_with(self.pacing_gain);
+        self.set_window(told);
+        self.window
+    }
+
+    fn bandwidth(&self) -> u64 {
+        self.rates.front().map_or(0, |(_, rate)| *rate)
+    }
+
+    /// BBRUpdateRound() and BBRUpdateBtlBw() (sections 4.1.1.3 and 4.1.2.1).
+    fn update_bandwidth(&mut self, told: &Acknowledged) {
+        self.is_round_start = false;
+        let Some(sample) = told.sample else { return };
+        if sample.prior_delivered >= self.next_round_delivered {
+            self.next_round_delivered = told.delivered;
+            self.round += 1;
+            self.is_round_start = true;
+        }
+        let Some(rate) = sample.rate else { return };
+        if rate < self.bandwidth() && sample.is_app_limited {
+            return;
+        }
+        // The highest rate of the last rounds stands first.
+        while self.rates.back().is_some_and(|(_, last)| *last <= rate) {
+            self.rates.pop_back();
+        }
+        self.rates.push_back((self.round, rate));
+        while let Some((round, _)) = self.rates.front()
+            && round + BANDWIDTH_ROUNDS <= self.round
+        {
+            self.rates.pop_front();
+        }
+    }
+
+    /// BBRInflight(): what the path holds at a gain, with three bursts of the sender.
+    fn target(&self, gain: Gain) -> u64 {
+        let Some(round_trip) = self.round_trip else {
+            return self.initial_window;
+        };
+        let product = u128::from(self.bandwidth()) * u128::from(round_trip.as_picos());
+        let on_the_way = u64::try_from(product / 1_000_000_000_000).unwrap_or(u64::MAX);
+        gain.of(on_the_way).saturating_add(3 * self.quantum())
+    }
+
+    /// BBRSetSendQuantum() (section 4.2.2).
+    fn quantum(&self) -> u64 {
+        const MEGABIT: u64 = 125_000;
+        let rate = self.pacing_rate(None);
+        if rate < MEGABIT * 12 / 10 {
+            self.segment_len
+        } else if rate < MEGABIT * 24 {
+            2 * self.segment_len
+        } else {
+            (rate / 1000).min(64 * 1024)
+        }
+    }
+
+    /// BBRCheckCyclePhase() (section 4.3.4.4).
+    fn check_cycle_phase(&mut self, told: &Acknowledged) {
+        if self.state == State::ProbeBandwidth && self.is_next_phase(told) {
+            self.phase = (self.phase + 1) % CYCLE.len();
+            self.phase_at = told.now;
+            self.pacing_gain = CYCLE[self.phase];
+        }
+    }
+
+    /// BBRIsNextCyclePhase().
+    fn is_next_phase(&self, told: &Acknowledged) -> bool {
+        let length = self.round_trip.unwrap_or(Duration::ZERO);
+        let is_full_length = told.now.since(self.phase_at) > length;
+        match CYCLE[self.phase] {
+            ONE => is_full_length,
+            // More is in the network, or losses say that no more fits.
+            gain if self.phase == 0 => {
+                is_full_length && (told.lost > 0 || told.was_in_flight >= self.target(gain))
+            }
+            _ => is_full_length || told.was_in_flight <= self.target(ONE),
+        }
+    }
+
+    /// BBRCheckFullPipe() (section 4.3.2.2).
+    fn check_full_pipe(&mut self, told: &Acknowledged) {
+        let is_app_limited = told.sample.is_none_or(|sample| sample.is_app_limited);
+        if self.is_pipe_full || !self.is_round_start || is_app_limited {
+            return;
+        }
+        if self.bandwidth() >= GROWTH.of(self.full_rate) {
+            self.full_rate = self.bandwidth();
+            self.rounds_without_growth = 0;
+            return;
+        }
+        self.rounds_without_growth += 1;
+        self.is_pipe_full = self.rounds_without_growth >= ROUNDS_WITHOUT_GROWTH;
+    }
+
+    /// BBRCheckDrain() (section 4.3.3).
+    fn check_drain(&mut self, told: &Acknowledged) {
+        if self.state == State::Startup && self.is_pipe_full {
+            self.state = State::Drain;
+            self.pacing_gain = DRAIN;
+            self.window_gain = HIGH;
+        }
+        if self.state == State::Drain && told.in_flight <= self.target(ONE) {
+            self.enter_probe_bandwidth(told.now);
+        }
+    }
+
+    /// BBREnterProbeBW(): at any phase but the one that drains.
+    fn enter_probe_bandwidth(&mut self, now: Instant) {
+        self.state = State::ProbeBandwidth;
+        self.window_gain = TWO;
+        // The last bits of a product with an odd number are as good as drawn.
+        let drawn = (now.as_picos().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % 7;
+        self.phase = (CYCLE.len() - drawn) % CYCLE.len();
+        self.phase_at = now;
+        self.pacing_gain = CYCLE[self.phase];
+    }
+
+    /// BBRUpdateRTprop() (section 4.1.2.3): whether the round trip was too old.
+    fn update_round_trip(&mut self, told: &Acknowledged) -> bool {
+        let age = told.now.since(self.round_trip_at);
+        let is_expired = self.round_trip.is_some() && age > ROUND_TRIP_AGE;
+        let found = told.sample.and_then(|sample| sample.round_trip);
+        if let Some(found) = found
+            && (is_expired || self.round_trip.is_none_or(|shortest| found <= shortest))
+        {
+            self.round_trip = Some(found);
+            self.round_trip_at = told.now;
+        }
+        is_expired
+    }
+
+    /// BBRCheckProbeRTT() (section 4.3.5).
+    fn check_probe_round_trip(&mut self, told: &Acknowledged, is_expired: bool) {
+        if self.state != State::ProbeRoundTrip && is_expired && !self.is_idle_restart {
+            self.save_window();
+            self.state = State::ProbeRoundTrip;
+            self.pacing_gain = ONE;
+            self.window_gain = ONE;
+            self.probe_ends = None;
+        }
+        if self.state == State::ProbeRoundTrip {
+            self.go_on_probing(told);
+        }
+        if told.sample.is_some() {
+            self.is_idle_restart = false;
+        }
+    }
+
+    /// BBRHandleProbeRTT(): a small window for a round, and for the shortest time.
+    fn go_on_probing(&mut self, told: &Acknowledged) {
+        let Some(ends) = self.probe_ends else {
+            if told.in_flight <= self.least() {
+                self.probe_ends = Some(told.now + PROBE_TIME);
+                self.is_probe_round_done = false;
+                self.next_round_delivered = told.delivered;
+            }
+            return;
+        };
+        self.is_probe_round_done |= self.is_round_start;
+        if !self.is_probe_round_done || told.now <= ends {
+            return;
+        }
+        self.round_trip_at = told.now;
+        self.restore_window();
+        if self.is_pipe_full {
+            self.enter_probe_bandwidth(told.now);
+        } else {
+            self.state = State::Startup;
+            self.pacing_gain = HIGH;
+            self.window_gain = HIGH;
+        }
+    }
+
+    /// BBRSetPacingRateWithGain() (section 4.2.1): not slower before the pipe is full.
+    fn set_pacing_rate_with(&mut self, gain: Gain) {
+        let rate = gain.of(self.bandwidth()) / 100 * PACED;
+        if rate > 0 && (self.is_pipe_full || rate > self.pacing_rate) {
+            self.pacing_rate = rate;
+        }
+    }
+
+    fn least(&self) -> u64 {
+        LEAST_SEGMENTS * self.segment_len
+    }
+
+    /// BBRSaveCwnd().
+    fn save_window(&mut self) {
+        let is_whole = !self.repaired && self.state != State::ProbeRoundTrip;
+        self.prior_window = if is_whole {
+            self.window
+        } else {
+            self.prior_window.max(self.window)
+        };
+    }
+
+    /// BBRRestoreCwnd().
+    fn restore_window(&mut self) {
+        self.window = self.window.max(self.prior_window);
+    }
+
+    /// BBRSetCwnd() (section 4.2.3.6).
+    fn set_window(&mut self, told: &Acknowledged) {
+        self.follow_recovery(told);
+        // BBRModulateCwndForRecovery().
+        if told.lost > 0 {
+            self.window = self.window.saturating_sub(told.lost).max(self.segment_len);
+        }
+        if self.conserves {
+            self.window = self.window.max(told.in_flight + told.news);
+        } else {
+            let target = self.target(self.window_gain);
+            if self.is_pipe_full {
+                self.window = (self.window + told.news).min(target);
+            } else if self.window < target || told.delivered < self.initial_window {
+                self.window += told.news;
+            }
+            self.window = self.window.max(self.least());
+        }
+        // BBRModulateCwndForProbeRTT().
+        if self.state == State::ProbeRoundTrip {
+            self.window = self.window.min(self.least());
+        }
+    }
+
+    /// Begins and ends packet conservation, for the first round of a repair (section 4.2.3.4).
+    fn follow_recovery(&mut self, told: &Acknowledged) {
+        if told.repairs && !self.repaired {
+            self.save_window();
+            self.window = told.in_flight + told.news.max(self.segment_len);
+            self.conserves = true;
+            // The round of the repair begins now.
+            self.next_round_delivered = told.delivered;
+        } else if self.is_round_start || !told.repairs {
+            self.conserves = false;
+        }
+        if self.repaired && !told.repairs {
+            self.restore_window();
+        }
+        self.repaired = told.repairs;
+    }
+}

@@ -1,0 +1,260 @@
+//! Delivery rate: how fast the network has carried data lately, measured at each acknowledgement.
+//! draft-cheng-iccrg-delivery-rate-estimation-00, by the names of its section 3.
+
+use std::collections::VecDeque;
+
+use roundelay::{Duration, Instant};
+
+/// What is known of a segment in flight, since it was last sent.
+#[derive(Debug, Clone, Copy)]
+struct Sent {
+    /// P.delivered, P.delivered_time, P.first_sent_time, P.sent_time.
+    delivered: u64,
+    delivered_at: Instant,
+    first_sent: Instant,
+    sent: Instant,
+    is_app_limited: bool,
+    is_retransmitted: bool,
+}
+
+/// A measurement at an acknowledgement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RateSample {
+    /// Bytes a second. None if the interval is shorter than the shortest round trip, or empty.
+    pub(crate) rate: Option<u64>,
+    /// The round trip of the segment last sent among those that have arrived; None if it was sent
+    /// twice.
+    pub(crate) round_trip: Option<Duration>,
+    /// `delivered` of the connection when that segment was sent.
+    pub(crate) prior_delivered: u64,
+    /// The application, not the network, was the limit when that segment was sent.
+    pub(crate) is_app_limited: bool,
+}
+
+/// Counts of a connection, and of its segments in flight.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct DeliveryMeter {
+    now: Instant,
+    /// Segments in flight, in the order of the scoreboard.
+    sent: VecDeque<Sent>,
+    /// C.delivered and C.delivered_time.
+    delivered: u64,
+    delivered_at: Instant,
+    /// C.first_sent_time.
+    first_sent: Instant,
+    /// C.app_limited: bytes delivered at which the effect of too little data ends; 0 if there is
+    /// none.
+    app_limited: u64,
+    /// The segment last sent among those that arrived with this acknowledgement.
+    newest: Option<Sent>,
+    /// Bytes that arrived with this acknowledgement, and those that it tells to be lost.
+    news: u64,
+    lost: u64,
+}
+
+impl DeliveryMeter {
+    /// The time of what follows.
+    pub(crate) fn tell_time(&mut self, now: Instant) {
+        self.now = now;
+    }
+
+    /// Bytes delivered.
+    pub(crate) fn delivered(&self) -> u64 {
+        self.delivered
+    }
+
+    /// Whether too little data from the application spoils measurements now.
+    pub(crate) fn is_app_limited(&self) -> bool {
+        self.app_limited > 0
+    }
+
+    fn sending(&self, is_retransmitted: bool) -> Sent {
+        Sent {
+            delivered: self.delivered,
+            delivered_at: self.delivered_at,
+            first_sent: self.first_sent,
+            sent: self.now,
+            is_app_limited: self.is_app_limited(),
+            is_retransmitted,
+        }
+    }
+
+    /// A new segment is sent: SendPacket().
+    pub(crate) fn push(&mut self, is_alone: bool) {
+        self.begin_flight(is_alone);
+        self.sent.push_back(self.sending(false));
+    }
+
+    /// The segment at an index is sent again.
+    pub(crate) fn resend(&mut self, index: usize, is_alone: bool) {
+        self.begin_flight(is_alone);
+        self.sent[index] = self.sending(true);
+    }
+
+    /// A segment that is alone in the network begins the intervals anew.
+    fn begin_flight(&mut self, is_alone: bool) {
+        if is_alone {
+            self.first_sent = self.now;
+            self.delivered_at = self.now;
+        }
+    }
+
+    /// The segment at an index has arrived: UpdateRateSample().
+    pub(crate) fn arrive(&mut self, index: usize, len: u32) {
+        let sent = self.sent[index];
+        self.delivered += u64::from(len);
+        self.delivered_at = self.now;
+        self.news += u64::from(len);
+        let is_newer =
+            |newest: Sent| (sent.delivered, sent.sent) >= (newest.delivered, newest.sent);
+        if self.newest.is_none_or(is_newer) {
+            self.newest = Some(sent);
+            self.first_sent = sent.sent;
+        }
+    }
+
+    /// The first segment leaves the scoreboard.
+    pub(crate) fn pop(&mut self) {
+        self.sent.pop_front();
+    }
+
+    /// Bytes count as lost.
+    pub(crate) fn lose(&mut self, len: u32) {
+        self.lost += u64::from(len);
+    }
+
+    /// The application has no data, and the window has room: the sample of each segment that is in
+    /// flight or follows says nothing of the network's rate.
+    pub(crate) fn limit_by_application(&mut self, in_flight: u64) {
+        self.app_limited = (self.delivered + in_flight).max(1);
+    }
+
+    /// Ends an acknowledgement: its sample, the bytes that arrived, and those lost.
+    /// GenerateRateSample().
+    pub(crate) fn finish(&mut self, least: Option<Duration>) -> (Option<RateSample>, u64, u64) {
+        let news = std::mem::take(&mut self.news);
+        let lost = std::mem::take(&mut self.lost);
+        if self.app_limited > 0 && self.delivered > self.app_limited {
+            self.app_limited = 0;
+        }
+        let Some(newest) = self.newest.take() else {
+            return (None, news, lost);
+        };
+        // The slower of sending and arriving, because acknowledgements may come compressed.
+        let send_elapsed = newest.sent.since(newest.first_sent);
+        let ack_elapsed = self.delivered_at.since(newest.delivered_at);
+        let interval = send_elapsed.max(ack_elapsed);
+        let is_valid = interval > Duration::ZERO && least.is_none_or(|least| interval >= least);
+        let delivered = self.delivered - newest.delivered;
+        let round_trip = self.now.since(newest.sent);
+        let sample = RateSample {
+            rate: is_valid.then(|| rate(delivered, interval)),
+            round_trip: (!newest.is_retransmitted).then_some(round_trip),
+            prior_delivered: newest.delivered,
+            is_app_limited: newest.is_app_limited,
+        };
+        (Some(sample), news, lost)
+    }
+}
+
+/// Bytes a second.
+fn rate(bytes: u64, interval: Duration) -> u64 {
+    let per_second = u128::from(bytes) * 1_000_000_000_000 / u128::from(interval.as_picos());
+    u64::try_from(per_second).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: u64) -> Instant {
+        Instant::from_nanos(millis * 1_000_000)
+    }
+
+    /// Ten segments of 1,000 bytes leave at once, and arrive one each 10 ms from 100 ms on: a rate
+    /// of 100,000 bytes a second, which the samples approach from below, because the first interval
+    /// has the round trip in it.
+    #[test]
+    fn a_window_arrives_at_the_rate_of_the_link() {
+        let mut meter = DeliveryMeter::default();
+        for number in 0..10 {
+            meter.push(number == 0);
+        }
+        let mut last = None;
+        for number in 0..10 {
+            meter.tell_time(at(100 + 10 * number));
+            meter.arrive(0, 1000);
+            meter.pop();
+            meter.push(false);
+            (last, ..) = meter.finish(None);
+        }
+        let sample = last.expect("a sample");
+        // 10,000 bytes in the 190 ms since the first was sent.
+        assert_eq!(sample.rate, Some(52_631));
+        assert_eq!(sample.round_trip, Some(Duration::from_millis(190)));
+        // The next segment was sent at 100 ms, when 1,000 bytes had arrived at that very time.
+        meter.tell_time(at(200));
+        meter.arrive(0, 1000);
+        let (sample, news, lost) = meter.finish(None);
+        let sample = sample.expect("a sample");
+        assert_eq!((sample.rate, sample.prior_delivered), (Some(100_000), 1000));
+        assert_eq!((news, lost), (1000, 0));
+    }
+
+    /// Acknowledgements of a whole window at one time: the time of sending is the limit.
+    #[test]
+    fn compressed_acknowledgements_do_not_raise_the_rate() {
+        let mut meter = DeliveryMeter::default();
+        for number in 0..11 {
+            meter.tell_time(at(10 * number));
+            meter.push(number == 0);
+        }
+        meter.tell_time(at(300));
+        meter.arrive(0, 1000);
+        meter.pop();
+        meter.finish(None);
+        // Sent at 300, 310 .. with the state of now; all arrive at 700.
+        for number in 0..10 {
+            meter.tell_time(at(300 + 10 * number));
+            meter.push(false);
+        }
+        meter.tell_time(at(700));
+        for _ in 0..20 {
+            meter.arrive(0, 1000);
+            meter.pop();
+        }
+        let (sample, ..) = meter.finish(None);
+        // 20,000 bytes in the 400 ms since the acknowledgement before: not in no time.
+        assert_eq!(sample.and_then(|sample| sample.rate), Some(50_000));
+    }
+
+    #[test]
+    fn short_intervals_and_segments_sent_twice_say_nothing() {
+        let mut meter = DeliveryMeter::default();
+        meter.push(true);
+        meter.tell_time(at(5));
+        meter.resend(0, false);
+        meter.tell_time(at(9));
+        meter.arrive(0, 1000);
+        let (sample, ..) = meter.finish(Some(Duration::from_millis(10)));
+        let sample = sample.expect("a sample");
+        assert_eq!((sample.rate, sample.round_trip), (None, None));
+    }
+
+    #[test]
+    fn samples_are_app_limited_until_the_data_of_that_time_has_arrived() {
+        let mut meter = DeliveryMeter::default();
+        meter.push(true);
+        meter.limit_by_application(1000);
+        meter.push(false);
+        meter.tell_time(at(10));
+        let mut seen = Vec::new();
+        for _ in 0..2 {
+            meter.arrive(0, 1000);
+            meter.pop();
+            let (sample, ..) = meter.finish(None);
+            seen.push((sample.unwrap().is_app_limited, meter.is_app_limited()));
+        }
+        assert_eq!(seen, [(false, true), (true, false)]);
+    }
+}
