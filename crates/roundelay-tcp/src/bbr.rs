@@ -2,10 +2,11 @@
 //! draft-cardwell-iccrg-bbr-congestion-control-00, whose names stand at the steps. Rates are in bytes a
 //! second.
 //!
-//! Two points are those of Linux, which the draft leaves open: packets are paced 1% below the
-//! bandwidth found, so that a queue drains, and the cycle of ProbeBW begins at a phase that is drawn
-//! from the time at which it begins, in place of a generator. Left out are the long-term sampling for
-//! policers and the room for aggregated acknowledgements, which are in Linux and not in the draft.
+//! Three points are not in that draft. Packets are paced 1% below the bandwidth found, so that a queue
+//! drains, and the window has room for acknowledgements that come in groups, as in Linux; the latter
+//! is in draft -02, as BBRUpdateACKAggregation(). The cycle of ProbeBW begins at a phase that is drawn
+//! from the time at which it begins, in place of a generator. Left out is Linux's long-term sampling
+//! for policers.
 
 use std::collections::VecDeque;
 
@@ -81,6 +82,11 @@ pub(crate) struct Bbr {
     state: State,
     /// BBR.BtlBw: the highest rate of the last rounds, as falling rates with their rounds.
     rates: VecDeque<(u64, u64)>,
+    /// Groups of acknowledgements: when the present one began, the bytes that it told of, and BBR.extra_acked,
+    /// by how much groups of the last rounds were ahead of the bandwidth, as `rates`.
+    group_start: Instant,
+    group: u64,
+    extras: VecDeque<(u64, u64)>,
     /// BBR.RTprop, and when it was found.
     round_trip: Option<Duration>,
     round_trip_at: Instant,
@@ -121,6 +127,9 @@ impl Bbr {
             initial_window,
             state: State::Startup,
             rates: VecDeque::new(),
+            group_start: Instant::ZERO,
+            group: 0,
+            extras: VecDeque::new(),
             round_trip: None,
             round_trip_at: Instant::ZERO,
             round: 0,
@@ -184,6 +193,7 @@ impl Bbr {
     /// BBRUpdateOnACK(): the window.
     pub(crate) fn on_ack(&mut self, told: &Acknowledged) -> u64 {
         self.update_bandwidth(told);
+        self.update_aggregation(told);
         self.check_cycle_phase(told);
         self.check_full_pipe(told);
         self.check_drain(told);
@@ -211,26 +221,41 @@ impl Bbr {
         if rate < self.bandwidth() && sample.is_app_limited {
             return;
         }
-        // The highest rate of the last rounds stands first.
-        while self.rates.back().is_some_and(|(_, last)| *last <= rate) {
-            self.rates.pop_back();
-        }
-        self.rates.push_back((self.round, rate));
-        while let Some((round, _)) = self.rates.front()
-            && round + BANDWIDTH_ROUNDS <= self.round
-        {
-            self.rates.pop_front();
-        }
+        push_most(&mut self.rates, self.round, rate);
     }
 
-    /// BBRInflight(): what the path holds at a gain, with three bursts of the sender.
+    /// BBRUpdateACKAggregation() (draft -02, section 4.5.5).
+    fn update_aggregation(&mut self, told: &Acknowledged) {
+        let span = told.now.since(self.group_start);
+        let mut expected = self.on_the_way(span);
+        if self.group <= expected {
+            self.group = 0;
+            self.group_start = told.now;
+            expected = 0;
+        }
+        self.group += told.news;
+        let extra = self.group.saturating_sub(expected).min(self.window);
+        push_most(&mut self.extras, self.round, extra);
+    }
+
+    /// What the bandwidth carries in some time.
+    fn on_the_way(&self, span: Duration) -> u64 {
+        let product = u128::from(self.bandwidth()) * u128::from(span.as_picos());
+        u64::try_from(product / 1_000_000_000_000).unwrap_or(u64::MAX)
+    }
+
+    /// BBRInflight(): what the path holds at a gain, with three bursts of the sender, and two segments
+    /// to probe with.
     fn target(&self, gain: Gain) -> u64 {
         let Some(round_trip) = self.round_trip else {
             return self.initial_window;
         };
-        let product = u128::from(self.bandwidth()) * u128::from(round_trip.as_picos());
-        let on_the_way = u64::try_from(product / 1_000_000_000_000).unwrap_or(u64::MAX);
-        gain.of(on_the_way).saturating_add(3 * self.quantum())
+        let more = match self.state {
+            State::ProbeBandwidth if self.phase == 0 => 2 * self.segment_len,
+            _ => 0,
+        };
+        gain.of(self.on_the_way(round_trip))
+            .saturating_add(3 * self.quantum() + more)
     }
 
     /// BBRSetSendQuantum() (section 4.2.2).
@@ -400,8 +425,9 @@ impl Bbr {
         if self.conserves {
             self.window = self.window.max(told.in_flight + told.news);
         } else {
-            let target = self.target(self.window_gain);
+            let mut target = self.target(self.window_gain);
             if self.is_pipe_full {
+                target += self.extras.front().map_or(0, |(_, extra)| *extra);
                 self.window = (self.window + told.news).min(target);
             } else if self.window < target || told.delivered < self.initial_window {
                 self.window += told.news;
@@ -429,5 +455,18 @@ impl Bbr {
             self.restore_window();
         }
         self.repaired = told.repairs;
+    }
+}
+
+/// Adds a value of a round to those of the last rounds, of which the largest stands first.
+fn push_most(values: &mut VecDeque<(u64, u64)>, round: u64, value: u64) {
+    while values.back().is_some_and(|(_, last)| *last <= value) {
+        values.pop_back();
+    }
+    values.push_back((round, value));
+    while let Some((first, _)) = values.front()
+        && first + BANDWIDTH_ROUNDS <= round
+    {
+        values.pop_front();
     }
 }

@@ -29,6 +29,19 @@ pub enum Control {
     Bbr,
 }
 
+/// When slow start ends, if not at a threshold. BBR has a start of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SlowStart {
+    /// With a loss or a mark; an acknowledgement opens the window by a segment at most: RFC 5681.
+    UntilLoss,
+    /// When round trips grow, after five slower rounds; an acknowledgement opens the window by eight
+    /// segments at most: RFC 9406.
+    HyStartPlusPlus,
+    /// When round trips grow or acknowledgements come in a train of half a round trip, at once; the
+    /// window opens by what is acknowledged: S. Ha, I. Rhee, 2011, with Linux's constants.
+    HyStart,
+}
+
 /// When to restart the retransmission timer during NewReno's recovery: RFC 6582, section 4.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PartialTimer {
@@ -99,6 +112,14 @@ pub struct Config {
     /// CUBIC: whether a connection with a shrinking window makes room for others sooner (RFC 9438,
     /// section 4.7).
     pub fast_convergence: bool,
+    /// When the first slow start ends.
+    pub slow_start: SlowStart,
+    /// Whether the window shrinks with what arrives during a fast recovery with selective
+    /// acknowledgements, and not at once: RFC 6937. BBR has a way of its own.
+    pub proportional_reduction: bool,
+    /// Whether `min_timeout` is the least that the timeout lies above the smoothed round trip, as in
+    /// Linux, and not the least timeout.
+    pub timeout_above_round_trip: bool,
     /// NewReno: whether a partial acknowledgement reduces the window by the acknowledged bytes (RFC
     /// 6582, section 3.2, step 3).
     pub partial_deflation: bool,
@@ -169,9 +190,28 @@ impl Config {
             idle_restart: true,
             window_validation: true,
             fast_convergence: true,
+            slow_start: SlowStart::UntilLoss,
+            proportional_reduction: false,
+            timeout_above_round_trip: false,
             partial_deflation: true,
             partial_timer: PartialTimer::First,
             burst_avoidance: true,
+        }
+    }
+
+    /// Linux today, as far as it is modelled: as `rfc`, with HyStart and proportional rate reduction,
+    /// timeouts of 200 ms and more above the round trip, acknowledgements delayed by 40 ms, and a
+    /// clock of 1 us. Not there: RACK and tail loss probes (RFC 8985), quick acknowledgements, growth
+    /// of the receive window.
+    pub const fn linux() -> Self {
+        Self {
+            slow_start: SlowStart::HyStart,
+            proportional_reduction: true,
+            timeout_above_round_trip: true,
+            min_timeout: Duration::from_millis(200),
+            delayed_acknowledgement: Some(Duration::from_millis(40)),
+            granularity: MICROSECOND,
+            ..Self::rfc()
         }
     }
 
@@ -320,6 +360,7 @@ mod tests {
     fn presets_are_legal() {
         for config in [
             Config::rfc(),
+            Config::linux(),
             Config::ns2_newreno_sack1(),
             Config::ns2_classic(Flavour::Tahoe),
             Config::ns2_classic(Flavour::Reno),

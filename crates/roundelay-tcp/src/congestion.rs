@@ -7,6 +7,7 @@ use crate::bbr::{Acknowledged, Bbr};
 use crate::config::{Config, Control};
 use crate::cubic::Cubic;
 use crate::custom::{CongestionControl, CustomControl, Feedback, Instance};
+use crate::hystart::{HyStart, Progress};
 use crate::reno::Reno;
 
 /// Window, threshold and law of growth.
@@ -17,6 +18,8 @@ pub(crate) struct Congestion {
     /// ssthresh in bytes.
     pub(crate) threshold: u64,
     segment_len: u64,
+    /// While slow start watches round trips.
+    hystart: Option<Box<HyStart>>,
     law: Law,
 }
 
@@ -61,6 +64,7 @@ impl Congestion {
             window,
             threshold: config.initial_threshold_bytes(),
             segment_len,
+            hystart: HyStart::new(config.slow_start).map(Box::new),
             law,
         }
     }
@@ -102,6 +106,26 @@ impl Congestion {
         }
     }
 
+    /// Whether slow start watches round trips now.
+    #[inline]
+    pub(crate) fn watches_round_trips(&self) -> bool {
+        self.hystart.is_some() && self.window < self.threshold && !matches!(self.law, Law::Bbr(_))
+    }
+
+    /// Grows the window in a slow start that watches round trips. The first one is the only one:
+    /// later ones end at a threshold.
+    pub(crate) fn start_slowly(&mut self, progress: Progress) {
+        let Some(hystart) = &mut self.hystart else {
+            return;
+        };
+        let is_over;
+        (self.window, is_over) = hystart.on_ack(progress, self.window, self.segment_len);
+        if is_over {
+            self.threshold = self.window;
+            self.hystart = None;
+        }
+    }
+
     /// Grows the window by an acknowledgement of new data.
     #[inline]
     pub(crate) fn grow(&mut self, news: News) {
@@ -133,6 +157,7 @@ impl Congestion {
     /// threshold.
     pub(crate) fn reduce(&mut self, reason: Reason, news: News) {
         let feedback = self.feedback(news);
+        self.hystart = None;
         self.threshold = match &mut self.law {
             Law::Reno(reno) => reduced(reno, reason, &feedback),
             Law::Cubic(cubic) => reduced(cubic, reason, &feedback),

@@ -35,6 +35,8 @@ mod congestion;
 mod cubic;
 mod custom;
 mod delivery;
+mod hystart;
+mod prr;
 mod ranges;
 pub mod rc3;
 mod receiver;
@@ -45,7 +47,7 @@ mod scoreboard;
 mod segment;
 mod sender;
 
-pub use config::{Config, ConfigError, Control, Flavour, PartialTimer};
+pub use config::{Config, ConfigError, Control, Flavour, PartialTimer, SlowStart};
 pub use cubic::Cubic;
 pub use custom::{CongestionControl, CustomControl, Feedback, MAX_WINDOW};
 pub use receiver::{Receiver, ReceiverStatistics};

@@ -6,6 +6,8 @@ use roundelay::{Duration, Instant};
 use crate::bbr::Acknowledged;
 use crate::config::{Flavour, PartialTimer};
 use crate::congestion::{News, Reason};
+use crate::hystart::Progress;
+use crate::prr::Reduction;
 use crate::segment::{Flags, Segment};
 use crate::sender::{Mode, Sender};
 
@@ -70,9 +72,21 @@ impl Sender {
         } else if is_duplicate && is_news {
             self.on_duplicate(now);
         }
+        let news = self.scoreboard.take_news();
         if self.scoreboard.meter.is_some() {
             self.update_model(now, was_in_flight);
+        } else if self.mode == Mode::Recovery && self.reduces_in_proportion() {
+            self.congestion.window = self.reduction.window(
+                news,
+                self.scoreboard.pipe(),
+                self.congestion.threshold,
+                self.segment_len(),
+            );
         }
+    }
+
+    fn reduces_in_proportion(&self) -> bool {
+        self.config.proportional_reduction && self.config.flavour == Flavour::Sack
     }
 
     /// Tells the model of the path what has arrived and what is lost; its window counts from now on.
@@ -146,6 +160,15 @@ impl Sender {
     fn grow(&mut self, now: Instant, bytes: u64, round_trip: Option<Duration>, is_marked: bool) {
         let is_limited =
             self.config.window_validation && self.is_roomy || is_marked && self.config.ecn;
+        if !is_limited && self.congestion.watches_round_trips() {
+            return self.congestion.start_slowly(Progress {
+                now,
+                acknowledged_to: self.acknowledged,
+                sent_to: self.next,
+                acknowledged: bytes,
+                round_trip,
+            });
+        }
         if self.congestion.is_custom() {
             return self.grow_custom(now, bytes, round_trip, is_limited);
         }
@@ -284,6 +307,7 @@ impl Sender {
     fn repair(&mut self) {
         self.mode = Mode::Recovery;
         self.must_retransmit = true;
+        self.reduction = Reduction::begin(self.highest - self.acknowledged);
         self.congestion.window = self.congestion.threshold;
         match self.config.flavour {
             Flavour::Sack => self.scoreboard.begin_recovery(),

@@ -100,10 +100,12 @@ impl RetransmissionTimer {
     }
 
     fn timeout_by_estimate(&self, config: &Config) -> Option<Duration> {
-        let margin = self
-            .variation
-            .saturating_mul(4)
-            .max(config.granularity.as_picos());
+        let least = if config.timeout_above_round_trip {
+            config.min_timeout
+        } else {
+            config.granularity
+        };
+        let margin = self.variation.saturating_mul(4).max(least.as_picos());
         let timeout = Duration::from_picos(self.smoothed?.saturating_add(margin));
         Some(timeout.clamp(config.min_timeout, config.max_timeout))
     }
@@ -176,6 +178,21 @@ mod tests {
         };
         timer.sample(Duration::from_millis(100), &config);
         assert_eq!(timer.timeout(), Duration::from_millis(200));
+    }
+
+    /// A constant round trip of 100 ms: its variation shrinks, and the least timeout comes on top.
+    #[test]
+    fn the_least_timeout_may_count_above_the_round_trip() {
+        let config = Config {
+            timeout_above_round_trip: true,
+            min_timeout: Duration::from_millis(200),
+            ..CONFIG
+        };
+        let mut timer = RetransmissionTimer::new(&config);
+        for _ in 0..200 {
+            timer.sample(Duration::from_millis(100), &config);
+        }
+        assert_eq!(timer.timeout(), Duration::from_millis(300));
     }
 
     /// 200 ms is 100,000 ticks above the mean of 100 ms, -31,072 in 16 bits: the mean falls by an

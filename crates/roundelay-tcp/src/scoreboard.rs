@@ -63,6 +63,8 @@ pub(crate) struct Scoreboard {
     pipe: u64,
     segment_len: u64,
     threshold: u64,
+    /// Bytes that have arrived since the last `take_news`.
+    news: u64,
     /// For a law that asks how fast data arrives.
     pub(crate) meter: Option<Box<DeliveryMeter>>,
 }
@@ -77,6 +79,11 @@ impl Scoreboard {
             meter: (config.control == Control::Bbr).then(Box::default),
             ..Self::default()
         }
+    }
+
+    /// Bytes that are known to have arrived since the last call (DeliveredData of RFC 6937).
+    pub(crate) fn take_news(&mut self) -> u64 {
+        std::mem::take(&mut self.news)
     }
 
     /// SetPipe().
@@ -110,6 +117,9 @@ impl Scoreboard {
                 self.frontier = self.base + 1;
                 self.arrived_beyond -= u64::from(entry.counts);
             }
+            if !entry.has_arrived {
+                self.news += u64::from(entry.len);
+            }
             if let Some(meter) = &mut self.meter {
                 if !entry.has_arrived {
                     meter.arrive(0, entry.len);
@@ -142,6 +152,7 @@ impl Scoreboard {
             }
             self.pipe -= entry.copies() * u64::from(entry.len);
             news += u64::from(entry.len);
+            self.news += u64::from(entry.len);
             (entry.has_arrived, entry.is_lost, entry.counts, entry.run) = (true, false, counts, 1);
             let place = self.base + index as u64;
             if counts {

@@ -9,6 +9,7 @@ use roundelay::{Duration, Instant};
 use crate::config::{Config, ConfigError, Flavour};
 use crate::congestion::Congestion;
 use crate::custom::CustomControl;
+use crate::prr::Reduction;
 use crate::ranges::Ranges;
 use crate::rto::RetransmissionTimer;
 use crate::scoreboard::Scoreboard;
@@ -97,6 +98,8 @@ pub struct Sender {
     pub(crate) must_retransmit: bool,
     /// Recovery has seen a partial acknowledgement.
     pub(crate) is_partial: bool,
+    /// How the window shrinks in this recovery, if it does so in proportion.
+    pub(crate) reduction: Reduction,
     /// This recovery has used the rescue retransmission.
     pub(crate) is_rescued: bool,
     /// New data sent on the first duplicates, not counted in the flight size (RFC 5681, section
@@ -168,6 +171,7 @@ impl Sender {
             recover: None,
             must_retransmit: false,
             is_partial: false,
+            reduction: Reduction::default(),
             is_rescued: false,
             limited: 0,
             is_backed_off: false,
@@ -463,6 +467,7 @@ impl Sender {
         self.time(timestamp, sequence + u64::from(len), is_old);
         self.timer.start_if_off(now);
         self.pace(now, len);
+        self.reduction.send(len);
         self.sent_at = now;
         let tells = self.must_tell_reduction && !is_old;
         self.must_tell_reduction &= !tells;

@@ -1,7 +1,7 @@
 //! Presets have the parameters of their originals, value by value.
 
 use roundelay::Duration;
-use roundelay_tcp::{Config, Control, Flavour, PartialTimer};
+use roundelay_tcp::{Config, Control, Flavour, PartialTimer, SlowStart};
 
 const fn millis(count: u64) -> Duration {
     Duration::from_millis(count)
@@ -44,6 +44,9 @@ fn ups_s_ns_2_is_what_its_scripts_set() {
         partial_deflation: true,
         partial_timer: PartialTimer::First,
         burst_avoidance: false,
+        slow_start: SlowStart::UntilLoss,
+        proportional_reduction: false,
+        timeout_above_round_trip: false,
     };
     assert_eq!(ups, expected);
 }

@@ -11,7 +11,7 @@ mod fingerprints;
 use std::collections::{BTreeMap, BTreeSet};
 
 use roundelay::{Duration, LinkLayer};
-use roundelay_sim::scenario::{Control, Flavour, Preset, Protocol, Scenario};
+use roundelay_sim::scenario::{Control, Flavour, Preset, Protocol, Scenario, SlowStart};
 use roundelay_sim::sources::Urgency;
 use roundelay_sim::{DecisionCost, LinkConfig};
 
@@ -158,6 +158,7 @@ fn of_link(link: &LinkConfig, all: &mut BTreeSet<String>) {
 fn of_tcp(protocol: &Protocol, all: &mut BTreeSet<String>) {
     let preset = match protocol.preset {
         Preset::Rfc => "rfc",
+        Preset::Linux => "linux",
         Preset::Ns2Newreno => "ns2_newreno",
         Preset::Ns2Tahoe => "ns2_tahoe",
         Preset::Ns2Reno => "ns2_reno",
@@ -180,10 +181,23 @@ fn of_tcp(protocol: &Protocol, all: &mut BTreeSet<String>) {
         };
         all.insert(format!("tcp.control.{name}"));
     }
+    if let Some(slow_start) = protocol.slow_start {
+        let name = match slow_start {
+            SlowStart::UntilLoss => "until_loss",
+            SlowStart::HyStartPlusPlus => "hystart++",
+            SlowStart::HyStart => "hystart",
+        };
+        all.insert(format!("tcp.slow_start.{name}"));
+    }
     for (is_on, name) in [
         (protocol.ecn, "ecn"),
         (protocol.pacing, "pacing"),
         (protocol.wrap_differences, "wrap_differences"),
+        (protocol.proportional_reduction, "proportional_reduction"),
+        (
+            protocol.timeout_above_round_trip,
+            "timeout_above_round_trip",
+        ),
     ] {
         if is_on == Some(true) {
             all.insert(format!("tcp.option.{name}"));

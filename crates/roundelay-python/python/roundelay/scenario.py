@@ -75,6 +75,7 @@ __all__ = [
     "Share",
     "Size",
     "SizesSpec",
+    "SlowStart",
     "Source",
     "Tcp",
     "Template",
@@ -924,7 +925,7 @@ class Burst(Table):
 
 
 #: A named set of settings.
-Preset: TypeAlias = Literal["rfc", "ns2_newreno", "ns2_tahoe", "ns2_reno"]
+Preset: TypeAlias = Literal["rfc", "linux", "ns2_newreno", "ns2_tahoe", "ns2_reno"]
 
 
 #: Detection and repair of losses.
@@ -933,6 +934,10 @@ Flavour: TypeAlias = Literal["tahoe", "reno", "newreno", "sack"]
 
 #: Growth and reduction of the window.
 Control: TypeAlias = Literal["reno", "cubic", "bbr"]
+
+
+#: When the first slow start ends.
+SlowStart: TypeAlias = Literal["until_loss", "hystart++", "hystart"]
 
 
 @dataclass(kw_only=True)
@@ -977,6 +982,12 @@ class Protocol(Table):
     ecn: bool | None = None
     #: Whether segments are spread over the round trip.
     pacing: bool | None = None
+    #: When the first slow start ends, if not at a threshold.
+    slow_start: SlowStart | None = None
+    #: Whether the window shrinks with what arrives during a repair, with ``flavour = "sack"`` (RFC 6937).
+    proportional_reduction: bool | None = None
+    #: Whether ``min_timeout`` is the least that a timeout lies above the round trip, as in Linux.
+    timeout_above_round_trip: bool | None = None
 
 
 @dataclass(kw_only=True)

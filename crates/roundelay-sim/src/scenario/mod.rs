@@ -36,7 +36,7 @@ use roundelay::Duration;
 use roundelay_tcp::CustomControl;
 
 pub use crate::sources::trace::FlowBy;
-pub use crate::sources::{Control, Flavour, Preset, Protocol, SourceSpec};
+pub use crate::sources::{Control, Flavour, Preset, Protocol, SlowStart, SourceSpec};
 pub use control::ControlError;
 pub use curves::{Curves, GroupCurves, LinkCurves};
 pub use estimate::{Estimate, MOST_EVENTS};

@@ -23,6 +23,9 @@ pub enum Preset {
     /// The RFCs' requirements for a host today: SACK, CUBIC, an initial window of ten segments.
     #[default]
     Rfc,
+    /// Linux today, as far as it is modelled: `rfc` with HyStart, proportional rate reduction, and
+    /// Linux's timers.
+    Linux,
     /// ns-2's NewReno with a SACK sink, with the settings of the UPS authors.
     Ns2Newreno,
     /// ns-2's Tahoe with its own defaults: `Agent/TCP`.
@@ -55,6 +58,20 @@ pub enum Control {
     Cubic,
     /// draft-cardwell-iccrg-bbr-congestion-control-00.
     Bbr,
+}
+
+/// When the first slow start ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+pub enum SlowStart {
+    /// With a loss or a mark: RFC 5681.
+    #[serde(rename = "until_loss")]
+    UntilLoss,
+    /// HyStart++, RFC 9406.
+    #[serde(rename = "hystart++")]
+    HyStartPlusPlus,
+    /// HyStart, as in Linux.
+    #[serde(rename = "hystart")]
+    HyStart,
 }
 
 /// TCP settings of both ends of a connection.
@@ -104,6 +121,13 @@ pub struct Protocol {
     pub ecn: Option<bool>,
     /// Whether segments are spread over the round trip.
     pub pacing: Option<bool>,
+    /// When the first slow start ends, if not at a threshold.
+    pub slow_start: Option<SlowStart>,
+    /// Whether the window shrinks with what arrives during a repair, with `flavour = "sack"` (RFC
+    /// 6937).
+    pub proportional_reduction: Option<bool>,
+    /// Whether `min_timeout` is the least that a timeout lies above the round trip, as in Linux.
+    pub timeout_above_round_trip: Option<bool>,
 }
 
 fn initial_window<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
@@ -159,6 +183,7 @@ impl Protocol {
     pub fn config(&self) -> tcp::Config {
         let mut config = match self.preset {
             Preset::Rfc => tcp::Config::rfc(),
+            Preset::Linux => tcp::Config::linux(),
             Preset::Ns2Newreno => tcp::Config::ns2_newreno_sack1(),
             Preset::Ns2Tahoe => tcp::Config::ns2_classic(tcp::Flavour::Tahoe),
             Preset::Ns2Reno => tcp::Config::ns2_classic(tcp::Flavour::Reno),
@@ -189,10 +214,9 @@ impl Protocol {
         if let Some(wait) = self.delayed_acknowledgement {
             config.delayed_acknowledgement = (wait != Duration::ZERO).then_some(wait);
         }
-        let (of_data, of_bare) = if self.preset == Preset::Rfc {
-            RFC_TIMESTAMPS
-        } else {
-            NS2_TIMESTAMPS
+        let (of_data, of_bare) = match self.preset {
+            Preset::Rfc | Preset::Linux => RFC_TIMESTAMPS,
+            Preset::Ns2Newreno | Preset::Ns2Tahoe | Preset::Ns2Reno => NS2_TIMESTAMPS,
         };
         match (config.timestamps, self.timestamps) {
             (true, Some(false)) => {
@@ -211,6 +235,19 @@ impl Protocol {
         config.syn_exchange = self.syn_exchange.unwrap_or(config.syn_exchange);
         config.ecn = self.ecn.unwrap_or(config.ecn);
         config.pacing = self.pacing.unwrap_or(config.pacing);
+        if let Some(slow_start) = self.slow_start {
+            config.slow_start = match slow_start {
+                SlowStart::UntilLoss => tcp::SlowStart::UntilLoss,
+                SlowStart::HyStartPlusPlus => tcp::SlowStart::HyStartPlusPlus,
+                SlowStart::HyStart => tcp::SlowStart::HyStart,
+            };
+        }
+        config.proportional_reduction = self
+            .proportional_reduction
+            .unwrap_or(config.proportional_reduction);
+        config.timeout_above_round_trip = self
+            .timeout_above_round_trip
+            .unwrap_or(config.timeout_above_round_trip);
         config
     }
 }
@@ -233,6 +270,16 @@ mod tests {
         ];
         let newreno = tcp::Config::ns2_newreno_sack1();
         let cases = [
+            ("preset = \"linux\"", tcp::Config::linux()),
+            (
+                "slow_start = \"hystart++\"\nproportional_reduction = true\ntimeout_above_round_trip = true",
+                tcp::Config {
+                    slow_start: tcp::SlowStart::HyStartPlusPlus,
+                    proportional_reduction: true,
+                    timeout_above_round_trip: true,
+                    ..rfc
+                },
+            ),
             (
                 "timestamps = false",
                 tcp::Config {

@@ -4,7 +4,7 @@
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use roundelay::{Duration, Instant};
-use roundelay_tcp::{Config, Control, Flavour, PartialTimer, Segment, Sender};
+use roundelay_tcp::{Config, Control, Flavour, PartialTimer, Segment, Sender, SlowStart};
 
 use super::link::{Fate, Link, World};
 
@@ -87,6 +87,13 @@ fn check_sender(sender: &Sender, config: &Config) {
 fn run_one(seed: u64, control: Option<Control>) {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     let mut config = random_config(&mut random);
+    config.slow_start = [
+        SlowStart::UntilLoss,
+        SlowStart::HyStartPlusPlus,
+        SlowStart::HyStart,
+    ][seed as usize % 3];
+    config.proportional_reduction = seed % 3 == 1;
+    config.timeout_above_round_trip = seed % 4 == 1;
     if let Some(control) = control {
         config.flavour = Flavour::Sack;
         config.control = control;

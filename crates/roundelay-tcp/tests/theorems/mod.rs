@@ -7,4 +7,5 @@ mod laws;
 mod link;
 mod rc3;
 mod receiver;
+mod start;
 mod traces;

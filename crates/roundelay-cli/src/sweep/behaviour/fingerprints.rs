@@ -309,10 +309,11 @@ fn scenarios(folder: &Path) -> Vec<(String, String)> {
     for (name, values) in [
         (
             "preset",
-            &["rfc", "ns2_newreno", "ns2_tahoe", "ns2_reno"][..],
+            &["rfc", "linux", "ns2_newreno", "ns2_tahoe", "ns2_reno"][..],
         ),
         ("flavour", &["tahoe", "reno", "newreno", "sack"]),
         ("control", &["reno", "cubic", "bbr"]),
+        ("slow_start", &["until_loss", "hystart++", "hystart"]),
     ] {
         all.extend(values.iter().map(|value| {
             (
@@ -321,7 +322,12 @@ fn scenarios(folder: &Path) -> Vec<(String, String)> {
             )
         }));
     }
-    for name in ["ecn", "pacing"] {
+    for name in [
+        "ecn",
+        "pacing",
+        "proportional_reduction",
+        "timeout_above_round_trip",
+    ] {
         all.push((format!("tcp.option.{name}"), tcp(&format!("{name} = true"))));
     }
     // Differences wrap beyond 32 ms where the tick is ns-2's, and show in timeouts.
