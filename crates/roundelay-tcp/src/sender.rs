@@ -414,10 +414,12 @@ impl Sender {
         };
         if len == 0 && self.is_roomy && self.mode == Mode::Open {
             meter.limit_by_application(in_flight);
-        } else if len > 0 && in_flight == 0 && meter.is_app_limited() {
-            if let Some(model) = self.congestion.model() {
-                model.restart_from_idle();
-            }
+        } else if len > 0
+            && in_flight == 0
+            && meter.is_app_limited()
+            && let Some(model) = self.congestion.model()
+        {
+            model.restart_from_idle();
         }
     }
 
