@@ -22,7 +22,7 @@ pub use reasons::{
 pub use reserve::{Problem, Reserve};
 pub use standing::Obstacle;
 
-use roundelay_trace::{Comparison, Options};
+use roundelay_trace::{Comparison, Options, OtherWay};
 use standing::Standing;
 
 /// What is said about a comparison.
@@ -41,6 +41,8 @@ pub struct Verdict {
     pub best: usize,
     /// A warning before all others; none if one direction of one link is replayed.
     pub reserve: Option<Reserve>,
+    /// The direction that was not chosen, if the capture holds one.
+    pub other: Option<OtherWay>,
     /// The answer, then the reasons.
     pub reasons: Vec<Reason>,
     /// Linux commands that set up the discipline, one per line; empty if none are known.
@@ -58,6 +60,12 @@ pub fn advise(comparison: &Comparison, options: &Options) -> Advice {
         options,
         choice.is_contended,
     ));
+    let reserve = reserve::of(comparison, options);
+    let is_question = reserve.as_ref().is_some_and(|reserve| reserve.is_question);
+    if is_question {
+        reasons.clear();
+        commands[choice.best] = Ok(Vec::new());
+    }
     let commands = commands.swap_remove(choice.best).unwrap_or_else(|why| {
         let spec = comparison.disciplines[choice.best].spec.clone();
         reasons.push(Reason::NoCommands { spec, why });
@@ -66,10 +74,17 @@ pub fn advise(comparison: &Comparison, options: &Options) -> Advice {
     Advice {
         verdict: Verdict {
             best: choice.best,
-            reserve: reserve::of(comparison),
+            reserve,
+            other: other_way(comparison),
             reasons,
             commands: tc::with_size_table(commands, options.link),
         },
         notes: notes::of(comparison, options, &standings),
     }
+}
+
+/// The direction that was not chosen.
+fn other_way(comparison: &Comparison) -> Option<OtherWay> {
+    let chosen = comparison.observed.chosen.as_ref()?;
+    chosen.other.clone()
 }

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use roundelay::{LinkLayer, QueueSpec, Rate};
-use roundelay_trace::{Comparison, InterfaceLoad, Options, OtherFlows, PlateauRate, TreeFile};
+use roundelay_trace::{
+    Chosen, Comparison, InterfaceLoad, Options, OtherFlows, PlateauRate, TreeFile,
+};
 
 use crate::standing::{Obstacle, Standing};
 
@@ -39,6 +41,8 @@ pub enum Note {
         /// Duplicates left out.
         duplicates: u64,
     },
+    /// One direction of one link was chosen by its load.
+    Chosen(Box<Chosen>),
     /// Packets look like copies by a mirror port.
     Mirrored {
         /// The copies.
@@ -124,10 +128,11 @@ pub enum Oddity {
 /// All notes on a comparison, in the order in which they are told.
 pub(crate) fn of(comparison: &Comparison, options: &Options, standings: &[Standing]) -> Vec<Note> {
     let mut notes = Vec::new();
+    notes.extend(chosen(comparison));
     notes.extend(lengths(comparison, options.link));
     notes.extend(overload(comparison, options.rate));
     notes.extend(plateau(comparison).map(Note::Plateau));
-    notes.extend(left_out(comparison, options));
+    notes.extend(left_out(comparison));
     notes.extend(mixture(comparison));
     notes.extend(oddities(comparison));
     notes.extend(comparison.observed.others.map(Note::OtherFlows));
@@ -171,9 +176,14 @@ pub(crate) fn plateau(comparison: &Comparison) -> Option<PlateauRate> {
     BEHIND.contains(&part_of_link).then_some(plateau)
 }
 
-fn left_out(comparison: &Comparison, options: &Options) -> Option<Note> {
+fn chosen(comparison: &Comparison) -> Option<Note> {
+    let chosen = comparison.observed.chosen.clone()?;
+    Some(Note::Chosen(Box::new(chosen)))
+}
+
+fn left_out(comparison: &Comparison) -> Option<Note> {
     let summary = comparison.capture.selection.as_ref()?;
-    let selection = &options.selection;
+    let selection = &comparison.observed.selection;
     let left_out = summary.left_out;
     let mut by_option = Vec::new();
     if let Some(interface) = &selection.interface {

@@ -368,7 +368,7 @@ pub(crate) fn on_the_capture(
     if plateau(comparison).is_some() {
         reasons.push(Reason::BehindTheBottleneck);
     }
-    if !is_contended {
+    if !is_contended && observed.chosen.is_none() {
         let opposite = observed.mixed.opposite.clone();
         reasons.extend(opposite.map(Reason::OtherDirection));
     }

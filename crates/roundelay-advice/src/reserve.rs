@@ -1,7 +1,7 @@
 //! Reserve: a warning before the verdict that several links share the replayed one, and the command
 //! that selects one direction of one link.
 
-use roundelay_trace::{Comparison, Cure};
+use roundelay_trace::{Comparison, Cure, Options};
 
 /// Warning that several links share the replayed one.
 #[derive(Debug, Clone, PartialEq)]
@@ -12,6 +12,9 @@ pub struct Reserve {
     pub cure: Option<Cure>,
     /// Options to add to the command, words for a shell; empty if no option mends the load.
     pub options: Vec<String>,
+    /// No table, star and commands: nothing says which packets share the link, and the comparison
+    /// was asked to find out.
+    pub is_question: bool,
     /// Length of the capture in seconds, for rates; none where a rate would mislead.
     pub seconds: Option<f64>,
 }
@@ -28,8 +31,12 @@ pub enum Problem {
 }
 
 /// The warning, if one is due.
-pub(crate) fn of(comparison: &Comparison) -> Option<Reserve> {
+pub(crate) fn of(comparison: &Comparison, options: &Options) -> Option<Reserve> {
+    let is_question = options.selection.chooses;
     let mixed = &comparison.observed.mixed;
+    if is_question && (comparison.observed.chosen.is_some() || mixed.is_slight) {
+        return None;
+    }
     let mut problems = Vec::new();
     if mixed.both_ways > 0 {
         problems.push(Problem::Directions);
@@ -58,6 +65,7 @@ pub(crate) fn of(comparison: &Comparison) -> Option<Reserve> {
         problems,
         cure,
         options,
+        is_question,
         seconds: has_rates.then_some(seconds),
     })
 }

@@ -110,17 +110,34 @@ pub(crate) fn compute(arguments: &Compare, host: &Host) -> Result<Compared, Fail
     if host.stop.is_requested() {
         return Err(Failure::stopped());
     }
-    let mut command = "roundelay".to_owned();
-    for word in &arguments.words {
-        command.push(' ');
-        command.push_str(&shell_word(word));
-    }
+    let command = command(&arguments.words);
     let compared = Compared {
         advised: Advised::new(comparison, &options, Some(&command)),
         metadata,
     };
     finish_all(outputs, &compared)?;
     Ok(compared)
+}
+
+/// The call for a shell, to which a verdict adds options: without a choice of direction, which they
+/// replace.
+fn command(words: &[String]) -> String {
+    let mut command = "roundelay".to_owned();
+    let mut rest = words.iter().peekable();
+    while let Some(word) = rest.next() {
+        let is_choice = |word: &str| matches!(word, "auto" | "both");
+        let next = rest.peek().map_or("", |next| next.as_str());
+        if word == "--direction" && is_choice(next) {
+            rest.next();
+            continue;
+        }
+        if word.strip_prefix("--direction=").is_some_and(is_choice) {
+            continue;
+        }
+        command.push(' ');
+        command.push_str(&shell_word(word));
+    }
+    command
 }
 
 fn options(arguments: &Compare, stop: &Stop) -> Result<Options, Failure> {
@@ -150,6 +167,10 @@ fn options(arguments: &Compare, stop: &Stop) -> Result<Options, Failure> {
     options.seed = arguments.seed;
     options.measure_cost = !arguments.no_cost;
     options.selection = selection(arguments);
+    if live::is_record(&arguments.capture) {
+        // The record of a run is replayed as it is.
+        options.selection.chooses = false;
+    }
     options.link = LinkLayer::replaced(
         arguments.link,
         arguments.overhead,
@@ -171,13 +192,14 @@ fn selection(arguments: &Compare) -> Selection {
         mirrored,
         ..
     } = *arguments;
-    Selection {
+    let selection = Selection {
         interface: interface.clone(),
-        direction: direction.clone(),
         filter: filter.clone(),
         keep_duplicates,
         mirrored,
-    }
+        ..Selection::default()
+    };
+    direction.clone().choose(selection)
 }
 
 /// # Errors

@@ -136,7 +136,14 @@ fn router() -> Capture {
 #[test]
 fn the_verdict_of_a_mixture_begins_with_a_command_to_copy() {
     let router = router();
-    let text = router.text(&["fifo", "fq_codel limit 100", "--weight", "src port 443 = 2"]);
+    let text = router.text(&[
+        "fifo",
+        "fq_codel limit 100",
+        "--direction",
+        "both",
+        "--weight",
+        "src port 443 = 2",
+    ]);
     let warning = text
         .split("\n\n")
         .find(|part| part.starts_with("The figures below are of a wrong load: both directions"))
@@ -163,7 +170,7 @@ fn the_verdict_of_a_mixture_begins_with_a_command_to_copy() {
         mended.contains("6 packets, 1 flow") && !mended.contains("wrong load"),
         "{mended}"
     );
-    let verdict = &router.json(&[])["verdict"];
+    let verdict = &router.json(&["--direction=both"])["verdict"];
     assert!(
         verdict["reserve"]["command"]
             .as_str()
@@ -176,6 +183,30 @@ fn the_verdict_of_a_mixture_begins_with_a_command_to_copy() {
             .get("reserve")
             .is_none()
     );
+}
+
+/// One answer at once: the direction with the larger load, and the command for the other one.
+#[test]
+fn compare_chooses_a_direction_and_gives_the_other_two_lines() {
+    let router = router();
+    let text = router.text(&["fifo", "--direction", "auto"]);
+    for part in [
+        "6 packets, 1 flow",
+        "Replayed: one direction of one link, the one with the larger load (--interface 2",
+        "The other direction: 4 packets,",
+    ] {
+        assert!(text.contains(part), "{part:?} is missing in: {text}");
+    }
+    assert!(!text.contains("wrong load"), "{text}");
+    let command = text.lines().last().unwrap().trim();
+    let expected = " fifo --interface 3 --direction in";
+    assert!(command.ends_with(expected), "{command}");
+    let program = env!("CARGO_BIN_EXE_roundelay");
+    let typed = command.replacen("roundelay", &format!("'{program}'"), 1);
+    let output = Command::new("sh").args(["-c", &typed]).output().unwrap();
+    let other = String::from_utf8(output.stdout).unwrap();
+    assert!(other.contains("4 packets, 1 flow"), "{other}");
+    assert_eq!(router.json(&[])["capture"]["selection"]["chosen"], true);
 }
 
 #[test]
@@ -207,10 +238,10 @@ fn compare_replays_the_selected_packets_and_counts_the_others() {
 #[test]
 fn compare_leaves_duplicates_out_and_advises_one_direction() {
     let router = router();
-    let page = router.json(&[]);
+    let page = router.json(&["--direction", "both"]);
     assert_eq!(page["capture"]["packets"], 10);
     assert_eq!(page["capture"]["selection"]["left_out"]["duplicates"], 10);
-    let kept = router.json(&["--keep-duplicates"]);
+    let kept = router.json(&["--keep-duplicates", "--direction", "both"]);
     assert_eq!(
         (
             &kept["capture"]["packets"],
@@ -218,7 +249,7 @@ fn compare_leaves_duplicates_out_and_advises_one_direction() {
         ),
         (&json!(20), &json!(20))
     );
-    let text = router.text(&["fifo"]);
+    let text = router.text(&["fifo", "--direction", "both"]);
     for part in [
         "Left out: 10 duplicates",
         "--keep-duplicates keeps them",
@@ -250,11 +281,11 @@ fn compare_refuses_a_wrong_or_an_empty_selection() {
     for (arguments, part) in [
         (
             &["--direction", "up"][..],
-            "direction `up`: expected in, out, or in quotes 'from ADDRESS' or 'to ADDRESS'",
+            "direction `up`: expected auto, both, in, out, or in quotes 'from ADDRESS' or 'to ADDRESS'",
         ),
         (
             &["--direction", "from", "10.0.0.1"],
-            "direction `from`: expected in, out, or in quotes",
+            "direction `from`: expected auto, both, in, out, or in quotes",
         ),
         (
             &["--direction", "from eth0"],

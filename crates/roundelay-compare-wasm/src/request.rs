@@ -8,7 +8,7 @@ use std::str::FromStr;
 use roundelay::{Framing, LinkLayer};
 use roundelay_trace::arguments::{chosen, parse_buffer, parse_choice, parse_rate, whole};
 use roundelay_trace::{
-    Direction, Filter, FlowBy, InterfaceName, Options, Selection, TreeFile, WeightRules,
+    DirectionChoice, Filter, FlowBy, InterfaceName, Options, Selection, TreeFile, WeightRules,
 };
 use serde::Deserialize;
 
@@ -104,19 +104,21 @@ impl Request {
         let framing = option("--framing <NAME>", &self.framing, parse::<Framing>)?;
         options.link = LinkLayer::replaced(link, overhead, mpu, framing);
         options.buffer = option("--buffer <LIMIT>", &self.buffer, parse_buffer)?;
-        options.selection = Selection {
+        let direction = option(
+            "--direction <DIRECTION>",
+            &self.direction,
+            parse::<DirectionChoice>,
+        )?;
+        let selection = Selection {
             interface: option("--interface <NAME>", &self.interface, |text| {
                 Ok::<_, String>(InterfaceName::from(text))
             })?,
-            direction: option(
-                "--direction <DIRECTION>",
-                &self.direction,
-                parse::<Direction>,
-            )?,
             filter: option("--filter <EXPR>", &self.filter, parse::<Filter>)?,
             keep_duplicates: self.keep_duplicates,
             mirrored: self.mirrored,
+            ..Selection::default()
         };
+        options.selection = direction.unwrap_or_default().choose(selection);
         options.flow_by =
             option("--flow-by <WHAT>", &self.flow_by, parse::<FlowBy>)?.unwrap_or(options.flow_by);
         let max_flows = option("--max-flows <N>", &self.max_flows, whole(MAX_FLOWS))?;

@@ -27,6 +27,13 @@ pub struct Recommendation {
     /// A warning before all others; none if one direction of one link is replayed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reserve: Option<Warning>,
+    /// The direction that was not chosen: its load, and the command that compares it. None if there
+    /// was nothing to choose.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub other: Option<Warning>,
+    /// No discipline is chosen, because nothing says which packets share the link: the warning asks.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_open: bool,
     /// Two or three sentences: the best discipline and the reasons.
     pub sentences: Vec<String>,
     /// Linux commands that set up the discipline, one per line; empty if none are known.
@@ -56,7 +63,7 @@ impl Advised {
         let command = command.unwrap_or(&shortest);
         Self {
             notes: sentences::notes(&advice.notes),
-            verdict: sentences::recommendation(&advice.verdict, command),
+            verdict: sentences::recommendation(&advice.verdict, comparison.link_rate, command),
             comparison,
         }
     }

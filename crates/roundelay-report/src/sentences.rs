@@ -1,5 +1,6 @@
 //! Sentences: the words for all advice and notes, in one voice and one place.
 
+mod chosen;
 mod notes;
 mod reasons;
 mod warning;
@@ -23,15 +24,18 @@ pub(crate) fn notes(notes: &[Note]) -> Vec<String> {
 }
 
 /// The verdict in words. `command` is the command line of the comparison.
-pub(crate) fn recommendation(verdict: &Verdict, command: &str) -> Recommendation {
+pub(crate) fn recommendation(verdict: &Verdict, link_rate: u64, command: &str) -> Recommendation {
     let mut commands = verdict.commands.clone();
     if verdict.reserve.is_some() && !commands.is_empty() {
         commands.insert(0, WRONG_LOAD.to_owned());
     }
     let reserve = verdict.reserve.as_ref();
+    let other = verdict.other.as_ref();
     Recommendation {
         best: verdict.best,
         reserve: reserve.map(|reserve| warning::of(reserve, command)),
+        other: other.map(|other| chosen::other(other, link_rate, command)),
+        is_open: reserve.is_some_and(|reserve| reserve.is_question),
         sentences: verdict.reasons.iter().map(reasons::sentence).collect(),
         commands,
     }

@@ -42,6 +42,9 @@ pub fn table(advised: &Advised, style: TableStyle) -> String {
 /// The table in at most `lines` lines, as far as possible: sections on flows, and on fairness and
 /// cost, are left out, and a line says so.
 pub fn table_within(advised: &Advised, style: TableStyle, lines: usize) -> String {
+    if advised.verdict.is_open {
+        return table(advised, style);
+    }
     let [headline, service, verdict] = [
         headline(advised),
         service(advised),
@@ -86,6 +89,10 @@ fn height(lines: &[String]) -> usize {
 
 /// The report of [`table`].
 pub fn document(advised: &Advised) -> Document {
+    if advised.verdict.is_open {
+        // Figures of packets that did not share a link say nothing.
+        return Document(vec![headline(advised), verdict(&advised.verdict)]);
+    }
     Document(vec![
         headline(advised),
         service(advised),
@@ -287,13 +294,13 @@ fn chosen_flows(comparison: &Comparison) -> Vec<usize> {
 
 fn verdict(verdict: &Recommendation) -> Section {
     let mut blocks = verdict.reserve.as_ref().map_or_else(Section::new, warning);
-    blocks.push(Block::Verdict(
-        verdict
-            .sentences
-            .iter()
-            .map(|sentence| clean(sentence))
-            .collect(),
-    ));
+    let mut sentences = Vec::new();
+    for sentence in &verdict.sentences {
+        sentences.push(clean(sentence));
+    }
+    if !sentences.is_empty() {
+        blocks.push(Block::Verdict(sentences));
+    }
     if !verdict.commands.is_empty() {
         blocks.push(Block::Commands(
             verdict
@@ -303,16 +310,21 @@ fn verdict(verdict: &Recommendation) -> Section {
                 .collect(),
         ));
     }
+    if let Some(other) = &verdict.other {
+        blocks.push(Block::Note(clean(&other.sentence)));
+        blocks.push(Block::Commands(commands_of(other)));
+    }
     blocks
+}
+
+fn commands_of(warning: &Warning) -> Vec<String> {
+    let command = warning.command.iter();
+    command.map(|command| clean(command)).collect()
 }
 
 /// The warning before a verdict, and the command that mends the load, on a line of its own to copy.
 fn warning(reserve: &Warning) -> Section {
-    let commands: Vec<String> = reserve
-        .command
-        .iter()
-        .map(|command| clean(command))
-        .collect();
+    let commands = commands_of(reserve);
     let commands = (!commands.is_empty()).then_some(Block::Commands(commands));
     iter::once(Block::Warning(clean(&reserve.sentence)))
         .chain(commands)

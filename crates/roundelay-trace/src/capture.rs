@@ -13,12 +13,13 @@
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
 use crate::error::{CaptureError, Fault};
 
+mod copy;
 mod decompress;
 mod magic;
 mod order;
@@ -26,6 +27,7 @@ mod pcap;
 mod pcapng;
 mod window;
 
+use copy::Copy;
 use window::{ByteRange, Window};
 
 /// Maximum captured bytes of one packet: libpcap's limit. Real files exceed their own snap length,
@@ -50,12 +52,15 @@ const MAX_CAPTURED: u32 = 262_144;
 /// ```
 pub struct Capture {
     name: String,
+    source: Source,
     size: Option<u64>,
     window: Window,
     format: Format,
     notes: CaptureNotes,
     /// The last packet's time, for packets without a timestamp.
     last_time: i64,
+    /// A second reading may follow.
+    is_kept: bool,
     /// No more packets: the end was reached, or an error.
     finished: bool,
 }
@@ -139,6 +144,12 @@ pub struct CaptureNotes {
     pub truncated_compression: u64,
 }
 
+/// Where a second reading finds the bytes.
+enum Source {
+    File(PathBuf),
+    Pipe(Copy),
+}
+
 /// Parser state of the file's format.
 enum Format {
     Pcap(pcap::File),
@@ -166,7 +177,11 @@ impl Capture {
             Ok(opened) => opened,
             Err(reason) => return Err(CaptureError::Open { name, reason }),
         };
-        let mut capture = Self::from_reader(name, file)?;
+        if size.is_none() {
+            return Self::from_reader(name, file);
+        }
+        let source = Source::File(path.to_owned());
+        let mut capture = Self::from_source(name, Box::new(file), source)?;
         capture.size = size;
         Ok(capture)
     }
@@ -176,20 +191,55 @@ impl Capture {
         name: impl Into<String>,
         reader: impl Read + Send + 'static,
     ) -> Result<Self, CaptureError> {
-        let name = name.into();
-        let mut window = Window::new(Box::new(reader)).map_err(|fault| fault.in_file(&name))?;
+        let (reader, copy) = Copy::of(reader);
+        Self::from_source(name.into(), reader, Source::Pipe(copy))
+    }
+
+    fn from_source(
+        name: String,
+        reader: Box<dyn Read + Send>,
+        source: Source,
+    ) -> Result<Self, CaptureError> {
+        let mut window = Window::new(reader).map_err(|fault| fault.in_file(&name))?;
         let mut notes = CaptureNotes::default();
         let format =
             recognise(&mut window, &mut notes, &name).map_err(|fault| fault.in_file(&name))?;
         Ok(Self {
             name,
+            source,
             size: None,
             window,
             format,
             notes,
             last_time: 0,
+            is_kept: false,
             finished: false,
         })
+    }
+
+    /// Keeps what is read, so that [`Capture::again`] can read a pipe again. Call it before the
+    /// first packet.
+    pub fn keep(&mut self) {
+        self.is_kept = true;
+    }
+
+    /// The capture from its first packet on, after it was read to the end.
+    ///
+    /// # Errors
+    /// The file or the copy of the pipe cannot be read, or nothing was kept of a pipe.
+    pub fn again(&self) -> Result<Self, CaptureError> {
+        let copy = match &self.source {
+            Source::File(path) => return Self::open(path),
+            Source::Pipe(copy) => copy,
+        };
+        let name = self.name.clone();
+        let reader = copy.reader().and_then(|reader| {
+            reader.ok_or_else(|| io::Error::other("a pipe can be read once only"))
+        });
+        match reader {
+            Ok(reader) => Self::from_source(name, reader, Source::Pipe(copy.clone())),
+            Err(reason) => Err(CaptureError::Open { name, reason }),
+        }
     }
 
     /// The next packet; `None` at the end, and always after the end or an error.
@@ -201,6 +251,12 @@ impl Capture {
     pub fn next(&mut self) -> Result<Option<Frame<'_>>, CaptureError> {
         if self.finished {
             return Ok(None);
+        }
+        if let Source::Pipe(copy) = &self.source
+            && self.notes.packets == 0
+            && !self.is_kept
+        {
+            copy.stop();
         }
         let record = match &mut self.format {
             Format::Pcap(file) => file.record(&mut self.window, &mut self.notes),

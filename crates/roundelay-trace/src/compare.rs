@@ -24,6 +24,7 @@ use crate::observed::Observed;
 use crate::offered::{Event, Offered};
 use crate::selection::Selection;
 use crate::stop::Stop;
+use crate::survey::survey;
 use crate::tree::TreeFile;
 use crate::urgency::{Known, reads_sizes};
 use crate::weights::WeightRules;
@@ -237,10 +238,11 @@ pub fn compare(
     options: &Options,
     observer: &mut impl ReplayObserver,
 ) -> Result<Comparison, CompareError> {
+    let stop = observer.stop();
     let classifier = Classifier::with_max_flows(options.flow_by, options.most_flows());
+    let surveyed = survey(capture, &options.selection, &stop)?;
     let mut offered = Offered::new(
-        capture,
-        options.selection.clone(),
+        surveyed,
         classifier,
         options.weights.clone(),
         (options.rate, options.link),
@@ -248,7 +250,6 @@ pub fn compare(
     let mut block = Vec::new();
     let mut sample = Vec::new();
     let mut lanes = Vec::new();
-    let stop = observer.stop();
     let mut specs = Vec::from_iter(&options.specs);
     for tree in &options.trees {
         specs.extend(tree.config().nodes().map(|node| &node.spec));
@@ -558,9 +559,10 @@ mod tests {
             let capture =
                 Capture::from_reader("t.pcap", std::io::Cursor::new(pcap(packets))).unwrap();
             let classifier = Classifier::with_max_flows(FlowBy::default(), 10);
+            let stop = Stop::default();
+            let surveyed = survey(capture, &Selection::default(), &stop).unwrap();
             Offered::new(
-                capture,
-                Selection::default(),
+                surveyed,
                 classifier,
                 WeightRules::default(),
                 ("1mbit".parse().unwrap(), LinkLayer::NONE),

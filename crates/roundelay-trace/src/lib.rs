@@ -28,6 +28,7 @@ mod plateau;
 mod presence;
 mod selection;
 mod stop;
+mod survey;
 mod translated;
 mod tree;
 mod urgency;
@@ -55,8 +56,8 @@ pub use link_trace::{LinkTrace, TracedLink};
 pub use observed::{CodePoints, Observed, OtherFlows, PlateauRate};
 pub use offered::Oddities;
 pub use selection::{
-    Cure, Direction, InterfaceLoad, InterfaceName, LeftOut, Mixed, OppositeLoad, Part, Selection,
-    SelectionSummary,
+    Chosen, Cure, Direction, DirectionChoice, InterfaceLoad, InterfaceName, LeftOut, Mixed,
+    OppositeLoad, OtherWay, Part, Selection, SelectionSummary,
 };
 pub use stop::Stop;
 pub use tree::TreeFile;

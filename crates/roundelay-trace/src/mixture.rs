@@ -10,7 +10,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::hash::{Hash, Hasher};
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use foldhash::quality::RandomState;
 
@@ -47,6 +47,9 @@ const MANY: u64 = 100;
 /// A thousandth of the bytes: fewer of the other direction, as the answers to a ping, do no harm.
 const HARMLESS: u64 = 1000;
 
+/// A twentieth of the bytes: so few of a mixture change no figure much.
+const TOLERATED: u64 = 20;
+
 /// The halves of a capture's connections, and their copies under other addresses.
 #[derive(Debug, Default)]
 pub(crate) struct Mixture {
@@ -80,6 +83,11 @@ impl Extent {
         self.lighter > 0 && self.lighter * HARMLESS >= self.bytes
     }
 
+    /// Whether at most a twentieth of the bytes belongs to another direction or link.
+    pub(crate) const fn is_nearly_pure(&self) -> bool {
+        self.excess * TOLERATED <= self.bytes
+    }
+
     /// Bytes that are left, less those of a mixture, which count three times.
     const fn worth(&self) -> u64 {
         self.bytes.saturating_sub(3 * self.excess)
@@ -93,6 +101,8 @@ pub(crate) struct Remedy {
     pub(crate) bytes: u64,
     /// One direction of one link is left.
     pub(crate) is_pure: bool,
+    /// So little of a mixture is left that figures hold.
+    pub(crate) is_good: bool,
     /// The selection of the other direction, and its bytes.
     pub(crate) other: Option<(Candidate, u64)>,
 }
@@ -108,8 +118,16 @@ pub(crate) struct Candidate {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
     Heading(Heading),
-    From(Network),
-    To(Network),
+    From(End),
+    To(End),
+}
+
+/// Where packets come from or go to: a network, or one port of an address, because both ends of a
+/// connection may have the same address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct End {
+    pub(crate) network: Network,
+    pub(crate) port: Option<u16>,
 }
 
 /// A half of a connection that may have several names.
@@ -157,8 +175,26 @@ impl Half {
         }
     }
 
+    /// Whether the packets have addresses: others have no direction.
+    fn has_ends(&self) -> bool {
+        self.ends[0] != self.ends[1] || !self.ends[0].0.is_unspecified()
+    }
+
     fn has_private_end(&self) -> bool {
         is_private(self.ends[0].0) != is_private(self.ends[1].0)
+    }
+
+    /// Directions that hold the packets of a half, by the port at one end: the lower one first, as
+    /// of a server.
+    fn by_port(&self) -> [Side; 2] {
+        let [(source, from), (destination, to)] = self.ends;
+        let from_it = Side::From(End::at(source, from));
+        let to_it = Side::To(End::at(destination, to));
+        if from < to {
+            [from_it, to_it]
+        } else {
+            [to_it, from_it]
+        }
     }
 
     /// Whether `after` is this half behind a router that translates one address.
@@ -264,6 +300,7 @@ impl Mixture {
             selection: chosen.candidate,
             bytes: chosen.extent.bytes,
             is_pure,
+            is_good: is_pure || chosen.extent.is_nearly_pure(),
             other: self.other(&pieces, &tried, chosen.candidate),
         })
     }
@@ -362,7 +399,7 @@ impl Mixture {
             }
         }
         // Halves of connections with both directions, the heaviest first.
-        halves.retain(|(half, _)| readings.contains(&reverse(reading(half))));
+        halves.retain(|(half, _)| half.has_ends() && readings.contains(&reverse(reading(half))));
         halves.sort_by_key(|(half, load)| Reverse((load.replayed + load.copies, half.ends)));
         let mut heaviest_private = halves.iter().filter(|(half, _)| half.has_private_end());
         for (half, _) in heaviest_private.next().into_iter().chain(halves.first()) {
@@ -372,6 +409,11 @@ impl Mixture {
             }
             for side in networks([destination, source]) {
                 sides.push(Some(side));
+            }
+            if source == destination {
+                for side in half.by_port() {
+                    sides.push(Some(side));
+                }
             }
         }
         sides.push(None);
@@ -419,7 +461,8 @@ impl Mixture {
         for piece in pieces {
             let selected = piece.bytes(candidate);
             bytes.push(selected);
-            extent.bytes += selected;
+            // Frames without IP are in no direction: a candidate is not worse without them.
+            extent.bytes += if piece.half.has_ends() { selected } else { 0 };
             if let Some(interface) = piece.half.point.0
                 && selected > 0
             {
@@ -543,10 +586,12 @@ impl Side {
 
     pub(crate) fn matches(self, tap: &Tap<'_>, headers: Option<&Headers>) -> bool {
         match self {
-            Self::From(network) => headers.is_some_and(|headers| network.contains(headers.source)),
-            Self::To(network) => {
-                headers.is_some_and(|headers| network.contains(headers.destination))
+            Self::From(end) => {
+                headers.is_some_and(|headers| end.contains((headers.source, headers.source_port)))
             }
+            Self::To(end) => headers.is_some_and(|headers| {
+                end.contains((headers.destination, headers.destination_port))
+            }),
             Self::Heading(heading) => tap.heading == Some(heading),
         }
     }
@@ -554,8 +599,51 @@ impl Side {
     fn holds(self, half: &Half) -> bool {
         match self {
             Self::Heading(heading) => half.point.1 == Some(heading),
-            Self::From(network) => network.contains(half.ends[0].0),
-            Self::To(network) => network.contains(half.ends[1].0),
+            Self::From(end) => end.contains(half.ends[0]),
+            Self::To(end) => end.contains(half.ends[1]),
+        }
+    }
+}
+
+impl End {
+    /// One port of an address.
+    fn at(address: IpAddr, port: u16) -> Self {
+        let longest = if address.is_ipv4() { 32 } else { 128 };
+        Self {
+            network: Network::around(address, longest),
+            port: Some(port),
+        }
+    }
+
+    /// Reads a network, an address, or an address with a port; the error is the expected text.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        if let Ok(end) = text.parse::<SocketAddr>() {
+            return Ok(Self::at(end.ip(), end.port()));
+        }
+        Network::parse(text).map(Self::from)
+    }
+
+    fn contains(self, (address, port): (IpAddr, u16)) -> bool {
+        self.network.contains(address) && self.port.is_none_or(|own| own == port)
+    }
+}
+
+impl From<Network> for End {
+    fn from(network: Network) -> Self {
+        Self {
+            network,
+            port: None,
+        }
+    }
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let network = self.network.short();
+        match self.port {
+            Some(port) if self.network.is_ipv4() => write!(formatter, "{network}:{port}"),
+            Some(port) => write!(formatter, "[{network}]:{port}"),
+            None => formatter.write_str(&network),
         }
     }
 }
@@ -566,8 +654,8 @@ impl fmt::Display for Side {
         match self {
             Self::Heading(Heading::In) => formatter.write_str("in"),
             Self::Heading(Heading::Out) => formatter.write_str("out"),
-            Self::From(network) => write!(formatter, "from {}", network.short()),
-            Self::To(network) => write!(formatter, "to {}", network.short()),
+            Self::From(end) => write!(formatter, "from {end}"),
+            Self::To(end) => write!(formatter, "to {end}"),
         }
     }
 }
@@ -589,8 +677,8 @@ fn key((protocol, ends): (u8, Ends)) -> (u8, Ends) {
 /// one is private, otherwise those of the receiver.
 fn networks([source, destination]: [IpAddr; 2]) -> Vec<Side> {
     let mut networks = Vec::new();
-    let from = around(source).map(Side::From);
-    let to = around(destination).map(Side::To);
+    let from = around(source).map(|network| Side::From(network.into()));
+    let to = around(destination).map(|network| Side::To(network.into()));
     if is_private(source) && !is_private(destination) {
         networks.extend(from);
         networks.extend(to);
@@ -601,13 +689,14 @@ fn networks([source, destination]: [IpAddr; 2]) -> Vec<Side> {
     networks
 }
 
-/// Networks around an address: of a private one the usual sizes, the most usual first.
+/// Networks around an address: of a private one the usual sizes, the most usual first; of a public
+/// one the address first.
 fn around(address: IpAddr) -> impl Iterator<Item = Network> {
     let prefixes: &[u8] = match (is_private(address), address.is_ipv4()) {
         (true, true) => &[24, 16, 8, 32],
         (true, false) => &[64, 48, 128],
-        (false, true) => &[32],
-        (false, false) => &[128],
+        (false, true) => &[32, 24, 16],
+        (false, false) => &[128, 64, 48],
     };
     let prefixes = prefixes.iter();
     prefixes.map(move |prefix| Network::around(address, *prefix))

@@ -8,7 +8,7 @@ use crate::compare::Options;
 use crate::headers::UnparsableCounts;
 use crate::kind::Kind;
 use crate::offered::{Oddities, Offered};
-use crate::selection::Mixed;
+use crate::selection::{Chosen, Mixed, Selection};
 use crate::urgency::Carried;
 use crate::weights::WeightRules;
 
@@ -39,6 +39,10 @@ pub struct Observed {
     pub idle_leaves: Vec<Vec<String>>,
     /// Several links that share the replayed one.
     pub mixed: Mixed,
+    /// The packets replayed: as asked for, and as chosen.
+    pub selection: Selection,
+    /// What was chosen of a capture with several links.
+    pub chosen: Option<Chosen>,
 }
 
 /// A rate that a capture often reaches and hardly ever exceeds.
@@ -117,6 +121,8 @@ impl Observed {
             idle_rules: idle_rules(offered, &options.weights),
             idle_leaves: idle_leaves(offered, options),
             mixed: offered.selector().mixed(),
+            selection: offered.selector().selection().clone(),
+            chosen: offered.chosen(),
         }
     }
 }

@@ -11,7 +11,8 @@ use crate::error::CaptureError;
 use crate::headers::{TCP, parse};
 use crate::plateau::Plateau;
 use crate::presence::Presence;
-use crate::selection::{Selection, Selector};
+use crate::selection::{Chosen, Selector};
+use crate::survey::Survey;
 use crate::urgency::{Carried, Known, Offer, RulePlace};
 use crate::weights::{WeightRule, WeightRules};
 
@@ -117,6 +118,7 @@ impl OfferedFlow {
 pub(crate) struct Offered {
     capture: Capture,
     selector: Selector,
+    chosen: Option<Chosen>,
     classifier: Classifier,
     weights: WeightRules,
     flows: Vec<OfferedFlow>,
@@ -140,13 +142,16 @@ pub(crate) struct Offered {
 
 impl Offered {
     pub(crate) fn new(
-        capture: Capture,
-        selection: Selection,
+        surveyed: Survey,
         classifier: Classifier,
         weights: WeightRules,
         (rate, layer): (Rate, LinkLayer),
     ) -> Self {
-        let selector = Selector::new(selection);
+        let Survey {
+            capture,
+            selector,
+            chosen,
+        } = surveyed;
         let flows = Vec::new();
         let presence = Presence::default();
         let gps = GpsServer::new(rate);
@@ -156,6 +161,7 @@ impl Offered {
         Self {
             capture,
             selector,
+            chosen,
             classifier,
             weights,
             flows,
@@ -294,6 +300,13 @@ impl Offered {
 
     pub(crate) const fn selector(&self) -> &Selector {
         &self.selector
+    }
+
+    /// What was chosen of the capture, with the load of the other direction.
+    pub(crate) fn chosen(&self) -> Option<Chosen> {
+        let other = self.selector.other_way();
+        let chosen = self.chosen.clone()?;
+        Some(Chosen { other, ..chosen })
     }
 
     pub(crate) fn classifier(&self) -> &Classifier {

@@ -19,7 +19,7 @@ use crate::duplicates::{DigestKey, Duplicates, Fingerprint, Sighting};
 use crate::error::DirectionError;
 use crate::filter::Filter;
 use crate::headers::{Headers, Unparsable};
-use crate::mixture::{Candidate, Half, Mixture, Remedy, Side};
+use crate::mixture::{Candidate, End, Half, Mixture, Remedy, Side};
 use crate::translated::Translations;
 
 /// The packets to replay; by default all but duplicates.
@@ -35,6 +35,21 @@ pub struct Selection {
     pub keep_duplicates: bool,
     /// A mirror port copied every packet: leave out copies captured at the same place, too.
     pub mirrored: bool,
+    /// Where packets of several links or both directions share the capture, choose the direction
+    /// of one link with the larger load, and leave out a mirror port's copies.
+    pub chooses: bool,
+}
+
+/// What `--direction` asks for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum DirectionChoice {
+    /// The direction of one link with the larger load, where the capture holds several.
+    #[default]
+    Auto,
+    /// All packets.
+    Both,
+    /// This direction.
+    One(Direction),
 }
 
 /// Name or number of an interface.
@@ -79,6 +94,9 @@ pub struct SelectionSummary {
     pub keep_duplicates: bool,
     /// Whether copies by a mirror port are left out.
     pub mirrored: bool,
+    /// Whether interface and direction were chosen by their load, not by an option.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub chosen: bool,
     /// Packets in the capture: those replayed and those left out.
     pub read: u64,
     /// Packets left out.
@@ -101,10 +119,40 @@ pub struct Mixed {
     pub translated: u64,
     /// Connections captured in both directions; 0 if one direction has only a few packets.
     pub both_ways: usize,
+    /// So little of a mixture that figures hold.
+    pub is_slight: bool,
     /// The selection that mends the mixture; none if there is no mixture or no such selection.
     pub cure: Option<Cure>,
     /// The direction that an option leaves out.
     pub opposite: Option<OppositeLoad>,
+}
+
+/// One direction of one link, chosen by its load, and what the whole capture holds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Chosen {
+    /// The options of `compare` that choose the same, as words for a shell.
+    pub options: Vec<String>,
+    /// One direction of one link is left.
+    pub is_pure: bool,
+    /// What the whole capture mixes.
+    pub whole: Box<Mixed>,
+    /// The other direction, if there is one with packets.
+    pub other: Option<OtherWay>,
+}
+
+/// Load of the direction that was not chosen.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OtherWay {
+    /// The options of `compare` that select it, as words for a shell.
+    pub options: Vec<String>,
+    /// Its packets.
+    pub packets: u64,
+    /// Its bytes.
+    pub bytes: u64,
+    /// Time from its first packet to its last, seconds.
+    pub seconds: f64,
+    /// Bytes in its busiest second.
+    pub busiest: u64,
 }
 
 /// Packets of an interface.
@@ -160,6 +208,8 @@ pub(crate) struct Selector {
     translations: Translations,
     /// The other direction, left out by an option.
     opposite: Opposite,
+    /// The direction that was not chosen.
+    other: Option<Other>,
     /// Replayed packets that look like copies by a mirror port.
     again: u64,
     /// Packets of unknown link types.
@@ -195,6 +245,21 @@ struct Opposite {
     networks: HashMap<Network, u64>,
 }
 
+/// The direction that was not chosen, and its packets.
+#[derive(Debug)]
+struct Other {
+    options: Vec<String>,
+    interface: Option<InterfaceName>,
+    side: Option<Side>,
+    duplicates: Duplicates,
+    packets: u64,
+    bytes: u64,
+    times: Option<(i64, i64)>,
+    /// The current second of the Unix epoch, and its bytes.
+    second: (i64, u64),
+    busiest: u64,
+}
+
 /// Most interfaces listed; a forged capture has a new one in each packet.
 const MOST_INTERFACES: usize = 65_536;
 /// Most networks counted for a message.
@@ -204,6 +269,7 @@ const NAMED: usize = 8;
 
 impl Selector {
     pub(crate) fn new(selection: Selection) -> Self {
+        let other = None;
         let duplicates = Duplicates::default();
         let translations = Translations::default();
         let mixture = Mixture::default();
@@ -222,6 +288,7 @@ impl Selector {
             mixture,
             interfaces,
             opposite,
+            other,
             read,
             left_out,
             again,
@@ -247,9 +314,11 @@ impl Selector {
                     filter,
                     keep_duplicates,
                     mirrored,
+                    ..
                 },
             left_out,
             opposite,
+            other,
             digest_key,
             ..
         } = self;
@@ -266,11 +335,20 @@ impl Selector {
             _ => None,
         };
         let passes = filter.as_ref().is_none_or(|filter| filter.matches(headers));
-        let print = if passes && !is_elsewhere {
+        let is_other = match other {
+            Some(other) => passes && other.holds(&frame.tap, headers),
+            None => false,
+        };
+        let print = if passes && (!is_elsewhere || is_other) {
             Fingerprint::of(frame, digest_key)
         } else {
             None
         };
+        if let Some(other) = other
+            && is_other
+        {
+            other.count(frame, print.as_ref(), (*keep_duplicates, *mirrored));
+        }
         if let Some(side) = left_side {
             opposite.count(frame, side, headers, passes, print.as_ref());
         }
@@ -328,6 +406,11 @@ impl Selector {
         admitted
     }
 
+    /// The selection that is applied.
+    pub(crate) const fn selection(&self) -> &Selection {
+        &self.selection
+    }
+
     /// Packets read.
     pub(crate) const fn read(&self) -> u64 {
         self.read
@@ -346,11 +429,13 @@ impl Selector {
             filter,
             keep_duplicates,
             mirrored,
+            chooses: chosen,
         } = &self.selection;
         let read = self.read;
         let left_out = self.left_out;
         let keep_duplicates = *keep_duplicates;
         let mirrored = *mirrored;
+        let chosen = *chosen;
         let interface = interface.as_ref().map(|interface| interface.text.clone());
         let direction = direction.as_ref().map(|direction| direction.text.clone());
         let filter = filter.as_ref().map(Filter::to_string);
@@ -361,10 +446,104 @@ impl Selector {
                 filter,
                 keep_duplicates,
                 mirrored,
+                chosen,
                 read,
                 left_out,
             },
         )
+    }
+
+    /// The selection of one direction of one link, after all packets were read once: itself where
+    /// the packets read are of one.
+    pub(crate) fn choose(&self) -> (Selection, Option<Chosen>) {
+        let mut selection = Selection {
+            chooses: false,
+            ..self.selection.clone()
+        };
+        let mixed = self.mixed();
+        let [has_interface, has_direction] =
+            [selection.interface.is_some(), selection.direction.is_some()];
+        let remedy = match &mixed.cure {
+            Some(_) => self.mixture.remedy(has_interface, has_direction),
+            None => None,
+        };
+        let remedy = remedy.filter(|remedy| remedy.is_good);
+        let mut options = Vec::new();
+        if let Some(remedy) = remedy {
+            options = self.words(remedy.selection);
+            if let Some(number) = remedy.selection.interface {
+                selection.interface = Some(self.interfaces.named(number));
+            }
+            if let Some(side) = remedy.selection.side {
+                let text = side.to_string();
+                selection.direction = Some(Direction { text, side });
+            }
+        }
+        if mixed.mirrored > 0 && !selection.keep_duplicates {
+            selection.mirrored = true;
+            options.push("--mirrored".to_owned());
+        }
+        if options.is_empty() {
+            return (selection, None);
+        }
+        selection.chooses = true;
+        let is_pure = remedy.is_none_or(|remedy| remedy.is_pure);
+        let whole = Box::new(mixed);
+        let chosen = Chosen {
+            options,
+            is_pure,
+            whole,
+            other: None,
+        };
+        (selection, Some(chosen))
+    }
+
+    /// Whose load is counted beside the chosen direction's: the other direction that
+    /// [`Selector::choose`] found.
+    pub(crate) fn watch_other(&mut self, surveyed: &Self) {
+        let [has_interface, has_direction] = [
+            surveyed.selection.interface.is_some(),
+            surveyed.selection.direction.is_some(),
+        ];
+        let Some(remedy) = surveyed.mixture.remedy(has_interface, has_direction) else {
+            return;
+        };
+        let candidate = match (remedy.other, remedy.selection.side) {
+            (Some((candidate, _)), _) => candidate,
+            (None, Some(side)) => Candidate {
+                interface: remedy.selection.interface,
+                side: Some(side.opposite()),
+            },
+            (None, None) => return,
+        };
+        let interface = match candidate.interface {
+            Some(number) => Some(surveyed.interfaces.named(number)),
+            None => self.selection.interface.clone().filter(|_| has_interface),
+        };
+        self.other = Some(Other {
+            options: surveyed.words(candidate),
+            interface,
+            side: candidate.side,
+            duplicates: Duplicates::default(),
+            packets: 0,
+            bytes: 0,
+            times: None,
+            second: (0, 0),
+            busiest: 0,
+        });
+    }
+
+    /// The load of the direction that was not chosen; none without packets.
+    pub(crate) fn other_way(&self) -> Option<OtherWay> {
+        let other = self.other.as_ref()?;
+        let (first, last) = other.times?;
+        Some(OtherWay {
+            options: other.options.clone(),
+            packets: other.packets,
+            bytes: other.bytes,
+            seconds: last.abs_diff(first) as f64 / 1e9,
+            busiest: other.busiest.max(other.second.1),
+        })
     }
 
     /// Signs that several links share the replayed one, and what mends this.
@@ -397,6 +576,7 @@ impl Selector {
             } else {
                 0
             },
+            is_slight: extent.is_nearly_pure() && mirrored == 0,
             cure: remedy.map(|remedy| self.cure(remedy)),
             opposite: self.opposite_load(),
         }
@@ -506,6 +686,49 @@ fn side_words(side: Side) -> [String; 2] {
     ["--direction".to_owned(), shell_word(&side.to_string())]
 }
 
+impl Other {
+    fn holds(&self, tap: &Tap<'_>, headers: Option<&Headers>) -> bool {
+        let is_there = match &self.interface {
+            Some(interface) => interface.is(tap),
+            None => true,
+        };
+        is_there && self.side.is_none_or(|side| side.matches(tap, headers))
+    }
+
+    /// Counts a packet of this direction that passes the filter, unless it is a copy.
+    fn count(
+        &mut self,
+        frame: &Frame<'_>,
+        print: Option<&Fingerprint>,
+        (keep_duplicates, mirrored): (bool, bool),
+    ) {
+        let sighting = match print {
+            Some(print) if !keep_duplicates => self.duplicates.sight(frame, print, mirrored),
+            _ => Sighting::First,
+        };
+        let is_copy = match sighting {
+            Sighting::Elsewhere => true,
+            Sighting::Again => mirrored,
+            Sighting::First | Sighting::Third => false,
+        };
+        if is_copy {
+            return;
+        }
+        let bytes = u64::from(frame.len_on_link());
+        self.packets += 1;
+        self.bytes += bytes;
+        let time = frame.time_nanos;
+        let (first, last) = self.times.unwrap_or((time, time));
+        self.times = Some((first.min(time), last.max(time)));
+        let second = time.div_euclid(1_000_000_000);
+        if second != self.second.0 {
+            self.busiest = self.busiest.max(self.second.1);
+            self.second = (second, 0);
+        }
+        self.second.1 += bytes;
+    }
+}
+
 impl Opposite {
     /// Counts a packet without the direction `side`. `passes`: the filter would admit the packet.
     fn count(
@@ -608,6 +831,34 @@ impl FromStr for Direction {
     }
 }
 
+impl DirectionChoice {
+    /// A selection with this choice.
+    pub fn choose(self, selection: Selection) -> Selection {
+        let chooses = self == Self::Auto;
+        let direction = match self {
+            Self::Auto | Self::Both => None,
+            Self::One(direction) => Some(direction),
+        };
+        Selection {
+            direction,
+            chooses,
+            ..selection
+        }
+    }
+}
+
+impl FromStr for DirectionChoice {
+    type Err = DirectionError;
+
+    fn from_str(text: &str) -> Result<Self, DirectionError> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            "both" => Ok(Self::Both),
+            _ => text.parse().map(Self::One),
+        }
+    }
+}
+
 impl Side {
     /// The error is the expected text.
     fn parse(text: &str) -> Result<Self, String> {
@@ -615,11 +866,11 @@ impl Side {
         match words[..] {
             ["in"] => Ok(Self::Heading(Heading::In)),
             ["out"] => Ok(Self::Heading(Heading::Out)),
-            ["from", text] => Network::parse(text).map(Self::From),
-            ["to", text] => Network::parse(text).map(Self::To),
+            ["from", text] => End::parse(text).map(Self::From),
+            ["to", text] => End::parse(text).map(Self::To),
             _ => Err(
-                "in, out, or in quotes 'from ADDRESS' or 'to ADDRESS', with an address or a \
-                 network such as 192.168.1.0/24"
+                "auto, both, in, out, or in quotes 'from ADDRESS' or 'to ADDRESS', with an address \
+                 or a network such as 192.168.1.0/24"
                     .to_owned(),
             ),
         }
@@ -683,17 +934,22 @@ impl Interfaces {
 
     /// The interface with this number, as `--interface` takes it.
     fn label(&self, number: u32) -> String {
+        self.named(number).to_string()
+    }
+
+    /// The interface with this number: by its name if that is unambiguous.
+    fn named(&self, number: u32) -> InterfaceName {
         let names = match self.0.get(&number) {
             Some(names) if names.len() == 1 => names,
-            _ => return label(number, ""),
+            _ => return named(number, ""),
         };
         for name in names.keys() {
             let named_so = self.0.values().filter(|names| names.contains_key(name));
             if named_so.count() == 1 {
-                return label(number, name);
+                return named(number, name);
             }
         }
-        label(number, "")
+        named(number, "")
     }
 }
 
@@ -729,13 +985,18 @@ impl fmt::Display for Interfaces {
     }
 }
 
-/// The interface as `--interface` takes it: its name if that is safe to paste into a shell.
+/// The interface as `--interface` takes it.
 fn label(number: u32, name: &str) -> String {
+    named(number, name).to_string()
+}
+
+/// The interface by its name if that is safe to paste into a shell, otherwise by its number.
+fn named(number: u32, name: &str) -> InterfaceName {
     let is_safe = name.chars().all(is_safe_in_quotes);
     if name.is_empty() || !is_safe || name.starts_with('-') {
-        return number.to_string();
+        return InterfaceName::from(number.to_string().as_str());
     }
-    InterfaceName::from(name).to_string()
+    InterfaceName::from(name)
 }
 
 /// Whether a shell reads the letter as it is, in single quotes or one word.

@@ -4,7 +4,7 @@ use std::io::Cursor;
 
 use crate::common::several_links::*;
 use crate::common::*;
-use roundelay_trace::{Capture, Filter, Heading, LeftOut, Selection, Tap, parse};
+use roundelay_trace::{Capture, Comparison, Filter, Heading, LeftOut, Selection, Tap, parse};
 
 fn error(bytes: &[u8], selection: Selection) -> String {
     run(bytes.to_vec(), selection).unwrap_err().to_string()
@@ -218,9 +218,9 @@ fn an_illegal_filter_or_direction_names_the_place_and_what_is_legal() {
     };
     assert_eq!(
         error("up"),
-        "direction `up`: expected in, out, or in quotes 'from ADDRESS' or 'to ADDRESS', with an address or a network such as 192.168.1.0/24"
+        "direction `up`: expected auto, both, in, out, or in quotes 'from ADDRESS' or 'to ADDRESS', with an address or a network such as 192.168.1.0/24"
     );
-    assert!(error("from").contains("expected in, out, or in quotes 'from ADDRESS'"));
+    assert!(error("from").contains("expected auto, both, in, out, or in quotes 'from ADDRESS'"));
     assert_eq!(
         error("from eth0"),
         "direction `from eth0`: expected an address such as 10.0.0.1, 10.0.0.0/8 or 2001:db8::1"
@@ -415,4 +415,127 @@ fn blocks_without_a_selected_packet_do_not_end_the_replay() {
         "the clock starts at the first selected packet"
     );
     assert_eq!(summary.selection.unwrap().left_out.filter, 20_000);
+}
+
+fn choosing() -> Selection {
+    Selection {
+        chooses: true,
+        ..Selection::default()
+    }
+}
+
+/// The packets, the options chosen, and the other direction's packets and options.
+fn chosen_of(bytes: Vec<u8>) -> (u64, String, Option<(u64, String)>) {
+    let comparison = compared(bytes, choosing()).unwrap();
+    let packets = comparison.capture.packets;
+    let Some(chosen) = comparison.observed.chosen else {
+        return (packets, String::new(), None);
+    };
+    let other = chosen
+        .other
+        .map(|other| (other.packets, other.options.join(" ")));
+    (packets, chosen.options.join(" "), other)
+}
+
+/// Regression: of 780 captures of other projects 679 were replayed with both directions, several
+/// interfaces or copies in one link, and needed a second command.
+#[test]
+fn a_comparison_that_chooses_replays_the_direction_with_the_larger_load() {
+    let uploads = "--interface 2 --direction in".to_owned();
+    let downloads = "--interface 3 --direction in".to_owned();
+    assert_eq!(
+        chosen_of(router(SLL2)),
+        (6, uploads, Some((4, downloads))),
+        "a router's interfaces"
+    );
+    let second = (
+        "--interface eth0".to_owned(),
+        "--interface 'wan 1'".to_owned(),
+    );
+    assert_eq!(
+        chosen_of(mixed("wan 1")),
+        (3, second.0, Some((2, second.1))),
+        "interfaces with names"
+    );
+    let alone = capture(RAW, &[(0, upload(1)), (5, upload(2))]);
+    assert_eq!(chosen_of(alone), (2, String::new(), None), "one direction");
+    // The library chooses only where it is told to.
+    assert_eq!(replayed(&router(SLL2), Selection::default()), 10);
+}
+
+#[test]
+fn what_is_chosen_is_replayed_as_with_its_options() {
+    let chosen = compared(router(SLL2), choosing()).unwrap();
+    let asked = Selection {
+        interface: Some("2".into()),
+        ..of_direction("in")
+    };
+    let asked = compared(router(SLL2), asked).unwrap();
+    let flows = |comparison: &Comparison| format!("{:?}", comparison.flows);
+    assert_eq!(flows(&chosen), flows(&asked));
+    let summary = chosen.capture.selection.unwrap();
+    assert!(summary.chosen);
+    assert_eq!(
+        (summary.interface.as_deref(), summary.direction.as_deref()),
+        (Some("2"), Some("in"))
+    );
+    assert!(!asked.capture.selection.unwrap().chosen);
+}
+
+/// Both ends of a connection have one address, so a port tells the directions apart.
+#[test]
+fn directions_of_a_loopback_interface_are_told_apart_by_a_port() {
+    let local = [127, 0, 0, 1];
+    let mut packets = Vec::new();
+    for number in 1..=5 {
+        let at = u32::from(number) * MILLISECOND;
+        packets.push((at, udp(number, (local, 5432), (local, 40_000))));
+        if number < 4 {
+            packets.push((at + 100, udp(number + 9, (local, 40_000), (local, 5432))));
+        }
+    }
+    let chosen = chosen_of(capture(RAW, &packets));
+    let from = "--direction 'from 127.0.0.1:5432'".to_owned();
+    let to = "--direction 'to 127.0.0.1:5432'".to_owned();
+    assert_eq!(chosen, (5, from, Some((3, to))));
+    let asked = of_direction("to 127.0.0.1:5432");
+    assert_eq!(replayed(&capture(RAW, &packets), asked), 3);
+    assert!(
+        "from [::1]:80"
+            .parse::<roundelay_trace::Direction>()
+            .is_ok()
+    );
+    assert!(
+        "from ::1:80:90:aa:bb:cc:dd:ee:ff"
+            .parse::<roundelay_trace::Direction>()
+            .is_err()
+    );
+}
+
+/// A mirror port's copies are left out without being asked for, and a user may keep them.
+#[test]
+fn copies_of_a_mirror_port_are_left_out_by_choice() {
+    let copied = mirror(ETHERNET, 10, 10);
+    assert_eq!(
+        chosen_of(copied.clone()),
+        (10, "--mirrored".to_owned(), None)
+    );
+    let kept = Selection {
+        keep_duplicates: true,
+        ..choosing()
+    };
+    assert_eq!(replayed(&copied, kept), 20);
+}
+
+/// A frame without IP has no address: no direction is named after an unspecified one.
+#[test]
+fn frames_without_addresses_do_not_decide_the_direction() {
+    let mut packets = Vec::new();
+    for number in 1..=30_u16 {
+        packets.push((u32::from(number) * MILLISECOND, ethernet(0x0806, &[0; 46])));
+    }
+    packets.push((40 * MILLISECOND, ethernet(0x0800, &upload(1))));
+    packets.push((41 * MILLISECOND, ethernet(0x0800, &download(2))));
+    let (_, options, _) = chosen_of(capture(ETHERNET, &packets));
+    assert!(options.contains("192.168.1.0/24"), "{options}");
 }

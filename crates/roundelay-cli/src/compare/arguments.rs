@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use roundelay::{Framing, Limit, LinkLayer, Rate};
 use roundelay_trace::arguments::{Choice, parse_buffer, parse_choice, parse_rate, whole};
-use roundelay_trace::{Direction, Filter, FlowBy, InterfaceName, WeightRule};
+use roundelay_trace::{DirectionChoice, Filter, FlowBy, InterfaceName, WeightRule};
 
 use super::outputs::Comparing;
 use crate::outputs::Outputs;
@@ -67,10 +67,13 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "NAME", value_parser = parse_interface)]
     pub(crate) interface: Option<InterfaceName>,
 
-    /// Only packets of one direction: 'from ADDRESS', 'to ADDRESS' (an address or a network such as
-    /// 192.168.1.0/24), in or out (Linux cooked captures, pcapng with directions)
-    #[arg(long, value_name = "DIRECTION", value_parser = |text: &str| text.parse::<Direction>())]
-    pub(crate) direction: Option<Direction>,
+    /// Packets of one direction: auto takes that with the larger load where the capture holds
+    /// several links or both directions, both takes all packets, 'from ADDRESS' and 'to ADDRESS'
+    /// (an address or a network such as 192.168.1.0/24), in and out (Linux cooked captures, pcapng
+    /// with directions) take one
+    #[arg(long, value_name = "DIRECTION", default_value = "auto",
+          value_parser = |text: &str| text.parse::<DirectionChoice>())]
+    pub(crate) direction: DirectionChoice,
 
     /// Replay duplicates too; without this option, copies of an IP packet captured at a second
     /// interface, or on the way in and out, are left out

@@ -272,6 +272,8 @@ fn verdict() -> Recommendation {
     ];
     Recommendation {
         reserve: None,
+        other: None,
+        is_open: false,
         best: 3,
         sentences: sentences.map(str::to_owned).to_vec(),
         commands: commands.map(str::to_owned).to_vec(),

@@ -69,6 +69,7 @@ pub(super) fn sentence(note: &Note) -> String {
             by_option,
             duplicates,
         } => left_out(*replayed, *read, by_option, *duplicates),
+        Note::Chosen(chosen) => super::chosen::note(chosen),
         Note::Mirrored { copies, replayed } => mirrored(*copies, *replayed),
         Note::Interfaces(interfaces) => format!(
             "Packets of several interfaces share the replayed link: {}.",

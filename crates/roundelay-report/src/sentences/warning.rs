@@ -11,6 +11,12 @@ pub(super) fn of(reserve: &Reserve, command: &str) -> Warning {
         "The figures below are of a wrong load: {} share the replayed link, as the notes say.",
         problems(&reserve.problems)
     );
+    if reserve.is_question {
+        return Warning {
+            sentence: question(reserve),
+            command: None,
+        };
+    }
     if reserve.options.is_empty() {
         let hopeless = "No other selection of interface and direction mends this; --filter may.";
         return Warning {
@@ -43,6 +49,17 @@ pub(super) fn of(reserve: &Reserve, command: &str) -> Warning {
         sentence: format!("{wrong} {mends}{other}:"),
         command: Some(format!("{command} {}", reserve.options.join(" "))),
     }
+}
+
+/// What only the owner of a capture knows.
+fn question(reserve: &Reserve) -> String {
+    format!(
+        "Which of these packets shared your link? The capture holds {}, and no interface or \
+         direction separates them, so no discipline is chosen. Select the packets of one direction \
+         with --filter 'src host ADDRESS or src net NETWORK', or replay all of them with \
+         --direction both.",
+        problems(&reserve.problems)
+    )
 }
 
 fn problems(problems: &[Problem]) -> String {

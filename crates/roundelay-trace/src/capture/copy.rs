@@ -1,0 +1,133 @@
+//! Copy of a pipe: a comparison reads a capture twice, and standard input gives its bytes once.
+
+use std::fs::File;
+use std::io::{self, Cursor, Read, Seek as _, SeekFrom, Write as _};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Bytes kept in memory; later ones go to a file without a name in the folder for temporary files.
+const IN_MEMORY: usize = 64 << 20;
+
+/// The bytes read so far; none after [`Copy::stop`].
+#[derive(Debug, Clone)]
+pub(super) struct Copy(Arc<Mutex<Option<Kept>>>);
+
+#[derive(Debug, Default)]
+struct Kept {
+    memory: Vec<u8>,
+    file: Option<File>,
+}
+
+/// A reader whose bytes are copied.
+struct Copied<R> {
+    inner: R,
+    copy: Copy,
+}
+
+impl Copy {
+    /// A reader of the same bytes, and their copy.
+    pub(super) fn of(reader: impl Read + Send + 'static) -> (Box<dyn Read + Send>, Self) {
+        let copy = Self(Arc::new(Mutex::new(Some(Kept::default()))));
+        let copied = Copied {
+            inner: reader,
+            copy: copy.clone(),
+        };
+        (Box::new(copied), copy)
+    }
+
+    /// Keeps nothing: the bytes are read once.
+    pub(super) fn stop(&self) {
+        self.take();
+    }
+
+    /// A reader of all bytes read so far, if they were kept. They are not kept any longer.
+    pub(super) fn reader(&self) -> io::Result<Option<Box<dyn Read + Send>>> {
+        let Some(Kept { memory, file }) = self.take() else {
+            return Ok(None);
+        };
+        let first = Cursor::new(memory);
+        let Some(mut file) = file else {
+            return Ok(Some(Box::new(first)));
+        };
+        file.seek(SeekFrom::Start(0))?;
+        Ok(Some(Box::new(first.chain(file))))
+    }
+
+    fn take(&self) -> Option<Kept> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.take()
+    }
+}
+
+impl<R: Read> Read for Copied<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(buffer)?;
+        let mut kept = self.copy.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(kept) = kept.as_mut() {
+            kept.add(&buffer[..read])?;
+        }
+        Ok(read)
+    }
+}
+
+impl Kept {
+    fn add(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if self.file.is_none() && self.memory.len() + bytes.len() > IN_MEMORY {
+            self.file = nameless_file()?;
+        }
+        match &mut self.file {
+            Some(file) => file.write_all(bytes),
+            None => {
+                self.memory.extend_from_slice(bytes);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// A file that is gone when it is closed; none where a system has no such files.
+fn nameless_file() -> io::Result<Option<File>> {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    if !cfg!(unix) {
+        return Ok(None);
+    }
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let name = format!("roundelay-{}-{number}", std::process::id());
+    let path = std::env::temp_dir().join(name);
+    let mut options = File::options();
+    let file = options
+        .read(true)
+        .write(true)
+        .create_new(true)
+        .open(&path)?;
+    std::fs::remove_file(&path)?;
+    Ok(Some(file))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_gives_the_same_bytes_again_from_memory_and_from_a_file() {
+        for len in [5, IN_MEMORY + 3] {
+            let bytes: Vec<u8> = (0..len).map(|at| (at % 251) as u8).collect();
+            let (mut reader, copy) = Copy::of(Cursor::new(bytes.clone()));
+            let mut first = Vec::new();
+            reader.read_to_end(&mut first).unwrap();
+            let mut second = Vec::new();
+            let mut again = copy.reader().unwrap().expect("a copy");
+            again.read_to_end(&mut second).unwrap();
+            assert!(first == bytes && second == bytes, "{len} bytes");
+            assert!(copy.reader().unwrap().is_none(), "given once");
+        }
+    }
+
+    #[test]
+    fn a_stopped_copy_keeps_nothing() {
+        let (mut reader, copy) = Copy::of(&b"abc"[..]);
+        copy.stop();
+        reader.read_to_end(&mut Vec::new()).unwrap();
+        assert!(copy.reader().unwrap().is_none());
+    }
+}
