@@ -61,6 +61,26 @@ pub enum Note {
     },
     /// So many connections are captured in both directions.
     BothWays(usize),
+    /// Packets longer than the link's are split.
+    Split {
+        /// The packets of the capture.
+        packets: u64,
+        /// What they were split into.
+        pieces: u64,
+        /// The longest IP packet of the link.
+        mtu: u32,
+    },
+    /// Only a part of the capture's time is replayed.
+    Part {
+        /// Seconds from the first packet to the part.
+        from: f64,
+        /// Seconds from the first packet to its end; none for the capture's end.
+        to: Option<f64>,
+        /// It is the busiest part of its length.
+        is_busiest: bool,
+        /// Packets left out.
+        packets: u64,
+    },
     /// So many packets, bytes or blocks are odd.
     Odd(Oddity, u64),
     /// Flows beyond the maximum number count as one.
@@ -105,6 +125,14 @@ pub enum Oddity {
     Encrypted,
     /// An earlier time than the packet before.
     Backwards,
+    /// Put in the order of times.
+    Sorted,
+    /// A time that all others contradict.
+    Strays,
+    /// A time that no clock shows.
+    WrongTimes,
+    /// Cut by a tool, together with its length.
+    Uncut,
     /// Silences cut to an hour.
     CutSilences,
     /// Longer than those of Ethernet.
@@ -129,11 +157,13 @@ pub enum Oddity {
 pub(crate) fn of(comparison: &Comparison, options: &Options, standings: &[Standing]) -> Vec<Note> {
     let mut notes = Vec::new();
     notes.extend(chosen(comparison));
+    notes.extend(part(comparison, options));
     notes.extend(lengths(comparison, options.link));
     notes.extend(overload(comparison, options.rate));
     notes.extend(plateau(comparison).map(Note::Plateau));
     notes.extend(left_out(comparison));
     notes.extend(mixture(comparison));
+    notes.extend(split(comparison, options.mtu));
     notes.extend(oddities(comparison));
     notes.extend(comparison.observed.others.map(Note::OtherFlows));
     notes.extend(idle_rules(comparison, options));
@@ -232,6 +262,28 @@ fn mixture(comparison: &Comparison) -> Vec<Note> {
     notes
 }
 
+fn split(comparison: &Comparison, mtu: Option<u32>) -> Option<Note> {
+    let oddities = comparison.observed.oddities;
+    let mtu = mtu.filter(|_| oddities.split > 0)?;
+    Some(Note::Split {
+        packets: oddities.split,
+        pieces: oddities.pieces,
+        mtu,
+    })
+}
+
+/// The part of the time that is replayed.
+fn part(comparison: &Comparison, options: &Options) -> Option<Note> {
+    let part = comparison.observed.part?;
+    let packets = comparison.capture.selection.as_ref()?.left_out.time;
+    Some(Note::Part {
+        from: part.from,
+        to: part.to,
+        is_busiest: options.span.busiest.is_some(),
+        packets,
+    })
+}
+
 fn oddities(comparison: &Comparison) -> Vec<Note> {
     let observed = &comparison.observed;
     let unparsable = observed.unparsable;
@@ -241,7 +293,11 @@ fn oddities(comparison: &Comparison) -> Vec<Note> {
         (Oddity::NotIp, unparsable.not_ip),
         (Oddity::Unreadable, unparsable.total() - unparsable.not_ip),
         (Oddity::Encrypted, unparsable.encrypted),
+        (Oddity::Sorted, oddities.sorted),
+        (Oddity::Strays, oddities.strays),
+        (Oddity::WrongTimes, file.wrong_times),
         (Oddity::Backwards, oddities.backward_steps),
+        (Oddity::Uncut, oddities.uncut),
         (Oddity::CutSilences, oddities.cut_gaps),
         (Oddity::Long, oddities.superframes),
         (Oddity::TooLong, oddities.cut_lengths),

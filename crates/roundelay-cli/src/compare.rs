@@ -14,7 +14,7 @@ use roundelay_sim::scenario::Measures;
 use roundelay_trace::arguments::{chosen, parse_spec, shell_word};
 use roundelay_trace::{
     Capture, CaptureError, CompareError, Options, PacketRecord, PacketSink, Progress,
-    ReplayObserver, Selection, Stop, TreeFile, WeightRules, compare,
+    ReplayObserver, Selection, Span, Stop, TreeFile, WeightRules, compare,
 };
 
 use crate::failure::Failure;
@@ -167,9 +167,18 @@ fn options(arguments: &Compare, stop: &Stop) -> Result<Options, Failure> {
     options.seed = arguments.seed;
     options.measure_cost = !arguments.no_cost;
     options.selection = selection(arguments);
+    options.span = Span {
+        from: arguments.from,
+        to: arguments.to,
+        busiest: arguments.busiest,
+    };
+    options.adapts = true;
+    options.mtu = arguments.mtu.0;
     if live::is_record(&arguments.capture) {
         // The record of a run is replayed as it is.
         options.selection.chooses = false;
+        options.adapts = false;
+        options.mtu = None;
     }
     options.link = LinkLayer::replaced(
         arguments.link,

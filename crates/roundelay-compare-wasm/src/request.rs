@@ -6,9 +6,12 @@ use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use roundelay::{Framing, LinkLayer};
-use roundelay_trace::arguments::{chosen, parse_buffer, parse_choice, parse_rate, whole};
+use roundelay_trace::arguments::{
+    chosen, parse_buffer, parse_choice, parse_mtu, parse_rate, whole,
+};
 use roundelay_trace::{
-    DirectionChoice, Filter, FlowBy, InterfaceName, Options, Selection, TreeFile, WeightRules,
+    DirectionChoice, Filter, FlowBy, InterfaceName, Options, Selection, Span, TreeFile,
+    WeightRules, parse_length, parse_time,
 };
 use serde::Deserialize;
 
@@ -58,6 +61,18 @@ pub struct Request {
     pub max_flows: String,
     /// `--seed`.
     pub seed: String,
+    /// `--from`.
+    #[serde(default)]
+    pub from: String,
+    /// `--to`.
+    #[serde(default)]
+    pub to: String,
+    /// `--busiest`.
+    #[serde(default)]
+    pub busiest: String,
+    /// `--mtu`.
+    #[serde(default)]
+    pub mtu: String,
     /// `--wide`.
     pub wide: bool,
     /// The words of the command that does the same, without the program's name.
@@ -146,6 +161,14 @@ impl Request {
             TreeFile::from_toml(&file.name, &file.text).map_err(|error| error.to_string())
         });
         options.trees = trees.collect::<Result<_, _>>()?;
+        options.span = Span {
+            from: option("--from <TIME>", &self.from, parse_time)?,
+            to: option("--to <TIME>", &self.to, parse_time)?,
+            busiest: option("--busiest <TIME>", &self.busiest, parse_length)?,
+        };
+        let mtu = option("--mtu <BYTES>", &self.mtu, parse_mtu)?;
+        options.mtu = mtu.unwrap_or_default().0;
+        options.adapts = true;
         options.measure_cost = false;
         Ok(options)
     }

@@ -151,6 +151,32 @@ pub fn parse_buffer(text: &str) -> Result<Limit, String> {
     limit.ok_or_else(|| NO_ROOM.to_owned())
 }
 
+/// The longest IP packet of a link; none: packets are replayed as long as they were captured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mtu(pub Option<u32>);
+
+impl Default for Mtu {
+    /// That of Ethernet.
+    fn default() -> Self {
+        Self(Some(1500))
+    }
+}
+
+/// A number of bytes, or `none`.
+///
+/// # Errors
+/// The text is neither, or the number is out of range.
+pub fn parse_mtu(text: &str) -> Result<Mtu, String> {
+    if text == "none" {
+        return Ok(Mtu(None));
+    }
+    let bytes = whole(576_u32..=65_535)(text);
+    match bytes {
+        Ok(bytes) => Ok(Mtu(Some(bytes))),
+        Err(expected) => Err(format!("{expected}, or none")),
+    }
+}
+
 /// A parser of whole numbers of a range; an error names the range.
 pub fn whole<T: FromStr + PartialOrd + Display>(
     range: RangeInclusive<T>,

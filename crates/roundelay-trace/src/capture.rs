@@ -133,6 +133,9 @@ pub struct CaptureNotes {
     pub backwards: u64,
     /// Packets without a timestamp.
     pub without_time: u64,
+    /// Packets with a time outside of the years 1677 to 2262: they have the time of the packet
+    /// before.
+    pub wrong_times: u64,
     /// Packets with a second or more in the fraction field of the timestamp; the field is added
     /// unchanged.
     pub fractions_of_a_second_or_more: u64,
@@ -167,6 +170,8 @@ struct Record {
     /// Number of the pcapng interface in its section.
     interface: Option<u32>,
     heading: Option<Heading>,
+    /// The time is none that a clock shows.
+    has_wrong_time: bool,
 }
 
 impl Capture {
@@ -237,7 +242,7 @@ impl Capture {
             reader.ok_or_else(|| io::Error::other("a pipe can be read once only"))
         });
         match reader {
-            Ok(reader) => Self::from_source(name, reader, Source::Pipe(copy.clone())),
+            Ok(reader) => Self::from_reader(name, reader),
             Err(reason) => Err(CaptureError::Open { name, reason }),
         }
     }
@@ -336,7 +341,8 @@ impl Capture {
         notes.empty += u64::from(original == 0 && captured == 0);
         notes.oversized += u64::from(original > MAX_CAPTURED);
         notes.backwards += u64::from(notes.packets > 0 && time_nanos < self.last_time);
-        notes.without_time += u64::from(record.time_nanos.is_none());
+        notes.wrong_times += u64::from(record.has_wrong_time);
+        notes.without_time += u64::from(record.time_nanos.is_none() && !record.has_wrong_time);
         notes.packets += 1;
     }
 }

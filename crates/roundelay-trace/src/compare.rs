@@ -23,6 +23,7 @@ use crate::meters::FLOWS_WITH_CURVES;
 use crate::observed::Observed;
 use crate::offered::{Event, Offered};
 use crate::selection::Selection;
+use crate::span::Span;
 use crate::stop::Stop;
 use crate::survey::survey;
 use crate::tree::TreeFile;
@@ -69,6 +70,13 @@ pub struct Options {
     pub measure_cost: bool,
     /// The packets to replay.
     pub selection: Selection,
+    /// The part of the capture's time to replay.
+    pub span: Span,
+    /// Put packets in the order of their times, and mend times and lengths that cannot be.
+    pub adapts: bool,
+    /// Longest IP packet of the link, bytes: longer ones, as offloading makes them, are split as
+    /// the wire would have them. None: as captured.
+    pub mtu: Option<u32>,
     /// Overhead, minimum and framing of the link: lengths with these take link time, count in
     /// buffers, and are what disciplines see.
     pub link: LinkLayer,
@@ -100,6 +108,9 @@ impl Options {
             seed: 1,
             measure_cost: true,
             selection,
+            span: Span::default(),
+            adapts: false,
+            mtu: None,
             link,
         }
     }
@@ -164,6 +175,18 @@ pub enum CompareError {
         packets: u64,
         /// The options that would match.
         advice: String,
+    },
+    /// Packets are too far out of order to be sorted here.
+    #[error(
+        "{name}: times step back by {seconds} s, past {packets} packets, more than are sorted in memory (256 MB); sort the capture first: reordercap {name} sorted.pcapng"
+    )]
+    OutOfOrder {
+        /// The capture.
+        name: String,
+        /// Packets between a packet and its place.
+        packets: u64,
+        /// The furthest step back, seconds.
+        seconds: i64,
     },
     /// The headers of the capture's link type are unknown.
     #[error(
@@ -240,13 +263,8 @@ pub fn compare(
 ) -> Result<Comparison, CompareError> {
     let stop = observer.stop();
     let classifier = Classifier::with_max_flows(options.flow_by, options.most_flows());
-    let surveyed = survey(capture, &options.selection, &stop)?;
-    let mut offered = Offered::new(
-        surveyed,
-        classifier,
-        options.weights.clone(),
-        (options.rate, options.link),
-    );
+    let surveyed = survey(capture, options, &stop)?;
+    let mut offered = Offered::new(surveyed, classifier, options.weights.clone(), options);
     let mut block = Vec::new();
     let mut sample = Vec::new();
     let mut lanes = Vec::new();
@@ -460,7 +478,7 @@ fn measure_costs(
 }
 
 fn summarise_flows(offered: &Offered, link: Rate) -> Vec<FlowSummary> {
-    let duration = offered.end().as_secs_f64();
+    let duration = offered.seconds();
     // A capture with a duration of zero has no rates.
     let rate = |bytes: f64| {
         if duration > 0.0 {
@@ -483,7 +501,7 @@ fn summarise_flows(offered: &Offered, link: Rate) -> Vec<FlowSummary> {
             offered_rate: rate(flow.bytes as f64),
             fair_rate: rate(offered.fair_bytes(number)),
             light: demand == Demand::Light,
-            kind: Kind::of(&known[number], demand, flow.is_bare()),
+            kind: Kind::of(&known[number], demand, flow.is_bare(), flow.pace()),
         });
     }
     summaries
@@ -506,7 +524,7 @@ fn summarise_capture(offered: &Offered, options: &Options) -> CaptureSummary {
         packets: offered.packets(),
         bytes: offered.bytes(),
         longest_packet: offered.longest_packet(),
-        seconds: offered.end().as_secs_f64(),
+        seconds: offered.seconds(),
         first_unix_nanos: offered.first_unix_nanos(),
         selection: offered.selector().summary(),
         link: (options.link != LinkLayer::NONE).then(|| options.link.to_string()),
@@ -560,13 +578,9 @@ mod tests {
                 Capture::from_reader("t.pcap", std::io::Cursor::new(pcap(packets))).unwrap();
             let classifier = Classifier::with_max_flows(FlowBy::default(), 10);
             let stop = Stop::default();
-            let surveyed = survey(capture, &Selection::default(), &stop).unwrap();
-            Offered::new(
-                surveyed,
-                classifier,
-                WeightRules::default(),
-                ("1mbit".parse().unwrap(), LinkLayer::NONE),
-            )
+            let options = Options::new("1mbit".parse().unwrap(), Vec::new());
+            let surveyed = survey(capture, &options, &stop).unwrap();
+            Offered::new(surveyed, classifier, WeightRules::default(), &options)
         };
         let mut once = offered();
         let mut whole = Vec::new();

@@ -28,6 +28,9 @@ const LONGEST_FRAME: u32 = 1522;
 /// Ethernet's longest packet without jumbo frames, with a checksum of 802.11 behind.
 const LONGEST_PACKET: u32 = 1504;
 
+/// Longest link header that is repeated before each packet split off; the rest is padding.
+const LONGEST_LINK_HEADER: u32 = 64;
+
 /// Longest frame with an acknowledgement: the longest headers of TCP and IPv6, and as much again
 /// for the link and extension headers.
 const LONGEST_ACKNOWLEDGEMENT: u32 = 256;
@@ -316,6 +319,60 @@ impl Frame<'_> {
             && self.packet().is_none_or(|(_, rest)| rest > LONGEST_PACKET)
     }
 
+    /// The packets of a wire whose longest IP packet has `mtu` bytes; none for a frame that this wire
+    /// carries as it is. A tag or a label more than usual makes no difference.
+    pub(crate) fn pieces(&self, headers: &Headers, mtu: u32) -> Option<Pieces> {
+        const TAGS: u32 = LONGEST_PACKET - 1500;
+        const TCP_HEADER: u32 = 20;
+        const UDP_HEADER: u32 = 8;
+        // The shortest frame of such a packet has no link header.
+        if self.original_len <= mtu + TAGS {
+            return None;
+        }
+        let len = self.network_len();
+        if len <= mtu + TAGS || headers.ports == Ports::Fragment {
+            return None;
+        }
+        let (packet, _) = self.packet()?;
+        let ip = match packet.first()? >> 4 {
+            4 => u32::from(packet[0] & 15) * 4,
+            _ => 40,
+        };
+        let transport = match headers.protocol {
+            TCP => packet
+                .get(ip as usize + 12)
+                .map_or(TCP_HEADER, |offset| u32::from(offset >> 4) * 4)
+                .max(TCP_HEADER),
+            UDP => UDP_HEADER,
+            _ => 0,
+        };
+        let header = ip + transport;
+        let most = mtu.checked_sub(header).filter(|most| *most > 0)?;
+        let payload = len.checked_sub(header).filter(|payload| *payload > 0)?;
+        let count = payload.div_ceil(most);
+        Some(Pieces {
+            count,
+            full: header + most,
+            last: header + payload - (count - 1) * most,
+            link_header: self
+                .len_on_link()
+                .saturating_sub(len)
+                .min(LONGEST_LINK_HEADER),
+        })
+    }
+
+    /// The length of a frame that a tool cut together with its length: by the length in the IP
+    /// header, if the frame claims to be whole and is shorter.
+    #[inline]
+    pub(crate) fn uncut_len(&self) -> Option<u32> {
+        if self.bytes.len() != self.original_len as usize {
+            return None;
+        }
+        let (packet, rest) = self.packet()?;
+        let len = ip_len(packet).filter(|len| *len > rest)?;
+        self.original_len.checked_add(len - rest)
+    }
+
     /// The bytes of the packet behind the link's headers, and the length of the rest of the frame.
     fn packet(&self) -> Option<(&[u8], u32)> {
         let packet = network_layer(self.link, self.bytes).ok()?;
@@ -373,6 +430,28 @@ impl Frame<'_> {
         ip_len(packet)
             .filter(|len| *len < rest && !is_wireless)
             .unwrap_or(rest)
+    }
+}
+
+/// The packets of the wire that a packet longer than the link's is split into, as by the sender's
+/// network card: each has the headers again, and all but the last are full.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Pieces {
+    /// Their number.
+    pub(crate) count: u32,
+    /// Bytes of a full IP packet.
+    pub(crate) full: u32,
+    /// Bytes of the last one.
+    pub(crate) last: u32,
+    /// Bytes of the link's header before each.
+    pub(crate) link_header: u32,
+}
+
+impl Pieces {
+    /// Bytes of all, with the link's headers.
+    pub(crate) const fn bytes(&self) -> u64 {
+        let full = (self.count as u64 - 1) * self.full as u64;
+        full + self.last as u64 + self.count as u64 * self.link_header as u64
     }
 }
 

@@ -4,6 +4,8 @@
 //! A queue hurts each kind in another way: a call by the wait of each packet, a bulk transfer by
 //! the missing part of a fair share. Advice judges each kind on its own.
 
+use std::net::IpAddr;
+
 use serde::Serialize;
 
 use crate::classifier::{Flow, FlowBy};
@@ -19,13 +21,44 @@ const WEB_PORTS: [u16; 2] = [443, 80];
 /// CS4, AF41 to AF43.
 const PROMPT: [u8; 7] = [46, 44, 40, 32, 34, 36, 38];
 
+/// Ports of what devices tell each other without being asked, which is neither a call nor a game:
+/// DHCP, NTP, NetBIOS, SNMP, syslog, DHCPv6, SSDP, WS-Discovery, LLMNR, MNDP (IANA, "Service Name and
+/// Transport Protocol Port Number Registry").
+const CHATTER_PORTS: [u16; 13] = [
+    67, 68, 123, 137, 138, 161, 162, 514, 546, 547, 1900, 3702, 5355,
+];
+/// MNDP, which has no entry in that registry.
+const MNDP_PORT: u16 = 5678;
+
+/// The packets of a flow over time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Pace {
+    pub(crate) packets: u64,
+    /// From the first packet to the last.
+    pub(crate) seconds: f64,
+}
+
+/// The fewest packets of a call or a game, its shortest time in seconds, and its lowest rate in
+/// packets a second.
+const CALL: (u64, f64, f64) = (10, 0.5, 4.0);
+
+impl Pace {
+    /// Whether packets come long enough and often enough for a call or a game.
+    fn is_of_a_call(self) -> bool {
+        let (packets, seconds, rate) = CALL;
+        let mean = self.packets as f64 / self.seconds;
+        self.packets >= packets && self.seconds >= seconds && mean >= rate
+    }
+}
+
 /// What a flow most likely is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// Light flow from or to port 53, 853 or 5353.
     Dns,
-    /// Light UDP flow other than QUIC, or a flow with a code point of telephony or interactive
+    /// Light UDP flow other than QUIC to one receiver, of ten packets or more in half a second or
+    /// longer, four a second or more, on no port of DHCP, SSDP and the like; or a flow with a code point of telephony or interactive
     /// video that is light; also if not light, over UDP, at most at a tenth of the link's rate or
     /// like a call.
     Call,
@@ -67,7 +100,7 @@ impl Kind {
 
     /// The kind of a flow with these headers in its first packet. `is_bare`: nearly all packets are
     /// bare acknowledgements.
-    pub(crate) fn of(flow: &Flow, demand: Demand, is_bare: bool) -> Self {
+    pub(crate) fn of(flow: &Flow, demand: Demand, is_bare: bool, pace: Pace) -> Self {
         let Flow::Headers { by, first } = flow else {
             return if demand == Demand::Light {
                 Self::Other
@@ -86,7 +119,7 @@ impl Kind {
             }
             _ if is_one && is_small && is_bare => Self::Acknowledgements,
             _ if is_one && is_small && uses(first, &WEB_PORTS) => Self::Web,
-            _ if is_one && is_light && first.protocol == UDP => Self::Call,
+            _ if is_one && is_light && pace.is_of_a_call() && may_call(first) => Self::Call,
             _ if is_light => Self::Other,
             _ => Self::Bulk,
         }
@@ -94,14 +127,25 @@ impl Kind {
 
     /// Whether a bulk flow may be a call in a crowd of flows: an unmarked UDP flow of short
     /// packets, and a call in all but the demand.
-    pub(crate) fn may_be_call(flow: &Flow, demand: Demand, mean_length: u64) -> bool {
+    pub(crate) fn may_be_call(flow: &Flow, demand: Demand, mean_length: u64, pace: Pace) -> bool {
         let is_unmarked = flow
             .headers()
             .is_some_and(|headers| headers.protocol == UDP && !PROMPT.contains(&headers.dscp));
-        let would_be = Self::of(flow, demand, false) == Self::Bulk
-            && Self::of(flow, Demand::Light, false) == Self::Call;
+        let would_be = Self::of(flow, demand, false, pace) == Self::Bulk
+            && Self::of(flow, Demand::Light, false, pace) == Self::Call;
         is_unmarked && would_be && demand != Demand::Heavy && mean_length <= LONGEST_OF_A_CALL
     }
+}
+
+/// Whether a light flow may be a call by its headers: UDP to one receiver, on a port that is not of
+/// chatter.
+fn may_call(headers: &Headers) -> bool {
+    let is_to_many = match headers.destination {
+        IpAddr::V4(address) => address.is_multicast() || address.is_broadcast(),
+        IpAddr::V6(address) => address.is_multicast(),
+    };
+    let is_chatter = uses(headers, &CHATTER_PORTS) || uses(headers, &[MNDP_PORT]);
+    headers.protocol == UDP && !is_to_many && !is_chatter
 }
 
 /// Whether one of the ports is among these.
@@ -202,7 +246,52 @@ mod tests {
             },
             demand,
             is_bare,
+            STEADY,
         )
+    }
+
+    /// A call's.
+    const STEADY: Pace = Pace {
+        packets: 100,
+        seconds: 2.0,
+    };
+
+    /// Regression: 93 of 93 "calls" of a public sample were LLMNR, SSDP, NetBIOS and the like.
+    #[test]
+    fn chatter_is_no_call() {
+        for port in CHATTER_PORTS.into_iter().chain([MNDP_PORT]) {
+            assert_eq!(kind(UDP, (port, 4000), 0), Kind::Other, "from port {port}");
+            assert_eq!(kind(UDP, (4000, port), 0), Kind::Other, "to port {port}");
+        }
+        assert_eq!(kind(UDP, (4000, 1900), 46), Kind::Call, "marked EF");
+    }
+
+    #[test]
+    fn a_call_has_a_rate_a_duration_and_one_receiver() {
+        let first = |destination: [u8; 4]| Headers {
+            source: [10, 0, 0, 1].into(),
+            destination: destination.into(),
+            protocol: UDP,
+            source_port: 4000,
+            destination_port: 5000,
+            ports: Ports::Present,
+            dscp: 0,
+            ecn: roundelay::Ecn::NotCapable,
+        };
+        let of = |destination, packets, seconds| {
+            let flow = Flow::Headers {
+                by: FlowBy::FiveTuple,
+                first: first(destination),
+            };
+            Kind::of(&flow, Demand::Light, false, Pace { packets, seconds })
+        };
+        let one = [10, 0, 0, 2];
+        assert_eq!(of(one, 10, 0.5), Kind::Call);
+        assert_eq!(of(one, 9, 0.5), Kind::Other, "too few packets");
+        assert_eq!(of(one, 100, 0.4), Kind::Other, "too short");
+        assert_eq!(of(one, 100, 26.0), Kind::Other, "too slow");
+        assert_eq!(of([239, 1, 1, 1], 100, 2.0), Kind::Other, "multicast");
+        assert_eq!(of([255; 4], 100, 2.0), Kind::Other, "broadcast");
     }
 
     const DEMANDS: [Demand; 4] = [Demand::Light, Demand::Bursty, Demand::Modest, Demand::Heavy];
@@ -235,11 +324,11 @@ mod tests {
         );
         let unknown = [Flow::NotIp, Flow::Others, Flow::Unparsable];
         assert_eq!(
-            unknown.map(|flow| Kind::of(&flow, Demand::Light, false)),
+            unknown.map(|flow| Kind::of(&flow, Demand::Light, false, STEADY)),
             [Kind::Other; 3]
         );
         assert_eq!(
-            unknown.map(|flow| Kind::of(&flow, Demand::Bursty, false)),
+            unknown.map(|flow| Kind::of(&flow, Demand::Bursty, false, STEADY)),
             [Kind::Bulk; 3]
         );
     }

@@ -27,8 +27,10 @@ mod offered;
 mod plateau;
 mod presence;
 mod selection;
+mod span;
 mod stop;
 mod survey;
+mod timeline;
 mod translated;
 mod tree;
 mod urgency;
@@ -53,12 +55,13 @@ pub use headers::{
 pub use kind::{Kind, KindOutcome};
 pub use lane::{PacketFate, PacketRecord, PacketSink};
 pub use link_trace::{LinkTrace, TracedLink};
-pub use observed::{CodePoints, Observed, OtherFlows, PlateauRate};
+pub use observed::{CodePoints, Observed, OtherFlows, PartOfTime, PlateauRate};
 pub use offered::Oddities;
 pub use selection::{
     Chosen, Cure, Direction, DirectionChoice, InterfaceLoad, InterfaceName, LeftOut, Mixed,
     OppositeLoad, OtherWay, Part, Selection, SelectionSummary,
 };
+pub use span::{Span, parse_length, parse_time};
 pub use stop::Stop;
 pub use tree::TreeFile;
 pub use urgency::{Carried, Urgency};

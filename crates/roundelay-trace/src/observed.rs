@@ -37,12 +37,23 @@ pub struct Observed {
     pub idle_rules: Vec<usize>,
     /// For each tree the leaves whose rules match no flow.
     pub idle_leaves: Vec<Vec<String>>,
+    /// The part of the capture's time that is replayed; none for all of it.
+    pub part: Option<PartOfTime>,
     /// Several links that share the replayed one.
     pub mixed: Mixed,
     /// The packets replayed: as asked for, and as chosen.
     pub selection: Selection,
     /// What was chosen of a capture with several links.
     pub chosen: Option<Chosen>,
+}
+
+/// A part of a capture's time, in seconds from the earliest packet.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PartOfTime {
+    /// Its start.
+    pub from: f64,
+    /// Its end; none for the capture's end.
+    pub to: Option<f64>,
 }
 
 /// A rate that a capture often reaches and hardly ever exceeds.
@@ -120,6 +131,7 @@ impl Observed {
             others: other_flows(offered),
             idle_rules: idle_rules(offered, &options.weights),
             idle_leaves: idle_leaves(offered, options),
+            part: part_of_time(offered),
             mixed: offered.selector().mixed(),
             selection: offered.selector().selection().clone(),
             chosen: offered.chosen(),
@@ -127,12 +139,27 @@ impl Observed {
     }
 }
 
+fn part_of_time(offered: &Offered) -> Option<PartOfTime> {
+    let (from, to) = offered.selector().between()?;
+    let start = offered.start();
+    let after = |time: i64| (time.saturating_sub(start) as f64 / 1e9).max(0.0);
+    Some(PartOfTime {
+        from: if from == i64::MIN { 0.0 } else { after(from) },
+        to: (to < i64::MAX).then(|| after(to)),
+    })
+}
+
 /// Flows that count as bulk, as each asks for more than its fair share, and may be calls.
 fn possible_calls(offered: &Offered, options: &Options) -> usize {
     let mut count = 0;
     for (flow, offer) in offered.classifier().flows().iter().zip(offered.flows()) {
         let demand = offer.demand(options.rate);
-        count += usize::from(Kind::may_be_call(flow, demand, offer.mean_length()));
+        count += usize::from(Kind::may_be_call(
+            flow,
+            demand,
+            offer.mean_length(),
+            offer.pace(),
+        ));
     }
     count
 }

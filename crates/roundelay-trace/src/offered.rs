@@ -6,13 +6,16 @@ use roundelay_reference::GpsServer;
 
 use crate::capture::{Capture, Frame, LinkType};
 use crate::classifier::Classifier;
+use crate::compare::Options;
 use crate::demand::{Backlogs, Demand};
 use crate::error::CaptureError;
-use crate::headers::{TCP, parse};
+use crate::headers::{Pieces, TCP, parse};
+use crate::kind::Pace;
 use crate::plateau::Plateau;
 use crate::presence::Presence;
 use crate::selection::{Chosen, Selector};
 use crate::survey::Survey;
+use crate::timeline::Ordered;
 use crate::urgency::{Carried, Known, Offer, RulePlace};
 use crate::weights::{WeightRule, WeightRules};
 
@@ -63,6 +66,16 @@ pub(crate) struct OfferedFlow {
 pub struct Oddities {
     /// Packets with a timestamp before the previous packet's; both arrive at the same time.
     pub backward_steps: u64,
+    /// Packets put in the order of their times.
+    pub sorted: u64,
+    /// Packets whose time all others contradict; they arrive with the packet before.
+    pub strays: u64,
+    /// Frames cut together with their length, which the IP header tells.
+    pub uncut: u64,
+    /// Packets longer than the link's, split into those of the wire.
+    pub split: u64,
+    /// The packets of the wire that these were split into.
+    pub pieces: u64,
     /// Silences longer than an hour, shortened to it.
     pub cut_gaps: u64,
     /// Packets longer than 64 KB, counted as 64 KB.
@@ -71,8 +84,10 @@ pub struct Oddities {
     pub superframes: u64,
 }
 
-/// Longer silences are shortened to this, so that a capture of years fits the clock.
+/// Longer silences are shortened to this, where a capture is too long for the clock.
 const LONGEST_GAP: Duration = Duration::from_secs(3600);
+/// The longest time of a capture whose silences are kept: the clock covers 213 days.
+const LONGEST_CAPTURE: Duration = Duration::from_secs(200 * 24 * 3600);
 
 /// Minimum fraction of bare acknowledgements in a flow whose losses cost nothing.
 const BARE: f64 = 0.99;
@@ -108,6 +123,14 @@ impl OfferedFlow {
         self.bare as f64 >= BARE * self.packets as f64
     }
 
+    /// The flow's packets over time.
+    pub(crate) fn pace(&self) -> Pace {
+        Pace {
+            packets: self.packets,
+            seconds: self.last.since(self.first).as_secs_f64(),
+        }
+    }
+
     /// Mean length of a packet, bytes.
     pub(crate) fn mean_length(&self) -> u64 {
         self.bytes / self.packets.max(1)
@@ -116,7 +139,7 @@ impl OfferedFlow {
 
 /// Reads a capture into events, block by block.
 pub(crate) struct Offered {
-    capture: Capture,
+    capture: Ordered,
     selector: Selector,
     chosen: Option<Chosen>,
     classifier: Classifier,
@@ -130,6 +153,8 @@ pub(crate) struct Offered {
     plateau: Plateau,
     /// What the link makes of lengths.
     layer: LinkLayer,
+    /// Longer IP packets are split.
+    mtu: Option<u32>,
     packets: u64,
     bytes: u64,
     /// Bytes before the link's overhead and framing.
@@ -145,8 +170,14 @@ impl Offered {
         surveyed: Survey,
         classifier: Classifier,
         weights: WeightRules,
-        (rate, layer): (Rate, LinkLayer),
+        options: &Options,
     ) -> Self {
+        let Options {
+            rate,
+            link: layer,
+            mtu,
+            ..
+        } = *options;
         let Survey {
             capture,
             selector,
@@ -171,6 +202,7 @@ impl Offered {
             oddities,
             plateau,
             layer,
+            mtu,
             packets: 0,
             bytes: 0,
             captured_bytes: 0,
@@ -203,11 +235,23 @@ impl Offered {
                 continue;
             }
             let at = self.clock.read(frame.time_nanos, &mut self.oddities);
+            let pieces = self
+                .mtu
+                .and_then(|mtu| frame.pieces(headers.as_ref().ok()?, mtu));
             let (own, framed) = lengths(&frame, self.layer);
-            let len = self.oddities.plausible(&frame, framed);
+            let len = self.oddities.plausible(&frame, framed, pieces.is_some());
             let is_bare = headers.is_ok_and(|headers| headers.protocol == TCP)
                 && frame.is_bare_acknowledgement();
-            self.captured_bytes += u64::from(own);
+            let mut lens = Lens::one(len);
+            match pieces {
+                Some(pieces) => {
+                    lens = Lens::of(&pieces, self.layer);
+                    self.captured_bytes += pieces.bytes();
+                    self.oddities.split += 1;
+                    self.oddities.pieces += u64::from(pieces.count);
+                }
+                None => self.captured_bytes += u64::from(own),
+            }
             let flow = self
                 .classifier
                 .classify(headers.as_ref().map_err(|reason| *reason));
@@ -215,20 +259,22 @@ impl Offered {
                 headers.map_or((Ecn::NotCapable, 0), |headers| (headers.ecn, headers.dscp));
             self.presence
                 .let_quiet_flows_leave(at, |flow| block.push(Event::leave(at, flow)));
-            self.count(at, flow, len, block);
+            for len in lens {
+                self.count(at, flow, len, block);
+                let offer = Offer {
+                    len,
+                    ecn,
+                    dscp,
+                    is_bare,
+                };
+                self.classified |= offer.is_classified();
+                block.push(Event {
+                    at,
+                    flow,
+                    kind: EventKind::Arrival(offer),
+                });
+            }
             self.flows[flow.index()].bare += u64::from(is_bare);
-            let offer = Offer {
-                len,
-                ecn,
-                dscp,
-                is_bare,
-            };
-            self.classified |= offer.is_classified();
-            block.push(Event {
-                at,
-                flow,
-                kind: EventKind::Arrival(offer),
-            });
         }
         Ok(true)
     }
@@ -295,7 +341,7 @@ impl Offered {
     }
 
     pub(crate) fn capture(&self) -> &Capture {
-        &self.capture
+        self.capture.capture()
     }
 
     pub(crate) const fn selector(&self) -> &Selector {
@@ -322,8 +368,14 @@ impl Offered {
         self.gps.served(FlowId(flow as u32))
     }
 
-    pub(crate) const fn oddities(&self) -> Oddities {
-        self.oddities
+    /// Oddities of times and lengths, those that were mended included.
+    pub(crate) fn oddities(&self) -> Oddities {
+        Oddities {
+            sorted: self.capture.late(),
+            strays: self.capture.strays(),
+            uncut: self.capture.uncut(),
+            ..self.oddities
+        }
     }
 
     pub(crate) const fn plateau(&self) -> &Plateau {
@@ -352,14 +404,62 @@ impl Offered {
         self.longest_packet
     }
 
-    /// Arrival time of the last packet.
-    pub(crate) const fn end(&self) -> Instant {
-        self.clock.now
+    /// The earliest time of the whole capture, nanoseconds since the epoch.
+    pub(crate) const fn start(&self) -> i64 {
+        self.capture.start()
+    }
+
+    /// Time from the first packet to the last, seconds: that of the capture's own clock, without any
+    /// silence cut.
+    pub(crate) fn seconds(&self) -> f64 {
+        self.clock.elapsed as f64 / 1e9
     }
 
     /// Time of the first packet, in nanoseconds since the Unix epoch.
     pub(crate) const fn first_unix_nanos(&self) -> i64 {
         self.clock.first
+    }
+}
+
+/// Lengths on the link of a frame's packets: all alike but the last.
+#[derive(Debug, Clone, Copy)]
+struct Lens {
+    full: u32,
+    last: u32,
+    left: u32,
+}
+
+impl Lens {
+    const fn one(len: u32) -> Self {
+        Self {
+            full: len,
+            last: len,
+            left: 1,
+        }
+    }
+
+    fn of(pieces: &Pieces, layer: LinkLayer) -> Self {
+        let on_link = |packet: u32| {
+            let own = pieces.link_header + packet;
+            if layer == LinkLayer::NONE {
+                return own;
+            }
+            layer.len_on_link(if layer.raw { own } else { packet })
+        };
+        Self {
+            full: on_link(pieces.full),
+            last: on_link(pieces.last),
+            left: pieces.count,
+        }
+    }
+}
+
+impl Iterator for Lens {
+    type Item = u32;
+
+    fn next(&mut self) -> Option<u32> {
+        self.left = self.left.checked_sub(1)?;
+        Some(if self.left == 0 { self.last } else { self.full })
     }
 }
 
@@ -378,9 +478,9 @@ pub(crate) fn lengths(frame: &Frame<'_>, layer: LinkLayer) -> (u32, u32) {
 
 impl Oddities {
     /// The length of a frame for the replay, from the length on the link.
-    fn plausible(&mut self, frame: &Frame<'_>, len: u32) -> u32 {
-        self.superframes += u64::from(frame.exceeds_ethernet());
-        if len > FlowConfig::MAX_PACKET_LEN {
+    fn plausible(&mut self, frame: &Frame<'_>, len: u32, is_split: bool) -> u32 {
+        self.superframes += u64::from(!is_split && frame.exceeds_ethernet());
+        if !is_split && len > FlowConfig::MAX_PACKET_LEN {
             self.cut_lengths += 1;
         }
         len.min(FlowConfig::MAX_PACKET_LEN)
@@ -394,6 +494,8 @@ struct CaptureClock {
     first: i64,
     last: i64,
     now: Instant,
+    /// Nanoseconds by the capture's own clock.
+    elapsed: u64,
 }
 
 impl CaptureClock {
@@ -404,6 +506,7 @@ impl CaptureClock {
                 first: nanos,
                 last: nanos,
                 now: Instant::ZERO,
+                elapsed: 0,
             };
         }
         let step = i128::from(nanos) - i128::from(self.last);
@@ -412,11 +515,16 @@ impl CaptureClock {
             oddities.backward_steps += 1;
             return self.now;
         }
-        let gap = u64::try_from(step).map_or(Duration::MAX, Duration::from_nanos);
-        if gap > LONGEST_GAP {
+        self.elapsed = self
+            .elapsed
+            .saturating_add(u64::try_from(step).unwrap_or(u64::MAX));
+        let mut gap = u64::try_from(step).map_or(Duration::MAX, Duration::from_nanos);
+        let left = (Instant::ZERO + LONGEST_CAPTURE).since(self.now);
+        if gap > LONGEST_GAP && gap > left {
             oddities.cut_gaps += 1;
+            gap = LONGEST_GAP;
         }
-        self.now += gap.min(LONGEST_GAP);
+        self.now += gap;
         self.now
     }
 }

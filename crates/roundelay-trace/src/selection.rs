@@ -69,6 +69,9 @@ pub struct Direction {
 /// Packets left out of a comparison, by first cause.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct LeftOut {
+    /// Packets before or behind the part of the time that is replayed.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub time: u64,
     /// Packets of other interfaces, or of none.
     pub interface: u64,
     /// Packets of the other direction, or of none.
@@ -208,6 +211,8 @@ pub(crate) struct Selector {
     translations: Translations,
     /// The other direction, left out by an option.
     opposite: Opposite,
+    /// The first time and the time behind the last, nanoseconds since the epoch.
+    between: Option<(i64, i64)>,
     /// The direction that was not chosen.
     other: Option<Other>,
     /// Replayed packets that look like copies by a mirror port.
@@ -270,6 +275,7 @@ const NAMED: usize = 8;
 impl Selector {
     pub(crate) fn new(selection: Selection) -> Self {
         let other = None;
+        let between = None;
         let duplicates = Duplicates::default();
         let translations = Translations::default();
         let mixture = Mixture::default();
@@ -288,6 +294,7 @@ impl Selector {
             mixture,
             interfaces,
             opposite,
+            between,
             other,
             read,
             left_out,
@@ -306,6 +313,12 @@ impl Selector {
         self.read += 1;
         self.unknown_link += u64::from(headers == Err(Unparsable::UnknownLink));
         self.with_heading += u64::from(frame.tap.heading.is_some());
+        if let Some((from, to)) = self.between
+            && !(from..to).contains(&frame.time_nanos)
+        {
+            self.left_out.time += 1;
+            return false;
+        }
         let Self {
             selection:
                 Selection {
@@ -404,6 +417,16 @@ impl Selector {
             }
         }
         admitted
+    }
+
+    /// Leaves out packets before the first time and from the second on.
+    pub(crate) const fn keep_between(&mut self, times: (i64, i64)) {
+        self.between = Some(times);
+    }
+
+    /// The times between which packets are kept, nanoseconds since the epoch.
+    pub(crate) const fn between(&self) -> Option<(i64, i64)> {
+        self.between
     }
 
     /// The selection that is applied.
@@ -635,6 +658,10 @@ impl Selector {
         let selection = &self.selection;
         let left_out = self.left_out;
         let mut options = Vec::new();
+        if left_out.time > 0 {
+            let name = "the part of the time (--from, --to)".to_owned();
+            options.push((name, left_out.time));
+        }
         if let Some(interface) = &selection.interface {
             options.push((format!("--interface {interface}"), left_out.interface));
         }
@@ -669,7 +696,9 @@ impl Selector {
             Some(direction) => matches!(direction.side, Side::Heading(_)),
             None => false,
         };
-        if option.starts_with("--interface") {
+        if option.starts_with("the part") {
+            "expected times within the capture, counted from its first packet".to_owned()
+        } else if option.starts_with("--interface") {
             self.interfaces.to_string()
         } else if option.starts_with("--direction") && is_heading && self.with_heading == 0 {
             "the capture does not say which packets came in and which went out; expected 'from ADDRESS' or 'to ADDRESS'".to_owned()
@@ -884,10 +913,18 @@ impl fmt::Display for Direction {
     }
 }
 
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a field by reference"
+)]
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
 impl LeftOut {
     /// Total over all causes.
     pub const fn total(&self) -> u64 {
-        self.interface + self.direction + self.filter + self.duplicates + self.mirrored
+        self.time + self.interface + self.direction + self.filter + self.duplicates + self.mirrored
     }
 }
 

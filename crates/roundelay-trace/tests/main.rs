@@ -10,6 +10,7 @@ mod foreign;
 mod hostile;
 mod link_layer;
 mod links;
+mod loads;
 mod selection;
 mod speed;
 mod tree;

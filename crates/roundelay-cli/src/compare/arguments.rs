@@ -4,9 +4,13 @@ use std::convert::Infallible;
 use std::path::PathBuf;
 
 use clap::Args;
-use roundelay::{Framing, Limit, LinkLayer, Rate};
-use roundelay_trace::arguments::{Choice, parse_buffer, parse_choice, parse_rate, whole};
-use roundelay_trace::{DirectionChoice, Filter, FlowBy, InterfaceName, WeightRule};
+use roundelay::{Duration, Framing, Limit, LinkLayer, Rate};
+use roundelay_trace::arguments::{
+    Choice, Mtu, parse_buffer, parse_choice, parse_mtu, parse_rate, whole,
+};
+use roundelay_trace::{
+    DirectionChoice, Filter, FlowBy, InterfaceName, WeightRule, parse_length, parse_time,
+};
 
 use super::outputs::Comparing;
 use crate::outputs::Outputs;
@@ -74,6 +78,24 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "DIRECTION", default_value = "auto",
           value_parser = |text: &str| text.parse::<DirectionChoice>())]
     pub(crate) direction: DirectionChoice,
+
+    /// Only packets from this time after the first packet on: 90s, 5min, 2h
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = parse_time)]
+    pub(crate) from: Option<Duration>,
+
+    /// Only packets before this time after the first packet
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = parse_time)]
+    pub(crate) to: Option<Duration>,
+
+    /// Only the part of this length with the most bytes: 60s
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = parse_length)]
+    pub(crate) busiest: Option<Duration>,
+
+    /// Longest IP packet of the link in bytes, 576 to 65535: longer packets, as offloading makes
+    /// them, are split as the wire would have them; none splits none
+    #[arg(long, value_name = "BYTES", default_value = "1500", allow_hyphen_values = true,
+          value_parser = parse_mtu)]
+    pub(crate) mtu: Mtu,
 
     /// Replay duplicates too; without this option, copies of an IP packet captured at a second
     /// interface, or on the way in and out, are left out

@@ -2,7 +2,7 @@
 
 use roundelay::LinkLayer;
 use roundelay_advice::{Note, Obstacle, Oddity};
-use roundelay_metrics::units::{counted, in_number, percent, rate};
+use roundelay_metrics::units::{counted, in_number, percent, rate, seconds};
 use roundelay_trace::{InterfaceLoad, OtherFlows, PlateauRate};
 
 /// Note on packets longer than those of Ethernet, after their number.
@@ -85,6 +85,24 @@ pub(super) fn sentence(note: &Note) -> String {
             "{connection is|connections are} captured in both directions, and both share the \
             replayed link.",
         ),
+        Note::Split {
+            packets,
+            pieces,
+            mtu,
+        } => in_number(
+            *packets,
+            &format!(
+                "{{packet is|packets are}} longer than the link's {mtu} bytes, as offloading makes \
+                 them, and {{was|were}} split into {pieces} as on the wire (--mtu sets the longest, \
+                 --mtu none splits none)."
+            ),
+        ),
+        Note::Part {
+            from,
+            to,
+            is_busiest,
+            packets,
+        } => part(*from, *to, *is_busiest, *packets),
         Note::Odd(oddity, count) => in_number(*count, what_is_odd(*oddity)) + ".",
         Note::OtherFlows(others) => other_flows(*others),
         Note::IdleRule { number, rules } => {
@@ -105,6 +123,20 @@ pub(super) fn sentence(note: &Note) -> String {
         Note::Reordered { spec, flows } => reordering_note(spec, &counted(*flows, "flow")),
         Note::OpenLoop => OPEN_LOOP.to_owned(),
     }
+}
+
+fn part(from: f64, to: Option<f64>, is_busiest: bool, packets: u64) -> String {
+    let what = if is_busiest {
+        "the busiest part"
+    } else {
+        "the part"
+    };
+    let to = to.map_or_else(|| "the end".to_owned(), seconds);
+    format!(
+        "Replayed: {what} from {} to {to} after the first packet. {} outside of it.",
+        seconds(from),
+        counted(packets, "packet")
+    )
 }
 
 fn lengths(link: LinkLayer, bytes: u64, captured: u64) -> String {
@@ -187,8 +219,25 @@ const fn what_is_odd(oddity: Oddity) -> &'static str {
             "{packet has|packets have} an earlier time than the packet before; {it arrives|they \
             arrive} at the time of that packet"
         }
+        Oddity::Sorted => {
+            "{packet is|packets are} out of order in the file and {was|were} put in the order of \
+            times"
+        }
+        Oddity::Strays => {
+            "{packet has a time|packets have times} that all others contradict by more than a \
+            second; {it arrives|they arrive} with the packet before"
+        }
+        Oddity::WrongTimes => {
+            "{packet has a time|packets have times} outside of the years 1677 to 2262; {it \
+            arrives|they arrive} with the packet before"
+        }
+        Oddity::Uncut => {
+            "{frame|frames} {was|were} cut by a tool together with {its length|their lengths}; the \
+            length in the IP header counts"
+        }
         Oddity::CutSilences => {
-            "{silence of more than an hour was|silences of more than an hour were} cut to an hour"
+            "{silence of more than an hour was|silences of more than an hour were} cut to an hour, \
+            because the capture is longer than the clock; rates are over its real time"
         }
         Oddity::Long => LONG_PACKETS,
         Oddity::TooLong => {

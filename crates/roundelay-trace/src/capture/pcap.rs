@@ -129,6 +129,7 @@ impl File {
             place,
             interface: None,
             heading: None,
+            has_wrong_time: false,
         }))
     }
 

@@ -328,9 +328,12 @@ impl File {
         let bytes = window.bytes();
         let interface = self.described(number, block.offset + 8)?;
         let ticks = u64::from(order.u32(bytes, 12)) << 32 | u64::from(order.u32(bytes, 16));
-        let time_nanos = interface.time(ticks, block.offset + 12)?;
+        let time_nanos = interface.time(ticks);
         let place = data(window, block, 28, order.u32(bytes, 20), 20)?;
-        Ok(interface.record(number, Some(time_nanos), order.u32(bytes, 24), place))
+        Ok(Record {
+            has_wrong_time: time_nanos.is_none(),
+            ..interface.record(number, time_nanos, order.u32(bytes, 24), place)
+        })
     }
 
     /// The packet in a Simple Packet Block (section 4.4): no timestamp; the captured length is the
@@ -387,12 +390,13 @@ impl Interface {
             place,
             interface: Some(number),
             heading: None,
+            has_wrong_time: false,
         }
     }
 
-    /// Nanoseconds since the epoch.
+    /// Nanoseconds since the epoch; none outside of the years 1677 to 2262.
     #[inline]
-    fn time(&self, ticks: u64, offset: u64) -> Result<i64, Fault> {
+    fn time(&self, ticks: u64) -> Option<i64> {
         // No overflow of 128 bits: ticks and rates have 64 bits, a second 30.
         let nanos = match self.ticks {
             Ticks::OfNanos(nanos) => i128::from(ticks) * i128::from(nanos),
@@ -402,14 +406,7 @@ impl Interface {
             }
         };
         let nanos = nanos + i128::from(self.offset_seconds) * 1_000_000_000;
-        i64::try_from(nanos).map_err(|_| {
-            let found = format!("time of {} s since 1970", nanos / 1_000_000_000);
-            Fault::malformed(
-                offset,
-                found,
-                "-9223372036 to 9223372036 s (the years 1677 to 2262)",
-            )
-        })
+        i64::try_from(nanos).ok()
     }
 }
 

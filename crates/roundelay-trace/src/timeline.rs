@@ -1,0 +1,415 @@
+//! Order of times: packets that were captured or written out of order are put in order, and a few
+//! times that all others contradict are not believed.
+//!
+//! Captures that were appended to each other, or merged without sorting, step back in time. A first
+//! reading finds how many packets a late one passes: so many are held while the capture is replayed,
+//! and each leaves in the order of times. Rules:
+//!
+//! 1. Up to [`FEW`] packets in a row, more than [`JUMP`] away from the packet before them and from
+//!    the packet behind, are suspected. If their time is before the first or behind the last of all
+//!    other packets, it is not believed: they arrive with the packet before them.
+//! 2. Packets that have to be held take at most [`MOST_BYTES`]; otherwise the capture is refused.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::{BinaryHeap, HashSet};
+
+use crate::capture::{Capture, Frame, Heading, LinkType, Tap};
+use crate::compare::CompareError;
+use crate::error::CaptureError;
+
+/// A longer step between neighbours is a jump, in nanoseconds.
+const JUMP: i64 = 1_000_000_000;
+/// Most packets in a row that may be strays.
+const FEW: usize = 8;
+/// Most suspected packets remembered.
+const MOST_SUSPECTS: usize = 65_536;
+/// Packets between two notes of the latest time so far.
+const STEP: u64 = 256;
+/// Memory of the packets held.
+const MOST_BYTES: u64 = 256 << 20;
+/// Memory of a packet held, beside its bytes.
+const HELD_BYTES: u64 = 160;
+
+/// Finds what is out of order, packet by packet in the order of the file.
+#[derive(Debug, Default)]
+pub(crate) struct TimeSurvey {
+    packets: u64,
+    bytes: u64,
+    /// The time of the last packet that no jump led to.
+    last: Option<i64>,
+    /// Packets after a jump.
+    pending: Vec<Place>,
+    /// Packets between two jumps, there and back.
+    suspects: Vec<Place>,
+    /// The earliest and the latest time of all others.
+    range: Option<(i64, i64)>,
+    /// The latest time up to a packet, each `STEP` packets.
+    marks: Vec<Place>,
+    /// Packets and bytes that a late packet passes, at most.
+    window: (u64, u64),
+    /// The furthest step back.
+    furthest: i64,
+    late: u64,
+}
+
+/// A packet's place in the file, with the captured bytes before it, and a time.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    number: u64,
+    bytes: u64,
+    time: i64,
+}
+
+/// What the first reading found on the times of a capture.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct TimePlan {
+    /// Packets whose time is not believed, by their number in the file.
+    strays: HashSet<u64>,
+    /// Packets to hold.
+    window: usize,
+    /// Packets with an earlier time than one before.
+    pub(crate) late: u64,
+    /// The earliest time.
+    pub(crate) first: i64,
+}
+
+impl TimeSurvey {
+    /// Counts a packet.
+    pub(crate) fn count(&mut self, frame: &Frame<'_>) {
+        let place = Place {
+            number: self.packets,
+            bytes: self.bytes,
+            time: frame.time_nanos,
+        };
+        self.packets += 1;
+        self.bytes += frame.bytes.len() as u64 + HELD_BYTES;
+        let Some(last) = self.last else {
+            self.accept(place);
+            return;
+        };
+        let is_near = |time: i64| place.time.saturating_sub(time).saturating_abs() <= JUMP;
+        if is_near(last) {
+            // Back from a jump, if one was pending.
+            let strays = self.pending.drain(..);
+            self.suspects.extend(strays);
+            self.accept(place);
+            if self.suspects.len() > MOST_SUSPECTS {
+                self.accept_suspects();
+            }
+            return;
+        }
+        self.pending.push(place);
+        if self.pending.len() > FEW {
+            self.accept_pending();
+        }
+    }
+
+    fn accept_pending(&mut self) {
+        for place in std::mem::take(&mut self.pending) {
+            self.accept(place);
+        }
+    }
+
+    fn accept_suspects(&mut self) {
+        for place in std::mem::take(&mut self.suspects) {
+            self.widen(place);
+            self.window.0 += 1;
+        }
+    }
+
+    /// Believes a packet's time, and finds how many packets it passes.
+    fn accept(&mut self, place: Place) {
+        self.last = Some(place.time);
+        let latest = self.range.map_or(place.time, |(_, latest)| latest);
+        if place.time < latest {
+            self.late += 1;
+            self.furthest = self.furthest.max(latest.saturating_sub(place.time));
+            // The last mark without a later time: all such packets follow it.
+            let before = self.marks.partition_point(|mark| mark.time <= place.time);
+            let (number, bytes) = match before.checked_sub(1) {
+                Some(index) => (self.marks[index].number, self.marks[index].bytes),
+                None => (0, 0),
+            };
+            self.window.0 = self.window.0.max(place.number - number);
+            self.window.1 = self.window.1.max(place.bytes - bytes);
+        }
+        self.widen(place);
+        if place.number.is_multiple_of(STEP)
+            && let Some((_, latest)) = self.range
+        {
+            self.marks.push(Place {
+                time: latest,
+                ..place
+            });
+        }
+    }
+
+    fn widen(&mut self, place: Place) {
+        let (first, last) = self.range.unwrap_or((place.time, place.time));
+        self.range = Some((first.min(place.time), last.max(place.time)));
+    }
+
+    /// The plan of a replay in the order of the file, with all times as they are.
+    pub(crate) fn in_file_order(mut self) -> TimePlan {
+        self.accept_pending();
+        let (first, _) = self.range.unwrap_or_default();
+        TimePlan {
+            first,
+            ..TimePlan::default()
+        }
+    }
+
+    /// What was found.
+    ///
+    /// # Errors
+    /// More packets would have to be held than fit into the memory for them.
+    pub(crate) fn finish(mut self, name: &str) -> Result<TimePlan, CompareError> {
+        self.accept_pending();
+        let (first, last) = self.range.unwrap_or_default();
+        let mut strays = HashSet::new();
+        for suspect in &self.suspects {
+            let is_inside =
+                (first.saturating_sub(JUMP)..=last.saturating_add(JUMP)).contains(&suspect.time);
+            if is_inside {
+                self.window.0 += 1;
+                self.window.1 += HELD_BYTES + u64::from(u16::MAX);
+                self.late += 1;
+            } else {
+                strays.insert(suspect.number);
+            }
+        }
+        if self.window.1 > MOST_BYTES {
+            return Err(CompareError::OutOfOrder {
+                name: name.to_owned(),
+                packets: self.window.0,
+                seconds: self.furthest / JUMP,
+            });
+        }
+        Ok(TimePlan {
+            strays,
+            window: self.window.0 as usize,
+            late: self.late,
+            first,
+        })
+    }
+}
+
+/// A capture whose packets come in the order of their times.
+pub(crate) struct Ordered {
+    capture: Capture,
+    plan: TimePlan,
+    /// Packets read.
+    read: u64,
+    /// The time of the last packet whose time is believed.
+    believed: i64,
+    held: BinaryHeap<Reverse<Held>>,
+    /// The packet handed out.
+    current: Option<Held>,
+    /// Times and lengths are mended.
+    adapts: bool,
+    /// Frames whose length was raised to the packet's.
+    uncut: u64,
+}
+
+/// A packet that waits for earlier ones.
+struct Held {
+    time: i64,
+    number: u64,
+    original_len: u32,
+    link: LinkType,
+    interface: Option<u32>,
+    name: Option<String>,
+    heading: Option<Heading>,
+    bytes: Vec<u8>,
+}
+
+impl Ordered {
+    /// `adapts`: lengths are mended, too.
+    pub(crate) fn new(capture: Capture, plan: TimePlan, adapts: bool) -> Self {
+        Self {
+            capture,
+            plan,
+            read: 0,
+            believed: 0,
+            held: BinaryHeap::new(),
+            current: None,
+            adapts,
+            uncut: 0,
+        }
+    }
+
+    pub(crate) const fn capture(&self) -> &Capture {
+        &self.capture
+    }
+
+    /// The earliest time.
+    pub(crate) const fn start(&self) -> i64 {
+        self.plan.first
+    }
+
+    /// The capture from its first packet on.
+    pub(crate) fn again(&self) -> Result<Capture, CaptureError> {
+        self.capture.again()
+    }
+
+    /// Frames that a tool cut together with their length.
+    pub(crate) const fn uncut(&self) -> u64 {
+        self.uncut
+    }
+
+    /// Packets whose time was not believed.
+    pub(crate) fn strays(&self) -> u64 {
+        self.plan.strays.len() as u64
+    }
+
+    /// Packets put in order.
+    pub(crate) const fn late(&self) -> u64 {
+        self.plan.late
+    }
+
+    /// The next packet in the order of times; `None` at the end.
+    #[inline]
+    pub(crate) fn next(&mut self) -> Result<Option<Frame<'_>>, CaptureError> {
+        let frame = if self.plan.window == 0 && self.plan.strays.is_empty() {
+            self.capture.next()?
+        } else {
+            self.hold()?;
+            self.current.as_ref().map(Held::frame)
+        };
+        let Some(mut frame) = frame else {
+            return Ok(None);
+        };
+        if self.adapts
+            && let Some(len) = frame.uncut_len()
+        {
+            frame.original_len = len;
+            self.uncut += 1;
+        }
+        Ok(Some(frame))
+    }
+
+    /// Reads as many packets as may have to wait, and takes the earliest.
+    fn hold(&mut self) -> Result<(), CaptureError> {
+        while self.held.len() <= self.plan.window {
+            let Some(frame) = self.capture.next()? else {
+                break;
+            };
+            let mut held = Held::of(&frame, self.read);
+            if self.plan.strays.contains(&self.read) {
+                held.time = self.believed;
+            }
+            self.believed = held.time;
+            self.read += 1;
+            self.held.push(Reverse(held));
+        }
+        self.current = self.held.pop().map(|Reverse(held)| held);
+        Ok(())
+    }
+}
+
+impl Held {
+    fn of(frame: &Frame<'_>, number: u64) -> Self {
+        Self {
+            time: frame.time_nanos,
+            number,
+            original_len: frame.original_len,
+            link: frame.link,
+            interface: frame.tap.interface,
+            name: frame.tap.name.map(str::to_owned),
+            heading: frame.tap.heading,
+            bytes: frame.bytes.to_vec(),
+        }
+    }
+
+    fn frame(&self) -> Frame<'_> {
+        Frame {
+            time_nanos: self.time,
+            original_len: self.original_len,
+            link: self.link,
+            bytes: &self.bytes,
+            tap: Tap {
+                interface: self.interface,
+                name: self.name.as_deref(),
+                heading: self.heading,
+            },
+        }
+    }
+
+    const fn key(&self) -> (i64, u64) {
+        (self.time, self.number)
+    }
+}
+
+impl PartialEq for Held {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for Held {}
+
+impl PartialOrd for Held {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Held {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: i64 = 1_000_000_000;
+
+    fn plan(times: impl IntoIterator<Item = i64>) -> TimePlan {
+        let mut survey = TimeSurvey::default();
+        for time in times {
+            survey.count(&Frame {
+                time_nanos: time,
+                original_len: 1,
+                link: LinkType::RAW,
+                bytes: &[0],
+                tap: Tap::default(),
+            });
+        }
+        survey.finish("t").unwrap()
+    }
+
+    #[test]
+    fn packets_in_order_are_not_held_and_silences_are_believed() {
+        let found = plan((0..3000).map(|number| number * number * 1_000_000));
+        assert_eq!((found.window, found.late, found.strays.len()), (0, 0, 0));
+        let sparse = plan([0, 5, 60, 3600, 90_000].map(|seconds| seconds * SECOND));
+        assert_eq!((sparse.window, sparse.late, sparse.strays.len()), (0, 0, 0));
+    }
+
+    #[test]
+    fn a_time_beyond_all_others_is_not_believed_and_one_among_them_is() {
+        let mut times = Vec::from_iter((0..100).map(|number| number * SECOND / 10));
+        times[50] += 60 * SECOND;
+        let found = plan(times.clone());
+        assert_eq!(found.strays, HashSet::from([50]));
+        assert_eq!(found.window, 0);
+        times[50] = times[20] + 1;
+        let found = plan(times);
+        assert!(found.strays.is_empty() && found.window > 0, "{found:?}");
+    }
+
+    #[test]
+    fn a_second_capture_behind_the_first_is_held_as_long_as_it_takes() {
+        let once = (0..5000).map(|number| number * SECOND / 500);
+        let found = plan(once.clone().chain(once));
+        assert!(found.strays.is_empty());
+        assert_eq!(found.late, 4999);
+        assert!(
+            (5000..5000 + 300).contains(&found.window),
+            "{}",
+            found.window
+        );
+    }
+}

@@ -1,0 +1,261 @@
+//! The right load, from captures that a comparison has to mend: a call beside a bulk flow, in the
+//! wrapping that public reports of other projects are about.
+
+use std::io::Cursor;
+
+use crate::common::*;
+use roundelay_trace::{Capture, CompareError, Comparison, Kind, Options, Span, compare};
+
+const CALLER: [u8; 4] = [192, 168, 7, 1];
+const CALLED: [u8; 4] = [192, 168, 7, 2];
+/// Nanoseconds.
+const MILLI: u64 = 1_000_000;
+
+/// A packet: time in nanoseconds from the start, and its frame.
+type Sample = (u64, Vec<u8>);
+
+fn numbered(mut packet: Vec<u8>, number: usize) -> Vec<u8> {
+    packet[4..6].copy_from_slice(&(number as u16 + 1).to_be_bytes());
+    packet
+}
+
+/// A call: 200 bytes each 20 ms.
+fn call(seconds: usize) -> Vec<Sample> {
+    let mut samples = Vec::new();
+    for number in 0..seconds * 50 {
+        let payload = [&ports(5004, 5006)[..], &[0; 172]].concat();
+        let packet = numbered(ipv4(UDP, CALLER, CALLED, &payload), number);
+        samples.push((
+            number as u64 * 20 * MILLI + 1_000_003,
+            ethernet(0x0800, &packet),
+        ));
+    }
+    samples
+}
+
+/// Bulk: bursts of 30 full packets, 6 Mbit/s.
+fn bulk(seconds: usize) -> Vec<Sample> {
+    let mut samples = Vec::new();
+    for number in 0..seconds * 515 {
+        let burst = number as u64 / 30;
+        let at = burst * 58_160_000 + (number as u64 % 30) * 12_000;
+        samples.push((at, ethernet(0x0800, &segment(1400, number))));
+    }
+    samples
+}
+
+/// A TCP segment with this much data.
+fn segment(data: usize, number: usize) -> Vec<u8> {
+    let header = [
+        &ports(40_000, 9000)[..4],
+        &[0; 8],
+        &[0x50, 0x10, 0, 0, 0, 0, 0, 0],
+    ]
+    .concat();
+    let payload = [header, vec![0; data]].concat();
+    numbered(ipv4(6, CALLER, CALLED, &payload), number)
+}
+
+fn sorted(mut samples: Vec<Sample>) -> Vec<Sample> {
+    samples.sort_by_key(|(at, _)| *at);
+    samples
+}
+
+fn both(seconds: usize) -> Vec<Sample> {
+    sorted([call(seconds), bulk(seconds)].concat())
+}
+
+/// A pcap in nanoseconds that keeps 100 bytes of each packet.
+fn file(samples: &[Sample]) -> Vec<u8> {
+    let mut bytes = pcap(Little, NANOS, (2, 4), 100, ETHERNET);
+    for (at, frame) in samples {
+        let kept = &frame[..frame.len().min(100)];
+        let [seconds, nanos] = [at / 1_000_000_000, at % 1_000_000_000].map(|part| part as u32);
+        let [captured, len] = [kept.len(), frame.len()].map(|len| len as u32);
+        bytes.extend(record_header(
+            Little,
+            1_700_000_000 + seconds,
+            nanos,
+            captured,
+            len,
+        ));
+        bytes.extend(kept);
+    }
+    bytes
+}
+
+fn mending() -> Options {
+    let specs = ["fifo", "fq_codel linux", "drr"].map(|spec| spec.parse().unwrap());
+    Options {
+        measure_cost: false,
+        adapts: true,
+        mtu: Some(1500),
+        ..Options::new("8mbit".parse().unwrap(), specs.to_vec())
+    }
+}
+
+fn replayed(bytes: Vec<u8>, options: &Options) -> Result<Comparison, CompareError> {
+    let capture = Capture::from_reader("t.pcap", Cursor::new(bytes))?;
+    compare(capture, options, &mut ())
+}
+
+/// The call's p99 in milliseconds under each discipline, with the packets and the tenths of a
+/// second of the capture.
+fn answer(bytes: Vec<u8>) -> (Vec<f64>, u64, f64) {
+    let comparison = replayed(bytes, &mending()).unwrap();
+    let kinds = comparison.flows_of(Kind::Call);
+    let [call] = kinds[..] else {
+        panic!("one call: {:?}", comparison.flows);
+    };
+    let mut waits = Vec::new();
+    for result in &comparison.disciplines {
+        let p99 = result.flows[call].outcome.delay.unwrap().p99;
+        waits.push((p99 * 1e4).round() / 10.0);
+    }
+    let capture = &comparison.capture;
+    (
+        waits,
+        capture.packets,
+        (capture.seconds * 10.0).round() / 10.0,
+    )
+}
+
+#[test]
+fn a_capture_behind_another_of_the_same_time_is_put_in_order() {
+    let right = answer(file(&both(10)));
+    let appended = [bulk(10), call(10)].concat();
+    assert_eq!(answer(file(&appended)), right);
+    let comparison = replayed(file(&appended), &mending()).unwrap();
+    // All packets of the call but the last few, which come behind the last burst.
+    assert!(comparison.observed.oddities.sorted >= 490);
+    assert_eq!(comparison.observed.oddities.backward_steps, 0);
+    // As it is in the file the clock stands still, and the load is another.
+    let mut as_it_is = mending();
+    as_it_is.adapts = false;
+    let wrong = replayed(file(&appended), &as_it_is).unwrap();
+    assert!(wrong.capture.seconds > 19.0, "{}", wrong.capture.seconds);
+}
+
+#[test]
+fn one_time_from_the_future_does_not_move_the_others() {
+    let right = answer(file(&both(3)));
+    let mut samples = both(3);
+    let middle = samples.len() / 2;
+    samples[middle].0 += 5_000 * MILLI;
+    let (waits, packets, seconds) = answer(file(&samples));
+    assert_eq!((packets, seconds), (right.1, right.2));
+    for (wait, right) in waits.iter().zip(&right.0) {
+        assert!((wait - right).abs() <= right / 20.0, "{waits:?}");
+    }
+    let comparison = replayed(file(&samples), &mending()).unwrap();
+    assert_eq!(comparison.observed.oddities.strays, 1);
+}
+
+#[test]
+fn a_frame_cut_with_its_length_has_the_length_of_its_packet() {
+    let right = answer(file(&both(3)));
+    let mut samples = both(3);
+    for (_, frame) in &mut samples {
+        frame.truncate(96);
+    }
+    assert_eq!(answer(file(&samples)), right);
+    let comparison = replayed(file(&samples), &mending()).unwrap();
+    assert_eq!(comparison.observed.oddities.uncut, right.1);
+}
+
+/// Regression: offloaded frames of 64 KB delayed a call by 63 ms under every discipline, and
+/// "nothing contends" was the answer.
+#[test]
+fn offloaded_frames_are_split_as_on_the_wire() {
+    let mut samples = call(3);
+    for number in 0..35 {
+        let frame = ethernet(0x0800, &segment(64_000, number));
+        samples.push((number as u64 * 85_000_000, frame));
+    }
+    let (waits, packets, _) = answer(file(&sorted(samples.clone())));
+    // 64,000 bytes of data are 44 packets of 1460 or fewer.
+    assert_eq!(packets, 150 + 35 * 44);
+    assert!(
+        waits[0] > 50.0 && waits[1] < 3.2 && waits[2] < 3.2,
+        "{waits:?}"
+    );
+    let comparison = replayed(file(&sorted(samples.clone())), &mending()).unwrap();
+    let headers = 54 * 44;
+    assert_eq!(
+        comparison.capture.bytes,
+        150 * 214 + 35 * (64_000 + headers)
+    );
+    assert_eq!(comparison.capture.longest_packet, 1514);
+    let whole = Options {
+        mtu: None,
+        ..mending()
+    };
+    let comparison = replayed(file(&sorted(samples)), &whole).unwrap();
+    assert_eq!(comparison.capture.packets, 150 + 35);
+}
+
+#[test]
+fn a_part_of_the_time_is_replayed() {
+    let of = |span: Span| {
+        let options = Options { span, ..mending() };
+        let comparison = replayed(file(&call(10)), &options).unwrap();
+        let part = comparison.observed.part.unwrap();
+        (comparison.capture.packets, part.from, part.to)
+    };
+    let time = |text: &str| Some(roundelay_trace::parse_time(text).unwrap());
+    let between = Span {
+        from: time("2s"),
+        to: time("5s"),
+        ..Span::default()
+    };
+    assert_eq!(of(between), (150, 2.0, Some(5.0)));
+    let from = Span {
+        from: time("9s"),
+        ..Span::default()
+    };
+    assert_eq!(of(from), (50, 9.0, None));
+    // The busiest second is that with bulk.
+    let mut samples = call(10);
+    for (at, frame) in bulk(1) {
+        samples.push((at + 4_000 * MILLI, frame));
+    }
+    let busiest = Span {
+        busiest: time("1s"),
+        ..Span::default()
+    };
+    let options = Options {
+        span: busiest,
+        ..mending()
+    };
+    let comparison = replayed(file(&sorted(samples)), &options).unwrap();
+    let part = comparison.observed.part.unwrap();
+    assert!((3.9..4.1).contains(&part.from), "{part:?}");
+    assert!(comparison.capture.packets > 500);
+    let beyond = Span {
+        from: time("11s"),
+        ..Span::default()
+    };
+    let options = Options {
+        span: beyond,
+        ..mending()
+    };
+    let error = replayed(file(&call(10)), &options).unwrap_err().to_string();
+    assert!(
+        error.contains("(--from, --to) matches none of 500 packets"),
+        "{error}"
+    );
+}
+
+/// Regression: two weeks were headed 46836 s, because silences were cut to an hour.
+#[test]
+fn rates_of_two_weeks_are_over_two_weeks() {
+    let mut bytes = pcap(Little, NANOS, (2, 4), 100, ETHERNET);
+    for day in 0..14_u32 {
+        let frame = ethernet(0x0800, &segment(100, day as usize));
+        bytes.extend(record(Little, 1_700_000_000 + day * 86_400, 0, &frame));
+    }
+    let comparison = replayed(bytes, &mending()).unwrap();
+    assert_eq!(comparison.capture.seconds, 13.0 * 86_400.0);
+    let result = &comparison.disciplines[0];
+    assert!(result.total.throughput < 1.0, "{}", result.total.throughput);
+}
