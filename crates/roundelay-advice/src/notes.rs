@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use roundelay::{LinkLayer, QueueSpec, Rate};
 use roundelay_trace::{
-    Chosen, Comparison, InterfaceLoad, Options, OtherFlows, PlateauRate, TreeFile,
+    Chosen, Comparison, FlowBy, InterfaceLoad, Options, OtherFlows, PlateauRate, TreeFile, Tunnel,
 };
 
 use crate::standing::{Obstacle, Standing};
@@ -70,6 +70,15 @@ pub enum Note {
         /// The longest IP packet of the link.
         mtu: u32,
     },
+    /// A notable part of the bytes is in tunnels.
+    InTunnel {
+        /// Their kind.
+        tunnel: Tunnel,
+        /// Part of the bytes.
+        part: f64,
+        /// The definition of a flow.
+        by: FlowBy,
+    },
     /// Only a part of the capture's time is replayed.
     Part {
         /// Seconds from the first packet to the part.
@@ -121,6 +130,8 @@ pub enum Oddity {
     NotIp,
     /// Headers that could not be read.
     Unreadable,
+    /// Cut before the ports.
+    WithoutPorts,
     /// Encrypted 802.11 frames.
     Encrypted,
     /// An earlier time than the packet before.
@@ -164,6 +175,7 @@ pub(crate) fn of(comparison: &Comparison, options: &Options, standings: &[Standi
     notes.extend(left_out(comparison));
     notes.extend(mixture(comparison));
     notes.extend(split(comparison, options.mtu));
+    notes.extend(in_tunnels(comparison, options.flow_by));
     notes.extend(oddities(comparison));
     notes.extend(comparison.observed.others.map(Note::OtherFlows));
     notes.extend(idle_rules(comparison, options));
@@ -272,6 +284,20 @@ fn split(comparison: &Comparison, mtu: Option<u32>) -> Option<Note> {
     })
 }
 
+/// Part of the bytes from which a tunnel is worth a note.
+const NOTABLE_TUNNEL: f64 = 0.1;
+
+/// Tunnels with a notable part of the bytes, where flows are told apart by addresses and ports.
+fn in_tunnels(comparison: &Comparison, by: FlowBy) -> Vec<Note> {
+    let mut notes = Vec::new();
+    for (tunnel, part) in Tunnel::ALL.into_iter().zip(comparison.observed.tunnels) {
+        if part >= NOTABLE_TUNNEL && by.is_five_tuple() {
+            notes.push(Note::InTunnel { tunnel, part, by });
+        }
+    }
+    notes
+}
+
 /// The part of the time that is replayed.
 fn part(comparison: &Comparison, options: &Options) -> Option<Note> {
     let part = comparison.observed.part?;
@@ -291,7 +317,11 @@ fn oddities(comparison: &Comparison) -> Vec<Note> {
     let file = observed.file;
     let counts = [
         (Oddity::NotIp, unparsable.not_ip),
-        (Oddity::Unreadable, unparsable.total() - unparsable.not_ip),
+        (
+            Oddity::Unreadable,
+            unparsable.total() - unparsable.not_ip - unparsable.no_ports,
+        ),
+        (Oddity::WithoutPorts, unparsable.no_ports),
         (Oddity::Encrypted, unparsable.encrypted),
         (Oddity::Sorted, oddities.sorted),
         (Oddity::Strays, oddities.strays),

@@ -263,7 +263,9 @@ fn filters(handle: u32, flow_by: FlowBy, are_first: bool) -> Vec<String> {
 /// Keys of the flow filter that tell flows apart.
 const fn keys(flow_by: FlowBy) -> &'static str {
     match flow_by {
-        FlowBy::FiveTuple | FlowBy::Dscp => "src,dst,proto,proto-src,proto-dst",
+        FlowBy::FiveTuple | FlowBy::Inner | FlowBy::Outer | FlowBy::Dscp => {
+            "src,dst,proto,proto-src,proto-dst"
+        }
         FlowBy::Source => "src",
         FlowBy::Destination => "dst",
     }

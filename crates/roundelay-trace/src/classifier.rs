@@ -15,15 +15,27 @@ use crate::headers::{Headers, Ports, Unparsable, UnparsableCounts, dscp_name, pr
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum FlowBy {
     /// Same addresses, protocol and ports. The two directions of a connection are two flows, as on
-    /// a link.
+    /// a link. In GRE, IP in IP and 6in4 those of the packet inside, and for ESP the Security
+    /// Parameters Index in place of ports, as by Linux's flow dissector.
     #[default]
     FiveTuple,
+    /// The same, and those of the packet inside of VXLAN, Geneve and GTP-U, too.
+    Inner,
+    /// Same addresses, protocol and ports of the outer packet.
+    Outer,
     /// Same source address.
     Source,
     /// Same destination address.
     Destination,
     /// Same Differentiated Services code point.
     Dscp,
+}
+
+impl FlowBy {
+    /// Whether addresses, protocol and ports tell flows apart.
+    pub const fn is_five_tuple(self) -> bool {
+        matches!(self, Self::FiveTuple | Self::Inner | Self::Outer)
+    }
 }
 
 /// The packets behind a flow number.
@@ -107,12 +119,20 @@ impl Classifier {
     #[inline]
     pub fn classify(&mut self, headers: Result<&Headers, Unparsable>) -> FlowId {
         match headers {
-            Ok(headers) if self.by == FlowBy::FiveTuple && headers.ports == Ports::Missing => {
-                self.special(Unparsable::NoPorts)
+            Ok(headers) => {
+                // Cut before the ports: the flow is that of the addresses.
+                if self.by.is_five_tuple() && headers.ports == Ports::Missing {
+                    self.counts.count(Unparsable::NoPorts);
+                }
+                self.look_up(headers)
             }
-            Ok(headers) => self.look_up(headers),
             Err(reason) => self.special(reason),
         }
+    }
+
+    /// The definition of a flow.
+    pub const fn by(&self) -> FlowBy {
+        self.by
     }
 
     /// The flows by number.
@@ -206,7 +226,7 @@ impl Key {
         let source = bits(headers.source);
         let destination = bits(headers.destination);
         match by {
-            FlowBy::FiveTuple => Self {
+            FlowBy::FiveTuple | FlowBy::Inner | FlowBy::Outer => Self {
                 source,
                 destination,
                 rest: ports | version | u64::from(headers.protocol),
@@ -267,7 +287,7 @@ impl fmt::Display for Flow {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Headers {
-                by: FlowBy::FiveTuple,
+                by: FlowBy::FiveTuple | FlowBy::Inner | FlowBy::Outer,
                 first,
             } => write_five_tuple(formatter, first),
             Self::Headers {
@@ -311,6 +331,10 @@ fn write_five_tuple(formatter: &mut fmt::Formatter<'_>, headers: &Headers) -> fm
                 SocketAddr::new(destination, destination_port)
             )
         }
+        Ports::Spi => {
+            let index = u32::from(source_port) << 16 | u32::from(destination_port);
+            write!(formatter, "{source} > {destination} SPI {index:#x}")
+        }
         Ports::Fragment => write!(formatter, "{source} > {destination} fragments"),
         Ports::None | Ports::Missing => write!(formatter, "{source} > {destination}"),
     }
@@ -329,6 +353,8 @@ impl FromStr for FlowBy {
     fn from_str(text: &str) -> Result<Self, FlowByError> {
         match text {
             "5tuple" => Ok(Self::FiveTuple),
+            "inner" => Ok(Self::Inner),
+            "outer" => Ok(Self::Outer),
             "src" => Ok(Self::Source),
             "dst" => Ok(Self::Destination),
             "dscp" => Ok(Self::Dscp),
@@ -344,6 +370,8 @@ impl fmt::Display for FlowBy {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::FiveTuple => "5tuple",
+            Self::Inner => "inner",
+            Self::Outer => "outer",
             Self::Source => "src",
             Self::Destination => "dst",
             Self::Dscp => "dscp",

@@ -178,7 +178,8 @@ pub enum CompareError {
     },
     /// Packets are too far out of order to be sorted here.
     #[error(
-        "{name}: times step back by {seconds} s, past {packets} packets, more than are sorted in memory (256 MB); sort the capture first: reordercap {name} sorted.pcapng"
+        "{name}: times step back by {seconds} s, past {packets} packets, more than are sorted in \
+         memory (256 MB); sort the capture first: reordercap {name} sorted.pcapng"
     )]
     OutOfOrder {
         /// The capture.

@@ -71,7 +71,7 @@ pub struct DirectionError {
 
 /// An unknown definition of a flow.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("flows by `{found}`: expected 5tuple, src, dst or dscp")]
+#[error("flows by `{found}`: expected 5tuple, inner, outer, src, dst or dscp")]
 pub struct FlowByError {
     /// The word found.
     pub found: String,

@@ -15,7 +15,7 @@ use roundelay::{
 
 use crate::capture::Frame;
 use crate::classifier::{Classifier, Flow, FlowBy};
-use crate::headers::{TCP, parse};
+use crate::headers::{TCP, flow_headers, parse};
 use crate::offered::lengths;
 use crate::presence::Presence;
 use crate::tree::TreeFile;
@@ -175,8 +175,14 @@ impl Feed {
         scheduler: &mut AnyArena<T>,
     ) -> Result<Sorted, FeedError> {
         let headers = parse(frame.link, frame.bytes);
-        let known = headers.as_ref().map_err(|reason| *reason);
-        let flow = self.classifier.classify(known);
+        let by = self.classifier.by();
+        let of_flow = match &headers {
+            Ok(headers) => Ok(flow_headers(by, headers, frame)),
+            Err(reason) => Err(*reason),
+        };
+        let flow = self
+            .classifier
+            .classify(of_flow.as_ref().map_err(|reason| *reason));
         let (_, len) = lengths(frame, self.layer);
         let len = len.min(FlowConfig::MAX_PACKET_LEN);
         let is_tcp = headers.is_ok_and(|headers| headers.protocol == TCP);

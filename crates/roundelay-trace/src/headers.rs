@@ -3,8 +3,8 @@
 //! Reads Ethernet with any number of VLAN tags (802.1Q, 802.1ad), PPPoE sessions and MPLS, PPP,
 //! Cisco HDLC, 802.11 data frames (bare, or after radiotap, PPI, Prism or AVS), Linux "cooked"
 //! captures, loopback and raw IP; then IPv4 or IPv6 with extension headers (by [`etherparse`]);
-//! then the ports of TCP, UDP, UDP-Lite, DCCP and SCTP, at equal offsets in all five. Tunnels (GRE,
-//! VXLAN, IP in IP) are classified by the outer packet on the link.
+//! then the ports of TCP, UDP, UDP-Lite, DCCP and SCTP, at equal offsets in all five. The headers
+//! are those of the outer packet on the link; `tunnel.rs` has those of packets inside.
 //!
 //! Four decisions: a packet cut by the snap length is valid if its ports were captured. Every
 //! fragment of a datagram has ports 0, including the first: all fragments share one flow. ICMP and
@@ -21,7 +21,11 @@ use serde::Serialize;
 
 use crate::capture::{Frame, LinkType};
 
+mod tunnel;
 mod wifi;
+
+pub use tunnel::Tunnel;
+pub(crate) use tunnel::flow_headers;
 
 /// Ethernet's longest frame without jumbo frames, with two VLAN tags.
 const LONGEST_FRAME: u32 = 1522;
@@ -65,6 +69,8 @@ pub enum Ports {
     None,
     /// The packet is a fragment, including the first fragment.
     Fragment,
+    /// ESP: both ports together are the Security Parameters Index.
+    Spi,
     /// The protocol has ports, or may have (an extension header is cut or broken), but the capture
     /// does not include the ports.
     Missing,
@@ -549,6 +555,7 @@ fn after(bytes: &[u8], at: usize) -> Result<&[u8], Unparsable> {
     bytes.get(at..).ok_or(Unparsable::Truncated)
 }
 
+const IP_IN_IP: u8 = 4;
 pub(crate) const TCP: u8 = 6;
 pub(crate) const UDP: u8 = 17;
 const DCCP: u8 = 33;
@@ -559,7 +566,7 @@ const UDP_LITE: u8 = 136;
 const PROTOCOLS: &[(u8, &str)] = &[
     (1, "icmp"),
     (2, "igmp"),
-    (4, "ipip"),
+    (IP_IN_IP, "ipip"),
     (TCP, "tcp"),
     (UDP, "udp"),
     (DCCP, "dccp"),

@@ -108,7 +108,7 @@ impl Kind {
                 Self::Bulk
             };
         };
-        let is_one = *by == FlowBy::FiveTuple;
+        let is_one = by.is_five_tuple();
         let is_small = matches!(demand, Demand::Light | Demand::Bursty);
         let is_light = demand == Demand::Light;
         match demand {
@@ -157,7 +157,7 @@ fn uses(headers: &Headers, ports: &[u16]) -> bool {
 /// Whether the code point, if equal in all packets of a flow, is one of telephony or interactive
 /// video.
 fn is_prompt(by: FlowBy, headers: &Headers) -> bool {
-    matches!(by, FlowBy::FiveTuple | FlowBy::Dscp) && PROMPT.contains(&headers.dscp)
+    (by.is_five_tuple() || by == FlowBy::Dscp) && PROMPT.contains(&headers.dscp)
 }
 
 /// One discipline's results for the flows of one kind.

@@ -49,8 +49,8 @@ pub use feed::{Feed, FeedError, Queue, Sorted};
 pub use filter::Filter;
 pub use harm::{LONGEST_RETRY, flow_harm, retries};
 pub use headers::{
-    Headers, Ports, Unparsable, UnparsableCounts, dscp_name, dscp_number, network_offset, parse,
-    protocol_name, protocol_number,
+    Headers, Ports, Tunnel, Unparsable, UnparsableCounts, dscp_name, dscp_number, network_offset,
+    parse, protocol_name, protocol_number,
 };
 pub use kind::{Kind, KindOutcome};
 pub use lane::{PacketFate, PacketRecord, PacketSink};

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::capture::CaptureNotes;
 use crate::classifier::{Flow, FlowBy};
 use crate::compare::Options;
-use crate::headers::UnparsableCounts;
+use crate::headers::{Tunnel, UnparsableCounts};
 use crate::kind::Kind;
 use crate::offered::{Oddities, Offered};
 use crate::selection::{Chosen, Mixed, Selection};
@@ -25,6 +25,8 @@ pub struct Observed {
     pub file: CaptureNotes,
     /// Oddities of times and lengths.
     pub oddities: Oddities,
+    /// The part of the bytes in each tunnel, in the order of [`Tunnel::ALL`].
+    pub tunnels: [f64; Tunnel::ALL.len()],
     /// Packets without readable headers.
     pub unparsable: UnparsableCounts,
     /// The capture was probably taken behind a queue.
@@ -125,6 +127,7 @@ impl Observed {
             captured_bytes: offered.captured_bytes(),
             file: offered.capture().notes(),
             oddities: offered.oddities(),
+            tunnels: parts_in_tunnels(offered),
             unparsable: offered.classifier().unparsable(),
             plateau: offered.plateau().rate(),
             possible_calls: possible_calls(offered, options),
@@ -139,14 +142,23 @@ impl Observed {
     }
 }
 
+fn parts_in_tunnels(offered: &Offered) -> [f64; Tunnel::ALL.len()] {
+    let all = offered.captured_bytes().max(1) as f64;
+    offered.tunnels().map(|bytes| bytes as f64 / all)
+}
+
 fn part_of_time(offered: &Offered) -> Option<PartOfTime> {
     let (from, to) = offered.selector().between()?;
     let start = offered.start();
-    let after = |time: i64| (time.saturating_sub(start) as f64 / 1e9).max(0.0);
     Some(PartOfTime {
-        from: if from == i64::MIN { 0.0 } else { after(from) },
-        to: (to < i64::MAX).then(|| after(to)),
+        from: seconds_after(start, from),
+        to: (to < i64::MAX).then(|| seconds_after(start, to)),
     })
+}
+
+/// Seconds from the start to a later time; 0 to an earlier one.
+fn seconds_after(start: i64, time: i64) -> f64 {
+    (time.saturating_sub(start) as f64 / 1e9).max(0.0)
 }
 
 /// Flows that count as bulk, as each asks for more than its fair share, and may be calls.

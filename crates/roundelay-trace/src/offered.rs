@@ -9,7 +9,7 @@ use crate::classifier::Classifier;
 use crate::compare::Options;
 use crate::demand::{Backlogs, Demand};
 use crate::error::CaptureError;
-use crate::headers::{Pieces, TCP, parse};
+use crate::headers::{Pieces, TCP, Tunnel, flow_headers, parse};
 use crate::kind::Pace;
 use crate::plateau::Plateau;
 use crate::presence::Presence;
@@ -160,6 +160,8 @@ pub(crate) struct Offered {
     /// Bytes before the link's overhead and framing.
     captured_bytes: u64,
     longest_packet: u32,
+    /// Bytes of the tunnels, in the order of [`Tunnel::ALL`].
+    tunnels: [u64; Tunnel::ALL.len()],
     /// Some packet's code point asks for more than best effort.
     classified: bool,
     link: LinkType,
@@ -207,6 +209,7 @@ impl Offered {
             bytes: 0,
             captured_bytes: 0,
             longest_packet: 0,
+            tunnels: [0; Tunnel::ALL.len()],
             classified: false,
             link: LinkType::ETHERNET,
         }
@@ -252,9 +255,19 @@ impl Offered {
                 }
                 None => self.captured_bytes += u64::from(own),
             }
+            let by = self.classifier.by();
+            let of_flow = match &headers {
+                Ok(headers) => {
+                    if let Some(tunnel) = Tunnel::of(headers) {
+                        self.tunnels[tunnel as usize] += u64::from(own);
+                    }
+                    Ok(flow_headers(by, headers, &frame))
+                }
+                Err(reason) => Err(*reason),
+            };
             let flow = self
                 .classifier
-                .classify(headers.as_ref().map_err(|reason| *reason));
+                .classify(of_flow.as_ref().map_err(|reason| *reason));
             let (ecn, dscp) =
                 headers.map_or((Ecn::NotCapable, 0), |headers| (headers.ecn, headers.dscp));
             self.presence
@@ -395,6 +408,11 @@ impl Offered {
         self.captured_bytes
     }
 
+    /// Bytes of each tunnel as captured.
+    pub(crate) const fn tunnels(&self) -> [u64; Tunnel::ALL.len()] {
+        self.tunnels
+    }
+
     /// The link type of the last packet.
     pub(crate) const fn link(&self) -> LinkType {
         self.link
@@ -439,16 +457,9 @@ impl Lens {
     }
 
     fn of(pieces: &Pieces, layer: LinkLayer) -> Self {
-        let on_link = |packet: u32| {
-            let own = pieces.link_header + packet;
-            if layer == LinkLayer::NONE {
-                return own;
-            }
-            layer.len_on_link(if layer.raw { own } else { packet })
-        };
         Self {
-            full: on_link(pieces.full),
-            last: on_link(pieces.last),
+            full: piece_on_link(pieces.link_header, pieces.full, layer),
+            last: piece_on_link(pieces.link_header, pieces.last, layer),
             left: pieces.count,
         }
     }
@@ -461,6 +472,15 @@ impl Iterator for Lens {
         self.left = self.left.checked_sub(1)?;
         Some(if self.left == 0 { self.last } else { self.full })
     }
+}
+
+/// The length on the link of an IP packet split off.
+fn piece_on_link(link_header: u32, packet: u32, layer: LinkLayer) -> u32 {
+    let own = link_header + packet;
+    if layer == LinkLayer::NONE {
+        return own;
+    }
+    layer.len_on_link(if layer.raw { own } else { packet })
 }
 
 /// A frame's length as captured, and on the link.

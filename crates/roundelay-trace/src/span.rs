@@ -30,9 +30,14 @@ impl Span {
     /// The first time and the time behind the last, in nanoseconds since the epoch, of a capture
     /// that starts at `start`.
     pub(crate) fn times(&self, start: i64) -> (i64, i64) {
-        let after = |time: Duration| start.saturating_add(nanos(time));
-        let from = self.from.map_or(i64::MIN, after);
-        let to = self.to.map_or(i64::MAX, after);
+        let from = match self.from {
+            Some(time) => start.saturating_add(nanos(time)),
+            None => i64::MIN,
+        };
+        let to = match self.to {
+            Some(time) => start.saturating_add(nanos(time)),
+            None => i64::MAX,
+        };
         (from, to)
     }
 }
@@ -42,20 +47,26 @@ impl Span {
 /// # Errors
 /// The text is no such time, or it is longer than 213 days.
 pub fn parse_time(text: &str) -> Result<Duration, String> {
-    let expected = "expected a time with a unit, h, min, s or ms, as in 90s, up to 213 days";
-    let error = || format!("time `{text}`: {expected}");
+    read_time(text).ok_or_else(|| {
+        format!(
+            "time `{text}`: expected a time with a unit, h, min, s or ms, as in 90s, up to 213 days"
+        )
+    })
+}
+
+fn read_time(text: &str) -> Option<Duration> {
     for (unit, seconds) in [("min", 60), ("h", 3600)] {
         let Some(number) = text.strip_suffix(unit) else {
             continue;
         };
-        let second = Duration::from_str(&format!("{number}s")).map_err(|_| error())?;
-        let picos = second.as_picos().checked_mul(seconds);
-        return picos.map(Duration::from_picos).ok_or_else(error);
+        let time = Duration::from_str(&format!("{number}s")).ok()?;
+        let picos = time.as_picos().checked_mul(seconds)?;
+        return Some(Duration::from_picos(picos));
     }
     if !text.contains(|letter: char| letter.is_ascii_alphabetic()) {
-        return Err(error());
+        return None;
     }
-    Duration::from_str(text).map_err(|_| error())
+    Duration::from_str(text).ok()
 }
 
 /// A time with a unit, longer than a millisecond.

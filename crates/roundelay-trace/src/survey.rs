@@ -4,7 +4,7 @@
 //! is how far packets are out of order. A comparison that chooses or mends reads the capture twice,
 //! and a third time for a part of its time.
 
-use crate::capture::Capture;
+use crate::capture::{Capture, Frame};
 use crate::compare::{CompareError, Options};
 use crate::headers::parse;
 use crate::selection::{Chosen, Selector};
@@ -120,7 +120,7 @@ fn chosen(surveyor: &Selector) -> (Selector, Option<Chosen>) {
 fn read(
     capture: &mut Ordered,
     stop: &Stop,
-    mut count: impl FnMut(&crate::capture::Frame<'_>),
+    mut count: impl FnMut(&Frame<'_>),
 ) -> Result<(), CompareError> {
     let mut packets = 0_u64;
     while let Some(frame) = capture.next()? {

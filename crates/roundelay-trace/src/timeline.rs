@@ -87,8 +87,8 @@ impl TimeSurvey {
             self.accept(place);
             return;
         };
-        let is_near = |time: i64| place.time.saturating_sub(time).saturating_abs() <= JUMP;
-        if is_near(last) {
+        let step = place.time.saturating_sub(last);
+        if step.saturating_abs() <= JUMP {
             // Back from a jump, if one was pending.
             let strays = self.pending.drain(..);
             self.suspects.extend(strays);

@@ -259,3 +259,145 @@ fn rates_of_two_weeks_are_over_two_weeks() {
     let result = &comparison.disciplines[0];
     assert!(result.total.throughput < 1.0, "{}", result.total.throughput);
 }
+
+/// The same packets, each inside of another one.
+fn wrapped(wrap: impl Fn(usize, &[u8]) -> Vec<u8>) -> Vec<u8> {
+    let mut samples = both(3);
+    for (number, (_, frame)) in samples.iter_mut().enumerate() {
+        *frame = ethernet(0x0800, &numbered(wrap(number, &frame[14..]), number));
+    }
+    file(&samples)
+}
+
+const NEAR: [u8; 4] = [10, 0, 0, 1];
+const FAR: [u8; 4] = [10, 0, 0, 2];
+
+fn labels(bytes: Vec<u8>, by: &str) -> Vec<String> {
+    let options = Options {
+        flow_by: by.parse().unwrap(),
+        ..mending()
+    };
+    let comparison = replayed(bytes, &options).unwrap();
+    let mut labels = Vec::new();
+    for flow in &comparison.flows {
+        labels.push(flow.label.clone());
+    }
+    labels.sort();
+    labels
+}
+
+/// Regression: a call and a bulk flow in a tunnel were one flow under every discipline, where
+/// Linux's fq_codel tells them apart.
+#[test]
+fn flows_in_tunnels_are_told_apart_as_by_linux() {
+    let inside = [
+        "tcp 192.168.7.1:40000 > 192.168.7.2:9000",
+        "udp 192.168.7.1:5004 > 192.168.7.2:5006",
+    ];
+    let gre = |flags: u8, fields: usize, kind: u16, before: usize| {
+        wrapped(move |_, packet| {
+            let header = [&[flags, 0][..], &kind.to_be_bytes(), &vec![0; fields]].concat();
+            let mut link = vec![2; before];
+            if before > 0 {
+                link.splice(before - 2.., [8, 0]);
+            }
+            ipv4(47, NEAR, FAR, &[&header, &link, packet].concat())
+        })
+    };
+    let bridged = gre(0, 0, 0x6558, 14);
+    let ip_in_ip = wrapped(|_, packet| ipv4(4, NEAR, FAR, packet));
+    for (what, bytes) in [
+        ("GRE", gre(0, 0, 0x0800, 0)),
+        (
+            "GRE with a key, a sequence number and a checksum",
+            gre(0xb0, 12, 0x0800, 0),
+        ),
+        ("Ethernet over GRE", bridged),
+        ("IP in IP", ip_in_ip.clone()),
+    ] {
+        assert_eq!(labels(bytes.clone(), "5tuple"), inside, "{what}");
+        let (waits, packets, _) = answer(bytes);
+        assert_eq!(packets, 150 + 1545, "{what}");
+        assert!(
+            waits[0] > 40.0 && waits[1] < 3.0 && waits[2] < 3.5,
+            "{what}: {waits:?}"
+        );
+    }
+    assert_eq!(labels(ip_in_ip, "outer"), ["ipip 10.0.0.1 > 10.0.0.2"]);
+    let esp = wrapped(|number, packet| {
+        let index = if packet[9] == UDP { 1_u32 } else { 0x0002_0003 };
+        let header = [index.to_be_bytes(), (number as u32).to_be_bytes()].concat();
+        ipv4(
+            50,
+            NEAR,
+            FAR,
+            &[&header, &vec![0; packet.len() + 20][..]].concat(),
+        )
+    });
+    let by_index = [
+        "esp 10.0.0.1 > 10.0.0.2 SPI 0x1",
+        "esp 10.0.0.1 > 10.0.0.2 SPI 0x20003",
+    ];
+    assert_eq!(labels(esp.clone(), "5tuple"), by_index);
+    let comparison = replayed(esp, &mending()).unwrap();
+    assert_eq!(comparison.observed.tunnels, [0.0, 1.0, 0.0, 0.0, 0.0]);
+}
+
+#[test]
+fn tunnels_over_udp_are_looked_into_on_request() {
+    let inside = [
+        "tcp 192.168.7.1:40000 > 192.168.7.2:9000",
+        "udp 192.168.7.1:5004 > 192.168.7.2:5006",
+    ];
+    let over_udp = |port: u16, header: Vec<u8>| {
+        wrapped(move |_, packet| {
+            let payload = [&ports(4000, port)[..], &header, packet].concat();
+            ipv4(UDP, NEAR, FAR, &payload)
+        })
+    };
+    let frame = [&[2; 12][..], &[8, 0]].concat();
+    let vxlan = [&[8, 0, 0, 0, 0, 0, 7, 0][..], &frame].concat();
+    let geneve = [&[1, 0, 0x65, 0x58, 0, 0, 7, 0, 1, 2, 3, 4][..], &frame].concat();
+    let gtp = vec![0x34, 255, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0x85, 1, 0, 9, 0];
+    for (what, port, header) in [
+        ("VXLAN", 4789, vxlan),
+        ("Geneve", 6081, geneve),
+        ("GTP-U with an extension header", 2152, gtp),
+    ] {
+        let bytes = over_udp(port, header);
+        assert_eq!(labels(bytes.clone(), "inner"), inside, "{what}");
+        let outer = format!("udp 10.0.0.1:4000 > 10.0.0.2:{port}");
+        assert_eq!(labels(bytes, "5tuple"), [outer], "{what}");
+    }
+    // A header that promises more than there is leaves the outer flow.
+    let cut = over_udp(2152, vec![0x34, 255, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0x85, 0]);
+    assert_eq!(labels(cut, "inner"), ["udp 10.0.0.1:4000 > 10.0.0.2:2152"]);
+}
+
+/// Regression: all packets cut before the ports shared one flow.
+#[test]
+fn packets_cut_before_the_ports_have_flows_by_addresses() {
+    let mut bytes = pcap(Little, NANOS, (2, 4), 34, ETHERNET);
+    for number in 0..10 {
+        let frame = ethernet(0x0800, &segment(100, number));
+        let mut other = frame.clone();
+        other[33] = 9;
+        for frame in [frame, other] {
+            bytes.extend(record_header(
+                Little,
+                1_700_000_000,
+                number as u32,
+                34,
+                frame.len() as u32,
+            ));
+            bytes.extend(&frame[..34]);
+        }
+    }
+    let flows = [
+        "tcp 192.168.7.1 > 192.168.7.2",
+        "tcp 192.168.7.1 > 192.168.7.9",
+    ];
+    assert_eq!(labels(bytes.clone(), "5tuple"), flows);
+    let comparison = replayed(bytes, &mending()).unwrap();
+    assert_eq!(comparison.observed.unparsable.no_ports, 20);
+}

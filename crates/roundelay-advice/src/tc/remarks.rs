@@ -50,7 +50,12 @@ pub(super) fn remarks(
                 .to_owned(),
         );
     }
-    if flows == LinuxFlows::Hashed && distinctions.flow_by != FlowBy::FiveTuple {
+    if flows == LinuxFlows::Hashed
+        && !matches!(
+            distinctions.flow_by,
+            FlowBy::FiveTuple | FlowBy::Inner | FlowBy::Outer
+        )
+    {
         remarks.push(
             "flows are told apart by addresses, protocol and ports there, not as in the comparison"
                 .to_owned(),

@@ -108,7 +108,8 @@ pub(crate) struct Live {
     #[arg(long, value_name = "NAME", value_parser = |text: &str| text.parse::<Framing>())]
     pub(crate) framing: Option<Framing>,
 
-    /// Header fields that define a flow: 5tuple, src, dst or dscp
+    /// Header fields that define a flow: 5tuple (in GRE, IP in IP and 6in4 that of the packet inside,
+    /// as in Linux), inner (also in VXLAN, Geneve and GTP-U), outer, src, dst or dscp
     #[arg(long, value_name = "WHAT", default_value = "5tuple", value_parser = parse_flow_by)]
     pub(crate) flow_by: FlowBy,
 

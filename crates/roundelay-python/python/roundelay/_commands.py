@@ -17,7 +17,7 @@ from ._words import Path, further, line, listed, options, path_text, plain, rate
 
 _R = TypeVar("_R")
 
-FlowBy = Literal["5tuple", "src", "dst", "dscp"]
+FlowBy = Literal["5tuple", "inner", "outer", "src", "dst", "dscp"]
 
 
 def _located(call: Call, run: Callable[[], _R]) -> _R:
@@ -88,8 +88,8 @@ def compare(
     without a limit, ``"1000p"`` or ``"150kb"``.
 
     ``filter``: only packets that match, ``"udp and not port 53"``. ``interface``: only packets of this
-    interface, by name or number. ``direction``: ``"from 192.168.1.0/24"``, ``"to 10.0.0.1"``, ``"in"``
-    or ``"out"``. ``keep_duplicates``: replay copies of a packet too. ``mirrored``: leave out
+    interface, by name or number. ``direction``: ``"from 192.168.1.0/24"``, ``"to 10.0.0.1"``, ``"in"``,
+    ``"out"``, ``"both"``, or by default ``"auto"``, the one with the larger load. ``keep_duplicates``: replay copies of a packet too. ``mirrored``: leave out
     copies by a mirror port. ``flow_by``: header fields that define a flow. ``weight``: rules, ``{"dst port 443": 10}`` or ``["dst port 443 = 10"]``; the first
     match counts. ``weights``: a TOML file with rules, tried after those. ``max_flows``: 1 to 1000000, by default as many as take 2 GB.
 

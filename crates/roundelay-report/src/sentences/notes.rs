@@ -3,7 +3,7 @@
 use roundelay::LinkLayer;
 use roundelay_advice::{Note, Obstacle, Oddity};
 use roundelay_metrics::units::{counted, in_number, percent, rate, seconds};
-use roundelay_trace::{InterfaceLoad, OtherFlows, PlateauRate};
+use roundelay_trace::{FlowBy, InterfaceLoad, OtherFlows, PlateauRate, Tunnel};
 
 /// Note on packets longer than those of Ethernet, after their number.
 pub const LONG_PACKETS: &str = "{packet is|packets are} longer than 1500 bytes: jumbo frames, or \
@@ -97,6 +97,13 @@ pub(super) fn sentence(note: &Note) -> String {
                  --mtu none splits none)."
             ),
         ),
+        Note::InTunnel { tunnel, part, by } => {
+            format!(
+                "{} of the bytes {}",
+                percent(*part),
+                in_tunnel(*tunnel, *by)
+            )
+        }
         Note::Part {
             from,
             to,
@@ -122,6 +129,41 @@ pub(super) fn sentence(note: &Note) -> String {
         ),
         Note::Reordered { spec, flows } => reordering_note(spec, &counted(*flows, "flow")),
         Note::OpenLoop => OPEN_LOOP.to_owned(),
+    }
+}
+
+const fn in_tunnel(tunnel: Tunnel, by: FlowBy) -> &'static str {
+    match (tunnel, by) {
+        (Tunnel::Open, FlowBy::Outer) => {
+            "are in tunnels (GRE, IP in IP or 6in4), each of which is one flow here; Linux tells the \
+             flows inside apart, as without --flow-by."
+        }
+        (Tunnel::Open, _) => {
+            "are in tunnels (GRE, IP in IP or 6in4): flows are those inside, as Linux tells them apart; \
+             --flow-by outer takes each tunnel for one flow."
+        }
+        (Tunnel::Esp, FlowBy::Outer) => {
+            "are in ESP tunnels, each of which is one flow here; what is inside cannot be read."
+        }
+        (Tunnel::Esp, _) => {
+            "are in ESP tunnels: what is inside cannot be read, so a flow is a security association \
+             (SPI), as in Linux, or over UDP the whole tunnel."
+        }
+        (Tunnel::OverUdp, FlowBy::Inner) => {
+            "are in VXLAN, Geneve or GTP-U tunnels: flows are those inside, which Linux does not tell \
+             apart."
+        }
+        (Tunnel::OverUdp, _) => {
+            "are in VXLAN, Geneve or GTP-U tunnels, whose outer addresses and ports make the flows, as \
+             in Linux; --flow-by inner looks inside."
+        }
+        (Tunnel::WireGuard, _) => {
+            "are in WireGuard tunnels, each of which is one flow, because what is inside cannot be \
+             read."
+        }
+        (Tunnel::Quic, _) => {
+            "are QUIC: a connection is one flow, because its streams cannot be read."
+        }
     }
 }
 
@@ -214,6 +256,10 @@ const fn what_is_odd(oddity: Oddity) -> &'static str {
     match oddity {
         Oddity::NotIp => NOT_IP,
         Oddity::Unreadable => UNREADABLE,
+        Oddity::WithoutPorts => {
+            "{packet was|packets were} cut before the ports: {its flow is|their flows are} told by \
+            addresses and protocol alone"
+        }
         Oddity::Encrypted => ENCRYPTED,
         Oddity::Backwards => {
             "{packet has|packets have} an earlier time than the packet before; {it arrives|they \

@@ -1,0 +1,221 @@
+//! Packets inside of packets: the headers by which Linux's flow dissector tells flows apart
+//! (`net/core/flow_dissector.c`): it looks into GRE, IP in IP and 6in4, and takes the Security
+//! Parameters Index of ESP (RFC 4303, section 2.1) in place of ports. On request also those inside
+//! of tunnels over UDP, which Linux takes for one flow each.
+
+use etherparse::LaxIpSlice;
+
+use super::{
+    Headers, IP_IN_IP, LinkType, Ports, UDP, after, be16, datagram_protocol, network_layer, ports,
+    ppp,
+};
+use crate::capture::Frame;
+use crate::classifier::FlowBy;
+
+const IPV6_IN_IP: u8 = 41;
+const GRE: u8 = 47;
+const ESP: u8 = 50;
+/// VXLAN (RFC 7348), Geneve (RFC 8926), GTP-U (3GPP TS 29.281).
+const VXLAN_PORT: u16 = 4789;
+const GENEVE_PORT: u16 = 6081;
+const GTP_PORT: u16 = 2152;
+/// WireGuard's usual port, and ESP through address translation (RFC 3948).
+const WIREGUARD_PORT: u16 = 51_820;
+const ESP_PORT: u16 = 4500;
+const QUIC_PORT: u16 = 443;
+/// Packets inside of packets that are looked at.
+const DEEPEST: usize = 4;
+
+/// Tunnels, by what can be told of the flows inside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tunnel {
+    /// GRE, IP in IP, 6in4: flows by the inner headers.
+    Open,
+    /// ESP: flows by the Security Parameters Index.
+    Esp,
+    /// VXLAN, Geneve, GTP-U: flows by the outer headers, unless inner ones are asked for.
+    OverUdp,
+    /// WireGuard: flows by the outer headers.
+    WireGuard,
+    /// QUIC: a flow is a connection, whatever its streams.
+    Quic,
+}
+
+impl Tunnel {
+    /// All tunnels.
+    pub const ALL: [Self; 5] = [
+        Self::Open,
+        Self::Esp,
+        Self::OverUdp,
+        Self::WireGuard,
+        Self::Quic,
+    ];
+
+    /// The tunnel that a packet with these headers belongs to.
+    #[inline]
+    pub(crate) fn of(headers: &Headers) -> Option<Self> {
+        match headers.protocol {
+            IP_IN_IP | IPV6_IN_IP | GRE => Some(Self::Open),
+            ESP => Some(Self::Esp),
+            UDP if headers.ports == Ports::Present => Self::over_udp(headers),
+            _ => None,
+        }
+    }
+
+    fn over_udp(headers: &Headers) -> Option<Self> {
+        match (headers.source_port, headers.destination_port) {
+            (_, VXLAN_PORT | GENEVE_PORT | GTP_PORT) => Some(Self::OverUdp),
+            (WIREGUARD_PORT, _) | (_, WIREGUARD_PORT) => Some(Self::WireGuard),
+            (ESP_PORT, _) | (_, ESP_PORT) => Some(Self::Esp),
+            (QUIC_PORT, _) | (_, QUIC_PORT) => Some(Self::Quic),
+            _ => None,
+        }
+    }
+}
+
+/// The headers that tell the flow of a packet: its own, or those of the packet inside.
+#[inline]
+pub(crate) fn flow_headers(by: FlowBy, headers: &Headers, frame: &Frame<'_>) -> Headers {
+    let looks_over_udp = match by {
+        FlowBy::FiveTuple => false,
+        FlowBy::Inner => true,
+        FlowBy::Outer | FlowBy::Source | FlowBy::Destination | FlowBy::Dscp => return *headers,
+    };
+    match Tunnel::of(headers) {
+        Some(Tunnel::Open | Tunnel::Esp) => {}
+        Some(Tunnel::OverUdp) if looks_over_udp => {}
+        _ => return *headers,
+    }
+    if headers.ports == Ports::Fragment {
+        return *headers;
+    }
+    let Ok(packet) = network_layer(frame.link, frame.bytes) else {
+        return *headers;
+    };
+    match inside(packet, 0, looks_over_udp) {
+        // The queue of a link sees the outer code point.
+        Some(inner) => Headers {
+            dscp: headers.dscp,
+            ecn: headers.ecn,
+            ..inner
+        },
+        None => *headers,
+    }
+}
+
+/// The headers of the innermost packet that can be read; none if that is the outer one.
+fn inside(packet: &[u8], depth: usize, looks_over_udp: bool) -> Option<Headers> {
+    let (ip, _) = LaxIpSlice::from_slice(packet).ok()?;
+    let payload = ip.payload();
+    let protocol = datagram_protocol(&ip);
+    let next = if payload.fragmented || depth == DEEPEST {
+        None
+    } else {
+        match protocol {
+            IP_IN_IP | IPV6_IN_IP => Some(payload.payload),
+            GRE => gre(payload.payload),
+            UDP if looks_over_udp => over_udp(payload.payload),
+            _ => None,
+        }
+    };
+    let deeper = next.and_then(|next| inside(next, depth + 1, looks_over_udp));
+    if deeper.is_some() {
+        return deeper;
+    }
+    let (mut state, mut source_port, mut destination_port) = ports(protocol, payload);
+    if protocol == ESP
+        && let Some(&[a, b, c, d]) = payload.payload.first_chunk::<4>()
+    {
+        state = Ports::Spi;
+        source_port = u16::from_be_bytes([a, b]);
+        destination_port = u16::from_be_bytes([c, d]);
+    } else if depth == 0 {
+        return None;
+    }
+    Some(Headers {
+        source: ip.source_addr(),
+        destination: ip.destination_addr(),
+        protocol,
+        source_port,
+        destination_port,
+        ports: state,
+        dscp: 0,
+        ecn: roundelay::Ecn::NotCapable,
+    })
+}
+
+/// The packet inside of GRE (RFC 2784, RFC 2890; version 1 is PPTP's, RFC 2637).
+fn gre(bytes: &[u8]) -> Option<&[u8]> {
+    const CHECKSUM: u16 = 0x8000;
+    const ROUTING: u16 = 0x4000;
+    const KEY: u16 = 0x2000;
+    const SEQUENCE: u16 = 0x1000;
+    const ACKNOWLEDGEMENT: u16 = 0x0080;
+    let flags = be16(bytes, 0).ok()?;
+    let kind = be16(bytes, 2).ok()?;
+    let mut header = 4;
+    for (flag, len) in [(CHECKSUM, 4), (KEY, 4), (SEQUENCE, 4)] {
+        header += if flags & flag == 0 { 0 } else { len };
+    }
+    match flags & 7 {
+        0 if flags & ROUTING == 0 => packet_of(kind, bytes.get(header..)?),
+        1 if kind == 0x880b => {
+            header += if flags & ACKNOWLEDGEMENT == 0 { 0 } else { 4 };
+            let frame = bytes.get(header..)?;
+            ppp(frame.strip_prefix(&[0xff, 0x03]).unwrap_or(frame)).ok()
+        }
+        _ => None,
+    }
+}
+
+/// The packet behind a header with this EtherType.
+fn packet_of(kind: u16, bytes: &[u8]) -> Option<&[u8]> {
+    const BRIDGED: u16 = 0x6558;
+    match kind {
+        0x0800 | 0x86dd => Some(bytes),
+        BRIDGED => network_layer(LinkType::ETHERNET, bytes).ok(),
+        _ => None,
+    }
+}
+
+/// The packet inside of a datagram of VXLAN, Geneve or GTP-U.
+fn over_udp(datagram: &[u8]) -> Option<&[u8]> {
+    let port = be16(datagram, 2).ok()?;
+    let tunnel = after(datagram, 8).ok()?;
+    match port {
+        // RFC 7348, section 5: eight bytes, then an Ethernet frame.
+        VXLAN_PORT => network_layer(LinkType::ETHERNET, tunnel.get(8..)?).ok(),
+        // RFC 8926, section 3.4: options in units of four bytes.
+        GENEVE_PORT => {
+            let options = usize::from(tunnel.first()? & 0x3f) * 4;
+            packet_of(be16(tunnel, 2).ok()?, tunnel.get(8 + options..)?)
+        }
+        GTP_PORT => gtp(tunnel),
+        _ => None,
+    }
+}
+
+/// The packet inside of a G-PDU of GTP-U version 1 (TS 29.281, section 5).
+fn gtp(bytes: &[u8]) -> Option<&[u8]> {
+    const VERSION_AND_TYPE: u8 = 0x30;
+    const OPTIONAL_FIELDS: u8 = 0x07;
+    const G_PDU: u8 = 255;
+    let &[flags, kind, ..] = bytes else {
+        return None;
+    };
+    if flags & 0xf0 != VERSION_AND_TYPE || kind != G_PDU {
+        return None;
+    }
+    if flags & OPTIONAL_FIELDS == 0 {
+        return bytes.get(8..);
+    }
+    // Extension headers: a length in units of four bytes, and at the end the next one's type.
+    let mut at = 12;
+    let mut next = *bytes.get(11)?;
+    while next != 0 {
+        let len = usize::from(*bytes.get(at)?) * 4;
+        next = *bytes.get(at + len.checked_sub(1)?)?;
+        at += len;
+    }
+    bytes.get(at..)
+}
