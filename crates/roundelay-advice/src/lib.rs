@@ -61,7 +61,10 @@ pub fn advise(comparison: &Comparison, options: &Options) -> Advice {
         choice.is_contended,
     ));
     let reserve = reserve::of(comparison, options);
-    let is_question = reserve.as_ref().is_some_and(|reserve| reserve.is_question);
+    let is_question = match &reserve {
+        Some(reserve) => reserve.is_question,
+        None => false,
+    };
     if is_question {
         reasons.clear();
         commands[choice.best] = Ok(Vec::new());

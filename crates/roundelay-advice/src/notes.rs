@@ -276,11 +276,13 @@ fn mixture(comparison: &Comparison) -> Vec<Note> {
 
 fn split(comparison: &Comparison, mtu: Option<u32>) -> Option<Note> {
     let oddities = comparison.observed.oddities;
-    let mtu = mtu.filter(|_| oddities.split > 0)?;
+    if oddities.split == 0 {
+        return None;
+    }
     Some(Note::Split {
         packets: oddities.split,
         pieces: oddities.pieces,
-        mtu,
+        mtu: mtu?,
     })
 }
 

@@ -47,7 +47,8 @@ pub(crate) fn of(comparison: &Comparison, options: &Options) -> Option<Reserve> 
     if mixed.has_copies {
         problems.push(Problem::Copies);
     }
-    if problems.is_empty() {
+    // Where only packets look like copies, a note says so.
+    if problems.is_empty() || (is_question && problems == [Problem::Copies]) {
         return None;
     }
     let cure = mixed.cure.clone();

@@ -225,7 +225,7 @@ fn a_usage_error_names_what_is_legal() {
         ),
         (
             &["--rate", "1mbit", "--flow-by", "colour"],
-            &["colour", "5tuple, src, dst or dscp"],
+            &["colour", "5tuple, inner, outer, src, dst or dscp"],
         ),
         (
             &["--rate", "1mbit", "--weight", "dst port 443"],

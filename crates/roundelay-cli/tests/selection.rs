@@ -315,3 +315,51 @@ fn compare_refuses_a_wrong_or_an_empty_selection() {
         );
     }
 }
+
+/// A part of the time, by `--from`, `--to` and `--busiest`; wrong values name what is legal.
+#[test]
+fn compare_replays_a_part_of_the_time() {
+    let router = router();
+    let text = router.text(&["fifo", "--from", "3ms", "--to", "5ms"]);
+    assert!(
+        text.contains("Replayed: the part from 3.00 ms to 5.00 ms after the first packet."),
+        "{text}"
+    );
+    let page = router.json(&["--from", "3ms"]);
+    let selection = &page["capture"]["selection"];
+    assert_eq!(selection["left_out"]["time"], 6, "{selection}");
+    for (arguments, part) in [
+        (
+            &["--from", "3"][..],
+            "time `3`: expected a time with a unit, h, min, s or ms, as in 90s",
+        ),
+        (&["--busiest", "1us"], "expected a millisecond or more"),
+        (&["--from", "1h"], "matches none of 20 packets"),
+        (&["--mtu", "20"], "legal range 576 to 65535, or none"),
+        (
+            &["--flow-by", "port"],
+            "expected 5tuple, inner, outer, src, dst or dscp",
+        ),
+    ] {
+        let message = router.error(arguments);
+        assert!(message.contains(part), "{part:?} is missing in: {message}");
+    }
+}
+
+/// What comes through a pipe is read twice, too.
+#[test]
+fn compare_chooses_a_direction_of_standard_input() {
+    let router = router();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_roundelay"));
+    command.args(["compare", "-", "--rate", "1gbit", "--no-cost", "fifo"]);
+    let input = fs::File::open(&router.0).unwrap();
+    let mut cat = Command::new("cat")
+        .stdin(input)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let output = command.stdin(cat.stdout.take().unwrap()).output().unwrap();
+    cat.wait().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("6 packets, 1 flow"), "{text}");
+}

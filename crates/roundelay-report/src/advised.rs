@@ -31,7 +31,8 @@ pub struct Recommendation {
     /// was nothing to choose.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub other: Option<Warning>,
-    /// No discipline is chosen, because nothing says which packets share the link: the warning asks.
+    /// No discipline is chosen, because nothing says which packets share the link: the warning
+    /// asks.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_open: bool,
     /// Two or three sentences: the best discipline and the reasons.

@@ -8,7 +8,9 @@
 //! 1. Up to [`FEW`] packets in a row, more than [`JUMP`] away from the packet before them and from
 //!    the packet behind, are suspected. If their time is before the first or behind the last of all
 //!    other packets, it is not believed: they arrive with the packet before them.
-//! 2. Packets that have to be held take at most [`MOST_BYTES`]; otherwise the capture is refused.
+//! 2. Up to [`FEW`] packets at the start or the end of a capture, more than [`UNBELIEVABLE`] away from
+//!    all others, are not believed either: a clock that was not set yet shows 1970.
+//! 3. Packets that have to be held take at most [`MOST_BYTES`]; otherwise the capture is refused.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, HashSet};
@@ -19,6 +21,8 @@ use crate::error::CaptureError;
 
 /// A longer step between neighbours is a jump, in nanoseconds.
 const JUMP: i64 = 1_000_000_000;
+/// A longer silence beside a few packets is none: a year, in nanoseconds.
+const UNBELIEVABLE: i64 = 365 * 24 * 3600 * JUMP;
 /// Most packets in a row that may be strays.
 const FEW: usize = 8;
 /// Most suspected packets remembered.
@@ -37,6 +41,8 @@ pub(crate) struct TimeSurvey {
     bytes: u64,
     /// The time of the last packet that no jump led to.
     last: Option<i64>,
+    /// The first packets, as long as they are few.
+    leading: Vec<Place>,
     /// Packets after a jump.
     pending: Vec<Place>,
     /// Packets between two jumps, there and back.
@@ -104,7 +110,23 @@ impl TimeSurvey {
         }
     }
 
+    /// Whether the packets after a jump are too far away to be believed beside a few others.
+    fn is_unbelievable(&self) -> bool {
+        let (Some(last), Some(next)) = (self.last, self.pending.first()) else {
+            return false;
+        };
+        next.time.saturating_sub(last).saturating_abs() > UNBELIEVABLE
+    }
+
     fn accept_pending(&mut self) {
+        // Rule 2: the few packets before the jump are not believed.
+        if self.leading.len() <= FEW && self.is_unbelievable() {
+            self.suspects.append(&mut self.leading);
+            self.marks.clear();
+            self.range = None;
+            self.late = 0;
+            self.window = (0, 0);
+        }
         for place in std::mem::take(&mut self.pending) {
             self.accept(place);
         }
@@ -120,6 +142,9 @@ impl TimeSurvey {
     /// Believes a packet's time, and finds how many packets it passes.
     fn accept(&mut self, place: Place) {
         self.last = Some(place.time);
+        if self.leading.len() <= FEW {
+            self.leading.push(place);
+        }
         let latest = self.range.map_or(place.time, |(_, latest)| latest);
         if place.time < latest {
             self.late += 1;
@@ -164,6 +189,10 @@ impl TimeSurvey {
     /// # Errors
     /// More packets would have to be held than fit into the memory for them.
     pub(crate) fn finish(mut self, name: &str) -> Result<TimePlan, CompareError> {
+        if self.leading.len() > FEW && self.is_unbelievable() {
+            // Rule 2, at the end.
+            self.suspects.append(&mut self.pending);
+        }
         self.accept_pending();
         let (first, last) = self.range.unwrap_or_default();
         let mut strays = HashSet::new();
@@ -226,11 +255,12 @@ struct Held {
 impl Ordered {
     /// `adapts`: lengths are mended, too.
     pub(crate) fn new(capture: Capture, plan: TimePlan, adapts: bool) -> Self {
+        let believed = plan.first;
         Self {
             capture,
             plan,
             read: 0,
-            believed: 0,
+            believed,
             held: BinaryHeap::new(),
             current: None,
             adapts,
@@ -398,6 +428,20 @@ mod tests {
         times[50] = times[20] + 1;
         let found = plan(times);
         assert!(found.strays.is_empty() && found.window > 0, "{found:?}");
+    }
+
+    #[test]
+    fn a_clock_that_was_not_set_yet_is_not_believed() {
+        let now = 1_700_000_000 * SECOND;
+        let later = (0..100).map(|number| now + number * SECOND / 10);
+        let found = plan([0, 1, 2].into_iter().chain(later.clone()));
+        assert_eq!(found.strays, HashSet::from([0, 1, 2]));
+        assert_eq!((found.first, found.window, found.late), (now, 0, 0));
+        let found = plan(later.clone().chain([4 * now]));
+        assert_eq!(found.strays, HashSet::from([100]));
+        // Many packets before and behind: two captures of their own time.
+        let found = plan((0..100).map(|number| number * SECOND / 10).chain(later));
+        assert!(found.strays.is_empty(), "{found:?}");
     }
 
     #[test]

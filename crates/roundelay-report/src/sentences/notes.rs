@@ -93,8 +93,8 @@ pub(super) fn sentence(note: &Note) -> String {
             *packets,
             &format!(
                 "{{packet is|packets are}} longer than the link's {mtu} bytes, as offloading makes \
-                 them, and {{was|were}} split into {pieces} as on the wire (--mtu sets the longest, \
-                 --mtu none splits none)."
+                 them, and {{was|were}} split into {pieces} as on the wire (--mtu sets the \
+                 longest, --mtu none splits none)."
             ),
         ),
         Note::InTunnel { tunnel, part, by } => {
@@ -135,31 +135,32 @@ pub(super) fn sentence(note: &Note) -> String {
 const fn in_tunnel(tunnel: Tunnel, by: FlowBy) -> &'static str {
     match (tunnel, by) {
         (Tunnel::Open, FlowBy::Outer) => {
-            "are in tunnels (GRE, IP in IP or 6in4), each of which is one flow here; Linux tells the \
-             flows inside apart, as without --flow-by."
+            "are in tunnels (GRE, IP in IP or 6in4), each of which is one flow here; Linux \
+             tells the flows inside apart, as without --flow-by."
         }
         (Tunnel::Open, _) => {
-            "are in tunnels (GRE, IP in IP or 6in4): flows are those inside, as Linux tells them apart; \
-             --flow-by outer takes each tunnel for one flow."
+            "are in tunnels (GRE, IP in IP or 6in4): flows are those inside, as Linux tells \
+             them apart; --flow-by outer takes each tunnel for one flow."
         }
         (Tunnel::Esp, FlowBy::Outer) => {
-            "are in ESP tunnels, each of which is one flow here; what is inside cannot be read."
+            "are in ESP tunnels, each of which is one flow here; what is inside cannot be \
+             read."
         }
         (Tunnel::Esp, _) => {
-            "are in ESP tunnels: what is inside cannot be read, so a flow is a security association \
-             (SPI), as in Linux, or over UDP the whole tunnel."
+            "are in ESP tunnels: what is inside cannot be read, so a flow is a security \
+             association (SPI), as in Linux, or over UDP the whole tunnel."
         }
         (Tunnel::OverUdp, FlowBy::Inner) => {
-            "are in VXLAN, Geneve or GTP-U tunnels: flows are those inside, which Linux does not tell \
-             apart."
+            "are in VXLAN, Geneve or GTP-U tunnels: flows are those inside, which Linux does \
+             not tell apart."
         }
         (Tunnel::OverUdp, _) => {
-            "are in VXLAN, Geneve or GTP-U tunnels, whose outer addresses and ports make the flows, as \
-             in Linux; --flow-by inner looks inside."
+            "are in VXLAN, Geneve or GTP-U tunnels, whose outer addresses and ports make the \
+             flows, as in Linux; --flow-by inner looks inside."
         }
         (Tunnel::WireGuard, _) => {
-            "are in WireGuard tunnels, each of which is one flow, because what is inside cannot be \
-             read."
+            "are in WireGuard tunnels, each of which is one flow, because what is inside \
+             cannot be read."
         }
         (Tunnel::Quic, _) => {
             "are QUIC: a connection is one flow, because its streams cannot be read."
