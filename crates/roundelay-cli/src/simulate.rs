@@ -4,10 +4,12 @@ pub(crate) mod arguments;
 mod first_run;
 pub(crate) mod outputs;
 pub(crate) mod result;
+mod side_by_side;
 
 use std::path::Path;
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
+use roundelay::QueueSpec;
 use roundelay_report::{Simulated, provenance};
 use roundelay_sim::link_name;
 use roundelay_sim::scenario::{self, Estimate, Results, RunError, Scenario};
@@ -33,13 +35,22 @@ pub(crate) fn run(arguments: &Simulate) -> Result<(), Failure> {
     let Some(path) = &arguments.scenario else {
         return Err(Failure::usage("name a scenario, or --template NAME"));
     };
+    let queue = match &arguments.queue[..] {
+        [_, _, ..] if arguments.dry_run => {
+            return Err(Failure::usage(
+                "--dry-run is of one --queue, because the bound is the same",
+            ));
+        }
+        [_, _, ..] => return side_by_side::run(path, arguments),
+        one => one.first(),
+    };
     if arguments.dry_run {
         arguments.outputs.check_none()?;
-        let (scenario, _, notes) = read(path, arguments, &Host::default())?;
+        let (scenario, _, notes) = read(path, arguments, queue, &Host::default())?;
         return print(&estimate(&scenario, arguments, &notes));
     }
     let host = Host::default();
-    let read = read(path, arguments, &host)?;
+    let read = read(path, arguments, queue, &host)?;
     check(path, arguments, &read.0)?;
     if let Some(warning) = long_run(&read.0, arguments).filter(|_| !arguments.runs.quiet) {
         tell(&warning);
@@ -60,7 +71,13 @@ pub(crate) fn run(arguments: &Simulate) -> Result<(), Failure> {
 /// # Errors
 /// An argument or a file is wrong, a file cannot be written, or a stop was requested.
 pub(crate) fn compute(path: &Path, arguments: &Simulate, host: &Host) -> Result<Computed, Failure> {
-    let read = read(path, arguments, host)?;
+    let queue = match &arguments.queue[..] {
+        [_, _, ..] => {
+            return Err(Failure::usage("--queue: expected one; call once for each"));
+        }
+        one => one.first(),
+    };
+    let read = read(path, arguments, queue, host)?;
     check(path, arguments, &read.0)?;
     computed(path, arguments, host, read)
 }
@@ -154,6 +171,7 @@ fn template(name: &str) -> Result<(), Failure> {
 fn read(
     path: &Path,
     arguments: &Simulate,
+    queue: Option<&QueueSpec>,
     host: &Host,
 ) -> Result<(Scenario, String, Vec<String>), Failure> {
     let Read {
@@ -164,7 +182,7 @@ fn read(
     } = Read::scenario(path, host)?;
     scenario.seed = arguments.runs.seed.unwrap_or(scenario.seed);
     scenario.keeps_all_flows = arguments.outputs.has("parquet") || arguments.outputs.has("csv");
-    if let Some(queue) = &arguments.queue {
+    if let Some(queue) = queue {
         let changed = scenario
             .set_queues(queue)
             .map_err(|error| Failure::usage(format!("{name}: --queue: {error}")))?;

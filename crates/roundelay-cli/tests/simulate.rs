@@ -260,6 +260,82 @@ fn bytes_do_not_depend_on_threads() {
     }
 }
 
+/// Results under several queues are those of each queue alone, and differences are taken seed by
+/// seed.
+#[test]
+fn queues_stand_side_by_side_with_paired_differences() {
+    let home = "examples/scenarios/home.toml";
+    let ask = |queues: &[&str], more: &[&str]| {
+        let mut arguments = vec![home];
+        for queue in queues {
+            arguments.extend(["--queue", queue]);
+        }
+        arguments.extend(more);
+        run(&arguments)
+    };
+    let json = |queues: &[&str]| -> Value {
+        let output = ask(queues, &["--replicas", "3", "--json"]);
+        serde_json::from_str(&stdout(&output)).unwrap()
+    };
+    let both = json(&["fq_codel", "fifo"]);
+    for (place, queue) in ["fq_codel", "fifo"].into_iter().enumerate() {
+        let together = &both["queues"][place];
+        assert_eq!(together["queue"], queue);
+        assert_eq!(
+            together["simulated"]["replicas"],
+            json(&[queue])["replicas"]
+        );
+    }
+    // Calls are the first group; no transfer ends in them, so their figure is the p99 delay.
+    let delay = |place: usize, replica: usize| {
+        let replica = &both["queues"][place]["simulated"]["replicas"][replica];
+        replica["groups"][0]["delay"]["p99"].as_f64().unwrap()
+    };
+    let (mut first, mut difference) = (0.0, 0.0);
+    for replica in 0..3 {
+        first += delay(0, replica) / 3.0;
+        difference += (delay(1, replica) - delay(0, replica)) / 3.0;
+    }
+    let verdict = &both["verdicts"][0];
+    assert_eq!(verdict["group"], "calls");
+    assert_eq!(verdict["figure"], "delay_p99");
+    let found = verdict["differences"][0]["mean"].as_f64().unwrap();
+    assert!((found - difference / first).abs() < 1e-9, "{found}");
+    let text = verdict["text"].as_str().unwrap();
+    assert!(text.starts_with("calls: p99 delay "), "{text}");
+    assert!(
+        text.contains("under fq_codel; ") && text.ends_with("less than under fifo."),
+        "{text}"
+    );
+    let shown = stdout(&ask(&["fq_codel", "fifo"], &["--replicas", "3"]));
+    assert!(shown.contains(text.split(';').next().unwrap()), "{shown}");
+    assert!(shown.contains("+"), "{shown}");
+    let one_seed = stdout(&ask(&["fq_codel", "fifo"], &[]));
+    assert!(one_seed.contains("--replicas 10 tells"), "{one_seed}");
+    for (queues, more, message) in [
+        (
+            &["fifo", "fifo"][..],
+            &[][..],
+            "--queue 'fifo' stands twice",
+        ),
+        (
+            &["fifo", "drr"],
+            &["--csv", "x"],
+            "--csv: only of one queue",
+        ),
+        (
+            &["fifo", "drr"],
+            &["--dry-run"],
+            "--dry-run is of one --queue",
+        ),
+    ] {
+        let refused = ask(queues, more);
+        assert_eq!(refused.status.code(), Some(2));
+        let found = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(found.contains(message), "{found}");
+    }
+}
+
 #[test]
 fn replicas_have_seeds_of_their_own_and_intervals() {
     let scenario = Scenario::new("replicas", SHORT);

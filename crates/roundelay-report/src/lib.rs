@@ -38,6 +38,7 @@ mod parquet;
 mod provenance;
 mod replayed;
 pub mod sentences;
+mod side_by_side;
 mod simulation;
 mod table;
 mod tables;
@@ -70,6 +71,7 @@ pub use parquet::{
 };
 pub use provenance::provenance;
 pub use replayed::{CandidateResult, Recorded, ReplayResult, Replayed};
+pub use side_by_side::{SideBySide, UnderQueue, Verdict as GroupVerdict};
 pub use simulation::{ClassSummary, GroupSummary, Simulated, Summary};
 pub use table::{SCREEN, TableStyle, document, table, table_within};
 pub use tables::{

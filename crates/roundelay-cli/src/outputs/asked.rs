@@ -83,6 +83,25 @@ impl<C: Writes> Outputs<C> {
         self.path(option).is_some()
     }
 
+    /// The same outputs of another kind of results.
+    ///
+    /// # Errors
+    /// Such results have no output of that name: the message ends with `reason`.
+    pub(crate) fn of_kind<D: Writes>(&self, reason: &str) -> Result<Outputs<D>, Failure> {
+        let mut chosen = Vec::new();
+        for (output, path) in &self.chosen {
+            let known = D::OUTPUTS
+                .iter()
+                .find(|known| known.option == output.option);
+            let Some(known) = known else {
+                let option = output.option;
+                return Err(Failure::usage(format!("--{option}: {reason}")));
+            };
+            chosen.push((known, path.clone()));
+        }
+        Ok(Outputs { chosen })
+    }
+
     /// The path of an output.
     pub(crate) fn path(&self, option: &str) -> Option<&Path> {
         for (output, path) in &self.chosen {

@@ -29,9 +29,10 @@ pub(crate) struct Simulate {
     pub(crate) dry_run: bool,
 
     /// Use this discipline on all router ports, as in "fq_codel target 5ms"; host ports keep their
-    /// disciplines, and buffers their sizes, unless DISCIPLINE sets a limit
+    /// disciplines, and buffers their sizes, unless DISCIPLINE sets a limit. Given several times:
+    /// compare these with the same seeds
     #[arg(long, value_name = "DISCIPLINE", value_parser = parse_spec)]
-    pub(crate) queue: Option<QueueSpec>,
+    pub(crate) queue: Vec<QueueSpec>,
 
     #[command(flatten)]
     pub(crate) runs: Runs,

@@ -1,0 +1,338 @@
+//! One network under several queues, with the same seeds: figures side by side, and their paired
+//! differences to the first queue.
+
+use roundelay_sim::scenario::{GroupResult, Interval, student_95};
+use serde::Serialize;
+
+use crate::document::{self, Block, Document, Section, duration_in_words, seeds_in_words};
+use crate::figures::{Figure, SOURCE, interval_text, named};
+use crate::grid::{Cell, Column, Grid};
+use crate::html::{ItemPage, item_html};
+use crate::simulation::Simulated;
+use crate::text::clean;
+use crate::units::{percent, signed_percent};
+
+/// Results of a scenario under several queues of its routers. All have the same seeds.
+#[derive(Debug, Clone, Serialize)]
+pub struct SideBySide {
+    /// Version of this program.
+    pub version: &'static str,
+    /// Notes that hold under all queues, a sentence each.
+    pub notes: Vec<String>,
+    /// The queues, in the order given; differences are to the first.
+    pub queues: Vec<UnderQueue>,
+    /// By group of sources, the figure that tells how it fares.
+    pub verdicts: Vec<Verdict>,
+}
+
+/// Results under a queue.
+#[derive(Debug, Clone, Serialize)]
+pub struct UnderQueue {
+    /// The discipline, as written.
+    pub queue: String,
+    /// The results.
+    pub simulated: Simulated,
+}
+
+/// How a group of sources fares under each queue.
+#[derive(Debug, Clone, Serialize)]
+pub struct Verdict {
+    /// The group.
+    pub group: String,
+    /// Name of the figure, as in `summary`.
+    pub figure: &'static str,
+    /// Paired differences to the first queue, as parts of its mean: one for each of the other
+    /// queues; none where a run has no such figure.
+    pub differences: Vec<Option<Interval>>,
+    /// The sentence.
+    pub text: String,
+}
+
+/// A figure of groups in words.
+struct Told {
+    figure: &'static Figure<GroupResult>,
+    words: &'static str,
+    is_better_if_more: bool,
+}
+
+impl Told {
+    fn new(name: &'static str, words: &'static str, is_better_if_more: bool) -> Self {
+        Self {
+            figure: named(SOURCE, name),
+            words,
+            is_better_if_more,
+        }
+    }
+
+    /// What its senders wait for: the end of a transfer, or of a packet's way; a transfer without
+    /// end wants throughput.
+    fn of(group: &GroupResult) -> Self {
+        if group.completion.count > 0 {
+            Self::new("completion_mean", "mean completion time", false)
+        } else if group.retransmissions.is_some() {
+            Self::new("throughput", "throughput", true)
+        } else {
+            Self::new("delay_p99", "p99 delay", false)
+        }
+    }
+}
+
+impl SideBySide {
+    /// `queues` are not empty, and have the same groups and seeds.
+    pub fn new(version: &'static str, notes: Vec<String>, queues: Vec<UnderQueue>) -> Self {
+        let mut compared = Self {
+            version,
+            notes,
+            queues,
+            verdicts: Vec::new(),
+        };
+        for group in 0..compared.groups() {
+            compared.verdicts.push(compared.verdict(group));
+        }
+        compared
+    }
+
+    fn first(&self) -> &Simulated {
+        &self.queues[0].simulated
+    }
+
+    /// Groups of sources; all together are no group of their own.
+    fn groups(&self) -> usize {
+        let all = self.first().replicas.first();
+        let groups = all.map_or(&[][..], |results| &results.groups);
+        groups.iter().filter(|group| !group.kind.is_empty()).count()
+    }
+
+    fn group(&self, number: usize) -> &GroupResult {
+        &self.first().replicas[0].groups[number]
+    }
+
+    /// A figure of a group under a queue, by replica.
+    fn values(&self, queue: usize, group: usize, figure: &Figure<GroupResult>) -> Vec<Option<f64>> {
+        let mut values = Vec::new();
+        for results in &self.queues[queue].simulated.replicas {
+            values.push((figure.of)(&results.groups[group]));
+        }
+        values
+    }
+
+    fn mean(&self, queue: usize, group: usize, figure: &Figure<GroupResult>) -> Option<Interval> {
+        let values: Vec<f64> = self
+            .values(queue, group, figure)
+            .into_iter()
+            .flatten()
+            .collect();
+        student_95(&values)
+    }
+
+    /// The difference of two queues, seed by seed, as a part of the mean under `from`.
+    fn difference(
+        &self,
+        [from, to]: [usize; 2],
+        group: usize,
+        figure: &Figure<GroupResult>,
+    ) -> Option<Interval> {
+        let mut differences = Vec::new();
+        let before = self.values(from, group, figure);
+        for (before, after) in before.into_iter().zip(self.values(to, group, figure)) {
+            differences.push(after? - before?);
+        }
+        let mean = self.mean(from, group, figure)?.mean;
+        if mean == 0.0 {
+            return None;
+        }
+        let Interval {
+            mean: difference,
+            half_width,
+        } = student_95(&differences)?;
+        Some(Interval {
+            mean: difference / mean.abs(),
+            half_width: half_width.map(|half| half / mean.abs()),
+        })
+    }
+
+    fn verdict(&self, group: usize) -> Verdict {
+        let told = Told::of(self.group(group));
+        let mut differences = Vec::new();
+        for queue in 1..self.queues.len() {
+            differences.push(self.difference([0, queue], group, told.figure));
+        }
+        Verdict {
+            group: self.group(group).name.clone(),
+            figure: told.figure.name,
+            differences,
+            text: self.sentence(group, &told),
+        }
+    }
+
+    /// The best queue for a group, and the others that are as good as the replicas can tell.
+    fn sentence(&self, group: usize, told: &Told) -> String {
+        let name = clean(&self.group(group).name);
+        let mut means = Vec::new();
+        for queue in 0..self.queues.len() {
+            if let Some(mean) = self.mean(queue, group, told.figure) {
+                means.push((queue, mean.mean));
+            }
+        }
+        means.sort_by(|(_, one), (_, other)| {
+            if told.is_better_if_more {
+                other.total_cmp(one)
+            } else {
+                one.total_cmp(other)
+            }
+        });
+        let [(best, mean), .., (worst, _)] = means[..] else {
+            return format!("{name}: no {} under two queues.", told.words);
+        };
+        let mut alike = Vec::new();
+        for (queue, _) in &means[1..] {
+            if !is_sure(self.difference([best, *queue], group, told.figure)) {
+                alike.push(clean(&self.queues[*queue].queue));
+            }
+        }
+        let value = told.figure.unit.text(mean);
+        let queue = clean(&self.queues[best].queue);
+        let words = told.words;
+        if alike.len() + 1 == means.len() {
+            return format!(
+                "{name}: no queue is surely better in {words} ({value} under {queue})."
+            );
+        }
+        let beside = if alike.is_empty() {
+            String::new()
+        } else {
+            format!(" (and not surely worse under {})", alike.join(", "))
+        };
+        let worst_queue = clean(&self.queues[worst].queue);
+        let less = self.difference([worst, best], group, told.figure);
+        let less = percent(less.map_or(0.0, |difference| difference.mean.abs()));
+        let direction = if told.is_better_if_more {
+            "more"
+        } else {
+            "less"
+        };
+        format!(
+            "{name}: {words} {value} under {queue}{beside}; {less} {direction} than under \
+             {worst_queue}."
+        )
+    }
+
+    /// The report: what came out, then a table for each group of sources.
+    pub fn document(&self) -> Document {
+        let mut sections = vec![self.headline(), self.answer()];
+        for group in 0..self.groups() {
+            sections.push(self.table(group));
+        }
+        Document(sections)
+    }
+
+    fn headline(&self) -> Section {
+        let first = self.first();
+        let seeds = seeds_in_words(first.replicas.iter().map(|replica| replica.seed));
+        let facts = format!(
+            "{} queues in the routers of one network; {}; {seeds}. Differences are to {}, seed by \
+             seed.",
+            self.queues.len(),
+            duration_in_words(first.duration, first.warmup),
+            clean(&self.queues[0].queue)
+        );
+        document::headline(&first.name, facts, &self.notes)
+    }
+
+    fn answer(&self) -> Section {
+        let mut blocks = Vec::new();
+        for verdict in &self.verdicts {
+            blocks.push(Block::Text(verdict.text.clone()));
+        }
+        if self.first().replicas.len() == 1 {
+            blocks.push(Block::Text(
+                "One seed: --replicas 10 tells which differences are more than chance.".to_owned(),
+            ));
+        }
+        blocks
+    }
+
+    fn table(&self, group: usize) -> Section {
+        let told = Told::of(self.group(group));
+        let numbers: Vec<usize> = (0..self.queues.len()).collect();
+        let mut columns = vec![Column::of(
+            clean(&self.group(group).name),
+            &numbers,
+            |queue| clean(&self.queues[*queue].queue),
+        )];
+        let mut figures = vec![
+            Told::new("throughput", "throughput", true),
+            Told::new("delay_p99", "p99 delay", false),
+        ];
+        if told.figure.name == "completion_mean" {
+            figures.insert(0, told);
+        }
+        for (place, figure) in (0..).zip(&figures) {
+            let head = figure.words;
+            columns.push(
+                Column::of("mean", &numbers, |queue| {
+                    let mean = self.mean(*queue, group, figure.figure);
+                    interval_text(mean, |value| figure.figure.unit.short(value))
+                })
+                .under(head)
+                .spare(place),
+            );
+            columns.push(
+                Column::of("difference", &numbers, |queue| -> Cell {
+                    if *queue == 0 {
+                        return String::new().into();
+                    }
+                    difference_text(self.difference([0, *queue], group, figure.figure)).into()
+                })
+                .under(head)
+                .spare(place),
+            );
+        }
+        let loss = named(SOURCE, "loss");
+        columns.push(Column::of("loss", &numbers, |queue| {
+            interval_text(self.mean(*queue, group, loss), |value| {
+                loss.unit.short(value)
+            })
+        }));
+        vec![Block::Table(Grid::new(columns))]
+    }
+
+    /// One self-contained page.
+    pub fn html(&self) -> String {
+        let mut document = self.document();
+        let answer = Document(vec![document.0.remove(1)]).markdown();
+        document.0[0].remove(0);
+        let names: Vec<String> = self
+            .queues
+            .iter()
+            .map(|queue| clean(&queue.queue))
+            .collect();
+        let title = format!("{}: {}", clean(&self.first().name), names.join(", "));
+        item_html(&ItemPage {
+            title: &title,
+            answer: &answer,
+            markdown: &document.markdown(),
+            charts: &[],
+            version: self.version,
+        })
+    }
+}
+
+/// Whether a difference is more than chance: its interval leaves zero out.
+fn is_sure(difference: Option<Interval>) -> bool {
+    difference.is_some_and(|difference| match difference.half_width {
+        Some(half) => difference.mean.abs() > half,
+        // Of one seed, nothing is sure.
+        None => false,
+    })
+}
+
+fn difference_text(difference: Option<Interval>) -> String {
+    let Some(Interval { mean, half_width }) = difference else {
+        return "–".to_owned();
+    };
+    match half_width {
+        Some(half) if half > 0.0 => format!("{} ±{}", signed_percent(mean), percent(half)),
+        _ => signed_percent(mean),
+    }
+}
