@@ -127,6 +127,36 @@ pub(crate) const CLASS: &[Figure<ClassResult>] = &[
     figure("wait_max", Seconds, |class| class.wait.max),
 ];
 
+/// A value of a figure of simulation results, by the figure's name in JSON and in sweeps, with its unit;
+/// four digits if there is no such figure.
+pub fn figure_text(name: &str, value: f64) -> String {
+    match unit_of(name) {
+        Some(unit) => unit.text(value),
+        None => digits(value),
+    }
+}
+
+fn unit_of(name: &str) -> Option<Unit> {
+    fn unit<R>(figures: &[Figure<R>], name: &str) -> Option<Unit> {
+        let found = figures.iter().find(|figure| figure.name == name);
+        found.map(|figure| figure.unit)
+    }
+    unit(SOURCE, name)
+        .or_else(|| unit(CLASS, name))
+        .or_else(|| unit(LIVES, name))
+        .or_else(|| unit(INDICES, name))
+}
+
+/// Four digits.
+fn digits(value: f64) -> String {
+    let decimals = if value == 0.0 {
+        0
+    } else {
+        (3.0 - value.abs().log10().floor()).clamp(0.0, 12.0) as usize
+    };
+    format!("{value:.decimals$}")
+}
+
 /// The figure with this name.
 pub(crate) fn named<R>(figures: &'static [Figure<R>], name: &str) -> &'static Figure<R> {
     let mut known = figures.iter();

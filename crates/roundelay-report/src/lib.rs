@@ -52,7 +52,7 @@ pub use chart::{Axis, Band, Chart, Curve, Drawn, Point, Scaling, panels};
 pub use digest::{Digest, sealed, unsealed};
 pub use document::Document;
 pub use error::ReportError;
-pub use figures::Means;
+pub use figures::{Means, figure_text};
 pub use file::{PartialFile, abandon_files, try_abandon_files, write_text};
 pub use grid::aligned;
 pub use html::{ItemPage, Page, html, item_html, simulation_html};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use roundelay_report::{SweepRow, aligned, clean, counted};
+use roundelay_report::{SweepRow, aligned, clean, counted, figure_text};
 use roundelay_sim::scenario::Interval;
 use serde_json::{Map, Value, json};
 
@@ -232,6 +232,9 @@ impl Summary {
     }
 }
 
+/// Points in the table at most.
+const MOST_ROWS: usize = 20;
+
 fn table(figures: &Figures) -> String {
     let mut head = Vec::new();
     if let Some(first) = figures.points.first() {
@@ -243,43 +246,81 @@ fn table(figures: &Figures) -> String {
     head.push(format!("{}.{}", figures.source, figures.figure));
     head.push("difference, seed by seed".to_owned());
     let mut rows = vec![head];
-    for point in &figures.points {
+    for point in figures.points.iter().take(MOST_ROWS) {
         let mut row = Vec::new();
         for (_, value) in &point.point {
             row.push(clean(value));
         }
         row.push(point.runs.to_string());
         row.push(match &point.interval {
-            Some(interval) => number(interval, ""),
+            Some(interval) => number(figures.figure, interval, ""),
             None => "–".to_owned(),
         });
         row.push(match &point.difference {
             Some(Difference { interval, from, .. }) => {
-                format!("{} from {}", number(interval, "+"), clean(from))
+                format!(
+                    "{} from {}",
+                    number(figures.figure, interval, "+"),
+                    clean(from)
+                )
             }
             None => String::new(),
         });
         rows.push(row);
     }
-    aligned(&[], &rows)
+    let mut text = aligned(&[], &rows);
+    let left_out = figures.points.len().saturating_sub(MOST_ROWS);
+    if left_out > 0 {
+        let more = counted(left_out as u64, "more point");
+        text += &format!("and {more}: --json, or the dataset\n");
+    }
+    text
 }
 
-/// A mean with half the width of its interval, four digits.
-fn number(interval: &Interval, sign: &str) -> String {
-    let sign = if interval.mean >= 0.0 { sign } else { "" };
+/// A mean with half the width of its interval, in the figure's unit.
+fn number(figure: &str, interval: &Interval, sign: &str) -> String {
+    let sign = if interval.mean < 0.0 { "-" } else { sign };
     let half = match interval.half_width {
-        Some(half) => format!(" ±{}", digits(half)),
+        Some(half) => format!(" ±{}", figure_text(figure, half)),
         None => String::new(),
     };
-    format!("{sign}{}{half}", digits(interval.mean))
+    format!("{sign}{}{half}", figure_text(figure, interval.mean.abs()))
 }
 
-/// Four digits.
-fn digits(value: f64) -> String {
-    let decimals = if value == 0.0 {
-        0
-    } else {
-        (3.0 - value.abs().log10().floor()).clamp(0.0, 12.0) as usize
-    };
-    format!("{value:.decimals$}")
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_has_twenty_points_with_units() {
+        let mut points = Vec::new();
+        for number in 0..25 {
+            let interval = |mean| Interval {
+                mean,
+                half_width: Some(0.001),
+            };
+            points.push(FigureOfPoint {
+                point: vec![("queue.core".to_owned(), format!("q{number}"))],
+                runs: 3,
+                interval: Some(interval(0.0123)),
+                difference: (number > 0).then(|| Difference {
+                    from: "q0".to_owned(),
+                    pairs: 3,
+                    interval: interval(-0.002),
+                }),
+            });
+        }
+        let text = table(&Figures {
+            source: "calls".to_owned(),
+            figure: "delay_p99",
+            points,
+        });
+        assert_eq!(text.lines().count(), 1 + 20 + 1, "{text}");
+        assert!(text.contains("12.3 ms ±1.00 ms"), "{text}");
+        assert!(text.contains("-2.00 ms ±1.00 ms from q0"), "{text}");
+        assert!(
+            text.ends_with("and 5 more points: --json, or the dataset\n"),
+            "{text}"
+        );
+    }
 }
