@@ -42,6 +42,8 @@ struct Load {
 const MOST_HALVES: usize = 131_072;
 /// Most interfaces tried.
 const TRIED: usize = 8;
+/// Most addresses tried, beside those of the heaviest connections.
+const ADDRESSES: usize = 4;
 /// A hundredth of the packets: fewer copies may be chance.
 const MANY: u64 = 100;
 /// A thousandth of the bytes: fewer of the other direction, as the answers to a ping, do no harm.
@@ -99,6 +101,8 @@ impl Extent {
 pub(crate) struct Remedy {
     pub(crate) selection: Candidate,
     pub(crate) bytes: u64,
+    /// Bytes of the whole mixture.
+    pub(crate) of: u64,
     /// One direction of one link is left.
     pub(crate) is_pure: bool,
     /// So little of a mixture is left that figures hold.
@@ -299,6 +303,7 @@ impl Mixture {
         Some(Remedy {
             selection: chosen.candidate,
             bytes: chosen.extent.bytes,
+            of: self.extent_of(&pieces, Candidate::default()).bytes,
             is_pure,
             is_good: is_pure || chosen.extent.is_nearly_pure(),
             other: self.other(&pieces, &tried, chosen.candidate),
@@ -416,6 +421,15 @@ impl Mixture {
                 }
             }
         }
+        for address in heaviest_addresses(&halves) {
+            for network in around(address) {
+                for side in [Side::To(network.into()), Side::From(network.into())] {
+                    if !sides.contains(&Some(side)) {
+                        sides.push(Some(side));
+                    }
+                }
+            }
+        }
         sides.push(None);
         sides
     }
@@ -495,6 +509,24 @@ impl Mixture {
         extent.excess = extent.lighter + of_copies + elsewhere - busiest;
         extent
     }
+}
+
+/// The addresses with the most bytes, as of a host that talks to many others.
+fn heaviest_addresses(halves: &[(&Half, &Load)]) -> Vec<IpAddr> {
+    let mut bytes = BTreeMap::<IpAddr, u64>::new();
+    for (half, load) in halves {
+        for (address, _) in half.ends {
+            *bytes.entry(address).or_default() += load.replayed + load.copies;
+        }
+    }
+    let mut all: Vec<_> = bytes.into_iter().collect();
+    all.sort_by_key(|(address, bytes)| (Reverse(*bytes), *address));
+    all.truncate(ADDRESSES);
+    let mut heaviest = Vec::new();
+    for (address, _) in all {
+        heaviest.push(address);
+    }
+    heaviest
 }
 
 /// A candidate and what it leaves.

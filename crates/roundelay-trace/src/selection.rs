@@ -137,6 +137,8 @@ pub struct Chosen {
     pub options: Vec<String>,
     /// One direction of one link is left.
     pub is_pure: bool,
+    /// The chosen part of the bytes of all packets with addresses.
+    pub part: f64,
     /// What the whole capture mixes.
     pub whole: Box<Mixed>,
     /// The other direction, if there is one with packets.
@@ -511,10 +513,12 @@ impl Selector {
         }
         selection.chooses = true;
         let is_pure = remedy.is_none_or(|remedy| remedy.is_pure);
+        let part = remedy.map_or(1.0, |remedy| remedy.bytes as f64 / remedy.of.max(1) as f64);
         let whole = Box::new(mixed);
         let chosen = Chosen {
             options,
             is_pure,
+            part,
             whole,
             other: None,
         };

@@ -539,3 +539,34 @@ fn frames_without_addresses_do_not_decide_the_direction() {
     let (_, options, _) = chosen_of(capture(ETHERNET, &packets));
     assert!(options.contains("192.168.1.0/24"), "{options}");
 }
+
+/// A server whose many clients have no network in common, beside a heavier connection between two
+/// others: the server's direction has more bytes than that connection's.
+#[test]
+fn the_direction_of_a_host_that_talks_to_many_is_found() {
+    let hub = [100, 64, 0, 1];
+    let mut packets = Vec::new();
+    let mut send = |source, destination| {
+        let number = packets.len() as u16 + 1;
+        packets.push((
+            u32::from(number) * MILLISECOND,
+            udp(number, source, destination),
+        ));
+    };
+    for _ in 0..10 {
+        send(([9, 9, 9, 9], 4000), ([8, 8, 8, 8], 5000));
+        send(([8, 8, 8, 8], 5000), ([9, 9, 9, 9], 4000));
+    }
+    for client in 0..30 {
+        let client = ([20 + client, 1, 2, 3], 4000);
+        send((hub, 443), client);
+        send((hub, 443), client);
+        send(client, (hub, 443));
+    }
+    let (packets, options, other) = chosen_of(capture(RAW, &packets));
+    assert_eq!(
+        (packets, options.as_str()),
+        (60, "--direction 'from 100.64.0.1'")
+    );
+    assert_eq!(other, Some((30, "--direction 'to 100.64.0.1'".to_owned())));
+}

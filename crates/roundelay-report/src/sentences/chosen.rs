@@ -5,6 +5,10 @@ use roundelay_trace::{Chosen, Mixed, OtherWay};
 
 use crate::advised::Warning;
 
+/// A direction with fewer of the bytes is told to be a small part: of both directions the larger one
+/// has half of them or more.
+const SMALL_PART: f64 = 0.25;
+
 /// What was chosen, and why.
 pub(super) fn note(chosen: &Chosen) -> String {
     let contents = contents(&chosen.whole);
@@ -20,9 +24,17 @@ pub(super) fn note(chosen: &Chosen) -> String {
     } else {
         "nearly one direction of one link"
     };
+    let small = if chosen.part < SMALL_PART {
+        format!(
+            " It has {} of the bytes, because the others are between other hosts.",
+            percent(chosen.part)
+        )
+    } else {
+        String::new()
+    };
     format!(
         "Replayed: {nearest}, the one with the larger load ({options}), because the capture holds \
-         {contents}. --direction both replays all."
+         {contents}. --direction both replays all.{small}"
     )
 }
 
