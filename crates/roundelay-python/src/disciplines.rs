@@ -55,6 +55,7 @@ fn parameter_of<'py>(py: Python<'py>, parameter: &ParameterInfo) -> PyResult<Bou
         Kind::Size => ("size", &[]),
         Kind::Time | Kind::Seconds | Kind::Milliseconds => ("time", &[]),
         Kind::LinkRate => ("rate", &["link"]),
+        Kind::Bandwidth => ("rate", &["unlimited"]),
         Kind::Number => ("number", &[]),
         Kind::Choice(words) => ("choice", words),
         Kind::Switch => ("switch", &[]),

@@ -102,6 +102,11 @@ pub struct LinkConfig {
 }
 
 impl LinkConfig {
+    /// Whether the queue shares the link among hosts.
+    pub(crate) fn reads_hosts(&self) -> bool {
+        self.queue.discipline.info().reads_hosts
+    }
+
     /// A core link without loss, jitter, overhead or decision cost, with routing cost 1.
     pub const fn new(
         from: NodeId,

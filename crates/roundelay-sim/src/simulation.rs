@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use roundelay::Purpose;
 use roundelay::Seed;
 use roundelay::{
-    AnyPort, ConfigError, DropReason, Duration, Ecn, FlowConfig, FlowId, Instant, Packet,
+    AnyPort, ConfigError, DropReason, Duration, Ecn, FlowConfig, FlowId, Hosts, Instant, Packet,
 };
 
 use crate::agent::{Agent, AgentId, Arrival, Command, Context, Direction, FlowSpec, Outgoing};
@@ -15,7 +15,7 @@ use crate::event_queue::{EVENTS, EventQueue, Key, OWNERS, Owner};
 use crate::flows::{FlowCounts, FlowNumber, FlowState, Flows};
 use crate::headers::{self, Marks};
 use crate::link::{Link, LinkCounts, Work, next_key};
-use crate::network::{ARRIVED, LinkId, Network, NetworkError, Route, Routes};
+use crate::network::{ARRIVED, LinkConfig, LinkId, Network, NetworkError, Route, Routes};
 use crate::packet_state::{Arena, PacketState, Tag};
 use crate::probe::{Opening, Probe, Report};
 use crate::random::generator;
@@ -197,6 +197,8 @@ pub struct Simulation<P = ()> {
     edges: Vec<Option<EdgeControl>>,
     /// Whether any link has a tree, which sorts flows by their headers.
     has_trees: bool,
+    /// Whether some queue shares its link among hosts.
+    reads_hosts: bool,
     /// The next event of each link and agent.
     events: EventQueue,
     /// Events handled.
@@ -251,6 +253,7 @@ impl<P: Probe> Simulation<P> {
             return Err(SimulationError::TooLarge);
         }
         let has_trees = network.links().iter().any(|link| link.tree.is_some());
+        let reads_hosts = network.links().iter().any(LinkConfig::reads_hosts);
         let world = World {
             arena: Arena::default(),
             flows: Flows::default(),
@@ -272,6 +275,7 @@ impl<P: Probe> Simulation<P> {
             marks: Vec::new(),
             edges: Vec::new(),
             has_trees,
+            reads_hosts,
             events: EventQueue::default(),
             happened: 0,
             looks_at: 0,
@@ -805,6 +809,9 @@ impl<P: Probe> Simulation<P> {
         if self.has_trees {
             self.sort(group, id, spec, [forward, backward])?;
         }
+        if self.reads_hosts {
+            self.name_hosts(id, spec, [forward, backward])?;
+        }
         if let Some(config) = spec.config {
             for link in self.routes.links(forward) {
                 let Link { port, layer, .. } = &mut self.links[link];
@@ -869,6 +876,32 @@ impl<P: Probe> Simulation<P> {
                         error,
                     })?;
                 }
+            }
+        }
+        Ok(())
+    }
+
+    /// Names the flow's hosts to each queue on both routes.
+    fn name_hosts(
+        &mut self,
+        id: FlowId,
+        spec: &FlowSpec,
+        [forward, backward]: [Route; 2],
+    ) -> Result<(), SimulationError> {
+        for (route, [source, destination]) in [
+            (forward, [spec.from.0, spec.to.0]),
+            (backward, [spec.to.0, spec.from.0]),
+        ] {
+            let hosts = Hosts {
+                source,
+                destination,
+            };
+            for link in self.routes.links(route) {
+                let outcome = self.links[link].port.set_hosts(id, hosts);
+                outcome.map_err(|error| SimulationError::Queue {
+                    link: LinkId(link as u32),
+                    error,
+                })?;
             }
         }
         Ok(())

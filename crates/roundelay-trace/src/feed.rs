@@ -16,6 +16,7 @@ use roundelay::{
 use crate::capture::Frame;
 use crate::classifier::{Classifier, Flow, FlowBy};
 use crate::headers::{TCP, flow_headers, parse};
+use crate::hosts::HostNumbers;
 use crate::offered::lengths;
 use crate::presence::Presence;
 use crate::tree::TreeFile;
@@ -78,6 +79,11 @@ impl Queue {
         Ok(())
     }
 
+    fn hosts(&self) -> Option<HostNumbers> {
+        let reads_hosts = self.discipline().info().reads_hosts;
+        reads_hosts.then(HostNumbers::default)
+    }
+
     fn marker(&self, weights: &WeightRules) -> Marker {
         let urgencies = weights.rules().iter().map(WeightRule::urgency).collect();
         let known = Known {
@@ -121,6 +127,8 @@ pub struct Feed {
     classifier: Classifier,
     presence: Presence,
     marker: Marker,
+    /// Numbers of the flows' hosts, if the queue reads them.
+    hosts: Option<HostNumbers>,
     /// Scratch space: flows that leave.
     leaving: Vec<FlowId>,
 }
@@ -141,6 +149,7 @@ impl Feed {
     ) -> Result<Self, ConfigError> {
         queue.check_weights(&weights)?;
         let marker = queue.marker(&weights);
+        let hosts = queue.hosts();
         Ok(Self {
             queue,
             weights,
@@ -148,6 +157,7 @@ impl Feed {
             classifier: Classifier::with_max_flows(by, max_flows),
             presence: Presence::default(),
             marker,
+            hosts,
             leaving: Vec::new(),
         })
     }
@@ -246,13 +256,16 @@ impl Feed {
         scheduler: &mut AnyArena<T>,
     ) -> Result<(), FeedError> {
         queue.check_weights(&self.weights)?;
+        let hosts = queue.hosts();
         let marker = queue.marker(&self.weights);
         let queue = std::mem::replace(&mut self.queue, queue);
         let marker = std::mem::replace(&mut self.marker, marker);
+        let hosts = std::mem::replace(&mut self.hosts, hosts);
         let outcome = self.tell_all(scheduler);
         if outcome.is_err() {
             self.queue = queue;
             self.marker = marker;
+            self.hosts = hosts;
         }
         outcome
     }
@@ -294,6 +307,9 @@ impl Feed {
         let place = self.weights.place(self.classifier.headers(flow));
         self.marker.join(flow, RulePlace::of(place));
         scheduler.set_flow(flow, config)?;
+        if let (Some(hosts), Some(headers)) = (&mut self.hosts, self.classifier.headers(flow)) {
+            scheduler.set_hosts(flow, hosts.of(headers))?;
+        }
         Ok(())
     }
 

@@ -13,6 +13,7 @@ use roundelay_metrics::geometric_mean;
 
 use crate::classifier::Flow;
 use crate::comparison::{DisciplineResult, FlowResult, FlowSummary};
+use crate::hosts::HostNumbers;
 use crate::kind::{Kind, KindOutcome};
 use crate::memory;
 use crate::meters::{Meters, Note};
@@ -75,6 +76,16 @@ pub(crate) struct Lane {
     marker: Marker,
     meters: Meters,
     leaves: Option<Leaves>,
+    /// Hosts of the flows, if the discipline reads them.
+    hosts: Option<NamedHosts>,
+}
+
+/// Hosts named to the discipline.
+#[derive(Debug, Default)]
+struct NamedHosts {
+    numbers: HostNumbers,
+    /// Flows before this one have been named.
+    named: usize,
 }
 
 /// Conditions that all lanes of a comparison share.
@@ -157,7 +168,8 @@ impl Lane {
         sink: Option<Box<dyn PacketSink>>,
     ) -> Result<Self, ConfigError> {
         let port = Port::new(discipline.build_arena(link.seed)?, limit, link.rate);
-        let marker = Marker::new(discipline.info().priority, link.known.clone());
+        let info = discipline.info();
+        let marker = Marker::new(info.priority, link.known.clone());
         Ok(Self {
             discipline,
             spec,
@@ -166,6 +178,7 @@ impl Lane {
             marker,
             meters: Meters::new(link.rate, sink),
             leaves: None,
+            hosts: info.reads_hosts.then(NamedHosts::default),
         })
     }
 
@@ -175,6 +188,7 @@ impl Lane {
         flows: &[Flow],
     ) -> Result<(), Box<dyn Error + Send + Sync>> {
         self.assign_leaves(flows)?;
+        self.name_hosts(flows)?;
         for event in events {
             self.port.advance(event.at, &mut self.meters);
             self.share_weights(event.at);
@@ -279,6 +293,22 @@ impl Lane {
             self.port.scheduler_mut().assign(number, leaf)?;
             self.marker.take_for(number, leaves.tree.meaning(leaf));
             leaves.sorted += 1;
+        }
+        Ok(())
+    }
+
+    /// Names the hosts of flows that are new since the last block.
+    fn name_hosts(&mut self, flows: &[Flow]) -> Result<(), ConfigError> {
+        let Some(hosts) = &mut self.hosts else {
+            return Ok(());
+        };
+        for flow in &flows[hosts.named..] {
+            let number = FlowId(hosts.named as u32);
+            if let Some(headers) = flow.headers() {
+                let ends = hosts.numbers.of(headers);
+                self.port.scheduler_mut().set_hosts(number, ends)?;
+            }
+            hosts.named += 1;
         }
         Ok(())
     }

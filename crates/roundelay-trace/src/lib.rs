@@ -16,6 +16,7 @@ pub mod file;
 mod filter;
 mod harm;
 mod headers;
+mod hosts;
 mod kind;
 mod lane;
 mod link_trace;

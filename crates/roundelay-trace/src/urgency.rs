@@ -152,6 +152,7 @@ impl Marker {
         let priority = match meaning.unwrap_or(usual) {
             Priority::Unread => 0,
             Priority::Class => urgency.priority.unwrap_or(offer.class()),
+            Priority::CodePoint => offer.dscp.into(),
             Priority::FlowSize => saturated(size),
             Priority::Remaining => saturated(size.saturating_sub(*came)),
         };

@@ -6,7 +6,7 @@ use crate::config::ConfigError;
 use crate::control::Control;
 use crate::flow_config::FlowConfig;
 use crate::limit::{Backlog, Limit};
-use crate::packet::{FlowId, Packet};
+use crate::packet::{FlowId, Hosts, Packet};
 use crate::port::{Observer, Port};
 use crate::preemptive::{Partial, PreemptivePort};
 use crate::scheduler::Scheduler as _;
@@ -151,6 +151,14 @@ impl<T: Send> AnyPort<T> {
     /// A value out of its legal range, with the state as it was.
     pub fn set_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
         each!(self, port => port.scheduler_mut().set_flow(flow, config))
+    }
+
+    /// Names the hosts of a flow: see [`Control::set_hosts`](crate::Control::set_hosts).
+    ///
+    /// # Errors
+    /// The discipline reads hosts, and the flow's number is beyond [`FlowId::LARGEST_TABLED`].
+    pub fn set_hosts(&mut self, flow: FlowId, hosts: Hosts) -> Result<(), ConfigError> {
+        each!(self, port => port.scheduler_mut().set_hosts(flow, hosts))
     }
 
     /// Removes a flow: see [`Control::remove_flow`](crate::Control::remove_flow).

@@ -36,7 +36,7 @@ pub use crate::handle::{Departure, Handle};
 #[doc(no_inline)]
 pub use crate::limit::{Backlog, Limit};
 #[doc(no_inline)]
-pub use crate::packet::{Ecn, FlowId, Packet, Priority, Times};
+pub use crate::packet::{Ecn, FlowId, Hosts, Packet, Priority, Times};
 #[doc(no_inline)]
 pub use crate::scheduler::Scheduler;
 #[doc(no_inline)]

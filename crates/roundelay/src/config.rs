@@ -26,6 +26,8 @@ pub enum Kind {
     Milliseconds,
     /// A rate, `10mbit`, or `link` for the link's own.
     LinkRate,
+    /// A rate, `10mbit`, or `unlimited`.
+    Bandwidth,
     /// A number, decimals allowed: `0.02`.
     Number,
     /// One of these words.
@@ -47,7 +49,7 @@ pub(crate) const DAY: u64 = Duration::from_secs(86_400).as_picos();
 /// A time that never comes, written `never`.
 const NEVER: u64 = u64::MAX;
 
-/// The rate of the link, written `link`.
+/// The rate of the link, written `link`; of a [`Kind::Bandwidth`], `unlimited`.
 const LINK: u64 = 0;
 
 /// One parameter of a discipline with configuration type `C`: a name, a legal range and a field.
@@ -73,6 +75,8 @@ pub struct Parameter<C: 'static> {
     pub max: u64,
     /// One-line description.
     pub about: &'static str,
+    /// Whether the word of a choice is written alone, as in `cake diffserv4`.
+    pub(crate) is_bare: bool,
     field: Field<C>,
 }
 
@@ -105,6 +109,7 @@ impl<C> Parameter<C> {
             min: *range.start(),
             max: *range.end(),
             about,
+            is_bare: false,
             field,
         }
     }
@@ -194,6 +199,16 @@ impl<C> Parameter<C> {
         Self::new(name, Kind::LinkRate, range, about, Field::LinkRate(field))
     }
 
+    /// A rate, or `unlimited` for None; the range is in bits per second.
+    pub const fn bandwidth(
+        name: &'static str,
+        range: RangeInclusive<u64>,
+        about: &'static str,
+        field: fn(&mut C) -> &mut Option<Rate>,
+    ) -> Self {
+        Self::new(name, Kind::Bandwidth, range, about, Field::LinkRate(field))
+    }
+
     /// A number with decimals; the range is in billionths.
     pub const fn number(
         name: &'static str,
@@ -228,6 +243,21 @@ impl<C> Parameter<C> {
             about,
             Field::Choice(read, write),
         )
+    }
+
+    /// A [`choice`](Self::choice) whose word is written without the parameter's name, as `tc`
+    /// writes it: `cake diffserv4`. With the name it is read as well.
+    pub const fn keyword(
+        name: &'static str,
+        words: &'static [&'static str],
+        about: &'static str,
+        read: fn(&C) -> u64,
+        write: fn(&mut C, u64),
+    ) -> Self {
+        Self {
+            is_bare: true,
+            ..Self::choice(name, words, about, read, write)
+        }
     }
 }
 
@@ -268,7 +298,8 @@ impl<C: Clone> Parameter<C> {
     /// The value is out of range.
     pub fn check(&self, discipline: &'static str, config: &C) -> Result<(), ConfigError> {
         let value = self.read(config);
-        let is_link = self.kind == Kind::LinkRate && value == LINK;
+        let is_rate = matches!(self.kind, Kind::LinkRate | Kind::Bandwidth);
+        let is_link = is_rate && value == LINK;
         if is_link || (self.min..=self.max).contains(&value) {
             Ok(())
         } else {
@@ -298,7 +329,8 @@ impl Kind {
                 Duration::from_picos(value).to_string()
             }
             Self::LinkRate if value == LINK => "link".to_owned(),
-            Self::LinkRate => Rate::from_bits_per_second(value)
+            Self::Bandwidth if value == LINK => "unlimited".to_owned(),
+            Self::LinkRate | Self::Bandwidth => Rate::from_bits_per_second(value)
                 .map_or_else(|| "0bit".to_owned(), |rate| rate.to_string()),
             Self::Number => Billionths(value).to_string(),
             Self::Choice(words) => words
@@ -316,7 +348,7 @@ impl Kind {
             Self::Time => Some("us"),
             Self::Seconds => Some("s"),
             Self::Milliseconds => Some("ms"),
-            Self::LinkRate => Some("bit/s"),
+            Self::LinkRate | Self::Bandwidth => Some("bit/s"),
         }
     }
 
@@ -337,7 +369,8 @@ impl Kind {
                 .map(|b| b.0)
                 .map_err(|e| e.expected().to_owned()),
             Self::LinkRate if text == "link" => Ok(LINK),
-            Self::LinkRate => text
+            Self::Bandwidth if text == "unlimited" => Ok(LINK),
+            Self::LinkRate | Self::Bandwidth => text
                 .parse::<Rate>()
                 .map(Rate::bits_per_second)
                 .map_err(|e| e.expected().to_owned()),

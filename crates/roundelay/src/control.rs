@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use crate::config::ConfigError;
 use crate::flow_config::FlowConfig;
 use crate::limit::Limit;
-use crate::packet::FlowId;
+use crate::packet::{FlowId, Hosts};
 use crate::units::Rate;
 
 /// Settings of flows, link and buffer, and questions about a scheduler's state.
@@ -42,6 +42,16 @@ pub trait Control {
     /// Removes a flow. A backlogged flow keeps its settings until its last packet has left.
     fn remove_flow(&mut self, flow: FlowId) {
         let _ = flow;
+    }
+
+    /// Names the hosts of a flow, before its first packet. Without this call, a discipline that
+    /// shares a link among hosts takes each flow for one between two hosts of its own.
+    ///
+    /// # Errors
+    /// The discipline reads hosts, and the flow's number is beyond [`FlowId::LARGEST_TABLED`].
+    fn set_hosts(&mut self, flow: FlowId, hosts: Hosts) -> Result<(), ConfigError> {
+        let _ = (flow, hosts);
+        Ok(())
     }
 
     /// Sends a flow to a leaf of a [`tree`](crate::tree), from its next packet on. No effect on
@@ -137,6 +147,14 @@ macro_rules! forward_control {
 
         fn remove_flow(&mut $self, flow: $crate::FlowId) {
             $mutable.remove_flow(flow);
+        }
+
+        fn set_hosts(
+            &mut $self,
+            flow: $crate::FlowId,
+            hosts: $crate::Hosts,
+        ) -> Result<(), $crate::ConfigError> {
+            $mutable.set_hosts(flow, hosts)
         }
 
         fn assign(&mut $self, flow: $crate::FlowId, leaf: &str) -> Result<(), $crate::ConfigError> {

@@ -74,7 +74,7 @@ pub use handle::{Departure, Handle};
 pub use limit::{Backlog, Limit};
 pub use link_layer::{Framing, LinkLayer, LinkLayerError};
 pub use mechanisms::codel::Resume;
-pub use packet::{Ecn, FlowId, Packet};
+pub use packet::{Ecn, FlowId, Hosts, Packet};
 pub use port::{Observer, Port};
 pub use preemptive::{Partial, PreemptivePort};
 pub use scheduler::Scheduler;

@@ -28,6 +28,20 @@ impl FlowId {
     }
 }
 
+/// The hosts at the ends of a flow, by numbers of the caller's: equal addresses, equal numbers.
+///
+/// Disciplines that share a link among hosts read them
+/// ([`Discipline::reads_hosts`](crate::schedulers::Discipline::reads_hosts)). They are given once a
+/// flow, with [`Control::set_hosts`](crate::Control::set_hosts), as all packets of a flow have the
+/// same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Hosts {
+    /// The host that sends.
+    pub source: u32,
+    /// The host that receives.
+    pub destination: u32,
+}
+
 /// Explicit Congestion Notification field, reduced to the needs of a queue (RFC 3168, section 5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 // u32, so that `Packet` has no padding and copies by words; also the niche of `Option<Packet>`.
@@ -96,6 +110,8 @@ pub enum Priority {
     Unread,
     /// The caller's classes: smaller goes first.
     Class,
+    /// The Differentiated Services code point, 0 to 63: see RFC 2474.
+    CodePoint,
     /// Bytes of the packet's whole flow.
     FlowSize,
     /// Bytes of the flow still to be sent, including this packet.

@@ -156,7 +156,7 @@ impl LimitReader {
                 self.limit = Some(text.and_then(read).ok_or_else(|| error(text, expected))?);
                 Ok(Some("limit"))
             }
-            "memory_limit" => {
+            "memory_limit" | "memlimit" => {
                 let text = words
                     .next()
                     .ok_or_else(|| error(None, "a size, as in 32mb"))?;
@@ -232,6 +232,10 @@ pub(crate) fn set_parameter<'a, D: Discipline>(
                 kind.read(written)
                     .map_err(|expected| bad(format!("{word} {written}"), expected))?
             }
+            Kind::Choice(_) if parameter.is_bare => match parameter.kind.read(word) {
+                Ok(place) => place,
+                Err(_) => continue,
+            },
             _ => continue,
         };
         parameter.write(config, value);
@@ -240,7 +244,10 @@ pub(crate) fn set_parameter<'a, D: Discipline>(
             .map(|()| parameter.name)
             .map_err(|error| as_written(error, written));
     }
-    Err(unknown_parameter(config, word))
+    match config.set_word(word)? {
+        Some(set) => Ok(set),
+        None => Err(unknown_parameter(config, word)),
+    }
 }
 
 /// Error for a missing or unreadable value, with the legal values.
@@ -252,10 +259,10 @@ fn bad_value<D: Discipline>(
     let expected = match parameter.kind {
         Kind::Choice(words) => suggestion::alternatives(words),
         kind => {
-            let link = if kind == Kind::LinkRate {
-                ", or link"
-            } else {
-                ""
+            let link = match kind {
+                Kind::LinkRate => ", or link",
+                Kind::Bandwidth => ", or unlimited",
+                _ => "",
             };
             format!(
                 "{expected}, legal range {} to {}{link}",
@@ -330,6 +337,7 @@ pub(crate) fn write_config<D: Discipline>(config: &D, f: &mut fmt::Formatter<'_>
         match (parameter.kind, value) {
             (Kind::Switch, 0) => write!(f, " no{}", parameter.name)?,
             (Kind::Switch, _) => write!(f, " {}", parameter.name)?,
+            (kind, value) if parameter.is_bare => write!(f, " {}", kind.show(value))?,
             (kind, value) => write!(f, " {} {}", parameter.name, kind.show(value))?,
         }
     }

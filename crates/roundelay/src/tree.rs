@@ -83,7 +83,7 @@ use crate::drops::{DropReason, Refusal};
 use crate::flow_config::FlowConfig;
 use crate::limit::Backlog;
 use crate::mechanisms::longest::Longest;
-use crate::packet::{FlowId, Packet};
+use crate::packet::{FlowId, Hosts, Packet};
 use crate::scheduler::Scheduler;
 use crate::schedulers::AnyScheduler;
 use crate::seed::{Purpose, Seed};
@@ -431,6 +431,14 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Control for Tree<T, L, I> 
             self.lengthen(number, len)?;
         }
         Ok(())
+    }
+
+    fn set_hosts(&mut self, flow: FlowId, hosts: Hosts) -> Result<(), ConfigError> {
+        let number = self.below.plan.leaf_of(flow, self.default_leaf);
+        match self.below.leaf_mut(number) {
+            Some((leaf, _)) => leaf.buffer.scheduler_mut().set_hosts(flow, hosts),
+            None => Ok(()),
+        }
     }
 
     fn remove_flow(&mut self, flow: FlowId) {

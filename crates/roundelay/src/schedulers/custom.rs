@@ -176,6 +176,7 @@ impl Discipline for Config {
             yardstick: Self::YARDSTICK,
             priority,
             times,
+            reads_hosts: false,
             default_limit,
             parameters: alloc::vec![],
         }

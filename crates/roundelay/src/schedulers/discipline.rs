@@ -125,6 +125,7 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
             yardstick: Self::YARDSTICK,
             priority: self.priority(),
             times: self.times(),
+            reads_hosts: self.reads_hosts(),
             default_limit: self.default_limit(),
             parameters: parameters_of(self),
         }
@@ -200,10 +201,27 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
         false
     }
 
+    /// Whether the discipline shares the link among hosts in this configuration, and so needs
+    /// [`Control::set_hosts`](crate::Control::set_hosts).
+    fn reads_hosts(&self) -> bool {
+        false
+    }
+
     /// Whether the first call after a period does the work of a timer, even a call that is refused:
     /// `sfq perturb`. Otherwise a refused call leaves the scheduler as before.
     fn has_timer(&self) -> bool {
         false
+    }
+
+    /// Sets what a word of `tc` beside the parameters' names stands for: a preset of one value or of
+    /// several. Returns a name for what is set, of which a text may have one word. None: the word
+    /// has no meaning.
+    ///
+    /// # Errors
+    /// The word is one of `tc` that this discipline does not take.
+    fn set_word(&mut self, word: &str) -> Result<Option<&'static str>, ConfigError> {
+        let _ = word;
+        Ok(None)
     }
 
     /// # Errors
@@ -349,6 +367,8 @@ pub struct DisciplineInfo {
     pub priority: Priority,
     /// [`Discipline::times`].
     pub times: Times,
+    /// [`Discipline::reads_hosts`].
+    pub reads_hosts: bool,
     /// [`Discipline::DEFAULT_LIMIT`].
     pub default_limit: Limit,
     /// Parameters with values.
@@ -376,6 +396,7 @@ impl ParameterInfo {
         match (self.kind, &self.range) {
             (Kind::Switch, _) => format!("{0} or no{0}", self.name),
             (Kind::Choice(words), _) => alternatives(words),
+            (Kind::Bandwidth, (min, max)) => format!("{min} to {max}, or unlimited"),
             (_, (min, max)) => format!("{min} to {max}"),
         }
     }

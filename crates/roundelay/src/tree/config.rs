@@ -527,6 +527,11 @@ impl Discipline for Config {
     type Scheduler<T: Send> = Tree<T>;
     /// By copy. Leaves over links would each need a table as long as the largest handle.
     type ByHandle = ByCopy<Tree<Handle>>;
+
+    fn reads_hosts(&self) -> bool {
+        self.nodes()
+            .any(|node| node.spec.discipline.info().reads_hosts)
+    }
 }
 
 impl<T: Send> Configured<Config> for Tree<T> {
