@@ -449,7 +449,7 @@ mod tests {
             assert_eq!(text.parse::<HoldSubject>().unwrap().to_string(), text);
         }
         assert!(
-            ["cake", "lstf_levels step {spot}", ""]
+            ["cakes", "lstf_levels step {spot}", ""]
                 .iter()
                 .all(|text| text.parse::<HoldSubject>().is_err())
         );

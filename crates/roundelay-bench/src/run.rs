@@ -300,7 +300,7 @@ mod tests {
         }
         assert!(
             "qfq_plus aggregate 0".parse::<Subject>().is_err()
-                && "cake".parse::<Subject>().is_err()
+                && "cakes".parse::<Subject>().is_err()
         );
     }
 

@@ -208,8 +208,8 @@ fn a_usage_error_names_what_is_legal() {
             ],
         ),
         (
-            &["--rate", "1mbit", "cake"],
-            &["cake is not here", "fq_codel", "--rate", "--link"],
+            &["--rate", "1mbit", "cake autorate-ingress"],
+            &["autorate-ingress", "bandwidth RATE"],
         ),
         (
             &["--rate", "1mbit", "--link", "vdsl"],

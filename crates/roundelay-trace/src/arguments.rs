@@ -105,18 +105,22 @@ pub fn parse_spec(text: &str) -> Result<QueueSpec, String> {
 /// The error of a discipline on the command line, with what helps there.
 fn with_hint(error: &ConfigError) -> String {
     match error {
-        ConfigError::UnknownDiscipline { is_parameter: true, .. } => format!("{error}; both go into one pair of quotes"),
-        ConfigError::UnknownDiscipline { name, .. } if name == "tree" || name.ends_with(".toml") => {
+        ConfigError::UnknownDiscipline {
+            is_parameter: true, ..
+        } => format!("{error}; both go into one pair of quotes"),
+        ConfigError::UnknownDiscipline { name, .. }
+            if name == "tree" || name.ends_with(".toml") =>
+        {
             format!("'{name}' is no discipline; a tree of disciplines in a file: --tree FILE")
         }
-        ConfigError::UnknownDiscipline { name, .. } if name == "cake" => {
-            "cake is not here; the nearest: fq_codel (its queues and signals) with --rate (its shaper) and --link (its overheads)"
-                .to_owned()
-        }
         ConfigError::UnknownDiscipline { .. } => {
-            format!("{error} ('roundelay list' names all; parameters go into quotes with the name: \"sfq depth 64\")")
+            format!(
+                "{error} ('roundelay list' names all; parameters go into quotes with the name: \"sfq depth 64\")"
+            )
         }
-        ConfigError::UnknownParameter { parameter, .. } if parameter == "weight" => format!("{error}: --weight 'RULE = N'"),
+        ConfigError::UnknownParameter { parameter, .. } if parameter == "weight" => {
+            format!("{error}: --weight 'RULE = N'")
+        }
         _ => error.to_string(),
     }
 }

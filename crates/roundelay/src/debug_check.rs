@@ -155,10 +155,14 @@ mod tests {
         }
     }
 
-    /// Tables of no discipline with its own parameters make each check expensive.
+    /// Tables of no discipline with its own parameters make each check expensive, but for cake's:
+    /// three tins with 1024 queues each.
     #[test]
     fn tables_of_all_disciplines_are_small() {
         for discipline in AnyDiscipline::all() {
+            if discipline.name() == "cake" {
+                continue;
+            }
             let scheduler = discipline
                 .build::<()>(Seed::new(1))
                 .expect("legal parameters");

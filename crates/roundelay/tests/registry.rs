@@ -383,15 +383,15 @@ fn unknown_words_are_answered_with_the_one_that_is_meant() {
             error(text)
         );
     }
-    for text in ["cake", "purple", "fq_codel aim 5ms"] {
+    for text in ["hfsc", "purple", "fq_codel aim 5ms"] {
         assert!(!error(text).contains("did you mean"), "{}", error(text));
     }
     assert!(
         AnyDiscipline::all()
             .iter()
-            .all(|discipline| error("cake").contains(discipline.name())),
+            .all(|discipline| error("hfsc").contains(discipline.name())),
         "{}",
-        error("cake")
+        error("hfsc")
     );
 }
 
@@ -643,7 +643,7 @@ fn a_limit_in_packets_leaves_the_default_memory_and_the_other_way_round() {
     for discipline in AnyDiscipline::all() {
         let (name, default) = (discipline.name(), discipline.default_limit());
         assert_eq!(parse(name).limit_or_default(), default);
-        let bare = if name == "red" {
+        let bare = if default.is_in_bytes() {
             Limit::of_bytes(7)
         } else {
             Limit {
@@ -654,7 +654,7 @@ fn a_limit_in_packets_leaves_the_default_memory_and_the_other_way_round() {
         assert_eq!(
             parse(&format!("{name} limit 7")).limit,
             Some(bare),
-            "as tc counts: bytes for red"
+            "as tc counts: bytes for red and cake"
         );
         assert_eq!(
             parse(&format!("{name} limit 7p")).limit,

@@ -434,7 +434,7 @@ infer = ['inferring']\nlong = 1500\nshort = [60, 1500]\npackets = 5000";
                 "long = 63",
                 "long: 63 is out of range, 64 to 65536",
             ),
-            ("'qfq_plus'", "'cake'", "columns.plus: "),
+            ("'qfq_plus'", "'cakes'", "columns.plus: "),
         ] {
             let message = hierarchy(&PLAN.replace(from, to))
                 .check()

@@ -14,12 +14,13 @@
 //! | flows into buckets, counts of flows | [`hash`], [`flow_counts`] |
 //! | random numbers | [`random`], [`lottery`] |
 //! | a keyed hash | [`siphash`] |
-//! | signals of congestion | [`codel`], [`codel_queue`], [`early_detection`], [`signalling`] |
+//! | signals of congestion | [`codel`], [`codel_queue`], [`cobalt`], [`early_detection`], [`signalling`] |
 //! | packet order restored | [`resequencer`] |
 
 pub(crate) mod aggregates;
 pub(crate) mod by_rank;
 pub(crate) mod calendar;
+pub(crate) mod cobalt;
 pub(crate) mod codel;
 pub(crate) mod codel_queue;
 pub(crate) mod early_detection;

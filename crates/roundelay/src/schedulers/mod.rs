@@ -17,6 +17,7 @@ pub use registry::{AnyArena, AnyDiscipline, AnyScheduler};
 pub mod afd;
 pub mod afq;
 pub mod aifo;
+pub mod cake;
 pub mod choke;
 pub mod codel;
 pub mod custom;

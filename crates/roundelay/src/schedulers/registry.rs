@@ -301,6 +301,7 @@ registry! {
     Codel = codel,
     FqCodel = fq_codel,
     Pie = pie,
+    Cake = cake,
 }
 
 /// A scheduler of any discipline over handles, with the packets in an arena: see

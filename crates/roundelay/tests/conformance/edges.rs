@@ -299,7 +299,7 @@ fn reasons_of(discipline: &AnyDiscipline) -> BTreeSet<DropReason> {
 #[test]
 fn disciplines_drop_for_the_reasons_stated() {
     let mut seen: BTreeMap<&str, BTreeSet<DropReason>> = BTreeMap::new();
-    let variants = ["sfq flows 3", "mqfq cells 64"]
+    let variants = ["sfq flows 3", "mqfq cells 64", "cake bandwidth 1mbit"]
         .map(|text| text.parse::<QueueSpec>().expect("legal").discipline);
     for discipline in AnyDiscipline::all()
         .into_iter()

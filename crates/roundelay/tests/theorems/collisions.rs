@@ -5,7 +5,7 @@ use roundelay::{Control, Seed};
 use roundelay::{FlowId, Instant, Packet, QueueSpec, Scheduler};
 
 const NOW: Instant = Instant::ZERO;
-const HASHED: [&str; 5] = ["fq", "sfq", "mqfq", "sfb", "fq_codel"];
+const HASHED: [&str; 6] = ["fq", "sfq", "mqfq", "sfb", "fq_codel", "cake"];
 
 fn build(text: &str, seed: u64) -> AnyScheduler<u32> {
     text.parse::<QueueSpec>()

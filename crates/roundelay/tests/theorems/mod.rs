@@ -5,6 +5,7 @@ mod afd;
 mod afq;
 mod aifo;
 mod audited;
+mod cake;
 mod charges;
 mod choke;
 mod codel;

@@ -1,0 +1,324 @@
+//! One tin: its queues with their flows and hosts, in DRR++ over new, old and decaying queues.
+
+use alloc::vec::Vec;
+
+use super::hosts::{HostLoads, PLACES, ways};
+use super::isolation::{Hashes, Isolation};
+use super::lists::{Lists, Which};
+use super::shaper::Schedule;
+use super::tins::{Part, quantum, settings};
+use crate::mechanisms::cobalt::{Cobalt, Settings};
+use crate::mechanisms::random::Random;
+use crate::pool::Queue;
+use crate::time::{Duration, Instant};
+
+/// A queue: of one flow, unless nine or more flows meet in a set.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Flow {
+    pub(super) queue: Queue,
+    pub(super) cobalt: Cobalt,
+    /// Bytes the flow may still send in this turn. The turn's last packet may overdraw it.
+    deficit: i64,
+    /// The hash of the last flow that came here.
+    tag: u32,
+    /// Places of its hosts, which count it unless it is idle.
+    source: u16,
+    destination: u16,
+    state: State,
+}
+
+/// What a flow counts as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum State {
+    /// Idle: in no list.
+    #[default]
+    Idle,
+    /// Has not yet used a quantum.
+    Sparse,
+    /// Found empty with its quantum used up: still sparse, but in the old list, to wait for its
+    /// deficit.
+    Waiting,
+    /// Has used a quantum, and counts at its hosts.
+    Bulk,
+    /// Empty, but COBALT remembers something.
+    Decaying,
+}
+
+/// A tin.
+#[derive(Debug, Clone)]
+pub(super) struct Tin {
+    pub(super) flows: Vec<Flow>,
+    lists: Lists,
+    sources: HostLoads,
+    destinations: HostLoads,
+    isolation: Isolation,
+    /// Flows that are sparse or wait, and flows that are bulk.
+    sparse: u32,
+    bulk: u32,
+    /// Packets in its queues.
+    pub(super) packets: u32,
+    /// Bytes of a flow's turn, for a host with one flow.
+    quantum: u32,
+    pub(super) settings: Settings,
+    pub(super) schedule: Schedule,
+    /// Bytes of the tin's turn, on an unlimited link.
+    pub(super) turn: u32,
+    /// Bytes the tin may still send in this turn.
+    pub(super) deficit: i64,
+}
+
+/// Numbers of a tin's queue records, in [`Tin::BYTES`].
+const BYTES_PER_FLOW: usize = size_of::<Flow>() + Lists::BYTES_PER_QUEUE;
+
+impl Tin {
+    /// Memory beside the record itself.
+    pub(super) const BYTES: usize = PLACES * BYTES_PER_FLOW + 2 * HostLoads::BYTES;
+
+    pub(super) fn new(part: Part, rtt: Duration, isolation: Isolation) -> Self {
+        Self {
+            flows: alloc::vec![Flow::default(); PLACES],
+            lists: Lists::new(PLACES),
+            sources: HostLoads::new(),
+            destinations: HostLoads::new(),
+            isolation,
+            sparse: 0,
+            bulk: 0,
+            packets: 0,
+            quantum: quantum(part.rate),
+            settings: settings(part.rate, rtt),
+            schedule: Schedule::new(part.rate),
+            turn: part.turn,
+            deficit: 0,
+        }
+    }
+
+    /// Whether some flow may have packets.
+    pub(super) const fn has_flows(&self) -> bool {
+        self.sparse + self.bulk > 0
+    }
+
+    pub(super) const fn bulk_flows(&self) -> u32 {
+        self.bulk
+    }
+
+    /// The queue of an arriving packet: the flow's own, else a free one of its set, else the first
+    /// of the set, which it then shares.
+    pub(super) fn place(&mut self, hashes: Hashes) -> usize {
+        if self.isolation == Isolation::Flowblind {
+            return 0;
+        }
+        let mut places = ways(hashes.queue);
+        let own = hashes.queue as usize % PLACES;
+        let tagged = places
+            .clone()
+            .find(|place| self.flows[*place].tag == hashes.queue);
+        if let Some(place) = tagged {
+            if self.flows[place].state == State::Idle {
+                self.name_hosts(place, hashes);
+            }
+            return place;
+        }
+        let free = places.find(|place| self.flows[*place].state == State::Idle);
+        let place = free.unwrap_or(own);
+        self.flows[place].tag = hashes.queue;
+        self.name_hosts(place, hashes);
+        place
+    }
+
+    /// The queue's hosts are now these. A flow that is not idle no longer counts at those before.
+    fn name_hosts(&mut self, place: usize, hashes: Hashes) {
+        let before = self.flows[place].state;
+        if before == State::Bulk {
+            self.count_bulk(place, false);
+        }
+        if before != State::Idle {
+            self.leave_hosts(place);
+        }
+        if self.isolation.by_source() {
+            self.flows[place].source = self.sources.come(hashes.source);
+        }
+        if self.isolation.by_destination() {
+            self.flows[place].destination = self.destinations.come(hashes.destination);
+        }
+        if before == State::Bulk {
+            self.count_bulk(place, true);
+        }
+    }
+
+    fn leave_hosts(&mut self, place: usize) {
+        if self.isolation.by_source() {
+            self.sources.leave(self.flows[place].source);
+        }
+        if self.isolation.by_destination() {
+            self.destinations.leave(self.flows[place].destination);
+        }
+    }
+
+    /// A bulk flow comes to its hosts, or leaves them.
+    fn count_bulk(&mut self, place: usize, comes: bool) {
+        let Flow {
+            source,
+            destination,
+            ..
+        } = self.flows[place];
+        for (counts, loads, host) in [
+            (self.isolation.by_source(), &mut self.sources, source),
+            (
+                self.isolation.by_destination(),
+                &mut self.destinations,
+                destination,
+            ),
+        ] {
+            match (counts, comes) {
+                (false, _) => {}
+                (true, true) => loads.add(host),
+                (true, false) => loads.subtract(host),
+            }
+        }
+    }
+
+    /// The quantum of a flow: the tin's, divided by the bulk flows of its source or its destination,
+    /// whichever has more. Random dither keeps the mean exact.
+    fn quantum_of(&self, place: usize, random: &mut Random) -> i64 {
+        let Flow {
+            source,
+            destination,
+            ..
+        } = self.flows[place];
+        let mut load = 1;
+        if self.isolation.by_source() {
+            load = load.max(self.sources.bulk(source));
+        }
+        if self.isolation.by_destination() {
+            load = load.max(self.destinations.bulk(destination));
+        }
+        let part = self.quantum * (65_535 / u32::from(load));
+        i64::from((part + random.below(1 << 16)) >> 16)
+    }
+
+    /// A packet has come to this queue: DRR++'s first list, or a place among the bulk flows.
+    pub(super) fn arrived(&mut self, place: usize, random: &mut Random) {
+        self.packets += 1;
+        match self.flows[place].state {
+            State::Idle | State::Decaying => {
+                self.flows[place].deficit = self.quantum_of(place, random);
+                self.flows[place].state = State::Sparse;
+                self.sparse += 1;
+                self.lists.move_to(place, Which::New);
+            }
+            State::Waiting => {
+                self.sparse -= 1;
+                self.becomes_bulk(place);
+            }
+            State::Sparse | State::Bulk => {}
+        }
+    }
+
+    fn becomes_bulk(&mut self, place: usize) {
+        self.flows[place].state = State::Bulk;
+        self.bulk += 1;
+        self.count_bulk(place, true);
+    }
+
+    /// The queue whose turn it is: of decaying ones only `if_decaying`, or if there are no others.
+    pub(super) fn first(&self, if_decaying: bool) -> Option<usize> {
+        let decaying = self.lists.first(Which::Decaying);
+        if if_decaying && decaying.is_some() {
+            return decaying;
+        }
+        let new = self.lists.first(Which::New);
+        new.or_else(|| self.lists.first(Which::Old)).or(decaying)
+    }
+
+    /// Whether the queue at the front has used its turn. It then gets its quantum and goes to the
+    /// end of the old list.
+    pub(super) fn ends_turn(&mut self, place: usize, random: &mut Random) -> bool {
+        let flow = &self.flows[place];
+        if flow.deficit > 0 {
+            return false;
+        }
+        if flow.state == State::Sparse {
+            if flow.queue.is_empty() {
+                self.flows[place].state = State::Waiting;
+            } else {
+                self.sparse -= 1;
+                self.becomes_bulk(place);
+            }
+        }
+        self.flows[place].deficit += self.quantum_of(place, random);
+        self.lists.move_to(place, Which::Old);
+        true
+    }
+
+    /// The queue at the front is empty: it is forgotten, or decays while COBALT remembers something.
+    pub(super) fn found_empty(&mut self, place: usize, now: Instant) {
+        let flow = &mut self.flows[place];
+        flow.cobalt.found_empty(&self.settings, now);
+        let before = flow.state;
+        if flow.cobalt.remembers(now) {
+            flow.state = State::Decaying;
+            self.lists.move_to(place, Which::Decaying);
+        } else {
+            flow.state = State::Idle;
+            self.lists.remove(place);
+        }
+        match before {
+            State::Sparse | State::Waiting => self.sparse -= 1,
+            State::Bulk => {
+                self.bulk -= 1;
+                self.count_bulk(place, false);
+            }
+            State::Idle | State::Decaying => {}
+        }
+        if self.flows[place].state == State::Idle {
+            self.leave_hosts(place);
+        }
+    }
+
+    /// A packet of `len` bytes leaves the queue, or is dropped and counts as sent.
+    pub(super) fn charge(&mut self, place: usize, len: u32, now: Instant) {
+        self.flows[place].deficit -= i64::from(len);
+        self.deficit -= i64::from(len);
+        self.schedule.advance(len, now);
+    }
+
+    /// Panics if lists, states and counts disagree.
+    pub(super) fn check(&self) {
+        self.lists.check();
+        let (mut sparse, mut bulk, mut packets) = (0, 0, 0);
+        let mut listed = 0;
+        for (place, flow) in self.flows.iter().enumerate() {
+            packets += flow.queue.packets();
+            let is_listed = self.lists.list_of(place).is_some();
+            listed += u32::from(is_listed);
+            assert_eq!(
+                is_listed,
+                flow.state != State::Idle,
+                "invariant 1: flows are listed unless idle"
+            );
+            let may_wait = matches!(flow.state, State::Sparse | State::Bulk);
+            assert!(
+                may_wait || flow.queue.is_empty(),
+                "invariant 2: a flow with packets is sparse or bulk"
+            );
+            sparse += u32::from(matches!(flow.state, State::Sparse | State::Waiting));
+            bulk += u32::from(flow.state == State::Bulk);
+        }
+        assert_eq!(
+            (sparse, bulk, packets),
+            (self.sparse, self.bulk, self.packets),
+            "invariant 3: the tin's counts are those of its flows"
+        );
+        for (counts, loads) in [
+            (self.isolation.by_source(), &self.sources),
+            (self.isolation.by_destination(), &self.destinations),
+        ] {
+            let expected = if counts { (listed, bulk) } else { (0, 0) };
+            assert_eq!(
+                loads.totals(),
+                expected,
+                "invariant 4: hosts count their flows and bulk flows"
+            );
+        }
+    }
+}
