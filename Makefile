@@ -35,6 +35,8 @@ peers: peers-programs ## our simulator beside ns-2 and ns-3: results and CPU sec
 
 # Random cases of departure orders; each takes about a third of a second.
 LINUX_CASES ?= 600
+# Cases of cake, without a clock; each takes half a second.
+CAKE_CASES ?= 90
 # Cases with a clock; each takes six seconds.
 CLOCK_CASES ?= 90
 # Runs of each load with random drops; each takes a second or two, and there are eight loads.
@@ -46,6 +48,7 @@ peers-linux: setup-npm target/peers/orders target/peers/registers.so ## our disc
 	python3 peers/linux/compare.py rules
 	python3 peers/linux/compare.py orders $(LINUX_CASES)
 	python3 peers/linux/compare.py orders 40 --papers
+	python3 peers/linux/compare.py cake $(CAKE_CASES)
 	python3 peers/linux/compare.py clock $(CLOCK_CASES)
 	python3 peers/linux/compare.py delays
 	python3 peers/linux/compare.py shares $(SHARE_RUNS)

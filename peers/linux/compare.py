@@ -3,6 +3,7 @@
 
 compare.py orders [CASES] [--seed N]   departure orders of random cases, packet by packet
 compare.py clock [CASES] [--seed N]    the same with disciplines that read the clock: departures, drops and marks
+compare.py cake [CASES] [--seed N]     departure orders of cake: isolation by flow and host, tins, full buffers
 compare.py delays                      random drops of pie: losses, delays, marks and gaps between signals, within the spread of seeds
 compare.py shares [RUNS]               random drops of red, choke and sfb: means over runs under constant overloads
 compare.py rules                       printed commands for rules of weights and trees: the class that counts each packet
@@ -19,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 
+import cake
 import delays
 import rules
 import shares
@@ -416,6 +418,12 @@ def main():
     command.add_argument("--show", action="store_true", help="print where orders differ")
     command.add_argument("--papers", action="store_true", help="our disciplines without `linux`: those of each kind but drr must differ from Linux")
     command.set_defaults(run=orders)
+    command = commands_of.add_parser("cake")
+    command.add_argument("cases", type=int, nargs="?", default=90)
+    command.add_argument("--seed", type=int, default=1)
+    command.add_argument("--kinds", nargs="*", choices=cake.KINDS)
+    command.add_argument("--show", action="store_true", help="print where orders differ")
+    command.set_defaults(run=lambda arguments: cake.run(arguments, run_in_linux, run_ours, read_orders, PARENT, show))
     command = commands_of.add_parser("shares")
     command.add_argument("runs", type=int, nargs="?", default=40)
     command.add_argument("--kinds", nargs="*", choices=shares.DISCIPLINES)

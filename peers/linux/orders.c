@@ -14,7 +14,10 @@
  *   l PACKETS              the length of the device's queue (txqueuelen)
  *   m BYTES                the device's MTU; 4000 without this line
  *   $ COMMAND              a command of tc, with DEV for the device; all of a run go to one tc
- *   a CLASS FLOW LEN ECN   a packet of LEN bytes arrives; ECN is the field of the IP header, 0 to 3
+ *   h FLOW SOURCE DEST     the flow, below 256, is one between these hosts, 1 to 254; without this
+ *                          line it is one from a host of its own to 10.255.0.1
+ *   a CLASS FLOW LEN TOS   a packet of LEN bytes arrives; TOS is the byte of the IP header: code
+ *                          point and ECN
  *   d                      the packet on the line is finished, and the qdisc chooses again
  *   t MICROSECONDS         wait until this time of the case (the guest's clock is the real one)
  *
@@ -65,6 +68,9 @@ struct line {
 static FILE *results;
 /* ECN as sent, by number. */
 static uint8_t sent_ecn[65536];
+
+/* Hosts of flows: source and destination, or 0. */
+static uint8_t hosts[256][2];
 
 /* Times at which the steps of a case begin and end, in microseconds. */
 static uint64_t times[1 << 17];
@@ -208,6 +214,10 @@ static void arrive(struct line *line, unsigned number, unsigned class, unsigned 
 	packet[8] = 64, packet[9] = 17; /* UDP */
 	packet[12] = 10, packet[13] = flow >> 16, packet[14] = flow >> 8, packet[15] = flow;
 	packet[16] = 10, packet[17] = 255, packet[18] = 0, packet[19] = 1;
+	if (flow < 256 && hosts[flow][0]) {
+		packet[13] = 254, packet[14] = 0, packet[15] = hosts[flow][0];
+		packet[19] = hosts[flow][1];
+	}
 	packet[20] = flow >> 8, packet[21] = flow, packet[23] = 9;
 	packet[24] = (len - 20) >> 8, packet[25] = len - 20;
 	uint32_t sum = 0;
@@ -216,7 +226,7 @@ static void arrive(struct line *line, unsigned number, unsigned class, unsigned 
 	sum = (sum & 0xffff) + (sum >> 16);
 	sum = ~(sum + (sum >> 16));
 	packet[10] = sum >> 8, packet[11] = sum;
-	sent_ecn[number] = ecn;
+	sent_ecn[number] = ecn & 3;
 	unsigned priority = class ? MAJOR << 16 | class : 0;
 	if (setsockopt(line->socket, SOL_SOCKET, SO_PRIORITY, &priority, sizeof priority))
 		fail("priority");
@@ -315,6 +325,7 @@ int main(int argc, char **argv)
 			if (is_open)
 				end_case(&line, name);
 			open_line(&line);
+			memset(hosts, 0, sizeof hosts);
 			is_open = 1, number = 0, steps = 0, is_timed = 0;
 			clock_gettime(CLOCK_MONOTONIC, &start);
 			snprintf(name, sizeof name, "%s", text + 5);
@@ -326,6 +337,10 @@ int main(int argc, char **argv)
 		} else if (sscanf(text, "m %u", &len) == 1) {
 			struct ifreq change = { .ifr_mtu = len };
 			set(&line, SIOCSIFMTU, &change);
+		} else if (sscanf(text, "h %u %u %u", &flow, &len, &ecn) == 3) {
+			if (flow > 255 || len - 1 > 253 || ecn - 1 > 253)
+				fail("hosts '%s'", text);
+			hosts[flow][0] = len, hosts[flow][1] = ecn;
 		} else if (sscanf(text, "a %u %u %u %u", &class, &flow, &len, &ecn) == 4) {
 			if (number > 65535)
 				fail("too many packets");

@@ -1,5 +1,6 @@
 //! Linux `tc` commands that set up a discipline.
 
+mod cake;
 mod early_detection;
 mod flower;
 mod leaf;
@@ -73,7 +74,14 @@ pub(crate) fn all_commands(
     let rate = rate_in_commands(options.rate, options.link);
     let mut all = Vec::new();
     for spec in &options.specs {
-        all.push(commands(spec, options.limit_of(spec), rate, &distinctions));
+        let limit = options.limit_of(spec);
+        all.push(match &spec.discipline {
+            AnyDiscipline::Cake(config) => {
+                let (rate, link) = (options.rate, options.link);
+                Ok(cake::commands(config, limit, rate, link, &distinctions))
+            }
+            _ => commands(spec, limit, rate, &distinctions),
+        });
     }
     for tree in &options.trees {
         let limit = options.limit_of_trees();
@@ -114,12 +122,21 @@ fn commands(
     Ok(lines)
 }
 
-fn shaper(rate: Rate) -> [String; 4] {
+/// The interface, without its root qdisc.
+fn delete_root() -> [String; 2] {
     [
         "DEV=${DEV:-eth0} # the outgoing interface, on a router the LAN's for downloads; its \
         root qdisc is replaced"
             .to_owned(),
         "tc qdisc del dev $DEV root 2> /dev/null || true".to_owned(),
+    ]
+}
+
+fn shaper(rate: Rate) -> [String; 4] {
+    let [interface, delete] = delete_root();
+    [
+        interface,
+        delete,
         "tc qdisc add dev $DEV root handle 1: htb default 1".to_owned(),
         format!(
             "tc class add dev $DEV parent 1: classid 1:1 htb rate {}{}",

@@ -10,8 +10,8 @@ use std::error::Error;
 use std::fmt::Write as _;
 use std::io::{self, BufRead as _};
 
-use roundelay::schedulers::AnyScheduler;
-use roundelay::{Buffer, Ecn, FlowConfig, FlowId, Instant, Packet, QueueSpec, Rate};
+use roundelay::schedulers::{AnyScheduler, Priority};
+use roundelay::{Buffer, Ecn, FlowConfig, FlowId, Hosts, Instant, Packet, QueueSpec, Rate};
 use roundelay::{Control, Seed};
 
 /// A packet: its number, and whether it was sent with CE.
@@ -22,6 +22,7 @@ struct Case {
     buffer: Buffer<AnyScheduler<Sent>>,
     /// The flow of each class: for a discipline with hashed flows one in the queue of this number.
     flows: Vec<FlowId>,
+    reads_code_points: bool,
     now: Instant,
     arrived: u32,
     is_busy: bool,
@@ -37,6 +38,7 @@ impl Case {
         Ok(Self {
             buffer,
             flows: Vec::new(),
+            reads_code_points: queue.discipline.info().priority == Priority::CodePoint,
             now: Instant::ZERO,
             arrived: 0,
             is_busy: false,
@@ -65,7 +67,8 @@ impl Case {
         self.flows[class]
     }
 
-    fn arrive(&mut self, class: u32, flow: u32, len: u32, ecn: u32) {
+    fn arrive(&mut self, class: u32, flow: u32, len: u32, type_of_service: u32) {
+        let ecn = type_of_service & 3;
         let flow = if class == 0 {
             FlowId(flow)
         } else {
@@ -73,6 +76,9 @@ impl Case {
         };
         let mut packet = Packet::new(flow, len, (self.arrived, ecn == 3));
         packet.arrival = self.now;
+        if self.reads_code_points {
+            packet.priority = type_of_service >> 2;
+        }
         packet.ecn = [Ecn::NotCapable, Ecn::Capable, Ecn::Capable, Ecn::Marked][ecn as usize];
         self.arrived += 1;
         self.buffer.enqueue(self.now, packet, |_, _| {});
@@ -132,10 +138,20 @@ fn main() -> Result<(), Box<dyn Error>> {
                 };
                 case.buffer.scheduler_mut().set_flow(flow, config)?;
             }
-            ("a", [class, flow, len, ecn @ 0..=3]) => case
+            ("h", [flow, source, destination]) => {
+                let hosts = Hosts {
+                    source: *source,
+                    destination: *destination,
+                };
+                let case = case.as_mut().ok_or_else(error)?;
+                case.buffer
+                    .scheduler_mut()
+                    .set_hosts(FlowId(*flow), hosts)?;
+            }
+            ("a", [class, flow, len, type_of_service @ 0..=255]) => case
                 .as_mut()
                 .ok_or_else(error)?
-                .arrive(*class, *flow, *len, *ecn),
+                .arrive(*class, *flow, *len, *type_of_service),
             ("d", _) => {
                 let case = case.as_mut().ok_or_else(error)?;
                 if case.is_busy {

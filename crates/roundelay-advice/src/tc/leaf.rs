@@ -4,7 +4,7 @@ use roundelay::schedulers::{AnyDiscipline, Linux, choke, pie, red, sfb, sfq};
 use roundelay::{Billionths, Bytes, Duration, Limit, QueueSpec, Rate};
 
 use super::early_detection::EarlyDetection;
-use super::{FULL_PACKET, Reason};
+use super::{FULL_PACKET, Reason, cake};
 
 const SECOND: u64 = 1_000_000_000_000;
 const MILLISECOND: u64 = 1_000_000_000;
@@ -38,6 +38,7 @@ pub(super) fn leaf(spec: &QueueSpec, limit: Limit, link: Option<Rate>) -> Result
             LEVELS_AND_BINS.0, LEVELS_AND_BINS.1
         )),
         AnyDiscipline::Pie(config) if !is_tcs(config) => Err(NO_PIE.to_owned()),
+        AnyDiscipline::Cake(config) => Ok(cake::words(config, limit)),
         AnyDiscipline::FqCodel(_) => {
             let words = tc_words(&spec.discipline);
             let mut text = format!("{words}{}", packets(limit));
@@ -206,7 +207,7 @@ pub(super) fn number(value: u64) -> u64 {
 /// A discipline's parameters with values in a form accepted by every `tc` parser: sizes in bytes
 /// and times in microseconds, without fractions. Some parsers accept no units (`fq_codel quantum`),
 /// and one only whole seconds (`sfq perturb`).
-fn tc_words(discipline: &AnyDiscipline) -> String {
+pub(super) fn tc_words(discipline: &AnyDiscipline) -> String {
     let written = discipline.to_string();
     let mut previous = "";
     let mut words = Vec::new();
