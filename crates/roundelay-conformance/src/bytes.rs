@@ -62,7 +62,7 @@ const SPECS: &[&str] = &[
     "fq_codel flows 4 target 1ms interval 5ms quantum 256b linux",
     "pie target 1us tupdate 1us alpha 32 beta 32 burst 0 ecn bytemode",
     "pie target 1ms tupdate 500us burst 5ms dq_rate_estimator",
-    "cake bandwidth 10mbit diffserv4 rtt 1ms ingress",
+    "cake diffserv4 rtt 1ms ingress",
     "cake flowblind besteffort rtt 10us",
 ];
 

@@ -8,8 +8,8 @@ use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
 use roundelay::schedulers::{AnyDiscipline, Priority};
 use roundelay::{
-    AnyPort, DropReason, Duration, Ecn, FlowConfig, FlowId, Instant, Observer, Packet, Purpose,
-    QueueSpec, Rate, Scheduler, Seed,
+    AnyPort, DropReason, Duration, Ecn, FlowConfig, FlowId, Hosts, Instant, Observer, Packet,
+    Purpose, QueueSpec, Rate, Scheduler, Seed,
 };
 use roundelay_live::{Change, Fate, NoJournal, QueueText, Settings, Way, WeightTexts};
 
@@ -171,6 +171,7 @@ impl Plain {
         };
         let priority = match self.discipline.info().priority {
             Priority::Class => 7 - u32::from(tos >> 5),
+            Priority::CodePoint => u32::from(tos >> 2),
             _ => 0,
         };
         Packet {
@@ -201,6 +202,12 @@ impl Plain {
         };
         let flow = FlowId(self.flows[&port]);
         self.port.set_flow(flow, config).expect("a legal weight");
+        // All frames go from one address to another.
+        let hosts = Hosts {
+            source: 0,
+            destination: 1,
+        };
+        self.port.set_hosts(flow, hosts).expect("a legal flow");
     }
 
     fn advance(&mut self, until: Instant) {

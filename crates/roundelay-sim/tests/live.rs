@@ -12,8 +12,8 @@ use roundelay::Purpose;
 use roundelay::Seed;
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{
-    Control as _, DropReason, Duration, FlowConfig, FlowId, Instant, Limit, Observer, Packet, Port,
-    QueueSpec,
+    Control as _, DropReason, Duration, FlowConfig, FlowId, Hosts, Instant, Limit, Observer,
+    Packet, Port, QueueSpec,
 };
 use roundelay_sim::{
     Agent, Content, Context, FlowSpec, LinkConfig, LinkId, Network, NodeId, Outgoing, PacketState,
@@ -88,29 +88,10 @@ fn capture(arrivals: &[Arrival]) -> Vec<u8> {
         bytes.extend(header.iter().flat_map(|word| word.to_le_bytes()));
         let [high, low] = (*len as u16).to_be_bytes();
         bytes.extend([
-            0x45,
-            0,
-            high,
-            low,
-            0,
-            0,
-            0,
-            0,
-            64,
-            17,
-            0,
-            0,
-            10,
-            0,
-            0,
-            *flow as u8,
-            10,
-            0,
-            1,
-            1,
+            0x45, 0, high, low, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 2, 10, 0, 1, 1,
         ]);
         let [high, low] = (*len as u16 - 20).to_be_bytes();
-        bytes.extend([0x30, 0x39, 0, 80, high, low, 0, 0]);
+        bytes.extend([0x30, *flow as u8, 0, 80, high, low, 0, 0]);
     }
     bytes
 }
@@ -263,6 +244,14 @@ fn live(discipline: &AnyDiscipline, arrivals: &[Arrival], late: Duration) -> Fat
             if number == *flow {
                 port.scheduler_mut()
                     .set_flow(FlowId(*flow), FLOW)
+                    .expect("a legal flow");
+                // The nodes of the simulation, and the addresses of the capture.
+                let hosts = Hosts {
+                    source: 0,
+                    destination: 1,
+                };
+                port.scheduler_mut()
+                    .set_hosts(FlowId(*flow), hosts)
                     .expect("a legal flow");
             }
             port.arrive(*at, Packet::new(FlowId(*flow), *len, number), &mut listener);

@@ -6,7 +6,10 @@ use rand_pcg::Pcg64Mcg;
 use roundelay::Purpose;
 use roundelay::Seed;
 use roundelay::schedulers::AnyDiscipline;
-use roundelay::{DropReason, Duration, Ecn, FlowId, Instant, Limit, Observer, Packet, Port, Slack};
+use roundelay::{
+    Control as _, DropReason, Duration, Ecn, FlowId, Hosts, Instant, Limit, Observer, Packet, Port,
+    Slack,
+};
 use roundelay_sim::{
     Agent, Content, Context, FlowSpec, LinkConfig, LinkId, Network, NodeId, Outgoing, PacketState,
     Probe, Tag,
@@ -127,6 +130,15 @@ fn in_a_loop(discipline: &AnyDiscipline, arrivals: &[(Instant, Packet<u64>)]) ->
         .build(Seed::new(SEED).derive(Purpose::Queue, 0))
         .expect("legal parameters");
     let mut port = Port::new(scheduler, LIMIT, "10mbit".parse().expect("a rate"));
+    // The nodes of the simulation.
+    let hosts = Hosts {
+        source: 0,
+        destination: 1,
+    };
+    for flow in 0..FLOWS {
+        let named = port.scheduler_mut().set_hosts(FlowId(flow), hosts);
+        named.expect("a legal flow");
+    }
     let mut fates = Fates::default();
     for (now, packet) in arrivals {
         port.advance(*now, &mut fates);
