@@ -115,6 +115,9 @@ pub(crate) struct Grid {
     columns: Vec<Column>,
 }
 
+/// Hidden columns that a note names at most.
+const MOST_NAMED: usize = 4;
+
 /// Spaces between columns.
 const GAP: usize = 2;
 
@@ -147,10 +150,16 @@ impl Grid {
             lines.push(self.row_line(row, &widths, color));
         }
         if !left_out.is_empty() {
-            let note = format!(
-                "Columns hidden because the terminal is too narrow: {}. Use a wider one, or --json.",
-                left_out.join(", ")
-            );
+            let note = match left_out.len() {
+                number if number > MOST_NAMED => {
+                    format!("{number} more columns in a wider terminal, or --json.")
+                }
+                _ => format!(
+                    "Columns hidden because the terminal is too narrow: {}. Use a wider one, or \
+                     --json.",
+                    left_out.join(", ")
+                ),
+            };
             for line in wrap(&note, limit) {
                 lines.push(Paint::Faint.on(&line, color));
             }

@@ -127,22 +127,28 @@ fn service(advised: &Advised) -> Section {
     let all = &comparison.disciplines;
     let mut columns = vec![
         names(comparison, advised.verdict.best),
-        Column::of("sent", all, |result| rate(result.total.throughput)).spare(3),
+        Column::of("sent", all, |result| rate(result.total.throughput)).spare(5),
         Column::of("loss", all, |result| loss(&result.total)),
-        Column::of("dropped", all, |result| reasons(result.total.drops)).spare(7),
-        delays("p50", all, |delay| delay.p50).spare(5),
-        delays("p99", all, |delay| delay.p99),
-        delays("p99.9", all, |delay| delay.p999).spare(8),
-        delays("max", all, |delay| delay.max).spare(6),
+        Column::of("dropped", all, |result| reasons(result.total.drops)).spare(9),
+        delays("p50", all, |delay| delay.p50).spare(7),
+        delays("p99", all, |delay| delay.p99).spare(2),
+        delays("p99.9", all, |delay| delay.p999).spare(10),
+        delays("max", all, |delay| delay.max).spare(8),
         Column::of("p99", all, |result| Cell {
-            text: if_any(result.light_p99, seconds),
+            text: light_delay(result),
             paint: Paint::Bold,
         })
-        .under("light flows"),
-        Column::of("loss", all, light_loss).under("light flows"),
+        .under("light flows")
+        .spare(3),
+        Column::of("loss", all, light_loss)
+            .under("light flows")
+            .spare(4),
     ];
+    if all.iter().any(|result| result.total.marked > 0) {
+        columns.insert(3, Column::of("marked", all, marked));
+    }
     if all.iter().any(|result| result.total.reordered > 0) {
-        columns.push(Column::of("reordered", all, |result| reordered(&result.total)).spare(4));
+        columns.push(Column::of("reordered", all, |result| reordered(&result.total)).spare(6));
     }
     columns.extend(kinds(comparison));
     vec![Block::Table(Grid::new(columns))]
@@ -162,23 +168,24 @@ fn kinds(comparison: &Comparison) -> Vec<Column> {
     };
     let mut columns = Vec::new();
     for (index, outcome) in first.kinds.iter().enumerate() {
-        let group = outcome.kind.name();
+        let group = short_name(outcome.kind);
         let of_kind: Vec<&KindOutcome> = all.iter().map(|result| &result.kinds[index]).collect();
         if outcome.kind == Kind::Bulk {
             let least = Column::of("least share", &of_kind, |of| {
                 if_any(of.least_share, percent)
             });
-            columns.push(least.under(group).spare(1));
+            columns.push(least.under(group));
             continue;
         }
         let typical = Column::of("p99", &of_kind, |of| if_any(of.p99, seconds));
-        columns.push(typical.under(group).spare(2));
+        // The verdict quotes these: they give way last.
+        columns.push(typical.under(group).spare(1));
         if outcome.flows > 1 {
             let worst = Column::of("worst", &of_kind, |of| if_any(of.worst_p99, seconds));
-            columns.push(worst.under(group).spare(9));
+            columns.push(worst.under(group).spare(11));
         }
         let lost = Column::of("loss", &of_kind, |of| part_lost(of.loss));
-        columns.push(lost.under(group).spare(9));
+        columns.push(lost.under(group).spare(11));
     }
     columns
 }
@@ -357,6 +364,32 @@ fn delay(outcome: &Outcome, of: impl Fn(&Delay) -> f64) -> String {
 
 fn loss(outcome: &Outcome) -> Cell {
     part_lost(outcome.loss)
+}
+
+/// A kind's name above a narrow column.
+const fn short_name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Call => "calls",
+        Kind::Other => "other light",
+        Kind::Acknowledgements => "ACKs",
+        Kind::Dns | Kind::Web | Kind::Bulk => kind.name(),
+    }
+}
+
+/// The 99th percentile over the packets of all light flows, if some got through.
+fn light_delay(result: &DisciplineResult) -> String {
+    if_any(result.light.delay.map(|delay| delay.p99), seconds)
+}
+
+/// The part of the packets sent with a mark in place of a drop.
+fn marked(result: &DisciplineResult) -> String {
+    let Outcome {
+        packets, marked, ..
+    } = result.total;
+    if packets == 0 {
+        return none();
+    }
+    percent(marked as f64 / packets as f64)
 }
 
 fn part_lost(part: f64) -> Cell {

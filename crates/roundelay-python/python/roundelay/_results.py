@@ -218,7 +218,7 @@ class Comparison(_Result, _Tabled):
                 f"{each['total']['loss']:.3%}",
                 _millis((each["total"]["delay"] or {}).get("p50")),
                 _millis((each["total"]["delay"] or {}).get("p99")),
-                _millis(each["light_p99"]),
+                _millis((each["light"]["delay"] or {}).get("p99")),
             )
             for each in self._dict["disciplines"]
         ]

@@ -233,10 +233,7 @@ fn delay(delay: Option<Delay>, of: fn(&Delay) -> f64) -> Cell {
 }
 
 fn light(result: &DisciplineResult) -> Cell {
-    let delay = match result.light_p99 {
-        Some(value) => cell(seconds(value), value),
-        None => dash(),
-    };
+    let delay = delay(result.light.delay, |delay| delay.p99);
     let lost = if result.light.loss > 0.0 {
         format!("{} lost", percent(result.light.loss))
     } else {
