@@ -294,6 +294,8 @@ impl WakeUps {
     /// The longest time that is passed awake, nanoseconds: less than the guard, so that no arrival comes
     /// too late.
     const AWAKE: u64 = 60_000;
+    /// The shortest sleep in which others get something done, nanoseconds.
+    const REST: u64 = 5_000;
 
     /// How to pass so many nanoseconds. Two pauses in a row are never passed awake, so that a fast link
     /// leaves time to other threads.
@@ -303,21 +305,26 @@ impl WakeUps {
         } else {
             0
         };
-        self.was_awake = nanos <= early && !self.was_awake;
-        if self.was_awake {
-            return Pause::Awake(nanos);
+        if nanos > early {
+            return Pause::Sleep(nanos - early);
         }
-        if nanos <= early {
+        if self.was_awake {
             return Pause::Sleep(nanos);
         }
-        Pause::Sleep(nanos - early)
+        self.was_awake = true;
+        Pause::Awake(nanos)
     }
 
-    /// A sleep ended so many nanoseconds after its time.
-    fn ended_late(&mut self, by: u64) {
-        // One that ended milliseconds late says that the machine is busy, and nothing of its clock.
-        let by = by.min(Self::AWAKE);
-        self.late = (7 * self.late + by) / 8;
+    /// A sleep of `asked` nanoseconds took `took`. Whether others had the processor meanwhile: a frame
+    /// that was there already ends a sleep at once.
+    fn slept(&mut self, asked: u64, took: u64) -> bool {
+        if let Some(late) = took.checked_sub(asked) {
+            // One that ended milliseconds late says that the machine is busy, and nothing of its clock.
+            self.late = (7 * self.late + late.min(Self::AWAKE)) / 8;
+        }
+        let is_rest = took >= Self::REST;
+        self.was_awake &= !is_rest;
+        is_rest
     }
 }
 
@@ -362,21 +369,28 @@ impl<D: Device> Driver<D, crate::clock::WallClock> {
                 idle => idle,
             };
             if idle > 0 {
-                waited = now;
                 let mut sockets = Vec::with_capacity(2);
                 if idle != PAUSE {
                     let up = self.devices.iter().zip(self.down).filter(|(_, down)| !down);
                     sockets.extend(up.filter_map(|(device, _)| device.descriptor()));
                 }
-                match self.wake_ups.pass(idle) {
+                // A device that is full needs others to make room.
+                let pause = if self.is_blocked {
+                    Pause::Sleep(idle)
+                } else {
+                    self.wake_ups.pass(idle)
+                };
+                let from = self.clock.now();
+                match pause {
                     Pause::Sleep(nanos) => {
                         crate::sys::wait(&sockets, nanos)?;
-                        if let Some(late) = self.clock.now().checked_sub(now + nanos) {
-                            self.wake_ups.ended_late(late);
+                        let woken = self.clock.now();
+                        if self.wake_ups.slept(nanos, woken - from) {
+                            waited = woken;
                         }
                     }
                     Pause::Awake(nanos) => {
-                        while self.clock.now() < now + nanos {
+                        while self.clock.now() < from + nanos {
                             std::hint::spin_loop();
                         }
                     }
@@ -492,7 +506,7 @@ mod tests {
     fn sleeps_end_early_by_what_they_were_late_and_never_twice_awake() {
         let mut wake_ups = WakeUps::default();
         for _ in 0..100 {
-            wake_ups.ended_late(20_000);
+            wake_ups.slept(10_000, 30_000);
         }
         assert_eq!(wake_ups.pass(30_000), Pause::Sleep(30_000), "not asked to");
         wake_ups.is_early = true;
@@ -501,9 +515,12 @@ mod tests {
         assert_eq!(wake_ups.pass(100_000), Pause::Sleep(100_000 - 2 * late));
         assert_eq!(wake_ups.pass(2 * late), Pause::Awake(2 * late));
         assert_eq!(wake_ups.pass(12_000), Pause::Sleep(12_000));
+        assert!(!wake_ups.slept(12_000, 900), "a frame was there already");
+        assert_eq!(wake_ups.pass(12_000), Pause::Sleep(12_000));
+        assert!(wake_ups.slept(12_000, 12_000 + late));
         assert_eq!(wake_ups.pass(12_000), Pause::Awake(12_000));
         for _ in 0..100 {
-            wake_ups.ended_late(9_000_000);
+            wake_ups.slept(0, 9_000_000);
         }
         let most = WakeUps::AWAKE;
         assert_eq!(wake_ups.pass(most + 1), Pause::Sleep(1));

@@ -36,7 +36,7 @@ impl<'a> End<'a> {
     fn open(name: &str, tap: Option<&'a mut Interface>) -> io::Result<Self> {
         let Some(tap) = tap else {
             let index = sys::interface_index(name)?;
-            let socket = PacketDescriptor::open(index, EXPERIMENT, LEN)?;
+            let socket = PacketDescriptor::open(index, EXPERIMENT, LEN, BATCH)?;
             return Ok(Self::Socket(socket));
         };
         let end = Instant::now() + COMES_UP;

@@ -50,8 +50,28 @@ impl Metrics {
 
     /// Serves clients as far as they have sent their requests; `text` makes the page. A fault of a
     /// client is none of the session, and one that says nothing keeps nobody out.
-    pub fn serve(&mut self, mut text: impl FnMut() -> String) {
-        while let Ok((stream, _)) = self.listener.accept() {
+    pub fn serve(&mut self, text: impl FnOnce() -> String) {
+        // One page a call, because the session waits for it.
+        let mut text = Some(text);
+        self.clients.retain_mut(|client| {
+            match client.read(|bytes| bytes.windows(4).any(|four| four == b"\r\n\r\n")) {
+                Ok(None) => true,
+                Ok(Some(request)) => {
+                    let Some(text) = text.take() else {
+                        return true;
+                    };
+                    let answer = answer(&String::from_utf8_lossy(request), text);
+                    _ = client.answer(&answer);
+                    false
+                }
+                Err(_) => false,
+            }
+        });
+        // Those that give way have just been read; those that come are read at the next call.
+        for _ in 0..CLIENTS {
+            let Ok((stream, _)) = self.listener.accept() else {
+                return;
+            };
             if stream.set_nonblocking(true).is_err() {
                 continue;
             }
@@ -60,17 +80,6 @@ impl Metrics {
             }
             self.clients.push_back(Request::new(stream, LONGEST));
         }
-        self.clients.retain_mut(|client| {
-            match client.read(|bytes| bytes.windows(4).any(|four| four == b"\r\n\r\n")) {
-                Ok(None) => true,
-                Ok(Some(request)) => {
-                    let answer = answer(&String::from_utf8_lossy(request), &mut text);
-                    _ = client.answer(&answer);
-                    false
-                }
-                Err(_) => false,
-            }
-        });
     }
 }
 
@@ -319,11 +328,14 @@ mod tests {
         let mut server = Metrics::listen("127.0.0.1:0".parse().unwrap()).unwrap();
         let address = server.address().unwrap();
         let mut silent = Vec::new();
-        for _ in 0..3 * CLIENTS {
+        for _ in 0..CLIENTS {
             silent.push(TcpStream::connect(address).unwrap());
         }
         let mut client = TcpStream::connect(address).unwrap();
         client.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").unwrap();
+        for _ in 0..CLIENTS - 1 {
+            silent.push(TcpStream::connect(address).unwrap());
+        }
         client
             .set_read_timeout(Some(Duration::from_millis(1)))
             .unwrap();

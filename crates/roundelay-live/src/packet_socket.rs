@@ -12,6 +12,8 @@ use crate::sys::{self, BATCH, PacketDescriptor};
 
 /// Bytes of the addresses in front of a VLAN tag.
 const ADDRESSES: usize = 12;
+/// Frames that wait for the program at most: 16 MB at an MTU of 1500.
+const ROOMS: usize = 8192;
 
 /// An interface of Linux.
 pub struct PacketSocket {
@@ -39,7 +41,7 @@ impl PacketSocket {
         let index = sys::interface_index(name)?;
         let (mtu, _) = sys::mtu_and_state(name)?;
         let longest = mtu as usize + HEADER + 2 * TAG;
-        let descriptor = PacketDescriptor::open(index, sys::ALL, longest)?;
+        let descriptor = PacketDescriptor::open(index, sys::ALL, longest, ROOMS)?;
         Ok(Self {
             name: name.to_owned(),
             index,

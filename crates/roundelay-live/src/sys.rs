@@ -58,8 +58,23 @@ fn set_option<T: Copy>(
     Ok(())
 }
 
+/// A value that any bytes make, as the kernel writes them.
+///
+/// # Safety
+/// All bits are legal.
+unsafe trait Plain: Copy {}
+
+// SAFETY: numbers, and structures of numbers.
+unsafe impl Plain for c_int {}
+// SAFETY: as above.
+unsafe impl Plain for [u32; 2] {}
+// SAFETY: as above.
+unsafe impl Plain for libc::xdp_statistics {}
+// SAFETY: as above.
+unsafe impl Plain for libc::xdp_mmap_offsets {}
+
 /// Reads an option of a socket.
-fn get_option<T: Copy>(
+fn get_option<T: Plain>(
     socket: BorrowedFd<'_>,
     level: c_int,
     option: c_int,

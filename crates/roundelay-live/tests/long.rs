@@ -15,10 +15,12 @@ use crate::fake::random;
 use crate::namespaces::{holds, open, settings, transfers, world};
 use crate::worlds::disciplines;
 
-/// Kilobytes of memory that this process has in use.
+/// Kilobytes of memory of its own that this process has in use.
 fn memory() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").expect("a process");
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("RssAnon:"));
     let words = line.expect("its memory").trim().trim_end_matches(" kB");
     words.parse().expect("a number")
 }
@@ -149,6 +151,7 @@ fn random_commands_for_half_an_hour_leave_memory_flat_and_a_record_that_replays(
         fidelity.text()
     );
     assert!(received > 0 && sent as f64 > length * 5.0);
+    assert!(refused * 100 <= sent, "{refused} of {sent} refused");
     // A twentieth, and what a measurement of a few pages more may be.
     assert!(
         late < early + early / 20 + 2_000,

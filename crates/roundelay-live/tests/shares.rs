@@ -365,6 +365,9 @@ fn weights_share_the_link_among_transfers(start: WallInstant) {
     holds(&fidelity, &record);
     let got = [0, 1, 2].map(|place| bytes_to(FIRST_PORT + place, &sent));
     println!("{got:?}, {} packets\n{}", sent.len(), fidelity.text());
+    if sent.len() <= 2 * ENOUGH {
+        println!("shares not judged: senders were without packets");
+    }
     if counts(&fidelity) && sent.len() > 2 * ENOUGH {
         let total: f64 = got.iter().sum();
         for (place, share) in [1.0, 2.0, 4.0].into_iter().enumerate() {
@@ -537,6 +540,9 @@ fn mqfq_keeps_a_flood_from_taking_the_link(start: WallInstant) {
         fidelity.text()
     );
     holds(&fidelity, &record);
+    if under_mqfq.len() <= ENOUGH || offered <= 2 * total {
+        println!("not judged in part: senders were without packets");
+    }
     // Two queues of at least five: each other flow has one, or two (section V of the paper).
     if counts(&fidelity) && under_mqfq.len() > ENOUGH {
         assert!(mqfq < 0.42, "{mqfq}");

@@ -2,9 +2,10 @@
 //! draft-cardwell-iccrg-bbr-congestion-control-00, whose names stand at the steps. Rates are in bytes a
 //! second.
 //!
-//! Three points are not in that draft. Packets are paced 1% below the bandwidth found, so that a queue
+//! Some points are not in that draft. Packets are paced 1% below the bandwidth found, so that a queue
 //! drains, and the window has room for acknowledgements that come in groups, as in Linux; the latter
-//! is in draft -02, as BBRUpdateACKAggregation(). The cycle of ProbeBW begins at a phase that is drawn
+//! is in draft -02, as BBRUpdateACKAggregation(). In the phase that probes for bandwidth the window has
+//! two segments more, also as in draft -02. The cycle of ProbeBW begins at a phase that is drawn
 //! from the time at which it begins, in place of a generator. Left out is Linux's long-term sampling
 //! for policers.
 
@@ -153,6 +154,16 @@ impl Bbr {
         }
     }
 
+    /// A SYN was lost: the window is a segment (RFC 5681, section 3.1).
+    pub(crate) fn begin_with_a_segment(&mut self) {
+        self.window = self.segment_len;
+    }
+
+    /// Whether the window is small on purpose, so that rates found now are not those of the path.
+    pub(crate) fn is_probing_round_trip(&self) -> bool {
+        self.state == State::ProbeRoundTrip
+    }
+
     pub(crate) fn is_startup(&self) -> bool {
         self.state == State::Startup
     }
@@ -192,6 +203,12 @@ impl Bbr {
 
     /// BBRUpdateOnACK(): the window.
     pub(crate) fn on_ack(&mut self, told: &Acknowledged) -> u64 {
+        if self.pacing_rate == 0
+            && let Some(round_trip) = told.sample.and_then(|sample| sample.round_trip)
+        {
+            // BBRInitPacingRate(): until the pipe is full, the rate never falls below it.
+            self.pacing_rate = self.pacing_rate(Some(round_trip));
+        }
         self.update_bandwidth(told);
         self.update_aggregation(told);
         self.check_cycle_phase(told);

@@ -25,7 +25,7 @@ pub enum Control {
     /// Seven tenths on loss, then a cubic function of time: RFC 9438.
     Cubic,
     /// By the bandwidth and the shortest round trip found, paced, with selective acknowledgements:
-    /// draft-cardwell-iccrg-bbr-congestion-control-00, the first version. Marks have no effect.
+    /// draft-cardwell-iccrg-bbr-congestion-control-00, the first version. It has no answer to marks, so `ecn` is refused.
     Bbr,
 }
 
@@ -266,6 +266,13 @@ impl Config {
                 parameter: "flavour",
                 value: format!("{:?} with control bbr", self.flavour),
                 range: "sack, as bbr counts what selective acknowledgements tell".to_owned(),
+            });
+        }
+        if self.control == Control::Bbr && self.ecn {
+            return Err(ConfigError {
+                parameter: "ecn",
+                value: "true with control bbr".to_owned(),
+                range: "false, as the first version of bbr has no answer to marks".to_owned(),
             });
         }
         count("segment_len", self.segment_len, 1, 65_535)?;

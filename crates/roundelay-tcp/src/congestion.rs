@@ -64,7 +64,7 @@ impl Congestion {
             window,
             threshold: config.initial_threshold_bytes(),
             segment_len,
-            hystart: HyStart::new(config.slow_start).map(Box::new),
+            hystart: HyStart::new(config.slow_start, config.pacing).map(Box::new),
             law,
         }
     }
@@ -109,7 +109,8 @@ impl Congestion {
     /// Whether slow start watches round trips now.
     #[inline]
     pub(crate) fn watches_round_trips(&self) -> bool {
-        self.hystart.is_some() && self.window < self.threshold && !matches!(self.law, Law::Bbr(_))
+        let is_built_in = matches!(self.law, Law::Reno(_) | Law::Cubic(_));
+        self.hystart.is_some() && self.window < self.threshold && is_built_in
     }
 
     /// Grows the window in a slow start that watches round trips. The first one is the only one:

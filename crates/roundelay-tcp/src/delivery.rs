@@ -80,23 +80,19 @@ impl DeliveryMeter {
     }
 
     /// A new segment is sent: SendPacket().
+    /// The intervals begin anew where nothing is unacknowledged. Losses do not count: segments that were
+    /// only believed to be lost would seem to arrive in no time.
     pub(crate) fn push(&mut self, is_alone: bool) {
-        self.begin_flight(is_alone);
-        self.sent.push_back(self.sending(false));
-    }
-
-    /// The segment at an index is sent again.
-    pub(crate) fn resend(&mut self, index: usize, is_alone: bool) {
-        self.begin_flight(is_alone);
-        self.sent[index] = self.sending(true);
-    }
-
-    /// A segment that is alone in the network begins the intervals anew.
-    fn begin_flight(&mut self, is_alone: bool) {
         if is_alone {
             self.first_sent = self.now;
             self.delivered_at = self.now;
         }
+        self.sent.push_back(self.sending(false));
+    }
+
+    /// The segment at an index is sent again.
+    pub(crate) fn resend(&mut self, index: usize) {
+        self.sent[index] = self.sending(true);
     }
 
     /// The segment at an index has arrived: UpdateRateSample().
@@ -111,6 +107,12 @@ impl DeliveryMeter {
             self.newest = Some(sent);
             self.first_sent = sent.sent;
         }
+    }
+
+    /// A part of the first segment has arrived.
+    pub(crate) fn arrive_in_part(&mut self, len: u32) {
+        self.delivered += u64::from(len);
+        self.news += u64::from(len);
     }
 
     /// The first segment leaves the scoreboard.
@@ -233,7 +235,7 @@ mod tests {
         let mut meter = DeliveryMeter::default();
         meter.push(true);
         meter.tell_time(at(5));
-        meter.resend(0, false);
+        meter.resend(0);
         meter.tell_time(at(9));
         meter.arrive(0, 1000);
         let (sample, ..) = meter.finish(Some(Duration::from_millis(10)));

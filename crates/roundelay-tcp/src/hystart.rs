@@ -18,7 +18,7 @@ const GROWTH_PART: u64 = 8;
 /// CSS_GROWTH_DIVISOR, CSS_ROUNDS.
 const SLOWER: u64 = 4;
 const ROUNDS: u32 = 5;
-/// L, for senders that do not pace: segments by which an acknowledgement opens the window at most.
+/// L; for senders that pace there is no bound: segments by which an acknowledgement opens the window at most.
 const MOST_SEGMENTS: u64 = 8;
 /// HyStart: acknowledgements this close to each other are one train, and no window is too small.
 const CLOSE: Duration = Duration::from_millis(2);
@@ -40,6 +40,7 @@ pub(crate) struct Progress {
 #[derive(Debug, Clone)]
 pub(crate) struct HyStart {
     is_plus_plus: bool,
+    is_paced: bool,
     /// windowEnd: a round ends beyond this byte.
     window_end: u64,
     /// lastRoundMinRTT, currentRoundMinRTT, rttSampleCount.
@@ -58,12 +59,13 @@ pub(crate) struct HyStart {
 
 impl HyStart {
     /// None for a slow start that ends with a loss.
-    pub(crate) fn new(kind: SlowStart) -> Option<Self> {
+    pub(crate) fn new(kind: SlowStart, is_paced: bool) -> Option<Self> {
         if kind == SlowStart::UntilLoss {
             return None;
         }
         Some(Self {
             is_plus_plus: kind == SlowStart::HyStartPlusPlus,
+            is_paced,
             window_end: 0,
             last_shortest: None,
             shortest: None,
@@ -90,7 +92,11 @@ impl HyStart {
             let is_over = is_large && (self.has_long_train(progress.now) || self.is_delayed());
             return (window + progress.acknowledged, is_over);
         }
-        let opened = progress.acknowledged.min(MOST_SEGMENTS * segment_len);
+        let opened = if self.is_paced {
+            progress.acknowledged
+        } else {
+            progress.acknowledged.min(MOST_SEGMENTS * segment_len)
+        };
         let Some(baseline) = self.baseline else {
             if self.has_grown() {
                 self.baseline = self.shortest;
@@ -167,7 +173,7 @@ mod tests {
     /// Rounds of ten acknowledged segments with a round trip each: the window after each round, and
     /// the round at whose end slow start is over.
     fn rounds(round_trips: &[u64]) -> (Vec<u64>, Option<usize>) {
-        let mut hystart = HyStart::new(SlowStart::HyStartPlusPlus).unwrap();
+        let mut hystart = HyStart::new(SlowStart::HyStartPlusPlus, false).unwrap();
         let (mut window, mut windows, mut acknowledged) = (10_000, Vec::new(), 0);
         for (round, millis) in round_trips.iter().enumerate() {
             let sent_to = acknowledged + 20_000;
@@ -228,17 +234,17 @@ mod tests {
             acknowledged: 50_000,
             round_trip: None,
         };
-        let mut plus_plus = HyStart::new(SlowStart::HyStartPlusPlus).unwrap();
+        let mut plus_plus = HyStart::new(SlowStart::HyStartPlusPlus, false).unwrap();
         assert_eq!(plus_plus.on_ack(progress, 10_000, 1000), (18_000, false));
-        let mut hystart = HyStart::new(SlowStart::HyStart).unwrap();
+        let mut hystart = HyStart::new(SlowStart::HyStart, false).unwrap();
         assert_eq!(hystart.on_ack(progress, 10_000, 1000), (60_000, false));
-        assert!(HyStart::new(SlowStart::UntilLoss).is_none());
+        assert!(HyStart::new(SlowStart::UntilLoss, false).is_none());
     }
 
     /// Acknowledgements each `gap` microseconds, after the round trip of 40 ms: the number of those
     /// until slow start is over, within a round.
     fn train(gap: u64) -> Option<u64> {
-        let mut hystart = HyStart::new(SlowStart::HyStart).unwrap();
+        let mut hystart = HyStart::new(SlowStart::HyStart, false).unwrap();
         for number in 0..200 {
             let progress = Progress {
                 now: Instant::from_nanos(40_000_000 + number * gap * 1000),
@@ -264,7 +270,7 @@ mod tests {
 
     #[test]
     fn hystart_ends_at_once_when_round_trips_have_grown() {
-        let mut hystart = HyStart::new(SlowStart::HyStart).unwrap();
+        let mut hystart = HyStart::new(SlowStart::HyStart, false).unwrap();
         let mut over = Vec::new();
         for (round, millis) in [(0_u64, 40), (1, 44), (2, 46)] {
             for number in 0..10 {

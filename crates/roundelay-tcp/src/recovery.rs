@@ -47,6 +47,9 @@ impl Sender {
         self.timer.stop();
         if self.statistics.syns > 1 {
             self.congestion.window = self.segment_len();
+            if let Some(model) = self.congestion.model() {
+                model.begin_with_a_segment();
+            }
             self.timer.reset_after_lost_syn(&self.config);
         }
     }
@@ -108,6 +111,14 @@ impl Sender {
             repairs: matches!(self.mode, Mode::Recovery | Mode::Loss),
         };
         self.congestion.follow_model(&told);
+        // BBRHandleProbeRTT(): rates of a window that is small on purpose do not count.
+        let is_probing = self
+            .congestion
+            .model()
+            .is_some_and(|model| model.is_probing_round_trip());
+        if is_probing && let Some(meter) = &mut self.scoreboard.meter {
+            meter.limit_by_application(in_flight);
+        }
     }
 
     /// Updates the scoreboard. Returns whether the segment reports new out-of-order data; with

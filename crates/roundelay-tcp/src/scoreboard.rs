@@ -103,7 +103,7 @@ impl Scoreboard {
             counts: false,
         };
         if let Some(meter) = &mut self.meter {
-            meter.push(self.pipe == 0);
+            meter.push(self.entries.is_empty());
         }
         self.entries.push_back(state);
         self.pipe += u64::from(len);
@@ -251,7 +251,7 @@ impl Scoreboard {
     fn mark(&mut self, place: u64) -> Entry {
         self.retransmit = self.retransmit.max(place + 1);
         if let Some(meter) = &mut self.meter {
-            meter.resend((place - self.base) as usize, self.pipe == 0);
+            meter.resend((place - self.base) as usize);
         }
         let entry = &mut self.entries[(place - self.base) as usize];
         if !entry.is_retransmitted {
@@ -302,6 +302,12 @@ impl Scoreboard {
         {
             let cut = (number - entry.sequence) as u32;
             self.pipe -= entry.copies() * u64::from(cut);
+            if !entry.has_arrived {
+                self.news += u64::from(cut);
+                if let Some(meter) = &mut self.meter {
+                    meter.arrive_in_part(cut);
+                }
+            }
             entry.sequence = number;
             entry.len -= cut;
         }

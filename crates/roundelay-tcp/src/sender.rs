@@ -382,14 +382,14 @@ impl Sender {
         };
         let room = self.congestion.window.saturating_sub(used);
         self.is_roomy = room >= self.segment_len();
-        if self.scoreboard.meter.is_some() {
-            self.tell_model_of_application(len);
-        }
         if is_recovery && !self.is_roomy {
             return None;
         }
         if let Some((sequence, len)) = self.lost_segment() {
             return Some(self.emit(now, sequence, len));
+        }
+        if self.scoreboard.meter.is_some() {
+            self.tell_model_of_application(len);
         }
         let fits = u64::from(len) <= room
             && self.next + u64::from(len) <= self.acknowledged + self.config.receive_window_bytes();
@@ -412,7 +412,7 @@ impl Sender {
         let Some(meter) = &mut self.scoreboard.meter else {
             return;
         };
-        if len == 0 && self.is_roomy && self.mode == Mode::Open {
+        if len == 0 && self.is_roomy {
             meter.limit_by_application(in_flight);
         } else if len > 0
             && in_flight == 0

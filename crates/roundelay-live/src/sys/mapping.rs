@@ -7,8 +7,8 @@ use std::ptr::{self, NonNull};
 
 /// Memory mapped from the kernel.
 pub(super) struct Mapping {
-    pub(super) at: NonNull<u8>,
-    pub(super) len: usize,
+    at: NonNull<u8>,
+    len: usize,
 }
 
 // SAFETY: the memory belongs to the mapping, and is the same for every thread.
@@ -33,6 +33,11 @@ impl Mapping {
         }
         let at = NonNull::new(at.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
         Ok(Self { at, len })
+    }
+
+    /// Where it begins, and its length.
+    pub(super) fn place(&self) -> (u64, u64) {
+        (self.at.as_ptr() as u64, self.len as u64)
     }
 
     /// The address of `len` bytes of the mapping.

@@ -17,11 +17,11 @@ use super::{as_fd, checked, get_option, set_option};
 /// All protocols, for [`PacketDescriptor::open`].
 pub(crate) const ALL: u16 = libc::ETH_P_ALL as u16;
 
-/// Bytes of a ring.
-const RING: usize = 16 << 20;
+/// Bytes of a ring at most.
+const MOST: usize = 64 << 20;
 /// The shortest block: the kernel's memory for a ring comes in blocks of whole pages.
 const BLOCK: usize = 1 << 16;
-/// Bytes of a room at most. No frame is longer than 64 KiB, even one that hardware would split.
+/// Bytes of a room at most. Frames that hardware would split are up to 64 KiB long by default.
 const LONGEST_ROOM: usize = 1 << 17;
 /// Bytes that the kernel puts in front of a frame at most: its header, an address, alignment.
 const IN_FRONT: usize = 128;
@@ -70,8 +70,13 @@ pub(crate) struct PacketDescriptor {
 
 impl PacketDescriptor {
     /// Opens the interface of that number: its frames of the protocol are received from now on.
-    /// Those longer than `longest` may be cut.
-    pub(crate) fn open(index: c_int, protocol: u16, longest: usize) -> io::Result<Self> {
+    /// Those longer than `longest` may be cut. The ring has so many rooms, or fewer of great length.
+    pub(crate) fn open(
+        index: c_int,
+        protocol: u16,
+        longest: usize,
+        rooms: usize,
+    ) -> io::Result<Self> {
         // No protocol yet: nothing is received before the socket is bound to its interface.
         let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
         // SAFETY: no pointers.
@@ -81,16 +86,17 @@ impl PacketDescriptor {
         set_options(as_fd(&socket), index)?;
         let size = (longest + IN_FRONT).next_power_of_two().min(LONGEST_ROOM);
         let block = size.max(BLOCK);
-        let count = RING / size;
+        let bytes = (rooms.next_power_of_two() * size).clamp(block, MOST);
+        let count = bytes / size;
         let wanted = libc::tpacket_req {
             tp_block_size: block as u32,
-            tp_block_nr: (RING / block) as u32,
+            tp_block_nr: (bytes / block) as u32,
             tp_frame_size: size as u32,
             tp_frame_nr: count as u32,
         };
         set_option(as_fd(&socket), libc::SOL_PACKET, VERSION, &VERSION_2)?;
         set_option(as_fd(&socket), libc::SOL_PACKET, RX_RING, &wanted)?;
-        let rooms = Mapping::new(RING, Some((as_fd(&socket), 0)))?;
+        let rooms = Mapping::new(bytes, Some((as_fd(&socket), 0)))?;
         bind(as_fd(&socket), index, protocol)?;
         Ok(Self {
             rooms,

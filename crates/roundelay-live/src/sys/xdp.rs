@@ -372,9 +372,10 @@ impl XdpDescriptor {
 
 /// Tells the kernel the memory of frames, in rooms of equal size.
 fn register(socket: BorrowedFd<'_>, memory: &Mapping, room: usize) -> io::Result<()> {
+    let (addr, len) = memory.place();
     let memory = libc::xdp_umem_reg {
-        addr: memory.at.as_ptr() as u64,
-        len: memory.len as u64,
+        addr,
+        len,
         chunk_size: room as u32,
         headroom: 0,
         flags: 0,

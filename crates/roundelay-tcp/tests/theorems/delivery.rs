@@ -97,6 +97,7 @@ fn run_one(seed: u64, control: Option<Control>) {
     if let Some(control) = control {
         config.flavour = Flavour::Sack;
         config.control = control;
+        config.ecn = false;
     }
     let harm = [0.0, 0.02, 0.1, 0.4][random.random_range(0..4)];
     let mut link = Link {
