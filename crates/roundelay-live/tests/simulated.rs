@@ -28,7 +28,7 @@ struct Player {
     coming: Vec<Coming>,
     next: usize,
     flows: BTreeMap<u16, FlowId>,
-    has_classes: bool,
+    priority: Priority,
 }
 
 impl Agent for Player {
@@ -55,8 +55,10 @@ impl Agent for Player {
                 3 => Ecn::Marked,
                 _ => Ecn::Capable,
             };
-            if self.has_classes {
-                packet.priority = 7 - u32::from(tos >> 5);
+            match self.priority {
+                Priority::Class => packet.priority = 7 - u32::from(tos >> 5),
+                Priority::CodePoint => packet.priority = u32::from(tos >> 2),
+                _ => {}
             }
             context.send(packet);
             self.next += 1;
@@ -136,7 +138,7 @@ fn simulated(run: &Run, queue: &str, settings: &Settings) -> BTreeMap<u64, Fate>
         }
     }
     let spec: QueueSpec = queue.parse().expect("a discipline");
-    let has_classes = spec.discipline.info().priority == Priority::Class;
+    let priority = spec.discipline.info().priority;
     let mut network = Network::default();
     let [near, far] = [0; 2].map(|_| network.add_node());
     let own = &settings.up;
@@ -161,7 +163,7 @@ fn simulated(run: &Run, queue: &str, settings: &Settings) -> BTreeMap<u64, Fate>
         coming,
         next: 0,
         flows: BTreeMap::new(),
-        has_classes,
+        priority,
     };
     let probe: &mut dyn Probe = &mut fates;
     let mut simulation =
