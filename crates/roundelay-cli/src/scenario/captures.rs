@@ -93,6 +93,11 @@ fn odd(capture: &CaptureNotes, unparsable: UnparsableCounts, lengths: &Lengths) 
             capture.without_time,
             "{packet carries no time and is sent together with the one ahead of it|packets carry no time and are sent together with the one ahead of them}",
         ),
+        (
+            capture.wrong_times,
+            "{packet has a time|packets have times} outside of the years 1677 to 2262; {it is|they \
+             are} sent together with the packet before",
+        ),
         (capture.raised_lengths, RAISED_LENGTHS),
         (capture.fractions_of_a_second_or_more, LARGE_FRACTIONS),
         (capture.skipped_blocks, SKIPPED_BLOCKS),
