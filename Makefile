@@ -319,9 +319,9 @@ command-costs: bench-program setup-valgrind ## count the instructions of whole c
 
 # Disciplines with limits of their own get limits that the load does not reach: dropping is cheaper than forwarding.
 costs: bench-program setup-valgrind ## count each discipline's instructions a packet into docs/schedulers/costs.json
-	names=$$(target/release/roundelay list | cut -d ' ' -f 1 | grep -vxE 'sfq|mqfq|red|choke|afd|sfb'); \
+	names=$$(target/release/roundelay list | cut -d ' ' -f 1 | grep -vxE 'sfq|mqfq|red|choke|afd|sfb|tbf'); \
 	$(BENCH) --instructions --memory packed --burst 0 --burst 32 --save docs/schedulers/costs.json $$names "sfq flows 1024" "mqfq buffer 0" \
-	  "red min 500mb max 1gb" "choke min 1000000 max 4000000" "afd target 1gb" "sfb target 1000000 max 2000000"
+	  "red min 500mb max 1gb" "choke min 1000000 max 4000000" "afd target 1gb" "sfb target 1000000 max 2000000" "tbf rate 100tbit burst 1gb"
 
 # Rounds and packets of the times in docs/performance.md: less is faster and noisier.
 EFFORT ?= --rounds 5

@@ -52,6 +52,8 @@ PARENT = "qdisc add dev DEV root handle 1: prio bands 2 priomap 0 0 0 0 0 0 0 0 
 
 # Classes have queues as long as the device's.
 DEEP = "l 100000"
+# Numbers of classes from here on are priorities, without a class.
+PRIORITY = 1000
 
 
 def steps(rng, classes, lengths, count, load):
@@ -138,7 +140,42 @@ def fq_codel(rng):
     }
 
 
-KINDS = {kind.__name__: kind for kind in (drr, qfq, sfq, fq_codel)}
+def ets(rng):
+    """user-mode-linux has no ets. Its rules are those of prio with drr in the last band: filters by source choose band and class."""
+    strict, others = rng.choice([(1, 2), (2, 3), (4, 4), (1, 8), (3, 2), (7, 2)])
+    bands = range(1, strict + others + 1)
+    quanta = [rng.choice([1, 300, 1500, 1514, 3000, 9000]) if rng.random() < 0.5 else rng.randint(28, 9000) for _ in range(others)]
+    tc = [DEEP, PARENT, f"qdisc add dev DEV parent 1:1 handle 10: prio bands {strict + 1}", f"qdisc add dev DEV parent 10:{strict + 1} handle 20: drr"]
+    tc += [f"class add dev DEV parent 20: classid 20:{number} drr quantum {quantum}" for number, quantum in zip(bands[strict:], quanta)]
+    source = "protocol ip prio 1 u32 match ip src 10.0.0"
+    tc += [f"filter add dev DEV parent 10: {source}.{number} flowid 10:{min(number, strict + 1)}" for number in bands]
+    tc += [f"filter add dev DEV parent 20: {source}.{number} flowid 20:{number}" for number in bands[strict:]]
+    return {
+        "ours": f"ets bands {strict + others} strict {strict} quanta {' '.join(map(str, quanta))} limit 100000",
+        "tc": tc,
+        "classes": [],
+        "steps": steps(rng, bands, lengths(rng, [rng.choice([300, 1500, 4000])] * 9), 120, rng.choice([1, 1, 2, 5])),
+        "is_filtered": True,
+    }
+
+
+def prio(rng):
+    bands = rng.randint(2, 9)
+    words = f"prio bands {bands}"
+    classes = range(1, bands + 1)
+    if rng.random() < 0.5:
+        words += " priomap " + " ".join(str(rng.randrange(bands)) for _ in range(16))
+        classes = range(PRIORITY, PRIORITY + 16)
+    lens = lengths(rng, [rng.choice([300, 1500, 4000])] * 16)
+    return {
+        "ours": f"{words} limit 100000",
+        "tc": [DEEP, PARENT, f"qdisc add dev DEV parent 1:1 handle 10: {words}"],
+        "classes": [],
+        "steps": steps(rng, classes, lambda number: lens(number % PRIORITY), 120, rng.choice([1, 1, 2, 5])),
+    }
+
+
+KINDS = {kind.__name__: kind for kind in (drr, qfq, sfq, fq_codel, ets, prio)}
 
 
 # Cases with a clock. Waits are real time in the guest: a case lasts six seconds. Waits are multiples of 20 ms, and targets
@@ -249,7 +286,9 @@ def write_cases(cases, path, ours, papers=False):
                 file.writelines(f"class {number} {weight} {longest}\n" for number, weight, longest in case["classes"])
             else:
                 file.writelines(f"{command}\n" if command[:2] in ("l ", "m ") else f"$ {command}\n" for command in case["tc"])
-            file.writelines(f"{step}\n" for step in case["steps"])
+            # Where filters choose, packets have no class.
+            is_filtered = not ours and case.get("is_filtered")
+            file.writelines(re.sub(r"^a \d+", "a 0", step) + "\n" if is_filtered else f"{step}\n" for step in case["steps"])
 
 
 def read_orders(lines):

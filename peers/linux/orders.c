@@ -18,6 +18,7 @@
  *                          line it is one from a host of its own to 10.255.0.1
  *   a CLASS FLOW LEN TOS   a packet of LEN bytes arrives; TOS is the byte of the IP header: code
  *                          point and ECN
+ *                          (CLASS 1000 and up: no class, and SO_PRIORITY is CLASS - 1000)
  *   d                      the packet on the line is finished, and the qdisc chooses again
  *   t MICROSECONDS         wait until this time of the case (the guest's clock is the real one)
  *
@@ -52,6 +53,8 @@
 #define ESC 0xDB
 /* The device's qdisc has this major number in all cases. */
 #define MAJOR 0x10
+/* Classes from here on are values of SO_PRIORITY, without a class. */
+#define PRIORITY 1000
 
 struct line {
 	int terminal, slave, socket;
@@ -227,7 +230,7 @@ static void arrive(struct line *line, unsigned number, unsigned class, unsigned 
 	sum = ~(sum + (sum >> 16));
 	packet[10] = sum >> 8, packet[11] = sum;
 	sent_ecn[number] = ecn & 3;
-	unsigned priority = class ? MAJOR << 16 | class : 0;
+	unsigned priority = class >= PRIORITY ? class - PRIORITY : class ? MAJOR << 16 | class : 0;
 	if (setsockopt(line->socket, SOL_SOCKET, SO_PRIORITY, &priority, sizeof priority))
 		fail("priority");
 	struct sockaddr_ll to = { .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_IP), .sll_ifindex = line->index };

@@ -386,7 +386,12 @@ pub(crate) fn on_the_capture(
 
 fn has_priority(options: &Options) -> bool {
     let mut specs = options.specs.iter();
-    specs.any(|spec| matches!(spec.discipline, AnyDiscipline::Priority(_)))
+    specs.any(|spec| {
+        matches!(
+            spec.discipline,
+            AnyDiscipline::Priority(_) | AnyDiscipline::Ets(_)
+        )
+    })
 }
 
 /// Longest transmission of a packet for which a target of CoDel makes sense.

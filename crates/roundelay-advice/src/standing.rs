@@ -149,6 +149,7 @@ mod tests {
             bare,
             [
                 priority,
+                ("ets", Obstacle::Classes),
                 ("fifo_plus", slack),
                 ("edf", deadlines),
                 lstf,

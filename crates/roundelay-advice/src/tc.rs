@@ -9,7 +9,7 @@ mod size_table;
 mod tree;
 mod weights;
 
-use roundelay::schedulers::{AnyDiscipline, Linux, LinuxFlows};
+use roundelay::schedulers::{AnyDiscipline, Linux, LinuxFlows, ets};
 use roundelay::{Limit, QueueSpec, Rate};
 use roundelay_trace::{CodePoints, Comparison, FlowBy, Options, WeightRule};
 
@@ -163,9 +163,38 @@ fn discipline_at(
             "for i in $(seq 1 8); do tc qdisc add dev $DEV parent {handle:x}:$i {}; done",
             fifo(limit)
         ));
-        lines.extend(by_code_point(handle, 7, 32, "0xe0", "$((8 - i))"));
+        let precedences = "$(seq 0 7)";
+        lines.extend(by_code_point(handle, precedences, 32, "0xe0", "$((8 - i))"));
+    }
+    if let AnyDiscipline::Ets(config) = &spec.discipline {
+        lines.extend(bands(handle, config, limit));
     }
     Ok(lines)
+}
+
+/// The queues of ets's bands, and filters that put packets there by the precedence of their code
+/// point, which is 7 less the class.
+fn bands(handle: u32, config: &ets::Config, limit: Limit) -> Vec<String> {
+    let number = config.number_of_bands();
+    let mut lines = vec![format!(
+        "for i in $(seq 1 {number}); do tc qdisc add dev $DEV parent {handle:x}:$(printf %x $i) {}; \
+         done",
+        fifo(limit)
+    )];
+    for band in 0..number {
+        let mut precedences = Vec::new();
+        for class in 0..8 {
+            if config.band_of(class) == band {
+                precedences.push((7 - class).to_string());
+            }
+        }
+        if !precedences.is_empty() {
+            let class = format!("{:x}", band + 1);
+            let precedences = precedences.join(" ");
+            lines.extend(by_code_point(handle, &precedences, 32, "0xe0", &class));
+        }
+    }
+    lines
 }
 
 fn qdisc_add(parent: &str, handle: u32, discipline: &AnyDiscipline, words: &str) -> Vec<String> {
@@ -293,17 +322,17 @@ fn code_point_filters(handle: u32) -> Vec<String> {
     let rest = format!(
         "tc filter add dev $DEV parent {handle:x}: protocol all prio 3 matchall flowid {handle:x}:1"
     );
-    let mut lines = by_code_point(handle, 63, 4, "0xfc", "$(printf %x $((i + 1)))").to_vec();
+    let class = "$(printf %x $((i + 1)))";
+    let mut lines = by_code_point(handle, "$(seq 0 63)", 4, "0xfc", class).to_vec();
     lines.push(rest);
     lines
 }
 
-/// A filter for each value, from 0 to `last` in steps of `step`, of the `mask` bits in the byte of
-/// the code point.
-fn by_code_point(handle: u32, last: u32, step: u32, mask: &str, class: &str) -> [String; 2] {
+/// A filter for each value, in steps of `step`, of the `mask` bits in the byte of the code point.
+fn by_code_point(handle: u32, values: &str, step: u32, mask: &str, class: &str) -> [String; 2] {
     [("ip", 1, "ip dsfield"), ("ipv6", 2, "ip6 priority")].map(|(protocol, priority, field)| {
         format!(
-            "for i in $(seq 0 {last}); do tc filter add dev $DEV parent {handle:x}: protocol \
+            "for i in {values}; do tc filter add dev $DEV parent {handle:x}: protocol \
             {protocol} prio {priority} u32 match {field} \
              $((i * {step})) {mask} flowid {handle:x}:{class}; done"
         )
@@ -357,6 +386,37 @@ mod tests {
                 "{name}"
             );
         }
+    }
+
+    #[test]
+    fn bands_have_queues_and_filters_by_precedence() {
+        let spec: QueueSpec = "ets strict 1 quanta 3000 1500 priomap 0 0 1 1 limit 50"
+            .parse()
+            .unwrap();
+        let rate = "10mbit".parse().unwrap();
+        let limit = spec.limit_or_default();
+        let lines = commands(&spec, limit, rate, &Distinctions::default()).unwrap();
+        let filter = |values: &str, band: u32| {
+            format!(
+                "for i in {values}; do tc filter add dev $DEV parent 10: protocol ip prio 1 u32 \
+                 match ip dsfield $((i * 32)) 0xe0 flowid 10:{band}; done"
+            )
+        };
+        assert_eq!(
+            lines[4..6],
+            [
+                "tc qdisc add dev $DEV parent 1:1 handle 10: ets bands 3 strict 1 quanta 3000 1500",
+                "for i in $(seq 1 3); do tc qdisc add dev $DEV parent 10:$(printf %x $i) pfifo \
+                 limit 50; done",
+            ]
+        );
+        let of_ip = [&lines[6], &lines[8], &lines[10]];
+        let expected = [filter("7 6", 1), filter("5 4", 2), filter("3 2 1 0", 3)];
+        assert_eq!(of_ip, expected.each_ref(), "{lines:?}");
+        assert!(
+            lines[12].starts_with("# a queue of this length for each class"),
+            "{lines:?}"
+        );
     }
 
     fn leaf_of(text: &str) -> Result<String, Reason> {
@@ -414,6 +474,26 @@ mod tests {
             (
                 "priority",
                 "prio bands 8 priomap 7 7 7 7 7 7 7 7 7 7 7 7 7 7 7 7",
+            ),
+            (
+                "fq_pie target 20ms quantum 300b ecn ecn_prob 20 limit 500",
+                "fq_pie target 20000us quantum 300 ecn_prob 20 ecn limit 500 memory_limit 33554432",
+            ),
+            (
+                "tbf rate 2mbit burst 3kb latency 20ms",
+                "tbf rate 2mbit burst 3072 limit 8072",
+            ),
+            (
+                "tbf rate 2mbit limit 50p peakrate 4mbit",
+                "tbf rate 2mbit burst 65536 limit 75700 peakrate 4mbit mtu 1514",
+            ),
+            (
+                "ets bands 4 strict 1 quanta 3kb 1500",
+                "ets bands 4 strict 1 quanta 3072 1500 1514",
+            ),
+            (
+                "prio bands 3 priomap 2 1 0 0 0 0 0 1",
+                "ets bands 3 strict 3 priomap 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1",
             ),
         ]);
     }

@@ -14,6 +14,9 @@ use roundelay::schedulers::{AnyScheduler, Priority};
 use roundelay::{Buffer, Ecn, FlowConfig, FlowId, Hosts, Instant, Packet, QueueSpec, Rate};
 use roundelay::{Control, Seed};
 
+/// Numbers of classes from here on are priorities, without a class.
+const PRIORITY: u32 = 1000;
+
 /// A packet: its number, and whether it was sent with CE.
 type Sent = (u32, bool);
 
@@ -69,16 +72,19 @@ impl Case {
 
     fn arrive(&mut self, class: u32, flow: u32, len: u32, type_of_service: u32) {
         let ecn = type_of_service & 3;
-        let flow = if class == 0 {
+        let flow = if class == 0 || class >= PRIORITY {
             FlowId(flow)
         } else {
             self.flow(class as usize)
         };
         let mut packet = Packet::new(flow, len, (self.arrived, ecn == 3));
         packet.arrival = self.now;
-        if self.reads_code_points {
-            packet.priority = type_of_service >> 2;
-        }
+        packet.priority = match class {
+            _ if self.reads_code_points => type_of_service >> 2,
+            0 => 0,
+            1..PRIORITY => class - 1,
+            _ => class - PRIORITY,
+        };
         packet.ecn = [Ecn::NotCapable, Ecn::Capable, Ecn::Capable, Ecn::Marked][ecn as usize];
         self.arrived += 1;
         self.buffer.enqueue(self.now, packet, |_, _| {});

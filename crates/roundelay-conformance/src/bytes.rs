@@ -60,11 +60,32 @@ const SPECS: &[&str] = &[
     "sfq divisor 4 flows 2 depth 1 headdrop quantum 1b linux",
     "sfq divisor 16 perturb 1ms linux",
     "fq_codel flows 4 target 1ms interval 5ms quantum 256b linux",
+    "ets strict 2 quanta 1b 700b 1514b",
+    "ets bands 3 strict 1 quanta 1b priomap 2 1 0",
+    "ets strict 8",
     "pie target 1us tupdate 1us alpha 32 beta 32 burst 0 ecn bytemode",
+    "fq_pie flows 2 target 1us tupdate 1us alpha 32 beta 32 quantum 256b ecn bytemode",
+    "fq_pie flows 4 target 1ms tupdate 500us ecn ecn_prob 100 dq_rate_estimator",
     "pie target 1ms tupdate 500us burst 5ms dq_rate_estimator",
     "cake diffserv4 rtt 1ms ingress",
     "cake flowblind besteffort rtt 10us",
 ];
+
+/// Settings with which a discipline waits for a later time although it holds packets.
+const IDLING: &[&str] = &[
+    "tbf rate 100mbit burst 2kb",
+    "tbf rate 100mbit burst 64kb peakrate 1gbit mtu 9000",
+];
+
+/// The disciplines that shape, with settings that make them wait: see
+/// [`Scheduler::ready_at`](roundelay::Scheduler::ready_at). No others of [`subjects`] do.
+pub fn idling() -> Vec<AnyDiscipline> {
+    let mut idling = Vec::new();
+    for text in IDLING {
+        idling.push(text.parse::<QueueSpec>().expect("a legal spec").discipline);
+    }
+    idling
+}
 
 /// The disciplines of the registry with their defaults, and with settings for limits, collisions
 /// and small quanta.
@@ -80,6 +101,7 @@ pub fn subjects() -> Vec<AnyDiscipline> {
 fn decode(data: &[u8]) -> (AnyDiscipline, Vec<Operation>) {
     let mut bytes = data.iter().copied();
     let mut subjects = subjects();
+    subjects.extend(idling());
     let subject = subjects.swap_remove(usize::from(bytes.next().unwrap_or(0)) % subjects.len());
     let flows = u32::from(bytes.next().unwrap_or(0)) % 16 + 1;
     (

@@ -20,7 +20,7 @@ mod calls;
 mod check;
 
 pub use audit::{Audited, Event, Operation, Serial, Violation, urgent};
-pub use bytes::{check_bytes, subjects};
+pub use bytes::{check_bytes, idling, subjects};
 pub use calls::{Mix, operations};
 pub use check::{Broken, Checked, Way, check, check_run};
 

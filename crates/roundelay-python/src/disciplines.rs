@@ -53,6 +53,8 @@ fn parameter_of<'py>(py: Python<'py>, parameter: &ParameterInfo) -> PyResult<Bou
     let (kind, words): (_, &[&str]) = match parameter.kind {
         Kind::Count => ("count", &[]),
         Kind::Size => ("size", &[]),
+        Kind::Counts => ("counts", &[]),
+        Kind::Sizes => ("sizes", &[]),
         Kind::Time | Kind::Seconds | Kind::Milliseconds => ("time", &[]),
         Kind::LinkRate => ("rate", &["link"]),
         Kind::Bandwidth => ("rate", &["unlimited"]),

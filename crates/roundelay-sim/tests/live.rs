@@ -332,9 +332,10 @@ fn simulated(discipline: &AnyDiscipline, arrivals: &[Arrival]) -> Fates {
 }
 
 /// Disciplines with an urgency set by `compare`: deadlines, priorities, slack.
-const STAMPED: [&str; 9] = [
+const STAMPED: [&str; 10] = [
     "aifo",
     "edf",
+    "ets",
     "fifo_plus",
     "lstf",
     "lstf_levels",

@@ -656,7 +656,7 @@ fn disciplines_go_by_what_they_say() {
     };
     assert_eq!(
         differ(["priority = 7", "priority = 3", "priority = 5"]),
-        ["priority", "aifo"]
+        ["priority", "ets", "aifo"]
     );
     assert_eq!(
         differ(["slack = \"0s\"", "slack = \"3s\"", "slack = \"20ms\""]),

@@ -12,7 +12,7 @@
 //! - checks: [`DebugCheck`].
 
 pub use crate::by_copy::ByCopy;
-pub use crate::config::{Kind, Parameter};
+pub use crate::config::{Kind, Numbers, Parameter};
 pub use crate::debug_check::DebugCheck;
 pub use crate::handle::Leaving;
 pub use crate::links::{Links, Note};

@@ -3,6 +3,7 @@
 use alloc::borrow::ToOwned;
 use alloc::format;
 use alloc::string::{String, ToString};
+use alloc::vec::Vec;
 use core::fmt;
 use core::ops::RangeInclusive;
 
@@ -34,6 +35,35 @@ pub enum Kind {
     Choice(&'static [&'static str]),
     /// A word that switches something on; off with the prefix `no`.
     Switch,
+    /// Up to [`Numbers::MOST`] plain numbers, one word each: `priomap 0 1 1`.
+    Counts,
+    /// Up to [`Numbers::MOST`] sizes, one word each: `quanta 3000 1500`.
+    Sizes,
+}
+
+/// The numbers of a parameter that takes several words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Numbers {
+    values: [u32; Self::MOST],
+    count: u8,
+}
+
+impl Numbers {
+    /// Most numbers of a parameter: Linux has this many bands.
+    pub const MOST: usize = 16;
+
+    /// The numbers, in the order written.
+    pub fn as_slice(&self) -> &[u32] {
+        &self.values[..self.count.into()]
+    }
+
+    /// Appends a number. False if there are [`MOST`](Self::MOST) already.
+    pub fn push(&mut self, value: u32) -> bool {
+        let place = self.values.get_mut(usize::from(self.count));
+        let fits = place.map(|place| *place = value).is_some();
+        self.count += u8::from(fits);
+        fits
+    }
 }
 
 /// A value for a 32-bit field: a larger value becomes the maximum, which is out of every range.
@@ -51,6 +81,9 @@ const NEVER: u64 = u64::MAX;
 
 /// The rate of the link, written `link`; of a [`Kind::Bandwidth`], `unlimited`.
 const LINK: u64 = 0;
+
+/// No numbers, shown as `none`.
+const NONE: u64 = u64::MAX;
 
 /// One parameter of a discipline with configuration type `C`: a name, a legal range and a field.
 ///
@@ -92,6 +125,7 @@ enum Field<C: 'static> {
     /// None: the link's rate.
     LinkRate(fn(&mut C) -> &mut Option<Rate>),
     Number(fn(&mut C) -> &mut Billionths),
+    Numbers(fn(&mut C) -> &mut Numbers),
     Choice(fn(&C) -> u64, fn(&mut C, u64)),
 }
 
@@ -219,6 +253,26 @@ impl<C> Parameter<C> {
         Self::new(name, Kind::Number, range, about, Field::Number(field))
     }
 
+    /// Several plain numbers; the range is that of each.
+    pub const fn counts(
+        name: &'static str,
+        range: RangeInclusive<u64>,
+        about: &'static str,
+        field: fn(&mut C) -> &mut Numbers,
+    ) -> Self {
+        Self::new(name, Kind::Counts, range, about, Field::Numbers(field))
+    }
+
+    /// Several sizes in bytes; the range is that of each.
+    pub const fn sizes(
+        name: &'static str,
+        range: RangeInclusive<u64>,
+        about: &'static str,
+        field: fn(&mut C) -> &mut Numbers,
+    ) -> Self {
+        Self::new(name, Kind::Sizes, range, about, Field::Numbers(field))
+    }
+
     /// A word that switches something on.
     pub const fn switch(
         name: &'static str,
@@ -262,7 +316,7 @@ impl<C> Parameter<C> {
 }
 
 impl<C: Clone> Parameter<C> {
-    /// The value.
+    /// The value; of several numbers the first one.
     pub fn read(&self, config: &C) -> u64 {
         let config = &mut config.clone();
         match self.field {
@@ -273,7 +327,48 @@ impl<C: Clone> Parameter<C> {
             Field::TimeOrNever(field) => field(config).map_or(NEVER, Duration::as_picos),
             Field::LinkRate(field) => field(config).map_or(LINK, Rate::bits_per_second),
             Field::Number(field) => field(config).0,
+            Field::Numbers(field) => {
+                let numbers = field(config).as_slice();
+                numbers.first().map_or(NONE, |first| (*first).into())
+            }
             Field::Choice(read, _) => read(config),
+        }
+    }
+
+    /// All values: one, unless the parameter takes several numbers.
+    fn values(&self, config: &C) -> Vec<u64> {
+        if let Field::Numbers(field) = self.field {
+            let numbers = *field(&mut config.clone());
+            return numbers.as_slice().iter().map(|n| (*n).into()).collect();
+        }
+        alloc::vec![self.read(config)]
+    }
+
+    /// Whether two configurations have the same value.
+    pub(crate) fn is_same(&self, one: &C, other: &C) -> bool {
+        self.values(one) == self.values(other)
+    }
+
+    /// The value as the user writes it.
+    pub fn text(&self, config: &C) -> String {
+        let mut text = String::new();
+        for value in self.values(config) {
+            if !text.is_empty() {
+                text.push(' ');
+            }
+            text += &self.kind.show(value);
+        }
+        if text.is_empty() {
+            text = self.kind.show(NONE);
+        }
+        text
+    }
+
+    /// Appends a number to a parameter that takes several. False if there are too many.
+    pub(crate) fn append(&self, config: &mut C, value: u64) -> bool {
+        match self.field {
+            Field::Numbers(field) => field(config).push(saturated(value)),
+            _ => false,
         }
     }
 
@@ -290,6 +385,12 @@ impl<C: Clone> Parameter<C> {
             }
             Field::LinkRate(field) => *field(config) = Rate::from_bits_per_second(value),
             Field::Number(field) => *field(config) = Billionths(value),
+            Field::Numbers(field) => {
+                *field(config) = Numbers::default();
+                if value != NONE {
+                    field(config).push(saturated(value));
+                }
+            }
             Field::Choice(_, write) => write(config, value),
         }
     }
@@ -297,14 +398,14 @@ impl<C: Clone> Parameter<C> {
     /// # Errors
     /// The value is out of range.
     pub fn check(&self, discipline: &'static str, config: &C) -> Result<(), ConfigError> {
-        let value = self.read(config);
         let is_rate = matches!(self.kind, Kind::LinkRate | Kind::Bandwidth);
-        let is_link = is_rate && value == LINK;
-        if is_link || (self.min..=self.max).contains(&value) {
-            Ok(())
-        } else {
-            Err(self.out_of_range(discipline, value))
+        for value in self.values(config) {
+            let is_link = is_rate && value == LINK;
+            if !is_link && !(self.min..=self.max).contains(&value) {
+                return Err(self.out_of_range(discipline, value));
+            }
         }
+        Ok(())
     }
 
     fn out_of_range(&self, discipline: &'static str, value: u64) -> ConfigError {
@@ -322,8 +423,9 @@ impl Kind {
     /// Formats a value with its unit.
     pub fn show(self, value: u64) -> String {
         match self {
-            Self::Count => value.to_string(),
-            Self::Size => Bytes(value).to_string(),
+            Self::Counts | Self::Sizes if value == NONE => "none".to_owned(),
+            Self::Count | Self::Counts => value.to_string(),
+            Self::Size | Self::Sizes => Bytes(value).to_string(),
             Self::Time | Self::Seconds | Self::Milliseconds if value == NEVER => "never".to_owned(),
             Self::Time | Self::Seconds | Self::Milliseconds => {
                 Duration::from_picos(value).to_string()
@@ -343,8 +445,8 @@ impl Kind {
     /// The unit of a bare number; None for a plain count or a value without number.
     pub const fn bare_unit(self) -> Option<&'static str> {
         match self {
-            Self::Count | Self::Number | Self::Choice(_) | Self::Switch => None,
-            Self::Size => Some("bytes"),
+            Self::Count | Self::Counts | Self::Number | Self::Choice(_) | Self::Switch => None,
+            Self::Size | Self::Sizes => Some("bytes"),
             Self::Time => Some("us"),
             Self::Seconds => Some("s"),
             Self::Milliseconds => Some("ms"),
@@ -357,14 +459,19 @@ impl Kind {
         !matches!(self, Self::Choice(_) | Self::Switch)
     }
 
-    /// Parses a value. Switches have none.
+    /// Whether the parameter takes several words.
+    pub const fn is_list(self) -> bool {
+        matches!(self, Self::Counts | Self::Sizes)
+    }
+
+    /// Parses a value, of several numbers one. Switches have none.
     ///
     /// # Errors
     /// The expected notation.
     pub fn read(self, text: &str) -> Result<u64, String> {
         match self {
-            Self::Count => text.parse().map_err(|_| "a whole number".to_owned()),
-            Self::Size => text
+            Self::Count | Self::Counts => text.parse().map_err(|_| "a whole number".to_owned()),
+            Self::Size | Self::Sizes => text
                 .parse::<Bytes>()
                 .map(|b| b.0)
                 .map_err(|e| e.expected().to_owned()),

@@ -27,8 +27,9 @@ impl<T> Leaving for Packet<T> {
 ///
 /// A handle may be queued only once, in one scheduler at a time; a second time before its departure
 /// breaks the links of both queues: packets are lost or leave twice. Debug builds check this in
-/// schedulers over [`Links`](crate::author::Links). Schedulers but FIFO refuse handles beyond
-/// [`Handle::LARGEST`], and a table of links grows to the largest handle.
+/// schedulers over [`Links`](crate::author::Links). Schedulers but FIFO and TBF, which have no such
+/// table, refuse handles beyond [`Handle::LARGEST`], and a table of links grows to the largest
+/// handle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Handle(pub u32);
 

@@ -7,9 +7,9 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::str::FromStr;
 
-use crate::config::{ConfigError, Kind, Parameter, is_bare};
+use crate::config::{ConfigError, Kind, Numbers, Parameter, is_bare};
 use crate::limit::Limit;
-use crate::schedulers::{AnyDiscipline, Discipline, Visitor};
+use crate::schedulers::{AnyDiscipline, Discipline, Visitor, ets};
 use crate::suggestion;
 
 /// A discipline with its buffer's limit, as in `fq_codel limit 1000 target 5ms`.
@@ -34,9 +34,13 @@ impl QueueSpec {
             .iter()
             .find(|(of_tc, _)| *of_tc == name)
             .map_or(name, |(_, ours)| ours);
+        let is_banded = name == PRIO && words.clone().any(|word| ets::Config::is_of_prio(word));
         let own = own.iter().find(|own| own.name() == name);
-        let mut discipline =
-            own.map_or_else(|| AnyDiscipline::named(ours), |own| Ok(own.clone()))?;
+        let mut discipline = match own {
+            Some(own) => own.clone(),
+            None if is_banded => ets::Config::of_prio().into(),
+            None => AnyDiscipline::named(ours)?,
+        };
         let default = if name == BFIFO {
             Limit::UNBOUNDED
         } else {
@@ -67,8 +71,17 @@ impl QueueSpec {
             }
             written.push((parameter, word));
         }
+        if is_banded && let AnyDiscipline::Ets(config) = &mut discipline {
+            config.strict = config.bands;
+        }
         discipline.visit(Check)?;
-        let limit = limit.over_default();
+        let mut limit = limit.over_default();
+        if let AnyDiscipline::Tbf(config) = &discipline {
+            if let Some(limit) = limit {
+                config.check_limit(limit)?;
+            }
+            limit = limit.or(config.latency_limit());
+        }
         if name == BFIFO && limit.is_none() {
             let parameter = "limit".to_owned();
             let expected = "bytes, as in bfifo limit 150000".to_owned();
@@ -89,7 +102,11 @@ impl QueueSpec {
 }
 
 /// Names of `tc` for disciplines of another name here.
-const TC_NAMES: [(&str, &str); 3] = [("pfifo", "fifo"), (BFIFO, "fifo"), ("prio", "priority")];
+const TC_NAMES: [(&str, &str); 3] = [("pfifo", "fifo"), (BFIFO, "fifo"), (PRIO, "priority")];
+
+/// `tc`'s name for strict priority. With `bands` or `priomap` it is [`ets`] with strict bands only,
+/// because `priority` has as many classes as there are numbers.
+const PRIO: &str = "prio";
 
 /// `tc`'s name for a FIFO queue with a limit in bytes. `tc`'s default limit depends on the device,
 /// so here the limit must be written.
@@ -217,9 +234,12 @@ pub fn parse_limit(text: &str) -> Option<Limit> {
 pub(crate) fn set_parameter<'a, D: Discipline>(
     config: &mut D,
     word: &str,
-    words: &mut impl Iterator<Item = &'a str>,
+    words: &mut (impl Iterator<Item = &'a str> + Clone),
 ) -> Result<&'static str, ConfigError> {
     for parameter in D::PARAMETERS {
+        if parameter.kind.is_list() && word == parameter.name {
+            return set_numbers(parameter, config, words);
+        }
         let mut written = word;
         let value = match parameter.kind {
             Kind::Switch if word == parameter.name => 1,
@@ -248,6 +268,42 @@ pub(crate) fn set_parameter<'a, D: Discipline>(
         Some(set) => Ok(set),
         None => Err(unknown_parameter(config, word)),
     }
+}
+
+/// Reads the numbers behind the name of a parameter that takes several: up to the first word that
+/// does not begin with a digit.
+fn set_numbers<'a, D: Discipline>(
+    parameter: &Parameter<D>,
+    config: &mut D,
+    words: &mut (impl Iterator<Item = &'a str> + Clone),
+) -> Result<&'static str, ConfigError> {
+    let mut written = parameter.name.to_owned();
+    let mut count = 0;
+    while let Some(word) = words.clone().next()
+        && word.starts_with(|first: char| first.is_ascii_digit() || first == '-')
+    {
+        words.next();
+        written += " ";
+        written += word;
+        let value = match parameter.kind.read(word) {
+            Ok(value) => value,
+            Err(expected) => return Err(bad_value(parameter, written, expected)),
+        };
+        if count == 0 {
+            parameter.write(config, value);
+        } else if !parameter.append(config, value) {
+            let expected = format!("{} numbers at most", Numbers::MOST);
+            return Err(bad_value(parameter, written, expected));
+        }
+        count += 1;
+        let checked = parameter.check(D::NAME, config);
+        checked.map_err(|error| as_written(error, word))?;
+    }
+    if count == 0 {
+        let expected = "numbers after it".to_owned();
+        return Err(bad_value(parameter, written, expected));
+    }
+    Ok(parameter.name)
 }
 
 /// Error for a missing or unreadable value, with the legal values.
@@ -330,15 +386,14 @@ pub(crate) fn write_config<D: Discipline>(config: &D, f: &mut fmt::Formatter<'_>
     f.write_str(config.name())?;
     let default = D::default();
     for parameter in D::PARAMETERS {
-        let value = parameter.read(config);
-        if value == parameter.read(&default) {
+        if parameter.is_same(config, &default) {
             continue;
         }
-        match (parameter.kind, value) {
+        match (parameter.kind, parameter.read(config)) {
             (Kind::Switch, 0) => write!(f, " no{}", parameter.name)?,
             (Kind::Switch, _) => write!(f, " {}", parameter.name)?,
-            (kind, value) if parameter.is_bare => write!(f, " {}", kind.show(value))?,
-            (kind, value) => write!(f, " {} {}", parameter.name, kind.show(value))?,
+            (_, _) if parameter.is_bare => write!(f, " {}", parameter.text(config))?,
+            _ => write!(f, " {} {}", parameter.name, parameter.text(config))?,
         }
     }
     Ok(())

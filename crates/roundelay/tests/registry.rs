@@ -222,9 +222,13 @@ fn pages_show_no_more_and_no_less_than_asked() {
 
 /// Parameters that need another one, with that one, as in `tc`: the default of choke's `max` does
 /// not depend on `min` and must be larger; red's `nodrop` concerns packets without ECN, and needs
-/// `ecn`.
-const NOT_ALONE: [(&str, &str, &str); 2] =
-    [("choke", "min", " max 4194304"), ("red", "nodrop", " ecn")];
+/// `ecn`; ets has eight bands unless told otherwise; tbf's `latency` is a limit at its `rate`.
+const NOT_ALONE: [(&str, &str, &str); 4] = [
+    ("choke", "min", " max 4194304"),
+    ("red", "nodrop", " ecn"),
+    ("ets", "priomap", " bands 16"),
+    ("tbf", "latency", " rate 1kbit"),
+];
 
 fn companion(discipline: &str, parameter: &str) -> &'static str {
     NOT_ALONE
@@ -654,7 +658,7 @@ fn a_limit_in_packets_leaves_the_default_memory_and_the_other_way_round() {
         assert_eq!(
             parse(&format!("{name} limit 7")).limit,
             Some(bare),
-            "as tc counts: bytes for red and cake"
+            "as tc counts: bytes for red, tbf and cake"
         );
         assert_eq!(
             parse(&format!("{name} limit 7p")).limit,

@@ -1,10 +1,10 @@
 //! A discipline's own words in `tc` syntax: its name, parameters and limit.
 
-use roundelay::schedulers::{AnyDiscipline, Linux, choke, pie, red, sfb, sfq};
+use roundelay::schedulers::{AnyDiscipline, Linux, choke, ets, pie, red, sfb, sfq, tbf};
 use roundelay::{Billionths, Bytes, Duration, Limit, QueueSpec, Rate};
 
 use super::early_detection::EarlyDetection;
-use super::{FULL_PACKET, Reason, cake};
+use super::{FULL_PACKET, Reason, at_least_a_byte, cake};
 
 const SECOND: u64 = 1_000_000_000_000;
 const MILLISECOND: u64 = 1_000_000_000;
@@ -16,6 +16,9 @@ const LEVELS_AND_BINS: (u32, u32) = (8, 16);
 /// Resolution of probabilities in Linux's sfb, 1 / 65535, rounded up.
 const STEP: Billionths = Billionths(15_260);
 
+/// Class of packets without a code point.
+const BEST_EFFORT: u32 = 7;
+
 /// The discipline in `tc` syntax.
 pub(super) fn leaf(spec: &QueueSpec, limit: Limit, link: Option<Rate>) -> Result<String, Reason> {
     match &spec.discipline {
@@ -24,6 +27,16 @@ pub(super) fn leaf(spec: &QueueSpec, limit: Limit, link: Option<Rate>) -> Result
         AnyDiscipline::Qfq(_) | AnyDiscipline::QfqPlus(_) => Ok("qfq".to_owned()),
         // Packets without a matching filter or a code point go to the last class.
         AnyDiscipline::Priority(_) => Ok(prio(8)),
+        AnyDiscipline::Ets(config) => {
+            let last = config.number_of_bands() - 1;
+            let best_effort = config.band_of(BEST_EFFORT);
+            let mut words = ets(config);
+            if best_effort != last {
+                words += " priomap";
+                words += &format!(" {best_effort}").repeat(16);
+            }
+            Ok(words)
+        }
         AnyDiscipline::Sfq(config) if config.depth * config.flows < 2 => {
             Err("Linux's sfq needs room for two packets".to_owned())
         }
@@ -37,9 +50,13 @@ pub(super) fn leaf(spec: &QueueSpec, limit: Limit, link: Option<Rate>) -> Result
             "Linux's sfb has {} levels of {} bins",
             LEVELS_AND_BINS.0, LEVELS_AND_BINS.1
         )),
+        AnyDiscipline::Tbf(config) => tbf(config, limit, link),
         AnyDiscipline::Pie(config) if !is_tcs(config) => Err(NO_PIE.to_owned()),
         AnyDiscipline::Cake(config) => Ok(cake::words(config, limit)),
-        AnyDiscipline::FqCodel(_) => {
+        AnyDiscipline::FqPie(config) if config.alpha == 0 || config.beta == 0 => {
+            Err("tc's fq_pie takes zeros for its defaults".to_owned())
+        }
+        AnyDiscipline::FqCodel(_) | AnyDiscipline::FqPie(_) => {
             let words = tc_words(&spec.discipline);
             let mut text = format!("{words}{}", packets(limit));
             if limit.bytes != u64::MAX {
@@ -72,12 +89,49 @@ pub(super) fn prio(bands: usize) -> String {
     )
 }
 
+/// The bands, with the quanta of those that are not strict. Packets that no filter matches go to
+/// the last band.
+pub(super) fn ets(config: &ets::Config) -> String {
+    let bands = config.number_of_bands();
+    let mut words = format!("ets bands {bands}");
+    if config.strict > 0 {
+        words += &format!(" strict {}", config.strict);
+    }
+    for band in config.strict..bands {
+        if band == config.strict {
+            words += " quanta";
+        }
+        let quantum = config.quantum_of(band).unwrap_or(ets::Config::QUANTUM);
+        words += &format!(" {quantum}");
+    }
+    words
+}
+
 pub(super) fn fifo(limit: Limit) -> String {
     if limit.bytes == u64::MAX {
         format!("pfifo{}", packets(limit))
     } else {
         format!("bfifo limit {}", number(limit.bytes))
     }
+}
+
+/// tc has no rate of the link: the commands name it. The limit is in bytes, a full packet for each
+/// packet.
+fn tbf(config: &tbf::Config, limit: Limit, link: Option<Rate>) -> Result<String, Reason> {
+    let Some(rate) = config.rate.or(link) else {
+        return Err("Linux's tbf needs a rate: write it, as in tbf rate 20mbit".to_owned());
+    };
+    let bytes = limit.bytes.min(limit.packets.saturating_mul(FULL_PACKET));
+    let mut words = format!(
+        "tbf rate {} burst {} limit {}",
+        at_least_a_byte(rate),
+        config.burst,
+        number(bytes).max(1)
+    );
+    if let Some(peak) = config.peakrate {
+        words += &format!(" peakrate {peak} mtu {}", config.mtu);
+    }
+    Ok(words)
 }
 
 /// `tc` has no `gentle`. `harddrop` needs `ecn`, as here.

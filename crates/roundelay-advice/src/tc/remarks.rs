@@ -44,7 +44,7 @@ pub(super) fn remarks(
         });
     }
     remarks.extend(of_quantum(discipline, distinctions));
-    if matches!(discipline, AnyDiscipline::Priority(_)) && distinctions.prioritised {
+    if has_bands(discipline) && distinctions.prioritised {
         remarks.push(
             "classes are by code point here: packets with another priority by a rule need filters"
                 .to_owned(),
@@ -63,6 +63,14 @@ pub(super) fn remarks(
     }
     remarks.extend(of_limit(discipline, limit));
     remarks
+}
+
+/// Whether the qdisc has bands, made with it, in place of classes that are added.
+pub(super) fn has_bands(discipline: &AnyDiscipline) -> bool {
+    matches!(
+        discipline,
+        AnyDiscipline::Priority(_) | AnyDiscipline::Ets(_)
+    )
 }
 
 /// Remark on the classes of a qdisc, which have a queue each.
@@ -152,7 +160,7 @@ pub(super) fn of_discipline(discipline: &AnyDiscipline) -> Option<String> {
                 )
             })
         }
-        AnyDiscipline::Priority(_) => Some(
+        AnyDiscipline::Priority(_) | AnyDiscipline::Ets(_) => Some(
             "a queue of this length for each class, where classes shared one buffer in the \
              comparison"
                 .to_owned(),
@@ -192,6 +200,9 @@ fn of_limit(discipline: &AnyDiscipline, limit: Limit) -> Option<String> {
                 config.avpkt
             ))
         }
+        (LinuxLimit::Bytes, AnyDiscipline::Tbf(_)) if limit.packets != u64::MAX => Some(format!(
+            "the buffer is counted in bytes there: {FULL_PACKET} for a packet"
+        )),
         (LinuxLimit::Packets, _) if in_bytes => Some(format!(
             "the buffer is counted in packets there: one for {FULL_PACKET} bytes"
         )),

@@ -1,6 +1,6 @@
 //! Commands for a tree: qdiscs below classes of qdiscs.
 //!
-//! A node with children is a classful qdisc (drr, qfq, prio) with one class a child. The qdisc of a
+//! A node with children is a classful qdisc (drr, qfq, prio, ets) with one class a child. The qdisc of a
 //! child hangs below its class. Each classful qdisc has filters of its own: one for each rule whose
 //! leaf is below it, in the order of the rules, and a last one towards the default leaf. A rule of
 //! another leaf needs no filter here, for a packet that matches such a rule first goes elsewhere
@@ -11,8 +11,8 @@ use roundelay::tree::Node;
 use roundelay::{Limit, Rate};
 use roundelay_trace::TreeFile;
 
-use super::leaf::{absent, prio};
-use super::remarks::{comment, of_discipline, of_rules, remarks};
+use super::leaf::{absent, ets, prio};
+use super::remarks::{comment, has_bands, of_discipline, of_rules, remarks};
 use super::weights::MOST_WEIGHT;
 use super::{
     Distinctions, HANDLE, LAST, ROOT, Reason, class, discipline_at, flower, qdisc_add, shaper,
@@ -90,19 +90,19 @@ impl<'a> Plot<'a> {
             }
             return Ok(());
         }
-        let is_priority = matches!(discipline, AnyDiscipline::Priority(_));
-        if is_priority {
+        let has_bands = has_bands(discipline);
+        if has_bands {
             children.sort_by_key(|child| child.priority);
         }
         let qdisc = nested(discipline, &children).map_err(at)?;
         self.add(handle, node, qdisc_add(parent, handle, discipline, &qdisc));
         self.remarks.extend(of_rules(discipline).map(at));
-        if !is_priority {
+        if !has_bands {
             self.remarks.extend(of_discipline(discipline).map(at));
         }
-        for (child, number) in children.iter().zip(1..) {
-            let id = format!("{handle:x}:{number:x}");
-            if !is_priority {
+        for (at, child) in children.iter().enumerate() {
+            let id = format!("{handle:x}:{:x}", class_number(discipline, at, child));
+            if !has_bands {
                 let words = class(discipline, child.weight, child.max_packet_len);
                 self.lines.push(format!(
                     "tc class add dev $DEV parent {handle:x}: classid {id} {words}"
@@ -110,7 +110,7 @@ impl<'a> Plot<'a> {
             }
             self.plant(&id, child)?;
         }
-        self.filters(handle, &children);
+        self.filters(handle, discipline, &children);
         Ok(())
     }
 
@@ -124,13 +124,14 @@ impl<'a> Plot<'a> {
     }
 
     /// The filters of a classful qdisc to the classes of its children.
-    fn filters(&mut self, handle: u32, children: &[&Node]) {
+    fn filters(&mut self, handle: u32, discipline: &AnyDiscipline, children: &[&Node]) {
         let config = self.tree.config();
         let class_with = |leaf: &str| {
-            let child = children
+            let at = children
                 .iter()
                 .position(|child| config.is_below(leaf, &child.name))?;
-            Some(format!("{handle:x}:{:x}", child + 1))
+            let number = class_number(discipline, at, children[at]);
+            Some(format!("{handle:x}:{number:x}"))
         };
         let mut priority = 0;
         for (rule, leaf) in self.tree.rules() {
@@ -151,6 +152,15 @@ impl<'a> Plot<'a> {
                  flowid {class}"
             ));
         }
+    }
+}
+
+/// The number of a child's class: its place among its siblings, but with ets the band after which
+/// the child waits.
+fn class_number(discipline: &AnyDiscipline, at: usize, child: &Node) -> usize {
+    match discipline {
+        AnyDiscipline::Ets(config) => config.band_of(child.priority) as usize + 1,
+        _ => at + 1,
     }
 }
 
@@ -189,13 +199,26 @@ fn nested(discipline: &AnyDiscipline, children: &[&Node]) -> Result<String, Reas
             }
             Ok(prio(children.len().max(BANDS.0)))
         }
+        AnyDiscipline::Ets(config) => {
+            for pair in children.windows(2) {
+                let band = config.band_of(pair[0].priority);
+                if band == config.band_of(pair[1].priority) {
+                    return Err(format!(
+                        "its children '{}' and '{}' of one band take turns, and Linux's ets has \
+                         one queue for each band",
+                        pair[0].name, pair[1].name
+                    ));
+                }
+            }
+            Ok(ets(config))
+        }
         other => {
             let why = match other.info().linux {
                 Linux::Qdisc { name, .. } => format!("Linux's {name} has no classes"),
                 Linux::Absent | Linux::Namesake => absent(other),
             };
             Err(format!(
-                "{why} (classes of Linux are drr, qfq, qfq_plus and priority)"
+                "{why} (classes of Linux are drr, qfq, qfq_plus, priority and ets)"
             ))
         }
     }
@@ -328,9 +351,29 @@ mod tests {
     }
 
     #[test]
+    fn children_of_ets_are_in_the_bands_of_their_priorities() {
+        let text = OFFICE
+            .replace("drr quantum 1500", "ets strict 1 quanta 9000 1500")
+            .replace("weight = 4", "priority = 0")
+            .replace("weight = 9", "priority = 2");
+        let lines = lines(&text).unwrap();
+        assert_eq!(
+            lines[..3],
+            [
+                "tc qdisc add dev $DEV parent 1:1 handle 10: ets bands 3 strict 1 quanta 9000 1500 \
+                # link",
+                "tc qdisc add dev $DEV parent 10:1 handle 11: pfifo limit 50 # calls",
+                "tc qdisc add dev $DEV parent 10:3 handle 12: qfq # rest",
+            ]
+        );
+        let last = "tc filter add dev $DEV parent 10: protocol all prio 65000 matchall flowid 10:3";
+        assert!(lines.contains(&last.to_owned()), "{lines:?}");
+    }
+
+    #[test]
     fn a_node_that_linux_cannot_nest_is_the_reason() {
         let reason = |from: &str, to: &str| lines(&OFFICE.replacen(from, to, 1)).unwrap_err();
-        let classes = "(classes of Linux are drr, qfq, qfq_plus and priority)";
+        let classes = "(classes of Linux are drr, qfq, qfq_plus, priority and ets)";
         assert_eq!(
             reason("drr quantum 1500", "wf2q_plus"),
             format!("node 'link': Linux has no wf2q_plus {classes}")
@@ -363,6 +406,12 @@ mod tests {
         assert_eq!(
             children("priority", 17, &of_bands).unwrap_err(),
             "node 'root': Linux's prio has 16 bands at most"
+        );
+        let of_bands = |number| format!("priority = {number}\ndefault = {}", number == 0);
+        assert_eq!(
+            children("ets bands 3 strict 1", 4, &of_bands).unwrap_err(),
+            "node 'root': its children '2' and '3' of one band take turns, and Linux's ets has \
+             one queue for each band"
         );
         let of_weight = |number| format!("weight = 1024\ndefault = {}", number == 0);
         assert!(children("qfq", 64, &of_weight).is_ok());

@@ -7,7 +7,7 @@ from typing import Literal
 
 from . import _native
 
-Kind = Literal["count", "size", "time", "rate", "number", "choice", "switch"]
+Kind = Literal["count", "size", "time", "rate", "number", "choice", "switch", "counts", "sizes"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 //!
 //! | for | there is |
 //! |---|---|
-//! | turns by bytes | [`ring`] (deficit round robin), [`round`] (the order of its queues) |
+//! | turns by bytes | [`ring`] (deficit round robin), [`round`] (the order of its queues), [`new_and_old`] (new queues first) |
 //! | virtual time in groups and slots | [`groups`] (QFQ's sets), [`calendar`] (its slots), [`entity`] (a flow or aggregate in a slot), [`aggregates`] (QFQ+'s budgets), [`strata`] (GFQ and S-KPS) |
 //! | order within a slot | [`lists`] |
 //! | the fluid server | [`gps_clock`] (virtual time), [`fluid`] (packet times) |
@@ -14,7 +14,7 @@
 //! | flows into buckets, counts of flows | [`hash`], [`flow_counts`] |
 //! | random numbers | [`random`], [`lottery`] |
 //! | a keyed hash | [`siphash`] |
-//! | signals of congestion | [`codel`], [`codel_queue`], [`cobalt`], [`early_detection`], [`signalling`] |
+//! | signals of congestion | [`codel`], [`codel_queue`], [`cobalt`], [`early_detection`], [`pie`], [`signalling`] |
 //! | packet order restored | [`resequencer`] |
 
 pub(crate) mod aggregates;
@@ -37,6 +37,8 @@ pub(crate) mod line;
 pub(crate) mod lists;
 pub(crate) mod longest;
 pub(crate) mod lottery;
+pub(crate) mod new_and_old;
+pub(crate) mod pie;
 pub(crate) mod random;
 pub(crate) mod rank_by;
 pub(crate) mod ranked;

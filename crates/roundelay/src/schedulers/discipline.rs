@@ -154,8 +154,7 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
         let Some(current) = Self::configuration(scheduler) else {
             return Ok(());
         };
-        let differs =
-            |parameter: &&Parameter<Self>| parameter.read(self) != parameter.read(current);
+        let differs = |parameter: &&Parameter<Self>| !parameter.is_same(self, current);
         let fixed = Self::PARAMETERS
             .iter()
             .filter(differs)
@@ -405,7 +404,7 @@ impl ParameterInfo {
 fn parameters_of<D: Discipline>(config: &D) -> Vec<ParameterInfo> {
     let describe = |p: &Parameter<D>| ParameterInfo {
         name: p.name,
-        value: p.kind.show(p.read(config)),
+        value: p.text(config),
         range: (p.kind.show(p.min), p.kind.show(p.max)),
         kind: p.kind,
         about: p.about,

@@ -64,6 +64,14 @@ impl<T, W: Waits<T>> Configured<Config> for Fifo<T, W> {
     }
 }
 
+impl<T, W: Waits<T>> Fifo<T, W> {
+    /// Length of the packet that leaves next.
+    #[inline]
+    pub(crate) fn head_len(&self) -> Option<u32> {
+        Some(self.line.front()?.bytes())
+    }
+}
+
 impl<T, W: Waits<T>> Scheduler<T, W::Leaving> for Fifo<T, W> {
     #[inline]
     fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {

@@ -175,7 +175,7 @@ macro_rules! any {
                 }
             }
 
-            pub(crate) fn set<'a>(&mut self, word: &str, words: &mut impl Iterator<Item = &'a str>) -> Result<&'static str, ConfigError> {
+            pub(crate) fn set<'a>(&mut self, word: &str, words: &mut (impl Iterator<Item = &'a str> + Clone)) -> Result<&'static str, ConfigError> {
                 match self {
                     $(Self::$variant(config) => set_parameter(config, word, words),)*
                 }
@@ -272,6 +272,7 @@ registry! {
     Lifo = lifo,
     Random = random,
     Priority = priority,
+    Ets = ets,
     Sjf = sjf,
     Srpt = srpt,
     FifoPlus = fifo_plus,
@@ -293,6 +294,7 @@ registry! {
     Qfq = qfq,
     QfqPlus = qfq_plus,
     SKps = s_kps,
+    Tbf = tbf,
     Red = red,
     Choke = choke,
     Aifo = aifo,
@@ -301,6 +303,7 @@ registry! {
     Codel = codel,
     FqCodel = fq_codel,
     Pie = pie,
+    FqPie = fq_pie,
     Cake = cake,
 }
 

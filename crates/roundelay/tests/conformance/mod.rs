@@ -18,7 +18,7 @@ use roundelay::Scheduler;
 use roundelay::Seed;
 use roundelay::schedulers::{AnyDiscipline, Discipline, Visitor};
 use roundelay_conformance::{
-    Audited, Event, Mix, Operation, Violation, check, operations, subjects,
+    Audited, Event, Mix, Operation, Violation, check, idling, operations, subjects,
 };
 
 const LENGTH: usize = 3_000;
@@ -59,7 +59,8 @@ impl Visitor for Audit<'_> {
 /// change nothing, and the scheduler by handle gives the same packets.
 #[test]
 fn every_discipline_keeps_the_contract_and_repeats_itself() {
-    let subjects = subjects();
+    let mut subjects = subjects();
+    subjects.extend(idling());
     let refused = |disciplines: &[AnyDiscipline]| -> usize {
         let checked = disciplines.iter().map(|discipline| {
             let checked =
@@ -85,7 +86,7 @@ fn every_discipline_keeps_the_contract_and_repeats_itself() {
 /// The scheduler of a static type and the one in an `AnyScheduler` give the same packets.
 #[test]
 fn both_ways_to_build_a_discipline_give_the_same_events() {
-    for discipline in subjects() {
+    for discipline in subjects().into_iter().chain(idling()) {
         for mix in Mix::ALL {
             let operations = operations(mix, 2, LENGTH);
             let events = discipline.visit(Audit {

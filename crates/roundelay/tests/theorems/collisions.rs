@@ -5,7 +5,7 @@ use roundelay::{Control, Seed};
 use roundelay::{FlowId, Instant, Packet, QueueSpec, Scheduler};
 
 const NOW: Instant = Instant::ZERO;
-const HASHED: [&str; 6] = ["fq", "sfq", "mqfq", "sfb", "fq_codel", "cake"];
+const HASHED: [&str; 7] = ["fq", "sfq", "mqfq", "sfb", "fq_codel", "fq_pie", "cake"];
 
 fn build(text: &str, seed: u64) -> AnyScheduler<u32> {
     text.parse::<QueueSpec>()

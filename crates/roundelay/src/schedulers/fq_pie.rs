@@ -1,0 +1,402 @@
+//! FQ-PIE: flows hashed into queues, served by deficit round robin, new queues first, with PIE on
+//! each queue.
+//!
+//! The order of service is that of FQ-CoDel: a flow with less than a quantum a round never waits
+//! behind bulk traffic. PIE holds the delay of each queue at a target by random drops on arrival,
+//! with a probability of the queue's own: a flow that fills its queue loses packets, and no other.
+//!
+//! Source: M. Tahiliani, "FlowQueue-PIE: A Hybrid Packet Scheduler and Active Queue Management
+//! Algorithm", draft-tahiliani-tsvwg-fq-pie; parameters as in tc-fq_pie(8). PIE:
+//! `mechanisms/pie.rs`, RFC 8033. The lists: `mechanisms/new_and_old.rs`, RFC 8290.
+//!
+//! | draft | here |
+//! |---|---|
+//! | list of new queues, list of old queues | `NewAndOld` |
+//! | flow (hash bucket) | `Flow` |
+//! | drop probability of a queue | `QueuePie::probability` |
+//!
+//! | guarantee | value | test in `theorems/fq_pie.rs` |
+//! |---|---|---|
+//! | two queues, both backlogged for an interval | service differs by at most 2 (Q + L) bytes | `backlogged_queues_share_evenly` |
+//! | idle flow's first packet | waits for at most Q + L of each other new flow | `sparse_flows_go_first` |
+//! | a flow in overload | delay `target` in its queue, all other flows lose nothing | `an_overload_is_its_own_and_waits_for_the_target` |
+//! | one flow | drops and marks as `pie` does | `one_flow_is_pie` |
+//! | ECN | marks in place of drops below `ecn_prob` | `capable_packets_are_marked_below_ecn_prob` |
+//! | full buffer | drops the arriving packet | `a_full_buffer_drops_the_arriving_packet` |
+//! | memory | constant for any number of flows | `memory_does_not_grow_with_flows` |
+//!
+//! Updates of all queues are due at the same times, every `tupdate` from the first call on. No
+//! timer runs: a call on a queue first does the queue's updates that have become due.
+//!
+//! Cost: O(1) a packet; a flow that returns does the updates of its absence at once. Memory: the
+//! queues' records, allocated at the start.
+//!
+//! Differences from the draft: a packet that finds at most two frames of 1514 bytes in its queue is
+//! kept, and a queue's first burst of 150 ms passes, as in `pie`. A full buffer drops the arriving
+//! packet, as in Linux, where fq_codel takes the longest queue's.
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use crate::author::{
+    Backlog, ByCopy, ConfigError, Configured, Control, Discipline, DropReason, Duration, Ecn,
+    FlowId, Footprint, Handle, Instant, Limit, Linux, LinuxFlows, LinuxLimit, Onset, Packet,
+    Parameter, Pool, Queue, Queues, Rate, Scheduler, Seed,
+};
+use crate::config::{HOUR, MICROSECOND};
+use crate::mechanisms::hash::FlowHash;
+use crate::mechanisms::new_and_old::NewAndOld;
+use crate::mechanisms::pie::{FRAME, ONE, QueuePie, Settings};
+use crate::mechanisms::random::Random;
+
+/// Burst that passes without drops after a calm period: tc-fq_pie(8) has no parameter for it.
+const BURST: Duration = Duration::from_millis(150);
+
+/// Parameters of FQ-PIE.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Config {
+    /// Number of queues: 1 to 65536.
+    pub flows: u32,
+    /// Bytes a queue may send in a turn: 256 to 2^20.
+    pub quantum: u32,
+    /// Queueing delay to hold in each queue: 1 us to 1 hour.
+    pub target: Duration,
+    /// Time between updates of the probabilities: 1 us to 1 hour.
+    pub tupdate: Duration,
+    /// Weight of the distance from the target, in sixteenths a second: 0 to 32.
+    pub alpha: u32,
+    /// Weight of the change of the delay, in sixteenths a second: 0 to 32.
+    pub beta: u32,
+    /// Probability in percent below which ECN-capable packets are marked: 1 to 100.
+    pub ecn_prob: u32,
+    /// Whether ECN-capable packets are marked where others are dropped.
+    pub ecn: bool,
+    /// Whether packets shorter than a frame are dropped with a smaller probability, in proportion.
+    pub bytemode: bool,
+    /// Whether a queue's delay is estimated from its departure rate; otherwise by the arrival times
+    /// of departing packets.
+    pub dq_rate_estimator: bool,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            flows: 1024,
+            quantum: 1514,
+            target: Duration::from_millis(15),
+            tupdate: Duration::from_millis(15),
+            alpha: 2,
+            beta: 20,
+            ecn_prob: 10,
+            ecn: false,
+            bytemode: false,
+            dq_rate_estimator: false,
+        }
+    }
+}
+
+impl Discipline for Config {
+    const NAME: &'static str = "fq_pie";
+    const ABOUT: &'static str = "fair queueing with PIE on each queue, new flows first";
+    const SOURCE: &'static str = "Tahiliani, FlowQueue-PIE: A Hybrid Packet Scheduler and Active Queue Management Algorithm, draft-tahiliani-tsvwg-fq-pie; tc-fq_pie(8)";
+    const LINUX: Linux = Linux::Qdisc {
+        name: "fq_pie",
+        flows: LinuxFlows::Hashed,
+        limit: LinuxLimit::Both,
+    };
+    const PARAMETERS: &'static [Parameter<Self>] = &[
+        Parameter::count(
+            "flows",
+            1..=1 << 16,
+            "number of queues for flows",
+            |config| &mut config.flows,
+        ),
+        Parameter::time(
+            "target",
+            MICROSECOND..=HOUR,
+            "queueing delay to hold in each queue",
+            |config| &mut config.target,
+        ),
+        Parameter::time(
+            "tupdate",
+            MICROSECOND..=HOUR,
+            "time between updates of the drop probabilities",
+            |config| &mut config.tupdate,
+        ),
+        Parameter::count(
+            "alpha",
+            0..=32,
+            "weight of the distance from the target, in sixteenths",
+            |config| &mut config.alpha,
+        ),
+        Parameter::count(
+            "beta",
+            0..=32,
+            "weight of the change of the delay, in sixteenths",
+            |config| &mut config.beta,
+        ),
+        Parameter::size(
+            "quantum",
+            256..=1 << 20,
+            "bytes that a queue may send in a turn",
+            |config| &mut config.quantum,
+        ),
+        Parameter::count(
+            "ecn_prob",
+            1..=100,
+            "probability in percent below which ECN-capable packets are marked",
+            |config| &mut config.ecn_prob,
+        ),
+        Parameter::switch(
+            "ecn",
+            "mark ECN-capable packets in place of drops, below ecn_prob",
+            |config| &mut config.ecn,
+        ),
+        Parameter::switch(
+            "bytemode",
+            "drop short packets with a smaller probability, in proportion to their length",
+            |config| &mut config.bytemode,
+        ),
+        Parameter::switch(
+            "dq_rate_estimator",
+            "estimate the delay from the departure rate, not from arrival times",
+            |config| &mut config.dq_rate_estimator,
+        ),
+    ];
+    const LIVE: &'static [&'static str] = &[
+        "target",
+        "tupdate",
+        "alpha",
+        "beta",
+        "quantum",
+        "ecn_prob",
+        "ecn",
+        "bytemode",
+        "dq_rate_estimator",
+    ];
+    const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::Early];
+    const DEFAULT_LIMIT: Limit = Limit {
+        packets: 10_240,
+        bytes: 32 << 20,
+    };
+    const QUEUES: Queues = Queues::Hashed;
+    const COMPLEXITY: &'static str = "O(1)";
+    type Scheduler<T: Send> = FqPie<T>;
+    /// By copy. A mark is set on arrival and reported on departure.
+    type ByHandle = ByCopy<FqPie<Handle>>;
+
+    fn onset(&self, _link: Rate) -> Onset {
+        Onset::Backlog {
+            above: 2 * u64::from(FRAME),
+        }
+    }
+
+    fn configuration<T: Send>(scheduler: &mut FqPie<T>) -> Option<&mut Self> {
+        Some(&mut scheduler.config)
+    }
+
+    /// Limits credits to the new quantum: the credit of a longer quantum would remain.
+    fn adopt<T: Send>(scheduler: &mut FqPie<T>, _before: &Self) {
+        scheduler.turns.limit_credits(scheduler.config.quantum);
+    }
+}
+
+impl Config {
+    const fn settings(&self) -> Settings {
+        Settings {
+            target: self.target,
+            tupdate: self.tupdate,
+            alpha: self.alpha,
+            beta: self.beta,
+            burst: BURST,
+            bytemode: self.bytemode,
+            dq_rate_estimator: self.dq_rate_estimator,
+        }
+    }
+}
+
+/// The scheduler.
+#[derive(Debug, Clone)]
+pub struct FqPie<T> {
+    pool: Pool<T>,
+    flows: Vec<Flow>,
+    turns: NewAndOld,
+    /// The queue of the packet that arrived last.
+    arrived: u32,
+    /// The first call, from which on updates are due.
+    began: Option<Instant>,
+    /// Dropped packets, not yet taken by the caller.
+    dropped: VecDeque<(Packet<T>, DropReason)>,
+    hash: FlowHash,
+    random: Random,
+    config: Config,
+}
+
+#[derive(Debug, Clone)]
+struct Flow {
+    queue: Queue,
+    pie: QueuePie,
+}
+
+impl Flow {
+    fn backlog(&self) -> Backlog {
+        Backlog {
+            packets: self.queue.packets().into(),
+            bytes: self.queue.bytes(),
+        }
+    }
+
+    fn head_len(&self) -> Option<u32> {
+        (!self.queue.is_empty()).then(|| self.queue.head_len())
+    }
+}
+
+impl<T> Configured<Config> for FqPie<T> {
+    fn configured(config: Config, seed: Seed) -> Result<Self, ConfigError> {
+        let flows = config.flows as usize;
+        let flow = Flow {
+            queue: Queue::default(),
+            pie: QueuePie::new(BURST),
+        };
+        Ok(Self {
+            pool: Pool::default(),
+            flows: alloc::vec![flow; flows],
+            turns: NewAndOld::new(flows),
+            arrived: 0,
+            began: None,
+            dropped: VecDeque::new(),
+            hash: FlowHash::new(seed, 0),
+            random: Random::new(seed),
+            config,
+        })
+    }
+}
+
+impl<T> FqPie<T> {
+    /// Drop probability of a flow's queue, from 0 to 1, in units of 2^-60.
+    pub fn probability_of(&self, flow: FlowId) -> u64 {
+        let number = self.hash.bucket(flow, self.config.flows);
+        self.flows[number as usize].pie.probability()
+    }
+
+    /// The longest queue. Walks all: a full buffer gives up the arriving packet, so this is only for
+    /// limits that shrink.
+    fn longest(&self) -> Option<usize> {
+        let mut longest = None;
+        let mut most = 0;
+        for (number, flow) in self.flows.iter().enumerate() {
+            if flow.queue.size() > most {
+                most = flow.queue.size();
+                longest = Some(number);
+            }
+        }
+        longest
+    }
+
+    /// PIE's judgement of an arriving packet: None if it is dropped, and marked if it may be.
+    fn judged(&mut self, number: u32, now: Instant, mut packet: Packet<T>) -> Option<Packet<T>> {
+        let settings = self.config.settings();
+        let flow = &mut self.flows[number as usize];
+        let backlog = flow.backlog();
+        flow.pie.begin(*self.began.get_or_insert(now));
+        flow.pie.advance(&settings, now, backlog);
+        let random = &mut self.random;
+        if !flow.pie.judges_bad(&settings, random, packet.len, backlog) {
+            return Some(packet);
+        }
+        let largest_marked = ONE / 100 * u64::from(self.config.ecn_prob);
+        let marks = self.config.ecn && flow.pie.probability() < largest_marked;
+        if marks && packet.ecn != Ecn::NotCapable {
+            packet.ecn = Ecn::Marked;
+            return Some(packet);
+        }
+        self.dropped.push_back((packet, DropReason::Early));
+        None
+    }
+}
+
+impl<T> Scheduler<T> for FqPie<T> {
+    /// Sets the packet's arrival time.
+    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
+        let number = self.hash.bucket(packet.flow, self.config.flows);
+        self.arrived = number;
+        let packet = Packet {
+            arrival: now,
+            ..packet
+        };
+        if let Some(packet) = self.judged(number, now, packet) {
+            let flow = &mut self.flows[number as usize];
+            self.pool.push(&mut flow.queue, packet);
+            self.turns.join(number, self.config.quantum);
+        }
+        Ok(())
+    }
+
+    fn dequeue(&mut self, now: Instant) -> Option<Packet<T>> {
+        let flows = &self.flows;
+        let head_len = |number: u32| flows[number as usize].head_len();
+        let number = self.turns.next(self.config.quantum, head_len)?;
+        let flow = &mut self.flows[number as usize];
+        let before = flow.backlog();
+        flow.pie.advance(&self.config.settings(), now, before);
+        let packet = self.pool.pop(&mut flow.queue)?;
+        let sojourn = now.since(packet.arrival);
+        flow.pie.left(now, sojourn, packet.len, before.bytes);
+        self.turns.sent(number, packet.len);
+        Some(packet)
+    }
+
+    /// The newest packet of the queue of the last arrival, which is this packet if it waits; else
+    /// that of the longest queue.
+    fn evict(&mut self) -> Option<Packet<T>> {
+        let mut number = self.arrived as usize;
+        if self.flows[number].queue.is_empty() {
+            number = self.longest()?;
+        }
+        let flow = &mut self.flows[number];
+        flow.pie.dropped();
+        self.pool.pop_tail(&mut flow.queue)
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.pool.backlog()
+    }
+
+    fn take_dropped(&mut self) -> Option<(Packet<T>, DropReason)> {
+        self.dropped.pop_front()
+    }
+}
+
+impl<T> Control for FqPie<T> {
+    fn queues_of(&self, flow: FlowId) -> Vec<usize> {
+        alloc::vec![self.hash.bucket(flow, self.config.flows) as usize]
+    }
+
+    /// The queues' records, their credits and slots in both lists.
+    fn footprint(&self) -> Footprint {
+        let bytes_per_queue = size_of::<Flow>() + NewAndOld::BYTES_PER_QUEUE;
+        Footprint::fixed(size_of::<Self>() + self.flows.len() * bytes_per_queue)
+    }
+
+    /// 1. Those of both lists and of each queue's PIE.
+    /// 2. A packet is in the queue of the flow's hash.
+    fn check_invariants(&self) {
+        let head_len = |number: u32| self.flows[number as usize].head_len();
+        self.turns.check(self.config.quantum, head_len);
+        let settings = self.config.settings();
+        let mut bytes = 0;
+        for (number, flow) in self.flows.iter().enumerate() {
+            bytes += flow.queue.bytes();
+            flow.pie.check(&settings);
+            if let Some(head) = self.pool.head_flow(&flow.queue) {
+                let home = self.hash.bucket(head, self.config.flows) as usize;
+                assert_eq!(
+                    home, number,
+                    "invariant 2: a packet is where its flow hashes to"
+                );
+            }
+            self.pool.check_queue(&flow.queue);
+        }
+        assert_eq!(bytes, self.pool.backlog().bytes, "flows' backlogs add up");
+    }
+}
