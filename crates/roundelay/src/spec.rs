@@ -34,7 +34,7 @@ impl QueueSpec {
             .iter()
             .find(|(of_tc, _)| *of_tc == name)
             .map_or(name, |(_, ours)| ours);
-        let is_banded = name == PRIO && words.clone().any(|word| ets::Config::is_of_prio(word));
+        let is_banded = name == PRIO && words.clone().any(ets::Config::is_of_prio);
         let own = own.iter().find(|own| own.name() == name);
         let mut discipline = match own {
             Some(own) => own.clone(),
