@@ -272,9 +272,8 @@ fn carried(quanta: [u32; 3], mut scheduler: impl Scheduler<u64>) -> f64 {
             let rest = turns[before] * i64::from(quanta[before]) - sent[before];
             worst = worst.max((rest as f64).abs() / 1500.0);
         }
-        if last != Some(band) || sent[band] == 0 || turns[band] == 0 {
-            turns[band] += 1;
-        } else if sent[band] + i64::from(packet.len) > turns[band] * i64::from(quanta[band]) {
+        // What the turns so far do not cover begins another one.
+        if sent[band] + i64::from(packet.len) > turns[band] * i64::from(quanta[band]) {
             turns[band] += 1;
         }
         sent[band] += i64::from(packet.len);
