@@ -273,7 +273,7 @@ impl<T> Scheduler<T> for Pie<T> {
 }
 
 impl<T> Control for Pie<T> {
-    /// Those of [`QueuePie`], and: all waiting packets are in one queue.
+    /// The drop rule and the queue hold each by itself.
     fn check_invariants(&self) {
         self.pie.check(&self.config.settings());
         self.queue.check();
