@@ -177,8 +177,8 @@ fn discipline_at(
 fn bands(handle: u32, config: &ets::Config, limit: Limit) -> Vec<String> {
     let number = config.number_of_bands();
     let mut lines = vec![format!(
-        "for i in $(seq 1 {number}); do tc qdisc add dev $DEV parent {handle:x}:$(printf %x $i) {}; \
-         done",
+        "for i in $(seq 1 {number}); do tc qdisc add dev $DEV parent {handle:x}:$(printf %x $i) \
+         {}; done",
         fifo(limit)
     )];
     for band in 0..number {

@@ -1,4 +1,5 @@
-//! Commands for cake, which has the shaper and the link's overhead in itself: one qdisc at the root.
+//! Commands for cake, which has the shaper and the link's overhead in itself: one qdisc at the
+//! root.
 
 use roundelay::schedulers::{AnyDiscipline, cake};
 use roundelay::{Limit, LinkLayer, Rate};
