@@ -1,10 +1,10 @@
 //! Commands for a tree: qdiscs below classes of qdiscs.
 //!
 //! A node with children is a classful qdisc (drr, qfq, prio, ets) with one class a child. The qdisc
-//! of a child hangs below its class. Each classful qdisc has filters of its own: one for each rule whose
-//! leaf is below it, in the order of the rules, and a last one towards the default leaf. A rule of
-//! another leaf needs no filter here, for a packet that matches such a rule first goes elsewhere
-//! further up.
+//! of a child hangs below its class. Each classful qdisc has filters of its own: one for each rule
+//! whose leaf is below it, in the order of the rules, and a last one towards the default leaf. A
+//! rule of another leaf needs no filter here, for a packet that matches such a rule first goes
+//! elsewhere further up.
 
 use roundelay::schedulers::{AnyDiscipline, Linux};
 use roundelay::tree::Node;
