@@ -145,7 +145,7 @@ def ets(rng):
     strict, others = rng.choice([(1, 2), (2, 3), (4, 4), (1, 8), (3, 2), (7, 2)])
     bands = range(1, strict + others + 1)
     quanta = [rng.choice([1, 300, 1500, 1514, 3000, 9000]) if rng.random() < 0.5 else rng.randint(28, 9000) for _ in range(others)]
-    tc = [DEEP, PARENT, f"qdisc add dev DEV parent 1:1 handle 10: prio bands {strict + 1}", f"qdisc add dev DEV parent 10:{strict + 1} handle 20: drr"]
+    tc = [DEEP, PARENT, f"qdisc add dev DEV parent 1:1 handle 10: prio bands {strict + 1} priomap{f' {strict}' * 16}", f"qdisc add dev DEV parent 10:{strict + 1} handle 20: drr"]
     tc += [f"class add dev DEV parent 20: classid 20:{number} drr quantum {quantum}" for number, quantum in zip(bands[strict:], quanta)]
     source = "protocol ip prio 1 u32 match ip src 10.0.0"
     tc += [f"filter add dev DEV parent 10: {source}.{number} flowid 10:{min(number, strict + 1)}" for number in bands]
@@ -160,7 +160,8 @@ def ets(rng):
 
 
 def prio(rng):
-    bands = rng.randint(2, 9)
+    # The default map of tc has three bands.
+    bands = rng.randint(3, 9)
     words = f"prio bands {bands}"
     classes = range(1, bands + 1)
     if rng.random() < 0.5:
