@@ -30,6 +30,14 @@ use result::Compared;
 
 pub(crate) fn run(arguments: &Compare) -> Result<(), Failure> {
     if arguments.rate.is_none() && live::is_record(&arguments.capture) {
+        if !arguments.disciplines.is_empty() || arguments.outputs.is_any() {
+            return Err(Failure::usage(format!(
+                "{}: a record of roundelay live is replayed as it was, without disciplines and \
+                 outputs; add --rate, and --interface up or down, to compare disciplines on its \
+                 packets",
+                arguments.capture.display()
+            )));
+        }
         return live::compare(&arguments.capture);
     }
     _ = MEMORY_ADVICE.set("; flows take most of it: --max-flows, or fewer disciplines");

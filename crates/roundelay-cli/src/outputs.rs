@@ -16,7 +16,7 @@ pub(crate) use output::{
     One, Opened, Opening, Output, Part, SinkError, Target, Write, Writes, finish_all, parts,
     table_file,
 };
-pub(crate) use paths::files_of;
+pub(crate) use paths::{check_distinct, files_of};
 
 #[cfg(test)]
 mod tests {

@@ -343,6 +343,9 @@ fn a_running_session_is_changed_and_ends_in_order_with_a_signal() {
             report.contains("down: 5mbit under fq_codel target 10ms"),
             "{report}"
         );
+        let refused = run(&folder, user, &["compare", "set.pcapng", "drr", "--json"]);
+        assert_eq!(refused.status.code(), Some(2));
+        assert!(text(&refused.stderr).contains("add --rate"), "{refused:?}");
         let compared = run(&folder, user, &["compare", "set.pcapng"]);
         assert!(compared.status.success(), "{}", text(&compared.stdout));
         assert!(
@@ -1083,7 +1086,25 @@ fn the_page_on_shares_tells_what_its_commands_give() {
 #[test]
 fn wrong_arguments_are_refused_with_what_is_legal() {
     let folder = folder("wrong");
-    let cases: [(&[&str], &str); 14] = [
+    let cases: [(&[&str], &str); 18] = [
+        (
+            &["--rate", "1mbit", "--duration", "1", "--", "true"],
+            "expected a unit, as in 5s or 300ms",
+        ),
+        (
+            &["--rate", "1mbit", "--at", "5 rate 2mbit", "--", "true"],
+            "expected a unit, as in 5s or 300ms",
+        ),
+        (
+            &["mine.toml", "--html", "mine.toml", "--", "true"],
+            "mine.toml: both the scenario and --html; expected a file each",
+        ),
+        (
+            &[
+                "--rate", "1mbit", "--record", "a", "--html", "a", "--", "true",
+            ],
+            "a: both --record and --html; expected a file each",
+        ),
         (
             &["--", "true"],
             "--rate <RATE>, or --up <RATE> and --down <RATE>",

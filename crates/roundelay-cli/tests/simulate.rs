@@ -310,6 +310,16 @@ fn queues_stand_side_by_side_with_paired_differences() {
     let shown = stdout(&ask(&["fq_codel", "fifo"], &["--replicas", "3"]));
     assert!(shown.contains(text.split(';').next().unwrap()), "{shown}");
     assert!(shown.contains("+"), "{shown}");
+    // What the sentence is about is in the table of a narrow terminal.
+    let calls = shown.split("\ncalls ").nth(1).expect("a table of calls");
+    assert!(shown.contains("p99 delay ─"), "{shown}");
+    assert!(
+        calls
+            .lines()
+            .nth(2)
+            .is_some_and(|line| line.contains(" ms")),
+        "{shown}"
+    );
     let one_seed = stdout(&ask(&["fq_codel", "fifo"], &[]));
     assert!(one_seed.contains("--replicas 10 tells"), "{one_seed}");
     for (queues, more, message) in [

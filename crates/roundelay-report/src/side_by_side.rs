@@ -182,7 +182,7 @@ impl SideBySide {
             }
         });
         let [(best, mean), .., (worst, _)] = means[..] else {
-            return format!("{name}: no {} under two queues.", told.words);
+            return format!("{name}: at most one of the queues has a {}.", told.words);
         };
         let mut alike = Vec::new();
         for (queue, _) in &means[1..] {
@@ -260,12 +260,15 @@ impl SideBySide {
             &numbers,
             |queue| clean(&self.queues[*queue].queue),
         )];
-        let mut figures = vec![
-            Told::new("throughput", "throughput", true),
+        // What the sentence is about comes first, and gives way last.
+        let mut figures = vec![told];
+        for figure in [
             Told::new("delay_p99", "p99 delay", false),
-        ];
-        if told.figure.name == "completion_mean" {
-            figures.insert(0, told);
+            Told::new("throughput", "throughput", true),
+        ] {
+            if figure.figure.name != figures[0].figure.name {
+                figures.push(figure);
+            }
         }
         for (place, figure) in (0..).zip(&figures) {
             let head = figure.words;

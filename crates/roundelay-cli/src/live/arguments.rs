@@ -231,6 +231,9 @@ fn parse_queue_or_scenario(text: &str) -> Result<String, String> {
 }
 
 fn parse_time(text: &str) -> Result<Duration, String> {
+    if text.parse::<f64>().is_ok_and(|number| number != 0.0) {
+        return Err("expected a unit, as in 5s or 300ms: tc would read microseconds".to_owned());
+    }
     let time: Duration = text.parse().map_err(|error| format!("{error}"))?;
     Ok(time)
 }

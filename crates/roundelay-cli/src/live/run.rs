@@ -28,6 +28,7 @@ use super::signals::Signals;
 use super::view::View;
 use super::{change, home, page};
 use crate::failure::Failure;
+use crate::outputs::check_distinct;
 use crate::terminal::{print, tell};
 use crate::text_file;
 
@@ -56,6 +57,7 @@ pub(crate) fn run(arguments: &Live) -> Result<u8, Failure> {
     if arguments.demo {
         return demo(arguments);
     }
+    check_files(arguments)?;
     let (settings, home) = settings(arguments)?;
     let signals = Signals::take().map_err(Failure::run)?;
     let run = Plan {
@@ -72,6 +74,43 @@ pub(crate) fn run(arguments: &Live) -> Result<u8, Failure> {
         ));
     }
     around_commands(arguments, run)
+}
+
+/// No output is read too, and no two are the same file.
+fn check_files(arguments: &Live) -> Result<(), Failure> {
+    let mut read = Vec::new();
+    let scenario = arguments.discipline.as_deref();
+    if let Some(path) = scenario.filter(|text| home::is_scenario(text)) {
+        read.push(("the scenario", Path::new(path)));
+    }
+    for (option, path) in [
+        ("--tree", &arguments.tree),
+        ("--weights", &arguments.weights),
+        ("--link-trace", &arguments.link_trace),
+        ("--link-trace-up", &arguments.link_trace_up),
+        ("--link-trace-down", &arguments.link_trace_down),
+    ] {
+        read.extend(path.as_deref().map(|path| (option, path)));
+    }
+    let mut written = Vec::new();
+    for (option, path) in [("--record", &arguments.record), ("--html", &arguments.html)] {
+        written.extend(path.as_deref().map(|path| (option, path)));
+    }
+    check_distinct(read, written)
+}
+
+/// Runs the link until somebody listens at the far end, two seconds at most: what the far command sends
+/// meanwhile passes.
+fn wait_for_listener(
+    session: &mut Session,
+    world: &World,
+    signals: &Signals,
+) -> Result<(), DriverError> {
+    let end = std::time::Instant::now() + LISTENS;
+    session.run(|_| {
+        let listens = world.has_listener(Place::Far).map_err(io::Error::other)?;
+        Ok(!listens && std::time::Instant::now() < end && signals.last().is_none())
+    })
 }
 
 /// `roundelay live set`.
@@ -727,24 +766,25 @@ fn around_commands(arguments: &Live, run: Plan<'_>) -> Result<u8, Failure> {
     session.set_congestion_control(world.congestion_control().map_err(Failure::run)?);
     processes::adopt_orphans().map_err(Failure::run)?;
     let mut children = Children::default();
+    let mut waited = Ok(());
     let far = command(&far);
     let far = far.map(|far| without_terminal(arguments, far));
     let mut near = without_terminal(arguments, near);
     if let Some(mut far) = far {
         let far = world.start(Place::Far, &mut far).map_err(Failure::usage)?;
         children.far = Some(far);
-        world
-            .wait_for_listener(Place::Far, LISTENS)
-            .map_err(Failure::run)?;
+        waited = wait_for_listener(&mut session, &world, run.signals);
     }
     let near = world.start(Place::Near, &mut near);
     children.near = Some(near.map_err(Failure::usage)?);
     session.use_real_time();
     Session::drop_privileges(false).map_err(Failure::run)?;
     watch.start_threads()?;
-    let outcome = session.run(|running| {
-        children.look()?;
-        Ok(watch.goes_on(running)? && children.near_status.is_none())
+    let outcome = waited.and_then(|()| {
+        session.run(|running| {
+            children.look()?;
+            Ok(watch.goes_on(running)? && children.near_status.is_none())
+        })
     });
     let status = match run.signals.last() {
         Some(signal) => 128 + signal,

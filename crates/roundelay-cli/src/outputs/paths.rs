@@ -26,7 +26,7 @@ pub(super) fn check_no_dash((option, path): Named<'_>, expected: &str) -> Result
 
 /// # Errors
 /// An output file is also an input, or the output of another option, or `-`.
-pub(super) fn check_distinct<'a>(
+pub(crate) fn check_distinct<'a>(
     read: impl IntoIterator<Item = Named<'a>>,
     written: impl IntoIterator<Item = Named<'a>>,
 ) -> Result<(), Failure> {
