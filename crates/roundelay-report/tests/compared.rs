@@ -431,10 +431,10 @@ fn who_needs_what_no_port_knows_is_not_best() {
     let comparison = compare(example(), &options("5mbit", all_specs()), &mut ()).unwrap();
     let text = comparison.verdict.sentences.join(" ");
     assert_eq!(
-        comparison.disciplines[comparison.verdict.best].name, "fq_codel",
+        comparison.disciplines[comparison.verdict.best].name, "cake",
         "{text}"
     );
-    let sjf = "sjf delays a typical light flow less than fq_codel (25.0 ms against 66.8 ms), but needs to know how long each flow will be, which no port does.";
+    let sjf = "sjf delays a typical light flow less than cake (25.0 ms against 56.1 ms), but needs to know how long each flow will be, which no port does.";
     assert!(
         text.contains(sjf) && text.contains("fifo hurts DNS (2 flows): "),
         "{text}"

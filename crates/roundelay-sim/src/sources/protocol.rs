@@ -405,6 +405,13 @@ mod tests {
             "syn_exchange" => config.syn_exchange.to_string(),
             "ecn" => config.ecn.to_string(),
             "pacing" => config.pacing.to_string(),
+            "slow_start" => match config.slow_start {
+                tcp::SlowStart::UntilLoss => "until_loss".to_owned(),
+                tcp::SlowStart::HyStartPlusPlus => "hystart++".to_owned(),
+                tcp::SlowStart::HyStart => "hystart".to_owned(),
+            },
+            "proportional_reduction" => config.proportional_reduction.to_string(),
+            "timeout_above_round_trip" => config.timeout_above_round_trip.to_string(),
             _ => panic!("a key without a column: {key}"),
         }
     }
@@ -441,12 +448,12 @@ mod tests {
         keys.sort_unstable();
         of_page.sort_unstable();
         assert_eq!(of_page, keys);
-        let presets = ["rfc", "ns2_newreno", "ns2_tahoe", "ns2_reno"]
+        let presets = ["rfc", "linux", "ns2_newreno", "ns2_tahoe", "ns2_reno"]
             .map(|name| config(&format!("preset = \"{name}\"")));
         for row in rows {
             let key = row[1].trim_matches('`');
             assert_eq!(
-                row[4..8],
+                row[4..9],
                 presets.each_ref().map(|preset| written(preset, key)),
                 "{key}"
             );
