@@ -1,8 +1,10 @@
 //! Loops: a bottleneck between two interfaces of one network would send each frame around for ever.
 
+use std::fs;
 use std::hash::{BuildHasher as _, RandomState};
 use std::io;
 use std::os::fd::BorrowedFd;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::device::Device as _;
@@ -80,6 +82,26 @@ impl<'a> End<'a> {
     }
 }
 
+/// Folder of what the system says about interfaces.
+pub(crate) const INTERFACES: &str = "/sys/class/net";
+
+/// The bridge, or the like, to which two interfaces belong: it would forward each frame once more.
+/// None if the folder is that of another network namespace.
+pub(crate) fn shared_master(folder: &Path, interfaces: [(&str, i32); 2]) -> Option<String> {
+    let mut masters = Vec::new();
+    for (name, index) in interfaces {
+        let folder = folder.join(name);
+        let number = fs::read_to_string(folder.join("ifindex")).ok()?;
+        if number.trim().parse() != Ok(index) {
+            return None;
+        }
+        let master = fs::read_link(folder.join("master")).ok()?;
+        masters.push(master.file_name()?.to_string_lossy().into_owned());
+    }
+    masters.dedup();
+    (masters.len() == 1).then(|| masters.remove(0))
+}
+
 /// Whether frames that leave at one of two interfaces come in again at one of them: a frame for all
 /// stations is sent out at both. Ends of TAP interfaces, which are open, are given.
 ///
@@ -144,4 +166,32 @@ fn has_come(socket: &mut PacketDescriptor, frame: &[u8; LEN]) -> bool {
         }
     }
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn two_ports_of_a_bridge_are_told_from_those_of_two() {
+        let folder = std::env::temp_dir().join(format!("roundelay-masters-{}", std::process::id()));
+        for (number, (name, master)) in [("a", "br0"), ("b", "br0"), ("c", "br1"), ("d", "")]
+            .into_iter()
+            .enumerate()
+        {
+            fs::create_dir_all(folder.join(name)).unwrap();
+            fs::write(folder.join(name).join("ifindex"), format!("{number}\n")).unwrap();
+            if !master.is_empty() {
+                symlink(format!("../{master}"), folder.join(name).join("master")).unwrap();
+            }
+        }
+        let found = |one, other| shared_master(&folder, [one, other]);
+        assert_eq!(found(("a", 0), ("b", 1)).as_deref(), Some("br0"));
+        assert_eq!(found(("a", 0), ("c", 2)), None);
+        assert_eq!(found(("a", 0), ("d", 3)), None);
+        assert_eq!(found(("a", 0), ("b", 7)), None, "another namespace's");
+        fs::remove_dir_all(folder).unwrap();
+    }
 }

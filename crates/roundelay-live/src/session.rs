@@ -97,6 +97,15 @@ impl Session {
     ) -> Result<(), DriverError> {
         longest_packet(interfaces)?;
         let [near, far] = interfaces;
+        let index = |name| sys::interface_index(name).map_err(|error| format!("{name}: {error}"));
+        let numbers = [(near, index(near)?), (far, index(far)?)];
+        if let Some(bridge) = loops::shared_master(Path::new(loops::INTERFACES), numbers) {
+            return Err(format!(
+                "{near} and {far}: both belong to {bridge}, which would forward each frame once \
+                 more; take one out (ip link set dev {far} nomaster)"
+            )
+            .into());
+        }
         let found = loops::is_there(interfaces, taps).map_err(|error| {
             let hint = match error.kind() {
                 io::ErrorKind::PermissionDenied => "; run as root",

@@ -189,7 +189,8 @@ impl World {
             self.enter(Place::Middle)?;
             if written.is_err() || found.trim() != name {
                 return Err(WorldError::Ip(format!(
-                    "congestion control {name}: this system allows here: {}",
+                    "congestion control {name}: this system allows here: {}; its administrator may \
+                     allow more (sysctl net.ipv4.tcp_allowed_congestion_control)",
                     allowed.trim()
                 )));
             }

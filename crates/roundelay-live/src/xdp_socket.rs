@@ -16,7 +16,7 @@ use crate::slots::Slots;
 use crate::sys::{self, BATCH, Kicked, XdpDescriptor};
 
 /// Longest wait for a queue that another socket had.
-const PATIENCE: Duration = Duration::from_secs(3);
+const PATIENCE: Duration = Duration::from_secs(5);
 const AGAIN: Duration = Duration::from_millis(20);
 
 /// An interface of Linux, all of whose frames come here and nowhere else.

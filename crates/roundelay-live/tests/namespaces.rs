@@ -290,7 +290,7 @@ fn no_longer_fit(kind: DeviceKind, world: &Arc<World>) {
     let counts = transfers(world, 1);
     long_datagrams(world);
     let mut received = [0; 2];
-    run(&mut session, &[0.4, 0.7, 1.2, 1.5], |hour| {
+    run(&mut session, &[0.4, 0.7, 1.2, 2.2], |hour| {
         let set = |name: &str, mtu: &str| ip(&["link", "set", "dev", name, "mtu", mtu]);
         match hour {
             0 => set(MIDDLE[1], "1000"),
