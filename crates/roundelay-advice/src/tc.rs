@@ -670,7 +670,7 @@ mod tests {
         for (text, reason) in [
             ("wf2q_plus", "Linux has no wf2q_plus"),
             ("lifo", linux_has),
-            ("fq", "Linux's fq is another discipline"),
+            ("packet_fq", linux_has),
             ("pie burst 100ms", leaf::NO_PIE),
             ("pie alpha 0", leaf::NO_PIE),
             ("pie beta 0", leaf::NO_PIE),

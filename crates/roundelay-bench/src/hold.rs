@@ -495,7 +495,7 @@ mod tests {
             "srpt",
             "priority",
             "fifo_plus",
-            "fq",
+            "packet_fq",
             "wf2q_plus",
         ] {
             let mut hold = full(

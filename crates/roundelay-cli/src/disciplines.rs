@@ -91,7 +91,6 @@ pub(crate) fn help(name: &str) -> Result<String, Failure> {
     };
     let linux = match info.linux {
         Linux::Absent => "not in Linux".to_owned(),
-        Linux::Namesake => format!("not in Linux, where {} is another discipline", info.name),
         Linux::Qdisc { name, .. } => format!("tc qdisc {name}"),
     };
     let _ = write!(

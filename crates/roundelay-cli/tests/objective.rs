@@ -176,7 +176,7 @@ fn the_command_line_stands_in_for_the_table() {
     );
     assert_eq!(
         (&fair["figure"], &fair["specialist"]),
-        (&"completion_by_bytes".into(), &"fq".into())
+        (&"completion_by_bytes".into(), &"packet_fq".into())
     );
 }
 

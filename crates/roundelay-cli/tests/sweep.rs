@@ -493,7 +493,7 @@ fn a_sweep_file_has_grid_zip_and_points() {
         folder
             .done(&[
                 "sweep.toml",
-                "queue.core=fq",
+                "queue.core=packet_fq",
                 "--replicas",
                 "1",
                 "--out",

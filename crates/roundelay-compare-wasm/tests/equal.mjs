@@ -70,7 +70,7 @@ const SOME = [
   { rate: "9mbit", flow_by: "src", overhead: "-4", mpu: "64", framing: "atm", buffer: "60kb" },
   { rate: "7mbit", filter: "udp and not port 53", max_flows: "5", keep_duplicates: true },
   { rate: "7mbit", interface: "wan", direction: "out", disciplines: ["fifo", "fq_codel"] },
-  { rate: "7mbit", direction: "from 10.0.0.0/25", disciplines: ["fifo", "fq"] },
+  { rate: "7mbit", direction: "from 10.0.0.0/25", disciplines: ["fifo", "packet_fq"] },
   { rate: "1tbit", disciplines: ["fifo"] },
   { rate: "64kbit", disciplines: ["fifo", "fq_codel", "codel", "red"], seed: "18446744073709551615" },
 ];

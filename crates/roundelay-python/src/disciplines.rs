@@ -18,7 +18,7 @@ pub(crate) fn disciplines(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
 fn described<'py>(py: Python<'py>, discipline: &AnyDiscipline) -> PyResult<Bound<'py, PyDict>> {
     let info = discipline.info();
     let (linux, linux_flows) = match info.linux {
-        Linux::Absent | Linux::Namesake => (None, None),
+        Linux::Absent => (None, None),
         Linux::Qdisc { name, flows, .. } => (Some(name), Some(flows)),
     };
     let linux_flows = linux_flows.map(|flows| match flows {

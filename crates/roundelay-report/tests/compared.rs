@@ -530,8 +530,8 @@ fn what_has_no_commands_is_said_to_have_none() {
         "No tc commands for red gentle: tc has no `gentle`.",
     );
     ends(
-        "fq",
-        "No tc commands for fq: Linux's fq is another discipline.",
+        "packet_fq",
+        "No tc commands for packet_fq: Linux has no packet_fq.",
     );
     for spec in [
         "fifo", "codel", "pie", "red", "choke", "sfb", "qfq_plus", "priority",

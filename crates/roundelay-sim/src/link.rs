@@ -362,7 +362,14 @@ mod tests {
     /// run before.
     #[test]
     fn links_and_runs_hash_flows_apart() {
-        for queue in ["sfq", "fq_codel", "fq", "sfb", "mqfq", "mqfq hashes 1 ns2"] {
+        for queue in [
+            "sfq",
+            "fq_codel",
+            "packet_fq",
+            "sfb",
+            "mqfq",
+            "mqfq hashes 1 ns2",
+        ] {
             let mut seen = Vec::new();
             for run in 1..=6 {
                 for link in 0..6 {

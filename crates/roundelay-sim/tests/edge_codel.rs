@@ -61,7 +61,7 @@ fn adds_up(
 
 #[test]
 fn queues_stay_short_under_any_discipline() {
-    for queue in ["fifo", "fq", "lstf", "drr"] {
+    for queue in ["fifo", "packet_fq", "lstf", "drr"] {
         let [without, with] = ["", STRICT].map(|edge| group(queue, &format!("{LONG}{edge}")));
         let [long, short] = [&without, &with].map(|group| group.delay.mean.unwrap());
         assert!(
@@ -182,7 +182,7 @@ impl Probe for Leaving {
 #[test]
 fn it_decides_by_the_time_in_all_queues() {
     for urgency in ["none", "fair 100mbit", "size 1s", "slack 10ms"] {
-        for queue in ["fifo", "fq", "lstf"] {
+        for queue in ["fifo", "packet_fq", "lstf"] {
             let source = format!(
                 "{LONG}urgency = \"{urgency}\"\nedge_codel = {{ target = \"3ms\", interval = \"50ms\" }}"
             );

@@ -89,7 +89,7 @@ fn flows_that_keep_to_their_share_lose_nothing_under_fair_queueing() {
         "gfq",
         "mqfq",
         "s_kps",
-        "fq",
+        "packet_fq",
     ] {
         let [conforming, flood] = losses(&format!("{discipline} limit 100"));
         assert_eq!(conforming, 0.0, "{discipline}");

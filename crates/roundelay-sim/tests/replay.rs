@@ -524,7 +524,7 @@ fn flows_keep_their_weights() {
 #[test]
 fn schedules_of_trees_are_replayed() {
     let tree = "duration = \"1s\"\n[topology]\ntemplate = \"dumbbell\"\npairs = 4\nrate = \"10mbit\"\n[queue]\ncore = \"tree classes limit 100000\"\n\
-        [trees]\nclasses = { node = [{ name = \"link\", discipline = \"fq\" }, { name = \"a\", parent = \"link\", discipline = \"sjf\", flows = [\"dscp ef\"] }, \
+        [trees]\nclasses = { node = [{ name = \"link\", discipline = \"packet_fq\" }, { name = \"a\", parent = \"link\", discipline = \"sjf\", flows = [\"dscp ef\"] }, \
         { name = \"b\", parent = \"link\", discipline = \"lifo\", default = true }] }\n\
         [[source]]\nkind = \"poisson\"\nfrom = \"s*\"\nto = \"r*\"\nrate = \"1mbit\"\npacket_len = 300\ndscp = \"ef\"\nurgency = \"size 1s\"\n\
         [[source]]\nkind = \"poisson\"\nfrom = \"s*\"\nto = \"r*\"\nrate = \"1200kbit\"\npacket_len = 700\n";

@@ -16,7 +16,7 @@ const RANDOM: [&str; 11] = [
     "sfb limit 60 bins 4 levels 2",
     "sfq limit 60 divisor 4",
     "fq_codel limit 60 flows 4",
-    "fq limit 60 flows 4",
+    "packet_fq limit 60 flows 4",
     "mqfq limit 60 queues 4 hashes 2",
     "mqfq limit 60 queues 4 hashes 1 ns2",
 ];

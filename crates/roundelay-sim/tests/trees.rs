@@ -32,7 +32,7 @@ default = true
 const TURNS: &str = r#"
 [[node]]
 name = "link"
-discipline = "fq"
+discipline = "packet_fq"
 [[node]]
 name = "short"
 parent = "link"

@@ -74,11 +74,7 @@ pub(super) fn leaf(spec: &QueueSpec, limit: Limit, link: Option<Rate>) -> Result
 }
 
 pub(super) fn absent(discipline: &AnyDiscipline) -> Reason {
-    let name = discipline.name();
-    match discipline.info().linux {
-        Linux::Namesake => format!("Linux's {name} is another discipline"),
-        Linux::Absent | Linux::Qdisc { .. } => format!("Linux has no {name}"),
-    }
+    format!("Linux has no {}", discipline.name())
 }
 
 /// Packets that no filter matches go to the last band.

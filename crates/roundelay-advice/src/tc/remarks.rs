@@ -25,7 +25,7 @@ pub(super) fn remarks(
 ) -> Vec<String> {
     let flows = match discipline.info().linux {
         Linux::Qdisc { flows, .. } => flows,
-        Linux::Absent | Linux::Namesake => LinuxFlows::Unread,
+        Linux::Absent => LinuxFlows::Unread,
     };
     let has_classes = flows == LinuxFlows::Classes;
     let mut remarks = Vec::new();

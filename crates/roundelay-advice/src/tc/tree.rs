@@ -215,7 +215,7 @@ fn nested(discipline: &AnyDiscipline, children: &[&Node]) -> Result<String, Reas
         other => {
             let why = match other.info().linux {
                 Linux::Qdisc { name, .. } => format!("Linux's {name} has no classes"),
-                Linux::Absent | Linux::Namesake => absent(other),
+                Linux::Absent => absent(other),
             };
             Err(format!(
                 "{why} (classes of Linux are drr, qfq, qfq_plus, priority and ets)"
@@ -379,8 +379,8 @@ mod tests {
             format!("node 'link': Linux has no wf2q_plus {classes}")
         );
         assert_eq!(
-            reason("qfq_plus linux", "fq"),
-            format!("node 'rest': Linux's fq is another discipline {classes}")
+            reason("qfq_plus linux", "packet_fq"),
+            format!("node 'rest': Linux has no packet_fq {classes}")
         );
         assert_eq!(
             reason("sfq limit 100 linux", "red gentle"),

@@ -34,7 +34,7 @@ pub(crate) struct Objective {
     pub(crate) slack: Option<SlackText>,
 
     /// Discipline made for the objective, compared with lstf [default: the file's, else by
-    /// objective sjf, fifo_plus, fq, wf2q_plus or edf]
+    /// objective sjf, fifo_plus, packet_fq, wf2q_plus or edf]
     #[arg(long, value_name = "DISCIPLINE", value_parser = |text: &str| text.parse::<DisciplineText>())]
     pub(crate) specialist: Option<DisciplineText>,
 

@@ -695,7 +695,7 @@ mod tests {
         // A task of another version is refused.
         let other = folder
             .session(
-                &["queue.core=fq"],
+                &["queue.core=packet_fq"],
                 Behaviours::of_program().changed("engine"),
             )
             .tasks()

@@ -610,7 +610,7 @@ class Objective(Table):
     #: "fair 10mbit", "deadline 10ms".
     slack: Urgency | None = None
     #: The discipline to compare LSTF with. Left out: sjf for completion, fifo_plus for tail, wf2q_plus for
-    #: weighted-fairness, edf for deadline, else fq.
+    #: weighted-fairness, edf for deadline, else packet_fq.
     specialist: Queue | None = None
     #: How much worse than the specialist LSTF may be: a fraction of the specialist's figure, below 1.
     #: Default: 0.05.

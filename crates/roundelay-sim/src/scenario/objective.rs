@@ -82,7 +82,7 @@ impl Measure {
         match self {
             Self::Completion => "sjf",
             Self::Tail => "fifo_plus",
-            Self::CompletionByBytes | Self::Fairness => "fq",
+            Self::CompletionByBytes | Self::Fairness => "packet_fq",
             Self::WeightedFairness => "wf2q_plus",
             Self::Deadline => "edf",
         }
@@ -250,7 +250,7 @@ pub struct Objective {
     #[schemars(with = "Option<InWords<Urgency>>")]
     pub slack: Option<SlackText>,
     /// The discipline to compare LSTF with. Left out: sjf for completion, fifo_plus for tail,
-    /// wf2q_plus for weighted-fairness, edf for deadline, else fq.
+    /// wf2q_plus for weighted-fairness, edf for deadline, else packet_fq.
     #[serde(default, deserialize_with = "Maybe::deserialize")]
     #[schemars(with = "Option<InWords<Ordering>>")]
     pub specialist: Option<DisciplineText>,
@@ -636,7 +636,7 @@ mod tests {
         assert_eq!(under("sjf"), Urgency::FlowSize(SECOND));
         assert_eq!(under("srpt"), Urgency::Remaining(SECOND));
         assert_eq!(under("fifo_plus"), Urgency::Constant(SECOND));
-        assert_eq!(under("fq"), Urgency::None);
+        assert_eq!(under("packet_fq"), Urgency::None);
         assert_eq!(under("lstf"), Urgency::Fair(rate));
     }
 

@@ -272,8 +272,6 @@ pub trait Configured<C>: Sized {
 pub enum Linux {
     /// Linux does not have the discipline.
     Absent,
-    /// Linux does not have the discipline, and has another one of the same name.
-    Namesake,
     /// Linux has the discipline.
     Qdisc {
         /// The name in `tc`.

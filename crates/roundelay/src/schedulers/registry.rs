@@ -282,7 +282,7 @@ registry! {
     SpPifo = sp_pifo,
     Drr = drr,
     Srr = srr,
-    Fq = fq,
+    PacketFq = packet_fq,
     Sfq = sfq,
     Mqfq = mqfq,
     Afq = afq,

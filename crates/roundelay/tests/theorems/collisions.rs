@@ -5,7 +5,15 @@ use roundelay::{Control, Seed};
 use roundelay::{FlowId, Instant, Packet, QueueSpec, Scheduler};
 
 const NOW: Instant = Instant::ZERO;
-const HASHED: [&str; 7] = ["fq", "sfq", "mqfq", "sfb", "fq_codel", "fq_pie", "cake"];
+const HASHED: [&str; 7] = [
+    "packet_fq",
+    "sfq",
+    "mqfq",
+    "sfb",
+    "fq_codel",
+    "fq_pie",
+    "cake",
+];
 
 fn build(text: &str, seed: u64) -> AnyScheduler<u32> {
     text.parse::<QueueSpec>()
@@ -38,7 +46,7 @@ fn ahead(mut scheduler: AnyScheduler<u32>) -> usize {
 #[test]
 fn flows_wait_for_each_other_just_where_their_queues_are_the_same() {
     for text in [
-        "fq flows 4",
+        "packet_fq flows 4",
         "sfq divisor 4 quantum 1000b",
         "mqfq queues 4 hashes 1 quantum 1000b",
         "fq_codel flows 4 quantum 1000b",

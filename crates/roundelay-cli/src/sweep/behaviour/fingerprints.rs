@@ -276,7 +276,7 @@ fn scenarios(folder: &Path) -> Vec<(String, String)> {
             "tree".to_owned(),
             format!(
                 "[queue]\ncore = 'tree t limit 20'\n[[trees.t.node]]\nname = 'link'\ndiscipline = \
-                 'fq'\n[[trees.t.node]]\nname = 'a'\nparent = 'link'\ndiscipline = 'fifo'\nflows = \
+                 'packet_fq'\n[[trees.t.node]]\nname = 'a'\nparent = 'link'\ndiscipline = 'fifo'\nflows = \
                  ['dscp ef']\n[[trees.t.node]]\nname = 'b'\nparent = 'link'\ndiscipline = \
                  'fifo'\ndefault = true\n{cbr}{}",
                 source("name = 'ef'\nkind = 'cbr'\nrate = '1mbit'\ndscp = 'ef'")
@@ -424,7 +424,7 @@ scenario.source = [{ name = 'fair', kind = 'cbr', from = 's0..6', to = 'r0..6', 
 ",
     "
 measures = 'transfers'
-columns = { FIFO = 'fifo limit 50', FQ = 'fq limit 50' }
+columns = { FIFO = 'fifo limit 50', FQ = 'packet_fq limit 50' }
 schemes = { plain = {}, deep = { 'queue.edge' = 'fifo limit 500' } }
 scenario.duration = '2s'
 scenario.meter = { transfers = true }
@@ -434,7 +434,7 @@ scenario.source = [{ name = 'short', kind = 'tcp', from = 's*', to = 'r*', size 
 ",
     "
 measures = 'rates'
-columns = { FIFO = 'fifo limit 50', FQ = 'fq limit 50' }
+columns = { FIFO = 'fifo limit 50', FQ = 'packet_fq limit 50' }
 scenario.duration = '1s'
 scenario.meter = { rates = '20ms' }
 scenario.topology = { template = 'dumbbell', pairs = 3, rate = '1mbit' }

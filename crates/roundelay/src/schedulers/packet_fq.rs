@@ -1,4 +1,4 @@
-//! Fair queueing (FQ) by packets: flows hashed into bins, served round robin with one packet a
+//! Packet FQ: fair queueing by packets: flows hashed into bins, served round robin with one packet a
 //! turn, new bins first.
 //!
 //! FQ-CoDel without CoDel and without byte counts. A bin that was idle is new and goes before all
@@ -15,7 +15,7 @@
 //! | flow (hash of addresses and ports) | `Bin`, by a keyed hash of [`Packet::flow`] |
 //! | new flows, old flows | `new_bins`, `old_bins` |
 //!
-//! | guarantee | value | test in `theorems/fq.rs` |
+//! | guarantee | value | test in `theorems/packet_fq.rs` |
 //! |---|---|---|
 //! | two bins backlogged throughout | service differs by at most 1 packet | `backlogged_bins_share_evenly` |
 //! | on-off flow among n, packets of one length | of T packets at most T / n + 2 | `known_bug_30_on_off_flow_gets_its_share` |
@@ -48,7 +48,7 @@ use crate::author::{
 use crate::mechanisms::hash::FlowHash;
 use crate::mechanisms::longest::Longest;
 
-/// Parameters of FQ.
+/// Parameters of packet FQ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Config {
     /// Number of bins: 1 to 65536.
@@ -62,11 +62,11 @@ impl Default for Config {
 }
 
 impl Discipline for Config {
-    const NAME: &'static str = "fq";
+    const NAME: &'static str = "packet_fq";
     const ABOUT: &'static str =
         "fair queueing by packets: flows hashed into bins, bins in turn, new ones first";
     const SOURCE: &'static str = "Mittal, Agarwal, Ratnasamy, Shenker, Universal Packet Scheduling, NSDI 2016; RFC 970; RFC 8290";
-    const LINUX: Linux = Linux::Namesake;
+    const LINUX: Linux = Linux::Absent;
     const PARAMETERS: &'static [Parameter<Self>] = &[Parameter::count(
         "flows",
         1..=1 << 16,
@@ -77,21 +77,21 @@ impl Discipline for Config {
     const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut];
     const QUEUES: Queues = Queues::Hashed;
     const COMPLEXITY: &'static str = "O(1)";
-    type Scheduler<T: Send> = Fq<T>;
-    type ByHandle = Fq<Handle, Links<FlowId>>;
+    type Scheduler<T: Send> = PacketFq<T>;
+    type ByHandle = PacketFq<Handle, Links<FlowId>>;
 
-    fn build_class<T: Send>(&self, _seed: Seed) -> Result<Fq<T>, ConfigError> {
-        Fq::of_children(*self)
+    fn build_class<T: Send>(&self, _seed: Seed) -> Result<PacketFq<T>, ConfigError> {
+        PacketFq::of_children(*self)
     }
 
-    fn configuration<T: Send>(scheduler: &mut Fq<T>) -> Option<&mut Self> {
+    fn configuration<T: Send>(scheduler: &mut PacketFq<T>) -> Option<&mut Self> {
         Some(&mut scheduler.config)
     }
 }
 
 /// The scheduler.
 #[derive(Debug, Clone)]
-pub struct Fq<T, P = Nodes<T>> {
+pub struct PacketFq<T, P = Nodes<T>> {
     pool: Pool<T, P>,
     bins: Vec<Bin>,
     new_bins: VecDeque<u32>,
@@ -109,7 +109,7 @@ struct Bin {
     is_listed: bool,
 }
 
-impl<T> Fq<T> {
+impl<T> PacketFq<T> {
     /// An empty scheduler for a class of a tree: a bin for each child, regardless of `flows`.
     ///
     /// # Errors
@@ -130,7 +130,7 @@ impl<T> Fq<T> {
     }
 }
 
-impl<T, P: Storage<T>> Configured<Config> for Fq<T, P> {
+impl<T, P: Storage<T>> Configured<Config> for PacketFq<T, P> {
     fn configured(config: Config, seed: Seed) -> Result<Self, ConfigError> {
         let bins = config.flows as usize;
         Ok(Self {
@@ -145,7 +145,7 @@ impl<T, P: Storage<T>> Configured<Config> for Fq<T, P> {
     }
 }
 
-impl<T, P: Storage<T>> Fq<T, P> {
+impl<T, P: Storage<T>> PacketFq<T, P> {
     fn bin(&self, flow: FlowId) -> u32 {
         match &self.hash {
             Some(hash) => hash.bucket(flow, self.config.flows),
@@ -195,7 +195,7 @@ impl<T, P: Storage<T>> Fq<T, P> {
     }
 }
 
-impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Fq<T, P> {
+impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for PacketFq<T, P> {
     /// Refuses children beyond [`FlowId::LARGEST_TABLED`].
     fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
         if self.hash.is_none() && packet.flow > FlowId::LARGEST_TABLED
@@ -265,7 +265,7 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Fq<T, P> {
     }
 }
 
-impl<T, P: Storage<T>> Control for Fq<T, P> {
+impl<T, P: Storage<T>> Control for PacketFq<T, P> {
     fn queues_of(&self, flow: FlowId) -> Vec<usize> {
         alloc::vec![self.bin(flow) as usize]
     }

@@ -1,8 +1,8 @@
-//! FQ: the claims of `fq.rs`, and disciplines that break them.
+//! Packet FQ: the claims of `packet_fq.rs`, and disciplines that break them.
 
 use proptest::prelude::*;
 use roundelay::Seed;
-use roundelay::schedulers::{Discipline, drr, fifo, fq, sfq};
+use roundelay::schedulers::{Discipline, drr, fifo, packet_fq, sfq};
 use roundelay::{DropReason, FlowId, Instant, Packet, Scheduler};
 
 use crate::theorems::fq_codel::{Offers, fperf_patterns, shares_beside_on_off, worst_on_off_share};
@@ -12,8 +12,8 @@ use crate::theorems::sfq::{NewFirst, is_as_chance_has_it, meet};
 const LEN: u32 = 1514;
 
 /// With seed 1 none of the first flows share a bin (`sfq.rs` checks the same hash).
-fn build() -> fq::Fq<u64> {
-    fq::Config::default()
+fn build() -> packet_fq::PacketFq<u64> {
+    packet_fq::Config::default()
         .build(Seed::new(1))
         .expect("legal parameters")
 }
@@ -221,7 +221,9 @@ fn the_longest_bin_gives_up_its_newest() {
 
 #[test]
 fn one_bin_is_fifo() {
-    let mut scheduler: fq::Fq<u64> = fq::Config { flows: 1 }.build(Seed::new(9)).expect("legal");
+    let mut scheduler: packet_fq::PacketFq<u64> = packet_fq::Config { flows: 1 }
+        .build(Seed::new(9))
+        .expect("legal");
     (0..50).for_each(|number| {
         assert!(
             scheduler
@@ -246,7 +248,7 @@ fn two_flows_meet_in_one_of_so_many_seeds_as_there_are_bins() {
     const SEEDS: u32 = 5_000;
     for (a, b, flows) in [(0, 1, 16), (5, 5 + 16, 16), (7, 1 << 31, 2)] {
         let bins = |seed: u32| {
-            fq::Config { flows }
+            packet_fq::Config { flows }
                 .build(Seed::new(seed.into()))
                 .expect("legal parameters")
         };
@@ -300,7 +302,7 @@ fn served_in_turn(class: &str, packets: u64) -> Vec<u32> {
 /// a child below the root takes no turn. One bin, shared by all hashed flows, makes no difference.
 #[test]
 fn classes_take_turns_a_packet_each() {
-    for class in ["fq", "fq flows 1"] {
+    for class in ["packet_fq", "packet_fq flows 1"] {
         let order = served_in_turn(class, 400);
         assert!(
             order.chunks(2).all(|pair| pair.contains(&0)),
@@ -323,7 +325,7 @@ fn classes_take_turns_a_packet_each() {
 /// unused share.
 #[test]
 fn leaves_of_classes_keep_their_order() {
-    let mut tree = turns_of("fq");
+    let mut tree = turns_of("packet_fq");
     for (flow, size) in [(1, 30), (1, 20), (1, 10), (1, 40), (0, 0)] {
         assert!(
             tree.enqueue(
@@ -346,7 +348,7 @@ fn leaves_of_classes_keep_their_order() {
 /// In a class: `evict_flow` removes the newest packet of one child only.
 #[test]
 fn a_child_is_withdrawn_alone() {
-    let mut class = fq::Fq::of_children(fq::Config { flows: 1 }).unwrap();
+    let mut class = packet_fq::PacketFq::of_children(packet_fq::Config { flows: 1 }).unwrap();
     for (flow, number) in [(0, 1), (3, 2), (0, 3)] {
         assert!(
             class
