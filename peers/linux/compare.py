@@ -176,7 +176,21 @@ def prio(rng):
     }
 
 
-KINDS = {kind.__name__: kind for kind in (drr, qfq, sfq, fq_codel, ets, prio)}
+def fq(rng):
+    """Flows by addresses and ports: packets have no priority, because those of priority 7 go first in Linux."""
+    classes = range(1, rng.randint(2, 9) + 1)
+    words = f"fq limit {rng.choice([10000, 50, 20, 5])} flow_limit {rng.choice([100, 100, 30, 5])} refill_delay 1000s nopacing"
+    words += f" quantum {rng.randint(256, 6000)} initial_quantum {rng.randint(256, 20000)}"
+    return {
+        "ours": words,
+        "tc": [PARENT, f"qdisc add dev DEV parent 1:1 handle 10: {words.replace('1000s', '1000000000us')} orphan_mask 4294967295"],
+        "classes": [],
+        "steps": steps(rng, classes, lengths(rng, [rng.choice([300, 1500, 4000])] * 9), 120, rng.choice([1, 1, 2, 5])),
+        "is_filtered": True,
+    }
+
+
+KINDS = {kind.__name__: kind for kind in (drr, qfq, sfq, fq_codel, ets, prio, fq)}
 
 
 # Cases with a clock. Waits are real time in the guest: a case lasts six seconds. Waits are multiples of 20 ms, and targets

@@ -187,6 +187,7 @@ pub(crate) fn caveats(case: &Case<'_>, best: usize) -> Vec<Reason> {
             part: late as f64 / winner.total.packets.max(1) as f64,
         });
     }
+    caveats.extend(cost_of_cake(case, winner));
     // A short buffer is no merit of the discipline; without buffer drops the buffer has not
     // decided.
     let mut results = case.results().iter();
@@ -196,6 +197,24 @@ pub(crate) fn caveats(case: &Case<'_>, best: usize) -> Vec<Reason> {
         caveats.push(Reason::DifferentBuffers);
     }
     caveats
+}
+
+/// What cake costs beside `fq_codel`, where both were measured: at high rates cake is limited by the
+/// processor first.
+fn cost_of_cake(case: &Case<'_>, winner: &DisciplineResult) -> Option<Reason> {
+    if winner.name != "cake" {
+        return None;
+    }
+    let other = case
+        .results()
+        .iter()
+        .find(|result| result.name == "fq_codel")?;
+    Some(Reason::CostsMore {
+        spec: winner.spec.clone(),
+        nanos: winner.cost?.nanos_per_packet,
+        other: other.spec.clone(),
+        theirs: other.cost?.nanos_per_packet,
+    })
 }
 
 /// The outcome of a kind under a discipline.

@@ -163,6 +163,17 @@ pub enum Reason {
         /// The same as a part of all packets.
         part: f64,
     },
+    /// What the best discipline costs on this machine beside another one.
+    CostsMore {
+        /// The best discipline.
+        spec: String,
+        /// Its processing time a packet, nanoseconds.
+        nanos: f64,
+        /// The other discipline.
+        other: String,
+        /// Its processing time a packet, nanoseconds.
+        theirs: f64,
+    },
     /// The disciplines had different buffers, and these may have decided.
     DifferentBuffers,
     /// The capture may lie behind the bottleneck, so figures lack the waiting there.

@@ -480,6 +480,10 @@ mod tests {
                 "fq_pie target 20000us quantum 300 ecn_prob 20 ecn limit 500 memory_limit 33554432",
             ),
             (
+                "fq quantum 1514b maxrate 20mbit nopacing flow_limit 50",
+                "fq flow_limit 50 quantum 1514 maxrate 20mbit nopacing limit 10000",
+            ),
+            (
                 "tbf rate 2mbit burst 3kb latency 20ms",
                 "tbf rate 2mbit burst 3072 limit 8072",
             ),
@@ -671,6 +675,10 @@ mod tests {
             ("wf2q_plus", "Linux has no wf2q_plus"),
             ("lifo", linux_has),
             ("packet_fq", linux_has),
+            (
+                "fq low_rate_threshold unlimited",
+                "tc's fq has no unlimited low_rate_threshold",
+            ),
             ("pie burst 100ms", leaf::NO_PIE),
             ("pie alpha 0", leaf::NO_PIE),
             ("pie beta 0", leaf::NO_PIE),

@@ -63,6 +63,7 @@ const SPECS: &[&str] = &[
     "ets strict 2 quanta 1b 700b 1514b",
     "ets bands 3 strict 1 quanta 1b priomap 2 1 0",
     "ets strict 8",
+    "fq flow_limit 3 quantum 256b initial_quantum 256b refill_delay 0",
     "pie target 1us tupdate 1us alpha 32 beta 32 burst 0 ecn bytemode",
     "fq_pie flows 2 target 1us tupdate 1us alpha 32 beta 32 quantum 256b ecn bytemode",
     "fq_pie flows 4 target 1ms tupdate 500us ecn ecn_prob 100 dq_rate_estimator",
@@ -75,6 +76,8 @@ const SPECS: &[&str] = &[
 const IDLING: &[&str] = &[
     "tbf rate 100mbit burst 2kb",
     "tbf rate 100mbit burst 64kb peakrate 1gbit mtu 9000",
+    "fq maxrate 50mbit quantum 600b initial_quantum 2kb",
+    "fq maxrate 200mbit low_rate_threshold unlimited flow_limit 5",
 ];
 
 /// The disciplines that shape, with settings that make them wait: see

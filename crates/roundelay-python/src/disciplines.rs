@@ -24,6 +24,7 @@ fn described<'py>(py: Python<'py>, discipline: &AnyDiscipline) -> PyResult<Bound
     let linux_flows = linux_flows.map(|flows| match flows {
         LinuxFlows::Unread => "unread",
         LinuxFlows::Hashed => "hashed",
+        LinuxFlows::Exact => "exact",
         LinuxFlows::Classes => "classes",
     });
     let Limit { packets, bytes } = info.default_limit;

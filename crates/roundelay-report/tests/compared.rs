@@ -4,6 +4,7 @@ use crate::common::samples::{self, *};
 use roundelay::author::ByCopy;
 use roundelay::schedulers::{AnyDiscipline, custom, lifo};
 use roundelay::{Limit, QueueSpec};
+use roundelay_trace::arguments::DEPLOYED;
 use roundelay_trace::{CompareError, Options, WeightRules};
 
 use crate::told::{Told, compare};
@@ -425,6 +426,45 @@ fn who_locks_light_flows_out_is_not_best() {
     );
 }
 
+/// The answer to the example's question: which queue for this link, and the one line for it.
+#[test]
+fn by_default_the_example_gets_cake_in_one_line() {
+    let specs = DEPLOYED.map(|text| text.parse().expect("legal"));
+    let mut asked = options("5mbit", specs.to_vec());
+    for measures in [false, true] {
+        asked.measure_cost = measures;
+        let comparison = compare(example(), &asked, &mut ()).unwrap();
+        let best = &comparison.disciplines[comparison.verdict.best];
+        assert_eq!(best.spec, "cake besteffort");
+        assert_eq!(best.limit, "4mb", "that of cake at 5 Mbit/s");
+        let commands = comparison.verdict.commands.join("\n");
+        assert!(
+            commands.ends_with("handle 10: cake bandwidth 5mbit besteffort"),
+            "{commands}"
+        );
+        let text = comparison.verdict.sentences.join(" ");
+        assert_eq!(
+            text.contains("ns a packet on this machine and"),
+            measures,
+            "{text}"
+        );
+    }
+}
+
+/// What has no rate of its own runs at the link's: a target of 1.5 packets' time at 1 Mbit/s.
+#[test]
+fn a_cake_without_bandwidth_is_that_of_the_link() {
+    let written = ["cake", "cake bandwidth 1mbit"].map(|text| text.parse().expect("legal"));
+    let samples = random_samples(&mut Random(9));
+    let comparison = run(&samples, &options("1mbit", written.to_vec()));
+    let [one, other] = &comparison.disciplines[..] else {
+        panic!("two disciplines");
+    };
+    assert_eq!(format!("{:?}", one.total), format!("{:?}", other.total));
+    assert_eq!(one.limit, other.limit);
+    assert_ne!(one.spec, other.spec, "named as written");
+}
+
 /// sjf knew every flow's length.
 #[test]
 fn who_needs_what_no_port_knows_is_not_best() {
@@ -434,7 +474,7 @@ fn who_needs_what_no_port_knows_is_not_best() {
         comparison.disciplines[comparison.verdict.best].name, "cake",
         "{text}"
     );
-    let sjf = "sjf delays a typical light flow less than cake (25.0 ms against 56.1 ms), but needs to know how long each flow will be, which no port does.";
+    let sjf = "sjf delays a typical light flow less than cake (25.0 ms against 58.7 ms), but needs to know how long each flow will be, which no port does.";
     assert!(
         text.contains(sjf) && text.contains("fifo hurts DNS (2 flows): "),
         "{text}"

@@ -4,10 +4,24 @@
 use std::io::Cursor;
 
 use crate::common::*;
-use roundelay_trace::arguments::DEPLOYED;
 use roundelay_trace::{Capture, Kind, Options, WeightRules};
 
 use crate::told::{Told, compare};
+
+/// Every discipline of Linux, with the kernel's rules where these differ.
+const OF_LINUX: [&str; 11] = [
+    "fifo",
+    "priority",
+    "drr",
+    "qfq_plus linux",
+    "sfq linux",
+    "fq_codel linux",
+    "codel linux",
+    "pie",
+    "red",
+    "choke linux",
+    "sfb",
+];
 
 const MILLISECOND: u64 = 1_000_000;
 const SECOND: u64 = 1000 * MILLISECOND;
@@ -252,7 +266,7 @@ impl Judged {
 #[test]
 fn one_flow_alone_has_nothing_to_divide() {
     let alone = || vec![bursts(download(0), 300, 500 * MILLISECOND, 10)];
-    judged(alone(), "10mbit", &DEPLOYED)
+    judged(alone(), "10mbit", &OF_LINUX)
         .is(
             &["fifo"],
             &[
@@ -278,7 +292,7 @@ fn a_call_beside_a_download_is_kept_from_its_queue() {
     judged(
         vec![steady(download(0), 12_000_000, 1500, 10), talk(0, 10)],
         "10mbit",
-        &DEPLOYED,
+        &OF_LINUX,
     )
     .is(
         &FAIR,
@@ -299,7 +313,7 @@ fn dns_beside_bulk_is_named() {
             questions(1, 10),
         ],
         "10mbit",
-        &DEPLOYED,
+        &OF_LINUX,
     )
     .is(
         &FAIR,
@@ -320,7 +334,7 @@ fn web_beside_bulk_is_named() {
             .chain(pages)
             .collect(),
         "10mbit",
-        &DEPLOYED,
+        &OF_LINUX,
     )
     .is(&FAIR, &["for web (5 flows)", "fifo hurts web (5 flows):"]);
 }
@@ -335,9 +349,9 @@ fn pages_in_bursts_above_a_fair_share_are_web() {
             .chain(pages(count))
             .collect()
     };
-    judged(beside_bulk(60), "10mbit", &DEPLOYED)
+    judged(beside_bulk(60), "10mbit", &OF_LINUX)
         .is(&FAIR, &["for web (5 flows)", "fifo hurts web (5 flows):"]);
-    judged(beside_bulk(120), "10mbit", &DEPLOYED)
+    judged(beside_bulk(120), "10mbit", &OF_LINUX)
         .is(&FAIR, &["each flow asks for more than its fair share"])
         .says_not(&["web"]);
 }
@@ -660,7 +674,7 @@ fn the_harm_of_a_fifo_is_named_before_that_of_others() {
             questions(0, 10),
         ]
     };
-    judged(flows(), "10mbit", &DEPLOYED)
+    judged(flows(), "10mbit", &OF_LINUX)
         .is(&FAIR, &["fifo hurts DNS (1 flow):", "About as good: "]);
 }
 
@@ -794,7 +808,7 @@ fn two_unequal_bulks_get_equal_shares() {
         steady(download(0), 20_000_000, 1500, 20),
         steady(download(1), 6_000_000, 1500, 20),
     ];
-    judged(unequal, "10mbit", &DEPLOYED).is(
+    judged(unequal, "10mbit", &OF_LINUX).is(
         &FAIR,
         &[
             "each flow asks for more than its fair share at times and gets at least",
@@ -812,7 +826,7 @@ fn a_flood_does_not_take_the_link_from_those_that_share() {
             .chain(share)
             .collect(),
         "10mbit",
-        &DEPLOYED,
+        &OF_LINUX,
     )
     .is(
         &FAIR,
@@ -830,7 +844,7 @@ fn under_a_light_load_a_fifo_is_enough() {
         talk(0, 10),
         questions(0, 10),
     ];
-    judged(light, "100mbit", &DEPLOYED).is(
+    judged(light, "100mbit", &OF_LINUX).is(
         &["fifo"],
         &["Nothing contends for this link: fifo will do."],
     );
@@ -841,7 +855,7 @@ fn calls_alone_on_a_busy_link_need_no_fair_queue() {
     judged(
         (0..110).map(|number| talk(number, 10)).collect(),
         "10mbit",
-        &DEPLOYED,
+        &OF_LINUX,
     )
     .is(&["fifo"], &["about equally"])
     .says_not(&["hurts"]);
@@ -930,7 +944,7 @@ fn call_in_a_flood(dscp: u8) -> Vec<Vec<Packet>> {
 /// call.
 #[test]
 fn a_call_in_a_flood_of_small_flows_is_not_forgotten() {
-    judged(call_in_a_flood(46), "5mbit", &DEPLOYED).is(
+    judged(call_in_a_flood(46), "5mbit", &OF_LINUX).is(
         &["priority"],
         &[
             "for calls and games (1 flow)",
@@ -1050,7 +1064,7 @@ fn a_game_beside_two_downloads_on_a_slow_link() {
         100,
         10,
     );
-    judged(downloads.chain([game]).collect(), "5mbit", &DEPLOYED).is(
+    judged(downloads.chain([game]).collect(), "5mbit", &OF_LINUX).is(
         &FAIR,
         &[
             "for calls and games (1 flow)",
@@ -1122,15 +1136,15 @@ fn at_a_router_the_suggested_command_gives_the_verdict_of_the_link() {
             questions(0, 10),
         ]
     };
-    let own = judged(traffic(), "10mbit", &DEPLOYED).is(&FAIR, &["fifo hurts"]);
+    let own = judged(traffic(), "10mbit", &OF_LINUX).is(&FAIR, &["fifo hurts"]);
     let bytes = at_a_router(traffic());
-    let any = judged_of(bytes.clone(), "10mbit", &DEPLOYED, |_| ());
+    let any = judged_of(bytes.clone(), "10mbit", &OF_LINUX, |_| ());
     let reserve = any.comparison.verdict.reserve.as_ref().expect("a warning");
     assert_eq!(
         reserve.command.as_deref(),
         Some("roundelay compare t.pcap --rate 10mbit --interface 3 --direction in")
     );
-    let followed = judged_of(bytes, "10mbit", &DEPLOYED, |options| {
+    let followed = judged_of(bytes, "10mbit", &OF_LINUX, |options| {
         options.selection.interface = Some("3".into());
         options.selection.direction = Some("in".parse().unwrap());
     });
@@ -1169,7 +1183,7 @@ fn of_a_mirror_port_the_suggested_command_gives_the_verdict_of_the_link() {
         frames.sort_by_key(|(at, ..)| *at);
         capture(ETHERNET, frames.into_iter())
     };
-    let doubled = judged_of(bytes(), "10mbit", &DEPLOYED, |_| ()).is(&FAIR, &["fifo hurts"]);
+    let doubled = judged_of(bytes(), "10mbit", &OF_LINUX, |_| ()).is(&FAIR, &["fifo hurts"]);
     let reserve = doubled
         .comparison
         .verdict
@@ -1180,7 +1194,7 @@ fn of_a_mirror_port_the_suggested_command_gives_the_verdict_of_the_link() {
         reserve.command.as_deref(),
         Some("roundelay compare t.pcap --rate 10mbit --mirrored")
     );
-    let once = judged_of(bytes(), "10mbit", &DEPLOYED, |options| {
+    let once = judged_of(bytes(), "10mbit", &OF_LINUX, |options| {
         options.selection.mirrored = true
     });
     assert_eq!(once.comparison.capture.packets, packets.len() as u64);

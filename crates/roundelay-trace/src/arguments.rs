@@ -18,19 +18,14 @@ pub fn shell_word(word: &str) -> String {
     }
 }
 
-/// The disciplines compared by default: those of Linux, with the kernel's rules where these differ.
-pub const DEPLOYED: [&str; 11] = [
-    "fifo",
-    "priority",
-    "drr",
-    "qfq_plus linux",
-    "sfq linux",
+/// The disciplines compared by default: what Linux routers run, with the kernel's rules where these
+/// differ.
+pub const DEPLOYED: [&str; 5] = [
     "fq_codel linux",
-    "codel linux",
-    "pie",
-    "red",
-    "choke linux",
-    "sfb",
+    "cake besteffort",
+    "fq_pie",
+    "sfq linux",
+    "fifo",
 ];
 
 /// Disciplines to compare: one, or every one.

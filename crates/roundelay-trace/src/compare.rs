@@ -6,7 +6,7 @@ use std::error::Error;
 use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
 use roundelay::Purpose;
 use roundelay::Seed;
-use roundelay::schedulers::{AnyDiscipline, Discipline};
+use roundelay::schedulers::{AnyDiscipline, Discipline, cake};
 use roundelay::{ConfigError, Limit, LinkLayer, QueueSpec, Rate, tree};
 use thiserror::Error;
 
@@ -140,11 +140,33 @@ impl Options {
         self.buffer.unwrap_or(tree::Config::DEFAULT_LIMIT)
     }
 
+    /// A discipline as it runs on the link. A cake without a `bandwidth` gets the link's rate, as
+    /// whoever sets it up on this link would write, since its targets and quanta follow from that.
+    pub fn discipline_of(&self, spec: &QueueSpec) -> AnyDiscipline {
+        if let AnyDiscipline::Cake(cake) = &spec.discipline
+            && cake.bandwidth.is_none()
+        {
+            let shaped = cake::Config {
+                bandwidth: Some(self.rate),
+                ..*cake
+            };
+            if shaped.check().is_ok() {
+                return AnyDiscipline::Cake(shaped);
+            }
+        }
+        spec.discipline.clone()
+    }
+
     /// The limit of a discipline's buffer.
     pub fn limit_of(&self, spec: &QueueSpec) -> Limit {
-        spec.limit
-            .or(self.buffer)
-            .unwrap_or_else(|| spec.limit_or_default())
+        if let Some(limit) = spec.limit.or(self.buffer) {
+            return limit;
+        }
+        let spec = QueueSpec {
+            discipline: self.discipline_of(spec),
+            limit: None,
+        };
+        spec.limit_or_default()
     }
 }
 
@@ -395,7 +417,9 @@ fn build_lanes(
         let sink = observer
             .sink(spec.discipline.name(), lanes.len(), zero)
             .map_err(CompareError::Lane)?;
-        lanes.push(Lane::new(spec, options.limit_of(spec), &link, sink)?);
+        let discipline = options.discipline_of(spec);
+        let limit = options.limit_of(spec);
+        lanes.push(Lane::new(spec, discipline, limit, &link, sink)?);
     }
     for tree in &options.trees {
         let sink = observer
@@ -469,7 +493,7 @@ fn measure_costs(
     }
     let mut subjects = Vec::new();
     for spec in &options.specs {
-        subjects.push((spec.discipline.clone(), options.limit_of(spec)));
+        subjects.push((options.discipline_of(spec), options.limit_of(spec)));
     }
     for tree in &options.trees {
         let config = tree.with_flows(offered.classifier().flows());

@@ -132,14 +132,15 @@ struct Leaves {
 }
 
 impl Lane {
-    /// The lane of a discipline.
+    /// The lane of a discipline, which runs on the link as `discipline`.
     pub(crate) fn new(
         spec: &QueueSpec,
+        discipline: AnyDiscipline,
         limit: Limit,
         link: &Link<'_>,
         sink: Option<Box<dyn PacketSink>>,
     ) -> Result<Self, ConfigError> {
-        Self::named(as_written(spec), spec.discipline.clone(), limit, link, sink)
+        Self::named(as_written(spec), discipline, limit, link, sink)
     }
 
     /// The lane of a tree: each flow goes to a leaf by its headers.
@@ -423,7 +424,9 @@ mod tests {
             rate: "8mbit".parse().unwrap(),
             seed: Seed::new(1),
         };
-        let mut lane = Lane::new(&QueueSpec::from(discipline.into()), limit, &link, None).unwrap();
+        let discipline = discipline.into();
+        let spec = QueueSpec::from(discipline.clone());
+        let mut lane = Lane::new(&spec, discipline, limit, &link, None).unwrap();
         lane.run(events, &[]).unwrap();
         // The audit needs only the number of flows, not their properties in the capture.
         lane.finish(flows, &Sorts::default(), &[]).unwrap()

@@ -76,6 +76,10 @@ pub(crate) const MICROSECOND: u64 = Duration::from_micros(1).as_picos();
 pub(crate) const HOUR: u64 = Duration::from_secs(3600).as_picos();
 pub(crate) const DAY: u64 = Duration::from_secs(86_400).as_picos();
 
+/// For who writes `fq` and means another discipline.
+pub(crate) const FORMER_FQ: &str =
+    "fq is Linux's; the fair queueing by packets that had this name is packet_fq";
+
 /// A time that never comes, written `never`.
 const NEVER: u64 = u64::MAX;
 
@@ -670,10 +674,10 @@ impl fmt::Display for ConfigError {
                 write!(f, "{discipline}: no parameter is called '{parameter}'; ")?;
                 meant.map_or(Ok(()), |meant| write!(f, "did you mean '{meant}'? "))?;
                 write!(f, "it has {known}")?;
-                if parameter == "weight" {
-                    write!(f, "; weights are settings of flows")
-                } else {
-                    Ok(())
+                match (*discipline, parameter.as_str()) {
+                    (_, "weight") => write!(f, "; weights are settings of flows"),
+                    ("fq", "flows") => write!(f, "; {FORMER_FQ}"),
+                    _ => Ok(()),
                 }
             }
             Self::Repeated {

@@ -64,6 +64,9 @@ pub(super) fn leaf(spec: &QueueSpec, limit: Limit, link: Option<Rate>) -> Result
             }
             Ok(text)
         }
+        AnyDiscipline::Fq(config) if config.low_rate_threshold.is_none() => {
+            Err("tc's fq has no unlimited low_rate_threshold".to_owned())
+        }
         // Parameters have the names of tc's, and the limit counts packets.
         other if matches!(other.info().linux, Linux::Qdisc { .. }) => {
             let words = tc_words(&spec.discipline);

@@ -23,7 +23,8 @@ pub(crate) struct Compare {
     pub(crate) capture: PathBuf,
 
     /// Disciplines in tc syntax: fifo, "fq_codel limit 1000 target 5ms"; the word all selects every
-    /// discipline; default: those of Linux with the kernel's rules, unless --tree is given
+    /// discipline; default, unless --tree is given: what Linux routers run, which is fq_codel,
+    /// cake, fq_pie, sfq and fifo with the kernel's rules
     #[arg(value_parser = parse_choice)]
     pub(crate) disciplines: Vec<Choice>,
 

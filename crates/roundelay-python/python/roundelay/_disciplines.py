@@ -45,7 +45,7 @@ class Discipline:
     source: str
     #: Name of the qdisc in Linux's ``tc``; None if Linux does not have the discipline.
     linux: str | None
-    #: How the qdisc tells flows apart: ``unread``, ``hashed`` or ``classes``.
+    #: How the qdisc tells flows apart: ``unread``, ``hashed``, ``exact`` or ``classes``.
     linux_flows: str | None
     #: Whether flows can have weights.
     weighted: bool

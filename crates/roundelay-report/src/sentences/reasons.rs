@@ -108,6 +108,17 @@ pub(super) fn sentence(reason: &Reason) -> String {
             let part = percent(*part);
             format!("{spec} reorders: {packets} ({part}), which TCP receivers may take for losses.")
         }
+        Reason::CostsMore {
+            spec,
+            nanos,
+            other,
+            theirs,
+        } => format!(
+            "{spec} costs {} ns a packet on this machine and {other} {}; Linux's cake shapes 2.5 \
+             to 3 Gbit/s with one core, as its users report.",
+            significant(*nanos),
+            significant(*theirs)
+        ),
         Reason::DifferentBuffers => {
             "The disciplines had different buffers; --buffer gives all the same buffer.".to_owned()
         }

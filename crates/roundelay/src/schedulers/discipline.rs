@@ -318,6 +318,8 @@ pub enum LinuxFlows {
     Unread,
     /// The qdisc hashes addresses, protocol and ports.
     Hashed,
+    /// The qdisc has a queue for each flow of addresses, protocol and ports.
+    Exact,
     /// The qdisc has a class for each flow, and filters put packets into classes.
     Classes,
 }

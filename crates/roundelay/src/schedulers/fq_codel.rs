@@ -13,8 +13,8 @@
 //!
 //! | RFC 8290 | here |
 //! |---|---|
-//! | list of new queues, list of old queues | `new_flows`, `old_flows` |
-//! | byte credits | `Flow::deficit` |
+//! | list of new queues, list of old queues | `NewAndOld` in `mechanisms/new_and_old.rs` |
+//! | byte credits | `Credit` there |
 //! | flow (hash bucket) | `Flow` |
 //!
 //! | guarantee | value | test in `theorems/fq_codel.rs` |
@@ -28,8 +28,8 @@
 //! | memory | constant for any number of flows | `memory_does_not_grow_with_flows` |
 //! | chosen flow numbers | collide no more than others | `chosen_flow_numbers_spread` below |
 //!
-//! Cost: O(1) a packet; rounds without credit for any queue are counted, not walked one by one
-//! (`skip_rounds`). An overflow drops a batch, to share the cost of finding the longest queue.
+//! Cost: O(1) a packet; rounds without credit for any queue are counted, not walked one by one. An
+//! overflow drops a batch, to share the cost of finding the longest queue.
 //! Memory: the queues' records, allocated at the start.
 //!
 //! Differences from the RFC: the CoDel state of an idle queue forgets at once a time above the
@@ -50,6 +50,7 @@ use crate::mechanisms::codel::{Roots, Target};
 use crate::mechanisms::codel_queue::{CodelQueue, Signals};
 use crate::mechanisms::hash::FlowHash;
 use crate::mechanisms::longest::Longest;
+use crate::mechanisms::new_and_old::{Credit, NewAndOld, Turns};
 
 /// Parameters of FQ-CoDel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -180,11 +181,9 @@ impl Discipline for Config {
     /// Limits credits to the new quantum: the credit of a longer quantum would remain. Related to
     /// known bug 22.
     fn adopt<T: Send>(scheduler: &mut FqCodel<T>, _before: &Self) {
-        let quantum = i64::from(scheduler.config.quantum);
-        scheduler
-            .flows
-            .iter_mut()
-            .for_each(|flow| flow.deficit = flow.deficit.min(quantum));
+        for flow in &mut scheduler.flows {
+            flow.credit.limit(scheduler.config.quantum.into());
+        }
     }
 }
 
@@ -193,11 +192,7 @@ impl Discipline for Config {
 pub struct FqCodel<T, P: Storage<T> = Nodes<T>> {
     pool: Pool<T, P>,
     flows: Vec<Flow>,
-    /// Served first. Flows that were idle, until the end of a quantum or until found empty.
-    new_flows: VecDeque<u32>,
-    old_flows: VecDeque<u32>,
-    /// Turns since the last sent packet, all of them only for credit.
-    fruitless_turns: usize,
+    turns: NewAndOld,
     longest: Longest,
     /// Dropped packets, not yet taken by the caller.
     dropped: VecDeque<(P::Leaving, DropReason)>,
@@ -208,11 +203,7 @@ pub struct FqCodel<T, P: Storage<T> = Nodes<T>> {
 #[derive(Debug, Clone, Default)]
 struct Flow {
     queue: CodelQueue,
-    /// Bytes the flow may still send in this turn. The turn's last packet may overdraw the deficit;
-    /// the flow then waits for enough new quanta.
-    deficit: i64,
-    /// Whether the flow is in a list.
-    is_listed: bool,
+    credit: Credit,
 }
 
 impl<T, P: Storage<T>> Configured<Config> for FqCodel<T, P> {
@@ -221,9 +212,7 @@ impl<T, P: Storage<T>> Configured<Config> for FqCodel<T, P> {
         Ok(Self {
             pool: Pool::empty(),
             flows: alloc::vec![Flow::default(); flows],
-            new_flows: VecDeque::with_capacity(flows),
-            old_flows: VecDeque::with_capacity(flows),
-            fruitless_turns: 0,
+            turns: NewAndOld::with_capacity(flows),
             longest: Longest::default(),
             dropped: VecDeque::new(),
             hash: FlowHash::new(seed, 0),
@@ -236,103 +225,27 @@ impl<T, P: Storage<T>> FqCodel<T, P> {
     fn enqueue_packet(&mut self, packet: Packet<T>) {
         let number = self.hash.bucket(packet.flow, self.config.flows);
         let flow = &mut self.flows[number as usize];
-        if !flow.is_listed {
-            flow.is_listed = true;
-            flow.deficit = self.config.quantum.into();
-            self.new_flows.push_back(number);
-        }
+        self.turns.join(number, flow, self.config.quantum.into());
         self.pool.push(&mut flow.queue.queue, packet);
         self.longest.changed(number as usize, flow.size());
     }
 
     fn dequeue_packet(&mut self, now: Instant) -> Option<P::Leaving> {
+        let signals = self.config.signals();
         loop {
-            let is_new = !self.new_flows.is_empty();
-            let list = if is_new {
-                &mut self.new_flows
-            } else {
-                &mut self.old_flows
-            };
-            let number = *list.front()?;
-            // RFC 8290, section 4.2: without credit, a quantum more and to the end of the old list.
-            if self.flows[number as usize].deficit <= 0 {
-                list.pop_front();
-                self.credit(number);
-                continue;
-            }
+            let number = self.turns.next(now, &mut self.flows, self.config.quantum)?;
+            let flow = &mut self.flows[number as usize];
             // CoDel's dequeue of this queue; a packet takes its bytes from the credit.
-            if let Some((packet, len)) = self.pull(number as usize, now) {
-                self.flows[number as usize].deficit -= i64::from(len);
-                self.fruitless_turns = 0;
+            let pulled = flow
+                .queue
+                .pull(&mut self.pool, signals, now, &mut self.dropped);
+            self.longest.changed(number as usize, flow.size());
+            if let Some((packet, len)) = pulled {
+                self.turns.sent(flow, len);
                 return Some(packet);
             }
-            // An empty queue: from the new list to the old one, from the old list out.
-            self.found_empty(number, is_new);
+            self.turns.found_empty(flow, self.config.linux);
         }
-    }
-
-    /// The flow has used the quantum: another quantum, and the end of the old list.
-    fn credit(&mut self, number: u32) {
-        self.flows[number as usize].deficit += i64::from(self.config.quantum);
-        self.old_flows.push_back(number);
-        self.fruitless_turns += 1;
-        if self.fruitless_turns > self.old_flows.len() && self.new_flows.is_empty() {
-            self.skip_rounds();
-        }
-    }
-
-    /// A flow at the front has no packet. A new flow passes through the old list before becoming
-    /// idle. Otherwise a flow could send a packet whenever found empty and always be new and first.
-    fn found_empty(&mut self, number: u32, is_new: bool) {
-        if is_new {
-            self.new_flows.pop_front()
-        } else {
-            self.old_flows.pop_front()
-        };
-        if is_new && !(self.config.linux && self.old_flows.is_empty()) {
-            self.old_flows.push_back(number);
-        } else {
-            self.flows[number as usize].is_listed = false;
-        }
-    }
-
-    /// After a whole round without credit for any flow: adds the credit of all further such rounds
-    /// at once. Empty flows with a turn in these rounds leave the list.
-    fn skip_rounds(&mut self) {
-        self.fruitless_turns = 0;
-        let flows = &mut self.flows;
-        let quantum = i64::from(self.config.quantum);
-        let mut rounds = i64::MAX;
-        for number in &self.old_flows {
-            let flow = &flows[*number as usize];
-            if !flow.is_empty() {
-                rounds = rounds.min(flow.rounds_short(quantum));
-            }
-        }
-        self.old_flows.retain(|&number| {
-            let flow = &mut flows[number as usize];
-            flow.is_listed = !flow.is_empty() || flow.rounds_short(quantum) >= rounds;
-            if flow.is_listed {
-                flow.deficit += rounds * quantum;
-            } else {
-                flow.queue.found_empty();
-            }
-            flow.is_listed
-        });
-    }
-
-    /// The next packet of a flow, after CoDel's drops, and the packet's length. None if the flow is
-    /// empty or emptied by drops.
-    fn pull(&mut self, number: usize, now: Instant) -> Option<(P::Leaving, u32)> {
-        let flow = &mut self.flows[number];
-        let pulled = flow.queue.pull(
-            &mut self.pool,
-            self.config.signals(),
-            now,
-            &mut self.dropped,
-        );
-        self.longest.changed(number, flow.size());
-        pulled
     }
 }
 
@@ -364,18 +277,19 @@ impl Flow {
     fn size(&self) -> u64 {
         self.queue.queue.size()
     }
+}
+
+impl Turns for Flow {
+    fn credit(&mut self) -> &mut Credit {
+        &mut self.credit
+    }
 
     fn is_empty(&self) -> bool {
         self.queue.queue.is_empty()
     }
 
-    /// Rounds until the flow has credit.
-    const fn rounds_short(&self, quantum: i64) -> i64 {
-        if self.deficit > 0 {
-            0
-        } else {
-            -self.deficit / quantum + 1
-        }
+    fn became_idle(&mut self, _now: Instant) {
+        self.queue.found_empty();
     }
 }
 
@@ -452,7 +366,8 @@ impl<T, P: Storage<T>> Control for FqCodel<T, P> {
     /// The queues' records, their slots in both lists and, from the first full buffer on, the index
     /// for the longest queue.
     fn footprint(&self) -> Footprint {
-        let bytes_per_queue = size_of::<Flow>() + 2 * size_of::<u32>() + Longest::BYTES_PER_QUEUE;
+        let bytes_per_queue =
+            size_of::<Flow>() + NewAndOld::BYTES_PER_QUEUE + Longest::BYTES_PER_QUEUE;
         Footprint {
             fixed_bytes: size_of::<Self>()
                 + Longest::FIXED_BYTES
@@ -466,29 +381,12 @@ impl<T, P: Storage<T>> Control for FqCodel<T, P> {
     /// 2. RFC 8290, section 4.2: credit never exceeds a quantum.
     /// 3. A packet is in the queue of the flow's hash.
     fn check_invariants(&self) {
-        let mut places = alloc::vec![0; self.flows.len()];
-        for list in [&self.new_flows, &self.old_flows] {
-            for number in list {
-                places[*number as usize] += 1;
-            }
-        }
+        let entries = self.turns.entries(self.flows.len());
         let mut bytes = 0;
         for (number, flow) in self.flows.iter().enumerate() {
             bytes += flow.queue.queue.bytes();
-            let is_empty = flow.is_empty();
-            assert_eq!(
-                places[number],
-                usize::from(flow.is_listed),
-                "invariant 1: in one list, once"
-            );
-            assert!(
-                flow.is_listed || is_empty,
-                "invariant 1: a backlogged flow is in a list"
-            );
-            assert!(
-                flow.deficit <= self.config.quantum.into(),
-                "invariant 2: no credit beyond a quantum"
-            );
+            flow.credit
+                .check(entries[number], flow.is_empty(), self.config.quantum);
             if let Some(flow) = self.pool.head_flow(&flow.queue.queue) {
                 let home = self.hash.bucket(flow, self.config.flows) as usize;
                 assert_eq!(
@@ -506,7 +404,6 @@ impl<T, P: Storage<T>> Control for FqCodel<T, P> {
 mod tests {
     use super::*;
     use crate::packet::FlowId;
-    use proptest::prelude::*;
 
     fn without_drops(quantum: u32) -> FqCodel<u32> {
         Config {
@@ -516,30 +413,6 @@ mod tests {
         }
         .build(Seed::new(1))
         .expect("legal")
-    }
-
-    /// The RFC's rounds, one by one.
-    fn walk(naive: &mut FqCodel<u32>) -> Option<Packet<u32>> {
-        loop {
-            naive.fruitless_turns = 0;
-            let is_new = !naive.new_flows.is_empty();
-            let list = if is_new {
-                &mut naive.new_flows
-            } else {
-                &mut naive.old_flows
-            };
-            let number = *list.front()?;
-            if naive.flows[number as usize].deficit <= 0 {
-                list.pop_front();
-                naive.flows[number as usize].deficit += i64::from(naive.config.quantum);
-                naive.old_flows.push_back(number);
-            } else if let Some((packet, len)) = naive.pull(number as usize, Instant::ZERO) {
-                naive.flows[number as usize].deficit -= i64::from(len);
-                return Some(packet);
-            } else {
-                naive.found_empty(number, is_new);
-            }
-        }
     }
 
     /// 100,000 flow numbers, all in one of 1024 queues under a hash of the low bits.
@@ -562,26 +435,5 @@ mod tests {
             (0..100_000u32).all(|number| number.wrapping_mul(1024) % 1024 == 0),
             "without a key they would be in one"
         );
-    }
-
-    proptest! {
-        #[test]
-        fn skipping_rounds_changes_nothing(steps in prop::collection::vec((0u32..8, prop::option::of(1u32..100_000)), 1..400)) {
-            let mut ours = without_drops(256);
-            let mut naive = without_drops(256);
-            for (number, (flow, len)) in steps.into_iter().enumerate() {
-                if let Some(len) = len {
-                    let packet = Packet::new(FlowId(flow), len, number as u32);
-                    prop_assert!(ours.enqueue(Instant::ZERO, packet).is_ok() && naive.enqueue(Instant::ZERO, packet).is_ok());
-                } else {
-                    prop_assert_eq!(ours.dequeue(Instant::ZERO), walk(&mut naive));
-                    prop_assert_eq!(&ours.old_flows, &naive.old_flows);
-                    prop_assert_eq!(&ours.new_flows, &naive.new_flows);
-                }
-            }
-            while let Some(packet) = ours.dequeue(Instant::ZERO) {
-                prop_assert_eq!(Some(packet), walk(&mut naive));
-            }
-        }
     }
 }

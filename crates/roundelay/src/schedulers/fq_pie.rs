@@ -45,7 +45,7 @@ use crate::author::{
 };
 use crate::config::{HOUR, MICROSECOND};
 use crate::mechanisms::hash::FlowHash;
-use crate::mechanisms::new_and_old::NewAndOld;
+use crate::mechanisms::new_and_old::{Credit, NewAndOld, Turns};
 use crate::mechanisms::pie::{FRAME, ONE, QueuePie, Settings};
 use crate::mechanisms::random::Random;
 
@@ -197,7 +197,9 @@ impl Discipline for Config {
 
     /// Limits credits to the new quantum: the credit of a longer quantum would remain.
     fn adopt<T: Send>(scheduler: &mut FqPie<T>, _before: &Self) {
-        scheduler.turns.limit_credits(scheduler.config.quantum);
+        for flow in &mut scheduler.flows {
+            flow.credit.limit(scheduler.config.quantum.into());
+        }
     }
 }
 
@@ -223,6 +225,8 @@ pub struct FqPie<T> {
     turns: NewAndOld,
     /// The queue of the packet that arrived last.
     arrived: u32,
+    /// This packet found its queue idle, and no packet has left since.
+    was_idle: bool,
     /// The first call, from which on updates are due.
     began: Option<Instant>,
     /// Dropped packets, not yet taken by the caller.
@@ -236,6 +240,17 @@ pub struct FqPie<T> {
 struct Flow {
     queue: Queue,
     pie: QueuePie,
+    credit: Credit,
+}
+
+impl Turns for Flow {
+    fn credit(&mut self) -> &mut Credit {
+        &mut self.credit
+    }
+
+    fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
 }
 
 impl Flow {
@@ -245,10 +260,6 @@ impl Flow {
             bytes: self.queue.bytes(),
         }
     }
-
-    fn head_len(&self) -> Option<u32> {
-        (!self.queue.is_empty()).then(|| self.queue.head_len())
-    }
 }
 
 impl<T> Configured<Config> for FqPie<T> {
@@ -257,12 +268,14 @@ impl<T> Configured<Config> for FqPie<T> {
         let flow = Flow {
             queue: Queue::default(),
             pie: QueuePie::new(BURST),
+            credit: Credit::default(),
         };
         Ok(Self {
             pool: Pool::default(),
             flows: alloc::vec![flow; flows],
-            turns: NewAndOld::new(flows),
+            turns: NewAndOld::with_capacity(flows),
             arrived: 0,
+            was_idle: false,
             began: None,
             dropped: VecDeque::new(),
             hash: FlowHash::new(seed, 0),
@@ -320,6 +333,7 @@ impl<T> Scheduler<T> for FqPie<T> {
     fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
         let number = self.hash.bucket(packet.flow, self.config.flows);
         self.arrived = number;
+        self.was_idle = false;
         let packet = Packet {
             arrival: now,
             ..packet
@@ -327,27 +341,33 @@ impl<T> Scheduler<T> for FqPie<T> {
         if let Some(packet) = self.judged(number, now, packet) {
             let flow = &mut self.flows[number as usize];
             self.pool.push(&mut flow.queue, packet);
-            self.turns.join(number, self.config.quantum);
+            let quantum = self.config.quantum.into();
+            self.was_idle = self.turns.join(number, flow, quantum);
         }
         Ok(())
     }
 
     fn dequeue(&mut self, now: Instant) -> Option<Packet<T>> {
-        let flows = &self.flows;
-        let head_len = |number: u32| flows[number as usize].head_len();
-        let number = self.turns.next(self.config.quantum, head_len)?;
-        let flow = &mut self.flows[number as usize];
-        let before = flow.backlog();
-        flow.pie.advance(&self.config.settings(), now, before);
-        let packet = self.pool.pop(&mut flow.queue)?;
-        let sojourn = now.since(packet.arrival);
-        flow.pie.left(now, sojourn, packet.len, before.bytes);
-        self.turns.sent(number, packet.len);
-        Some(packet)
+        self.was_idle = false;
+        loop {
+            let number = self.turns.next(now, &mut self.flows, self.config.quantum)?;
+            let flow = &mut self.flows[number as usize];
+            if flow.queue.is_empty() {
+                self.turns.found_empty(flow, true);
+                continue;
+            }
+            let before = flow.backlog();
+            flow.pie.advance(&self.config.settings(), now, before);
+            let packet = self.pool.pop(&mut flow.queue)?;
+            let sojourn = now.since(packet.arrival);
+            flow.pie.left(now, sojourn, packet.len, before.bytes);
+            self.turns.sent(flow, packet.len);
+            return Some(packet);
+        }
     }
 
     /// The newest packet of the queue of the last arrival, which is this packet if it waits; else
-    /// that of the longest queue.
+    /// that of the longest queue. A queue that loses the packet that ended its silence is as before.
     fn evict(&mut self) -> Option<Packet<T>> {
         let mut number = self.arrived as usize;
         if self.flows[number].queue.is_empty() {
@@ -355,7 +375,13 @@ impl<T> Scheduler<T> for FqPie<T> {
         }
         let flow = &mut self.flows[number];
         flow.pie.dropped();
-        self.pool.pop_tail(&mut flow.queue)
+        let packet = self.pool.pop_tail(&mut flow.queue);
+        if self.was_idle && number == self.arrived as usize {
+            self.was_idle = false;
+            let credit = flow.credit.bytes();
+            self.turns.take_back(flow, credit);
+        }
+        packet
     }
 
     fn backlog(&self) -> Backlog {
@@ -381,13 +407,15 @@ impl<T> Control for FqPie<T> {
     /// 1. Those of both lists and of each queue's PIE.
     /// 2. A packet is in the queue of the flow's hash.
     fn check_invariants(&self) {
-        let head_len = |number: u32| self.flows[number as usize].head_len();
-        self.turns.check(self.config.quantum, head_len);
+        let entries = self.turns.entries(self.flows.len());
         let settings = self.config.settings();
         let mut bytes = 0;
         for (number, flow) in self.flows.iter().enumerate() {
             bytes += flow.queue.bytes();
             flow.pie.check(&settings);
+            let is_empty = flow.queue.is_empty();
+            flow.credit
+                .check(entries[number], is_empty, self.config.quantum);
             if let Some(head) = self.pool.head_flow(&flow.queue) {
                 let home = self.hash.bucket(head, self.config.flows) as usize;
                 assert_eq!(

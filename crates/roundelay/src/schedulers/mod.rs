@@ -26,6 +26,7 @@ pub mod edf;
 pub mod ets;
 pub mod fifo;
 pub mod fifo_plus;
+pub mod fq;
 pub mod fq_codel;
 pub mod fq_pie;
 pub mod gfq;

@@ -305,6 +305,7 @@ registry! {
     Pie = pie,
     FqPie = fq_pie,
     Cake = cake,
+    Fq = fq,
 }
 
 /// A scheduler of any discipline over handles, with the packets in an arena: see

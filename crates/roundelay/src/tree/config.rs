@@ -11,7 +11,7 @@ use super::Tree;
 use super::class::StandIn;
 
 use crate::by_copy::ByCopy;
-use crate::config::ConfigError;
+use crate::config::{ConfigError, FORMER_FQ};
 use crate::control::Control;
 use crate::drops::DropReason;
 use crate::flow_config::FlowConfig;
@@ -681,7 +681,11 @@ impl fmt::Display for Problem {
                     f,
                     "{discipline} cannot share a link among children; {} can",
                     able.join(", ")
-                )
+                )?;
+                if *discipline == "fq" {
+                    write!(f, " ({FORMER_FQ})")?;
+                }
+                Ok(())
             }
             Self::LimitOfClass => write!(
                 f,

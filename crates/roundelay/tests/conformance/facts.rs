@@ -7,17 +7,17 @@ fn build(discipline: &AnyDiscipline) -> AnyScheduler<u32> {
     discipline.build(Seed::new(9)).expect("legal parameters")
 }
 
-/// Three flows with ten packets each, flow after flow. The last packets are the most urgent ones in
+/// Three flows with forty packets each, flow after flow. The last packets are the most urgent ones in
 /// every way.
 fn load() -> Vec<Packet<u32>> {
     let mut packets = Vec::new();
-    for number in 0..30 {
-        let urgency = 30 - number;
+    for number in 0..120 {
+        let urgency = 120 - number;
         packets.push(Packet {
             priority: urgency,
             slack: Slack::of(Duration::from_millis(u64::from(urgency))),
             deadline: Instant::from_nanos(u64::from(urgency)),
-            ..Packet::new(FlowId(number / 10), 500, number)
+            ..Packet::new(FlowId(number / 40), 500, number)
         });
     }
     packets

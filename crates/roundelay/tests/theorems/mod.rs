@@ -16,6 +16,7 @@ mod edge_codel;
 mod ets;
 mod fifo;
 mod fifo_plus;
+mod fq;
 mod fq_codel;
 mod fq_pie;
 mod gfq;
