@@ -294,7 +294,7 @@ fn a_number_that_saturates_is_no_bound() {
 fn a_hundred_thousand_flows_are_no_feat() {
     let flow = |number: u32| {
         format!(
-            "[[flow]]\nname = \"{number}\"\nweight = {}\nrate = 1000\n",
+            "[[flow]]\nname = \"{number}\"\nweight = {}\nrate = \"1kbit\"\n",
             1 + number % 2
         )
     };
@@ -343,8 +343,20 @@ fn what_is_wrong_is_named_with_its_line_and_what_would_be_right() {
             vec!["FILE:3:", "weight 1025", "1 to 1024"],
         ),
         (
-            flow("maxpkt = \"100b\""),
-            vec!["FILE:3:", "maxpkt \"100b\"", "512b to 64kb"],
+            flow("max_packet_len = \"0b\""),
+            vec!["FILE:3:", "max_packet_len \"0b\"", "1b to 64kb"],
+        ),
+        (
+            flow("rate = 5"),
+            vec!["FILE:3:", "rate: expected a unit", "5mbit", "5bit"],
+        ),
+        (
+            flow("rate = \"1000000\""),
+            vec!["FILE:3:", "rate: expected a unit", "1000000bit"],
+        ),
+        (
+            flow("[[hop]]\nrate = 1000000"),
+            vec!["FILE:4:", "rate: expected a unit", "1000000bit"],
         ),
         (
             flow("burst = \"1000b\""),
@@ -360,25 +372,32 @@ fn what_is_wrong_is_named_with_its_line_and_what_would_be_right() {
         ),
         (
             flow("rate = 1.5"),
-            vec!["FILE:3:", "rate 1.5: expected a whole number", "20mbit"],
+            vec![
+                "FILE:3:",
+                "rate 1.5: expected a number and its unit",
+                "20mbit",
+            ],
         ),
-        (flow("rate = 0"), vec!["FILE:3:", "rate: ", "at least 1bit"]),
+        (
+            flow("rate = \"0mbit\""),
+            vec!["FILE:3:", "rate: ", "at least 1bit"],
+        ),
         (flow("rate = true"), vec!["FILE:3:", "rate true: expected"]),
         (
             flow("burst = [1, 2]"),
-            vec!["FILE:3:", "burst [1, 2]: expected", "512b to"],
+            vec!["FILE:3:", "burst [1, 2]: expected", "1b to"],
         ),
         (
             flow("burst = { a = 1 }"),
-            vec!["FILE:3:", "burst { a = 1 }: expected", "512b to"],
+            vec!["FILE:3:", "burst { a = 1 }: expected", "1b to"],
         ),
         (
             flow("maxpkt = 1979-05-27"),
-            vec!["FILE:3:", "maxpkt 1979-05-27: expected", "512b to 64kb"],
+            vec!["FILE:3:", "maxpkt 1979-05-27: expected", "1b to 64kb"],
         ),
         (
             flow("maxpkt = -1"),
-            vec!["FILE:3:", "maxpkt -1: expected", "512b to 64kb"],
+            vec!["FILE:3:", "maxpkt -1: expected", "1b to 64kb"],
         ),
         (
             flow("weight = 99999999999999999999"),
@@ -421,7 +440,7 @@ fn what_is_wrong_is_named_with_its_line_and_what_would_be_right() {
             vec![
                 "FILE:3:",
                 "maxpkt \"9x\": expected",
-                "legal range 512b to 64kb",
+                "legal range 1b to 64kb",
             ],
         ),
         (
@@ -592,7 +611,7 @@ fn where_each_link_has_its_discipline_the_delay_has_none() {
             .ends_with("  delay")
     );
     let silent = TWO.to_owned() + "[[hop]]\ndiscipline = \"fifo\"\n";
-    assert!(success(&silent, &["--rate", "8mbit"]).ends_with("\nNo delay is proven.\n"));
+    assert!(success(&silent, &["--rate", "8mbit"]).contains("\nNo delay is proven.\n"));
 }
 
 /// End of transmission of flow 0's packets, in microseconds.
@@ -670,6 +689,157 @@ fn longest_way<D: Discipline>(discipline: &D) -> f64 {
         );
     }
     longest as f64 / 1e6
+}
+
+/// Keys are those of scenarios, and a call's packets are shorter than 512 bytes.
+#[test]
+fn a_flow_of_short_packets_has_the_key_of_scenarios() {
+    let file = "
+[[flow]]
+name = \"call\"
+max_packet_len = \"200b\"
+rate = \"1mbit\"
+burst = \"400b\"
+
+[[flow]]
+name = \"rest\"
+weight = 3
+
+[[hop]]
+rate = \"8mbit\"
+max_packet_len = \"1514b\"
+";
+    let report = json(file, &["wf2q_plus"]);
+    assert_eq!(report["flows"][0]["max_packet_len"], 200);
+    assert_eq!(report["flows"][0]["burst"], 400);
+    // The burst at a quarter of the link, and the latency of a flow with packets of 512 bytes:
+    // disciplines keep no shorter longest packet. 400 x 4 + 512 x 4 - 512 + 2 x 1514 bytes.
+    let hop = &report["disciplines"][0]["flows"][0]["hops"][0];
+    let delay = report["disciplines"][0]["flows"][0]["delay"].as_f64();
+    let latency = hop["latency"]["value"].as_f64().unwrap();
+    assert_eq!(delay, Some(0.0016 + latency));
+    let written_as_in_tc = file.replace("max_packet_len", "maxpkt");
+    assert_eq!(json(&written_as_in_tc, &["wf2q_plus"]), report);
+}
+
+/// At 8 Mbit/s, each flow with a bucket.
+const BUCKETS: &str = "
+[[flow]]
+name = \"a\"
+max_packet_len = 1000
+rate = \"1mbit\"
+burst = 3000
+
+[[flow]]
+name = \"b\"
+weight = 3
+max_packet_len = 1500
+rate = \"2mbit\"
+burst = 4500
+";
+
+#[test]
+fn a_fifo_has_a_bound_where_every_flow_has_a_bucket() {
+    let delays = |report: &Value| {
+        let flows = &report["disciplines"][0]["flows"];
+        (flows[0]["delay"].clone(), flows[1]["delay"].clone())
+    };
+    // 7500 bytes at a byte per microsecond.
+    let one = json(BUCKETS, &["fifo", "--rate", "8mbit"]);
+    assert_eq!(delays(&one), (0.0075.into(), 0.0075.into()));
+    // Two more links, each with a packet of 1500 bytes.
+    let three = json(BUCKETS, &["fifo", "--rate", "8mbit", "--hops", "3"]);
+    assert_eq!(delays(&three), (0.0105.into(), 0.0105.into()));
+    let text = success(BUCKETS, &["fifo", "--rate", "8mbit", "--sources"]);
+    assert!(text.contains("delay: all flows are one flow"), "{text}");
+    let all = success(BUCKETS, &["--rate", "8mbit"]);
+    assert!(all.contains(" fifo "), "fifo is among all: {all}");
+
+    let mixed = BUCKETS.to_owned() + "[[hop]]\ndiscipline = \"afq\"\n[[hop]]\n";
+    let mixed = json(&mixed, &["fifo", "--rate", "8mbit"]);
+    assert_eq!(delays(&mixed), (Value::Null, Value::Null));
+    for missing in ["burst = 4500\n", "rate = \"2mbit\"\n"] {
+        let file = BUCKETS.replace(missing, "");
+        let text = success(&file, &["fifo", "--rate", "8mbit"]);
+        assert!(
+            text.ends_with(
+                "\nfifo: no delay is proven.\nA fifo has a bound if each flow states its rate and \
+                 its burst; flow 'b' does not.\n"
+            ),
+            "{text}"
+        );
+    }
+}
+
+/// End of transmission of all packets, in microseconds.
+#[derive(Default)]
+struct Ends(Vec<u64>);
+
+impl Observer<()> for Ends {
+    fn sent(&mut self, _packet: Packet<()>, _start: Instant, end: Instant) {
+        self.0.push(end.as_picos().div_ceil(1_000_000));
+    }
+
+    fn dropped(&mut self, _packet: Packet<()>, _now: Instant, reason: DropReason) {
+        panic!("{reason:?}");
+    }
+}
+
+/// When a FIFO of 8 Mbit/s has sent these packets: microsecond of arrival, flow, length.
+fn through_a_fifo(arrivals: &[(u64, u32, u32)]) -> Vec<u64> {
+    let scheduler = fifo::Config.build(Seed::new(1)).unwrap();
+    let rate = Rate::from_bits_per_second(8_000_000).unwrap();
+    let mut port = Port::new(scheduler, Limit::UNBOUNDED, rate);
+    let mut ends = Ends::default();
+    for (at, flow, len) in arrivals {
+        let now = Instant::from_nanos(at * 1_000);
+        port.advance(now, &mut ends);
+        port.arrive(now, Packet::new(FlowId(*flow), *len, ()), &mut ends);
+    }
+    port.drain(&mut ends);
+    ends.0
+}
+
+/// Both flows send their whole buckets at once and go on at their rates, through one FIFO and
+/// through three: the longest delay is nearly the bound, and above it if a flow sends twice its
+/// bucket.
+#[test]
+fn no_packet_of_a_fifo_takes_longer_than_its_bound() {
+    let longest = |links: u32, times: u64| {
+        let mut arrivals: Vec<(u64, u32, u32)> = Vec::new();
+        for number in 0..3 * times {
+            arrivals.push((0, 0, 1_000));
+            arrivals.push((0, 1, 1_500));
+            let later = number + 1;
+            arrivals.push((later * 8_000, 0, 1_000));
+            arrivals.push((later * 6_000, 1, 1_500));
+        }
+        arrivals.sort_by_key(|(at, flow, _)| (*at, 1 - flow));
+        let sent: Vec<u64> = arrivals.iter().map(|(at, _, _)| *at).collect();
+        for _ in 0..links {
+            let ends = through_a_fifo(&arrivals);
+            for ((at, _, _), end) in arrivals.iter_mut().zip(ends) {
+                *at = end;
+            }
+        }
+        let mut longest = 0;
+        for (sent, (at, _, _)) in sent.iter().zip(&arrivals) {
+            longest = longest.max(at - sent);
+        }
+        longest as f64 / 1e6
+    };
+    for links in [1, 3] {
+        let hops = links.to_string();
+        let report = json(BUCKETS, &["fifo", "--rate", "8mbit", "--hops", &hops]);
+        let bound = report["disciplines"][0]["flows"][0]["delay"].as_f64();
+        let bound = bound.unwrap();
+        let (kept, broken) = (longest(links, 1), longest(links, 2));
+        assert!(
+            kept <= bound && kept > 0.9 * bound,
+            "{kept} of {bound}, {links} links"
+        );
+        assert!(broken > bound, "{broken} of {bound}, {links} links");
+    }
 }
 
 #[test]

@@ -1,15 +1,16 @@
 //! Input file of `roundelay bounds`: flows with token buckets, and the links on their path.
 
 use std::collections::HashSet;
+use std::fmt;
 use std::ops::Range;
 
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{Bytes, ConfigError, Duration, FlowConfig, QueueSpec, Rate};
 use roundelay_report::clean;
-use roundelay_trace::file::{
-    Entry, Fault, FileError, PacketLen, Reader, Size, Text, Whole, WithUnit, tables,
-};
-use serde::Deserialize;
+use roundelay_trace::arguments::parse_rate;
+use roundelay_trace::file::{Entry, Fault, FileError, Reader, Size, Text, Whole, WithUnit, tables};
+use serde::de::{Error, Unexpected, Visitor};
+use serde::{Deserialize, Deserializer};
 use toml::Spanned;
 
 /// Flows and links after validation.
@@ -22,6 +23,10 @@ pub(crate) struct Plan {
     pub(crate) least_weight: u32,
     /// Rate of the slowest link.
     pub(crate) slowest: Rate,
+    /// Sum of all token buckets in bytes, if the file states rate and burst of each flow.
+    pub(crate) bursts: Option<u64>,
+    /// The first flow whose rate or burst the file leaves out.
+    pub(crate) without_bucket: Option<String>,
 }
 
 /// A flow behind a token bucket.
@@ -34,6 +39,8 @@ pub(crate) struct Flow {
     pub(crate) rate: Option<Rate>,
     /// Size of the token bucket in bytes.
     pub(crate) burst: u64,
+    /// Whether the file states both the rate and the burst.
+    has_bucket: bool,
 }
 
 /// A link and its queue.
@@ -57,6 +64,45 @@ pub(crate) struct Defaults {
 /// Maximum size of a token bucket, a tebibyte; the minimum is one packet.
 const MOST_BURST: u64 = 1 << 40;
 
+/// The longest packet of a flow or link. Flows of disciplines have at least
+/// [`FlowConfig::MIN_MAX_PACKET_LEN`]; the packets of a call are shorter, and so is its burst.
+type Longest = Size<1, { FlowConfig::MAX_PACKET_LEN as u64 }>;
+
+fn bytes(length: Longest) -> Option<u32> {
+    u32::try_from(length.0).ok()
+}
+
+/// A rate with a unit. A bare number is refused, because few people mean bits per second.
+#[derive(Debug, Clone, Copy)]
+struct UnitRate(Rate);
+
+impl<'de> Deserialize<'de> for UnitRate {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct OfUnit;
+
+        impl Visitor<'_> for OfUnit {
+            type Value = UnitRate;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number and its unit in quotes, as in \"20mbit\"")
+            }
+
+            fn visit_i64<E: Error>(self, number: i64) -> Result<UnitRate, E> {
+                if number < 0 {
+                    return Err(E::invalid_value(Unexpected::Signed(number), &self));
+                }
+                self.visit_str(&number.to_string())
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<UnitRate, E> {
+                parse_rate(text).map(UnitRate).map_err(E::custom)
+            }
+        }
+
+        deserializer.deserialize_any(OfUnit)
+    }
+}
+
 /// A file as written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -72,18 +118,21 @@ struct WrittenPlan {
 struct WrittenFlow {
     name: Text,
     weight: Option<Whole<1, { FlowConfig::MAX_WEIGHT }>>,
-    maxpkt: Option<PacketLen>,
-    rate: Option<Spanned<WithUnit<Rate>>>,
-    burst: Option<Spanned<Size<{ FlowConfig::MIN_MAX_PACKET_LEN as u64 }, MOST_BURST>>>,
+    /// Also `maxpkt`, as in tc.
+    #[serde(alias = "maxpkt")]
+    max_packet_len: Option<Longest>,
+    rate: Option<Spanned<UnitRate>>,
+    burst: Option<Spanned<Size<1, MOST_BURST>>>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WrittenHop {
-    rate: Option<WithUnit<Rate>>,
+    rate: Option<UnitRate>,
     delay: Option<WithUnit<Duration>>,
     discipline: Option<Text>,
-    maxpkt: Option<PacketLen>,
+    #[serde(alias = "maxpkt")]
+    max_packet_len: Option<Longest>,
 }
 
 impl Plan {
@@ -122,12 +171,22 @@ impl Plan {
         let hops = hops(&file.hop, longest, defaults)?;
         let slowest = hops.iter().map(|hop| hop.rate).min();
         let slowest = slowest.ok_or_else(|| of_all("no link"))?;
+        let mut without_bucket = None;
+        let mut bursts: u64 = 0;
+        for flow in &flows {
+            bursts = bursts.saturating_add(flow.burst);
+            if without_bucket.is_none() && !flow.has_bucket {
+                without_bucket = Some(flow.name.clone());
+            }
+        }
         let plan = Self {
             flows,
             hops,
             total_weight,
             least_weight,
             slowest,
+            bursts: without_bucket.is_none().then_some(bursts),
+            without_bucket,
         };
         plan.check_rates(&file.flow)?;
         Ok(plan)
@@ -217,7 +276,7 @@ pub(crate) fn without_limit(spec: &QueueSpec) -> Result<&AnyDiscipline, String> 
 impl WrittenFlow {
     fn flow(&self) -> Result<Flow, Fault> {
         let name = self.name.get_ref().clone();
-        let max_packet_len = self.maxpkt.and_then(PacketLen::bytes).unwrap_or(1514);
+        let max_packet_len = self.max_packet_len.and_then(bytes).unwrap_or(1514);
         let least = u64::from(max_packet_len);
         if let Some(burst) = &self.burst
             && burst.get_ref().0 < least
@@ -239,6 +298,7 @@ impl WrittenFlow {
             max_packet_len,
             rate,
             burst,
+            has_bucket: self.rate.is_some() && self.burst.is_some(),
         })
     }
 }
@@ -276,7 +336,7 @@ fn hops(
 
 impl WrittenHop {
     fn hop(&self, span: Range<usize>, longest: u32, rate: Option<Rate>) -> Result<Hop, Fault> {
-        let own = self.rate.map(|WithUnit(rate)| rate);
+        let own = self.rate.map(|UnitRate(rate)| rate);
         let Some(rate) = own.or(rate) else {
             return Err((
                 span,
@@ -288,8 +348,8 @@ impl WrittenHop {
             discipline = Some(proven(text.get_ref()).map_err(|error| (text.span(), error))?);
         }
         let max_packet_len = self
-            .maxpkt
-            .and_then(PacketLen::bytes)
+            .max_packet_len
+            .and_then(bytes)
             .unwrap_or(0)
             .max(longest);
         let delay = self.delay.map_or(Duration::ZERO, |WithUnit(delay)| delay);

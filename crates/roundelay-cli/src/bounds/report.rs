@@ -3,7 +3,7 @@
 use std::fmt::{self, Write};
 
 use roundelay::schedulers::AnyDiscipline;
-use roundelay::{Bound, Duration, Guarantees, QueueSpec, Rate, Share};
+use roundelay::{Bound, Duration, FlowConfig, Guarantees, QueueSpec, Rate, Share};
 use roundelay_report::{aligned, clean};
 use serde::{Serialize, Serializer};
 
@@ -16,6 +16,9 @@ pub(crate) struct Report {
     hops: Vec<HopReport>,
     flows: Vec<FlowReport>,
     disciplines: Vec<DisciplineReport>,
+    /// The first flow whose rate or burst the file leaves out.
+    #[serde(skip)]
+    without_bucket: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -65,6 +68,9 @@ struct Promise {
     /// From a packet's arrival at the first link to its arrival after the last; null without a
     /// proof or if the value has saturated.
     delay: Option<Amount>,
+    /// Source of a delay that is not the sum of the links' latencies.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    delay_source: Option<&'static str>,
     /// One entry per link, if requested.
     hops: Vec<HopPromise>,
 }
@@ -145,16 +151,43 @@ impl fmt::Display for Amount {
     }
 }
 
+/// A flow and a link, as the discipline is told of them: the longest packet of a flow is
+/// [`FlowConfig::MIN_MAX_PACKET_LEN`] or more.
 fn share(plan: &Plan, flow: &Flow, hop: &Hop) -> Share {
+    let least = FlowConfig::MIN_MAX_PACKET_LEN;
     Share {
         weight: flow.weight,
         total_weight: plan.total_weight,
         least_weight: plan.least_weight,
         flows: plan.flows.len() as u64,
-        max_packet_len: flow.max_packet_len,
-        link_max_packet_len: hop.max_packet_len,
+        max_packet_len: flow.max_packet_len.max(least),
+        link_max_packet_len: hop.max_packet_len.max(least),
         rate: hop.rate,
     }
+}
+
+const FIFO_SOURCE: &str =
+    "all flows are one flow with a token bucket, alone on each link (docs/bounds.md, FIFO)";
+
+/// Delay bound where each link is a FIFO and each flow has a token bucket: the sum of the bursts at
+/// the slowest link's rate, plus propagation, plus the longest packet for each link but the first.
+fn fifo_delay(plan: &Plan, discipline: &AnyDiscipline) -> Option<Duration> {
+    let bursts = plan.bursts?;
+    let mut delay = plan.slowest.time_of(bursts);
+    let mut longest = 0;
+    for hop in &plan.hops {
+        let discipline = hop.discipline.as_ref().unwrap_or(discipline);
+        if discipline.name() != "fifo" {
+            return None;
+        }
+        delay = delay + hop.delay;
+        longest = longest.max(hop.max_packet_len);
+    }
+    let forwarding = plan.slowest.time_of(longest.into());
+    for _ in 1..plan.hops.len() {
+        delay = delay + forwarding;
+    }
+    Some(delay)
 }
 
 /// Delay bound: `burst / r`, plus latency and propagation of each link, plus `L_k / r` for each
@@ -182,8 +215,14 @@ fn promise(plan: &Plan, flow: &Flow, discipline: &AnyDiscipline, detailed: bool)
             hops.push(HopPromise::new(&guarantees, latency));
         }
     }
+    let mut delay_source = None;
+    if delay.is_none() {
+        delay = fifo_delay(plan, discipline);
+        delay_source = delay.map(|_| FIFO_SOURCE);
+    }
     Promise {
         delay: delay.map(Amount::Time),
+        delay_source,
         hops,
     }
 }
@@ -224,6 +263,7 @@ impl Report {
             hops: hops(plan),
             flows: flows(plan),
             disciplines: reports,
+            without_bucket: plan.without_bucket.clone(),
         })
     }
 
@@ -262,6 +302,7 @@ impl Report {
                     Some(spec) => writeln!(text, "\n{spec}: no delay is proven."),
                     None => writeln!(text, "\nNo delay is proven."),
                 };
+                self.write_fifo_hint(&mut text, discipline);
             }
         }
         if sources {
@@ -272,6 +313,22 @@ impl Report {
             }
         }
         text
+    }
+
+    /// What a FIFO lacks for a bound.
+    fn write_fifo_hint(&self, text: &mut String, discipline: &DisciplineReport) {
+        let mut is_fifo = true;
+        for hop in &self.hops {
+            let name = hop.discipline.as_deref().or(discipline.spec.as_deref());
+            is_fifo &= name == Some("fifo");
+        }
+        if let Some(flow) = self.without_bucket.as_deref().filter(|_| is_fifo) {
+            let _ = writeln!(
+                text,
+                "A fifo has a bound if each flow states its rate and its burst; flow '{}' does not.",
+                clean(flow)
+            );
+        }
     }
 
     /// The bounds of each flow and link, and a line for each proof.
@@ -308,6 +365,12 @@ impl Report {
                     if !sources.contains(&line) {
                         sources.push(line);
                     }
+                }
+            }
+            if let Some(source) = promise.delay_source {
+                let line = format!("delay: {source}");
+                if !sources.contains(&line) {
+                    sources.push(line);
                 }
             }
         }
