@@ -43,7 +43,7 @@ def test_messages_are_the_commands(repository, tmp_path):
         told = command(*words)
         error = raised(call)
         assert told.returncode == error.status == 2, words
-        message = told.stderr.removeprefix("roundelay: ").removeprefix("error: ")
+        message = told.stderr.removeprefix("roundelay: ")
         # An option is a keyword in Python.
         message = re.sub(r"^invalid value '.*?' for '[^']*': ", "", message)
         assert message.startswith(re.sub(r"^(rate|queues|filter|flow_by)='.*?': ", "", str(error))), (message, str(error))

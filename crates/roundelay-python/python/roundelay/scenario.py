@@ -40,6 +40,7 @@ __all__ = [
     "Flavour",
     "FlowBy",
     "Format",
+    "Fraction",
     "Framing",
     "Gaps",
     "Internet2",
@@ -1200,6 +1201,10 @@ class WebPage(Table):
     dscp: CodePoint | None = None
 
 
+#: A fraction, or percent in quotes.
+Fraction: TypeAlias = float | str
+
+
 #: Distribution of flow sizes.
 SizesSpec: TypeAlias = str | Sequence[Sequence[int | float]]
 
@@ -1221,7 +1226,7 @@ class Arrivals(Table):
 
     kind: Literal["arrivals"] = field(default="arrivals", init=False)
     #: Load of each host as a fraction of ``link_rate``: above 0, to 10.
-    utilisation: float
+    utilisation: Fraction
     #: The rate of a host's link.
     link_rate: Rate
     #: Distribution of flow sizes.

@@ -1,10 +1,12 @@
-//! Curves for drawings: link utilisation, drops and backlog over time, and distributions of delays.
+//! Curves for drawings: utilisation, drops, backlog and wait of links over time, throughput and delay
+//! of groups over time, and distributions of delays.
 
 use roundelay::Duration;
 use roundelay_metrics::Delays;
 
 use super::Scenario;
 use super::meter::Meter;
+use super::paces::Paces;
 use super::results::LinkState;
 use super::run::STEPS;
 use crate::network::LinkId;
@@ -36,10 +38,16 @@ pub struct LinkCurves {
     pub backlog: Vec<u64>,
 }
 
-/// Distributions of a group's times after the warm-up: points of seconds and the fraction of values
-/// no longer than that.
+/// A group over time, and distributions of its times after the warm-up: points of seconds and the
+/// fraction of values no longer than that.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct GroupCurves {
+    /// Bits per second that the group received in each step, with headers and retransmissions.
+    pub throughput: Vec<f64>,
+    /// Mean delay in seconds of the packets received in each step; none without packets.
+    pub delay_mean: Vec<Option<f64>>,
+    /// Their longest delay.
+    pub delay_max: Vec<Option<f64>>,
     /// Delays of packets.
     pub delay: Vec<(f64, f64)>,
     /// Completion times of transfers.
@@ -59,7 +67,7 @@ impl Sampler {
         let curves = Curves {
             step,
             links: vec![LinkCurves::default(); links],
-            groups: Vec::new(),
+            groups: vec![GroupCurves::default(); scenario.groups.len()],
         };
         Self {
             curves,
@@ -83,12 +91,20 @@ impl Sampler {
         }
     }
 
+    /// What the groups received since the last step.
+    pub(super) fn receive(&mut self, paces: &mut Paces) {
+        for (curves, lately) in self.curves.groups.iter_mut().zip(paces.take()) {
+            let bits = 8.0 * lately.bytes as f64;
+            curves.throughput.push(bits / self.curves.step);
+            curves.delay_mean.push(lately.mean_delay());
+            curves.delay_max.push(lately.longest_delay());
+        }
+    }
+
     pub(super) fn finish(&mut self, meter: &Meter) {
-        for group in &meter.groups {
-            self.curves.groups.push(GroupCurves {
-                delay: points(&group.delays),
-                completion: points(&group.transfers.times),
-            });
+        for (curves, group) in self.curves.groups.iter_mut().zip(&meter.groups) {
+            curves.delay = points(&group.delays);
+            curves.completion = points(&group.transfers.times);
         }
     }
 }

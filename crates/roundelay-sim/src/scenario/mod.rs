@@ -18,6 +18,7 @@ mod measures;
 mod meter;
 mod notes;
 mod objective;
+mod paces;
 mod pairs;
 mod port_meter;
 mod rates;

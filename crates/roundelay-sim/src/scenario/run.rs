@@ -1,13 +1,16 @@
 //! Run of a scenario.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use roundelay::Purpose;
 use roundelay::Seed;
 use roundelay::{Duration, Instant, Limit, QueueSpec};
+use roundelay_trace::TreeFile;
 
 use super::curves::{Curves, Sampler};
 use super::meter::Meter;
+use super::paces::Paces;
 use super::results::LinkState;
 use super::yardsticks::Yardsticks;
 use super::{Results, Scenario};
@@ -70,8 +73,11 @@ pub struct Progress {
     pub events: u64,
 }
 
-/// A simulation with meter, yardsticks and the caller's observer.
-type Watched<P> = Simulation<(Meter, (Option<Yardsticks>, P))>;
+/// What only some runs measure.
+type Asked = (Option<Yardsticks>, Option<Paces>);
+
+/// A simulation with meter, further measurements and the caller's observer.
+type Watched<P> = Simulation<(Meter, (Asked, P))>;
 
 /// Number of progress reports and of samples of the links.
 pub(super) const STEPS: u64 = 200;
@@ -134,7 +140,8 @@ impl Scenario {
         mut sampler: Option<&mut Sampler>,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Results, RunError> {
-        let mut simulation = self.watched(seed, probe)?;
+        let paces = sampler.is_some().then(|| Paces::new(self.groups.len()));
+        let mut simulation = self.watched(seed, paces, probe)?;
         let end = Instant::ZERO + self.duration;
         let warm = Instant::ZERO + self.warmup;
         let mut before: Option<Vec<LinkState>> = None;
@@ -150,6 +157,10 @@ impl Scenario {
             self.go_on(&mut simulation, until)?;
             if let Some(sampler) = &mut sampler {
                 sampler.look(&simulation);
+                let (_, ((_, paces), _)) = simulation.probe_mut();
+                if let Some(paces) = paces {
+                    sampler.receive(paces);
+                }
             }
             progress(Progress {
                 now: until.since(Instant::ZERO),
@@ -159,14 +170,14 @@ impl Scenario {
         }
         let after = states(&simulation);
         simulation.end().map_err(|error| self.named(error))?;
-        let (meter, (yardsticks, _)) = simulation.probe_mut();
+        let (meter, ((yardsticks, _), _)) = simulation.probe_mut();
         meter.end();
         let transfers = meter.transfers.take();
         if let Some(yardsticks) = yardsticks {
             yardsticks.end(end);
         }
         let rates = yardsticks.as_mut().and_then(Yardsticks::take_rates);
-        let (meter, (yardsticks, _)) = simulation.probe();
+        let (meter, ((yardsticks, _), _)) = simulation.probe();
         if let Some(sampler) = sampler {
             sampler.finish(meter);
         }
@@ -209,18 +220,39 @@ impl Scenario {
     /// A table of decision costs has no time for this discipline, or the discipline cannot run with
     /// decision costs.
     pub fn set_queues(&mut self, queue: &QueueSpec) -> Result<usize, RunError> {
+        self.change_queues(|link, limit| {
+            link.set_queue(QueueSpec {
+                discipline: queue.discipline.clone(),
+                limit: queue.limit.or(Some(limit)),
+            });
+        })
+    }
+
+    /// Puts a tree into all queues of routers, with this limit, else with the limits that they
+    /// have. Returns their number.
+    ///
+    /// # Errors
+    /// As [`Self::set_queues`].
+    pub fn set_trees(
+        &mut self,
+        tree: &Arc<TreeFile>,
+        limit: Option<Limit>,
+    ) -> Result<usize, RunError> {
+        self.change_queues(|link, own| link.set_tree(tree.clone(), limit.unwrap_or(own)))
+    }
+
+    fn change_queues(
+        &mut self,
+        change: impl Fn(&mut LinkConfig, Limit),
+    ) -> Result<usize, RunError> {
         let mut limits = Vec::new();
         for (number, link) in self.router_links() {
             limits.push((number, link.queue.limit_or_default()));
         }
         for (link, limit) in &limits {
-            let queue = QueueSpec {
-                discipline: queue.discipline.clone(),
-                limit: queue.limit.or(Some(*limit)),
-            };
             self.topology
                 .network
-                .change_link(*link, |link| link.set_queue(queue));
+                .change_link(*link, |link| change(link, *limit));
         }
         for (link, _) in &limits {
             let checked = self.topology.network.links()[link.index()].decision_cost();
@@ -256,11 +288,16 @@ impl Scenario {
         RunError::of(error, &self.topology.network)
     }
 
-    fn watched<P: Probe>(&self, seed: u64, probe: P) -> Result<Watched<P>, RunError> {
+    fn watched<P: Probe>(
+        &self,
+        seed: u64,
+        paces: Option<Paces>,
+        probe: P,
+    ) -> Result<Watched<P>, RunError> {
         let network = self.network(seed);
         let meter = Meter::new(&network, self);
         let yardsticks = Yardsticks::new(&network, self);
-        self.simulation(seed, (meter, (yardsticks, probe)))
+        self.simulation(seed, (meter, ((yardsticks, paces), probe)))
     }
 
     /// The network with its sources and an observer.

@@ -6,11 +6,13 @@
 //! their number and draws the source of each flow evenly, which is equivalent.
 
 use std::collections::{BTreeSet, VecDeque};
+use std::fmt;
 
 use roundelay::{Instant, Rate};
 use roundelay_tcp as protocol;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::de::{Error, Unexpected, Visitor};
+use serde::{Deserialize, Deserializer};
 
 use crate::agent::{Agent, Context, FlowSpec};
 use crate::network::{LinkClass, Network, NodeId};
@@ -95,7 +97,8 @@ pub enum SizesSpec {
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// Load of each host as a fraction of `link_rate`: above 0, to 10.
-    #[schemars(range(min = 0, max = 10))]
+    #[serde(deserialize_with = "fraction")]
+    #[schemars(with = "Fraction")]
     pub utilisation: f64,
     /// The rate of a host's link.
     #[serde(with = "InWords::<Rate>")]
@@ -117,6 +120,52 @@ pub struct Config {
     /// TCP parameters of both ends, for flows over TCP.
     #[serde(default)]
     pub tcp: Protocol,
+}
+
+/// A fraction, or percent in quotes.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[allow(dead_code, reason = "the schema is made from it")]
+enum Fraction {
+    /// A fraction, as in 0.6.
+    Number(f64),
+    /// Percent, as in "60%".
+    Text(String),
+}
+
+/// A fraction, or percent in quotes.
+///
+/// # Errors
+/// The value is neither.
+fn fraction<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    struct Within;
+
+    impl Visitor<'_> for Within {
+        type Value = f64;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a fraction, as in 0.6 or \"60%\"")
+        }
+
+        fn visit_f64<E: Error>(self, number: f64) -> Result<f64, E> {
+            Ok(number)
+        }
+
+        fn visit_i64<E: Error>(self, number: i64) -> Result<f64, E> {
+            Ok(number as f64)
+        }
+
+        fn visit_str<E: Error>(self, text: &str) -> Result<f64, E> {
+            let number = text.strip_suffix('%').unwrap_or_default().trim();
+            let percent: Option<f64> = number.parse().ok();
+            match percent {
+                Some(percent) if percent.is_finite() => Ok(percent / 100.0),
+                _ => Err(E::invalid_value(Unexpected::Str(text), &self)),
+            }
+        }
+    }
+
+    deserializer.deserialize_any(Within)
 }
 
 pub(super) const fn full_len() -> u32 {
