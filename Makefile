@@ -24,7 +24,7 @@ help: ## name the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 # Without the commands bench, objective and papers, which take a quarter of the time.
-compare: setup-npm ## compare disciplines on the example capture: CAPTURE=file RATE=20mbit DISCIPLINES="fifo qfq"
+compare: ## compare disciplines on the example capture: CAPTURE=file RATE=20mbit DISCIPLINES="fifo qfq"
 	cargo build --release --locked -p roundelay-cli --no-default-features --features parquet
 	target/release/roundelay compare $(CAPTURE) $(DISCIPLINES) --rate $(RATE) --html $(REPORT)
 	@echo "The same with charts: $(REPORT)"
@@ -41,7 +41,7 @@ CAKE_CASES ?= 90
 CLOCK_CASES ?= 90
 # Runs of each load with random drops; each takes a second or two, and there are eight loads.
 SHARE_RUNS ?= 40
-peers-linux: setup-npm target/peers/orders target/peers/registers.so ## our disciplines beside qdiscs of Linux, in a kernel of user-mode-linux: half an hour
+peers-linux: target/peers/orders target/peers/registers.so ## our disciplines beside qdiscs of Linux, in a kernel of user-mode-linux: half an hour
 	cargo build --release --locked -p roundelay-conformance --example orders
 	cargo build --release --locked -p roundelay-cli
 	python3 peers/linux/compare.py commands
@@ -56,7 +56,7 @@ peers-linux: setup-npm target/peers/orders target/peers/registers.so ## our disc
 test: lint rustdoc test-debug test-release purity deny browser ## everything that a change must pass
 
 # Sweeps killed at random times, two hundred of these.
-kills: setup-npm ## kill -9 on a sweep two hundred times: the resumed dataset is that of an undisturbed sweep
+kills: ## kill -9 on a sweep two hundred times: the resumed dataset is that of an undisturbed sweep
 	cargo test --release --locked -p roundelay-cli --test all -- sweep:: --ignored
 
 test-full: test own-scheduler without-parquet page-test wheel-freethreaded wheel-3.14t python docs kills package captures fuzz seeded peers-programs peers-linux peers-lengths setup-valgrind ## the same and the long tests: the pages, the Python package, the site, captures of other projects, fuzzing, seeded bugs, formulas, ns-2, ns-3 and Linux
@@ -70,7 +70,7 @@ test-full: test own-scheduler without-parquet page-test wheel-freethreaded wheel
 	ROUNDELAY_CAPTURES=$(CURDIR)/$(TOOLS)/captures cargo test --release --locked -p roundelay-trace --test all -- \
 	  foreign:: compare:: speed:: --ignored --nocapture --test-threads 1
 
-lint: setup-npm ## format and clippy, warnings as errors
+lint: ## format and clippy, warnings as errors
 	cargo fmt --all --check
 	for patch in crates/roundelay/tests/seeded/*.patch; do git apply -C1 --check $$patch || exit 1; done # make seeded takes ten minutes
 	rustfmt --edition 2024 --check crates/roundelay-sim/src/sources/*.rs crates/roundelay-sim/src/topologies/*.rs # modules that macros declare
@@ -78,13 +78,13 @@ lint: setup-npm ## format and clippy, warnings as errors
 
 # A folder of its own, empty at first: cargo takes a crate of an earlier run, of the same version, for this one.
 PACKAGING := $(CURDIR)/target/packaging
-package: setup-npm ## the crates as a registry gets them: built without npm, and the tests of roundelay without the rest of the workspace
+package: ## the crates as a registry gets them: built without npm, and the tests of roundelay without the rest of the workspace
 	rm -rf $(PACKAGING) $${CARGO_HOME:-$$HOME/.cargo}/registry/src/-*/roundelay*
 	mkdir -p $(PACKAGING)/no-npm && printf '#!/bin/sh\nexit 1\n' > $(PACKAGING)/no-npm/npm && chmod +x $(PACKAGING)/no-npm/npm
 	PATH="$(PACKAGING)/no-npm:$$PATH" CARGO_TARGET_DIR=$(PACKAGING) cargo package --locked --allow-dirty --workspace
 	cd $(PACKAGING)/package/roundelay-$$(cargo pkgid -p roundelay | sed 's/.*[@#]//') && CARGO_TARGET_DIR=$(PACKAGING)/tests cargo test
 
-without-parquet: setup-npm ## the command compiles without each of its features, and the report and its tests without Parquet
+without-parquet: ## the command compiles without each of its features, and the report and its tests without Parquet
 	cargo clippy --locked -p roundelay-report --no-default-features --all-targets -- -D warnings
 	for features in "" parquet bench objective papers bench,objective,papers; do \
 	  cargo clippy --locked -p roundelay-cli --no-default-features --features "$$features" -- -D warnings || exit 1; done
@@ -92,7 +92,7 @@ without-parquet: setup-npm ## the command compiles without each of its features,
 	for command in bench objective papers; do \
 	  target/debug/roundelay $$command --any word 2>&1 | grep "expected the feature" || exit 1; done
 
-rustdoc: setup-npm ## the Rust API's documentation, warnings as errors
+rustdoc: ## the Rust API's documentation, warnings as errors
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps
 
 # Code blocks and notebooks run first; the site shows the notebooks' results. Then links, requests and search are tested.
@@ -111,7 +111,7 @@ test-debug: setup-npm ## all tests with the schedulers' invariants checked after
 PYTHON := $(TOOLS)/python/bin
 
 # The wheel is tested as users get it: installed, in release.
-wheel: setup-npm setup-python
+wheel: setup-python
 	rm -rf target/python
 	$(PYTHON)/maturin build --release --out target/python
 	$(PYTHON)/pip install --quiet --force-reinstall --no-deps target/python/roundelay-*.whl
@@ -125,7 +125,7 @@ python: wheel ## the Python package: the wheel, its tests, and the completeness 
 # after 3.13 it need not be there. 3.13t is built from source and runs the tests; it needs PyO3 0.28: another Cargo.lock during the build.
 FREETHREADED ?= 3.13
 FREETHREADED_WHEEL := target/python-freethreaded
-wheel-freethreaded: setup-npm setup-python ## a wheel for a free-threaded Python, and the package's tests in 3.13t, without a GIL: FREETHREADED=3.13
+wheel-freethreaded: setup-python ## a wheel for a free-threaded Python, and the package's tests in 3.13t, without a GIL: FREETHREADED=3.13
 	rm -rf $(FREETHREADED_WHEEL)
 	mkdir -p $(FREETHREADED_WHEEL)
 	printf '%s\n' implementation=CPython version=$(FREETHREADED) shared=true pointer_width=64 build_flags=Py_GIL_DISABLED > $(FREETHREADED_WHEEL)/settings
@@ -158,7 +158,7 @@ own-scheduler: ## a scheduler from outside the workspace, in compare, simulate, 
 	CARGO_TARGET_DIR=target cargo run --locked --manifest-path examples/own-scheduler/Cargo.toml
 
 # tests/release.rs: counts of runs in these tests depend on the profile. The rest of the core's tests run in release in test-full.
-test-release: setup-npm ## theorems of the core as users run it: ten times as many runs as with invariants checked
+test-release: ## theorems of the core as users run it: ten times as many runs as with invariants checked
 	cargo test --profile release-test --locked -p roundelay --test release
 
 comma := ,
@@ -231,7 +231,7 @@ peers-lengths: setup-uml target/peers/registers.so ## lengths on links beside ca
 
 # Rounds of the simulators' times: CPU seconds are medians.
 ROUNDS ?= 3
-peers-programs: setup-npm setup-ns2 target/peers/ns3
+peers-programs: setup-ns2 target/peers/ns3
 	cargo build --release --locked -p roundelay-sim --examples
 	cargo build --release --locked -p roundelay-conformance --example orders
 
@@ -255,7 +255,7 @@ seeded: ## plant the bugs of crates/roundelay/tests/seeded one by one: the tests
 	crates/roundelay/tests/seeded/run.sh
 
 CARGO_FUZZ := 0.13.2
-fuzz: setup-npm ## each fuzz target for FUZZ_SECONDS (needs a nightly compiler)
+fuzz: ## each fuzz target for FUZZ_SECONDS (needs a nightly compiler)
 	cargo +nightly fuzz --version 2> /dev/null | grep -qxF "cargo-fuzz $(CARGO_FUZZ)" || cargo install --locked cargo-fuzz --version $(CARGO_FUZZ)
 	for target in $$(cargo +nightly fuzz list); do \
 	  mkdir -p fuzz/found/$$target; \
@@ -290,7 +290,7 @@ bench: bench-program bench-simulator ## what a packet costs here, beside what th
 	$(PAPERS) qfq-plus table-1
 	@echo "Figure 10 as a drawing: target/qfq-figure10.svg. With a million flows: make bench-full"
 
-bench-simulator: setup-npm setup-valgrind ## what a packet-hop costs in the simulator, beside ns-2 and ns-3 where they are installed
+bench-simulator: setup-valgrind ## what a packet-hop costs in the simulator, beside ns-2 and ns-3 where they are installed
 	cargo build --release --locked -p roundelay-sim --examples
 	cargo build --release --locked -p roundelay-conformance --example orders
 	test ! -d /usr/include/ns3 || $(MAKE) target/peers/ns3
@@ -342,18 +342,18 @@ performance: bench-program peers-programs setup-valgrind ## make the tables and 
 	$(PAPERS) qfq-plus instructions --full > $(PERFORMANCE)/qfq-plus-instructions.txt
 	{ python3 peers/compare.py speed $(ROUNDS); python3 peers/compare.py counts; } > $(PERFORMANCE)/simulator.txt
 
-bench-program: setup-npm
+bench-program:
 	cargo build --release --locked -p roundelay-cli
 
-index: setup-npm ## make docs/schedulers/README.md anew, from the registry and those costs
+index: ## make docs/schedulers/README.md anew, from the registry and those costs
 	ROUNDELAY_WRITE=1 cargo test --locked -p roundelay-cli --test all index::
 
-sources: setup-npm ## what is written down of a new source or topology: schema, tables, fingerprints, Python class
+sources: ## what is written down of a new source or topology: schema, tables, fingerprints, Python class
 	ROUNDELAY_WRITE=1 cargo test --locked -p roundelay-cli --test all simulate::the
 	ROUNDELAY_WRITE=1 cargo test --locked -p roundelay-cli --lib behaviours
 	python3 crates/roundelay-python/generate.py
 
-soak: setup-npm ## SOAK calls on each discipline and setting, their invariants checked after each
+soak: ## SOAK calls on each discipline and setting, their invariants checked after each
 	CARGO_TARGET_DIR=target/soak CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS=true ROUNDELAY_SOAK=$(SOAK) \
 	  cargo test --release --locked -p roundelay --test all -- soak:: --ignored --nocapture
 

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use roundelay::{LinkLayer, QueueSpec, Rate};
 use roundelay_trace::{
-    Chosen, Comparison, FlowBy, InterfaceLoad, Options, OtherFlows, PlateauRate, TreeFile, Tunnel,
+    Chosen, Comparison, FlowBy, InterfaceLoad, Kind, Options, OtherFlows, PlateauRate, TreeFile,
+    Tunnel,
 };
 
 use crate::standing::{Obstacle, Standing};
@@ -119,6 +120,8 @@ pub enum Note {
         /// The flows.
         flows: u64,
     },
+    /// Light flows lose packets, of which a real link would drop more.
+    LightLoss,
     /// A replay is open-loop.
     OpenLoop,
 }
@@ -183,8 +186,25 @@ pub(crate) fn of(comparison: &Comparison, options: &Options, standings: &[Standi
     notes.extend(without_field(comparison, options));
     notes.extend(idle_leaves(comparison, options));
     notes.extend(undeclared_reordering(comparison, standings));
+    if light_flows_lose(comparison) {
+        notes.push(Note::LightLoss);
+    }
     notes.push(Note::OpenLoop);
     notes
+}
+
+/// Loss of light flows from which the note on it is worth its line.
+const TOLD_LOSS: f64 = 0.001;
+
+fn light_flows_lose(comparison: &Comparison) -> bool {
+    for result in &comparison.disciplines {
+        for outcome in &result.kinds {
+            if outcome.kind != Kind::Bulk && outcome.loss > TOLD_LOSS {
+                return true;
+            }
+        }
+    }
+    false
 }
 
 fn lengths(comparison: &Comparison, link: LinkLayer) -> Option<Note> {

@@ -31,6 +31,7 @@ pub use crate::compare::result::Compared;
 use crate::failure::Failure;
 pub use crate::host::{Host, Notes, Text, set_program_file};
 pub use crate::progress::Gauge;
+use crate::simulate::queue::Queue;
 pub use crate::simulate::result::Ran;
 pub use crate::sweep::{OwnParts, Parts};
 use crate::sweep::{Session, Summary};
@@ -92,7 +93,7 @@ pub fn simulate(
     let Command::Simulate(mut arguments) = parse("simulate", words)? else {
         return Err(Failure::usage("simulate: expected a scenario"));
     };
-    put(own, arguments.queue.iter_mut().map(Some));
+    put(own, arguments.queue.iter_mut().map(Queue::discipline_mut));
     let Some(path) = arguments.scenario.clone() else {
         return Err(Failure::usage("simulate: expected a scenario"));
     };

@@ -163,11 +163,10 @@ fn options(arguments: &Compare, stop: &Stop) -> Result<Options, Failure> {
         rate,
         chosen(&arguments.disciplines, !arguments.trees.is_empty()),
     );
-    options.trees = arguments
-        .trees
-        .iter()
-        .map(|path| read_tree(path, stop))
-        .collect::<Result<_, _>>()?;
+    for path in &arguments.trees {
+        let (tree, _) = read_tree(path, stop)?;
+        options.trees.push(tree);
+    }
     options.buffer = arguments.buffer;
     options.flow_by = arguments.flow_by;
     options.max_flows = arguments.max_flows.map(|most| most as usize);
@@ -247,10 +246,15 @@ fn read_weights(path: &Path, stop: &Stop) -> Result<WeightRules, Failure> {
     WeightRules::from_toml(&name, &text).map_err(Failure::usage)
 }
 
-fn read_tree(path: &Path, stop: &Stop) -> Result<TreeFile, Failure> {
+/// A tree, and the text of its file.
+///
+/// # Errors
+/// The file cannot be read, or has no tree.
+pub(crate) fn read_tree(path: &Path, stop: &Stop) -> Result<(TreeFile, String), Failure> {
     let name = path.display().to_string();
     let text = text_file::read(path, "a tree in TOML, as docs/trees.md describes it", stop)?;
-    TreeFile::from_toml(&name, &text).map_err(Failure::usage)
+    let tree = TreeFile::from_toml(&name, &text).map_err(Failure::usage)?;
+    Ok((tree, text))
 }
 
 fn open(path: &Path, stop: &Stop) -> Result<Capture, Failure> {

@@ -3,13 +3,14 @@
 pub(crate) mod arguments;
 mod first_run;
 pub(crate) mod outputs;
+pub(crate) mod queue;
 pub(crate) mod result;
 mod side_by_side;
 
 use std::path::Path;
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
-use roundelay::QueueSpec;
+use roundelay::suggestion::nearest;
 use roundelay_report::{Simulated, provenance};
 use roundelay_sim::link_name;
 use roundelay_sim::scenario::{self, Estimate, Results, RunError, Scenario};
@@ -23,6 +24,7 @@ use crate::threads::in_pool;
 use arguments::Simulate;
 use first_run::FirstRun;
 use outputs::Run;
+use queue::Queue;
 use result::Ran;
 
 pub(crate) fn run(arguments: &Simulate) -> Result<(), Failure> {
@@ -161,8 +163,12 @@ fn template(name: &str) -> Result<(), Failure> {
         return print(text);
     }
     let names: Vec<_> = scenario::templates().map(|(name, _)| name).collect();
+    let meant = match nearest(name, names.iter().copied()) {
+        Some(meant) => format!(" (did you mean '{meant}'?)"),
+        None => String::new(),
+    };
     Err(Failure::usage(format!(
-        "unknown template '{name}'; choose one of {}",
+        "unknown template '{name}'{meant}; choose one of {}",
         names.join(", ")
     )))
 }
@@ -171,7 +177,7 @@ fn template(name: &str) -> Result<(), Failure> {
 fn read(
     path: &Path,
     arguments: &Simulate,
-    queue: Option<&QueueSpec>,
+    queue: Option<&Queue>,
     host: &Host,
 ) -> Result<(Scenario, String, Vec<String>), Failure> {
     let Read {
@@ -183,23 +189,19 @@ fn read(
     scenario.seed = arguments.runs.seed.unwrap_or(scenario.seed);
     scenario.keeps_all_flows = arguments.outputs.has("parquet") || arguments.outputs.has("csv");
     if let Some(queue) = queue {
-        let changed = scenario
-            .set_queues(queue)
-            .map_err(|error| Failure::usage(format!("{name}: --queue: {error}")))?;
-        if changed == 0 {
-            return Err(Failure::usage(format!(
-                "{name}: --queue is for the queues of routers, and there are none"
-            )));
-        }
+        let tree = queue.put_into(&name, &mut scenario, host)?;
         // `--queue` changes the text too: results with another discipline get another hash.
-        let limit = match queue.limit {
+        let limit = match queue.limit() {
             Some(limit) => format!(", buffer {limit}"),
             None => String::new(),
         };
         text = format!(
             "# In the queues of routers, whatever is said below: {}{limit}\n\n{text}",
-            queue.discipline
+            queue.name()
         );
+        if let Some(tree) = tree {
+            text += &format!("\n# The tree in the queues of routers:\n\n{tree}");
+        }
     }
     text = host.set_controls(&name, &mut scenario, text)?;
     notes.extend(scenario.notes());

@@ -15,14 +15,22 @@ pub static MEMORY_ADVICE: OnceLock<&'static str> = OnceLock::new();
 const NARROWEST: u16 = 20;
 
 /// Style of standard output. Width: `COLUMNS`, else the terminal's. Colours: on a terminal, unless
-/// `NO_COLOR` is set.
+/// `NO_COLOR` is set; with `FORCE_COLOR` everywhere.
 pub(crate) fn style() -> TableStyle {
     let terminal = io::stdout().is_terminal();
-    let no_color = env::var_os("NO_COLOR").unwrap_or_default();
+    let color = if is_set("NO_COLOR") {
+        false
+    } else {
+        terminal || is_set("FORCE_COLOR")
+    };
     TableStyle {
-        color: terminal && no_color.is_empty(),
+        color,
         width: width(terminal),
     }
+}
+
+fn is_set(variable: &str) -> bool {
+    !env::var_os(variable).unwrap_or_default().is_empty()
 }
 
 fn width(is_terminal: bool) -> Option<u16> {
@@ -69,6 +77,11 @@ pub(crate) fn show(error: &clap::Error) {
         drop(io::stdout().write_all(text.as_bytes()));
         return;
     }
+    // One prefix for all errors; help is none.
+    let text = match text.strip_prefix("error: ") {
+        Some(message) => format!("roundelay: {message}"),
+        None => text,
+    };
     let mut lines = String::new();
     for line in text.lines() {
         lines += &clean(line);

@@ -441,6 +441,36 @@ fn the_table_goes_to_stdout_without_colors_where_it_is_no_terminal() {
         .output()
         .unwrap();
     assert_eq!(success(colorless), stdout);
+    let with_colors = |no_color: &str| {
+        let mut command = roundelay();
+        command
+            .env("FORCE_COLOR", "1")
+            .env("NO_COLOR", no_color)
+            .args(["compare", &capture, "--rate", "4mbit", "--no-cost"]);
+        success(command.output().unwrap())
+    };
+    assert!(
+        with_colors("").contains('\x1b'),
+        "FORCE_COLOR asks for them"
+    );
+    assert_eq!(with_colors("1"), stdout, "NO_COLOR is stronger");
+}
+
+/// Errors in arguments and in files begin alike; help has no prefix.
+#[test]
+fn errors_have_one_prefix() {
+    for arguments in [
+        &["compare", "t.pcap", "--rate", "x"][..],
+        &["compare", "--nonsense"],
+        &["simulate", "missing.toml"],
+    ] {
+        let output = run(arguments);
+        let stderr = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        assert!(stderr.starts_with("roundelay: "), "{stderr}");
+    }
+    let help = text(&run(&[]).stderr);
+    assert!(help.starts_with("Compare queue disciplines"), "{help}");
 }
 
 #[test]

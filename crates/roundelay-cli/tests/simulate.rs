@@ -260,6 +260,44 @@ fn bytes_do_not_depend_on_threads() {
     }
 }
 
+/// A tree in a file stands beside disciplines, and gives what the same tree gives in the scenario.
+#[test]
+fn a_queue_may_be_a_tree_in_a_file() {
+    let tree = root().join("examples/trees/home.toml");
+    let named = format!("tree {} limit 100p", tree.display());
+    let written = SHORT.replace("fifo limit 5", &named);
+    assert_ne!(written, SHORT);
+    let (plain, treed) = (
+        Scenario::new("plain", SHORT),
+        Scenario::new("treed", &written),
+    );
+    let groups = |arguments: &[&str]| -> Value {
+        let output = run(&[arguments, &["--json"]].concat());
+        let json: Value = serde_json::from_str(&stdout(&output)).unwrap();
+        json["replicas"][0]["groups"].clone()
+    };
+    let in_scenario = groups(&[treed.path()]);
+    assert_eq!(groups(&[plain.path(), "--queue", &named]), in_scenario);
+    assert_ne!(groups(&[plain.path()]), in_scenario);
+    let both = run(&[plain.path(), "--queue", "fifo", "--queue", &named]);
+    assert!(stdout(&both).contains("tree "), "{}", stdout(&both));
+
+    for (queue, message) in [
+        ("tree", "expected a tree's file, as in \"tree home.toml\""),
+        (
+            "home.toml",
+            "a tree of disciplines in a file: \"tree home.toml\"",
+        ),
+        ("tree none.toml", "none.toml"),
+        ("tree none.toml limit x", "expected packets"),
+    ] {
+        let refused = run(&[plain.path(), "--queue", queue]);
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert_eq!(refused.status.code(), Some(2), "{said}");
+        assert!(said.contains(message), "{queue}: {said}");
+    }
+}
+
 /// Results under several queues are those of each queue alone, and differences are taken seed by
 /// seed.
 #[test]
@@ -414,6 +452,101 @@ fn replicas_without_anything_random_have_a_note() {
     }
 }
 
+/// The page says first what was tested and what came out, then draws, then lists.
+#[test]
+fn the_page_answers_then_draws_then_lists() {
+    let scenario = Scenario::new("page", SHORT);
+    let page = scenario.0.with_extension("html");
+    let output = run(&[scenario.path(), "--html", page.to_str().unwrap()]);
+    assert!(output.status.success());
+    let html = fs::read_to_string(&page).unwrap();
+    fs::remove_file(&page).unwrap();
+    let mut places = Vec::new();
+    for piece in [
+        "what senders get under fifo",
+        "<dt>steady, p99 delay</dt>",
+        "<dt>web, mean completion time</dt>",
+        "id=\"sources-title\"",
+        "id=\"delay\"",
+        "id=\"throughput\"",
+        "id=\"latency\"",
+        "id=\"links-title\"",
+    ] {
+        let place = html.find(piece);
+        assert!(place.is_some(), "no {piece}");
+        places.push(place);
+    }
+    assert!(places.is_sorted(), "{places:?}");
+}
+
+/// The page of several queues has a chart for each group, with the queues' names and intervals.
+#[test]
+fn queues_side_by_side_have_charts() {
+    let scenario = Scenario::new("charts", SHORT);
+    let page = scenario.0.with_extension("html");
+    let path = page.to_str().unwrap();
+    let queues = ["--queue", "fq_codel", "--queue", "fifo", "--replicas", "3"];
+    let output = run(&[&[scenario.path(), "--html", path], &queues[..]].concat());
+    assert!(output.status.success());
+    let html = fs::read_to_string(&page).unwrap();
+    fs::remove_file(&page).unwrap();
+    assert!(html.contains(r#""names":["fq_codel","fifo"]"#));
+    let data = html.split(r#""halves":["#).nth(1).unwrap();
+    let half = data.split([',', ']']).next().unwrap();
+    assert!(half.parse::<f64>().unwrap() > 0.0, "{half}");
+    assert!(html.contains("steady: p99 delay") && html.contains("id=\"chart1\""));
+}
+
+/// The table of replicas has means, so the drops in it are means too.
+#[test]
+fn drops_of_replicas_are_means() {
+    let scenario = Scenario::new("drops", SHORT);
+    let arguments = [scenario.path(), "--replicas", "4"];
+    let json: Value =
+        serde_json::from_str(&stdout(&run(&[&arguments[..], &["--json"]].concat()))).unwrap();
+    let mut full = 0.0;
+    for replica in json["replicas"].as_array().unwrap() {
+        full += replica["groups"][0]["packets"]["full"].as_f64().unwrap();
+    }
+    let mean = full / 4.0;
+    assert!(mean >= 10.0, "{mean}");
+    let mut wide = Command::new(env!("CARGO_BIN_EXE_roundelay"));
+    wide.arg("simulate").args(arguments).env("COLUMNS", "200");
+    let table = stdout(&wide.output().unwrap());
+    let row = table.lines().find(|line| line.starts_with("steady"));
+    let expected = format!(" {:.0} full", mean.round());
+    assert!(
+        row.unwrap().contains(&expected),
+        "no '{expected}' in\n{table}"
+    );
+}
+
+/// `60%` and .6 are one load; what is neither is refused.
+#[test]
+fn a_utilisation_may_be_written_in_percent() {
+    let with = |utilisation: &str| {
+        let text = format!(
+            "duration = \"100ms\"\n[topology]\ntemplate = \"dumbbell\"\npairs = 4\n[[source]]\n\
+             name = \"load\"\nkind = \"arrivals\"\nfrom = \"s*\"\nutilisation = {utilisation}\n\
+             link_rate = \"10mbit\"\nsizes = \"web_search\"\n"
+        );
+        let scenario = Scenario::new("percent", &text);
+        run(&[scenario.path(), "--json"])
+    };
+    assert_eq!(stdout(&with("\"60%\"")), stdout(&with("0.6")));
+    for (wrong, message) in [
+        ("\"60\"", "expected a fraction, as in 0.6 or \"60%\""),
+        ("\"%\"", "expected a fraction"),
+        ("true", "expected a fraction"),
+        ("\"2000%\"", "above 0, to 10"),
+    ] {
+        let refused = with(wrong);
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert_eq!(refused.status.code(), Some(2), "{said}");
+        assert!(said.contains(message), "{wrong}: {said}");
+    }
+}
+
 #[test]
 fn the_table_has_sources_transfers_and_links() {
     let scenario = Scenario::new("table", SHORT);
@@ -462,7 +595,7 @@ fn what_is_wrong_is_said_and_the_status_is_2() {
         (&["nowhere.toml"], "nowhere.toml: "),
         (
             &["--template", "dumbell"],
-            "unknown template 'dumbell'; choose one of dumbbell, ",
+            "unknown template 'dumbell' (did you mean 'dumbbell'?); choose one of dumbbell, ",
         ),
         (&[], "required"),
         (

@@ -81,15 +81,49 @@ const Roundelay = (() => {
 
   // ---- Charts -----------------------------------------------------------------------------------
 
-  // Lines of a chart: each has a label, an index for colour and dash, a width, and a visibility.
-  const series = ({ label, index, width, shown }) => ({
+  // Lines of a chart: each has a label, an index for colour and dash, a width, and a visibility;
+  // `dots` draws points only, and `spans` a line across places where other lines have points.
+  const series = ({ label, index, width, shown, dots = false, spans = false }) => ({
     label,
     stroke: resolved(colorName(index)),
+    fill: dots ? resolved(colorName(index)) : undefined,
     dash: dash(index),
     width,
     show: shown,
-    spanGaps: false,
-    points: { show: false },
+    spanGaps: spans,
+    ...(dots ? { paths: () => null } : {}),
+    points: dots ? { show: true, size: 9, fill: resolved(colorName(index)) } : { show: false },
+  });
+
+  // Bars of uncertainty: `halves` has half the length of each, by line and place.
+  const intervals = (halves) => ({
+    hooks: {
+      draw: (chart) => {
+        const { ctx } = chart;
+        ctx.save();
+        ctx.lineWidth = 1.5 * uPlot.pxRatio;
+        halves.forEach((places, line) => {
+          if (!chart.series[line + 1].show) return;
+          ctx.strokeStyle = chart.series[line + 1].stroke();
+          places.forEach((half, place) => {
+            const value = chart.data[line + 1][place];
+            if (!half || value === null) return;
+            const x = chart.valToPos(chart.data[0][place], "x", true);
+            const ends = [value - half, value + half].map((end) => chart.valToPos(end, "y", true));
+            const cap = 5 * uPlot.pxRatio;
+            ctx.beginPath();
+            ctx.moveTo(x, ends[0]);
+            ctx.lineTo(x, ends[1]);
+            ends.forEach((y) => {
+              ctx.moveTo(x - cap, y);
+              ctx.lineTo(x + cap, y);
+            });
+            ctx.stroke();
+          });
+        });
+        ctx.restore();
+      },
+    },
   });
 
   const axis = (values, more = {}) => ({
@@ -292,7 +326,7 @@ const Roundelay = (() => {
   };
 
   return {
-    byId, element, swatch, colorName, seconds, rate, bytes, tick, count, percent, clock, few, axis, logarithmicAxis, tooltip, reference, draw, shares, fillLegend,
+    byId, element, swatch, colorName, seconds, rate, bytes, tick, count, percent, clock, few, axis, logarithmicAxis, tooltip, reference, intervals, draw, shares, fillLegend,
     makeSortable, followTheme, followWidth,
   };
 })();

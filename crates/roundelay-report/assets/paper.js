@@ -1,26 +1,51 @@
 "use strict";
-// Charts of one item of a paper: published and measured curves.
+// Charts of one item, of a paper or of a run: published and measured curves.
 (() => {
-  const { byId, axis, logarithmicAxis, tooltip, draw, few, fillLegend, followTheme, followWidth } = Roundelay;
+  const { byId, axis, logarithmicAxis, tooltip, intervals, draw, few, fillLegend, followTheme, followWidth } = Roundelay;
   const specs = JSON.parse(byId("data").textContent).map((chart) => ({
     ...chart,
-    lines: chart.curves.map((curve, index) => ({ label: curve.name, index, width: 2, shown: true })),
+    lines: chart.curves.map(({ name, dots }, index) => ({ label: name, index, width: 2, shown: true, dots, spans: true })),
   }));
   let drawn = [];
 
-  const side = ({ label, logarithmic }, more) => (logarithmic ? logarithmicAxis(few, { label, ...more }) : axis(few, { label, ...more }));
-  const scale = ({ logarithmic }) => (logarithmic ? { distr: 3 } : {});
+  const isWhole = (values) => values.every((value) => Number.isInteger(value));
+  // Of whole numbers, half of one is no place on the axis.
+  const STEPS = [1, 2, 5].flatMap((step) => [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12].map((power) => step * 10 ** power)).sort((one, other) => one - other);
+
+  // An axis of categories has a name at each place, else numbers.
+  const side = ({ label, logarithmic, names }, values, more) => {
+    if (names.length > 0) {
+      return axis((place) => names[place] ?? "", { label, splits: () => names.map((name, place) => place), ...more });
+    }
+    if (logarithmic) return logarithmicAxis(few, { label, ...more });
+    return axis(few, { label, ...(isWhole(values) ? { incrs: STEPS } : {}), ...more });
+  };
+
+  const across = ({ logarithmic, names }) => {
+    if (names.length > 0) return { range: [-0.5, names.length - 0.5] };
+    return logarithmic ? { distr: 3 } : {};
+  };
+
+  // The vertical scale has room for the intervals.
+  const upright = ({ logarithmic }, curves) => {
+    if (logarithmic) return { distr: 3 };
+    const ends = curves.flatMap(({ values, halves }) => values.flatMap((value, place) => (value === null ? [] : [value - halves[place], value + halves[place]])));
+    if (!curves.some(({ halves }) => halves.some((half) => half > 0))) return {};
+    const [low, high] = [Math.min(...ends), Math.max(...ends)];
+    const room = 0.08 * (high - low);
+    return { range: [low >= 0 ? Math.max(0, low - room) : low - room, high + room] };
+  };
 
   const show = (chart, place) => {
     const { x, y, xs, curves, lines, title } = chart;
     const value = (_, line, index) => curves[line].values[index];
-    const format = (number) => few(number);
+    const at = (position) => (x.names.length > 0 ? x.names[position] : `${x.label}: ${few(position)}`);
     return draw(`chart${place}`, title, {
       height: 380,
       nothing: "No points.",
-      scales: { x: { time: false, ...scale(x) }, y: scale(y) },
-      axes: [side(x), side(y, { size: 72 })],
-      plugins: [tooltip(lines, (at) => `${x.label}: ${few(at)}`, value, format)],
+      scales: { x: { time: false, ...across(x) }, y: upright(y, curves) },
+      axes: [side(x, xs), side(y, curves.flatMap(({ values }) => values.filter((number) => number !== null)), { size: 72 })],
+      plugins: [tooltip(lines, at, value, few), intervals(curves.map(({ halves }) => halves))],
     }, [xs, ...curves.map((curve) => curve.values)], lines);
   };
 

@@ -5,9 +5,23 @@
     makeSortable, followTheme, followWidth,
   } = Roundelay;
   const page = JSON.parse(document.getElementById("data").textContent);
-  const lines = page.disciplines.map(({ spec }, index) => ({ label: spec, index, width: index === page.best ? 2.75 : 1.75, shown: true }));
+  // Of many disciplines only the best one and the FIFO are shown at first.
+  const MANY = 12;
+  const isShown = (name, index) => page.disciplines.length <= MANY || index === page.best || name === "fifo";
+  const lines = page.disciplines.map(({ spec, name }, index) => ({ label: spec, index, width: index === page.best ? 2.75 : 1.75, shown: isShown(name, index) }));
 
   const state = { view: 0, shape: "share", charts: [] };
+
+  // The kind of flows whose delay differs most between the disciplines: what the headline is about.
+  const opening = () => {
+    let [most, found] = [1, 0];
+    page.views.forEach(({ judged, results }, index) => {
+      const delays = results.map(({ outcome }) => outcome.delay?.p99 ?? 0);
+      const ratio = Math.max(...delays) / Math.max(Math.min(...delays), 1e-9);
+      if (judged && ratio > most) [most, found] = [ratio, index];
+    });
+    return found;
+  };
 
   // ---- Units ------------------------------------------------------------------------------------
 
@@ -81,7 +95,13 @@
   };
 
   const link = { value: page.link_rate, text: `the link, ${rate(page.link_rate)}` };
-  const fairShare = ({ fair_rate }) => ({ value: fair_rate, text: `its fair share, ${rate(fair_rate)}` });
+  // A flow that offers less than its fair share of the link asks for more in bursts only.
+  const isBursty = ({ light, fair_rate, offered_rate }) => !light && fair_rate >= 0.999 * offered_rate;
+  const fairShare = (flow) => ({ value: flow.fair_rate, text: `${isBursty(flow) ? "all that it offers" : "its fair share"}, ${rate(flow.fair_rate)}` });
+  const demand = (flow) => {
+    if (flow.light) return "light";
+    return isBursty(flow) ? "heavy in bursts" : `heavy, fair share ${rate(flow.fair_rate)}`;
+  };
 
   const drawThroughput = (view) => {
     const mark = view.flow ? fairShare(view.flow) : view === page.views[0] ? link : null;
@@ -171,9 +191,8 @@
       select(index);
       byId("curves").scrollIntoView();
     });
-    const kind = view.flow.light ? "light" : `heavy, fair share ${rate(view.flow.fair_rate)}`;
     const weight = view.flow.weight === 1 ? "" : `, weight ${view.flow.weight}`;
-    const about = element("p", { textContent: `Offers ${rate(view.flow.offered_rate)}: ${kind}${weight}` });
+    const about = element("p", { textContent: `Offers ${rate(view.flow.offered_rate)}: ${demand(view.flow)}${weight}` });
     const dots = element("div", { className: "dots" });
     dots.append(...["", "", "p99", "loss"].map((text) => element("div", { className: "head value", textContent: text })));
     view.results.forEach((result, discipline) => dots.append(...dotRow(result, discipline, scale)));
@@ -259,7 +278,7 @@
     state.shape = target.value;
     drawCharts();
   });
-  select(0);
+  select(opening());
   drawCards();
   followWidth("delay", () => state.charts);
 })();

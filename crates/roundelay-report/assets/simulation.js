@@ -1,7 +1,7 @@
 "use strict";
 (() => {
   const {
-    byId, seconds, bytes, tick, count, percent, clock, few, axis, logarithmicAxis, tooltip, draw, shares, fillLegend, makeSortable, followTheme, followWidth,
+    byId, seconds, rate, bytes, tick, count, percent, clock, few, axis, logarithmicAxis, tooltip, draw, shares, fillLegend, makeSortable, followTheme, followWidth,
   } = Roundelay;
   const page = JSON.parse(document.getElementById("data").textContent);
   // Links differ in colour and dash; initially only the first few are shown.
@@ -9,7 +9,8 @@
   const groups = page.groups.map(({ name }, index) => ({ label: name, index, width: 2, shown: true }));
   const links = page.links.map(({ name }, index) => ({ label: name, index, width: 2, shown: index < SHOWN_LINKS }));
   const fairness = page.fairness === null ? [] : page.fairness.curves.map(({ name }, index) => ({ label: name, index, width: 2, shown: true }));
-  const state = { shape: "share", spread: [], fairness: [], time: [] };
+  const paces = groups.map((group) => ({ ...group }));
+  const state = { shape: "share", longest: "mean", spread: [], pace: [], fairness: [], time: [] };
 
   // ---- How times are spread ---------------------------------------------------------------------
 
@@ -44,6 +45,30 @@
     }, [times, ...(tail ? longer : within)], groups));
   };
 
+  // ---- Sources over time ------------------------------------------------------------------------
+
+  const steps = (values) => values.map((value, step) => Number(((step + 1) * page.step).toPrecision(8)));
+
+  const drawPace = (id, key, { title, about, format, ticks, least }) => {
+    byId(`${id}-about`).textContent = `${about} in each ${seconds(page.step)}.`;
+    const times = page.groups.length === 0 ? [] : steps(page.groups[0][key]);
+    const top = (chart, min, max) => [0, 1.1 * Math.max(max ?? 0, least)];
+    state.pace.push(...draw(id, title, {
+      nothing: "The scenario has no sources.",
+      height: 196,
+      sync: { key: "time" },
+      scales: { x: { time: false }, y: { range: top } },
+      axes: [axis(clock, { size: 32 }), axis(ticks, { size: 78, space: 34 })],
+      plugins: [tooltip(paces, (time) => `Until ${seconds(time)}`, (chart, index, place) => chart.data[index + 1][place], format)],
+    }, [times, ...page.groups.map((group) => group[key])], paces));
+  };
+
+  const drawPaces = () => {
+    const delays = { mean: "Mean delay of the packets that arrived", longest: "Longest delay of the packets that arrived" };
+    drawPace("throughput", "throughput", { title: "Throughput over time", about: "Bits that arrived, headers and repetitions included,", format: rate, ticks: tick.rate, least: 1 });
+    drawPace("latency", state.longest, { title: "Delay over time", about: delays[state.longest], format: seconds, ticks: tick.time, least: 1e-6 });
+  };
+
   // ---- Fairness over time -----------------------------------------------------------------------
 
   const drawFairness = () => {
@@ -64,7 +89,7 @@
 
   const drawOverTime = (id, title, about, { format, ticks, least }) => {
     byId(`${id}-about`).textContent = `${about} each ${seconds(page.step)}.`;
-    const steps = page.links.length === 0 ? [] : page.links[0][id].map((value, step) => Number(((step + 1) * page.step).toPrecision(8)));
+    const times = page.links.length === 0 ? [] : steps(page.links[0][id]);
     const top = (chart, min, max) => [0, 1.1 * Math.max(max ?? 0, least)];
     state.time.push(...draw(id, title, {
       nothing: "The network has no links.",
@@ -73,16 +98,17 @@
       scales: { x: { time: false }, y: { range: top } },
       axes: [axis(clock, { size: 32 }), axis(ticks, { size: 78, space: 34 })],
       plugins: [tooltip(links, (time) => `Until ${seconds(time)}`, (chart, index, place) => chart.data[index + 1][place], format)],
-    }, [steps, ...page.links.map((link) => link[id])], links));
+    }, [times, ...page.links.map((link) => link[id])], links));
   };
 
   const whole = (value) => (Number.isInteger(value) ? count(value) : "");
 
   const drawCharts = () => {
-    [...state.spread, ...state.fairness, ...state.time].forEach((chart) => chart.destroy());
-    [state.spread, state.fairness, state.time] = [[], [], []];
+    [...state.spread, ...state.pace, ...state.fairness, ...state.time].forEach((chart) => chart.destroy());
+    [state.spread, state.pace, state.fairness, state.time] = [[], [], [], []];
     drawSpread("delay", "delay of packets", "No packet arrived.");
     drawSpread("completion", "completion times", "No transfer was complete.");
+    drawPaces();
     drawFairness();
     drawOverTime("utilisation", "Utilisation over time", "Part of the time at work, in", { format: percent, ticks: (share) => `${few(share * 100)}%`, least: 0.01 });
     drawOverTime("backlog", "Backlog over time", "Bytes that wait, looked at", { format: bytes, ticks: tick.bytes, least: 1 });
@@ -91,6 +117,7 @@
 
   followTheme(drawCharts);
   fillLegend("groups-legend", groups, () => state.spread);
+  fillLegend("pace-legend", paces, () => state.pace);
   if (byId("fairness-legend")) fillLegend("fairness-legend", fairness, () => state.fairness);
   fillLegend("links-legend", links, () => state.time);
   document.querySelectorAll("table.sortable").forEach(makeSortable);
@@ -98,6 +125,10 @@
     state.shape = target.value;
     drawCharts();
   });
+  byId("longest").addEventListener("change", ({ target }) => {
+    state.longest = target.value;
+    drawCharts();
+  });
   drawCharts();
-  followWidth("delay", () => [...state.spread, ...state.fairness, ...state.time]);
+  followWidth("delay", () => [...state.spread, ...state.pace, ...state.fairness, ...state.time]);
 })();

@@ -107,7 +107,7 @@ pub struct Band {
 }
 
 impl Drawn {
-    const fn is_marks(self) -> bool {
+    pub(crate) const fn is_marks(self) -> bool {
         matches!(self, Self::Dots | Self::Rings | Self::Crosses)
     }
 }

@@ -12,7 +12,7 @@ mod summary;
 pub use paper::{ItemPage, item_html};
 pub use simulation::{Page, simulation_html};
 
-use roundelay_trace::Comparison;
+use roundelay_trace::{Comparison, Kind};
 
 use crate::advised::{Advised, Recommendation};
 use crate::text::clean;
@@ -23,9 +23,9 @@ const TEMPLATE: &str = include_str!("../assets/report.html");
 const STYLE: &str = include_str!("../assets/report.css");
 const COMMON_SCRIPT: &str = include_str!("../assets/common.js");
 const SCRIPT: &str = include_str!("../assets/report.js");
-const UPLOT_STYLE: &str = include_str!(concat!(env!("OUT_DIR"), "/uPlot.min.css"));
-const UPLOT_SCRIPT: &str = include_str!(concat!(env!("OUT_DIR"), "/uPlot.iife.min.js"));
-const UPLOT_LICENCE: &str = include_str!(concat!(env!("OUT_DIR"), "/uPlot.LICENSE"));
+const UPLOT_STYLE: &str = include_str!("../uplot/uPlot.min.css");
+const UPLOT_SCRIPT: &str = include_str!("../uplot/uPlot.iife.min.js");
+const UPLOT_LICENCE: &str = include_str!("../uplot/LICENSE");
 
 /// The comparison as one self-contained HTML page: nothing is loaded, and the content security
 /// policy forbids loading.
@@ -36,15 +36,12 @@ pub fn html(advised: &Advised) -> String {
         verdict,
     } = advised;
     let name = &comparison.capture.name;
+    let (headline, reasons) = answer(verdict);
     let main = fill(TEMPLATE, |slot| match slot {
         "warning" => warning(verdict),
-        "answer" => escape(
-            verdict
-                .sentences
-                .first()
-                .map_or("No verdict.", String::as_str),
-        ),
-        "reasons" => escape(&verdict.sentences.get(1..).unwrap_or_default().join(" ")),
+        "answer" => escape(&headline),
+        "figures" => figures(advised),
+        "reasons" => escape(&reasons.join(" ")),
         "commands" => commands(verdict),
         "facts" => facts(comparison),
         "notes" => notes(remarks),
@@ -138,6 +135,73 @@ fn escape(text: &str) -> String {
 /// a string the escape is equivalent.
 fn embed(json: &str) -> String {
     json.replace('<', "\\u003c").replace('>', "\\u003e")
+}
+
+/// Longest first sentence that is a headline as it is, in letters.
+const HEADLINE: usize = 90;
+
+/// The headline, and the sentences below it. A long first sentence is parted at its colon.
+fn answer(verdict: &Recommendation) -> (String, Vec<String>) {
+    let Some((first, others)) = verdict.sentences.split_first() else {
+        return ("No verdict.".to_owned(), Vec::new());
+    };
+    let mut reasons = others.to_vec();
+    if first.len() > HEADLINE
+        && let Some((what, rest)) = first.split_once(": ")
+    {
+        reasons.insert(0, capitalised(rest));
+        return (format!("{what}."), reasons);
+    }
+    (first.clone(), reasons)
+}
+
+/// With a capital at its start.
+fn capitalised(words: &str) -> String {
+    let mut letters = words.chars();
+    match letters.next() {
+        Some(first) => first.to_uppercase().to_string() + letters.as_str(),
+        None => String::new(),
+    }
+}
+
+/// Most figures below the headline.
+const MOST_FIGURES: usize = 4;
+
+/// What light flows get under the best discipline, beside what they get under the FIFO.
+fn figures(advised: &Advised) -> String {
+    let comparison = &advised.comparison;
+    let best = advised.verdict.best;
+    let mut fifo = None;
+    for (index, result) in comparison.disciplines.iter().enumerate() {
+        if fifo.is_none() && index != best && result.name == "fifo" {
+            fifo = Some(result);
+        }
+    }
+    let Some(result) = comparison.disciplines.get(best) else {
+        return String::new();
+    };
+    let mut told = Vec::new();
+    for (place, outcome) in result.kinds.iter().enumerate() {
+        let (Some(p99), true) = (outcome.p99, outcome.kind != Kind::Bulk) else {
+            continue;
+        };
+        let mut beside = String::new();
+        if let Some(fifo) = fifo
+            && let Some(theirs) = fifo.kinds[place].p99
+        {
+            beside = format!("<small>{} under fifo</small>", escape(&seconds(theirs)));
+        }
+        told.push(format!(
+            "    <div><dt>p99 delay, {}</dt><dd>{}{beside}</dd></div>",
+            escape(outcome.kind.name()),
+            escape(&seconds(p99))
+        ));
+    }
+    told.truncate(MOST_FIGURES);
+    if told.is_empty() || advised.verdict.is_open {
+        return String::new();
+    }
+    format!("  <dl class=\"figures\">\n{}\n  </dl>", told.join("\n"))
 }
 
 /// The warning before the verdict, and the command that mends the load.

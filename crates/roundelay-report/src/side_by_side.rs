@@ -4,8 +4,9 @@
 use roundelay_sim::scenario::{GroupResult, Interval, student_95};
 use serde::Serialize;
 
+use crate::chart::{Axis, Chart, Curve, Drawn, Point};
 use crate::document::{self, Block, Document, Section, duration_in_words, seeds_in_words};
-use crate::figures::{Figure, SOURCE, interval_text, named};
+use crate::figures::{Figure, SOURCE, Unit, interval_text, named};
 use crate::grid::{Cell, Column, Grid};
 use crate::html::{ItemPage, item_html};
 use crate::simulation::Simulated;
@@ -48,10 +49,13 @@ pub struct Verdict {
     pub text: String,
 }
 
+/// Most groups with a chart.
+const MOST_CHARTS: usize = 6;
+
 /// A figure of groups in words.
-struct Told {
-    figure: &'static Figure<GroupResult>,
-    words: &'static str,
+pub(crate) struct Told {
+    pub(crate) figure: &'static Figure<GroupResult>,
+    pub(crate) words: &'static str,
     is_better_if_more: bool,
 }
 
@@ -66,7 +70,7 @@ impl Told {
 
     /// What its senders wait for: the end of a transfer, or of a packet's way; a transfer without
     /// end wants throughput.
-    fn of(group: &GroupResult) -> Self {
+    pub(crate) fn of(group: &GroupResult) -> Self {
         if group.completion.count > 0 {
             Self::new("completion_mean", "mean completion time", false)
         } else if group.retransmissions.is_some() {
@@ -300,6 +304,50 @@ impl SideBySide {
         vec![Block::Table(Grid::new(columns))]
     }
 
+    /// A chart for each group of sources: what its senders wait for, under each queue.
+    fn charts(&self) -> Vec<Chart> {
+        let mut charts = Vec::new();
+        for group in 0..self.groups().min(MOST_CHARTS) {
+            let told = Told::of(self.group(group));
+            let (unit, per_unit) = match told.figure.unit {
+                Unit::Seconds => ("ms", 1e3),
+                _ => ("Mbit/s", 1e-6),
+            };
+            let mut names = Vec::new();
+            let mut points = Vec::new();
+            for (x, queue) in (0_u32..).zip(&self.queues) {
+                names.push(clean(&queue.queue));
+                if let Some(value) = self.mean(x as usize, group, told.figure) {
+                    points.push(Point {
+                        x: f64::from(x),
+                        y: value.mean * per_unit,
+                        half_width: value.half_width.unwrap_or(0.0) * per_unit,
+                    });
+                }
+            }
+            charts.push(Chart {
+                title: format!("{}: {}", clean(&self.group(group).name), told.words),
+                x: Axis {
+                    label: "queue of routers".to_owned(),
+                    names,
+                    ..Axis::default()
+                },
+                y: Axis {
+                    label: format!("{}, {unit}", told.words),
+                    ..Axis::default()
+                },
+                curves: vec![Curve {
+                    name: "mean and 95% interval".to_owned(),
+                    points,
+                    drawn: Drawn::Dots,
+                }],
+                is_low: true,
+                ..Chart::default()
+            });
+        }
+        charts
+    }
+
     /// One self-contained page.
     pub fn html(&self) -> String {
         let mut document = self.document();
@@ -315,7 +363,7 @@ impl SideBySide {
             title: &title,
             answer: &answer,
             markdown: &document.markdown(),
-            charts: &[],
+            charts: &self.charts(),
             version: self.version,
         })
     }

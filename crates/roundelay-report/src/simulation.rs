@@ -10,7 +10,7 @@ use crate::grid::{Cell, Column, Grid, Paint};
 use crate::lives::{self, LivesSummary};
 use crate::table::reasons_in_words;
 use crate::text::{clean, cut};
-use crate::units::count;
+use crate::units::{count, short_count, significant};
 
 /// A scenario and its replicas, one or more.
 #[derive(Debug, Clone, Serialize)]
@@ -55,7 +55,7 @@ pub struct Summary {
 pub struct GroupSummary {
     pub(crate) name: String,
     #[serde(flatten)]
-    means: Means,
+    pub(crate) means: Means,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) lives: Option<LivesSummary>,
     /// Of the worst flow; none if no flow of the group crossed a measured link.
@@ -127,7 +127,7 @@ impl Simulated {
                 .replicas
                 .iter()
                 .map(|results| results.groups[group].packets);
-            reasons.push(Gone::sum(gone.map(Gone::from)).into());
+            reasons.push(Gone::mean(gone.map(Gone::from)).into());
         }
         let all: Vec<&Means> = groups.iter().map(|group| &group.means).collect();
         let mut columns = vec![
@@ -200,7 +200,7 @@ impl Simulated {
         let mut reasons = Vec::new();
         for class in 0..classes.len() {
             let gone = self.replicas.iter().map(|results| &results.classes[class]);
-            reasons.push(Gone::sum(gone.map(Gone::of)).into());
+            reasons.push(Gone::mean(gone.map(Gone::of)).into());
         }
         let all: Vec<&Means> = classes.iter().map(|class| &class.means).collect();
         let columns = vec![
@@ -275,6 +275,9 @@ fn ends(links: &[&LinkResult]) -> String {
 /// Packets that did not arrive: full, pushed out, early, refused, lost, dropped by Edge-CoDel.
 pub(crate) struct Gone([u64; 6]);
 
+/// Names of the numbers of [`Gone`].
+const REASONS: [&str; 6] = ["full", "pushed", "early", "refused", "lost", "edge"];
+
 impl From<roundelay_sim::scenario::Fates> for Gone {
     fn from(fates: roundelay_sim::scenario::Fates) -> Self {
         Self([
@@ -299,6 +302,31 @@ impl Gone {
         Self([full, pushed_out, early, refused, link.lost, 0])
     }
 
+    /// Means over replicas in words, as the figures beside them are: `1,234 full, 12 lost`.
+    fn mean(replicas: impl Iterator<Item = Self>) -> String {
+        let mut number = 0;
+        let mut sum = [0; 6];
+        for gone in replicas {
+            number += 1;
+            for (sum, gone) in sum.iter_mut().zip(gone.0) {
+                *sum += gone;
+            }
+        }
+        if number <= 1 {
+            return Self(sum).in_words();
+        }
+        let mut words = Vec::new();
+        for (sum, reason) in sum.into_iter().zip(REASONS) {
+            let mean = sum as f64 / f64::from(number);
+            if sum > 0 && mean < 10.0 {
+                words.push(format!("{} {reason}", significant(mean)));
+            } else if sum > 0 {
+                words.push(format!("{} {reason}", short_count(mean.round() as u64)));
+            }
+        }
+        words.join(", ")
+    }
+
     /// Totals in words: `1,234 full, 12 lost`.
     pub(crate) fn sum(all: impl Iterator<Item = Self>) -> String {
         let mut sum = [0; 6];
@@ -307,15 +335,15 @@ impl Gone {
                 *sum += gone;
             }
         }
-        let [full, pushed, early, refused, lost, edge] = sum;
-        reasons_in_words(&[
-            (full, "full"),
-            (pushed, "pushed"),
-            (early, "early"),
-            (refused, "refused"),
-            (lost, "lost"),
-            (edge, "edge"),
-        ])
+        Self(sum).in_words()
+    }
+
+    fn in_words(&self) -> String {
+        let mut reasons = Vec::new();
+        for (number, reason) in self.0.into_iter().zip(REASONS) {
+            reasons.push((number, reason));
+        }
+        reasons_in_words(&reasons)
     }
 }
 

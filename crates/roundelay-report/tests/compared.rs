@@ -120,7 +120,7 @@ fn where_nothing_matters_a_fifo_will_do() {
     };
     assert_eq!(
         with("10tbit", None),
-        "Nothing contends for this link: fifo will do."
+        "Nothing contends for this link: fifo will do, so leave the queue there as it is."
     );
     let text = with("8mbit", Some(Limit::of_packets(0)));
     assert!(

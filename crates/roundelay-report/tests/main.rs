@@ -17,4 +17,5 @@ mod report;
 mod selections;
 mod told;
 mod trees;
+mod uplot;
 mod verdicts;

@@ -1,6 +1,7 @@
 //! The three renderings of one invented comparison, and of hostile and empty ones.
 
 use roundelay_report::{Advised, SCREEN, TableStyle, Warning, html, json, table, table_within};
+use roundelay_trace::Kind;
 use serde_json::Value;
 
 use crate::hostile::{self, HOSTILE};
@@ -49,6 +50,32 @@ fn the_table_is_as_agreed() {
         made, expected,
         "if this is better: cargo run -p roundelay-report --example sample_page > crates/roundelay-report/tests/sample_table.txt"
     );
+}
+
+/// The headline is one sentence, then come figures, and a long verdict is parted at its colon.
+#[test]
+fn the_page_begins_with_a_sentence_and_figures() {
+    let mut advised = sample::advised();
+    advised.verdict.sentences[0] = "fq_codel serves this traffic best: 99% of the packets are \
+        through within 18.9 ms for calls and games (1 flow), 1.2 ms for DNS (3 flows); none of these is lost."
+        .to_owned();
+    let page = html(&advised);
+    assert!(page.contains("<h1 id=\"answer\">fq_codel serves this traffic best.</h1>"));
+    assert!(page.contains("<p class=\"lead\">99% of the packets are through within 18.9 ms"));
+    let figures = after(&page, "</h1>")
+        .split("<p class=\"lead\">")
+        .next()
+        .unwrap();
+    let kinds = &advised.comparison.disciplines[advised.verdict.best].kinds;
+    let light = kinds.iter().filter(|outcome| outcome.kind != Kind::Bulk);
+    let told = light.filter(|outcome| outcome.p99.is_some()).count();
+    assert_eq!(
+        figures.matches("<dt>p99 delay, ").count(),
+        told.min(4),
+        "{figures}"
+    );
+    advised.verdict.sentences[0] = "Nothing contends: fifo will do.".to_owned();
+    assert!(html(&advised).contains("<h1 id=\"answer\">Nothing contends: fifo will do.</h1>"));
 }
 
 #[test]

@@ -508,7 +508,7 @@ fn the_load_of_the_other_direction_is_told_where_nothing_contends() {
     };
     let text = sentences("to 192.168.1.0/24");
     assert!(
-        text.starts_with("Nothing contends for this link: fifo will do. The other direction, "),
+        text.starts_with("Nothing contends for this link: fifo will do, so leave the queue there as it is. The other direction, "),
         "{text}"
     );
     assert!(

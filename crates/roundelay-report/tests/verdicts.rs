@@ -837,6 +837,7 @@ fn a_flood_does_not_take_the_link_from_those_that_share() {
     );
 }
 
+/// No commands either: they would take a queue off that works as well.
 #[test]
 fn under_a_light_load_a_fifo_is_enough() {
     let light = vec![
@@ -844,10 +845,29 @@ fn under_a_light_load_a_fifo_is_enough() {
         talk(0, 10),
         questions(0, 10),
     ];
-    judged(light, "100mbit", &OF_LINUX).is(
+    let judged = judged(light, "100mbit", &OF_LINUX).is(
         &["fifo"],
-        &["Nothing contends for this link: fifo will do."],
+        &["Nothing contends for this link: fifo will do, so leave the queue there as it is."],
     );
+    let commands = &judged.comparison.verdict.commands;
+    assert!(commands.is_empty(), "{commands:?}");
+}
+
+/// An open loop drops too few packets of light flows, because nobody fills the queue again.
+#[test]
+fn a_loss_of_light_flows_has_a_note() {
+    let notes = |rate: &str| {
+        let flows = vec![
+            steady(download(0), 8_000_000, 1500, 10),
+            talk(0, 10),
+            questions(0, 10),
+        ];
+        let judged = judged(flows, rate, &["fifo limit 10", "drr"]);
+        judged.comparison.notes.join(" ")
+    };
+    let note = "Light flows lose more on a real link than here";
+    assert!(notes("5mbit").contains(note), "{}", notes("5mbit"));
+    assert!(!notes("100mbit").contains(note), "{}", notes("100mbit"));
 }
 
 #[test]

@@ -151,6 +151,21 @@ pub struct DisciplineResult {
     /// Curves over all light flows; empty if there are none. Without the two curves over time if a
     /// light flow is beyond the number of flows with curves.
     pub light_curves: Curves,
+    /// The same over the flows of each kind in the capture, in the order of [`Kind::ALL`]: for
+    /// pages, and not in the JSON.
+    #[serde(skip)]
+    pub kind_curves: Vec<KindCurves>,
+}
+
+/// The flows of a kind together.
+#[derive(Debug, Clone)]
+pub struct KindCurves {
+    /// The kind.
+    pub kind: Kind,
+    /// Totals.
+    pub outcome: Outcome,
+    /// As [`DisciplineResult::light_curves`].
+    pub curves: Curves,
 }
 
 /// Totals over a set of packets.

@@ -12,7 +12,7 @@ use roundelay::{
 use roundelay_metrics::geometric_mean;
 
 use crate::classifier::Flow;
-use crate::comparison::{DisciplineResult, FlowResult, FlowSummary};
+use crate::comparison::{DisciplineResult, FlowResult, FlowSummary, KindCurves};
 use crate::hosts::HostNumbers;
 use crate::kind::{Kind, KindOutcome};
 use crate::memory;
@@ -252,8 +252,15 @@ impl Lane {
             light_waits.extend(results[*flow].outcome.delay.map(|delay| delay.p99));
         }
         let mut kinds = Vec::new();
+        let mut kind_curves = Vec::new();
         for (kind, flows) in &sorts.kinds {
-            kinds.push(KindOutcome::of(*kind, flows, &self.meters.outcome(flows)));
+            let outcome = self.meters.outcome(flows);
+            kinds.push(KindOutcome::of(*kind, flows, &outcome));
+            kind_curves.push(KindCurves {
+                kind: *kind,
+                outcome,
+                curves: self.meters.joint_curves(flows),
+            });
         }
         let info = self.discipline.info();
         let footprint = self.port.scheduler().footprint();
@@ -279,6 +286,7 @@ impl Lane {
             kept_bounds: kept_bounds(&results),
             curves: self.meters.curves(),
             light_curves: self.meters.joint_curves(&sorts.light),
+            kind_curves,
             flows: results,
         })
     }

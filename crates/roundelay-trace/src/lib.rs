@@ -42,7 +42,7 @@ pub use classifier::{Classifier, Flow, FlowBy};
 pub use compare::{CompareError, Options, Progress, ReplayObserver, compare};
 pub use comparison::{
     CaptureSummary, Comparison, Cost, Curves, Delay, DisciplineResult, Drops, FlowResult,
-    FlowSummary, Jain, Outcome,
+    FlowSummary, Jain, KindCurves, Outcome,
 };
 pub use conditions::{Condition, Network, Side};
 pub use error::{CaptureError, DirectionError, FilterError, FlowByError, RuleError};

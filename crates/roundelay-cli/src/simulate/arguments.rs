@@ -3,11 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use roundelay::QueueSpec;
 use roundelay::suggestion::alternatives;
-use roundelay_trace::arguments::parse_spec;
 
 use super::outputs::Simulating;
+use super::queue::{Queue, parse_queue};
 use crate::outputs::{GROUP, Outputs};
 use crate::runs::Runs;
 
@@ -28,11 +27,11 @@ pub(crate) struct Simulate {
     #[arg(long)]
     pub(crate) dry_run: bool,
 
-    /// Use this discipline on all router ports, as in "fq_codel target 5ms"; host ports keep their
-    /// disciplines, and buffers their sizes, unless DISCIPLINE sets a limit. Given several times:
-    /// compare these with the same seeds
-    #[arg(long, value_name = "DISCIPLINE", value_parser = parse_spec)]
-    pub(crate) queue: Vec<QueueSpec>,
+    /// Use this discipline on all router ports, as in "fq_codel target 5ms", or the tree in a file,
+    /// as in "tree home.toml"; host ports keep their disciplines, and buffers their sizes, unless
+    /// DISCIPLINE sets a limit. Given several times: compare these with the same seeds
+    #[arg(long, value_name = "DISCIPLINE", value_parser = parse_queue)]
+    pub(crate) queue: Vec<Queue>,
 
     #[command(flatten)]
     pub(crate) runs: Runs,

@@ -38,9 +38,9 @@ pub(super) fn run(path: &Path, arguments: &Simulate) -> Result<(), Failure> {
     )?;
     let mut names = Vec::new();
     for queue in &arguments.queue {
-        let name = match queue.limit {
-            Some(limit) => format!("{} limit {limit}", queue.discipline),
-            None => queue.discipline.to_string(),
+        let name = match queue.limit() {
+            Some(limit) => format!("{} limit {limit}", queue.name()),
+            None => queue.name(),
         };
         if names.contains(&name) {
             return Err(Failure::usage(format!("--queue '{name}' stands twice")));

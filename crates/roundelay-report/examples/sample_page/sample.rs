@@ -500,6 +500,7 @@ fn result(sketch: &Sketch, packets: &[Packet], flows: &[FlowSummary]) -> Discipl
         kept_bounds: sketch.kept_bounds,
         curves: curves(&total),
         light_curves: curves(&light),
+        kind_curves: Vec::new(),
     }
 }
 

@@ -1,9 +1,10 @@
 //! Chart data of a comparison for the page's script.
 
-use roundelay_trace::{Comparison, Curves, FlowResult, Outcome};
+use roundelay_trace::{Comparison, Curves, FlowResult, Kind, Outcome};
 use serde::Serialize;
 use serde_json::{Number, Value};
 
+use super::capitalised;
 use crate::text::clean;
 
 #[derive(Serialize)]
@@ -12,7 +13,7 @@ struct Page<'a> {
     flow_count: usize,
     best: usize,
     disciplines: Vec<Discipline>,
-    /// All flows, light flows, then one flow each.
+    /// All flows, light flows, each kind of flows, then one flow each.
     views: Vec<View<'a>>,
 }
 
@@ -26,6 +27,8 @@ struct Discipline {
 #[derive(Serialize)]
 struct View<'a> {
     label: String,
+    /// A kind of flows that the verdict judges on its own.
+    judged: bool,
     /// None unless the view is a single flow.
     flow: Option<Flow>,
     results: Vec<Served<'a>>,
@@ -98,18 +101,47 @@ fn views(comparison: &Comparison) -> Vec<View<'_>> {
     }
     let mut views = vec![View {
         label: "All flows".to_owned(),
+        judged: false,
         flow: None,
         results: all,
     }];
     if comparison.flows.iter().any(|flow| flow.light) {
         views.push(View {
             label: "Light flows".to_owned(),
+            judged: false,
             flow: None,
             results: light,
         });
     }
+    views.extend(kinds(comparison));
     for &flow in &comparison.charted {
         views.extend(one_flow(comparison, flow));
+    }
+    views
+}
+
+/// A view for each kind of flows, if there are several.
+fn kinds(comparison: &Comparison) -> Vec<View<'_>> {
+    let mut views: Vec<View<'_>> = Vec::new();
+    for result in &comparison.disciplines {
+        for (place, of_kind) in result.kind_curves.iter().enumerate() {
+            if views.len() == place {
+                views.push(View {
+                    label: capitalised(of_kind.kind.name()),
+                    judged: of_kind.kind != Kind::Bulk,
+                    flow: None,
+                    results: Vec::new(),
+                });
+            }
+            views[place].results.push(Served {
+                outcome: &of_kind.outcome,
+                curves: &of_kind.curves,
+                fairness: None,
+            });
+        }
+    }
+    if views.len() == 1 {
+        views.clear();
     }
     views
 }
@@ -129,6 +161,7 @@ fn one_flow(comparison: &Comparison, index: usize) -> Option<View<'_>> {
     };
     Some(View {
         label: clean(&flow.label),
+        judged: false,
         flow: Some(about),
         results,
     })

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::{Frame, escape, fill};
 use crate::chart::{Axis, Chart};
+use crate::text::clean;
 
 const TEMPLATE: &str = include_str!("../../assets/paper.html");
 pub(super) const STYLE: &str = include_str!("../../assets/paper.css");
@@ -39,19 +40,30 @@ struct ChartData<'a> {
 struct AxisData<'a> {
     label: &'a str,
     logarithmic: bool,
+    /// Names of 0, 1, 2..; empty for numbers.
+    names: Vec<String>,
 }
 
 #[derive(Serialize)]
 struct CurveData<'a> {
     name: &'a str,
     values: Vec<Option<f64>>,
+    /// Half the length of each error bar; 0 for none.
+    halves: Vec<f64>,
+    /// Points without a line.
+    dots: bool,
 }
 
 impl<'a> AxisData<'a> {
     fn of(axis: &'a Axis) -> Self {
+        let mut names = Vec::new();
+        for name in &axis.names {
+            names.push(clean(name));
+        }
         Self {
             label: &axis.label,
             logarithmic: axis.scaling.is_logarithmic(),
+            names,
         }
     }
 }
@@ -64,13 +76,24 @@ impl<'a> ChartData<'a> {
         let mut curves = Vec::new();
         for curve in &chart.curves {
             let mut values = Vec::new();
+            let mut halves = Vec::new();
             for x in &xs {
-                let point = curve.points.iter().find(|point| point.x == *x);
-                values.push(point.map(|point| point.y));
+                match curve.points.iter().find(|point| point.x == *x) {
+                    Some(point) => {
+                        values.push(Some(point.y));
+                        halves.push(point.half_width);
+                    }
+                    None => {
+                        values.push(None);
+                        halves.push(0.0);
+                    }
+                }
             }
             curves.push(CurveData {
                 name: &curve.name,
                 values,
+                halves,
+                dots: curve.drawn.is_marks(),
             });
         }
         Self {
@@ -136,7 +159,7 @@ fn rendered(markdown: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chart::{Curve, Point};
+    use crate::chart::{Curve, Drawn, Point};
 
     #[test]
     fn a_page_has_text_and_charts_and_loads_nothing() {
@@ -178,5 +201,29 @@ mod tests {
                 && !html.contains("src=\"")
                 && !html.contains("href=\"http")
         );
+    }
+    /// Categories have their names, and points their intervals, without a line between them.
+    #[test]
+    fn a_chart_of_categories_has_names_and_intervals() {
+        let chart = Chart {
+            x: Axis {
+                names: vec!["fifo".to_owned(), "lstf".to_owned()],
+                ..Axis::default()
+            },
+            curves: vec![Curve {
+                points: vec![Point {
+                    x: 1.0,
+                    y: 2.0,
+                    half_width: 0.5,
+                }],
+                drawn: Drawn::Dots,
+                ..Curve::default()
+            }],
+            ..Chart::default()
+        };
+        let data = serde_json::to_value(ChartData::of(&chart)).unwrap();
+        assert_eq!(data["x"]["names"], serde_json::json!(["fifo", "lstf"]));
+        assert_eq!(data["curves"][0]["halves"], serde_json::json!([0.5]));
+        assert_eq!(data["curves"][0]["dots"], true);
     }
 }

@@ -6,9 +6,11 @@ mod grid;
 mod lives;
 mod tables;
 
+use roundelay_sim::LinkClass;
 use roundelay_sim::scenario::Curves;
 
 use super::{Frame, escape, fact, fill, notes};
+use crate::side_by_side::Told;
 use crate::simulation::Simulated;
 use crate::units::{count, seconds};
 
@@ -36,7 +38,8 @@ pub fn simulation_html(page: &Page<'_>) -> String {
     let name = &simulated.name;
     let charted = data::charted(page.curves);
     let main = fill(TEMPLATE, |slot| match slot {
-        "answer" => escape(name),
+        "answer" => escape(&answer(simulated)),
+        "figures" => figures(simulated),
         "lead" => lead(simulated),
         "facts" => facts(simulated),
         "notes" => notes(&simulated.notes),
@@ -83,6 +86,62 @@ fn seeds(simulated: &Simulated) -> String {
         [only] => only.seed.to_string(),
         [] => "none".to_owned(),
     }
+}
+
+/// Most groups of sources with a figure below the headline.
+const MOST_FIGURES: usize = 6;
+
+/// The headline: what was tested.
+fn answer(simulated: &Simulated) -> String {
+    let name = &simulated.name;
+    let Some(first) = simulated.replicas.first() else {
+        return format!("{name}: no results");
+    };
+    let mut queues: Vec<&str> = Vec::new();
+    for link in &first.links {
+        if link.class != LinkClass::Host.name() && !queues.contains(&&link.queue[..]) {
+            queues.push(&link.queue);
+        }
+    }
+    match queues[..] {
+        [] => format!("{name}: a network without routers"),
+        [queue] => format!("{name}: what senders get under {queue}"),
+        [one, other] => format!("{name}: what senders get under {one} and {other}"),
+        [..] => format!(
+            "{name}: what senders get under {} kinds of queues",
+            queues.len()
+        ),
+    }
+}
+
+/// What came out: the figure that each group's senders wait for.
+fn figures(simulated: &Simulated) -> String {
+    let Some(first) = simulated.replicas.first() else {
+        return String::new();
+    };
+    let mut told = Vec::new();
+    for (group, summary) in first.groups.iter().zip(&simulated.summary.groups) {
+        if group.kind.is_empty() {
+            continue;
+        }
+        let figure = Told::of(group);
+        let loss = if summary.means.is_positive("loss") {
+            format!(
+                "<small>loss {}</small>",
+                escape(&summary.means.text("loss"))
+            )
+        } else {
+            String::new()
+        };
+        told.push(format!(
+            "    <div><dt>{}, {}</dt><dd>{}{loss}</dd></div>",
+            escape(&group.name),
+            figure.words,
+            escape(&summary.means.text(figure.figure.name))
+        ));
+    }
+    told.truncate(MOST_FIGURES);
+    format!("  <dl class=\"figures\">\n{}\n  </dl>", told.join("\n"))
 }
 
 fn lead(simulated: &Simulated) -> String {

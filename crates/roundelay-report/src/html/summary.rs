@@ -58,9 +58,8 @@ const COLUMNS: [Column; 12] = [
     },
     Column {
         head: "Light p99",
-        about: "99th percentile of the delay of a typical flow that asks for less than its fair \
-            share: the geometric mean over them; \
-                and how many of such flows’ packets are lost",
+        about: "99th percentile of the delay of the packets of all flows that ask for less than \
+            their fair share, and how many of these packets are lost",
         cell: light,
     },
     Column {

@@ -45,6 +45,10 @@ pub const ENCRYPTED: &str = "of these packets {is an encrypted 802.11 frame|are 
 /// Limitation of every replay.
 const OPEN_LOOP: &str = "A replay is open-loop: TCP does not react to drops and delays.";
 
+/// Note where light flows lose packets.
+const LIGHT_LOSS: &str = "Light flows lose more on a real link than here, because TCP senders fill \
+    the queue again after each drop.";
+
 /// Most interfaces named.
 const NAMED: usize = 8;
 
@@ -128,6 +132,7 @@ pub(super) fn sentence(note: &Note) -> String {
             leaves.join(", ")
         ),
         Note::Reordered { spec, flows } => reordering_note(spec, &counted(*flows, "flow")),
+        Note::LightLoss => LIGHT_LOSS.to_owned(),
         Note::OpenLoop => OPEN_LOOP.to_owned(),
     }
 }

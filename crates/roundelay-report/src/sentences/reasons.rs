@@ -19,7 +19,9 @@ pub(super) fn sentence(reason: &Reason) -> String {
             "Nothing gets through, whichever discipline it is.".to_owned()
         }
         Reason::NoContention { spec } => {
-            format!("Nothing contends for this link: {spec} will do.")
+            format!(
+                "Nothing contends for this link: {spec} will do, so leave the queue there as it is."
+            )
         }
         Reason::AllAlike { spec } => {
             format!("All of these serve this traffic about equally, so {spec} will do.")

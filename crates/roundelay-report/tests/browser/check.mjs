@@ -8,12 +8,12 @@ import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { lookAtAll, picture, settled } from "./pages.mjs";
+import { checkAnswer, lookAtAll, picture, settled } from "./pages.mjs";
 
 const COMPARED = { charts: ["delay", "throughput", "backlog"], table: "disciplines" };
 // A chart present only with [meter] rates.
 const FAIRNESS = "fairness";
-const SIMULATED = { charts: ["delay", "completion", "utilisation", "backlog", "dropped"], table: "links" };
+const SIMULATED = { charts: ["delay", "completion", "throughput", "latency", "utilisation", "backlog", "dropped"], table: "links" };
 
 const { values: options, positionals } = parseArgs({ options: { screenshots: { type: "string" } }, allowPositionals: true });
 if (positionals.length !== 1) {
@@ -146,8 +146,15 @@ const checkComparison = async (page) => {
 const checkSimulation = async (page) => {
   const spread = ["delay", "completion"];
   const time = ["utilisation", "backlog", "dropped"];
+  const pace = ["throughput", "latency"];
   await checkShape(page);
   await checkLegend(page, "groups-legend", ["delay"]);
+  await checkLegend(page, "pace-legend", pace);
+  await checkTooltips(page, pace.map((id) => ({ id, legend: "pace-legend", text: /Until .+(bit|s)/ })));
+  const mean = await picture(page, "latency");
+  await page.locator("#longest input[value=longest]").check();
+  await settled(page);
+  assert.notEqual((await picture(page, "latency")).hash, mean.hash, "the longest delay is another picture");
   await checkLegend(page, "links-legend", time);
   await checkTooltips(page, spread.map((id) => ({ id, legend: "groups-legend", text: SPREAD })));
   await checkTooltips(page, time.map((id) => ({ id, legend: "links-legend", text: /Until .+s/ })));
@@ -163,6 +170,7 @@ const checkSimulation = async (page) => {
 const checkPage = async (page, colorScheme, width) => {
   const kind = await page.locator("#disciplines").count() > 0 ? COMPARED : SIMULATED;
   const asked = await page.locator(`#${FAIRNESS}`).count() > 0 ? [FAIRNESS] : [];
+  await checkAnswer(page);
   await checkDrawn(page, [...kind.charts, ...asked]);
   const shot = (name, more) => options.screenshots
     && page.screenshot({ path: join(options.screenshots, `${basename(file, ".html")}-${colorScheme}-${width}-${name}.png`), ...more });
@@ -178,4 +186,4 @@ const checkPage = async (page, colorScheme, width) => {
   assert.notEqual((await picture(page, "delay")).hash, before.hash, "the charts follow the theme that is chosen");
 };
 
-await lookAtAll(file, [1280, 760], checkPage);
+await lookAtAll(file, [1280, 760, 360], checkPage);

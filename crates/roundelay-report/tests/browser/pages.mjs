@@ -73,3 +73,13 @@ export const lookAtAll = async (file, widths, check) => {
     }
   }
 };
+
+// Pixels from the top in which a reader finds the answer without scrolling.
+const FIRST_SCREEN = 700;
+
+export const checkAnswer = async (page) => {
+  const answer = page.locator(".answer > :first-child");
+  const { y, height } = await answer.boundingBox();
+  assert.ok(height > 0 && y + height <= FIRST_SCREEN, `the answer ends at ${y + height} px`);
+  assert.match(await answer.textContent(), /\w+ \w+/, "the answer is a sentence");
+};

@@ -25,6 +25,10 @@ struct Group<'a> {
     name: String,
     delay: &'a [(f64, f64)],
     completion: &'a [(f64, f64)],
+    /// Over time.
+    throughput: &'a [f64],
+    mean: &'a [Option<f64>],
+    longest: &'a [Option<f64>],
 }
 
 #[derive(Serialize)]
@@ -76,6 +80,9 @@ pub(super) fn page(page: &Page<'_>, charted: &[usize]) -> String {
             name: clean(&group.name),
             delay: &curves.delay,
             completion: &curves.completion,
+            throughput: &curves.throughput,
+            mean: &curves.delay_mean,
+            longest: &curves.delay_max,
         });
     }
     let mut links = Vec::new();
