@@ -201,6 +201,11 @@ impl Credit {
         self.deficit
     }
 
+    /// The credit of a queue that begins anew in the middle of its turn.
+    pub(crate) fn renew(&mut self, deficit: i64) {
+        self.deficit = deficit;
+    }
+
     /// No more credit than this: for a quantum that has changed, and for a turn that ends early.
     pub(crate) fn limit(&mut self, most: i64) {
         self.deficit = self.deficit.min(most);

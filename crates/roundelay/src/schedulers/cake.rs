@@ -251,15 +251,20 @@ impl Discipline for Config {
             self.bandwidth = None;
             return Ok(Some("bandwidth"));
         }
-        if word == "autorate-ingress" {
-            return Err(ConfigError::BadValue {
-                discipline: Self::NAME,
-                parameter: word.into(),
-                expected:
-                    "bandwidth RATE, because its estimate follows the kernel's timers and the \
-                           spacing of arrivals at one machine"
-                        .into(),
-            });
+        // What Linux does by default, and packets here are.
+        for default in ["split-gso", "no-ack-filter"] {
+            if word == default {
+                return Ok(Some(default));
+            }
+        }
+        for (refused, expected) in REFUSED {
+            if refused == word {
+                return Err(ConfigError::BadValue {
+                    discipline: Self::NAME,
+                    parameter: word.into(),
+                    expected: expected.into(),
+                });
+            }
         }
         for (name, micros) in RTTS {
             if name == word {
@@ -270,12 +275,39 @@ impl Discipline for Config {
         let Ok(layer) = word.parse::<LinkLayer>() else {
             return Ok(None);
         };
-        self.overhead = layer.overhead.unsigned_abs();
+        // Keywords add up, as in tc: a VLAN tag to the header of the link.
+        self.overhead += layer.overhead.unsigned_abs();
+        if word == "ether-vlan" {
+            return Ok(Some("ether-vlan"));
+        }
         self.mpu = layer.mpu;
         self.framing = layer.framing;
         Ok(Some("link"))
     }
 }
+
+/// Words of tc-cake(8) that have no meaning here, with what to write instead and why.
+const REFUSED: [(&str, &str); 5] = [
+    (
+        "autorate-ingress",
+        "bandwidth RATE, because its estimate follows the kernel's timers and the spacing of \
+         arrivals at one machine",
+    ),
+    ("ack-filter", NO_ACK_FILTER),
+    ("ack-filter-aggressive", NO_ACK_FILTER),
+    (
+        "no-split-gso",
+        "split-gso, because packets here are those of the wire; `compare --mtu none` keeps frames \
+         that an interface merged",
+    ),
+    (
+        "fwmark",
+        "diffserv3, diffserv4 or diffserv8, because packets here have code points but no marks of \
+         a firewall",
+    ),
+];
+const NO_ACK_FILTER: &str = "no-ack-filter, because packets here carry no header of TCP, which \
+     tells the acknowledgements that say nothing new";
 
 /// Presets of round trips, in microseconds: tc-cake(8), "Round trip time parameters".
 const RTTS: [(&str, u64); 8] = [

@@ -249,6 +249,11 @@ impl<T, P: Storage<T>> Fq<T, P> {
     /// The packet's flow takes turns from now on, if it does not yet.
     fn join(&mut self, now: Instant, number: u32) {
         let flow = &mut self.flows[number as usize];
+        if flow.leaves && flow.queue.packets() == 1 {
+            // Removed and without packets, but its turn has not ended.
+            flow.leaves = false;
+            flow.credit.renew(self.config.initial_quantum.into());
+        }
         let before = (flow.credit.bytes(), flow.is_known);
         let mut credit = flow.credit.bytes();
         if !flow.is_known {
@@ -331,6 +336,10 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Fq<T, P> {
     }
 
     fn dequeue(&mut self, now: Instant) -> Option<P::Leaving> {
+        // As in Linux, an empty buffer ends no flow's turn.
+        if self.pool.backlog().is_empty() {
+            return None;
+        }
         self.was_idle = None;
         self.wake(now);
         loop {

@@ -375,6 +375,9 @@ fn words_are_those_of_tc() {
         ("cake pppoe-ptm nat", "cake nat overhead 30b ptm"),
         ("cake egress noatm nowash noraw", "cake"),
         ("cake memlimit 1mb", "cake memory_limit 1mb"),
+        ("cake split-gso no-ack-filter", "cake"),
+        ("cake pppoe-ptm ether-vlan", "cake overhead 34b ptm"),
+        ("cake ether-vlan docsis", "cake overhead 22b mpu 64b"),
     ] {
         let [text, same]: [QueueSpec; 2] = [text, same].map(|text| text.parse().expect("legal"));
         assert_eq!(text.discipline.to_string(), same.discipline.to_string());
@@ -388,7 +391,12 @@ fn words_are_those_of_tc() {
         "cake bandwidth 20mbit diffserv4 dual-srchost"
     );
     for (text, says) in [
-        ("cake autorate-ingress", "autorate-ingress"),
+        ("cake autorate-ingress", "expected bandwidth RATE"),
+        ("cake ack-filter", "expected no-ack-filter"),
+        ("cake ack-filter-aggressive", "expected no-ack-filter"),
+        ("cake no-split-gso", "--mtu none"),
+        ("cake fwmark 0xff", "code points"),
+        ("cake docsis pppoe-ptm", "docsis"),
         ("cake diffserv5", "diffserv5"),
         ("cake besteffort diffserv4", "besteffort"),
         ("cake overhead 300b", "256b"),

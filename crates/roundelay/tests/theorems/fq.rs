@@ -94,7 +94,8 @@ fn a_flow_that_returns_gets_a_quantum_after_the_delay() {
             }
         };
         arrive(&mut scheduler, NOW, 0, 3);
-        for _ in 0..3 {
+        arrive(&mut scheduler, NOW, 2, 10);
+        for _ in 0..13 {
             scheduler.dequeue(NOW).expect("backlogged");
         }
         assert_eq!(scheduler.dequeue(NOW), None);
