@@ -2,6 +2,7 @@
 //! docs/bounds.md states the theorems.
 
 pub(crate) mod arguments;
+mod bands;
 pub(crate) mod outputs;
 mod plan;
 mod report;

@@ -865,3 +865,151 @@ fn no_packet_takes_longer_end_to_end() {
     );
     assert!(broken > bound, "fifo must break it: {broken} s, {bound} s");
 }
+
+/// Four bands, six flows: name, priority, longest packet, rate in kbit/s, burst in bytes.
+const BANDS: [(&str, u32, u32, u64, u64); 6] = [
+    ("clock", 0, 200, 500, 400),
+    ("call", 1, 300, 1_000, 900),
+    ("game", 1, 400, 1_500, 1_200),
+    ("web", 2, 1_514, 8_000, 9_000),
+    ("mail", 3, 1_514, 3_000, 6_000),
+    ("backup", 3, 1_514, 9_000, 20_000),
+];
+
+fn file_of_bands() -> String {
+    let mut text = String::new();
+    for (name, priority, longest, rate, burst) in BANDS {
+        text += &format!(
+            "[[flow]]\nname = \"{name}\"\npriority = {priority}\nweight = {}\n\
+             max_packet_len = {longest}\nrate = \"{rate}kbit\"\nburst = {burst}\n",
+            rate / 500
+        );
+    }
+    text
+}
+
+/// The longest delay of each flow, in seconds.
+struct Longest([f64; BANDS.len()]);
+
+impl Observer<u32> for Longest {
+    fn sent(&mut self, packet: Packet<u32>, _start: Instant, end: Instant) {
+        let delay = end.since(packet.arrival).as_secs_f64();
+        let longest = &mut self.0[packet.flow.index()];
+        *longest = longest.max(delay);
+    }
+
+    fn dropped(&mut self, _packet: Packet<u32>, _now: Instant, reason: DropReason) {
+        panic!("dropped: {}", reason.name());
+    }
+}
+
+/// Each flow sends its burst at once, as soon as a packet of the last band is on the link, and then
+/// at its rate; in other rounds the flows begin at other times. Packets are as long as they can be,
+/// or of mixed lengths.
+fn longest_delays(text: &str) -> [f64; BANDS.len()] {
+    let spec: roundelay::QueueSpec = text.parse().unwrap();
+    let mut longest = Longest([0.0; BANDS.len()]);
+    for round in 0..60_u64 {
+        let scheduler = spec.discipline.build(Seed::new(1)).unwrap();
+        let link: Rate = "25mbit".parse().unwrap();
+        let mut port = Port::new(scheduler, Limit::UNBOUNDED, link);
+        let mut arrivals = Vec::new();
+        for (flow, (_, priority, most, rate, burst)) in BANDS.into_iter().enumerate() {
+            // A bucket of nanoseconds: a byte takes so many.
+            let byte = 8_000_000 / rate;
+            let begin = match round {
+                0 | 1 => u64::from(flow != 5),
+                _ => round * 7_919 * (flow as u64 + 3) % 4_000_000,
+            };
+            let mut sent = 0;
+            for number in 0..200 {
+                let mixed = 64 + (number * 733 + round * 31) as u32 % (most - 63);
+                let len = if round % 2 == 0 { most } else { mixed };
+                sent += u64::from(len);
+                let at = begin + sent.saturating_sub(burst) * byte;
+                let packet = Packet {
+                    priority,
+                    ..Packet::new(FlowId(flow as u32), len, 0)
+                };
+                arrivals.push((at, packet));
+            }
+        }
+        arrivals.sort_by_key(|(at, _)| *at);
+        for (at, packet) in arrivals {
+            let now = Instant::from_nanos(at);
+            port.advance(now, &mut longest);
+            let packet = Packet {
+                arrival: now,
+                ..packet
+            };
+            port.arrive(now, packet, &mut longest);
+        }
+        port.advance(Instant::MAX, &mut longest);
+    }
+    longest.0
+}
+
+/// No packet of flows with token buckets is later than the bound of its band; the bounds are less
+/// than three times what is measured; and a FIFO breaks those of the first bands.
+#[test]
+fn bands_and_token_bucket_filters_keep_their_bounds() {
+    let fifo = longest_delays("fifo");
+    for (text, slack) in [
+        ("priority", 1.6),
+        ("ets bands 4 strict 4", 1.6),
+        ("ets bands 4 strict 2 quanta 1500 2000", 3.5),
+        ("ets bands 4 quanta 500 1000 3000 4500", 9.0),
+        ("tbf rate 24mbit burst 4kb", 1.2),
+    ] {
+        let page = json(&file_of_bands(), &[text, "--rate", "25mbit"]);
+        let measured = longest_delays(text);
+        for (flow, measured) in measured.into_iter().enumerate() {
+            let name = BANDS[flow].0;
+            let bound = page["disciplines"][0]["flows"][flow]["delay"]
+                .as_f64()
+                .unwrap_or_else(|| panic!("{text}: no bound for {name}"));
+            assert!(
+                measured <= bound && bound <= slack * measured,
+                "{text}: {name}: {measured} s of {bound}"
+            );
+            if flow == 0 && text != "tbf rate 24mbit burst 4kb" {
+                assert!(fifo[0] > bound, "{text}: a fifo has {}", fifo[0]);
+            }
+        }
+    }
+}
+
+/// Without a bucket, with more than the band's part, or over two links, nothing is proven, and the
+/// output says what is missing.
+#[test]
+fn bands_without_a_bound_say_why() {
+    let file = file_of_bands();
+    let without = file.replacen("burst = 400\n", "", 1);
+    let text = success(&without, &["ets", "--rate", "25mbit"]);
+    assert!(
+        text.contains("states its rate and its burst; flow 'clock' does not."),
+        "{text}"
+    );
+    let text = success(&file, &["priority", "--rate", "25mbit", "--hops", "2"]);
+    assert!(
+        text.contains("The bounds of priority are for one link."),
+        "{text}"
+    );
+    for little in ["tbf rate 24mbit burst 2kb", "tbf rate 20mbit burst 4kb"] {
+        let text = success(&file, &[little, "--rate", "25mbit"]);
+        assert!(
+            text.contains("no delay is proven") && text.contains("a burst of two"),
+            "{text}"
+        );
+    }
+    // A tenth of the link for band 2, which wants a third.
+    let page = json(
+        &file,
+        &["ets bands 4 strict 2 quanta 300 3000", "--rate", "25mbit"],
+    );
+    let delays = &page["disciplines"][0]["flows"];
+    assert!(
+        delays[3]["delay"].is_null() && delays[1]["delay"].is_f64(),
+        "{page}"
+    );
+}

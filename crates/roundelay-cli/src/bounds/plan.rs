@@ -35,6 +35,8 @@ pub(crate) struct Flow {
     pub(crate) name: String,
     pub(crate) weight: u32,
     pub(crate) max_packet_len: u32,
+    /// Chooses the band of `priority` and `ets`: a smaller number goes first.
+    pub(crate) priority: u32,
     /// Fill rate of the token bucket; None: the flow's smallest share of any link.
     pub(crate) rate: Option<Rate>,
     /// Size of the token bucket in bytes.
@@ -121,6 +123,7 @@ struct WrittenFlow {
     /// Also `maxpkt`, as in tc.
     #[serde(alias = "maxpkt")]
     max_packet_len: Option<Longest>,
+    priority: Option<Whole<0, { u32::MAX }>>,
     rate: Option<Spanned<UnitRate>>,
     burst: Option<Spanned<Size<1, MOST_BURST>>>,
 }
@@ -296,6 +299,7 @@ impl WrittenFlow {
             name,
             weight,
             max_packet_len,
+            priority: self.priority.map_or(0, |Whole(priority)| priority),
             rate,
             burst,
             has_bucket: self.rate.is_some() && self.burst.is_some(),

@@ -7,6 +7,7 @@ use roundelay::{Bound, Duration, FlowConfig, Guarantees, QueueSpec, Rate, Share}
 use roundelay_report::{aligned, clean};
 use serde::{Serialize, Serializer};
 
+use super::bands;
 use super::plan::{Flow, Hop, Plan, without_limit};
 
 /// Bounds by flow and discipline. Times in seconds, rates in bits per second, sizes in bytes.
@@ -220,6 +221,10 @@ fn promise(plan: &Plan, flow: &Flow, discipline: &AnyDiscipline, detailed: bool)
         delay = fifo_delay(plan, discipline);
         delay_source = delay.map(|_| FIFO_SOURCE);
     }
+    if let Some((of_band, source)) = bands::delay(plan, flow, discipline) {
+        delay = Some(of_band);
+        delay_source = Some(source);
+    }
     Promise {
         delay: delay.map(Amount::Time),
         delay_source,
@@ -302,7 +307,7 @@ impl Report {
                     Some(spec) => writeln!(text, "\n{spec}: no delay is proven."),
                     None => writeln!(text, "\nNo delay is proven."),
                 };
-                self.write_fifo_hint(&mut text, discipline);
+                self.write_bucket_hint(&mut text, discipline);
             }
         }
         if sources {
@@ -315,18 +320,37 @@ impl Report {
         text
     }
 
-    /// What a FIFO lacks for a bound.
-    fn write_fifo_hint(&self, text: &mut String, discipline: &DisciplineReport) {
-        let mut is_fifo = true;
+    /// What a discipline that needs token buckets lacks for a bound.
+    fn write_bucket_hint(&self, text: &mut String, discipline: &DisciplineReport) {
+        let mut names = Vec::new();
         for hop in &self.hops {
-            let name = hop.discipline.as_deref().or(discipline.spec.as_deref());
-            is_fifo &= name == Some("fifo");
+            let text = hop.discipline.as_deref().or(discipline.spec.as_deref());
+            names.push(
+                text.unwrap_or_default()
+                    .split(' ')
+                    .next()
+                    .unwrap_or_default(),
+            );
         }
-        if let Some(flow) = self.without_bucket.as_deref().filter(|_| is_fifo) {
+        let is_fifo = names.iter().all(|name| *name == "fifo");
+        let has_bands = ["priority", "ets", "tbf"].contains(&names[0]);
+        if !is_fifo && !has_bands {
+            return;
+        }
+        if let Some(flow) = self.without_bucket.as_deref() {
             let _ = writeln!(
                 text,
-                "A fifo has a bound if each flow states its rate and its burst; flow '{}' does not.",
+                "A {} has a bound if each flow states its rate and its burst; flow '{}' does not.",
+                names[0],
                 clean(flow)
+            );
+        } else if names.len() > 1 {
+            let _ = writeln!(text, "The bounds of {} are for one link.", names[0]);
+        } else if names[0] == "tbf" {
+            let _ = writeln!(
+                text,
+                "tbf has a bound with a burst of two of the longest packets or more, without \
+                 peakrate, and with a rate that the flows' rates do not exceed."
             );
         }
     }
