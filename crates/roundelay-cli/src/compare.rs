@@ -186,6 +186,7 @@ fn options(arguments: &Compare, stop: &Stop) -> Result<Options, Failure> {
         options.selection.chooses = false;
         options.adapts = false;
         options.mtu = None;
+        options.shapes_cake = false;
     }
     options.link = LinkLayer::replaced(
         arguments.link,

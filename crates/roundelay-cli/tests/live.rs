@@ -364,9 +364,22 @@ fn a_running_session_is_changed_and_ends_in_order_with_a_signal() {
 }
 
 /// The capabilities of a process, by its status: of each thread, permitted or inheritable. No thread
-/// may gain any by a program that it starts.
+/// may gain any by a program that it starts. Each thread gives them up first of all, for which a
+/// busy machine may need a moment.
 pub(crate) fn capabilities(process: u32) -> Vec<u64> {
+    for _ in 0..200 {
+        let (found, all_gave_up) = present_capabilities(process);
+        if all_gave_up {
+            return found;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    panic!("a thread of process {process} may gain capabilities");
+}
+
+fn present_capabilities(process: u32) -> (Vec<u64>, bool) {
     let mut found = Vec::new();
+    let mut all_gave_up = true;
     for task in fs::read_dir(format!("/proc/{process}/task")).expect("a process") {
         let status = task.expect("a thread").path().join("status");
         let status = fs::read_to_string(status).expect("a thread");
@@ -375,12 +388,12 @@ pub(crate) fn capabilities(process: u32) -> Vec<u64> {
             let digits = line.expect("a line of the status").trim();
             u64::from_str_radix(digits, 16).expect("a number in hexadecimal")
         };
-        assert_eq!(value("NoNewPrivs:"), 1, "{status}");
+        all_gave_up &= value("NoNewPrivs:") == 1;
         found.push(value("CapPrm:") | value("CapEff:") | value("CapInh:"));
     }
     found.sort_unstable();
     found.dedup();
-    found
+    (found, all_gave_up)
 }
 
 /// A process that ends at once.

@@ -158,6 +158,7 @@ fn compared(bytes: &[u8], queue: &QueueText, way: Way, settings: &Settings) -> V
     }
     let text = if way == Way::Up { RATE } else { "4mbit" };
     let mut options = Options::new(rate(text), specs);
+    options.shapes_cake = false;
     options.trees = trees;
     options.weights = settings.weights.rules().expect("legal rules");
     options.seed = settings.seed;

@@ -77,6 +77,9 @@ pub struct Options {
     /// Longest IP packet of the link, bytes: longer ones, as offloading makes them, are split as
     /// the wire would have them. None: as captured.
     pub mtu: Option<u32>,
+    /// A cake without `bandwidth` gets the link's rate. Not for records of `live`, which are replayed
+    /// as they were.
+    pub shapes_cake: bool,
     /// Overhead, minimum and framing of the link: lengths with these take link time, count in
     /// buffers, and are what disciplines see.
     pub link: LinkLayer,
@@ -111,6 +114,7 @@ impl Options {
             span: Span::default(),
             adapts: false,
             mtu: None,
+            shapes_cake: true,
             link,
         }
     }
@@ -145,6 +149,7 @@ impl Options {
     pub fn discipline_of(&self, spec: &QueueSpec) -> AnyDiscipline {
         if let AnyDiscipline::Cake(cake) = &spec.discipline
             && cake.bandwidth.is_none()
+            && self.shapes_cake
         {
             let shaped = cake::Config {
                 bandwidth: Some(self.rate),

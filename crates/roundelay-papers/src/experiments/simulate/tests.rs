@@ -278,7 +278,7 @@ fn a_discipline_takes_the_place_of_a_scheme_s_queue_in_a_column() {
 #[test]
 fn a_discipline_takes_the_place_of_trees() {
     let mut plan = with_schemes();
-    let tree: Table = "trees = { turns = { node = [{ name = 'link', discipline = 'fq' }, { name = 'all', parent = 'link', discipline = 'sjf', default = true }] } }
+    let tree: Table = "trees = { turns = { node = [{ name = 'link', discipline = 'packet_fq' }, { name = 'all', parent = 'link', discipline = 'sjf', default = true }] } }
         'queue.core' = 'tree turns limit 1000'"
         .parse()
         .unwrap();
