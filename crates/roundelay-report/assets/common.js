@@ -245,8 +245,12 @@ const Roundelay = (() => {
     return delays.map((delay) => {
       while (next < points.length && points[next][0] < delay) next += 1;
       if (next === points.length || (next === 0 && points[0][0] > delay)) return null;
+      // Of several points at one time the last has the share.
+      let last = next;
+      while (last + 1 < points.length && points[last + 1][0] === delay) last += 1;
+      if (points[last][0] === delay) return points[last][1];
       const [above, shareAbove] = points[next];
-      if (next === 0 || above === delay) return shareAbove;
+      if (next === 0) return shareAbove;
       const [below, shareBelow] = points[next - 1];
       return shareBelow + (shareAbove - shareBelow) * (Math.log(delay / below) / Math.log(above / below));
     });

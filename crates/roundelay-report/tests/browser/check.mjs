@@ -167,10 +167,17 @@ const checkSimulation = async (page) => {
   assert.match(await page.locator(".scenario").textContent(), /\[\[source\]\]/, "the scenario's text");
 };
 
+// Regression: a curve whose longest times are equal ended at 80%.
+const checkShares = async (page) => {
+  const within = await page.evaluate(() => Roundelay.shares([[1, 0.25], [2, 0.5], [2, 0.75], [4, 0.8], [4, 1]], [0.5, 1, 2, 4, 5]));
+  assert.deepEqual(within, [null, 0.25, 0.75, 1, null], "a curve reaches its last share");
+};
+
 const checkPage = async (page, colorScheme, width) => {
   const kind = await page.locator("#disciplines").count() > 0 ? COMPARED : SIMULATED;
   const asked = await page.locator(`#${FAIRNESS}`).count() > 0 ? [FAIRNESS] : [];
   await checkAnswer(page);
+  await checkShares(page);
   await checkDrawn(page, [...kind.charts, ...asked]);
   const shot = (name, more) => options.screenshots
     && page.screenshot({ path: join(options.screenshots, `${basename(file, ".html")}-${colorScheme}-${width}-${name}.png`), ...more });
