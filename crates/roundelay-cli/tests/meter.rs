@@ -239,6 +239,62 @@ fn means_by_bytes_are_told() {
     }
 }
 
+/// Two hundred steps of each link and source, in JSON as in the files, which add up to what the
+/// sources received; nothing of it unless asked for.
+#[test]
+fn links_and_sources_over_time_are_rows_and_json() {
+    let folder = Folder::new("over-time", "over_time = true");
+    let results = folder.path("results");
+    let outputs = ["--replicas", "2", "--parquet", &results, "--json"];
+    let json: Value = serde_json::from_str(&stdout(&folder.simulate(&outputs))).unwrap();
+    let sources = folder.rows("results/sources_over_time.parquet");
+    let links = folder.rows("results/links_over_time.parquet");
+    assert_eq!((sources.len(), links.len()), (2 * 3 * 200, 2 * 4 * 200));
+    let replica = &json["replicas"][1];
+    let over_time = &replica["over_time"];
+    assert_eq!(over_time["step"], 0.01);
+    for (number, group) in over_time["groups"].as_array().unwrap().iter().enumerate() {
+        let throughput = group["throughput"].as_array().unwrap();
+        assert_eq!(throughput.len(), 200);
+        let mut sum = 0.0;
+        for (step, rate) in throughput.iter().enumerate() {
+            let row = &sources[(3 + number) * 200 + step];
+            sum += rate.as_f64().unwrap() / 200.0;
+            assert_eq!(field(row, "seed"), &Field::ULong(2));
+            assert_eq!(
+                field(row, "end_ps"),
+                &Field::Long(10_000_000_000 * (step as i64 + 1))
+            );
+            assert_eq!(
+                field(row, "throughput"),
+                &Field::Double(rate.as_f64().unwrap())
+            );
+            let delay = group["delay_max"][step].as_f64();
+            let told = delay.map_or(Field::Null, Field::Double);
+            assert_eq!(field(row, "delay_max"), &told);
+            assert_eq!(delay.is_some(), *rate != 0.0);
+        }
+        let mean = replica["groups"][number]["throughput"].as_f64().unwrap();
+        assert!((sum - mean).abs() < 1e-6 * mean, "{sum} {mean}");
+    }
+    let utilisation = field(&links[0], "utilisation");
+    let first = over_time["links"][0]["utilisation"][0].as_f64().unwrap();
+    assert!(
+        first > 0.0 && utilisation == &Field::Double(first),
+        "{utilisation:?}"
+    );
+
+    let plain = Folder::new("no-time", "flows = false");
+    let results = plain.path("results");
+    let text = stdout(&plain.simulate(&["--parquet", &results, "--json"]));
+    assert!(!text.contains("over_time"));
+    assert!(
+        !PathBuf::from(results)
+            .join("links_over_time.parquet")
+            .exists()
+    );
+}
+
 /// At 1 Gbit/s a packet takes 8 us or less: a burst of 5,000 bytes arrives in one interval, ten
 /// milliseconds later.
 #[test]

@@ -2,6 +2,7 @@
 
 mod column;
 mod flows;
+mod over_time;
 mod rates;
 mod rows;
 mod simulation;
@@ -12,6 +13,7 @@ pub use column::{Cells, Column};
 #[cfg(feature = "parquet")]
 pub(crate) use column::{GROUP_ROWS, Values, picos, shared};
 pub use flows::FLOWS;
+pub use over_time::{LINKS_OVER_TIME, SOURCES_OVER_TIME};
 pub use rates::RATES;
 pub use rows::{Setting, Table, TableOf};
 pub use simulation::{LINKS, SIMULATED_FLOWS};
@@ -27,4 +29,11 @@ use crate::Simulated;
 /// The tables of a comparison.
 pub const COMPARED: [&TableOf<Comparison>; 1] = [&FLOWS];
 /// The tables of a simulation.
-pub const SIMULATED: [&TableOf<Simulated>; 4] = [&SIMULATED_FLOWS, &LINKS, &TRANSFERS, &RATES];
+pub const SIMULATED: [&TableOf<Simulated>; 6] = [
+    &SIMULATED_FLOWS,
+    &LINKS,
+    &TRANSFERS,
+    &RATES,
+    &LINKS_OVER_TIME,
+    &SOURCES_OVER_TIME,
+];

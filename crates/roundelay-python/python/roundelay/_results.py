@@ -254,6 +254,16 @@ class Simulation(_Result, _Tabled):
         """One row for each replica, flow and interval; empty unless the scenario has ``[meter] rates``."""
         return Table(self._native.rows("rates"))
 
+    @cached_property
+    def links_over_time(self) -> Table:
+        """One row for each replica, link and step; empty unless the scenario has ``[meter] over_time``."""
+        return Table(self._native.rows("links_over_time"))
+
+    @cached_property
+    def sources_over_time(self) -> Table:
+        """One row for each replica, source and step; empty unless the scenario has ``[meter] over_time``."""
+        return Table(self._native.rows("sources_over_time"))
+
     @property
     def metadata(self) -> dict[str, str]:
         """Version, seed and hash of the scenario, as in the Parquet files."""

@@ -581,6 +581,9 @@ class Meter(Table):
     #: Bytes received by each flow in intervals of this length from time 0 on, and Jain's index in each: from a
     #: millionth of the duration to the whole duration.
     rates: Time | None = None
+    #: Links and sources over time, in two hundred steps: utilisation, drops, backlog, throughput, delay.
+    #: Default: false.
+    over_time: bool | None = None
     #: Packets whose delay is longer are late: results then have the part of the packets that arrive in time.
     #: Left out: none is late.
     late: Time | None = None

@@ -45,6 +45,9 @@ pub struct Measures {
     /// each: from a millionth of the duration to the whole duration.
     #[serde(with = "Maybe::<Duration>")]
     pub rates: Option<Duration>,
+    /// Links and sources over time, in two hundred steps: utilisation, drops, backlog, throughput,
+    /// delay.
+    pub over_time: bool,
     /// Packets whose delay is longer are late: results then have the part of the packets that
     /// arrive in time. Left out: none is late.
     #[serde(with = "Maybe::<Duration>")]
@@ -77,6 +80,7 @@ impl Default for Measures {
             complete,
             sizes,
             rates: None,
+            over_time: false,
             late: None,
         }
     }

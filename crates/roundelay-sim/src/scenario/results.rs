@@ -12,6 +12,7 @@ use serde::Serialize;
 pub(super) use groups::ALL;
 
 use super::Scenario;
+use super::curves::Curves;
 use super::lives::FlowLife;
 use super::meter::{FlowMeter, Meter, Packets, TOLD_FLOWS};
 use super::port_meter::Backlogged;
@@ -374,6 +375,9 @@ pub struct Results {
     /// JSON.
     #[serde(skip)]
     pub rates: Option<Rates>,
+    /// Links and sources over time, if the scenario [asks](super::Measures::over_time).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub over_time: Option<Curves>,
 }
 
 /// Counters of a link at some instant.
@@ -471,6 +475,7 @@ impl Results {
             more_flows,
             transfers,
             rates,
+            over_time: None,
         }
     }
 }

@@ -119,7 +119,15 @@ impl Scenario {
         seed: u64,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Results, RunError> {
-        self.go(seed, (), None, progress)
+        if !self.measures.over_time {
+            return self.go(seed, (), None, progress);
+        }
+        let mut sampler = Sampler::new(self);
+        let results = self.go(seed, (), Some(&mut sampler), progress)?;
+        Ok(Results {
+            over_time: Some(sampler.curves),
+            ..results
+        })
     }
 
     fn run_observed(
@@ -129,7 +137,10 @@ impl Scenario {
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(Results, Curves), RunError> {
         let mut sampler = Sampler::new(self);
-        let results = self.go(seed, probe, Some(&mut sampler), progress)?;
+        let mut results = self.go(seed, probe, Some(&mut sampler), progress)?;
+        if self.measures.over_time {
+            results.over_time = Some(sampler.curves.clone());
+        }
         Ok((results, sampler.curves))
     }
 
