@@ -104,6 +104,65 @@ fn utilisation(scenario: &Scenario, from: &str, to: &str) -> f64 {
     link.utilisation
 }
 
+/// Packets at the end of their routes: when, bytes, delay.
+#[derive(Default)]
+struct Received(Vec<(Instant, u32, Duration)>);
+
+impl Probe for Received {
+    fn delivered(&mut self, now: Instant, packet: &Packet<Tag>, state: &PacketState) {
+        if state.direction == Direction::Forward {
+            self.0.push((now, packet.len, now.since(state.sent)));
+        }
+    }
+}
+
+/// Throughput and delay over time are those of the packets received, warm-up included, and of each
+/// group alone.
+#[test]
+fn groups_over_time_are_what_they_received() {
+    let one = source("name = \"one\"\nkind = \"poisson\"\nrate = \"2mbit\"");
+    let other = source("name = \"other\"\nkind = \"tcp\"");
+    let rest = "[queue]\ncore = \"fifo limit 30\"\n";
+    let alone = scenario("2s", "500ms", "10mbit", &format!("{rest}{one}"));
+    let mut received = Received::default();
+    let (_, curves) = alone.run_with(1, &mut received, |_| ()).unwrap();
+    let group = &curves.groups[0];
+    assert_eq!((group.throughput.len(), group.delay_mean.len()), (200, 200));
+    let (mut bytes, mut packets) = (0.0, received.0.iter().peekable());
+    let mut counted = 0.0;
+    for (step, rate) in group.throughput.iter().enumerate() {
+        bytes += rate * curves.step / 8.0;
+        let end = Instant::ZERO + Duration::from_millis(10 * (step as u64 + 1));
+        let (mut longest, mut number) = (Duration::ZERO, 0);
+        while let Some((_, len, delay)) = packets.next_if(|(at, _, _)| *at <= end) {
+            counted += f64::from(*len);
+            longest = longest.max(*delay);
+            number += 1;
+        }
+        assert!(
+            (bytes - counted).abs() < 1.0,
+            "step {step}: {bytes} of {counted}"
+        );
+        let told = group.delay_max[step].unwrap_or(0.0);
+        assert!((told - longest.as_secs_f64()).abs() < 1e-9, "step {step}");
+        assert_eq!(group.delay_mean[step].is_some(), number > 0);
+        assert!(group.delay_mean[step].unwrap_or(0.0) <= told);
+    }
+    assert!(counted > 200_000.0, "{counted}");
+
+    let both = scenario("2s", "500ms", "10mbit", &format!("{rest}{one}{other}"));
+    let mut received = Received::default();
+    let (_, curves) = both.run_with(1, &mut received, |_| ()).unwrap();
+    let mut all = 0.0;
+    for group in &curves.groups {
+        let bits: f64 = group.throughput.iter().sum();
+        assert!(bits > 0.0, "each group receives");
+        all += bits * curves.step / 8.0;
+    }
+    let sent: u64 = received.0.iter().map(|(_, len, _)| u64::from(*len)).sum();
+    assert!((all - sent as f64).abs() < 1.0, "{all} of {sent}");
+}
+
 /// Packets of 0.8 s in a run of one second: the second packet has not left at the end.
 #[test]
 fn no_link_is_at_work_for_longer_than_the_run() {

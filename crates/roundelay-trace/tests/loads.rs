@@ -343,6 +343,85 @@ fn flows_in_tunnels_are_told_apart_as_by_linux() {
     assert_eq!(comparison.observed.tunnels, [0.0, 1.0, 0.0, 0.0, 0.0]);
 }
 
+/// IPv6 inside of IPv4 (6in4), and PPTP's GRE with and without PPP's address and an
+/// acknowledgement.
+#[test]
+fn flows_in_6in4_and_pptp_are_told_apart() {
+    let six = wrapped(|_, packet| {
+        let inner = ipv6(0, packet[9], v6(1), v6(2), &packet[20..]);
+        ipv4(41, NEAR, FAR, &inner)
+    });
+    let inside = [
+        "tcp [2001:db8::1]:40000 > [2001:db8::2]:9000",
+        "udp [2001:db8::1]:5004 > [2001:db8::2]:5006",
+    ];
+    assert_eq!(labels(six.clone(), "5tuple"), inside);
+    let comparison = replayed(six, &mending()).unwrap();
+    assert_eq!(comparison.observed.tunnels, [1.0, 0.0, 0.0, 0.0, 0.0]);
+
+    let inside = [
+        "tcp 192.168.7.1:40000 > 192.168.7.2:9000",
+        "udp 192.168.7.1:5004 > 192.168.7.2:5006",
+    ];
+    let acknowledging = [0x30, 0x81, 0x88, 0x0b, 0, 9, 0, 7, 0, 0, 0, 1, 0, 0, 0, 1];
+    let plain = [0x30, 0x01, 0x88, 0x0b, 0, 9, 0, 7, 0, 0, 0, 1];
+    for (header, ppp) in [
+        (&acknowledging[..], &[0xff, 0x03, 0x00, 0x21][..]),
+        (&plain, &[0x00, 0x21]),
+    ] {
+        let pptp = wrapped(|_, packet| ipv4(47, NEAR, FAR, &[header, ppp, packet].concat()));
+        assert_eq!(labels(pptp, "5tuple"), inside, "{ppp:?}");
+    }
+    // What is not IP stays a flow of the tunnel.
+    let lcp =
+        wrapped(|_, packet| ipv4(47, NEAR, FAR, &[&plain[..], &[0xc0, 0x21], packet].concat()));
+    assert_eq!(labels(lcp, "5tuple"), ["gre 10.0.0.1 > 10.0.0.2"]);
+}
+
+/// What is inside of WireGuard cannot be read: one flow, and its part is told.
+#[test]
+fn wireguard_is_one_flow_and_counted() {
+    let tunnel = wrapped(|_, packet| {
+        let payload = [&ports(4000, 51_820)[..], &[4; 16], packet].concat();
+        ipv4(UDP, NEAR, FAR, &payload)
+    });
+    let flow = ["udp 10.0.0.1:4000 > 10.0.0.2:51820"];
+    assert_eq!(labels(tunnel.clone(), "5tuple"), flow);
+    assert_eq!(labels(tunnel.clone(), "inner"), flow);
+    let comparison = replayed(tunnel, &mending()).unwrap();
+    assert_eq!(comparison.observed.tunnels, [0.0, 0.0, 0.0, 1.0, 0.0]);
+}
+
+/// Packets whose place lies before more packets than 256 MB hold: the capture is refused, with the
+/// command that sorts it.
+#[test]
+fn packets_too_far_out_of_order_are_refused() {
+    let frame = ethernet(0x0800, &segment(0, 1));
+    let later = |count: u32| {
+        let mut bytes = pcap(Little, NANOS, (2, 4), 100, ETHERNET);
+        for number in 0..count {
+            bytes.extend(record(Little, 1_700_000_100, number, &frame));
+        }
+        for number in 0..20 {
+            bytes.extend(record(Little, 1_700_000_040, number, &frame));
+        }
+        bytes
+    };
+    assert_eq!(
+        replayed(later(1000), &mending()).unwrap().capture.packets,
+        1020
+    );
+    let error = replayed(later(1_300_000), &mending())
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("t.pcap: times step back by 60 s, past 1300")
+            && error.contains("(256 MB)")
+            && error.ends_with("sort the capture first: reordercap t.pcap sorted.pcapng"),
+        "{error}"
+    );
+}
+
 #[test]
 fn tunnels_over_udp_are_looked_into_on_request() {
     let inside = [
