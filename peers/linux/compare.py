@@ -190,7 +190,86 @@ def fq(rng):
     }
 
 
-KINDS = {kind.__name__: kind for kind in (drr, qfq, sfq, fq_codel, ets, prio, fq)}
+# Debts of htb's classes are forgotten beyond a minute, which is more than a case lasts: a case of these rates sees no class recover.
+SLOW = (64, 200, 800)
+# A class of this rate and this bucket, half a second of it, pays for whatever a case sends.
+FAST, DEEP_BUCKET = 1_000_000_000, 62_500_000
+
+
+def grow(rng):
+    """Classes on up to four levels: number, parent (0: the root), whether it has children."""
+    nodes, inner, levels = [], [], {0: 0}
+    for number in range(1, rng.randint(3, 14) + 1):
+        parent = rng.choice([0, *inner, *inner[-1:]]) if inner else 0
+        levels[number] = levels[parent] + 1
+        inner += [number] * (levels[parent] < 3 and (number == 1 or rng.random() < 0.35))
+        nodes.append((number, parent))
+    parents = {parent for _, parent in nodes}
+    return [(number, parent, int(number in parents)) for number, parent in nodes]
+
+
+def htb(rng):
+    """Classes on up to four levels. Buckets are counted in packets: a class of a slow rate sends its burst, then borrows, then waits, for the rest of the case."""
+    def settings():
+        slow = rng.choice(SLOW)
+        # tc's buckets are below 274 seconds.
+        bucket = lambda: rng.choice([1, rng.randint(1, 30 * slow), rng.randint(1, 30 * slow)])
+        rate, burst = (FAST, DEEP_BUCKET) if rng.random() < 0.25 else (slow, bucket())
+        ceil, cburst = (slow, bucket()) if rng.random() < 0.3 else (FAST, DEEP_BUCKET)
+        return rate, ceil, burst, cburst
+
+    nodes = []
+    for number, parent, is_inner in grow(rng):
+        quantum = rng.choice([1, 300, 1500, 3000]) if rng.random() < 0.5 else rng.randint(28, 6000)
+        nodes.append((number, parent, *settings(), rng.choice([0, 0, 1, 2, 7]), quantum, is_inner))
+    leaves = [node[0] for node in nodes if not node[-1]]
+    tc = [DEEP, PARENT, "qdisc add dev DEV parent 1:1 handle 10: htb"]
+    for number, parent, rate, ceil, burst, cburst, prio, quantum, _ in nodes:
+        of = f"10:{parent:x}" if parent else "10:"
+        tc.append(
+            f"class add dev DEV parent {of} classid 10:{number:x} htb rate {rate}bit ceil {ceil}bit burst {burst} cburst {cburst} prio {prio} quantum {quantum}"
+        )
+    return {
+        "nodes": [f"node {' '.join(map(str, node))}" for node in nodes],
+        "tc": tc,
+        "classes": [],
+        "steps": steps(rng, leaves, lengths(rng, [rng.choice([300, 1500, 4000])] * 14), 120, rng.choice([1, 1, 2, 5])),
+    }
+
+
+def hfsc(rng):
+    """Virtual times need no clock. Real-time curves and upper limits of slow rates let a class's first packet through, and no other in a case."""
+    def fast():
+        slope = lambda: 1000 * rng.randint(500, 9000)
+        return (slope(), 1000 * rng.randint(1, 20), slope()) if rng.random() < 0.4 else (0, 0, slope())
+
+    def slow(part):
+        return (0, 0, rng.randint(8, 100) * 8) if rng.random() < part else (0, 0, 0)
+
+    nodes = []
+    for number, parent, is_inner in grow(rng):
+        rt = slow(0 if is_inner else 0.2)
+        ls = (0, 0, 0) if rt[2] and rng.random() < 0.2 else fast()
+        nodes.append((number, parent, is_inner, *rt, *ls, *slow(0.1 if ls[2] else 0)))
+    leaves = [node[0] for node in nodes if not node[2]]
+    tc = [DEEP, PARENT, "qdisc add dev DEV parent 1:1 handle 10: hfsc"]
+    for number, parent, _, *curves in nodes:
+        words = ""
+        for name, m1, d, m2 in zip(("rt", "ls", "ul"), curves[::3], curves[1::3], curves[2::3]):
+            if m1 or m2:
+                words += f" {name} m1 {m1}bit d {d}us m2 {m2}bit"
+        tc.append(f"class add dev DEV parent 10:{f'{parent:x}' if parent else ''} classid 10:{number:x} hfsc{words}")
+    size = rng.choice([300, 1500, 4000])
+    return {
+        "nodes": [f"curves {' '.join(map(str, node))}" for node in nodes],
+        "tc": tc,
+        "classes": [],
+        # Lengths of all kinds: equal virtual times are rare, which rounding decides.
+        "steps": steps(rng, leaves, lambda _: rng.randint(28, size), 120, rng.choice([1, 1, 2, 5])),
+    }
+
+
+KINDS = {kind.__name__: kind for kind in (drr, qfq, sfq, fq_codel, ets, prio, fq, htb, hfsc)}
 
 
 # Cases with a clock. Waits are real time in the guest: a case lasts six seconds. Waits are multiples of 20 ms, and targets
@@ -297,7 +376,11 @@ def write_cases(cases, path, ours, papers=False):
             file.write(f"case {name}\n")
             if ours:
                 file.writelines(f"seed {case['seed']}\n" for _ in range("seed" in case))
-                file.write(f"ours {case['ours'].replace(' linux', '') if papers else case['ours']}\n")
+                if "nodes" in case:
+                    file.writelines(f"{node}\n" for node in case["nodes"])
+                    file.write("grown\n")
+                else:
+                    file.write(f"ours {case['ours'].replace(' linux', '') if papers else case['ours']}\n")
                 file.writelines(f"class {number} {weight} {longest}\n" for number, weight, longest in case["classes"])
             else:
                 file.writelines(f"{command}\n" if command[:2] in ("l ", "m ") else f"$ {command}\n" for command in case["tc"])
@@ -335,11 +418,12 @@ def run_ours(cases, papers=False):
 
 def show(name, case, ours, theirs):
     at = next((at for at, pair in enumerate(zip(ours, theirs)) if pair[0] != pair[1]), min(len(ours), len(theirs)))
-    print(f"{name}: {case['ours']} {case['classes']}\n  from packet {at} on: ours {ours[at:at + 12]}, Linux {theirs[at:at + 12]}")
+    print(f"{name}: {case.get('ours') or case['nodes']} {case['classes']}\n  from packet {at} on: ours {ours[at:at + 12]}, Linux {theirs[at:at + 12]}")
 
 
 def orders(arguments):
-    kinds = arguments.kinds or list(KINDS)
+    # Classes of trees run only if named: their cases take a guest minutes.
+    kinds = arguments.kinds or [kind for kind in KINDS if kind not in ("htb", "hfsc")]
     cases = {}
     for number in range(arguments.cases):
         kind = kinds[number % len(kinds)]

@@ -2,17 +2,22 @@
 //!
 //! `orders < CASES`: the cases of `peers/linux/orders.c`, read here with three more kinds of lines
 //! instead of the commands (`$`): `ours DISCIPLINE`, as in `roundelay compare`; `class CLASS WEIGHT
-//! MAXPKT`; and, before `ours`, `seed NUMBER` for its random numbers (1 without this line). Prints
-//! a line for each case: its name, then the number of each departing packet in order, with `!`
-//! behind if the discipline marked the packet.
+//! MAXPKT`; and, before `ours`, `seed NUMBER` for its random numbers (1 without this line). In the
+//! place of `ours` may stand `node CLASS PARENT RATE CEIL BURST CBURST PRIO QUANTUM INNER` for each
+//! class of an htb (parent 0: the root; inner 1: it has children), or `curves CLASS PARENT INNER` and
+//! nine numbers for each of an hfsc: m1, d in microseconds and m2 of `rt`, `ls` and `ul`, with zeros
+//! for none. `grown` stands behind the last one.
+//! Prints a line for each case: its name, then the number of each departing packet in order, with
+//! `!` behind if the discipline marked the packet.
 
 use std::error::Error;
 use std::fmt::Write as _;
 use std::io::{self, BufRead as _};
 
-use roundelay::schedulers::{AnyScheduler, Priority};
-use roundelay::{Buffer, Ecn, FlowConfig, FlowId, Hosts, Instant, Packet, QueueSpec, Rate};
-use roundelay::{Control, Seed};
+use roundelay::schedulers::{AnyDiscipline, AnyScheduler, Priority};
+use roundelay::tree::{Config, Node, Service, hfsc, htb};
+use roundelay::{Buffer, Duration, Ecn, FlowConfig, FlowId, Hosts, Instant, Limit, Packet};
+use roundelay::{Control, QueueSpec, Rate, Seed};
 
 /// Numbers of classes from here on are priorities, without a class.
 const PRIORITY: u32 = 1000;
@@ -34,7 +39,10 @@ struct Case {
 
 impl Case {
     fn new(name: &str, discipline: &str, seed: u64) -> Result<Self, Box<dyn Error>> {
-        let queue: QueueSpec = discipline.parse()?;
+        Self::of(name, &discipline.parse()?, seed)
+    }
+
+    fn of(name: &str, queue: &QueueSpec, seed: u64) -> Result<Self, Box<dyn Error>> {
         let mut scheduler: AnyScheduler<Sent> = queue.discipline.build(Seed::new(seed))?;
         scheduler.set_link_rate("10mbit".parse::<Rate>()?);
         let buffer = Buffer::new(queue.limit_or_default(), scheduler);
@@ -115,8 +123,95 @@ impl Case {
     }
 }
 
+/// The node of a class of this number, first in, first out if it has no children.
+fn node(number: u32, service: Service) -> Result<Node, Box<dyn Error>> {
+    Ok(Node {
+        service,
+        max_packet_len: FlowConfig::MAX_PACKET_LEN,
+        ..Node::new(&number.to_string(), "fifo limit 100000".parse()?)
+    })
+}
+
+/// Adds a class of this discipline. The first one makes the tree.
+fn add_class(
+    tree: &mut Option<Config>,
+    discipline: AnyDiscipline,
+    node: Node,
+    (parent, inner): (u32, u32),
+) -> Result<(), Box<dyn Error>> {
+    let spec = QueueSpec {
+        discipline,
+        limit: None,
+    };
+    if tree.is_none() {
+        *tree = Some(Config::new(Node::new("0", spec.clone()))?);
+    }
+    let tree = tree.as_mut().ok_or("no tree")?;
+    let parent = parent.to_string();
+    if inner == 1 {
+        return Ok(tree.add_class(&parent, Node { spec, ..node })?);
+    }
+    let name = node.name.clone();
+    tree.add_leaf(&parent, node)?;
+    tree.assign(FlowId(name.parse()?), &name)?;
+    Ok(tree.set_default(&name)?)
+}
+
+/// Adds a class of an htb.
+fn add_rates(tree: &mut Option<Config>, numbers: [u32; 9]) -> Result<(), Box<dyn Error>> {
+    let [
+        number,
+        parent,
+        rate,
+        ceil,
+        burst,
+        cburst,
+        prio,
+        quantum,
+        inner,
+    ] = numbers;
+    let rate_of = |bits: u32| Rate::from_bits_per_second(bits.into()).ok_or("a rate of 0");
+    let class = htb::Class {
+        ceil: Some(rate_of(ceil)?),
+        burst: Some(burst),
+        cburst: Some(cburst),
+        prio,
+        quantum: Some(quantum),
+        ..htb::Class::new(rate_of(rate)?)
+    };
+    let discipline = AnyDiscipline::Htb(htb::Config::default());
+    let node = node(number, Service::Htb(class))?;
+    add_class(tree, discipline, node, (parent, inner))
+}
+
+/// Adds a class of an hfsc.
+fn add_curves(tree: &mut Option<Config>, numbers: [u32; 12]) -> Result<(), Box<dyn Error>> {
+    let [number, parent, inner, curves @ ..] = numbers;
+    let curve = |at: usize| {
+        let [m1, d, m2] = [curves[at], curves[at + 1], curves[at + 2]].map(u64::from);
+        (m1 + m2 > 0).then_some(hfsc::Curve {
+            m1: Rate::from_bits_per_second(m1),
+            d: Duration::from_micros(d),
+            m2: Rate::from_bits_per_second(m2),
+        })
+    };
+    let class = hfsc::Class {
+        rt: curve(0),
+        ls: curve(3),
+        ul: curve(6),
+    };
+    let node = node(number, Service::Hfsc(class))?;
+    add_class(
+        tree,
+        AnyDiscipline::Hfsc(hfsc::Config),
+        node,
+        (parent, inner),
+    )
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
     let (mut name, mut case, mut seed) = (String::new(), None::<Case>, 1);
+    let mut tree = None;
     for line in io::stdin().lock().lines() {
         let line = line?;
         let (word, rest) = line.split_once(' ').unwrap_or((&line, ""));
@@ -135,6 +230,15 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
             ("seed", [number]) => seed = u64::from(*number),
             ("ours", _) => case = Some(Case::new(&name, rest, seed)?),
+            ("node", _) => add_rates(&mut tree, numbers.try_into().map_err(|_| error())?)?,
+            ("curves", _) => add_curves(&mut tree, numbers.try_into().map_err(|_| error())?)?,
+            ("grown", _) => {
+                let queue = QueueSpec {
+                    discipline: AnyDiscipline::Tree(tree.take().ok_or_else(error)?),
+                    limit: Some(Limit::UNBOUNDED),
+                };
+                case = Some(Case::of(&name, &queue, seed)?);
+            }
             ("class", [class, weight, max_packet_len]) => {
                 let case = case.as_mut().ok_or_else(error)?;
                 let flow = case.flow(*class as usize);

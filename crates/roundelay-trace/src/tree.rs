@@ -22,20 +22,23 @@
 //! ```
 //!
 //! The node without a parent is the root. A node with children is a class; the others are leaves.
+//! Below a class of `htb`, nodes have the keys of tc's classes: `rate`, `ceil`, `burst`, `cburst`,
+//! `prio`, `quantum`. Below one of `hfsc` they have curves: `rt`, `ls`, `sc`, `ul`.
+//!
 //! Rules have the syntax of weight rules and are tried in file order: the first match decides, and
 //! a flow without a match goes to the default leaf.
 
 use std::collections::BTreeSet;
 
-use roundelay::schedulers::Priority;
-use roundelay::tree::{Config, Node, Problem, TreeError};
-use roundelay::{FlowConfig, FlowId, QueueSpec};
+use roundelay::schedulers::{AnyDiscipline, Priority};
+use roundelay::tree::{Config, Node, Problem, Service, TreeError, hfsc, htb, only_classes};
+use roundelay::{ConfigError, FlowConfig, FlowId, QueueSpec, Rate};
 use serde::Deserialize;
 use toml::Spanned;
 use toml::de::DeTable;
 
 use crate::classifier::Flow;
-use crate::file::{Fault, FileError, PacketLen, Reader, Text, Whole, tables};
+use crate::file::{Fault, FileError, PacketLen, Reader, Size, Text, Whole, WithUnit, tables};
 use crate::headers::Headers;
 use crate::urgency::meaning;
 use crate::weights::WeightRule;
@@ -65,13 +68,26 @@ struct FileNode {
     name: Text,
     parent: Option<Text>,
     discipline: Text,
-    weight: Option<Whole<1, { FlowConfig::LARGEST_WEIGHT }>>,
+    weight: Option<Spanned<Whole<1, { FlowConfig::LARGEST_WEIGHT }>>>,
     maxpkt: Option<Spanned<PacketLen>>,
-    priority: Option<Whole<0, { u32::MAX }>>,
+    priority: Option<Spanned<Whole<0, { u32::MAX }>>>,
+    rate: Option<Spanned<WithUnit<Rate>>>,
+    ceil: Option<Spanned<WithUnit<Rate>>>,
+    burst: Option<Spanned<Burst>>,
+    cburst: Option<Spanned<Burst>>,
+    prio: Option<Spanned<Whole<0, 7>>>,
+    quantum: Option<Spanned<Size<1, { (1 << 31) - 1 }>>>,
+    rt: Option<Text>,
+    ls: Option<Text>,
+    sc: Option<Text>,
+    ul: Option<Text>,
     #[serde(default)]
     flows: Vec<Text>,
     default: Option<Spanned<bool>>,
 }
+
+/// Bytes of a bucket.
+type Burst = Size<1, { 1 << 30 }>;
 
 impl TreeFile {
     /// Reads a file; `name` appears in messages. If the file has no `name`, the tree is named after
@@ -108,13 +124,14 @@ impl TreeFile {
         let root = order[0];
         let mut tree = Self {
             name,
-            config: Config::new(root.node()?).map_err(|error| root.fault(&error))?,
+            config: Config::new(root.node(None)?).map_err(|error| root.fault(&error))?,
             rules: Vec::new(),
             default_leaf: String::new(),
         };
         for node in &order[1..] {
-            let made = node.node()?;
             let parent = node.parent().unwrap_or_default();
+            let above = tree.config.nodes().find(|above| above.name == parent);
+            let made = node.node(above)?;
             let added = if parents.contains(node.name()) {
                 tree.config.add_class(parent, made)
             } else {
@@ -335,28 +352,145 @@ impl FileNode {
         format!("node '{}': {problem}", self.name())
     }
 
-    fn node(&self) -> Result<Node, Fault> {
-        let spec: QueueSpec = self.discipline.get_ref().parse().map_err(|error| {
+    fn node(&self, parent: Option<&Node>) -> Result<Node, Fault> {
+        let text = self.discipline.get_ref();
+        let spec = QueueSpec::read(text, &only_classes()).map_err(|error| {
             let message = format!("node '{}': {error}", self.name());
             (self.discipline.span(), message)
         })?;
         let plain = Node::new(self.name(), spec);
         let longest = self.maxpkt.as_ref().and_then(|size| size.get_ref().bytes());
         Ok(Node {
-            weight: self.weight.map_or(plain.weight, |Whole(weight)| weight),
+            weight: number(self.weight.as_ref()).unwrap_or(plain.weight),
             max_packet_len: longest.unwrap_or(plain.max_packet_len),
-            priority: self
-                .priority
-                .map_or(plain.priority, |Whole(priority)| priority),
+            priority: number(self.priority.as_ref()).unwrap_or(plain.priority),
+            service: self.service(parent)?,
             ..plain
         })
+    }
+
+    /// What the parent gives the node: a class of `htb` or `hfsc` with its keys, else a share.
+    fn service(&self, parent: Option<&Node>) -> Result<Service, Fault> {
+        self.check_keys(parent)?;
+        match parent.map(|parent| &parent.spec.discipline) {
+            Some(AnyDiscipline::Htb(_)) => self.class_of_htb(),
+            Some(AnyDiscipline::Hfsc(_)) => self.class_of_hfsc(),
+            _ => Ok(Service::Shared),
+        }
+    }
+
+    /// Refuses keys of classes of another discipline than the parent's, and keys that those of the
+    /// parent's replace.
+    fn check_keys(&self, parent: Option<&Node>) -> Result<(), Fault> {
+        let name = self.name();
+        let above = parent.map_or("", |parent| parent.spec.discipline.name());
+        let of_classes = [
+            ("rate", "htb", span(self.rate.as_ref())),
+            ("ceil", "htb", span(self.ceil.as_ref())),
+            ("burst", "htb", span(self.burst.as_ref())),
+            ("cburst", "htb", span(self.cburst.as_ref())),
+            ("prio", "htb", span(self.prio.as_ref())),
+            ("quantum", "htb", span(self.quantum.as_ref())),
+            ("rt", "hfsc", span(self.rt.as_ref())),
+            ("ls", "hfsc", span(self.ls.as_ref())),
+            ("sc", "hfsc", span(self.sc.as_ref())),
+            ("ul", "hfsc", span(self.ul.as_ref())),
+        ];
+        for (key, discipline, place) in of_classes {
+            if let Some(place) = place
+                && discipline != above
+            {
+                let why = match parent {
+                    Some(_) => format!("its parent is of {above}"),
+                    None => "the root is the link: give a node below it this key".to_owned(),
+                };
+                let message =
+                    format!("node '{name}': {key} is a key of classes of {discipline}, and {why}");
+                return Err((place, message));
+            }
+        }
+        let replaced = [
+            ("weight", span(self.weight.as_ref()), ["quantum", "ls"]),
+            ("priority", span(self.priority.as_ref()), ["prio", "rt"]),
+        ];
+        for (key, place, [of_htb, of_hfsc]) in replaced {
+            let instead = match above {
+                "htb" => of_htb,
+                "hfsc" => of_hfsc,
+                _ => continue,
+            };
+            if let Some(place) = place {
+                let message = format!(
+                    "node '{name}': {key} has no effect below {above}; the key is {instead}"
+                );
+                return Err((place, message));
+            }
+        }
+        Ok(())
+    }
+
+    fn class_of_htb(&self) -> Result<Service, Fault> {
+        let Some(rate) = &self.rate else {
+            let problem = Problem::NoService { discipline: "htb" };
+            return Err((self.name.span(), self.message(&problem)));
+        };
+        let rate_of = |rate: &Spanned<WithUnit<Rate>>| rate.get_ref().0;
+        // Within 2^31 by its type.
+        let bytes_of = |bytes: u64| bytes as u32;
+        let class = htb::Class {
+            ceil: self.ceil.as_ref().map(rate_of),
+            burst: self.burst.as_ref().map(|burst| bytes_of(burst.get_ref().0)),
+            cburst: self
+                .cburst
+                .as_ref()
+                .map(|burst| bytes_of(burst.get_ref().0)),
+            prio: number(self.prio.as_ref()).unwrap_or(0),
+            quantum: self.quantum.as_ref().map(|size| bytes_of(size.get_ref().0)),
+            ..htb::Class::new(rate_of(rate))
+        };
+        Ok(Service::Htb(class))
+    }
+
+    /// `sc` is `rt` and `ls` in one.
+    fn class_of_hfsc(&self) -> Result<Service, Fault> {
+        let both = self.curve(self.sc.as_ref())?;
+        for other in [&self.rt, &self.ls].into_iter().flatten() {
+            if both.is_some() {
+                let name = self.name();
+                let message = format!("node '{name}': sc stands for rt and ls, so write either");
+                return Err((other.span(), message));
+            }
+        }
+        let class = hfsc::Class {
+            rt: self.curve(self.rt.as_ref())?.or(both),
+            ls: self.curve(self.ls.as_ref())?.or(both),
+            ul: self.curve(self.ul.as_ref())?,
+        };
+        if class.rt.is_none() && class.ls.is_none() {
+            let problem = Problem::NoService { discipline: "hfsc" };
+            return Err((self.name.span(), self.message(&problem)));
+        }
+        Ok(Service::Hfsc(class))
+    }
+
+    fn curve(&self, key: Option<&Text>) -> Result<Option<hfsc::Curve>, Fault> {
+        let Some(text) = key else {
+            return Ok(None);
+        };
+        let curve = text.get_ref().parse();
+        curve
+            .map(Some)
+            .map_err(|error: ConfigError| (text.span(), format!("node '{}': {error}", self.name())))
     }
 
     /// The error, located at the faulty key.
     fn fault(&self, error: &TreeError) -> Fault {
         let span = match &error.problem {
             Problem::NotTaken { .. } => self.maxpkt.as_ref().map(Spanned::span),
-            Problem::NotInterior { .. } | Problem::LimitOfClass => Some(self.discipline.span()),
+            Problem::NotInterior { .. }
+            | Problem::NoLeaf { .. }
+            | Problem::OnlyAtRoot { .. }
+            | Problem::LimitOfClass => Some(self.discipline.span()),
             Problem::UnknownParent { .. } | Problem::ParentIsLeaf | Problem::TooDeep => {
                 self.parent.as_ref().map(Spanned::span)
             }
@@ -364,4 +498,15 @@ impl FileNode {
         };
         (span.unwrap_or_else(|| self.name.span()), error.to_string())
     }
+}
+
+/// Where a key stands, if it does.
+fn span<T>(key: Option<&Spanned<T>>) -> Option<std::ops::Range<usize>> {
+    key.map(Spanned::span)
+}
+
+fn number<const LEAST: u32, const MOST: u32>(
+    key: Option<&Spanned<Whole<LEAST, MOST>>>,
+) -> Option<u32> {
+    key.map(|key| key.get_ref().0)
 }

@@ -1,6 +1,7 @@
 //! Tree files: error messages with their locations, and a comparison with trees.
 
 use roundelay::Seed;
+use roundelay::tree::Service;
 use std::io::Cursor;
 
 use crate::common::planted::*;
@@ -446,4 +447,233 @@ fn the_cost_of_a_tree_is_measured_like_any_other() {
             .iter()
             .all(|result| result.cost.is_some())
     );
+}
+
+const SHAPED: &str = r#"[[node]]
+name = "link"
+discipline = "htb r2q 20"
+
+[[node]]
+name = "all"
+parent = "link"
+discipline = "htb"
+rate = "20mbit"
+
+[[node]]
+name = "calls"
+parent = "all"
+discipline = "fifo"
+rate = "2mbit"
+ceil = "20mbit"
+prio = 1
+burst = "4kb"
+cburst = 3000
+quantum = 1514
+flows = ["dscp ef"]
+
+[[node]]
+name = "rest"
+parent = "all"
+discipline = "fq_codel"
+rate = "18mbit"
+default = true
+"#;
+
+#[test]
+fn classes_of_htb_have_the_keys_of_tc() {
+    let tree = tree_of(SHAPED).unwrap();
+    let of = |name: &str| {
+        let mut nodes = tree.config().nodes();
+        nodes.find(|node| node.name == name).unwrap().clone()
+    };
+    let Service::Htb(calls) = of("calls").service else {
+        panic!("a class of htb")
+    };
+    assert_eq!(
+        (calls.prio, calls.burst(), calls.cburst(), calls.quantum(20)),
+        (1, 4096, 3000, 1514)
+    );
+    assert_eq!(calls.ceil().to_string(), "20mbit");
+    let Service::Htb(rest) = of("rest").service else {
+        panic!("a class of htb")
+    };
+    assert_eq!(
+        (rest.ceil(), rest.burst(), rest.quantum(20)),
+        (rest.rate, 1600, 112_500)
+    );
+    assert_eq!(of("link").spec.discipline.to_string(), "htb r2q 20");
+    assert!(tree.config().build_tree::<()>(Seed::new(1)).is_ok());
+}
+
+#[test]
+fn errors_of_classes_of_htb_name_the_line_and_the_node() {
+    for (from, to, line, words) in [
+        (
+            "rate = \"2mbit\"\n",
+            "",
+            12,
+            ["node 'calls'", "rate = \"10mbit\""],
+        ),
+        (
+            "rate = \"2mbit\"",
+            "rate = \"2Mbps\"",
+            15,
+            ["node 'calls': rate", "Mbps"],
+        ),
+        (
+            "prio = 1",
+            "prio = 8",
+            17,
+            ["node 'calls': prio 8", "legal range 0 to 7"],
+        ),
+        (
+            "prio = 1",
+            "priority = 1",
+            17,
+            ["node 'calls': priority has no effect", "prio"],
+        ),
+        (
+            "prio = 1",
+            "weight = 3",
+            17,
+            ["node 'calls': weight has no effect", "quantum"],
+        ),
+        (
+            "burst = \"4kb\"",
+            "burst = 0",
+            18,
+            ["node 'calls': burst 0", "legal range 1b to 1gb"],
+        ),
+        (
+            "quantum = 1514",
+            "quantum = \"3gb\"",
+            20,
+            ["node 'calls': quantum", "legal range"],
+        ),
+        (
+            "htb r2q 20\"",
+            "drr\"",
+            9,
+            ["node 'all'", "rate is a key of classes of htb"],
+        ),
+        (
+            "htb r2q 20\"",
+            "htb\"\nrate = \"1mbit\"",
+            4,
+            ["node 'link'", "the root is the link"],
+        ),
+        (
+            "discipline = \"fifo\"",
+            "discipline = \"htb\"",
+            14,
+            ["node 'calls'", "htb holds no packets"],
+        ),
+        (
+            "rate = \"2mbit\"",
+            "rate = 7",
+            12,
+            ["node 'calls'", "8bit to 100tbit"],
+        ),
+    ] {
+        assert!(SHAPED.contains(from), "{from}");
+        let error = tree_of(&SHAPED.replacen(from, to, 1)).unwrap_err();
+        assert_told(&error.to_string(), line, &words);
+    }
+}
+
+const CURVED: &str = r#"[[node]]
+name = "link"
+discipline = "hfsc"
+
+[[node]]
+name = "all"
+parent = "link"
+discipline = "hfsc"
+ls = "rate 20mbit"
+ul = "rate 20mbit"
+
+[[node]]
+name = "calls"
+parent = "all"
+discipline = "fifo"
+rt = "umax 1500 dmax 5ms rate 64kbit"
+flows = ["dscp ef"]
+
+[[node]]
+name = "rest"
+parent = "all"
+discipline = "fq_codel"
+sc = "m2 18mbit"
+default = true
+"#;
+
+#[test]
+fn classes_of_hfsc_have_the_curves_of_tc() {
+    let tree = tree_of(CURVED).unwrap();
+    let of = |name: &str| {
+        let mut nodes = tree.config().nodes();
+        let node = nodes.find(|node| node.name == name).unwrap();
+        match node.service {
+            Service::Hfsc(class) => {
+                [class.rt, class.ls, class.ul].map(|curve| curve.map(|curve| curve.to_string()))
+            }
+            _ => panic!("a class of hfsc"),
+        }
+    };
+    let some = |text: &str| Some(text.to_owned());
+    assert_eq!(of("all"), [None, some("m2 20mbit"), some("m2 20mbit")]);
+    assert_eq!(
+        of("calls"),
+        [some("m1 2400kbit d 5ms m2 64kbit"), None, None]
+    );
+    assert_eq!(of("rest"), [some("m2 18mbit"), some("m2 18mbit"), None]);
+    assert!(tree.config().build_tree::<()>(Seed::new(1)).is_ok());
+}
+
+#[test]
+fn errors_of_classes_of_hfsc_name_the_line_and_the_node() {
+    for (from, to, line, words) in [
+        (
+            "sc = \"m2 18mbit\"\n",
+            "",
+            20,
+            ["node 'rest'", "ls = \"m2 10mbit\""],
+        ),
+        (
+            "sc = \"m2 18mbit\"",
+            "sc = \"18mbit\"",
+            23,
+            ["node 'rest'", "m1 10mbit d 10ms m2 2mbit"],
+        ),
+        (
+            "sc = \"m2 18mbit\"",
+            "sc = \"m2 1mbit\"\nls = \"m2 1mbit\"",
+            24,
+            ["node 'rest'", "sc stands for rt and ls"],
+        ),
+        (
+            "sc = \"m2 18mbit\"",
+            "rate = \"1mbit\"",
+            23,
+            ["node 'rest'", "rate is a key of classes of htb"],
+        ),
+        (
+            "sc = \"m2 18mbit\"",
+            "weight = 3",
+            23,
+            ["node 'rest'", "the key is ls"],
+        ),
+        ("dmax 5ms", "dmax 5xs", 16, ["node 'calls'", "dmax"]),
+        ("rt = \"umax", "ul = \"umax", 13, ["node 'calls'", "ls = "]),
+        (
+            "discipline = \"hfsc\"\nls",
+            "discipline = \"hfsc\"\nrt",
+            6,
+            ["node 'all'", "ls"],
+        ),
+    ] {
+        assert!(CURVED.contains(from), "{from}");
+        let error = tree_of(&CURVED.replacen(from, to, 1)).unwrap_err();
+        assert_told(&error.to_string(), line, &words);
+    }
 }

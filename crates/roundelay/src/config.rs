@@ -7,8 +7,10 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::ops::RangeInclusive;
 
+use crate::schedulers::Discipline as _;
 use crate::suggestion::alternatives;
 use crate::time::Duration;
+use crate::tree;
 use crate::units::{Billionths, Bytes, Rate, expected_time};
 
 /// The kind of a parameter's value. The internal value is always a `u64`: a count, bytes,
@@ -649,6 +651,15 @@ impl fmt::Display for ConfigError {
                 write!(
                     f,
                     "no discipline is called '{name}', which is a parameter: write it after its discipline, as in \"sfq depth 64\""
+                )
+            }
+            Self::UnknownDiscipline { name, .. }
+                if [tree::htb::Config::NAME, tree::hfsc::Config::NAME].contains(&name.as_str()) =>
+            {
+                write!(
+                    f,
+                    "{name} is a class of a tree, with leaves below it that hold packets: write a \
+                 tree's file, see docs/trees.md"
                 )
             }
             Self::UnknownDiscipline {

@@ -7,6 +7,7 @@ use crate::config::ConfigError;
 use crate::flow_config::FlowConfig;
 use crate::limit::Limit;
 use crate::packet::{FlowId, Hosts};
+use crate::tree::Service;
 use crate::units::Rate;
 
 /// Settings of flows, link and buffer, and questions about a scheduler's state.
@@ -61,6 +62,18 @@ pub trait Control {
     /// The tree has no such leaf, or the flow's number is beyond [`FlowId::LARGEST_TABLED`].
     fn assign(&mut self, flow: FlowId, leaf: &str) -> Result<(), ConfigError> {
         let _ = (flow, leaf);
+        Ok(())
+    }
+
+    /// Sets a flow's class in a discipline with classes of several levels, such as
+    /// [`htb`](crate::tree::htb): the number and the settings of the flow's own class, then of the
+    /// classes above up to the topmost one. Classes with the same number are one. No effect on
+    /// other schedulers.
+    ///
+    /// # Errors
+    /// A value is out of its legal range, with the state as it was.
+    fn set_class(&mut self, flow: FlowId, path: &[(u32, Service)]) -> Result<(), ConfigError> {
+        let _ = (flow, path);
         Ok(())
     }
 
@@ -159,6 +172,14 @@ macro_rules! forward_control {
 
         fn assign(&mut $self, flow: $crate::FlowId, leaf: &str) -> Result<(), $crate::ConfigError> {
             $mutable.assign(flow, leaf)
+        }
+
+        fn set_class(
+            &mut $self,
+            flow: $crate::FlowId,
+            path: &[(u32, $crate::tree::Service)],
+        ) -> Result<(), $crate::ConfigError> {
+            $mutable.set_class(flow, path)
         }
 
         fn total_weight(&$self) -> Option<u64> {

@@ -65,6 +65,9 @@ mod below;
 mod changes;
 mod class;
 mod config;
+pub mod hfsc;
+pub mod htb;
+mod service;
 
 use alloc::collections::VecDeque;
 use alloc::string::ToString as _;
@@ -75,6 +78,7 @@ use class::Class;
 pub use class::StandIn;
 pub use config::{Config, Node, Problem, TreeError};
 use config::{NONE, Placed, ROOT, problem, setting};
+pub use service::Service;
 
 use crate::config::ConfigError;
 use crate::control::Control;
@@ -85,10 +89,19 @@ use crate::limit::Backlog;
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Hosts, Packet};
 use crate::scheduler::Scheduler;
-use crate::schedulers::AnyScheduler;
+use crate::schedulers::{AnyDiscipline, AnyScheduler};
 use crate::seed::{Purpose, Seed};
 use crate::time::Instant;
 use crate::units::Rate;
+
+/// The disciplines that are classes of trees and nothing else, with their default parameters:
+/// [`QueueSpec::read`](crate::QueueSpec::read) knows their names if given these.
+pub fn only_classes() -> Vec<AnyDiscipline> {
+    alloc::vec![
+        AnyDiscipline::Htb(htb::Config::default()),
+        AnyDiscipline::Hfsc(hfsc::Config),
+    ]
+}
 
 /// The seed of a node: nodes draw and hash independently of each other.
 const fn seed_of(tree: Seed, number: usize) -> Seed {
@@ -122,7 +135,13 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
         let mut root = None;
         let mut nodes = Vec::new();
         for (number, placed) in plan.nodes.iter().enumerate() {
-            let Some(Placed { node, is_class, .. }) = placed else {
+            let Some(Placed {
+                node,
+                is_class,
+                is_inner: false,
+                ..
+            }) = placed
+            else {
                 nodes.push(State::Absent);
                 continue;
             };
@@ -220,12 +239,16 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
         let Some(placed) = self.below.plan.placed(number) else {
             return Ok(());
         };
-        let class = match self.below.nodes.get_mut(placed.parent) {
+        if placed.is_inner {
+            return Ok(());
+        }
+        let way = self.below.plan.way(number);
+        let class = match self.below.nodes.get_mut(placed.server) {
             Some(State::Class(class)) => class,
             _ => &mut self.root,
         };
         class
-            .adopt(number, placed)
+            .adopt(number, placed, &way)
             .map_err(|error| setting(&placed.node.name, error))
     }
 
@@ -381,13 +404,13 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Scheduler<T> for Tree<T, L
         self.below.backlog
     }
 
-    /// With no packet ready: the earliest time of a leaf that holds packets and gave none. A leaf
-    /// without a time is never ready.
+    /// The time of the root, if it may idle. With no packet ready: the earliest time of a leaf that
+    /// holds packets and gave none. A leaf without a time is never ready.
     fn ready_at(&self) -> Option<Instant> {
-        if !self.root.scheduler.backlog().is_empty() {
-            return None;
-        }
         let mut earliest = None;
+        if !self.root.scheduler.backlog().is_empty() {
+            earliest = Some(self.root.scheduler.ready_at()?);
+        }
         for number in &self.below.asleep {
             if let Some(leaf) = self.below.leaf(*number) {
                 let ready = leaf.buffer.scheduler().ready_at().unwrap_or(Instant::MAX);

@@ -387,15 +387,15 @@ fn unknown_words_are_answered_with_the_one_that_is_meant() {
             error(text)
         );
     }
-    for text in ["hfsc", "purple", "fq_codel aim 5ms"] {
+    for text in ["netem", "purple", "fq_codel aim 5ms"] {
         assert!(!error(text).contains("did you mean"), "{}", error(text));
     }
     assert!(
         AnyDiscipline::all()
             .iter()
-            .all(|discipline| error("hfsc").contains(discipline.name())),
+            .all(|discipline| error("netem").contains(discipline.name())),
         "{}",
-        error("hfsc")
+        error("netem")
     );
 }
 

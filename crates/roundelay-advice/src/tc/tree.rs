@@ -5,9 +5,12 @@
 //! whose leaf is below it, in the order of the rules, and a last one towards the default leaf. A
 //! rule of another leaf needs no filter here, for a packet that matches such a rule first goes
 //! elsewhere further up.
+//!
+//! A root of htb or hfsc is the device's root qdisc, without a shaper above. All its classes are of this
+//! one qdisc, with the filters straight to those that send.
 
 use roundelay::schedulers::{AnyDiscipline, Linux};
-use roundelay::tree::Node;
+use roundelay::tree::{Node, Service, hfsc, htb};
 use roundelay::{Limit, Rate};
 use roundelay_trace::TreeFile;
 
@@ -15,7 +18,8 @@ use super::leaf::{absent, ets, prio};
 use super::remarks::{comment, has_bands, of_discipline, of_rules, remarks};
 use super::weights::MOST_WEIGHT;
 use super::{
-    Distinctions, HANDLE, LAST, ROOT, Reason, class, discipline_at, flower, qdisc_add, shaper,
+    Distinctions, HANDLE, LAST, ROOT, Reason, class, delete_root, discipline_at, flower, qdisc_add,
+    shaper,
 };
 
 /// Bands of Linux's prio, at least and at most.
@@ -40,10 +44,20 @@ pub(super) fn commands_of_tree(
         rate,
         distinctions,
         next: HANDLE,
-        lines: shaper(rate).to_vec(),
+        lines: Vec::new(),
         remarks: Vec::new(),
     };
-    plot.plant(ROOT, root)?;
+    let has_classes = matches!(
+        root.spec.discipline,
+        AnyDiscipline::Htb(_) | AnyDiscipline::Hfsc(_)
+    );
+    if has_classes {
+        plot.lines.extend(delete_root());
+        plot.plant_classes(root)?;
+    } else {
+        plot.lines.extend(shaper(rate));
+        plot.plant(ROOT, root)?;
+    }
     let mut lines = plot.lines;
     let shared = "each leaf has a queue of its own, where leaves shared one buffer in the \
         comparison";
@@ -110,7 +124,83 @@ impl<'a> Plot<'a> {
             }
             self.plant(&id, child)?;
         }
-        self.filters(handle, discipline, &children);
+        let config = self.tree.config();
+        self.filters(handle, &|leaf| {
+            let at = children
+                .iter()
+                .position(|child| config.is_below(leaf, &child.name))?;
+            let number = class_number(discipline, at, children[at]);
+            Some(format!("{handle:x}:{number:x}"))
+        });
+        Ok(())
+    }
+
+    /// Adds an htb or hfsc at the device's root, with its classes and all below.
+    fn plant_classes(&mut self, root: &'a Node) -> Result<(), Reason> {
+        let handle = self.next;
+        self.next += 1;
+        let tree = self.tree.config();
+        let mut classes = Vec::new();
+        for node in tree.nodes() {
+            if node.service != Service::Shared {
+                classes.push(node);
+            }
+        }
+        if classes.len() > MOST {
+            let name = &root.name;
+            return Err(format!(
+                "node '{name}': Linux has numbers for {MOST} classes of a qdisc"
+            ));
+        }
+        // Classes that send, which are those without classes below, take the filters.
+        let kind = root.spec.discipline.name();
+        let is_inner = |node: &Node| node.spec.discipline.name() == kind;
+        let class_of = |leaf: &str| {
+            let at = classes
+                .iter()
+                .position(|node| !is_inner(node) && tree.is_below(leaf, &node.name))?;
+            Some(format!("{handle:x}:{:x}", at + 1))
+        };
+        let default = class_of(self.tree.default_leaf()).unwrap_or_default();
+        let default = default.rsplit(':').next().unwrap_or_default();
+        let mut words = format!("{kind} default {default}");
+        let mut r2q = htb::Config::default().r2q;
+        if let AnyDiscipline::Htb(config) = &root.spec.discipline
+            && config.r2q != r2q
+        {
+            r2q = config.r2q;
+            words += &format!(" r2q {r2q}");
+        }
+        self.lines.push(format!(
+            "tc qdisc add dev $DEV root handle {handle:x}: {words} # {}",
+            root.name
+        ));
+        for (at, node) in classes.iter().enumerate() {
+            let above = classes.iter().position(|above| {
+                let children = tree.children_of(&above.name);
+                children.iter().any(|child| child.name == node.name)
+            });
+            let parent = above.map_or(String::new(), |at| format!("{:x}", at + 1));
+            let id = format!("{handle:x}:{:x}", at + 1);
+            let words = match &node.service {
+                Service::Htb(class) => htb_class(class, r2q, is_inner(node)),
+                Service::Hfsc(class) => hfsc_class(class),
+                _ => continue,
+            };
+            self.lines.push(format!(
+                "tc class add dev $DEV parent {handle:x}:{parent} classid {id} {words} # {}",
+                node.name
+            ));
+            if above.is_none()
+                && let Some(most) = above_the_link(&node.service, self.rate)
+            {
+                self.remarks.push(format!("node '{}': {most}", node.name));
+            }
+            if !is_inner(node) {
+                self.plant(&id, node)?;
+            }
+        }
+        self.filters(handle, &class_of);
         Ok(())
     }
 
@@ -123,16 +213,8 @@ impl<'a> Plot<'a> {
         self.lines.append(&mut lines);
     }
 
-    /// The filters of a classful qdisc to the classes of its children.
-    fn filters(&mut self, handle: u32, discipline: &AnyDiscipline, children: &[&Node]) {
-        let config = self.tree.config();
-        let class_with = |leaf: &str| {
-            let at = children
-                .iter()
-                .position(|child| config.is_below(leaf, &child.name))?;
-            let number = class_number(discipline, at, children[at]);
-            Some(format!("{handle:x}:{number:x}"))
-        };
+    /// The filters of a classful qdisc to its classes with the leaves.
+    fn filters(&mut self, handle: u32, class_with: &dyn Fn(&str) -> Option<String>) {
         let mut priority = 0;
         for (rule, leaf) in self.tree.rules() {
             let Some(class) = class_with(leaf) else {
@@ -162,6 +244,64 @@ fn class_number(discipline: &AnyDiscipline, at: usize, child: &Node) -> usize {
         AnyDiscipline::Ets(config) => config.band_of(child.priority) as usize + 1,
         _ => at + 1,
     }
+}
+
+/// Why the queue may build up behind the interface: a class below the root sends faster than the
+/// link.
+fn above_the_link(service: &Service, rate: Rate) -> Option<String> {
+    let (key, most) = match service {
+        Service::Htb(class) => ("ceil", class.ceil()),
+        Service::Hfsc(hfsc::Class { ul: Some(ul), .. }) => ("ul", ul.m2?),
+        Service::Hfsc(hfsc::Class { ls: Some(_), .. }) => {
+            return Some(
+                "it has no ul, so the queue may build up behind this interface".to_owned(),
+            );
+        }
+        _ => return None,
+    };
+    (most > rate).then(|| {
+        format!(
+            "its {key} {most} is above the link's {rate}, so the queue may build up behind this \
+             interface"
+        )
+    })
+}
+
+/// A class of hfsc, in `tc` syntax.
+fn hfsc_class(class: &hfsc::Class) -> String {
+    let mut words = "hfsc".to_owned();
+    for (name, curve) in [("rt", class.rt), ("ls", class.ls), ("ul", class.ul)] {
+        if let Some(curve) = curve {
+            words += &format!(" {name} {curve}");
+        }
+    }
+    words
+}
+
+/// A class of htb, in `tc` syntax. The kernel warns of a quantum by r2q outside 1000 and 200,000
+/// bytes and takes the nearer one, which is written here.
+fn htb_class(class: &htb::Class, r2q: u32, is_inner: bool) -> String {
+    let mut words = format!("htb rate {}", class.rate);
+    if let Some(ceil) = class.ceil {
+        words += &format!(" ceil {ceil}");
+    }
+    for (name, bytes) in [("burst", class.burst), ("cburst", class.cburst)] {
+        if let Some(bytes) = bytes {
+            words += &format!(" {name} {bytes}");
+        }
+    }
+    if is_inner {
+        return words;
+    }
+    if class.prio > 0 {
+        words += &format!(" prio {}", class.prio);
+    }
+    let by_rate = class.rate.bits_per_second() / 8 / u64::from(r2q);
+    let quantum = class.quantum(r2q);
+    if class.quantum.is_some() || by_rate != u64::from(quantum) {
+        words += &format!(" quantum {quantum}");
+    }
+    words
 }
 
 /// A classful qdisc for these children, in `tc` syntax.
@@ -368,6 +508,117 @@ mod tests {
         );
         let last = "tc filter add dev $DEV parent 10: protocol all prio 65000 matchall flowid 10:3";
         assert!(lines.contains(&last.to_owned()), "{lines:?}");
+    }
+
+    #[test]
+    fn a_root_of_htb_is_the_qdisc_of_the_device_and_all_below_are_its_classes() {
+        let text = r#"
+            [[node]]
+            name = "link"
+            discipline = "htb r2q 20"
+
+            [[node]]
+            name = "all"
+            parent = "link"
+            discipline = "htb"
+            rate = "6mbit"
+
+            [[node]]
+            name = "calls"
+            parent = "all"
+            discipline = "fifo limit 50"
+            rate = "100kbit"
+            ceil = "4mbit"
+            burst = "4kb"
+            cburst = 3000
+            prio = 1
+            flows = ["dscp ef"]
+
+            [[node]]
+            name = "shares"
+            parent = "all"
+            discipline = "drr"
+            rate = "4mbit"
+            quantum = 3000
+
+            [[node]]
+            name = "web"
+            parent = "shares"
+            discipline = "fifo"
+            default = true
+        "#;
+        let tree = TreeFile::from_toml("t.toml", text).unwrap();
+        let limit = Limit::of_packets(300);
+        let rate = "5mbit".parse().unwrap();
+        let lines = commands_of_tree(&tree, limit, rate, &Distinctions::default()).unwrap();
+        assert_eq!(lines[1], "tc qdisc del dev $DEV root 2> /dev/null || true");
+        assert_eq!(
+            lines[2..],
+            [
+                "tc qdisc add dev $DEV root handle 10: htb default 3 r2q 20 # link",
+                "tc class add dev $DEV parent 10: classid 10:1 htb rate 6mbit # all",
+                "tc class add dev $DEV parent 10:1 classid 10:2 htb rate 100kbit ceil 4mbit burst \
+                4096 cburst 3000 prio 1 quantum 1000 # calls",
+                "tc qdisc add dev $DEV parent 10:2 handle 11: pfifo limit 50 # calls",
+                "tc class add dev $DEV parent 10:1 classid 10:3 htb rate 4mbit quantum 3000 # \
+                shares",
+                "tc qdisc add dev $DEV parent 10:3 handle 12: drr # shares",
+                "tc class add dev $DEV parent 12: classid 12:1 drr quantum 1514",
+                "tc qdisc add dev $DEV parent 12:1 handle 13: pfifo limit 300 # web",
+                "tc filter add dev $DEV parent 12: protocol all prio 65000 matchall flowid 12:1",
+                "tc filter add dev $DEV parent 10: protocol ip prio 1 flower ip_tos 0xb8/0xfc \
+                flowid 10:2 # calls",
+                "tc filter add dev $DEV parent 10: protocol ipv6 prio 2 flower ip_tos 0xb8/0xfc \
+                flowid 10:2 # calls",
+                "tc filter add dev $DEV parent 10: protocol all prio 65000 matchall flowid 10:3",
+                "# each leaf has a queue of its own, where leaves shared one buffer in the \
+                comparison",
+                "# node 'all': its ceil 6mbit is above the link's 5mbit, so the queue may build up \
+                behind this interface",
+            ]
+        );
+    }
+
+    #[test]
+    fn classes_of_hfsc_have_their_curves() {
+        let text = r#"
+            [[node]]
+            name = "link"
+            discipline = "hfsc"
+
+            [[node]]
+            name = "all"
+            parent = "link"
+            discipline = "hfsc"
+            sc = "rate 5mbit"
+
+            [[node]]
+            name = "calls"
+            parent = "all"
+            discipline = "fifo"
+            rt = "umax 1500 dmax 5ms rate 64kbit"
+            ul = "m2 1mbit"
+            ls = "m1 2mbit d 10ms m2 0"
+            default = true
+        "#;
+        let tree = TreeFile::from_toml("t.toml", text).unwrap();
+        let limit = Limit::of_packets(300);
+        let rate = "5mbit".parse().unwrap();
+        let lines = commands_of_tree(&tree, limit, rate, &Distinctions::default()).unwrap();
+        assert_eq!(
+            lines[2..6],
+            [
+                "tc qdisc add dev $DEV root handle 10: hfsc default 2 # link",
+                "tc class add dev $DEV parent 10: classid 10:1 hfsc rt m2 5mbit ls m2 5mbit # all",
+                "tc class add dev $DEV parent 10:1 classid 10:2 hfsc rt m1 2400kbit d 5ms m2 64kbit \
+                ls m1 2mbit d 10ms m2 0bit ul m2 1mbit # calls",
+                "tc qdisc add dev $DEV parent 10:2 handle 11: pfifo limit 300 # calls",
+            ]
+        );
+        assert!(
+            lines.last().unwrap().contains("'all': it has no ul"),
+            "{lines:?}"
+        );
     }
 
     #[test]

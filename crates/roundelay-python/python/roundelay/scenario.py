@@ -394,6 +394,26 @@ class TreeNode(Table):
     maxpkt: Size | None = None
     #: Priority among siblings, smallest first, if the parent uses priorities.
     priority: int | None = None
+    #: Below a class of htb: what the node may send without borrowing, as in "10mbit".
+    rate: str | None = None
+    #: Below a class of htb: what the node may send with borrowing. Left out: the rate.
+    ceil: str | None = None
+    #: Below a class of htb: bytes at once at the rate.
+    burst: Size | None = None
+    #: Below a class of htb: bytes at once at the ceil.
+    cburst: Size | None = None
+    #: Below a class of htb: who borrows first, 0 to 7.
+    prio: int | None = None
+    #: Below a class of htb: bytes of a leaf's turn when it borrows.
+    quantum: Size | None = None
+    #: Below a class of hfsc: what a leaf is guaranteed, as in "umax 1500 dmax 5ms rate 1mbit".
+    rt: str | None = None
+    #: Below a class of hfsc: how the node and its siblings share what is left, as in "m2 10mbit".
+    ls: str | None = None
+    #: Below a class of hfsc: rt and ls in one.
+    sc: str | None = None
+    #: Below a class of hfsc: what the sharing gives at most.
+    ul: str | None = None
     #: Flows for this leaf, as in "dscp ef".
     flows: Sequence[str] | None = None
     #: Whether flows without a matching rule go to this leaf.

@@ -44,6 +44,27 @@ struct TreeNode {
     maxpkt: Option<Size>,
     /// Priority among siblings, smallest first, if the parent uses priorities.
     priority: Option<u32>,
+    /// Below a class of htb: what the node may send without borrowing, as in "10mbit".
+    rate: Option<String>,
+    /// Below a class of htb: what the node may send with borrowing. Left out: the rate.
+    ceil: Option<String>,
+    /// Below a class of htb: bytes at once at the rate.
+    burst: Option<Size>,
+    /// Below a class of htb: bytes at once at the ceil.
+    cburst: Option<Size>,
+    /// Below a class of htb: who borrows first, 0 to 7.
+    #[schemars(range(min = 0, max = 7))]
+    prio: Option<u32>,
+    /// Below a class of htb: bytes of a leaf's turn when it borrows.
+    quantum: Option<Size>,
+    /// Below a class of hfsc: what a leaf is guaranteed, as in "umax 1500 dmax 5ms rate 1mbit".
+    rt: Option<String>,
+    /// Below a class of hfsc: how the node and its siblings share what is left, as in "m2 10mbit".
+    ls: Option<String>,
+    /// Below a class of hfsc: rt and ls in one.
+    sc: Option<String>,
+    /// Below a class of hfsc: what the sharing gives at most.
+    ul: Option<String>,
     /// Flows for this leaf, as in "dscp ef".
     #[serde(default)]
     flows: Vec<String>,

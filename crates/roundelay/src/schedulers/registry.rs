@@ -17,14 +17,14 @@ use crate::scheduler::Scheduler;
 use crate::seed::Seed;
 use crate::spec::{set_parameter, unknown_discipline, write_config};
 use crate::time::Instant;
-use crate::tree;
+use crate::tree::{self, hfsc, htb};
 use crate::units::Rate;
 
 /// One line a discipline: `Scheduler = module`. The module is the discipline's file with the
 /// scheduler and its `Config`.
 macro_rules! registry {
     ($($variant:ident = $module:ident),* $(,)?) => {
-        any! { $($variant = $module,)* Tree = tree, Custom = custom }
+        any! { $($variant = $module,)* Htb = htb, Hfsc = hfsc, Tree = tree, Custom = custom }
 
         $(
             /// Default parameters. Hashes and random draws have the key 0, which everyone knows:
@@ -57,7 +57,8 @@ macro_rules! registry {
     };
 }
 
-/// Types with one variant for each discipline: those of the registry, [`tree`] and [`custom`].
+/// Types with one variant for each discipline: those of the registry, those that are classes of
+/// trees only, [`tree`] and [`custom`].
 macro_rules! any {
     ($($variant:ident = $module:ident),* $(,)?) => {
         /// Any discipline, configured.

@@ -38,7 +38,7 @@ pub(super) struct Below<T, L, I> {
     reason = "nodes are few, and a box would cost each call a pointer chase"
 )]
 pub(super) enum State<T, L, I> {
-    /// The root, or removed.
+    /// The root, or an inner class of the scheduler of another node, or removed.
     Absent,
     Leaf(Leaf<T, L>),
     Class(Class<I>),
@@ -79,10 +79,11 @@ impl<T, L: Scheduler<T>> Leaf<T, L> {
 }
 
 impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
+    /// The node whose scheduler orders this one's packets.
     pub(super) fn parent(&self, number: usize) -> usize {
         self.plan
             .placed(number)
-            .map_or(ROOT, |placed| placed.parent)
+            .map_or(ROOT, |placed| placed.server)
     }
 
     pub(super) fn place(&self, number: usize) -> FlowId {

@@ -1,11 +1,14 @@
 //! Changes of a tree while packets wait: add, set and remove nodes.
 
+use alloc::vec::Vec;
+
 use super::Tree;
 use super::below::State;
 use super::class::{Child, Class, StandIn};
-use super::config::{Config, Node, Problem, ROOT, TreeError, problem, setting};
+use super::config::{self, Config, Node, Problem, ROOT, TreeError, of_classes, problem, setting};
 
 use crate::config::ConfigError;
+use crate::control::Control as _;
 use crate::drops::DropReason;
 use crate::flow_config::FlowConfig;
 use crate::packet::FlowId;
@@ -58,6 +61,9 @@ impl<T: Send> Tree<T> {
 
     /// Makes the state of a node that the plan has just got, and reports the node to its class.
     fn enter(&mut self, number: usize, node: &Node, is_class: bool) -> Result<(), TreeError> {
+        if self.below.plan.is_inner(number) {
+            return Ok(());
+        }
         let seed = self.seed_of(number);
         let discipline = &node.spec.discipline;
         let made = if is_class {
@@ -92,6 +98,7 @@ impl<T: Send> Tree<T> {
         if node.spec.limit.is_some() && !matches!(self.below.nodes[number], State::Leaf(_)) {
             return Err(problem(&node.name, Problem::LimitOfClass));
         }
+        self.check_service(number, &node)?;
         self.set_flow_config(number, node.flow_config())
             .map_err(fails)?;
         let reconfigured = match &mut self.below.nodes[number] {
@@ -100,6 +107,7 @@ impl<T: Send> Tree<T> {
                 .discipline
                 .reconfigure(leaf.buffer.scheduler_mut()),
             State::Class(class) => node.spec.discipline.reconfigure(&mut class.scheduler),
+            State::Absent if self.below.plan.is_inner(number) => Ok(()),
             State::Absent => node.spec.discipline.reconfigure(&mut self.root.scheduler),
         };
         if let Err(error) = reconfigured {
@@ -107,7 +115,53 @@ impl<T: Send> Tree<T> {
             return Err(fails(error));
         }
         self.settle(number, node);
+        self.classify(number);
         Ok(())
+    }
+
+    /// Checks the service of a node with new settings.
+    fn check_service(&self, number: usize, node: &Node) -> Result<(), TreeError> {
+        let plan = &self.below.plan;
+        if number == ROOT {
+            return match node.service.discipline() {
+                Some(discipline) => Err(problem(&node.name, Problem::NoClassOf { discipline })),
+                None => Ok(()),
+            };
+        }
+        if let Some(placed) = plan.placed(number)
+            && let Some(above) = plan.placed(placed.parent)
+        {
+            config::check_service(node, &above.node.spec.discipline)?;
+            if placed.is_inner {
+                config::check_inner(node)?;
+            }
+            if placed.is_inner && of_classes(&node.spec.discipline).is_none() {
+                let discipline = above.node.spec.discipline.name();
+                let error = ConfigError::OtherDiscipline { discipline };
+                return Err(setting(&node.name, error));
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells the scheduler the settings of a node that is one of its classes, leaf or inner.
+    fn classify(&mut self, number: usize) {
+        let server = self.below.parent(number);
+        let below: Vec<usize> = self.below.plan.served_by(server).collect();
+        for leaf in below {
+            let plan = &self.below.plan;
+            if !plan.path(leaf).any(|node| node == number) {
+                continue;
+            }
+            let way = plan.way(leaf);
+            let place = self.below.place(leaf);
+            if !way.is_empty()
+                && let Some(class) = self.class_mut(server)
+            {
+                let set = class.scheduler.set_class(place, &way);
+                debug_assert!(set.is_ok(), "services are checked before");
+            }
+        }
     }
 
     fn settle(&mut self, number: usize, node: Node) {
@@ -129,7 +183,7 @@ impl<T: Send> Tree<T> {
         let priority = node.priority;
         let before = core::mem::replace(&mut placed.node, node).priority;
         self.below.plan.find_longest();
-        if priority != before && number != ROOT {
+        if priority != before && number != ROOT && !self.below.plan.is_inner(number) {
             self.enter_anew(number, priority);
         }
     }
@@ -171,8 +225,8 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
             self.below.longest.changed(number, 0);
             let parent = self.below.parent(number);
             let place = self.below.place(number);
-            let class = self.class_mut(parent);
-            if let Some(class) = class {
+            let is_inner = self.below.plan.is_inner(number);
+            if let Some(class) = self.class_mut(parent).filter(|_| !is_inner) {
                 class.withdraw(place);
                 class.scheduler.remove_flow(place);
                 class.children[place.index()] = Child::ABSENT;
@@ -210,7 +264,7 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
     }
 
     fn set_flow_config(&mut self, number: usize, config: FlowConfig) -> Result<(), ConfigError> {
-        if number == ROOT {
+        if number == ROOT || self.below.plan.is_inner(number) {
             return Ok(());
         }
         let parent = self.below.parent(number);
@@ -236,7 +290,7 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
                     placed.node.max_packet_len = len;
                 }
             }
-            number = self.below.parent(number);
+            number = self.below.plan.above(number);
         }
         self.below.plan.find_longest();
         Ok(())

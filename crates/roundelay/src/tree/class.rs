@@ -4,6 +4,7 @@
 use alloc::vec::Vec;
 
 use super::config::{NONE, Placed, ROOT};
+use super::service::Service;
 use crate::config::ConfigError;
 use crate::control::Footprint;
 use crate::packet::{FlowId, Packet};
@@ -63,9 +64,18 @@ impl<I: Scheduler<StandIn>> Class<I> {
         }
     }
 
-    pub(super) fn adopt(&mut self, number: usize, placed: &Placed) -> Result<(), ConfigError> {
+    /// Takes a child, with its way through the classes that this scheduler orders.
+    pub(super) fn adopt(
+        &mut self,
+        number: usize,
+        placed: &Placed,
+        way: &[(u32, Service)],
+    ) -> Result<(), ConfigError> {
         self.scheduler
             .set_flow(placed.place, placed.node.flow_config())?;
+        if !way.is_empty() {
+            self.scheduler.set_class(placed.place, way)?;
+        }
         let place = placed.place.index();
         self.children
             .resize(self.children.len().max(place + 1), Child::ABSENT);

@@ -9,6 +9,8 @@ use core::fmt;
 
 use super::Tree;
 use super::class::StandIn;
+use super::service::Service;
+use super::{hfsc, htb};
 
 use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, FORMER_FQ};
@@ -47,10 +49,12 @@ pub struct Node {
     pub max_packet_len: u32,
     /// Smaller goes first, if the parent's discipline uses priorities.
     pub priority: u32,
+    /// What the parent gives the node, if not a share by weight or priority.
+    pub service: Service,
 }
 
 impl Node {
-    /// A node of weight 1 and priority 0 with packets of up to 2048 bytes.
+    /// A node of weight 1 and priority 0 with packets of up to 2048 bytes. Its service is shared.
     pub fn new(name: &str, spec: QueueSpec) -> Self {
         let FlowConfig {
             weight,
@@ -62,6 +66,7 @@ impl Node {
             weight,
             max_packet_len,
             priority: 0,
+            service: Service::Shared,
         }
     }
 
@@ -83,8 +88,13 @@ pub(super) struct Placed {
     pub(super) node: Node,
     /// The root is its own parent.
     pub(super) parent: usize,
-    /// The node's flow number in the parent's scheduler.
+    /// The node whose scheduler orders this one's packets: the parent, or above a parent that is an
+    /// inner class of that scheduler.
+    pub(super) server: usize,
+    /// The node's flow number in the server's scheduler.
     pub(super) place: FlowId,
+    /// The node is a class of the server's scheduler that has children, not a flow.
+    pub(super) is_inner: bool,
     pub(super) is_class: bool,
     /// Zero for the root.
     depth: usize,
@@ -146,7 +156,9 @@ impl Placed {
         Self {
             node,
             parent: ROOT,
+            server: ROOT,
             place: FlowId(0),
+            is_inner: false,
             is_class: true,
             depth: 0,
             longest,
@@ -164,6 +176,9 @@ impl Config {
     /// The root cannot be a class, or a value is out of its range.
     pub fn new(root: Node) -> Result<Self, TreeError> {
         check_node(&root, true)?;
+        if let Some(discipline) = root.service.discipline() {
+            return Err(problem(&root.name, Problem::NoClassOf { discipline }));
+        }
         Ok(Self {
             nodes: alloc::vec![Some(Placed::root(root))],
             default_leaf: None,
@@ -359,19 +374,36 @@ impl Config {
         if depth > Self::MOST_LEVELS {
             return Err(problem(&node.name, Problem::TooDeep));
         }
-        let place = self.free_place(parent_number);
-        let shares = above.node.spec.discipline.info();
+        let shares = &above.node.spec.discipline;
+        check_service(&node, shares)?;
+        let is_inner = is_class && of_classes(&node.spec.discipline).is_some();
+        if is_inner {
+            check_inner(&node)?;
+        }
+        if is_inner && of_classes(&node.spec.discipline) != of_classes(shares) {
+            let discipline = node.spec.discipline.name();
+            return Err(problem(&node.name, Problem::OnlyAtRoot { discipline }));
+        }
+        let server = if above.is_inner {
+            above.server
+        } else {
+            parent_number
+        };
+        let place = self.free_place(server);
+        let info = shares.info();
         node.flow_config()
-            .check_up_to(shares.max_weight, shares.name, place)
+            .check_up_to(info.max_weight, info.name, place)
             .map_err(|error| setting(&node.name, error))?;
-        if !takes(&above.node.spec.discipline, &node) {
+        if of_classes(shares).is_none() && !takes(shares, &node) {
             let parent = parent.to_owned();
             return Err(problem(&node.name, Problem::NotTaken { parent }));
         }
         let placed = Placed {
             node,
             parent: parent_number,
+            server,
             place,
+            is_inner,
             is_class,
             depth,
             longest: 0,
@@ -457,6 +489,16 @@ impl Config {
         self.nodes.get(number)?.as_ref()
     }
 
+    /// The parent of a node.
+    pub(super) fn above(&self, number: usize) -> usize {
+        self.placed(number).map_or(ROOT, |placed| placed.parent)
+    }
+
+    /// Whether the node is an inner class of another node's scheduler.
+    pub(super) fn is_inner(&self, number: usize) -> bool {
+        self.placed(number).is_some_and(|placed| placed.is_inner)
+    }
+
     fn node(&self, number: usize) -> Option<&Node> {
         Some(&self.placed(number)?.node)
     }
@@ -495,9 +537,33 @@ impl Config {
         })
     }
 
-    fn free_place(&self, parent: usize) -> FlowId {
+    /// The node and the inner classes above, as the server's scheduler knows them. Empty if its
+    /// children are not classes.
+    pub(super) fn way(&self, number: usize) -> Vec<(u32, Service)> {
+        let mut way = Vec::new();
+        for number in self.path(number) {
+            let Some(placed) = self.placed(number) else {
+                break;
+            };
+            if placed.node.service == Service::Shared || (!way.is_empty() && !placed.is_inner) {
+                break;
+            }
+            way.push((number as u32, placed.node.service));
+        }
+        way
+    }
+
+    /// The nodes whose packets a server's scheduler orders.
+    pub(super) fn served_by(&self, server: usize) -> impl Iterator<Item = usize> {
+        (ROOT + 1..self.nodes.len()).filter(move |number| {
+            let placed = self.placed(*number);
+            placed.is_some_and(|placed| placed.server == server && !placed.is_inner)
+        })
+    }
+
+    fn free_place(&self, server: usize) -> FlowId {
         let mut taken = Vec::new();
-        for child in self.children(parent) {
+        for child in self.served_by(server) {
             taken.extend(self.placed(child).map(|placed| placed.place));
         }
         taken.sort_unstable();
@@ -549,6 +615,10 @@ fn check_node(node: &Node, is_class: bool) -> Result<(), TreeError> {
         let discipline = info.name;
         return Err(problem(&node.name, Problem::NotInterior { discipline }));
     }
+    if !is_class && of_classes(&node.spec.discipline).is_some() {
+        let discipline = info.name;
+        return Err(problem(&node.name, Problem::NoLeaf { discipline }));
+    }
     if is_class && node.spec.limit.is_some() {
         return Err(problem(&node.name, Problem::LimitOfClass));
     }
@@ -557,6 +627,46 @@ fn check_node(node: &Node, is_class: bool) -> Result<(), TreeError> {
     let config = node.flow_config();
     let checked = config.check_up_to(FlowConfig::LARGEST_WEIGHT, Config::NAME, FlowId(0));
     checked.map_err(|error| setting(&node.name, error))
+}
+
+/// The discipline's name, if its children are classes with settings of their own.
+pub(super) const fn of_classes(discipline: &AnyDiscipline) -> Option<&'static str> {
+    match discipline {
+        AnyDiscipline::Htb(_) => Some(htb::Config::NAME),
+        AnyDiscipline::Hfsc(_) => Some(hfsc::Config::NAME),
+        _ => None,
+    }
+}
+
+/// Whether a node's service is one of those that the parent's discipline gives.
+pub(super) fn check_service(node: &Node, parent: &AnyDiscipline) -> Result<(), TreeError> {
+    let wanted = of_classes(parent).map_or(Ok(()), |name| {
+        if node.service.discipline() == Some(name) {
+            return Ok(());
+        }
+        let discipline = name;
+        Err(problem(&node.name, Problem::NoService { discipline }))
+    });
+    wanted?;
+    if let Some(discipline) = node.service.discipline()
+        && of_classes(parent) != Some(discipline)
+    {
+        return Err(problem(&node.name, Problem::NoClassOf { discipline }));
+    }
+    let checked = node.service.check();
+    checked.map_err(|error| setting(&node.name, error))
+}
+
+/// Checks the service of an inner class: one of HFSC shares what its children have no deadline for.
+pub(super) fn check_inner(node: &Node) -> Result<(), TreeError> {
+    match &node.service {
+        Service::Hfsc(class) if class.ls.is_none() => {
+            let expected = "ls or sc too, as it has children: ls = \"m2 10mbit\"";
+            let error = ConfigError::beside(hfsc::Config::NAME, "class", "with rt alone", expected);
+            Err(setting(&node.name, error))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Whether a class of this discipline takes the longest packet of a child.
@@ -612,6 +722,26 @@ pub enum Problem {
     TooDeep,
     /// The discipline cannot share a link among children.
     NotInterior {
+        /// The discipline.
+        discipline: &'static str,
+    },
+    /// The discipline orders classes only, and the node has no children.
+    NoLeaf {
+        /// The discipline.
+        discipline: &'static str,
+    },
+    /// The discipline may leave the link idle, which the classes above a node do not know of.
+    OnlyAtRoot {
+        /// The discipline.
+        discipline: &'static str,
+    },
+    /// The parent's discipline needs settings of its classes, and the node has none.
+    NoService {
+        /// The discipline.
+        discipline: &'static str,
+    },
+    /// The node has the settings of a class of this discipline, and its parent is of another.
+    NoClassOf {
         /// The discipline.
         discipline: &'static str,
     },
@@ -671,7 +801,7 @@ impl fmt::Display for Problem {
                 Config::MOST_LEVELS
             ),
             Self::NotInterior { discipline } => {
-                let mut able = Vec::new();
+                let mut able = alloc::vec![htb::Config::NAME, hfsc::Config::NAME];
                 for info in AnyDiscipline::all().iter().map(AnyDiscipline::info) {
                     if info.interior {
                         able.push(info.name);
@@ -687,6 +817,29 @@ impl fmt::Display for Problem {
                 }
                 Ok(())
             }
+            Self::NoLeaf { discipline } => write!(
+                f,
+                "{discipline} holds no packets, it shares the link among classes: name the node \
+                 as the parent of others"
+            ),
+            Self::OnlyAtRoot { discipline } => write!(
+                f,
+                "a class of {discipline} may wait though the link is free, so its parent is of \
+                 {discipline} too, or it is the root"
+            ),
+            Self::NoService { discipline } => write!(
+                f,
+                "its parent is of {discipline}, whose classes have {}",
+                match *discipline {
+                    hfsc::Config::NAME => "a curve: ls = \"m2 10mbit\"",
+                    _ => "a rate: rate = \"10mbit\"",
+                }
+            ),
+            Self::NoClassOf { discipline } => write!(
+                f,
+                "it has the settings of a class of {discipline}, and its parent is not of \
+                 {discipline}"
+            ),
             Self::LimitOfClass => write!(
                 f,
                 "a class holds no packets, so it has no limit; its leaves can have one each"

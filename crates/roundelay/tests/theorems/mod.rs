@@ -20,6 +20,8 @@ mod fq;
 mod fq_codel;
 mod fq_pie;
 mod gfq;
+mod hfsc;
+mod htb;
 mod lifo;
 mod lstf;
 mod lstf_levels;

@@ -9,7 +9,7 @@ use roundelay::tree::{Config, Node, Problem, Tree};
 use roundelay::{Control, Seed};
 use roundelay::{DropReason, FlowConfig, FlowId, Instant, Packet, Scheduler};
 
-use super::plans::{classes, node, plans, weighted};
+use super::plans::{classes, idling, node, of_htb, plans, rated, weighted};
 
 fn packet(flow: u32, len: u32) -> Packet<u64> {
     Packet::new(FlowId(flow), len, 0)
@@ -486,4 +486,60 @@ fn leaves_draw_independently_also_those_added_later() {
         orders.contains(&again),
         "the same seed gives the same order"
     );
+}
+
+/// Leaves and inner classes of HTB change, come and go with packets waiting.
+#[test]
+fn classes_of_htb_change_while_packets_wait() {
+    let (_, plan) = idling().swap_remove(0);
+    let mut tree: Tree<u64> = plan.build_tree(Seed::new(1)).unwrap();
+    for flow in 0..60 {
+        tree.enqueue(Instant::ZERO, packet(flow, 1000)).unwrap();
+    }
+    // A leaf has a limit of its own.
+    while tree.take_dropped().is_some() {}
+    let full = tree.backlog_of("near").unwrap();
+    tree.set_node(rated("far 1", "fq_codel", "8mbit", "100mbit"))
+        .unwrap();
+    tree.set_node(of_htb(rated("near", "drr", "60mbit", "100mbit")))
+        .unwrap();
+    let problem = |outcome: Result<(), roundelay::tree::TreeError>| outcome.unwrap_err().problem;
+    assert_eq!(
+        problem(tree.set_node(node("far 1", "fq_codel"))),
+        Problem::NoService { discipline: "htb" }
+    );
+    assert!(matches!(
+        problem(tree.set_node(rated("near", "drr", "60mbit", "100mbit"))),
+        Problem::Setting(_)
+    ));
+    let inner = of_htb(rated("farther", "drr", "2mbit", "3mbit"));
+    tree.add_class("far", inner).unwrap();
+    tree.add_leaf("farther", rated("new", "fifo", "1mbit", "2mbit"))
+        .unwrap();
+    tree.assign(FlowId(3), "new").unwrap();
+    for _ in 0..9 {
+        tree.enqueue(Instant::ZERO, packet(3, 1000)).unwrap();
+    }
+    tree.check_invariants();
+    tree.remove("near").unwrap();
+    tree.check_invariants();
+    let mut dropped = 0;
+    while tree.take_dropped().is_some() {
+        dropped += 1;
+    }
+    assert_eq!(dropped, full.packets);
+    let mut now = Instant::ZERO;
+    let mut of_new = Vec::new();
+    while !tree.backlog().is_empty() {
+        if let Some(sent) = tree.dequeue(now) {
+            of_new.extend((sent.flow == FlowId(3)).then_some(now.as_picos() / 1_000_000_000));
+        } else {
+            now = tree.ready_at().expect("packets wait");
+        }
+        tree.check_invariants();
+    }
+    // 1600 bytes at once, a debt of 400 bytes, then 2 Mbit/s at the most and 1 at the least.
+    assert_eq!(of_new.len(), 9 + 1, "{of_new:?}");
+    let last = of_new[9];
+    assert!((25..=52).contains(&last), "{of_new:?} ms");
 }

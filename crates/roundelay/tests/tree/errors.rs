@@ -4,7 +4,7 @@ use roundelay::FlowId;
 use roundelay::Seed;
 use roundelay::tree::{Config, Node, Problem, TreeError};
 
-use super::plans::{node, weighted};
+use super::plans::{idling, node, of_htb, rated, weighted};
 
 fn link() -> Config {
     let mut plan = Config::new(node("link", "wf2q_plus")).unwrap();
@@ -152,4 +152,49 @@ fn only_what_can_be_a_class_is_offered() {
         error.contains("wf2q_plus") && !error.contains("fifo"),
         "{error}"
     );
+}
+
+/// Classes of HTB have rates, and stand at the root or below others.
+#[test]
+fn classes_of_htb_are_checked_as_they_are_added() {
+    let (_, mut plan) = idling().swap_remove(0);
+    let before = format!("{plan:?}");
+    let htb = "htb";
+    refuses(
+        "x",
+        &Problem::NoService { discipline: htb },
+        plan.add_leaf("near", node("x", "fifo")),
+    );
+    refuses(
+        "x",
+        &Problem::NoClassOf { discipline: htb },
+        plan.add_leaf("shares", rated("x", "fifo", "1mbit", "1mbit")),
+    );
+    refuses(
+        "x",
+        &Problem::NoLeaf { discipline: htb },
+        plan.add_leaf("near", of_htb(rated("x", "drr", "1mbit", "1mbit"))),
+    );
+    refuses(
+        "x",
+        &Problem::OnlyAtRoot { discipline: htb },
+        plan.add_class("shares", of_htb(node("x", "drr"))),
+    );
+    refuses(
+        "x",
+        &Problem::NoClassOf { discipline: htb },
+        Config::new(of_htb(rated("x", "drr", "1mbit", "1mbit"))).map(|_| ()),
+    );
+    let slow = plan.add_leaf("near", rated("x", "fifo", "7bit", "1mbit"));
+    let error = slow.unwrap_err().to_string();
+    assert!(
+        error.contains("node 'x'") && error.contains("8bit to 100tbit"),
+        "{error}"
+    );
+    assert_eq!(format!("{plan:?}"), before, "a refusal changes nothing");
+    let named = "htb"
+        .parse::<roundelay::QueueSpec>()
+        .unwrap_err()
+        .to_string();
+    assert!(named.contains("a class of a tree"), "{named}");
 }

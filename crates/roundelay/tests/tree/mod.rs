@@ -10,7 +10,7 @@ mod stand_ins;
 
 use std::cell::RefCell;
 
-use self::plans::{node, plans};
+use self::plans::{idling, node, plans};
 use allocation_counter::measure;
 use roundelay::schedulers::{AnyDiscipline, AnyScheduler, Discipline};
 use roundelay::tree::{Config, Node, Tree};
@@ -37,7 +37,7 @@ fn audit(plan: &Config, seed: u64, operations: &[Operation]) -> Result<Vec<Event
 /// calls give the same packets.
 #[test]
 fn trees_keep_the_contract_and_repeat_themselves() {
-    for (name, plan) in plans() {
+    for (name, plan) in plans().into_iter().chain(idling()) {
         for (mix, seed) in Mix::ALL
             .into_iter()
             .flat_map(|mix| (0..SEEDS).map(move |seed| (mix, seed)))
@@ -62,7 +62,7 @@ fn trees_keep_the_contract_and_repeat_themselves() {
 #[test]
 fn a_refusal_leaves_no_trace() {
     let mut refusals = 0;
-    for (name, plan) in plans() {
+    for (name, plan) in plans().into_iter().chain(idling()) {
         for mix in Mix::ALL {
             let mut with = Audited::new(plan.build_tree(Seed::new(1)).unwrap(), false);
             let mut without = Audited::new(plan.build_tree(Seed::new(1)).unwrap(), false);

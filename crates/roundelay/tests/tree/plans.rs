@@ -2,7 +2,7 @@
 
 use roundelay::FlowId;
 use roundelay::schedulers::AnyDiscipline;
-use roundelay::tree::{Config, Node};
+use roundelay::tree::{Config, Node, Service, hfsc, htb};
 
 pub(crate) fn node(name: &str, spec: &str) -> Node {
     Node::new(name, spec.parse().expect("a legal spec"))
@@ -182,4 +182,151 @@ pub(crate) fn plans() -> Vec<(String, Config)> {
     plans.push(("8 levels of all".to_owned(), deep(&all, 8)));
     plans.push(("every discipline".to_owned(), everything()));
     plans
+}
+
+/// A node of a class of HTB, with rate and ceil.
+pub(crate) fn rated(name: &str, spec: &str, rate: &str, ceil: &str) -> Node {
+    let class = htb::Class {
+        ceil: Some(ceil.parse().expect("a rate")),
+        ..htb::Class::new(rate.parse().expect("a rate"))
+    };
+    Node {
+        service: Service::Htb(class),
+        max_packet_len: 1 << 16,
+        ..node(name, spec)
+    }
+}
+
+/// A node whose discipline is HTB.
+pub(crate) fn of_htb(node: Node) -> Node {
+    let mut spec = node.spec;
+    spec.discipline = AnyDiscipline::Htb(htb::Config::default());
+    Node { spec, ..node }
+}
+
+/// Classes of HTB that wait, at two levels and at eight; some hold classes of other disciplines or
+/// a leaf that waits by itself.
+pub(crate) fn idling() -> Vec<(String, Config)> {
+    let mut wide = Config::new(of_htb(node("link", "drr"))).unwrap();
+    let inner = |name: &str, rate: &str| of_htb(rated(name, "drr", rate, "100mbit"));
+    wide.add_class("link", inner("near", "40mbit")).unwrap();
+    wide.add_class("link", inner("far", "10mbit")).unwrap();
+    wide.add_leaf("link", rated("top", "fifo", "1mbit", "3mbit"))
+        .unwrap();
+    wide.add_leaf("near", rated("near 1", "fifo limit 3", "10mbit", "40mbit"))
+        .unwrap();
+    wide.add_class("near", rated("shares", "drr", "5mbit", "5mbit"))
+        .unwrap();
+    wide.add_leaf(
+        "near",
+        rated("near 2", "tbf rate 2mbit burst 66000", "5mbit", "10mbit"),
+    )
+    .unwrap();
+    wide.add_leaf("far", rated("far 1", "fq_codel", "1mbit", "10mbit"))
+        .unwrap();
+    let mut first = rated("far 2", "fifo", "1mbit", "50mbit");
+    if let Service::Htb(class) = &mut first.service {
+        class.prio = 1;
+    }
+    wide.add_leaf("far", first).unwrap();
+    for name in ["share 1", "share 2"] {
+        wide.add_leaf("shares", node(name, "fifo")).unwrap();
+    }
+    let leaves = [
+        "far 1", "near 1", "far 2", "top", "near 2", "share 1", "share 2",
+    ];
+    assign(&mut wide, &leaves.map(str::to_owned));
+
+    let mut deep = Config::new(of_htb(node("0", "drr"))).unwrap();
+    let mut names = Vec::new();
+    for level in 1..8 {
+        let (above, name) = ((level - 1).to_string(), level.to_string());
+        deep.add_class(&above, inner(&name, "20mbit")).unwrap();
+        let leaf = format!("beside {level}");
+        deep.add_leaf(&above, rated(&leaf, "fifo", "2mbit", "60mbit"))
+            .unwrap();
+        names.push(leaf);
+    }
+    for side in ["left", "right"] {
+        deep.add_leaf("7", rated(side, "fifo", "3mbit", "100mbit"))
+            .unwrap();
+        names.push(side.to_owned());
+    }
+    assign(&mut deep, &names);
+    vec![
+        ("classes of htb".to_owned(), wide),
+        ("8 levels of htb".to_owned(), deep),
+        ("classes of hfsc".to_owned(), of_curves()),
+    ]
+}
+
+/// A node of a class of HFSC, with curves as tc writes them; an empty one is none.
+pub(crate) fn curved(name: &str, spec: &str, [rt, ls, ul]: [&str; 3]) -> Node {
+    let curve = |text: &str| (!text.is_empty()).then(|| text.parse().expect("a curve"));
+    let class = hfsc::Class {
+        rt: curve(rt),
+        ls: curve(ls),
+        ul: curve(ul),
+    };
+    let mut node = Node {
+        service: Service::Hfsc(class),
+        max_packet_len: 1 << 16,
+        ..node(name, spec)
+    };
+    if spec == "drr" {
+        node.spec.discipline = AnyDiscipline::Hfsc(hfsc::Config);
+    }
+    node
+}
+
+/// Classes of HFSC on three levels, with all kinds of curves.
+fn of_curves() -> Config {
+    let mut root = node("link", "drr");
+    root.spec.discipline = AnyDiscipline::Hfsc(hfsc::Config);
+    let mut plan = Config::new(root).unwrap();
+    plan.add_class(
+        "link",
+        curved("near", "drr", ["", "m2 40mbit", "m2 60mbit"]),
+    )
+    .unwrap();
+    plan.add_class(
+        "near",
+        curved("inner", "drr", ["", "m1 9mbit d 2ms m2 3mbit", ""]),
+    )
+    .unwrap();
+    let leaves = [
+        ("link", "top", "fifo", ["m2 1mbit", "", ""]),
+        (
+            "link",
+            "far",
+            "fq_codel",
+            ["", "m2 9mbit", "m1 9mbit d 1ms m2 2mbit"],
+        ),
+        (
+            "near",
+            "near 1",
+            "fifo limit 3",
+            ["m1 9mbit d 2ms m2 1mbit", "m2 2mbit", ""],
+        ),
+        (
+            "near",
+            "near 2",
+            "tbf rate 2mbit burst 66000",
+            ["", "m2 3mbit", "m2 3mbit"],
+        ),
+        (
+            "inner",
+            "inner 1",
+            "fifo",
+            ["d 3ms m2 2mbit", "m2 1mbit", ""],
+        ),
+        ("inner", "inner 2", "fifo", ["", "d 3ms m2 2mbit", ""]),
+    ];
+    let mut names = Vec::new();
+    for (parent, name, spec, curves) in leaves {
+        plan.add_leaf(parent, curved(name, spec, curves)).unwrap();
+        names.push(name.to_owned());
+    }
+    assign(&mut plan, &names);
+    plan
 }

@@ -1,0 +1,386 @@
+//! Service curves of two pieces, and where they stand in time.
+//!
+//! Times are picoseconds, and service is counted in billionths of a thousandth of a bit, so that a
+//! rate times a time is exact.
+
+use alloc::vec::Vec;
+use core::fmt;
+use core::str::FromStr;
+
+use crate::config::ConfigError;
+use crate::time::Duration;
+use crate::units::{Bytes, Rate, UnitError};
+
+/// Work done: a bit a second for a picosecond.
+pub(super) type Work = u128;
+
+/// What a packet takes.
+pub(super) const fn of_bytes(bytes: u32) -> Work {
+    bytes as Work * 8_000_000_000_000
+}
+
+/// A service curve: at least `m1 t` in the first time `d`, then `m2` more a second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Curve {
+    /// Slope of the first piece. None: nothing.
+    pub m1: Option<Rate>,
+    /// Length of the first piece, up to 1000 seconds.
+    pub d: Duration,
+    /// Slope of the second piece. None: nothing.
+    pub m2: Option<Rate>,
+}
+
+impl Curve {
+    /// A straight line.
+    pub const fn line(rate: Rate) -> Self {
+        Self {
+            m1: None,
+            d: Duration::ZERO,
+            m2: Some(rate),
+        }
+    }
+
+    /// tc's other way to write a curve: `umax` bytes leave within `dmax`, at a rate of `rate`.
+    pub fn of_packets(umax: u32, dmax: Duration, rate: Rate) -> Self {
+        let needed = rate.time_of(umax.into());
+        if needed > dmax {
+            // Faster than the rate at first.
+            let bits = of_bytes(umax).div_ceil(u128::from(dmax.as_picos().max(1)));
+            let m1 = Rate::from_bits_per_second(u64::try_from(bits).unwrap_or(u64::MAX));
+            return Self {
+                m1,
+                d: dmax,
+                m2: Some(rate),
+            };
+        }
+        Self {
+            m1: None,
+            d: dmax - needed,
+            m2: Some(rate),
+        }
+    }
+
+    fn slopes(&self) -> (u128, u128) {
+        (bits(self.m1).into(), bits(self.m2).into())
+    }
+
+    /// Whether the second piece is at least as steep as the first.
+    pub(super) fn is_convex(&self) -> bool {
+        let (m1, m2) = self.slopes();
+        m1 <= m2
+    }
+
+    /// # Errors
+    /// Both slopes are nothing, or a value is out of its range.
+    pub(super) fn check(&self, name: &'static str) -> Result<(), ConfigError> {
+        if self.m2.is_none() && (self.m1.is_none() || self.d.as_picos() == 0) {
+            let expected = "a rate, as in \"m2 10mbit\"";
+            return Err(ConfigError::beside(super::NAME, name, "of 0", expected));
+        }
+        for rate in [self.m1, self.m2].into_iter().flatten() {
+            if !super::RATES.contains(&rate.bits_per_second()) {
+                let legal = "a rate from 8bit to 100tbit";
+                return Err(ConfigError::beside(super::NAME, name, rate, legal));
+            }
+        }
+        if self.d > Duration::from_secs(1000) {
+            let legal = "a time up to 1000s";
+            return Err(ConfigError::beside(super::NAME, name, self.d, legal));
+        }
+        Ok(())
+    }
+}
+
+/// As tc writes it: `m1 10mbit d 10ms m2 2mbit` with `m1` and `d` left out for a line, or `umax 1500
+/// dmax 10ms rate 2mbit` with `umax` and `dmax` left out for a line.
+impl FromStr for Curve {
+    type Err = ConfigError;
+
+    fn from_str(text: &str) -> Result<Self, ConfigError> {
+        let words = Words::of(text)?;
+        match words.keys[..] {
+            ["m1", "d", "m2"] | ["d", "m2"] | ["m2"] => Ok(Self {
+                m1: words.rate("m1")?,
+                d: words.time("d")?,
+                m2: words.rate("m2")?,
+            }),
+            ["umax", "dmax", "rate"] | ["dmax", "rate"] | ["rate"] => {
+                let Some(rate) = words.rate("rate")? else {
+                    return Err(unreadable(text));
+                };
+                let umax = words.value("umax").unwrap_or("0");
+                let Bytes(umax) = umax.parse().map_err(|error| wrong("umax", &error))?;
+                let umax = u32::try_from(umax).map_err(|_| unreadable(text))?;
+                Ok(Self::of_packets(umax, words.time("dmax")?, rate))
+            }
+            _ => Err(unreadable(text)),
+        }
+    }
+}
+
+/// Keys with their values.
+struct Words<'a> {
+    keys: Vec<&'a str>,
+    values: Vec<&'a str>,
+}
+
+impl<'a> Words<'a> {
+    fn of(text: &'a str) -> Result<Self, ConfigError> {
+        let mut keys = Vec::new();
+        let mut values = Vec::new();
+        let mut words = text.split_whitespace();
+        while let Some(key) = words.next() {
+            keys.push(key);
+            values.push(words.next().ok_or_else(|| unreadable(text))?);
+        }
+        Ok(Self { keys, values })
+    }
+
+    fn value(&self, key: &str) -> Option<&'a str> {
+        let at = self.keys.iter().position(|other| *other == key)?;
+        Some(self.values[at])
+    }
+
+    /// A slope; zero is one like another.
+    fn rate(&self, key: &str) -> Result<Option<Rate>, ConfigError> {
+        match self.value(key) {
+            None | Some("0" | "0bit") => Ok(None),
+            Some(text) => match text.parse() {
+                Ok(rate) => Ok(Some(rate)),
+                Err(error) => Err(wrong(key, &error)),
+            },
+        }
+    }
+
+    fn time(&self, key: &str) -> Result<Duration, ConfigError> {
+        let text = self.value(key).unwrap_or("0");
+        text.parse().map_err(|error| wrong(key, &error))
+    }
+}
+
+fn unreadable(text: &str) -> ConfigError {
+    let expected = "a curve, as in \"m1 10mbit d 10ms m2 2mbit\" or \"umax 1500 dmax 10ms rate \
+        2mbit\"";
+    ConfigError::beside(super::NAME, "curve", text, expected)
+}
+
+fn wrong(key: &str, why: &UnitError) -> ConfigError {
+    ConfigError::beside(super::NAME, key, "cannot be read", alloc::format!("{why}"))
+}
+
+fn bits(rate: Option<Rate>) -> u64 {
+    rate.map_or(0, Rate::bits_per_second)
+}
+
+impl fmt::Display for Curve {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.d.as_picos() > 0 {
+            match self.m1 {
+                Some(m1) => write!(f, "m1 {m1} ")?,
+                None => write!(f, "m1 {}bit ", bits(self.m1))?,
+            }
+            write!(f, "d {} ", self.d)?;
+        }
+        match self.m2 {
+            Some(m2) => write!(f, "m2 {m2}"),
+            None => write!(f, "m2 {}bit", bits(self.m2)),
+        }
+    }
+}
+
+/// A curve at a place: from service `y` at time `x` on.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Placed {
+    x: u64,
+    y: Work,
+    /// Length and service of the first piece.
+    dx: u64,
+    dy: Work,
+    m1: u128,
+    m2: u128,
+}
+
+impl Placed {
+    pub(super) fn new(curve: &Curve, x: u64, y: Work) -> Self {
+        let (m1, m2) = curve.slopes();
+        let dx = curve.d.as_picos();
+        Self {
+            x,
+            y,
+            dx,
+            dy: m1 * u128::from(dx),
+            m1,
+            m2,
+        }
+    }
+
+    /// The same without its first piece.
+    pub(super) const fn without_first_piece(self) -> Self {
+        Self {
+            dx: 0,
+            dy: 0,
+            ..self
+        }
+    }
+
+    /// Work done at a time.
+    pub(super) fn service_at(&self, x: u64) -> Work {
+        if x <= self.x {
+            return self.y;
+        }
+        let since = x - self.x;
+        if since <= self.dx {
+            return self.y + self.m1 * u128::from(since);
+        }
+        self.y + self.dy + self.m2 * u128::from(since - self.dx)
+    }
+
+    /// The first time at which the curve has this service. [`u64::MAX`]: never.
+    pub(super) fn time_of(&self, y: Work) -> u64 {
+        if y <= self.y {
+            return self.x;
+        }
+        let more = y - self.y;
+        let time = if more <= self.dy {
+            u128::from(self.x) + more.div_ceil(self.m1)
+        } else if self.m2 == 0 {
+            return u64::MAX;
+        } else {
+            u128::from(self.x) + u128::from(self.dx) + (more - self.dy).div_ceil(self.m2)
+        };
+        u64::try_from(time).unwrap_or(u64::MAX)
+    }
+
+    /// The smaller of this and of the same curve from (x, y) on: Eq. 7 of the paper for deadlines,
+    /// Eq. 12 for virtual times. Of curves with two pieces the smaller has two pieces again, since
+    /// both have the same slopes.
+    pub(super) fn lower_to(&mut self, curve: &Curve, x: u64, y: Work) {
+        let fresh = Self::new(curve, x, y);
+        let here = self.service_at(x);
+        if curve.is_convex() {
+            if here >= y {
+                *self = fresh;
+            }
+            return;
+        }
+        if here <= y {
+            return;
+        }
+        if self.service_at(x.saturating_add(fresh.dx)) >= y + fresh.dy {
+            *self = fresh;
+            return;
+        }
+        // They cross: the fresh one is the smaller before, this one behind.
+        let mut dx = (here - y) / (fresh.m1 - fresh.m2);
+        let end_of_first = self.x.saturating_add(self.dx);
+        dx += u128::from(end_of_first.saturating_sub(x));
+        let dx = u64::try_from(dx).unwrap_or(u64::MAX);
+        *self = Self {
+            dx,
+            dy: fresh.m1 * u128::from(dx),
+            ..fresh
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString as _;
+
+    use super::*;
+
+    fn curve(text: &str) -> Curve {
+        text.parse().expect("a curve")
+    }
+
+    const MS: u64 = 1_000_000_000;
+
+    #[test]
+    fn curves_are_written_as_tc_writes_them() {
+        for (text, shown) in [
+            ("m1 10mbit d 10ms m2 2mbit", "m1 10mbit d 10ms m2 2mbit"),
+            ("d 10ms m2 2mbit", "m1 0bit d 10ms m2 2mbit"),
+            ("m1 2mbit d 5ms m2 0bit", "m1 2mbit d 5ms m2 0bit"),
+            ("m2 2mbit", "m2 2mbit"),
+            ("rate 2mbit", "m2 2mbit"),
+            // 1500 bytes in 5 ms are 2.4 Mbit/s, above 64 kbit/s.
+            (
+                "umax 1500 dmax 5ms rate 64kbit",
+                "m1 2400kbit d 5ms m2 64kbit",
+            ),
+            // At 2 Mbit/s they take 6 ms of the 10.
+            ("umax 1500b dmax 10ms rate 2mbit", "m1 0bit d 4ms m2 2mbit"),
+        ] {
+            assert_eq!(curve(text).to_string(), shown, "{text}");
+            assert_eq!(curve(&curve(text).to_string()), curve(text));
+        }
+        for wrong in [
+            "",
+            "2mbit",
+            "m2",
+            "m1 2mbit m2 1mbit",
+            "rate 0bit",
+            "m2 1mbit d 5ms",
+            "d 5 parsecs",
+            "dmax 5xs rate 1mbit",
+        ] {
+            let error = wrong.parse::<Curve>().expect_err(wrong).to_string();
+            assert!(error.contains("hfsc"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_placed_curve_is_read_both_ways() {
+        let concave = Placed::new(&curve("m1 8mbit d 10ms m2 1mbit"), 5 * MS, of_bytes(100));
+        for (time, bytes) in [(0, 100), (5, 100), (6, 1100), (15, 10_100), (23, 11_100)] {
+            assert_eq!(concave.service_at(time * MS), of_bytes(bytes), "{time} ms");
+            assert_eq!(concave.time_of(of_bytes(bytes)), (time * MS).max(5 * MS));
+        }
+        let flat = Placed::new(&curve("m1 8mbit d 10ms m2 0bit"), 0, 0);
+        assert_eq!(flat.time_of(of_bytes(10_001)), u64::MAX);
+        let late = Placed::new(&curve("d 10ms m2 8mbit"), 0, 0);
+        assert_eq!(
+            (late.service_at(10 * MS), late.time_of(of_bytes(1))),
+            (0, 10 * MS + MS / 1000)
+        );
+    }
+
+    /// The smaller of two curves, at every time.
+    #[test]
+    fn a_lowered_curve_is_the_smaller_of_both() {
+        for text in [
+            "m1 8mbit d 10ms m2 1mbit",
+            "m1 1mbit d 10ms m2 8mbit",
+            "m2 3mbit",
+        ] {
+            let curve = curve(text);
+            for (x, bytes) in [
+                (1, 500),
+                (4, 1_000),
+                (12, 3_000),
+                (12, 9_000),
+                (30, 11_500),
+                (80, 100),
+            ] {
+                let before = Placed::new(&curve, 0, 0);
+                let fresh = Placed::new(&curve, x * MS, of_bytes(bytes));
+                let mut lower = before;
+                lower.lower_to(&curve, x * MS, of_bytes(bytes));
+                for time in (x..200).map(|ms| ms * MS) {
+                    let smaller = before.service_at(time).min(fresh.service_at(time));
+                    let got = lower.service_at(time);
+                    if curve.is_convex() {
+                        // One of both, as in the paper's footnote: the smaller at the time x.
+                        assert!(got >= smaller, "{text} from {x} ms on");
+                    } else {
+                        let near = got.abs_diff(smaller) <= of_bytes(1) / 1000;
+                        assert!(
+                            near,
+                            "{text} from {x} ms on, at {time}: {got}, not {smaller}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
