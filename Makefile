@@ -357,9 +357,9 @@ soak: ## SOAK calls on each discipline and setting, their invariants checked aft
 	CARGO_TARGET_DIR=target/soak CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS=true ROUNDELAY_SOAK=$(SOAK) \
 	  cargo test --release --locked -p roundelay --test all -- soak:: --ignored --nocapture
 
-capture: ## make the example capture anew (needs root and a minute)
+capture: ## make the example captures anew (needs root and a minute)
 	command -v ip > /dev/null || apt-get install -y iproute2
-	python3 examples/captures/make-home-downlink.py --out examples/captures/home-downlink.pcap
+	python3 examples/captures/make-home-downlink.py --out examples/captures/home-downlink.pcap --both examples/captures/home-both.pcap.gz
 	python3 examples/captures/check.py
 
 captures: ## fetch captures of other projects for the long tests

@@ -9,6 +9,9 @@ big dumb buffer does. TCP therefore feels real delay and real loss and reacts to
 What is written is each frame towards the home *as it arrives at that FIFO*, with its arrival time, dropped frames
 included: the input of a queue, to be replayed through other queues. Only headers are kept.
 
+With `--both`, a second file has the same run in both directions: also each frame from the home as it leaves the uplink
+for the internet, which is the same place. From both directions, round trips and pauses can be read.
+
 Needs Linux, root, Python 3.9 or later and `ip` (iproute2). Nothing is left behind: the namespaces have no name and end
 with the processes in them, and so do the TAP devices.
 """
@@ -21,6 +24,7 @@ import contextlib
 import ctypes
 import fcntl
 import gc
+import gzip
 import heapq
 import multiprocessing
 import os
@@ -413,6 +417,7 @@ class Network:
     down: Link = field(default_factory=lambda: Link(DOWN_RATE, DOWN_BUFFER))
     up: Link = field(default_factory=lambda: Link(UP_RATE, UP_BUFFER))
     arrivals: list[tuple[int, bytes]] = field(default_factory=list)
+    departures: list[tuple[int, bytes]] = field(default_factory=list)
     dropped: int = 0
     dropped_upstream: int = 0
     worst_lateness: int = 0
@@ -442,6 +447,7 @@ class Network:
         if sent is None:
             self.dropped_upstream += 1
         else:
+            self.departures.append((sent, frame))
             self.schedule(sent + self.distance[frame[30:34]], self.internet, frame)
 
     def at_downlink(self, now: int, frame: bytes) -> None:
@@ -506,7 +512,8 @@ def headers_only(frame: bytes) -> bytes:
 
 def write_pcap(path: Path, arrivals: list[tuple[int, bytes]], start: int) -> None:
     """Writes a classic nanosecond pcap. Its times count from the start of the run, and so read like the plan's."""
-    with path.open("wb") as file:
+    opened = gzip.GzipFile(path, "wb", mtime=0) if path.suffix == ".gz" else path.open("wb")
+    with opened as file:
         file.write(struct.pack("<IHHiIII", PCAP_NANOSECONDS, 2, 4, 0, 0, SNAPLEN, PCAP_ETHERNET))
         for moment, frame in arrivals:
             seconds, nanoseconds = divmod(moment - start, 1_000_000_000)
@@ -530,6 +537,7 @@ def main() -> None:
     """Runs both sides and the network between them for a minute, then writes the capture."""
     parser = argparse.ArgumentParser(description="Make a capture of a congested home downlink (needs root).")
     parser.add_argument("--out", type=Path, default=Path("home-downlink.pcap"), help="the capture file to write")
+    parser.add_argument("--both", type=Path, help="a second file, with both directions; .gz compresses it")
     parser.add_argument("--seed", default="1", help="for the random gaps and sizes of web, DNS and game traffic")
     arguments = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that leaving ends the children
@@ -542,6 +550,9 @@ def main() -> None:
             control.sendall(struct.pack("!d", start))
         network.run(start_ns, start_ns + duration_ns)
     write_pcap(arguments.out, network.arrivals, start_ns)
+    if arguments.both:
+        both = sorted(network.arrivals + network.departures, key=lambda arrival: arrival[0])
+        write_pcap(arguments.both, both, start_ns)
     report(network, arguments.out)
 
 
