@@ -208,6 +208,7 @@ const ORDER: [&[&str]; 8] = [
         "roundelay-metrics",
         "roundelay-tcp",
         "roundelay-verify",
+        "roundelay-import",
     ],
     &["roundelay-trace", "roundelay-wasm"],
     &[

@@ -1,0 +1,661 @@
+//! The grammar of `tc`: qdiscs, classes and filters, and what is left of them when all commands
+//! have run.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use crate::script::{Call, ScriptError};
+
+/// `MAJOR:MINOR`, both hexadecimal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Handle {
+    pub(crate) major: u16,
+    pub(crate) minor: u16,
+}
+
+impl Handle {
+    /// The class that a filter names, of the qdisc with this major number if it leaves that out.
+    pub(crate) fn below(text: &str, major: u16) -> Option<Self> {
+        let handle = Self::parse(text, major)?;
+        (handle.minor != 0).then_some(handle)
+    }
+
+    /// `1:10`, `1:`, `:10` below `major`, or `1`.
+    fn parse(text: &str, major: u16) -> Option<Self> {
+        let hex = |part: &str, empty: u16| match part {
+            "" => Some(empty),
+            part => u16::from_str_radix(part.trim_start_matches("0x"), 16).ok(),
+        };
+        let (left, right) = text.split_once(':').unwrap_or((text, ""));
+        if text.is_empty() {
+            return None;
+        }
+        Some(Self {
+            major: hex(left, major)?,
+            minor: hex(right, 0)?,
+        })
+    }
+}
+
+impl fmt::Display for Handle {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.minor == 0 {
+            write!(formatter, "{:x}:", self.major)
+        } else {
+            write!(formatter, "{:x}:{:x}", self.major, self.minor)
+        }
+    }
+}
+
+/// Where a qdisc or a filter hangs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    Root,
+    /// Of packets that come in: `ingress` and `clsact`.
+    Ingress,
+    At(Handle),
+}
+
+/// A qdisc.
+#[derive(Debug, Clone)]
+pub(crate) struct Qdisc {
+    pub(crate) line: usize,
+    pub(crate) place: Place,
+    /// 0 if tc chooses it.
+    pub(crate) major: u16,
+    pub(crate) kind: String,
+    pub(crate) words: Vec<String>,
+    /// Words of `stab`, the table of sizes.
+    pub(crate) stab: Vec<String>,
+}
+
+/// A class.
+#[derive(Debug, Clone)]
+pub(crate) struct Class {
+    pub(crate) line: usize,
+    pub(crate) id: Handle,
+    /// The class above, or the qdisc.
+    pub(crate) parent: Handle,
+    pub(crate) words: Vec<String>,
+}
+
+/// A filter.
+#[derive(Debug, Clone)]
+pub(crate) struct Filter {
+    pub(crate) line: usize,
+    pub(crate) place: Place,
+    pub(crate) priority: u32,
+    pub(crate) protocol: String,
+    pub(crate) kind: String,
+    pub(crate) words: Vec<String>,
+    /// `handle` before the kind: the mark of `fw`.
+    pub(crate) handle: Option<String>,
+}
+
+/// What hangs at an interface.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Device {
+    pub(crate) qdiscs: Vec<Qdisc>,
+    pub(crate) classes: Vec<Class>,
+    pub(crate) filters: Vec<Filter>,
+}
+
+impl Device {
+    /// The qdisc at the root.
+    pub(crate) fn root(&self) -> Option<&Qdisc> {
+        self.qdiscs.iter().find(|qdisc| qdisc.place == Place::Root)
+    }
+
+    /// The qdisc at a class.
+    pub(crate) fn at(&self, class: Handle) -> Option<&Qdisc> {
+        self.qdiscs
+            .iter()
+            .find(|qdisc| qdisc.place == Place::At(class))
+    }
+
+    /// The class of this name.
+    pub(crate) fn class(&self, id: Handle) -> Option<&Class> {
+        self.classes.iter().find(|class| class.id == id)
+    }
+
+    /// The classes right below a class or a qdisc.
+    pub(crate) fn below(&self, parent: Handle) -> Vec<&Class> {
+        let all = self.classes.iter();
+        all.filter(|class| class.parent == parent).collect()
+    }
+}
+
+/// All interfaces, with a note for each command that was not followed.
+#[derive(Debug, Default)]
+pub(crate) struct Setup {
+    pub(crate) devices: BTreeMap<String, Device>,
+    pub(crate) remarks: Vec<(usize, String)>,
+}
+
+/// What a command does with its object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verb {
+    Add,
+    Replace,
+    Change,
+    Delete,
+}
+
+/// Runs the commands.
+pub(crate) fn set_up(calls: &[Call]) -> Result<Setup, ScriptError> {
+    let mut setup = Setup::default();
+    for call in calls {
+        let applied = setup.apply(call);
+        applied.map_err(|message| ScriptError::new(call.line, message))?;
+    }
+    Ok(setup)
+}
+
+/// The words of a command, read one by one.
+struct Words<'a> {
+    words: &'a [String],
+    at: usize,
+}
+
+impl<'a> Words<'a> {
+    fn next(&mut self) -> Option<&'a str> {
+        let word = self.words.get(self.at)?;
+        self.at += 1;
+        Some(word)
+    }
+
+    fn peek(&self) -> Option<&'a str> {
+        self.words.get(self.at).map(String::as_str)
+    }
+
+    /// The value after a word.
+    fn value(&mut self, of: &str, expected: &str) -> Result<&'a str, String> {
+        let found = self.next();
+        found.ok_or_else(|| format!("`{of}` ends the command; expected {expected} after it"))
+    }
+
+    fn handle(&mut self, of: &str, major: u16) -> Result<Handle, String> {
+        let text = self.value(of, "a handle such as 1:10")?;
+        Handle::parse(text, major).ok_or_else(|| {
+            format!(
+                "`{of} {text}`: expected a handle such as 1:10, with hexadecimal numbers up to ffff"
+            )
+        })
+    }
+
+    fn rest(&mut self) -> Vec<String> {
+        let rest = self.words[self.at.min(self.words.len())..].to_vec();
+        self.at = self.words.len();
+        rest
+    }
+}
+
+/// Whether a word is `full` or begins it, as tc allows.
+fn begins(word: &str, full: &str) -> bool {
+    !word.is_empty() && full.starts_with(word)
+}
+
+impl Setup {
+    fn apply(&mut self, call: &Call) -> Result<(), String> {
+        let mut words = Words {
+            words: &call.words,
+            at: 0,
+        };
+        let object = words.next().unwrap_or_default();
+        let object = ["qdisc", "class", "filter"]
+            .into_iter()
+            .find(|full| begins(object, full));
+        let Some(object) = object else {
+            return Ok(());
+        };
+        let verb = match words.next().unwrap_or("show") {
+            "replace" => Verb::Replace,
+            "change" | "chg" => Verb::Change,
+            "link" if object == "qdisc" => Verb::Replace,
+            word if begins(word, "add") => Verb::Add,
+            word if begins(word, "delete") => Verb::Delete,
+            word if ["show", "list", "ls", "get"]
+                .iter()
+                .any(|full| begins(word, full)) =>
+            {
+                return Ok(());
+            }
+            word => {
+                return Err(format!(
+                    "`tc {object} {word}`: expected add, replace, change, del or show"
+                ));
+            }
+        };
+        match object {
+            "qdisc" => self.qdisc(call.line, verb, &mut words),
+            "class" => self.class(call.line, verb, &mut words),
+            _ => self.filter(call.line, verb, &mut words),
+        }
+    }
+
+    fn device(&mut self, name: Option<&str>) -> Result<&mut Device, String> {
+        let name = name.ok_or("there is no interface; expected `dev NAME`")?;
+        Ok(self.devices.entry(name.to_owned()).or_default())
+    }
+
+    fn qdisc(&mut self, line: usize, verb: Verb, words: &mut Words<'_>) -> Result<(), String> {
+        let mut device = None;
+        let mut place = None;
+        let mut major = 0;
+        let mut stab = Vec::new();
+        let mut kind = String::new();
+        while let Some(word) = words.next() {
+            match word {
+                "dev" => device = Some(words.value(word, "an interface")?),
+                "root" => place = Some(Place::Root),
+                "ingress" | "clsact" => {
+                    place = Some(Place::Ingress);
+                    kind = word.to_owned();
+                }
+                "parent" => {
+                    place = Some(match words.peek() {
+                        Some("root") => {
+                            words.next();
+                            Place::Root
+                        }
+                        Some("ffff:fff1" | "ingress" | "ffff:fff2") => {
+                            words.next();
+                            Place::Ingress
+                        }
+                        _ => Place::At(words.handle(word, 0)?),
+                    });
+                }
+                "handle" => major = words.handle(word, 0)?.major,
+                "stab" => {
+                    while let Some(key) = words.peek() {
+                        let keys = ["mtu", "mpu", "tsize", "overhead", "linklayer"];
+                        if !keys.contains(&key) {
+                            break;
+                        }
+                        words.next();
+                        let value = words.value(key, "a value")?;
+                        stab.extend([key.to_owned(), value.to_owned()]);
+                    }
+                }
+                "estimator" => {
+                    words.value(word, "two times")?;
+                    words.value(word, "two times")?;
+                }
+                word => {
+                    kind = word.to_owned();
+                    break;
+                }
+            }
+        }
+        let options = words.rest();
+        let device = self.device(device)?;
+        let place = match place {
+            Some(place) => place,
+            // By its handle, for changes.
+            None => {
+                let known = device.qdiscs.iter().find(|qdisc| qdisc.major == major);
+                let found = known.filter(|_| major != 0).map(|qdisc| qdisc.place);
+                match (found, verb) {
+                    (Some(place), _) => place,
+                    (None, Verb::Delete) => return Ok(()),
+                    _ => return Err("expected root, or parent and a class".to_owned()),
+                }
+            }
+        };
+        if verb == Verb::Delete {
+            device.remove_qdisc(place);
+            return Ok(());
+        }
+        if kind.is_empty() {
+            return Err("expected a kind of qdisc, such as htb or fq_codel".to_owned());
+        }
+        device.check_place(place, major)?;
+        let old = device.qdiscs.iter_mut().find(|qdisc| qdisc.place == place);
+        if let Some(old) = old {
+            if verb == Verb::Add && place != Place::Ingress {
+                let line = old.line;
+                return Err(format!(
+                    "there is a qdisc already, of line {line}; expected replace, or del before it"
+                ));
+            }
+            // Another handle makes another qdisc of the same kind.
+            if old.kind == kind && (major == 0 || old.major == major) {
+                old.line = line;
+                if verb == Verb::Change {
+                    old.words.extend(options);
+                } else {
+                    old.words = options;
+                }
+                return Ok(());
+            }
+            device.remove_qdisc(place);
+        }
+        device.qdiscs.push(Qdisc {
+            line,
+            place,
+            major,
+            kind,
+            words: options,
+            stab,
+        });
+        Ok(())
+    }
+
+    fn class(&mut self, line: usize, verb: Verb, words: &mut Words<'_>) -> Result<(), String> {
+        let mut device = None;
+        let mut id = None;
+        let mut parent = None;
+        let mut kind = String::new();
+        while let Some(word) = words.next() {
+            match word {
+                "dev" => device = Some(words.value(word, "an interface")?),
+                "root" => {}
+                "parent" => parent = Some(words.handle(word, 0)?),
+                "classid" | "handle" => {
+                    let major = parent.map_or(0, |parent: Handle| parent.major);
+                    id = Some(words.handle(word, major)?);
+                }
+                "estimator" => {
+                    words.value(word, "two times")?;
+                    words.value(word, "two times")?;
+                }
+                word => {
+                    kind = word.to_owned();
+                    break;
+                }
+            }
+        }
+        let options = words.rest();
+        let device = self.device(device)?;
+        let id = id.ok_or("expected `classid MAJOR:MINOR`")?;
+        if id.minor == 0 && verb != Verb::Delete {
+            return Err(format!(
+                "`classid {id}` is a qdisc's; expected a minor number from 1 to ffff"
+            ));
+        }
+        let old = device.classes.iter().position(|class| class.id == id);
+        match (verb, old) {
+            (Verb::Delete, Some(place)) => {
+                device.classes.remove(place);
+                device.remove_qdisc(Place::At(id));
+                return Ok(());
+            }
+            (Verb::Delete, None) => return Ok(()),
+            (Verb::Add, Some(place)) => {
+                let line = device.classes[place].line;
+                return Err(format!(
+                    "class {id} is there already, of line {line}; expected replace or change"
+                ));
+            }
+            (Verb::Change, None) => {
+                return Err(format!(
+                    "class {id} is not there; expected add before change"
+                ));
+            }
+            _ => {}
+        }
+        if kind.is_empty() {
+            return Err("expected a kind of class, such as htb".to_owned());
+        }
+        if let Some(place) = old {
+            let old = &mut device.classes[place];
+            old.line = line;
+            old.words = options;
+            if parent.is_some_and(|parent| parent != old.parent) {
+                let parent = old.parent;
+                return Err(format!(
+                    "class {id} has the parent {parent}, which cannot change"
+                ));
+            }
+            return Ok(());
+        }
+        let root = Handle { minor: 0, ..id };
+        let parent = parent.unwrap_or(root);
+        let above = device.qdiscs.iter().find(|qdisc| qdisc.major == id.major);
+        let Some(above) = above else {
+            return Err(format!(
+                "class {id} has no qdisc; expected one with handle {root} before it"
+            ));
+        };
+        if above.kind != kind {
+            let expected = &above.kind;
+            return Err(format!(
+                "class {id} is of {kind}; its qdisc {root} is of {expected}"
+            ));
+        }
+        let has_parent = parent == root || device.class(parent).is_some();
+        if !has_parent || parent == id {
+            return Err(format!(
+                "class {id} has the parent {parent}, which is not there; expected it before"
+            ));
+        }
+        device.classes.push(Class {
+            line,
+            id,
+            parent,
+            words: options,
+        });
+        Ok(())
+    }
+
+    fn filter(&mut self, line: usize, verb: Verb, words: &mut Words<'_>) -> Result<(), String> {
+        let mut device = None;
+        let mut place = Place::Root;
+        let mut priority = 0;
+        let mut protocol = "all".to_owned();
+        let mut handle = None;
+        let mut kind = String::new();
+        while let Some(word) = words.next() {
+            match word {
+                "dev" => device = Some(words.value(word, "an interface")?),
+                "root" => place = Place::Root,
+                "ingress" | "egress" => place = Place::Ingress,
+                "parent" => {
+                    let parent = words.handle(word, 0)?;
+                    place = match parent.major {
+                        0xffff => Place::Ingress,
+                        _ => Place::At(parent),
+                    };
+                }
+                "prio" | "pref" | "preference" | "priority" => {
+                    let text = words.value(word, "a number from 1 to 65535")?;
+                    let number =
+                        crate::units::whole(text).and_then(|number| u32::try_from(number).ok());
+                    priority = number.ok_or_else(|| {
+                        format!("`{word} {text}`: expected a number from 1 to 65535")
+                    })?;
+                }
+                "protocol" | "proto" => {
+                    protocol = words.value(word, "a protocol such as ip")?.to_owned();
+                }
+                "handle" => handle = Some(words.value(word, "a number")?.to_owned()),
+                "chain" | "block" => {
+                    words.value(word, "a number")?;
+                }
+                "estimator" => {
+                    words.value(word, "two times")?;
+                    words.value(word, "two times")?;
+                }
+                word => {
+                    kind = word.to_owned();
+                    break;
+                }
+            }
+        }
+        let options = words.rest();
+        let name = device.unwrap_or_default().to_owned();
+        let device = self.device(device)?;
+        if verb == Verb::Delete {
+            device.filters.retain(|filter| {
+                let is_other = priority != 0 && filter.priority != priority;
+                filter.place != place || is_other
+            });
+            return Ok(());
+        }
+        if kind.is_empty() {
+            return Err("expected a kind of filter, such as u32 or flower".to_owned());
+        }
+        if priority == 0 {
+            // Linux takes one less than the smallest, so the newest filter is tried first.
+            let there = device.filters.iter().filter(|filter| filter.place == place);
+            let smallest = there.map(|filter| filter.priority).min();
+            priority = smallest.unwrap_or(0xc000 + 1).saturating_sub(1);
+            if smallest.is_some() {
+                self.remarks.push((
+                    line,
+                    "this filter has no prio, so Linux tries it before those that are there"
+                        .to_owned(),
+                ));
+            }
+        }
+        let device = self.devices.entry(name).or_default();
+        device.filters.push(Filter {
+            line,
+            place,
+            priority,
+            protocol,
+            kind,
+            words: options,
+            handle,
+        });
+        Ok(())
+    }
+}
+
+impl Device {
+    /// Whether a qdisc with this handle may hang there.
+    fn check_place(&self, place: Place, major: u16) -> Result<(), String> {
+        for qdisc in &self.qdiscs {
+            let is_other = qdisc.place != place && place != Place::Ingress;
+            if major != 0 && qdisc.major == major && is_other {
+                let line = qdisc.line;
+                return Err(format!(
+                    "handle {major:x}: is that of line {line}; expected another"
+                ));
+            }
+        }
+        let Place::At(class) = place else {
+            return Ok(());
+        };
+        let mut above = self.qdiscs.iter();
+        let Some(above) = above.find(|qdisc| qdisc.major == class.major && class.major != 0) else {
+            return Err(format!(
+                "parent {class}: there is no qdisc {:x}:; expected it before",
+                class.major
+            ));
+        };
+        let has_classes = ["htb", "hfsc", "drr", "qfq"].contains(&above.kind.as_str());
+        if has_classes && self.class(class).is_none() {
+            return Err(format!(
+                "parent {class}: there is no such class; expected it before"
+            ));
+        }
+        Ok(())
+    }
+
+    /// Removes a qdisc, and all below it.
+    fn remove_qdisc(&mut self, place: Place) {
+        let Some(at) = self.qdiscs.iter().position(|qdisc| qdisc.place == place) else {
+            return;
+        };
+        let major = self.qdiscs.remove(at).major;
+        if place == Place::Root {
+            self.qdiscs.retain(|qdisc| qdisc.place == Place::Ingress);
+            self.classes.clear();
+            self.filters.retain(|filter| filter.place == Place::Ingress);
+            return;
+        }
+        if major == 0 {
+            return;
+        }
+        let mut below = Vec::new();
+        for qdisc in &self.qdiscs {
+            if let Place::At(handle) = qdisc.place
+                && handle.major == major
+            {
+                below.push(qdisc.place);
+            }
+        }
+        self.classes.retain(|class| class.id.major != major);
+        self.filters.retain(|filter| match filter.place {
+            Place::At(handle) => handle.major != major,
+            _ => true,
+        });
+        for place in below {
+            self.remove_qdisc(place);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn calls(lines: &[&str]) -> Vec<Call> {
+        let mut calls = Vec::new();
+        for (number, line) in lines.iter().enumerate() {
+            let words = line.split_whitespace().map(str::to_owned).collect();
+            let line = number + 1;
+            calls.push(Call { line, words });
+        }
+        calls
+    }
+
+    #[test]
+    fn a_device_is_what_the_commands_leave() {
+        let setup = set_up(&calls(&[
+            "qdisc add dev eth0 root handle 1: htb default 20",
+            "qdisc del dev eth0 root",
+            "qdisc add dev eth0 handle 1: root htb default 10 r2q 20",
+            "class add dev eth0 parent 1: classid 1:1 htb rate 20mbit",
+            "class add dev eth0 parent 1:1 classid :10 htb rate 1mbit",
+            "class replace dev eth0 parent 1:1 classid 1:10 htb rate 2mbit",
+            "qdisc add dev eth0 parent 1:10 handle 110: fq_codel",
+            "filter add dev eth0 parent 1: protocol ip prio 5 u32 match ip dport 53 0xffff flowid 1:10",
+            "filter add dev eth0 parent 1: protocol ip prio 6 u32 match ip dport 54 0xffff flowid 1:10",
+            "filter del dev eth0 parent 1: prio 6",
+            "qdisc show dev eth0",
+        ]));
+        let setup = setup.expect("commands");
+        let device = &setup.devices["eth0"];
+        assert_eq!(
+            device.root().expect("a root").words,
+            ["default", "10", "r2q", "20"]
+        );
+        assert_eq!(device.classes.len(), 2);
+        assert_eq!(device.classes[1].id.to_string(), "1:10");
+        assert_eq!(device.classes[1].words, ["rate", "2mbit"]);
+        assert_eq!(device.filters.len(), 1);
+        let leaf = device
+            .at(Handle {
+                major: 1,
+                minor: 0x10,
+            })
+            .expect("a qdisc");
+        assert_eq!((leaf.kind.as_str(), leaf.major), ("fq_codel", 0x110));
+    }
+
+    #[test]
+    fn errors_say_what_was_expected() {
+        for (line, part) in [
+            ("qdisc add dev eth0", "expected root"),
+            ("qdisc add dev eth0 root", "kind of qdisc"),
+            ("qdisc add root htb", "dev NAME"),
+            ("qdisc frob dev eth0", "expected add, replace"),
+            ("qdisc add dev", "ends the command"),
+            (
+                "class add dev eth0 parent 1: classid 1:1 htb rate 1mbit",
+                "has no qdisc",
+            ),
+            ("class add dev eth0 parent 1: htb", "classid MAJOR:MINOR"),
+            (
+                "class add dev eth0 parent 1: classid 1:xyz htb",
+                "handle such as 1:10",
+            ),
+            ("filter add dev eth0 parent 1: prio x u32", "1 to 65535"),
+        ] {
+            let error = set_up(&calls(&[line])).expect_err(line);
+            assert!(error.message.contains(part), "{line}: {}", error.message);
+        }
+    }
+}

@@ -1,0 +1,740 @@
+//! Filters as rules of headers: u32, flower and matchall. Rules are in pcap-filter's words.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use crate::commands::Filter;
+use crate::units::whole;
+
+/// Most rules that one filter may become.
+const MOST_RULES: usize = 256;
+
+/// What a filter asks of a packet.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Test {
+    Source(IpAddr, u8),
+    Destination(IpAddr, u8),
+    Protocol(u8),
+    SourcePort(u16, u16),
+    DestinationPort(u16, u16),
+    CodePoint(u8),
+}
+
+/// All must hold.
+pub(crate) type Tests = Vec<Test>;
+
+/// A filter that was understood: a packet that meets one of the alternatives goes to the class.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Rule {
+    pub(crate) alternatives: Vec<Tests>,
+    /// As written: `1:10`.
+    pub(crate) class: String,
+    pub(crate) remarks: Vec<String>,
+}
+
+/// Reads a filter.
+///
+/// # Errors
+/// Why it cannot be a rule.
+pub(crate) fn read(filter: &Filter) -> Result<Rule, String> {
+    let family = match filter.protocol.as_str() {
+        "ip" | "ipv4" | "0x0800" | "0x800" => Some(true),
+        "ipv6" | "0x86dd" => Some(false),
+        "all" => None,
+        other => {
+            return Err(format!(
+                "packets of protocol {other} have no rules in a tree"
+            ));
+        }
+    };
+    let mut reader = Reader {
+        words: &filter.words,
+        at: 0,
+        groups: Vec::new(),
+        family,
+        class: None,
+        remarks: Vec::new(),
+    };
+    match filter.kind.as_str() {
+        "u32" => reader.u32()?,
+        "flower" => reader.flower()?,
+        "matchall" => reader.matchall()?,
+        "fw" => {
+            let mark = filter.handle.as_deref().unwrap_or("any");
+            return Err(format!(
+                "it matches the mark {mark}, and marks are not in packets; add a rule of headers \
+                 to the leaf's flows, such as \"udp dst port 53\""
+            ));
+        }
+        kind => return Err(format!("filters of {kind} have no rules in a tree")),
+    }
+    reader.rule()
+}
+
+struct Reader<'a> {
+    words: &'a [String],
+    at: usize,
+    /// One test of each group must hold.
+    groups: Vec<Vec<Test>>,
+    /// IPv4, or IPv6.
+    family: Option<bool>,
+    class: Option<String>,
+    remarks: Vec<String>,
+}
+
+impl<'a> Reader<'a> {
+    fn next(&mut self) -> Option<&'a str> {
+        let word = self.words.get(self.at)?;
+        self.at += 1;
+        Some(word)
+    }
+
+    fn value(&mut self, of: &str) -> Result<&'a str, String> {
+        self.next().ok_or_else(|| format!("`{of}` has no value"))
+    }
+
+    fn rule(mut self) -> Result<Rule, String> {
+        let has_address = self
+            .groups
+            .iter()
+            .flatten()
+            .any(|test| matches!(test, Test::Source(..) | Test::Destination(..)));
+        if !has_address {
+            let everything = match self.family {
+                Some(true) => vec![every(true)],
+                Some(false) => vec![every(false)],
+                None if self.groups.is_empty() => vec![every(true), every(false)],
+                None => Vec::new(),
+            };
+            if !everything.is_empty() {
+                self.groups.push(everything);
+            }
+        }
+        let mut alternatives: Vec<Tests> = vec![Vec::new()];
+        for group in &self.groups {
+            let mut longer = Vec::new();
+            for tests in &alternatives {
+                for test in group {
+                    let mut tests = tests.clone();
+                    tests.push(test.clone());
+                    longer.push(tests);
+                }
+            }
+            alternatives = longer;
+            if alternatives.len() > MOST_RULES {
+                return Err(format!("it would be more than {MOST_RULES} rules"));
+            }
+        }
+        let class = self
+            .class
+            .ok_or("it names no class, so it does something other than choose one")?;
+        Ok(Rule {
+            alternatives,
+            class,
+            remarks: self.remarks,
+        })
+    }
+
+    /// Words after the matches, which all filters have.
+    fn common(&mut self, word: &str) -> Result<bool, String> {
+        match word {
+            "flowid" | "classid" => self.class = Some(self.value(word)?.to_owned()),
+            "action" | "police" => {
+                let rest = self.words[self.at..].join(" ");
+                if word == "police" || rest.contains("police") {
+                    let text = "its police is left out: it drops what comes faster than a rate, \
+                                without a queue";
+                    self.remarks.push(text.to_owned());
+                } else if rest.contains("skbedit") {
+                    return Err(
+                        "its action sets a priority or a mark, which a tree cannot".to_owned()
+                    );
+                } else {
+                    self.remarks.push(format!("its action is left out: {rest}"));
+                }
+                // The class may stand at the end.
+                while let Some(word) = self.next() {
+                    if word == "flowid" || word == "classid" {
+                        self.class = Some(self.value(word)?.to_owned());
+                    }
+                }
+            }
+            "skip_hw" | "skip_sw" | "verbose" => {}
+            "hw_tc" => {
+                self.value(word)?;
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn matchall(&mut self) -> Result<(), String> {
+        while let Some(word) = self.next() {
+            if !self.common(word)? {
+                return Err(format!("`{word}` of matchall is not understood"));
+            }
+        }
+        Ok(())
+    }
+
+    fn flower(&mut self) -> Result<(), String> {
+        while let Some(word) = self.next() {
+            if self.common(word)? {
+                continue;
+            }
+            match word {
+                "ip_proto" => {
+                    let text = self.value(word)?;
+                    self.groups.push(vec![Test::Protocol(protocol(text)?)]);
+                }
+                "src_ip" | "dst_ip" => {
+                    let text = self.value(word)?;
+                    let (address, prefix) = network(text)?;
+                    self.groups.push(vec![match word {
+                        "src_ip" => Test::Source(address, prefix),
+                        _ => Test::Destination(address, prefix),
+                    }]);
+                }
+                "src_port" | "dst_port" => {
+                    let text = self.value(word)?;
+                    let (first, last) = ports(text)?;
+                    self.groups.push(vec![match word {
+                        "src_port" => Test::SourcePort(first, last),
+                        _ => Test::DestinationPort(first, last),
+                    }]);
+                }
+                "ip_tos" => {
+                    let text = self.value(word)?;
+                    let (value, mask) = text.split_once('/').unwrap_or((text, "0xff"));
+                    self.tos(value, mask)?;
+                }
+                "indev" | "src_mac" | "dst_mac" | "vlan_id" | "vlan_prio" | "tcp_flags"
+                | "ip_ttl" | "ip_flags" | "ct_state" | "ct_mark" | "enc_key_id" => {
+                    let value = self.value(word)?;
+                    return Err(format!(
+                        "`{word} {value}` has no counterpart in a tree's rules"
+                    ));
+                }
+                _ => return Err(format!("`{word}` of flower is not understood")),
+            }
+        }
+        Ok(())
+    }
+
+    fn u32(&mut self) -> Result<(), String> {
+        while let Some(word) = self.next() {
+            if self.common(word)? {
+                continue;
+            }
+            match word {
+                "match" => self.match_of_u32()?,
+                "ht" | "link" | "divisor" | "hashkey" | "order" => {
+                    return Err(format!(
+                        "`{word}` is about u32's hash tables, which have no counterpart in a \
+                         tree's rules; write a rule with the address or port for each class"
+                    ));
+                }
+                "mark" => return Err("it matches a mark, and marks are not in packets".to_owned()),
+                "offset" | "sample" => return Err(format!("`{word}` has no counterpart in rules")),
+                _ => return Err(format!("`{word}` of u32 is not understood")),
+            }
+        }
+        Ok(())
+    }
+
+    /// After `match`: `ip dport 53 0xffff`, `u8 0x11 0xff at 9`.
+    fn match_of_u32(&mut self) -> Result<(), String> {
+        let what = self.value("match")?;
+        match what {
+            "ip" | "ip6" => {
+                let is_ipv4 = what == "ip";
+                self.of_family(is_ipv4)?;
+                let field = self.value(what)?;
+                self.field(field, is_ipv4)
+            }
+            "tcp" | "udp" => {
+                let field = self.value(what)?;
+                let (value, mask) = (self.value(field)?, self.value(field)?);
+                let test = port_test(field, value, mask)?;
+                self.groups.push(vec![Test::Protocol(protocol(what)?)]);
+                self.groups.extend(test.map(|test| vec![test]));
+                Ok(())
+            }
+            "u8" | "u16" | "u32" => {
+                let (value, mask) = (self.value(what)?, self.value(what)?);
+                let place = match self.words.get(self.at).map(String::as_str) {
+                    Some("at") => {
+                        self.at += 1;
+                        self.value("at")?
+                    }
+                    _ => "0",
+                };
+                self.raw(what, value, mask, place)
+            }
+            "mark" => Err("it matches a mark, and marks are not in packets".to_owned()),
+            other => Err(format!(
+                "`match {other}` has no counterpart in a tree's rules"
+            )),
+        }
+    }
+
+    fn of_family(&mut self, is_ipv4: bool) -> Result<(), String> {
+        if self.family == Some(!is_ipv4) {
+            return Err("its protocol and its matches are of different versions of IP".to_owned());
+        }
+        self.family = Some(is_ipv4);
+        Ok(())
+    }
+
+    fn field(&mut self, field: &str, is_ipv4: bool) -> Result<(), String> {
+        match field {
+            "src" | "dst" => {
+                let (address, prefix) = network(self.value(field)?)?;
+                if address.is_ipv4() != is_ipv4 {
+                    return Err(format!(
+                        "{address} is an address of the other version of IP"
+                    ));
+                }
+                self.groups.push(vec![match field {
+                    "src" => Test::Source(address, prefix),
+                    _ => Test::Destination(address, prefix),
+                }]);
+            }
+            "sport" | "dport" => {
+                let (value, mask) = (self.value(field)?, self.value(field)?);
+                let test = port_test(field, value, mask)?;
+                self.groups.extend(test.map(|test| vec![test]));
+            }
+            "protocol" => {
+                let (value, mask) = (self.value(field)?, self.value(field)?);
+                if whole(mask) != Some(0xff) {
+                    return Err(format!("the mask {mask} of a protocol has no counterpart"));
+                }
+                self.groups.push(vec![Test::Protocol(protocol(value)?)]);
+            }
+            "tos" | "dsfield" | "ds" | "priority" | "precedence" => {
+                let (value, mask) = (self.value(field)?, self.value(field)?);
+                self.tos(value, mask)?;
+            }
+            other => {
+                return Err(format!(
+                    "`match ip {other}` has no counterpart in a tree's rules"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The code points of the old TOS byte.
+    fn tos(&mut self, value: &str, mask: &str) -> Result<(), String> {
+        let number = |text: &str| {
+            let number = whole(text).and_then(|number| u8::try_from(number).ok());
+            number.ok_or_else(|| format!("`{text}`: expected a byte, 0 to 0xff"))
+        };
+        let (value, mask) = (number(value)?, number(mask)?);
+        if mask & 3 != 0 {
+            self.remarks.push(format!(
+                "its mask {mask:#04x} covers the two bits of ECN, so in Linux packets that can be \
+                 marked by ECN fail it; the rule here is of code points, without these bits"
+            ));
+        }
+        let mut points = Vec::new();
+        for point in 0..64_u8 {
+            if (point << 2) & mask == value & mask & 0xfc {
+                points.push(Test::CodePoint(point));
+            }
+        }
+        if points.is_empty() {
+            return Err(format!(
+                "no code point matches {value:#04x} under {mask:#04x}"
+            ));
+        }
+        if points.len() < 64 {
+            self.groups.push(points);
+        }
+        Ok(())
+    }
+
+    /// Bits at a place of the header of IPv4.
+    fn raw(&mut self, width: &str, value: &str, mask: &str, place: &str) -> Result<(), String> {
+        let hex = |text: &str| {
+            let number = whole(text).and_then(|number| u32::try_from(number).ok());
+            number.ok_or_else(|| format!("`{text}`: expected a number of 32 bits"))
+        };
+        let unknown = || format!("`match {width} {value} {mask} at {place}` has no counterpart");
+        let (bits, mask_bits) = (hex(value)?, hex(mask)?);
+        if mask_bits == 0 {
+            return Ok(());
+        }
+        match (width, place, mask_bits) {
+            ("u8", "1", _) => self.tos(value, mask),
+            ("u8", "9", 0xff) => {
+                let number = u8::try_from(bits).map_err(|_| unknown())?;
+                self.groups.push(vec![Test::Protocol(number)]);
+                self.of_family(true)
+            }
+            ("u16", "20" | "22", _) => {
+                let field = if place == "20" { "sport" } else { "dport" };
+                let test = port_test(field, value, mask)?;
+                self.groups.extend(test.map(|test| vec![test]));
+                self.of_family(true)
+            }
+            ("u32", "12" | "16", _)
+                if mask_bits.leading_ones() + mask_bits.trailing_zeros() == 32 =>
+            {
+                let address = IpAddr::V4(Ipv4Addr::from(bits & mask_bits));
+                let prefix = mask_bits.leading_ones() as u8;
+                self.groups.push(vec![match place {
+                    "12" => Test::Source(address, prefix),
+                    _ => Test::Destination(address, prefix),
+                }]);
+                self.of_family(true)
+            }
+            _ => Err(unknown()),
+        }
+    }
+}
+
+/// All addresses.
+pub(crate) fn every(is_ipv4: bool) -> Test {
+    if is_ipv4 {
+        Test::Source(Ipv4Addr::UNSPECIFIED.into(), 0)
+    } else {
+        Test::Source(Ipv6Addr::UNSPECIFIED.into(), 0)
+    }
+}
+
+fn protocol(text: &str) -> Result<u8, String> {
+    match text {
+        "tcp" => Ok(6),
+        "udp" => Ok(17),
+        "icmp" => Ok(1),
+        "icmpv6" => Ok(58),
+        "sctp" => Ok(132),
+        _ => {
+            let number = whole(text).and_then(|number| u8::try_from(number).ok());
+            number.ok_or_else(|| format!("`{text}`: expected a protocol, 0 to 255"))
+        }
+    }
+}
+
+/// `10.0.0.1`, `10.0.0.0/8`; bits after the prefix are cut.
+fn network(text: &str) -> Result<(IpAddr, u8), String> {
+    let wrong = || format!("`{text}`: expected an address such as 10.0.0.1 or 10.0.0.0/8");
+    if text == "any" || text == "default" {
+        return Ok((Ipv4Addr::UNSPECIFIED.into(), 0));
+    }
+    let (address, prefix) = text.split_once('/').unwrap_or((text, ""));
+    let address: IpAddr = address.parse().map_err(|_| wrong())?;
+    let longest = if address.is_ipv4() { 32 } else { 128 };
+    let prefix = match prefix {
+        "" => longest,
+        prefix => prefix.parse().map_err(|_| wrong())?,
+    };
+    if prefix > longest {
+        return Err(wrong());
+    }
+    let cut = match address {
+        IpAddr::V4(address) => {
+            let mask = u32::MAX.checked_shl(32 - u32::from(prefix)).unwrap_or(0);
+            IpAddr::V4((address.to_bits() & mask).into())
+        }
+        IpAddr::V6(address) => {
+            let mask = u128::MAX.checked_shl(128 - u32::from(prefix)).unwrap_or(0);
+            IpAddr::V6((address.to_bits() & mask).into())
+        }
+    };
+    Ok((cut, prefix))
+}
+
+/// `443`, `1000-1999`.
+fn ports(text: &str) -> Result<(u16, u16), String> {
+    let wrong = || format!("`{text}`: expected a port, 0 to 65535, or a range such as 1000-1999");
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    let first: u16 = first.parse().map_err(|_| wrong())?;
+    let last: u16 = last.parse().map_err(|_| wrong())?;
+    if first > last {
+        return Err(wrong());
+    }
+    Ok((first, last))
+}
+
+/// A port under a mask; none if the mask is 0.
+fn port_test(field: &str, value: &str, mask: &str) -> Result<Option<Test>, String> {
+    let number = |text: &str| {
+        let number = whole(text).and_then(|number| u16::try_from(number).ok());
+        number.ok_or_else(|| format!("`{text}`: expected a number from 0 to 65535"))
+    };
+    let (value, mask) = (number(value)?, number(mask)?);
+    if mask == 0 {
+        return Ok(None);
+    }
+    if mask.leading_ones() + mask.trailing_zeros() != 16 {
+        return Err(format!("the mask {mask:#x} of a port is no range of ports"));
+    }
+    let (first, last) = (value & mask, (value & mask) | !mask);
+    match field {
+        "sport" | "src" => Ok(Some(Test::SourcePort(first, last))),
+        "dport" | "dst" => Ok(Some(Test::DestinationPort(first, last))),
+        other => Err(format!(
+            "`match .. {other}` has no counterpart in a tree's rules"
+        )),
+    }
+}
+
+/// Tests in the words of a tree's rules.
+pub(crate) fn written(tests: &[Test]) -> String {
+    let mut parts = Vec::new();
+    for test in tests {
+        if is_implied(test, tests) {
+            continue;
+        }
+        let part = match test {
+            Test::Protocol(6) => "tcp".to_owned(),
+            Test::Protocol(17) => "udp".to_owned(),
+            Test::Protocol(1) => "icmp".to_owned(),
+            Test::Protocol(number) => format!("proto {number}"),
+            Test::Source(address, prefix) => format!("src {}", of_network(address, *prefix)),
+            Test::Destination(address, prefix) => format!("dst {}", of_network(address, *prefix)),
+            Test::SourcePort(first, last) => of_ports("src", *first, *last),
+            Test::DestinationPort(first, last) => of_ports("dst", *first, *last),
+            Test::CodePoint(point) => format!("dscp {}", code_point(*point)),
+        };
+        if !parts.contains(&part) {
+            parts.push(part);
+        }
+    }
+    // Protocols before ports, as people write them.
+    parts.sort_by_key(|part| part.contains(' '));
+    parts.join(" and ")
+}
+
+/// Whether a test is of all addresses of a version, and another is of some of these.
+fn is_implied(test: &Test, tests: &[Test]) -> bool {
+    let Test::Source(all, 0) = test else {
+        return false;
+    };
+    for other in tests {
+        if let Test::Source(address, prefix) | Test::Destination(address, prefix) = other
+            && *prefix > 0
+            && address.is_ipv4() == all.is_ipv4()
+        {
+            return true;
+        }
+    }
+    false
+}
+
+fn of_network(address: &IpAddr, prefix: u8) -> String {
+    let longest = if address.is_ipv4() { 32 } else { 128 };
+    if prefix == longest {
+        address.to_string()
+    } else {
+        format!("{address}/{prefix}")
+    }
+}
+
+fn of_ports(side: &str, first: u16, last: u16) -> String {
+    if first == last {
+        format!("{side} port {first}")
+    } else {
+        format!("{side} portrange {first}-{last}")
+    }
+}
+
+fn code_point(point: u8) -> String {
+    match point {
+        46 => "ef".to_owned(),
+        point if point % 8 == 0 => format!("cs{}", point / 8),
+        point => point.to_string(),
+    }
+}
+
+/// Whether some packet may meet both.
+pub(crate) fn overlap(left: &[Test], right: &[Test]) -> bool {
+    for one in left {
+        for other in right {
+            let is_apart = match (one, other) {
+                (Test::Protocol(one), Test::Protocol(other)) => one != other,
+                (Test::CodePoint(one), Test::CodePoint(other)) => one != other,
+                (Test::SourcePort(a, b), Test::SourcePort(c, d))
+                | (Test::DestinationPort(a, b), Test::DestinationPort(c, d)) => b < c || d < a,
+                (Test::Source(one, a), Test::Source(other, b))
+                | (Test::Destination(one, a), Test::Destination(other, b)) => {
+                    networks_apart(one, *a, other, *b)
+                }
+                (Test::Source(one, _), Test::Destination(other, _))
+                | (Test::Destination(one, _), Test::Source(other, _)) => {
+                    one.is_ipv4() != other.is_ipv4()
+                }
+                _ => false,
+            };
+            if is_apart {
+                return false;
+            }
+        }
+    }
+    true
+}
+
+fn networks_apart(one: &IpAddr, a: u8, other: &IpAddr, b: u8) -> bool {
+    let shorter = a.min(b);
+    let cut = |address: &IpAddr| network(&format!("{address}/{shorter}"));
+    one.is_ipv4() != other.is_ipv4() || cut(one) != cut(other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::commands::Place;
+
+    fn rules(kind: &str, protocol: &str, words: &str) -> Result<Vec<String>, String> {
+        let rule = read(&Filter {
+            line: 1,
+            place: Place::Root,
+            priority: 1,
+            protocol: protocol.to_owned(),
+            kind: kind.to_owned(),
+            words: words.split_whitespace().map(str::to_owned).collect(),
+            handle: Some("0x10".to_owned()),
+        })?;
+        Ok(rule
+            .alternatives
+            .iter()
+            .map(|tests| written(tests))
+            .collect())
+    }
+
+    #[test]
+    fn filters_become_rules() {
+        for (kind, protocol, words, expected) in [
+            (
+                "u32",
+                "ip",
+                "match ip dport 53 0xffff flowid 1:10",
+                vec!["dst port 53 and src 0.0.0.0/0"],
+            ),
+            (
+                "u32",
+                "ip",
+                "match ip dst 10.1.2.3/24 flowid 1:10",
+                vec!["dst 10.1.2.0/24"],
+            ),
+            (
+                "u32",
+                "ip",
+                "match ip src 10.0.0.1 match ip protocol 6 0xff flowid 1:10",
+                vec!["tcp and src 10.0.0.1"],
+            ),
+            (
+                "u32",
+                "all",
+                "match u32 0 0 at 0 flowid 1:10",
+                vec!["src 0.0.0.0/0", "src ::/0"],
+            ),
+            (
+                "u32",
+                "ip",
+                "match ip sport 0x1000 0xf000 flowid 1:1",
+                vec!["src portrange 4096-8191 and src 0.0.0.0/0"],
+            ),
+            (
+                "u32",
+                "ip",
+                "match ip tos 0xb8 0xfc flowid 1:1",
+                vec!["dscp ef and src 0.0.0.0/0"],
+            ),
+            (
+                "u32",
+                "ip",
+                "match u8 0x11 0xff at 9 match u16 53 0xffff at 22 flowid 1:1",
+                vec!["udp and dst port 53 and src 0.0.0.0/0"],
+            ),
+            (
+                "u32",
+                "ipv6",
+                "match ip6 dst 2001:db8::/32 flowid 1:1",
+                vec!["dst 2001:db8::/32"],
+            ),
+            (
+                "flower",
+                "ip",
+                "ip_proto udp dst_port 5000-5010 flowid 1:1",
+                vec!["udp and dst portrange 5000-5010 and src 0.0.0.0/0"],
+            ),
+            (
+                "flower",
+                "ipv6",
+                "ip_tos 0x20/0xfc classid 1:1",
+                vec!["dscp cs1 and src ::/0"],
+            ),
+            ("matchall", "ip", "flowid 1:1", vec!["src 0.0.0.0/0"]),
+        ] {
+            let expected: Vec<String> = expected.into_iter().map(str::to_owned).collect();
+            assert_eq!(rules(kind, protocol, words), Ok(expected), "{kind} {words}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_rule_says_why() {
+        for (kind, protocol, words, part) in [
+            ("fw", "ip", "flowid 1:10", "mark 0x10"),
+            ("u32", "arp", "match u32 0 0 flowid 1:1", "protocol arp"),
+            (
+                "u32",
+                "ip",
+                "match u8 0x10 0xff at 33 flowid 1:1",
+                "no counterpart",
+            ),
+            (
+                "u32",
+                "ip",
+                "ht 2: match ip dst 1.2.3.4 flowid 1:1",
+                "hash tables",
+            ),
+            ("u32", "ip", "match ip dport 53", "no value"),
+            (
+                "u32",
+                "ip",
+                "match ip dport x 0xffff flowid 1:1",
+                "0 to 65535",
+            ),
+            (
+                "u32",
+                "ip",
+                "match ip dport 53 0x0f0f flowid 1:1",
+                "no range",
+            ),
+            (
+                "u32",
+                "ip",
+                "match ip6 dst ::1 flowid 1:1",
+                "different versions",
+            ),
+            ("flower", "ip", "vlan_id 3 flowid 1:1", "vlan_id 3"),
+            ("flower", "ip", "dst_port 9-3 flowid 1:1", "9-3"),
+            (
+                "matchall",
+                "ip",
+                "action mirred egress redirect dev ifb0",
+                "names no class",
+            ),
+            ("bpf", "ip", "obj x flowid 1:1", "filters of bpf"),
+        ] {
+            let error = rules(kind, protocol, words).expect_err(words);
+            assert!(error.contains(part), "{kind} {words}: {error}");
+        }
+    }
+
+    #[test]
+    fn rules_that_no_packet_meets_together_do_not_overlap() {
+        let of = |words: &str| {
+            let rule = rules("u32", "ip", &format!("{words} flowid 1:1"));
+            rule.expect("a rule")
+        };
+        assert_eq!(of("match ip dport 0 0"), ["src 0.0.0.0/0"]);
+        let port = |port| vec![Test::DestinationPort(port, port)];
+        assert!(!overlap(&port(53), &port(54)));
+        assert!(overlap(&port(53), &[Test::Protocol(17)]));
+        assert!(!overlap(&[every(true)], &[every(false)]));
+    }
+}

@@ -1,0 +1,342 @@
+//! Words that mean something else than they look like, and setups that do something else.
+
+use roundelay::Rate;
+
+use crate::commands::{Class, Device, Handle, Place, Qdisc};
+use crate::tree::Noted;
+use crate::units;
+
+/// Bytes of a full Ethernet frame.
+const FRAME: u64 = 1514;
+
+/// The value after a word.
+fn value<'a>(words: &'a [String], names: &[&str]) -> Option<&'a str> {
+    let place = words
+        .iter()
+        .rposition(|word| names.contains(&word.as_str()))?;
+    words.get(place + 1).map(String::as_str)
+}
+
+fn rate(words: &[String], name: &str) -> Option<Rate> {
+    let (rate, _) = units::rate(value(words, &[name])?)?;
+    Some(rate)
+}
+
+fn bits(rate: Rate) -> u64 {
+    rate.bits_per_second()
+}
+
+/// `stab`.
+pub(crate) fn of_size_table(words: &[String]) -> String {
+    let mut options = Vec::new();
+    if let Some(bytes) = value(words, &["overhead"]) {
+        options.push(format!("--overhead {bytes}"));
+    }
+    if let Some(bytes) = value(words, &["mpu"]) {
+        options.push(format!("--mpu {bytes}"));
+    }
+    match value(words, &["linklayer"]) {
+        Some("atm" | "adsl") => options.push("--framing atm".to_owned()),
+        Some("ptm") => options.push("--framing ptm".to_owned()),
+        _ => {}
+    }
+    format!(
+        "stab is left out: lengths on the link are options of compare: {}. stab counts from the \
+         frame with its 14 bytes of Ethernet, --overhead from the IP packet, so add the difference",
+        options.join(" ")
+    )
+}
+
+/// Qdiscs that a tree passes over.
+pub(crate) fn of_passed(qdisc: &Qdisc) -> String {
+    match qdisc.kind.as_str() {
+        "netem" => format!(
+            "netem {} is left out: its delay and loss belong to the link (--delay of live, or a \
+             simulation's link). An AQM above netem sees packets that leave at once and keeps its \
+             queue short in vain; one below it counts netem's delay as its own",
+            qdisc.words.join(" ")
+        ),
+        kind => format!(
+            "{kind} has a queue for each of the card's; here all share one, which is the first that \
+             is set up below it"
+        ),
+    }
+}
+
+/// Queues whose settings surprise.
+pub(crate) fn of_leaf(qdisc: &Qdisc, above: &str) -> Vec<String> {
+    let words = &qdisc.words;
+    let mut remarks = Vec::new();
+    let shapes = above == "htb" || above == "hfsc";
+    match qdisc.kind.as_str() {
+        "cake" => {
+            let rate = rate(words, "bandwidth");
+            let is_besteffort = value(words, &["besteffort"]).is_some()
+                || words.iter().any(|word| word == "besteffort");
+            match rate {
+                Some(rate) if shapes => remarks.push(format!(
+                    "cake shapes at {rate} inside a class of {above} that shapes, too: the slower one \
+                     decides, and the other one's queue stays empty"
+                )),
+                None if shapes && !is_besteffort => remarks.push(
+                    "cake without bandwidth has tins without limits: a tin shares by weight, and \
+                     the class above shapes"
+                        .to_owned(),
+                ),
+                None if !shapes => remarks.push(
+                    "cake without bandwidth does not shape: unless this is the slowest link, the \
+                     queue is in the modem. In compare it has the link's rate"
+                        .to_owned(),
+                ),
+                _ => {}
+            }
+        }
+        "sfq" if value(words, &["perturb"]).is_some_and(|time| time != "0") => remarks.push(
+            "sfq perturb changes the hash while packets wait, so flows change their queue then, and \
+             some packets are overtaken"
+                .to_owned(),
+        ),
+        "fq_codel" => {
+            let limit = value(words, &["limit"]).and_then(units::whole);
+            if let Some(limit) = limit
+                && limit < 100
+            {
+                remarks.push(format!(
+                    "fq_codel limit {limit} is for all flows together: a burst fills it, and then \
+                     packets are dropped from the longest queue before CoDel sees a delay"
+                ));
+            }
+        }
+        "tbf" => {
+            let rate = rate(words, "rate");
+            let burst = value(words, &["burst", "buffer", "maxburst"]).and_then(units::size);
+            remarks.extend(of_burst("burst", rate, burst));
+            if let Some(latency) = value(words, &["latency"]) {
+                remarks.push(format!(
+                    "tbf latency {latency} is the longest wait of a full buffer, not a wait that \
+                     tbf aims at: the buffer is as long as rate times latency, and burst"
+                ));
+            }
+        }
+        _ => {}
+    }
+    remarks
+}
+
+/// A bucket that is too small for its rate.
+fn of_burst(word: &str, rate: Option<Rate>, bytes: Option<u64>) -> Option<String> {
+    let (rate, bytes) = (rate?, bytes?);
+    if bytes < FRAME {
+        return Some(format!(
+            "{word} {bytes} is less than a packet of {FRAME} bytes, so a bucket never holds one"
+        ));
+    }
+    let nanos = u128::from(bytes) * 8_000_000_000 / u128::from(bits(rate));
+    if nanos < 1_000_000 {
+        let needed = bits(rate) / 8000;
+        return Some(format!(
+            "{word} {bytes} lasts {} us at {rate}: a kernel that wakes up later loses rate, and \
+             TCP's bursts are cut; {needed} bytes last a millisecond. Here time is exact, so a tree \
+             does not show this",
+            nanos / 1000
+        ));
+    }
+    None
+}
+
+/// Classes of htb or hfsc that do something else than they seem to.
+pub(crate) fn of_classes(kind: &str, qdisc: &Qdisc, device: &Device) -> Vec<Noted> {
+    let mut notes = Vec::new();
+    if kind != "htb" {
+        return notes;
+    }
+    let r2q = value(&qdisc.words, &["r2q"]).and_then(units::whole);
+    let r2q = r2q.unwrap_or(10).max(1);
+    for class in &device.classes {
+        if class.id.major != qdisc.major {
+            continue;
+        }
+        let below = device.below(class.id);
+        let mut texts = of_class(class, below.is_empty(), r2q);
+        texts.extend(of_family(class, &below));
+        texts.extend(never_borrows(class, device));
+        for text in texts {
+            notes.push(Noted {
+                line: class.line,
+                node: Some(class.id.to_string()),
+                text,
+            });
+        }
+    }
+    notes
+}
+
+fn of_class(class: &Class, is_leaf: bool, r2q: u64) -> Vec<String> {
+    let words = &class.words;
+    let mut texts = Vec::new();
+    let Some(rate) = rate(words, "rate") else {
+        return texts;
+    };
+    let ceil = self::rate(words, "ceil");
+    if let Some(ceil) = ceil
+        && ceil < rate
+    {
+        texts.push(format!(
+            "ceil {ceil} is less than rate {rate}: the class sends at ceil and never more, so the \
+             rate is not guaranteed"
+        ));
+    }
+    let has_quantum = value(words, &["quantum"]).is_some();
+    let quantum = bits(rate) / 8 / r2q;
+    if is_leaf && !has_quantum && !(1000..=200_000).contains(&quantum) {
+        let (what, used) = if quantum < 1000 {
+            ("small", 1000)
+        } else {
+            ("big", 200_000)
+        };
+        texts.push(format!(
+            "r2q: the quantum of {rate} over r2q {r2q} is {quantum} bytes, which Linux calls {what} \
+             and sets to {used}, so classes do not borrow in the ratio of their rates; write \
+             quantum or another r2q"
+        ));
+    }
+    let burst = value(words, &["burst", "buffer", "maxburst"]);
+    let cburst = value(words, &["cburst", "cbuffer", "cmaxburst"]);
+    let bytes = |text: Option<&str>| {
+        let text = text?.split('/').next()?;
+        units::size(text)
+    };
+    texts.extend(of_burst("burst", Some(rate), bytes(burst)));
+    texts.extend(of_burst(
+        "cburst",
+        Some(ceil.unwrap_or(rate)),
+        bytes(cburst),
+    ));
+    texts
+}
+
+/// Children whose rates are more than the parent's.
+fn of_family(class: &Class, below: &[&Class]) -> Option<String> {
+    let own = rate(&class.words, "rate")?;
+    let mut sum = 0_u64;
+    for child in below {
+        sum = sum.saturating_add(rate(&child.words, "rate").map_or(0, bits));
+    }
+    if sum <= bits(own) {
+        return None;
+    }
+    let sum = Rate::from_bits_per_second(sum)?;
+    Some(format!(
+        "the rates of the classes below are {sum} in all, more than {own} of this class: each sends at \
+         its own rate whatever its parent has left, so together they send more than this class's"
+    ))
+}
+
+/// A class that could borrow and may not.
+fn never_borrows(class: &Class, device: &Device) -> Option<String> {
+    let parent = device.class(class.parent)?;
+    let own = rate(&class.words, "rate")?;
+    let of_parent = rate(&parent.words, "rate")?;
+    let ceil = rate(&class.words, "ceil").unwrap_or(own);
+    if ceil != own || own >= of_parent {
+        return None;
+    }
+    Some(format!(
+        "this class never borrows, because ceil is {}: it gets {own} at most, even if its siblings \
+         are silent",
+        if value(&class.words, &["ceil"]).is_some() {
+            "its rate"
+        } else {
+            "not written and then its rate"
+        }
+    ))
+}
+
+/// A shaper without a class for all other packets.
+pub(crate) fn of_no_default(kind: &str, default: Option<u16>) -> String {
+    let why = match default {
+        None => "there is no `default`".to_owned(),
+        Some(minor) => format!("`default {minor:x}` names no class that sends"),
+    };
+    if kind == "htb" {
+        format!(
+            "{why}, so Linux sends packets that no filter matches past all classes: first, and at \
+             the rate of the interface. This leaf stands for that with 100 Tbit/s"
+        )
+    } else {
+        format!(
+            "{why}, so Linux drops packets that no filter matches, ARP too. This leaf, which keeps \
+             one packet and sends 8 bit/s, stands for that"
+        )
+    }
+}
+
+/// What concerns the interface as a whole.
+pub(crate) fn of_device(name: &str, device: &Device, notes: &mut Vec<Noted>) {
+    let mut add = |line: usize, text: String| {
+        let node = None;
+        notes.push(Noted { line, node, text });
+    };
+    let mut redirected = None;
+    for filter in &device.filters {
+        if filter.place != Place::Ingress {
+            continue;
+        }
+        let words = filter.words.join(" ");
+        if let Some((_, after)) = words.split_once("redirect dev ") {
+            let to = after.split(' ').next().unwrap_or_default();
+            redirected = Some(to.to_owned());
+            let text = format!(
+                "what comes in at {name} is sent through {to}: import its tree with --dev {to}"
+            );
+            add(filter.line, text);
+        } else if words.contains("police") {
+            let text = format!(
+                "what comes in at {name} is policed: packets above the rate are dropped, without a \
+                 queue that could delay or order them"
+            );
+            add(filter.line, text);
+            redirected = Some(String::new());
+        }
+    }
+    let Some(root) = device.root() else {
+        return;
+    };
+    let shapes = match root.kind.as_str() {
+        "htb" | "hfsc" | "tbf" => true,
+        "cake" => rate(&root.words, "bandwidth").is_some(),
+        _ => false,
+    };
+    if shapes && redirected.is_none() && !name.starts_with("ifb") {
+        let text = format!(
+            "only what leaves {name} is shaped: nothing here shapes what comes in (no ingress qdisc \
+             that redirects to an ifb), so a speed test in the other direction shows no change"
+        );
+        add(root.line, text);
+    }
+    for qdisc in &device.qdiscs {
+        if let Place::At(class) = qdisc.place
+            && !is_reached(device, class)
+        {
+            let text = format!(
+                "{} at {class} is left out: it does not lead to the root",
+                qdisc.kind
+            );
+            add(qdisc.line, text);
+        }
+    }
+}
+
+/// Whether the qdisc of a class leads to the root.
+fn is_reached(device: &Device, class: Handle) -> bool {
+    let mut major = class.major;
+    for _ in 0..=device.qdiscs.len() {
+        let above = device.qdiscs.iter().find(|qdisc| qdisc.major == major);
+        match above.map(|qdisc| qdisc.place) {
+            Some(Place::Root) => return true,
+            Some(Place::At(class)) => major = class.major,
+            _ => return false,
+        }
+    }
+    false
+}

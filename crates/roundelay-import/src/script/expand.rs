@@ -1,0 +1,449 @@
+//! Words as the shell passes them: quotes removed, variables in place.
+
+use std::collections::BTreeMap;
+
+use super::arithmetic;
+
+/// Most expansions inside each other, as in `${A:-${B:-c}}`.
+const DEEPEST: usize = 16;
+
+/// Most letters of a word.
+const LONGEST: usize = 100_000;
+
+/// What words can stand for.
+pub(super) struct Values<'a> {
+    pub(super) variables: &'a BTreeMap<String, String>,
+    /// Why a variable has no value that can be known.
+    pub(super) unknown: &'a BTreeMap<String, String>,
+    /// `$1`, `$2`, ..; none outside a function.
+    pub(super) arguments: Option<&'a [String]>,
+}
+
+/// The message about a variable without a value.
+pub(super) fn unset(name: &str) -> String {
+    format!(
+        "${name} has no value here; expected an assignment before this line, or --set {name}=VALUE"
+    )
+}
+
+impl Values<'_> {
+    /// The words that one becomes: none, one, or several.
+    pub(super) fn words(&self, raw: &str) -> Result<Vec<String>, String> {
+        let mut writer = Writer::default();
+        self.expand_to(raw, &mut writer, 0)?;
+        writer.end();
+        Ok(writer.words)
+    }
+
+    /// The text of a word that is not cut at blanks, as in an assignment.
+    pub(super) fn text(&self, raw: &str) -> Result<String, String> {
+        let mut writer = Writer {
+            keeps_blanks: true,
+            ..Writer::default()
+        };
+        self.expand_to(raw, &mut writer, 0)?;
+        writer.end();
+        Ok(writer.words.concat())
+    }
+
+    fn expand_to(&self, raw: &str, writer: &mut Writer, depth: usize) -> Result<(), String> {
+        if depth > DEEPEST {
+            return Err(format!("more than {DEEPEST} expansions inside each other"));
+        }
+        let letters: Vec<char> = raw.chars().collect();
+        let mut at = 0;
+        let mut in_double = false;
+        while let Some(letter) = letters.get(at).copied() {
+            at += 1;
+            if writer.letters > LONGEST {
+                return Err(format!("a word longer than {LONGEST} letters"));
+            }
+            match letter {
+                '\'' if !in_double => {
+                    writer.begin();
+                    while let Some(inner) = letters.get(at).copied() {
+                        at += 1;
+                        if inner == '\'' {
+                            break;
+                        }
+                        writer.push(inner);
+                    }
+                }
+                '"' => {
+                    in_double = !in_double;
+                    writer.begin();
+                }
+                '\\' => {
+                    let next = letters.get(at).copied().unwrap_or('\\');
+                    at += 1;
+                    let is_kept = in_double && !"$`\"\\\n".contains(next);
+                    if is_kept {
+                        writer.push('\\');
+                    }
+                    if next != '\n' {
+                        writer.push(next);
+                    }
+                }
+                '`' => {
+                    let start = at;
+                    while letters.get(at).is_some_and(|letter| *letter != '`') {
+                        at += 1;
+                    }
+                    let inner: String = letters[start..at].iter().collect();
+                    at += 1;
+                    let text = self.output(&inner, depth)?;
+                    writer.insert(&text, in_double);
+                }
+                '$' => {
+                    let (text, end) = self.dollar(&letters, at, depth)?;
+                    at = end;
+                    writer.insert(&text, in_double);
+                }
+                _ => writer.push(letter),
+            }
+        }
+        Ok(())
+    }
+
+    /// What stands after `$`, and where it ends.
+    fn dollar(
+        &self,
+        letters: &[char],
+        start: usize,
+        depth: usize,
+    ) -> Result<(String, usize), String> {
+        match letters.get(start) {
+            Some('(') => {
+                let end = closing(letters, start, '(', ')');
+                let inner: String = letters[start + 1..end].iter().collect();
+                let is_number = inner.starts_with('(') && inner.ends_with(')') && inner.len() > 1;
+                let text = if is_number {
+                    let sum = self.text_inside(&inner[1..inner.len() - 1], depth)?;
+                    arithmetic::value(&sum, self.variables)?.to_string()
+                } else {
+                    self.output(&inner, depth)?
+                };
+                Ok((text, end + 1))
+            }
+            // The old way to write `$((..))`.
+            Some('[') => {
+                let end = closing(letters, start, '[', ']');
+                let inner: String = letters[start + 1..end].iter().collect();
+                let sum = self.text_inside(&inner, depth)?;
+                let value = arithmetic::value(&sum, self.variables)?;
+                Ok((value.to_string(), end + 1))
+            }
+            Some('{') => {
+                let end = closing(letters, start, '{', '}');
+                let inner: String = letters[start + 1..end].iter().collect();
+                Ok((self.braces(&inner, depth)?, end + 1))
+            }
+            Some('#') => Ok((self.arguments("$#")?.len().to_string(), start + 1)),
+            Some('@' | '*') => Ok((self.arguments("$@")?.join(" "), start + 1)),
+            Some('?') => Ok(("0".to_owned(), start + 1)),
+            Some(letter) if letter.is_ascii_digit() => {
+                Ok((self.argument(&letter.to_string())?, start + 1))
+            }
+            Some(letter) if is_of_name(*letter) => {
+                let mut end = start;
+                while letters.get(end).is_some_and(|letter| is_of_name(*letter)) {
+                    end += 1;
+                }
+                let name: String = letters[start..end].iter().collect();
+                Ok((self.variable(&name)?, end))
+            }
+            _ => Ok(("$".to_owned(), start)),
+        }
+    }
+
+    /// A text with its variables in place, for arithmetic and defaults.
+    fn text_inside(&self, raw: &str, depth: usize) -> Result<String, String> {
+        let mut writer = Writer {
+            keeps_blanks: true,
+            ..Writer::default()
+        };
+        self.expand_to(raw, &mut writer, depth + 1)?;
+        writer.end();
+        Ok(writer.words.concat())
+    }
+
+    fn arguments(&self, name: &str) -> Result<&[String], String> {
+        self.arguments.ok_or_else(|| {
+            format!("{name} stands for the arguments of the script, which are not known")
+        })
+    }
+
+    fn argument(&self, digits: &str) -> Result<String, String> {
+        let Some(arguments) = self.arguments else {
+            return self.variables.get(digits).cloned().ok_or_else(|| {
+                format!("${digits} is an argument of the script; expected --set {digits}=VALUE")
+            });
+        };
+        let place: usize = digits.parse().unwrap_or(0);
+        let found = place.checked_sub(1).and_then(|place| arguments.get(place));
+        Ok(found.cloned().unwrap_or_default())
+    }
+
+    fn is_set(&self, name: &str) -> bool {
+        if name.chars().all(|letter| letter.is_ascii_digit()) {
+            return self.argument(name).is_ok_and(|text| !text.is_empty());
+        }
+        self.variables.contains_key(name)
+    }
+
+    fn variable(&self, name: &str) -> Result<String, String> {
+        if name.chars().all(|letter| letter.is_ascii_digit()) && !name.is_empty() {
+            return self.argument(name);
+        }
+        if let Some(text) = self.variables.get(name) {
+            return Ok(text.clone());
+        }
+        if let Some(why) = self.unknown.get(name) {
+            return Err(format!("${name}: {why}; expected --set {name}=VALUE"));
+        }
+        // `$TC` of a script that is told elsewhere where tc is.
+        if name.eq_ignore_ascii_case("tc") {
+            return Ok("tc".to_owned());
+        }
+        Err(unset(name))
+    }
+
+    /// What stands between `${` and `}`.
+    fn braces(&self, inner: &str, depth: usize) -> Result<String, String> {
+        let length = inner
+            .chars()
+            .take_while(|letter| is_of_name(*letter))
+            .count();
+        // Letters of names may have more than a byte.
+        let end = inner
+            .char_indices()
+            .nth(length)
+            .map_or(inner.len(), |(end, _)| end);
+        let (name, rest) = inner.split_at(end);
+        if name.is_empty() {
+            let Some(name) = inner.strip_prefix('#') else {
+                return Err(format!("`${{{inner}}}` is not understood"));
+            };
+            return Ok(self.variable(name)?.chars().count().to_string());
+        }
+        if rest.is_empty() {
+            return self.variable(name);
+        }
+        for sign in [":-", "-", ":=", "="] {
+            if let Some(default) = rest.strip_prefix(sign) {
+                let is_empty =
+                    sign.starts_with(':') && self.variable(name).unwrap_or_default().is_empty();
+                if self.is_set(name) && !is_empty {
+                    return self.variable(name);
+                }
+                if self.unknown.contains_key(name) {
+                    return self.variable(name);
+                }
+                return self.text_inside(default, depth);
+            }
+        }
+        for sign in [":+", "+"] {
+            if let Some(instead) = rest.strip_prefix(sign) {
+                let is_empty =
+                    sign.starts_with(':') && self.variable(name).unwrap_or_default().is_empty();
+                if self.is_set(name) && !is_empty {
+                    return self.text_inside(instead, depth);
+                }
+                return Ok(String::new());
+            }
+        }
+        if rest.starts_with(":?") || rest.starts_with('?') {
+            return self.variable(name);
+        }
+        let value = self.variable(name)?;
+        // A fixed text at an end, without signs that match several.
+        let signs = [("##", true), ("#", true), ("%%", false), ("%", false)];
+        for (sign, at_start) in signs {
+            if let Some(cut) = rest.strip_prefix(sign) {
+                let cut = self.text_inside(cut, depth)?;
+                if cut.contains(['*', '?', '[']) {
+                    break;
+                }
+                let left = if at_start {
+                    value.strip_prefix(cut.as_str())
+                } else {
+                    value.strip_suffix(cut.as_str())
+                };
+                return Ok(left.unwrap_or(&value).to_owned());
+            }
+        }
+        Err(format!("`${{{inner}}}` is not understood"))
+    }
+
+    /// What `$(..)` prints, for the few commands that give the same everywhere.
+    fn output(&self, inner: &str, depth: usize) -> Result<String, String> {
+        let unknown = || format!("the output of `{}` is not known", inner.trim());
+        let mut words = Vec::new();
+        for raw in inner.split_whitespace() {
+            let mut writer = Writer::default();
+            self.expand_to(raw, &mut writer, depth + 1)?;
+            writer.end();
+            words.extend(writer.words);
+        }
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        match words[..] {
+            ["echo", ref rest @ ..] if !inner.contains(['|', '<', '>', ';']) => Ok(rest.join(" ")),
+            ["which", "tc"] | ["command", "-v", "tc"] => Ok("tc".to_owned()),
+            ["expr", ref rest @ ..] => {
+                let sum = rest.join(" ");
+                let value = arithmetic::value(&sum, self.variables)?;
+                Ok(value.to_string())
+            }
+            ["printf", format, number] => {
+                let number: u64 = number.parse().map_err(|_| unknown())?;
+                match format {
+                    "%x" => Ok(format!("{number:x}")),
+                    "%d" => Ok(number.to_string()),
+                    _ => Err(unknown()),
+                }
+            }
+            ["seq", last] => numbers("1", last).ok_or_else(unknown),
+            ["seq", first, last] => numbers(first, last).ok_or_else(unknown),
+            _ => Err(unknown()),
+        }
+    }
+}
+
+/// `seq FIRST LAST`, at most a thousand.
+fn numbers(first: &str, last: &str) -> Option<String> {
+    let (first, last): (i64, i64) = (first.parse().ok()?, last.parse().ok()?);
+    let mut all = Vec::new();
+    for number in first..=last {
+        if all.len() == 1000 {
+            return None;
+        }
+        all.push(number.to_string());
+    }
+    Some(all.join(" "))
+}
+
+fn is_of_name(letter: char) -> bool {
+    letter == '_' || letter.is_alphanumeric()
+}
+
+/// The place of the bracket that closes the one at `start`, or the end.
+fn closing(letters: &[char], start: usize, open: char, close: char) -> usize {
+    let mut depth = 0_usize;
+    for (place, letter) in letters.iter().enumerate().skip(start) {
+        if *letter == open {
+            depth += 1;
+        }
+        if *letter == close {
+            depth -= 1;
+            if depth == 0 {
+                return place;
+            }
+        }
+    }
+    letters.len()
+}
+
+/// Words as they grow.
+#[derive(Default)]
+struct Writer {
+    words: Vec<String>,
+    current: Option<String>,
+    keeps_blanks: bool,
+    letters: usize,
+}
+
+impl Writer {
+    /// From here on there is a word, be it empty.
+    fn begin(&mut self) {
+        self.current.get_or_insert_default();
+    }
+
+    fn push(&mut self, letter: char) {
+        self.letters += 1;
+        self.current.get_or_insert_default().push(letter);
+    }
+
+    /// The value of a variable: outside quotes its blanks cut.
+    fn insert(&mut self, text: &str, in_quotes: bool) {
+        for letter in text.chars() {
+            if letter.is_whitespace() && !in_quotes && !self.keeps_blanks {
+                self.end();
+            } else {
+                self.push(letter);
+            }
+        }
+    }
+
+    fn end(&mut self) {
+        self.words.extend(self.current.take());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_those_of_a_shell() {
+        let mut variables = BTreeMap::new();
+        for (name, text) in [
+            ("DEV", "eth0"),
+            ("RATE", "20"),
+            ("OPTS", "limit 100  ecn"),
+            ("NONE", ""),
+        ] {
+            variables.insert(name.to_owned(), text.to_owned());
+        }
+        let mut unknown = BTreeMap::new();
+        unknown.insert(
+            "MTU".to_owned(),
+            "the output of `cat mtu` is not known".to_owned(),
+        );
+        let arguments = ["a b".to_owned()];
+        let values = Values {
+            variables: &variables,
+            unknown: &unknown,
+            arguments: Some(&arguments),
+        };
+        for (raw, words) in [
+            ("$DEV", vec!["eth0"]),
+            ("${DEV}.2", vec!["eth0.2"]),
+            ("\"$OPTS\"", vec!["limit 100  ecn"]),
+            ("$OPTS", vec!["limit", "100", "ecn"]),
+            ("$NONE", vec![]),
+            ("\"$NONE\"", vec![""]),
+            ("'$DEV'", vec!["$DEV"]),
+            ("${RATE}mbit", vec!["20mbit"]),
+            ("${CEIL:-${RATE}mbit}", vec!["20mbit"]),
+            ("${NONE:-7}", vec!["7"]),
+            ("${NONE-7}", vec![]),
+            ("${RATE:+set}", vec!["set"]),
+            ("$((RATE * 9 / 10))kbit", vec!["18kbit"]),
+            ("$(( ($RATE + 1) * 2 ))", vec!["42"]),
+            ("`expr $RATE + 2`", vec!["22"]),
+            ("$[9*$RATE/10]kbit", vec!["18kbit"]),
+            ("$(seq 1 3)", vec!["1", "2", "3"]),
+            ("1:$(printf %x 17)", vec!["1:11"]),
+            ("$1", vec!["a", "b"]),
+            ("$#", vec!["1"]),
+            ("${DEV%0}", vec!["eth"]),
+            ("a\\ b", vec!["a b"]),
+            ("$TC", vec!["tc"]),
+        ] {
+            assert_eq!(
+                values.words(raw),
+                Ok(words.into_iter().map(str::to_owned).collect()),
+                "{raw}"
+            );
+        }
+        for (raw, part) in [
+            ("$UP", "--set UP=VALUE"),
+            ("$MTU", "cat mtu"),
+            ("$(cat /proc/uptime)", "not known"),
+            ("${DEV%%[0-9]*}", "not understood"),
+        ] {
+            let error = values.words(raw).unwrap_err();
+            assert!(error.contains(part), "{raw}: {error}");
+        }
+    }
+}

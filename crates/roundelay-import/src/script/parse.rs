@@ -1,0 +1,656 @@
+//! Grammar of a shell script: words, lists, `if`, `for`, `case`, functions.
+//!
+//! Words keep their quotes and `$`: the [machine](super::machine) expands them when it runs them.
+
+use super::ScriptError;
+
+/// Most statements inside each other.
+const DEEPEST: usize = 32;
+
+/// A statement of the script.
+#[derive(Debug, Clone)]
+pub(super) enum Statement {
+    /// A command with its words, quotes and all.
+    Simple(Simple),
+    /// `first && second || third`: what follows, and whether it does so if the part before failed.
+    Chain {
+        first: Box<Statement>,
+        rest: Vec<(bool, Statement)>,
+    },
+    /// `if`, with each condition and what follows; the last has no condition if it is `else`.
+    If {
+        line: usize,
+        branches: Vec<(Vec<Statement>, Vec<Statement>)>,
+        otherwise: Vec<Statement>,
+    },
+    /// `for NAME in WORDS`.
+    For {
+        line: usize,
+        name: String,
+        words: Vec<String>,
+        body: Vec<Statement>,
+    },
+    /// `while` or `until`, which nobody here can decide.
+    While { line: usize, body: Vec<Statement> },
+    /// `case WORD in`, with the patterns of each part.
+    Case {
+        line: usize,
+        word: String,
+        arms: Vec<(Vec<String>, Vec<Statement>)>,
+    },
+    /// A function.
+    Function { name: String, body: Vec<Statement> },
+    /// Statements in braces or parentheses.
+    Group(Vec<Statement>),
+}
+
+/// A command as written.
+#[derive(Debug, Clone)]
+pub(super) struct Simple {
+    pub(super) line: usize,
+    pub(super) words: Vec<String>,
+    /// Lines after `<<`, with the number of the first.
+    pub(super) here: Option<(usize, String)>,
+    /// The command reads what another writes.
+    pub(super) is_piped: bool,
+}
+
+/// A word or an operator.
+#[derive(Debug, Clone, PartialEq)]
+enum Token {
+    Word(String),
+    Operator(&'static str),
+    Here(usize, String),
+}
+
+/// Reads a script; `first_line` is the number of its first line.
+pub(super) fn parse(text: &str, first_line: usize) -> Result<Vec<Statement>, ScriptError> {
+    let tokens = Lexer::new(text, first_line).all()?;
+    let mut parser = Parser {
+        tokens,
+        at: 0,
+        depth: 0,
+        last_line: first_line,
+    };
+    let statements = parser.list(&[])?;
+    match parser.peek() {
+        None => Ok(statements),
+        Some(token) => {
+            let found = shown(token);
+            Err(parser.error(format!("unexpected {found}; expected a command")))
+        }
+    }
+}
+
+fn shown(token: &Token) -> String {
+    match token {
+        Token::Word(word) => format!("`{word}`"),
+        Token::Operator("\n") => "end of line".to_owned(),
+        Token::Operator(operator) => format!("`{operator}`"),
+        Token::Here(..) => "`<<`".to_owned(),
+    }
+}
+
+/// Cuts the text into words and operators.
+struct Lexer {
+    letters: Vec<char>,
+    at: usize,
+    line: usize,
+    tokens: Vec<(Token, usize)>,
+    /// Ends of here-documents whose lines follow.
+    awaited: Vec<String>,
+}
+
+/// Longest first.
+const OPERATORS: [&str; 9] = ["&&", "||", ";;", ";", "|", "&", "(", ")", "\n"];
+
+impl Lexer {
+    fn new(text: &str, line: usize) -> Self {
+        Self {
+            letters: text.chars().collect(),
+            at: 0,
+            line,
+            tokens: Vec::new(),
+            awaited: Vec::new(),
+        }
+    }
+
+    fn peek(&self, ahead: usize) -> Option<char> {
+        self.letters.get(self.at + ahead).copied()
+    }
+
+    fn starts_with(&self, text: &str) -> bool {
+        for (ahead, letter) in text.chars().enumerate() {
+            if self.peek(ahead) != Some(letter) {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn all(mut self) -> Result<Vec<(Token, usize)>, ScriptError> {
+        while let Some(letter) = self.peek(0) {
+            if letter == ' ' || letter == '\t' || letter == '\r' {
+                self.at += 1;
+            } else if letter == '\\' && self.peek(1) == Some('\n') {
+                self.at += 2;
+                self.line += 1;
+            } else if letter == '\\' && self.starts_with("\\\r\n") {
+                self.at += 3;
+                self.line += 1;
+            } else if letter == '#' {
+                while self.peek(0).is_some_and(|letter| letter != '\n') {
+                    self.at += 1;
+                }
+            } else if self.is_redirection() {
+                self.redirection()?;
+            } else if let Some(operator) = OPERATORS.iter().find(|known| self.starts_with(known)) {
+                self.at += operator.len();
+                self.tokens.push((Token::Operator(operator), self.line));
+                if *operator == "\n" {
+                    self.line += 1;
+                    self.read_here()?;
+                }
+            } else {
+                let line = self.line;
+                let word = self.word()?;
+                self.tokens.push((Token::Word(word), line));
+            }
+        }
+        Ok(self.tokens)
+    }
+
+    /// `>`, `<`, `2>`, `&>`, `>&`.
+    fn is_redirection(&self) -> bool {
+        match self.peek(0) {
+            Some('<' | '>') => true,
+            Some('0'..='9') => matches!(self.peek(1), Some('<' | '>')),
+            Some('&') => self.peek(1) == Some('>'),
+            _ => false,
+        }
+    }
+
+    /// Skips a redirection with its file; remembers the end of a here-document.
+    fn redirection(&mut self) -> Result<(), ScriptError> {
+        while self.peek(0).is_some_and(|letter| letter.is_ascii_digit()) {
+            self.at += 1;
+        }
+        if self.peek(0) == Some('&') {
+            self.at += 1;
+        }
+        let is_here = self.starts_with("<<") && !self.starts_with("<<<");
+        while matches!(self.peek(0), Some('<' | '>' | '&' | '|')) {
+            self.at += 1;
+        }
+        if is_here && self.peek(0) == Some('-') {
+            self.at += 1;
+        }
+        while matches!(self.peek(0), Some(' ' | '\t')) {
+            self.at += 1;
+        }
+        // `2>&-` and the end of a line have no file.
+        let ends = self.peek(0).is_none_or(|letter| "\n;|&()".contains(letter));
+        let target = if ends { String::new() } else { self.word()? };
+        if is_here {
+            let mut end = target;
+            end.retain(|letter| !"\"'\\".contains(letter));
+            self.awaited.push(end);
+        }
+        Ok(())
+    }
+
+    /// Reads the lines of here-documents that the last line began.
+    fn read_here(&mut self) -> Result<(), ScriptError> {
+        for end in std::mem::take(&mut self.awaited) {
+            let first = self.line;
+            let mut body = String::new();
+            loop {
+                let mut line = String::new();
+                let is_last = self.at >= self.letters.len();
+                while let Some(letter) = self.peek(0) {
+                    self.at += 1;
+                    if letter == '\n' {
+                        break;
+                    }
+                    line.push(letter);
+                }
+                self.line += 1;
+                if line.trim() == end {
+                    break;
+                }
+                if is_last {
+                    let message = format!("`<<` has no end; expected a line `{end}`");
+                    return Err(ScriptError::new(first, message));
+                }
+                body.push_str(&line);
+                body.push('\n');
+            }
+            // Before the end of the line that began it.
+            let place = self.tokens.len().saturating_sub(1);
+            self.tokens.insert(place, (Token::Here(first, body), first));
+        }
+        Ok(())
+    }
+
+    /// A word with its quotes.
+    fn word(&mut self) -> Result<String, ScriptError> {
+        let first = self.line;
+        let mut word = String::new();
+        while let Some(letter) = self.peek(0) {
+            match letter {
+                ' ' | '\t' | '\r' | '\n' | ';' | '&' | '|' | '(' | ')' | '<' | '>' => break,
+                '\\' => {
+                    self.at += 1;
+                    match self.peek(0) {
+                        Some('\n') => self.line += 1,
+                        Some(next) => word.extend(['\\', next]),
+                        None => {}
+                    }
+                    self.at += 1;
+                }
+                '\'' | '"' | '`' => self.quoted(letter, &mut word)?,
+                '$' if self.peek(1) == Some('(') => self.bracketed('(', ')', &mut word)?,
+                '$' if self.peek(1) == Some('{') => self.bracketed('{', '}', &mut word)?,
+                '$' if self.peek(1) == Some('[') => self.bracketed('[', ']', &mut word)?,
+                _ => {
+                    word.push(letter);
+                    self.at += 1;
+                }
+            }
+            if word.len() > 65_536 {
+                return Err(ScriptError::new(first, "a word of more than 64 KB"));
+            }
+        }
+        Ok(word)
+    }
+
+    /// Up to the same quote.
+    fn quoted(&mut self, quote: char, word: &mut String) -> Result<(), ScriptError> {
+        let first = self.line;
+        word.push(quote);
+        self.at += 1;
+        while let Some(letter) = self.peek(0) {
+            self.at += 1;
+            if letter == '\n' {
+                self.line += 1;
+            }
+            word.push(letter);
+            if letter == quote {
+                return Ok(());
+            }
+            if letter == '\\' && quote != '\'' {
+                if let Some(next) = self.peek(0) {
+                    word.push(next);
+                    self.line += usize::from(next == '\n');
+                }
+                self.at += 1;
+            }
+        }
+        Err(ScriptError::new(first, format!("`{quote}` is not closed")))
+    }
+
+    /// `$(..)`, `$((..))`, `${..}` or `$[..]`.
+    fn bracketed(&mut self, open: char, close: char, word: &mut String) -> Result<(), ScriptError> {
+        let first = self.line;
+        word.push('$');
+        self.at += 1;
+        let mut depth = 0_usize;
+        while let Some(letter) = self.peek(0) {
+            if letter == '\'' || letter == '"' {
+                self.quoted(letter, word)?;
+                continue;
+            }
+            self.at += 1;
+            if letter == '\n' {
+                self.line += 1;
+            }
+            word.push(letter);
+            if letter == open {
+                depth += 1;
+            }
+            if letter == close {
+                depth -= 1;
+                if depth == 0 {
+                    return Ok(());
+                }
+            }
+        }
+        Err(ScriptError::new(first, format!("`${open}` is not closed")))
+    }
+}
+
+/// Puts words together to statements.
+struct Parser {
+    tokens: Vec<(Token, usize)>,
+    at: usize,
+    depth: usize,
+    last_line: usize,
+}
+
+impl Parser {
+    fn peek(&self) -> Option<&Token> {
+        self.tokens.get(self.at).map(|(token, _)| token)
+    }
+
+    fn line(&self) -> usize {
+        self.tokens
+            .get(self.at)
+            .map_or(self.last_line, |(_, line)| *line)
+    }
+
+    fn error(&self, message: impl Into<String>) -> ScriptError {
+        ScriptError::new(self.line(), message)
+    }
+
+    fn advance(&mut self) {
+        self.last_line = self.line();
+        self.at += 1;
+    }
+
+    fn is_word(&self, text: &str) -> bool {
+        matches!(self.peek(), Some(Token::Word(word)) if word == text)
+    }
+
+    fn is_operator(&self, text: &str) -> bool {
+        matches!(self.peek(), Some(Token::Operator(operator)) if *operator == text)
+    }
+
+    fn take_operator(&mut self, text: &str) -> bool {
+        let found = self.is_operator(text);
+        if found {
+            self.advance();
+        }
+        found
+    }
+
+    /// Takes a word that must come here.
+    fn expect(&mut self, text: &str, of: &str, since: usize) -> Result<(), ScriptError> {
+        if self.is_word(text) {
+            self.advance();
+            return Ok(());
+        }
+        let found = self
+            .peek()
+            .map_or("the end of the script".to_owned(), shown);
+        Err(self.error(format!(
+            "{found} where `{text}` is expected, for the `{of}` of line {since}"
+        )))
+    }
+
+    fn skip_ends(&mut self) {
+        while self.is_operator("\n") || self.is_operator(";") || self.is_operator("&") {
+            self.advance();
+        }
+    }
+
+    /// Statements up to one of these words, a `)` or a `;;`.
+    fn list(&mut self, ends: &[&str]) -> Result<Vec<Statement>, ScriptError> {
+        self.depth += 1;
+        if self.depth > DEEPEST {
+            return Err(self.error(format!("more than {DEEPEST} statements inside each other")));
+        }
+        let mut statements = Vec::new();
+        loop {
+            self.skip_ends();
+            let is_end = match self.peek() {
+                None => true,
+                Some(Token::Word(word)) => ends.contains(&word.as_str()),
+                Some(Token::Operator(operator)) => [")", ";;"].contains(operator),
+                Some(Token::Here(..)) => false,
+            };
+            if is_end {
+                break;
+            }
+            statements.push(self.chain()?);
+        }
+        self.depth -= 1;
+        Ok(statements)
+    }
+
+    /// Commands joined by `&&`, `||` and `|`.
+    fn chain(&mut self) -> Result<Statement, ScriptError> {
+        let first = self.pipeline()?;
+        let mut rest = Vec::new();
+        loop {
+            let if_failed = self.is_operator("||");
+            if !if_failed && !self.is_operator("&&") {
+                break;
+            }
+            self.advance();
+            while self.take_operator("\n") {}
+            rest.push((if_failed, self.pipeline()?));
+        }
+        if rest.is_empty() {
+            return Ok(first);
+        }
+        Ok(Statement::Chain {
+            first: Box::new(first),
+            rest,
+        })
+    }
+
+    fn pipeline(&mut self) -> Result<Statement, ScriptError> {
+        let first = self.statement()?;
+        if !self.is_operator("|") {
+            return Ok(first);
+        }
+        let mut all = vec![first];
+        while self.take_operator("|") {
+            while self.take_operator("\n") {}
+            let mut next = self.statement()?;
+            if let Statement::Simple(simple) = &mut next {
+                simple.is_piped = true;
+            }
+            all.push(next);
+        }
+        Ok(Statement::Group(all))
+    }
+
+    fn statement(&mut self) -> Result<Statement, ScriptError> {
+        let line = self.line();
+        let word = match self.peek() {
+            Some(Token::Word(word)) => word.clone(),
+            Some(Token::Operator("(")) => {
+                self.advance();
+                let body = self.list(&[])?;
+                return self.closed(body);
+            }
+            Some(Token::Here(..)) => {
+                self.advance();
+                return Ok(Statement::Group(Vec::new()));
+            }
+            Some(token) => {
+                let found = shown(token);
+                return Err(self.error(format!("unexpected {found}; expected a command")));
+            }
+            None => return Err(self.error("the script ends where a command is expected")),
+        };
+        match word.as_str() {
+            "if" => self.conditional(line),
+            "for" => self.repeated(line),
+            "while" | "until" => {
+                self.advance();
+                self.list(&["do"])?;
+                let body = self.body(&word, line)?;
+                Ok(Statement::While { line, body })
+            }
+            "case" => self.case(line),
+            "{" => {
+                self.advance();
+                let body = self.list(&["}"])?;
+                self.expect("}", "{", line)?;
+                Ok(Statement::Group(body))
+            }
+            "function" => {
+                self.advance();
+                let Some(Token::Word(name)) = self.peek().cloned() else {
+                    return Err(self.error("expected the name of a function"));
+                };
+                self.advance();
+                if self.take_operator("(") {
+                    self.take_operator(")");
+                }
+                self.function(name)
+            }
+            _ => {
+                let next = self.tokens.get(self.at + 1).map(|(token, _)| token);
+                let after = self.tokens.get(self.at + 2).map(|(token, _)| token);
+                let is_function =
+                    next == Some(&Token::Operator("(")) && after == Some(&Token::Operator(")"));
+                if is_function {
+                    self.at += 3;
+                    return self.function(word);
+                }
+                self.simple(line)
+            }
+        }
+    }
+
+    fn closed(&mut self, body: Vec<Statement>) -> Result<Statement, ScriptError> {
+        if self.take_operator(")") {
+            return Ok(Statement::Group(body));
+        }
+        Err(self.error("expected `)`"))
+    }
+
+    fn function(&mut self, name: String) -> Result<Statement, ScriptError> {
+        while self.take_operator("\n") {}
+        self.depth += 1;
+        if self.depth > DEEPEST {
+            return Err(self.error(format!("more than {DEEPEST} statements inside each other")));
+        }
+        let body = match self.statement()? {
+            Statement::Group(body) => body,
+            other => vec![other],
+        };
+        self.depth -= 1;
+        Ok(Statement::Function { name, body })
+    }
+
+    fn conditional(&mut self, line: usize) -> Result<Statement, ScriptError> {
+        let mut branches = Vec::new();
+        let mut otherwise = Vec::new();
+        loop {
+            self.advance();
+            let condition = self.list(&["then"])?;
+            self.expect("then", "if", line)?;
+            let body = self.list(&["elif", "else", "fi"])?;
+            branches.push((condition, body));
+            if self.is_word("elif") {
+                continue;
+            }
+            if self.is_word("else") {
+                self.advance();
+                otherwise = self.list(&["fi"])?;
+            }
+            self.expect("fi", "if", line)?;
+            return Ok(Statement::If {
+                line,
+                branches,
+                otherwise,
+            });
+        }
+    }
+
+    fn body(&mut self, of: &str, line: usize) -> Result<Vec<Statement>, ScriptError> {
+        self.expect("do", of, line)?;
+        let body = self.list(&["done"])?;
+        self.expect("done", of, line)?;
+        Ok(body)
+    }
+
+    fn repeated(&mut self, line: usize) -> Result<Statement, ScriptError> {
+        self.advance();
+        if self.is_operator("(") {
+            // `for ((i = 0; ..))`: skipped up to `do`.
+            while !self.is_word("do") && self.peek().is_some() {
+                self.advance();
+            }
+            let body = self.body("for", line)?;
+            return Ok(Statement::While { line, body });
+        }
+        let Some(Token::Word(name)) = self.peek().cloned() else {
+            return Err(self.error("expected a variable after `for`"));
+        };
+        self.advance();
+        while self.take_operator("\n") {}
+        let mut words = Vec::new();
+        if self.is_word("in") {
+            self.advance();
+            while let Some(Token::Word(word)) = self.peek().cloned() {
+                words.push(word);
+                self.advance();
+            }
+        } else {
+            words.push("\"$@\"".to_owned());
+        }
+        self.skip_ends();
+        let body = self.body("for", line)?;
+        Ok(Statement::For {
+            line,
+            name,
+            words,
+            body,
+        })
+    }
+
+    fn case(&mut self, line: usize) -> Result<Statement, ScriptError> {
+        self.advance();
+        let Some(Token::Word(word)) = self.peek().cloned() else {
+            return Err(self.error("expected a word after `case`"));
+        };
+        self.advance();
+        while self.take_operator("\n") {}
+        self.expect("in", "case", line)?;
+        let mut arms = Vec::new();
+        loop {
+            while self.take_operator("\n") || self.take_operator(";;") {}
+            if self.is_word("esac") {
+                self.advance();
+                return Ok(Statement::Case { line, word, arms });
+            }
+            self.take_operator("(");
+            let mut patterns = Vec::new();
+            while let Some(Token::Word(pattern)) = self.peek().cloned() {
+                patterns.push(pattern);
+                self.advance();
+                self.take_operator("|");
+            }
+            if !self.take_operator(")") {
+                return Err(self.error(format!(
+                    "expected `)` after a pattern, for the `case` of line {line}"
+                )));
+            }
+            let body = self.list(&["esac"])?;
+            arms.push((patterns, body));
+        }
+    }
+
+    fn simple(&mut self, line: usize) -> Result<Statement, ScriptError> {
+        let mut words = Vec::new();
+        let mut here = None;
+        loop {
+            match self.peek().cloned() {
+                Some(Token::Word(word)) => words.push(word),
+                Some(Token::Here(first, body)) => here = Some((first, body)),
+                Some(Token::Operator("(")) if words.len() == 1 && words[0].ends_with('=') => {
+                    // An array: its words are skipped.
+                    while !self.is_operator(")") && self.peek().is_some() {
+                        self.advance();
+                    }
+                }
+                Some(Token::Operator("(")) => {
+                    return Err(self.error("unexpected `(`; expected a word"));
+                }
+                _ => break,
+            }
+            self.advance();
+        }
+        Ok(Statement::Simple(Simple {
+            line,
+            words,
+            here,
+            is_piped: false,
+        }))
+    }
+}

@@ -1,0 +1,692 @@
+//! The qdiscs and classes of an interface as nodes of a tree, with the rules of their filters.
+
+mod class;
+mod priomap;
+mod write;
+
+use std::collections::BTreeMap;
+
+use crate::commands::{Class, Device, Filter, Handle, Place, Qdisc};
+use crate::filters::{self, Tests};
+use crate::leaf::{Leaf, leaf};
+use crate::remarks;
+use crate::script::ScriptError;
+
+pub(crate) use write::written;
+
+/// Levels of a tree below its root.
+const MOST_LEVELS: usize = 8;
+/// Most rules that one filter becomes with those of the qdisc behind it.
+const MOST_RULES: usize = 4096;
+/// Most filters, those of inner classes counted each time that they are reached.
+const MOST_FILTERS: usize = 20_000;
+/// Packets of a queue that nobody set up: Linux's txqueuelen.
+const QUEUE_OF_DEVICE: &str = "fifo limit 1000";
+
+/// A remark about a line of the script.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Noted {
+    pub(crate) line: usize,
+    /// The node that it is about.
+    pub(crate) node: Option<String>,
+    pub(crate) text: String,
+}
+
+/// A node as the file will have it.
+#[derive(Debug, Clone)]
+pub(crate) struct Node {
+    pub(crate) name: String,
+    pub(crate) parent: Option<String>,
+    pub(crate) discipline: String,
+    /// Keys with their values in TOML.
+    pub(crate) keys: Vec<(&'static str, String)>,
+    /// Lines of the script.
+    pub(crate) lines: Vec<usize>,
+    pub(crate) rules: Vec<String>,
+    pub(crate) is_default: bool,
+    pub(crate) is_leaf: bool,
+}
+
+/// Where a qdisc goes: a node of which only the discipline is missing.
+#[derive(Debug, Clone, Default)]
+struct Slot {
+    name: String,
+    parent: Option<String>,
+    /// The discipline of the parent.
+    above: &'static str,
+    keys: Vec<(&'static str, String)>,
+    lines: Vec<usize>,
+    depth: usize,
+}
+
+/// Which leaf gets which packets.
+#[derive(Debug, Clone)]
+struct Choice {
+    /// In order; the first that fits decides.
+    rules: Vec<(Tests, usize)>,
+    /// Numbers of nodes.
+    otherwise: usize,
+}
+
+impl Choice {
+    fn only(leaf: usize) -> Self {
+        let rules = Vec::new();
+        Self {
+            rules,
+            otherwise: leaf,
+        }
+    }
+}
+
+/// The tree of an interface, and what is to be said about it.
+///
+/// # Errors
+/// A word is wrong: the message tells the line.
+pub(crate) fn plant(
+    name: &str,
+    device: &Device,
+    root: &Qdisc,
+) -> Result<(Vec<Node>, Vec<Noted>), ScriptError> {
+    let mut planter = Planter {
+        device,
+        nodes: Vec::new(),
+        notes: Vec::new(),
+        fault: None,
+        followed: 0,
+    };
+    let mut choice = planter.root(root);
+    planter.assign(&mut choice);
+    remarks::of_device(name, device, &mut planter.notes);
+    match planter.fault {
+        Some(fault) => Err(fault),
+        None => Ok((planter.nodes, planter.notes)),
+    }
+}
+
+struct Planter<'a> {
+    device: &'a Device,
+    nodes: Vec<Node>,
+    notes: Vec<Noted>,
+    /// The first word that is wrong.
+    fault: Option<ScriptError>,
+    /// Filters that were followed so far.
+    followed: usize,
+}
+
+impl<'a> Planter<'a> {
+    /// What was read; after a fault nothing, and the fault is kept.
+    fn read<T: Default>(&mut self, line: usize, read: Result<T, String>) -> T {
+        match read {
+            Ok(value) => value,
+            Err(message) => {
+                self.fault.get_or_insert(ScriptError::new(line, message));
+                T::default()
+            }
+        }
+    }
+
+    fn note(&mut self, line: usize, node: &str, text: impl Into<String>) {
+        let noted = Noted {
+            line,
+            node: Some(node.to_owned()),
+            text: text.into(),
+        };
+        if !self.notes.contains(&noted) {
+            self.notes.push(noted);
+        }
+    }
+
+    fn push(&mut self, slot: &Slot, discipline: &str, is_leaf: bool) -> usize {
+        self.nodes.push(Node {
+            name: slot.name.clone(),
+            parent: slot.parent.clone(),
+            discipline: discipline.to_owned(),
+            keys: slot.keys.clone(),
+            lines: slot.lines.clone(),
+            rules: Vec::new(),
+            is_default: false,
+            is_leaf,
+        });
+        self.nodes.len() - 1
+    }
+
+    /// The qdisc of the device. A tree's root is a class, so a queue goes below one.
+    fn root(&mut self, root: &Qdisc) -> Choice {
+        let name = if root.major == 0 {
+            "root".to_owned()
+        } else {
+            Handle {
+                major: root.major,
+                minor: 0,
+            }
+            .to_string()
+        };
+        if ["htb", "hfsc", "drr", "qfq", "prio", "ets"].contains(&root.kind.as_str()) {
+            let slot = Slot {
+                name,
+                ..Slot::default()
+            };
+            return self.qdisc(root, slot);
+        }
+        let link = Slot {
+            name: "link".to_owned(),
+            ..Slot::default()
+        };
+        let has_child = self.child_of(root).is_some();
+        let above = if root.kind == "tbf" && has_child {
+            "htb"
+        } else {
+            "drr"
+        };
+        self.push(&link, above, false);
+        let slot = Slot {
+            name,
+            parent: Some(link.name),
+            above,
+            depth: 1,
+            ..Slot::default()
+        };
+        self.qdisc(root, slot)
+    }
+
+    /// The qdisc inside one that has a single class, such as tbf.
+    fn child_of(&self, qdisc: &Qdisc) -> Option<&'a Qdisc> {
+        let device = self.device;
+        for other in &device.qdiscs {
+            if let Place::At(handle) = other.place
+                && handle.major == qdisc.major
+                && qdisc.major != 0
+            {
+                return Some(other);
+            }
+        }
+        None
+    }
+
+    /// A qdisc, or the device's own queue.
+    fn qdisc_or_queue(&mut self, qdisc: Option<&'a Qdisc>, slot: Slot) -> Choice {
+        match qdisc {
+            Some(qdisc) => self.qdisc(qdisc, slot),
+            None => Choice::only(self.push(&slot, QUEUE_OF_DEVICE, true)),
+        }
+    }
+
+    fn qdisc(&mut self, qdisc: &Qdisc, mut slot: Slot) -> Choice {
+        if !slot.lines.contains(&qdisc.line) {
+            slot.lines.push(qdisc.line);
+        }
+        if !qdisc.stab.is_empty() {
+            let text = remarks::of_size_table(&qdisc.stab);
+            self.note(qdisc.line, &slot.name, text);
+        }
+        if slot.depth >= MOST_LEVELS && leaf(&qdisc.kind, &[]).is_none() {
+            let text = format!(
+                "{} is left out: a tree has at most {MOST_LEVELS} levels below its root",
+                qdisc.kind
+            );
+            self.note(qdisc.line, &slot.name, text);
+            return Choice::only(self.push(&slot, QUEUE_OF_DEVICE, true));
+        }
+        match qdisc.kind.as_str() {
+            "htb" | "hfsc" => self.shaper(qdisc, slot),
+            "drr" | "qfq" => self.by_weight(qdisc, slot),
+            "prio" | "ets" => self.bands(qdisc, slot),
+            "tbf" if self.child_of(qdisc).is_some() => self.bucket(qdisc, slot),
+            "netem" | "mq" | "mqprio" | "multiq" | "taprio" | "plug" => {
+                let text = remarks::of_passed(qdisc);
+                self.note(qdisc.line, &slot.name, text);
+                let child = self.child_of(qdisc);
+                self.qdisc_or_queue(child, slot)
+            }
+            kind => {
+                let Some(Leaf { text, remarks }) = leaf(kind, &qdisc.words) else {
+                    let text = format!("{kind} has no counterpart here; the leaf is a fifo");
+                    self.note(qdisc.line, &slot.name, text);
+                    return Choice::only(self.push(&slot, QUEUE_OF_DEVICE, true));
+                };
+                for remark in remarks {
+                    self.note(qdisc.line, &slot.name, remark);
+                }
+                for remark in remarks::of_leaf(qdisc, slot.above) {
+                    self.note(qdisc.line, &slot.name, remark);
+                }
+                Choice::only(self.push(&slot, &text, true))
+            }
+        }
+    }
+
+    /// tbf with a queue inside: a class of htb that does not borrow.
+    fn bucket(&mut self, qdisc: &Qdisc, slot: Slot) -> Choice {
+        let child = self.child_of(qdisc);
+        let (keys, notes) = self.read(qdisc.line, class::of_bucket(&qdisc.words));
+        for text in notes {
+            self.note(qdisc.line, &slot.name, text);
+        }
+        if slot.above != "htb" {
+            let text = "tbf is left out here: below a class that is not of htb, a tree has shapers \
+                        only as leaves";
+            self.note(qdisc.line, &slot.name, text);
+            return self.qdisc_or_queue(child, slot);
+        }
+        if slot.keys.is_empty() {
+            return self.qdisc_or_queue(child, Slot { keys, ..slot });
+        }
+        self.push(&slot, "htb", false);
+        let below = Slot {
+            name: format!("{}/tbf", slot.name),
+            parent: Some(slot.name),
+            keys,
+            depth: slot.depth + 1,
+            ..slot
+        };
+        self.qdisc_or_queue(child, below)
+    }
+
+    /// htb or hfsc with its classes.
+    fn shaper(&mut self, qdisc: &Qdisc, slot: Slot) -> Choice {
+        let kind = if qdisc.kind == "htb" { "htb" } else { "hfsc" };
+        if slot.parent.is_some() && slot.above != kind {
+            let text = format!(
+                "{kind} is left out: in a tree it stands at the root or below {kind}, because a class \
+                 that waits must tell the link; the leaf is a fifo"
+            );
+            self.note(qdisc.line, &slot.name, text);
+            return Choice::only(self.push(&slot, QUEUE_OF_DEVICE, true));
+        }
+        if slot.parent.is_some() {
+            let text = format!(
+                "this {kind} inside {kind} is one {kind} with the outer one here, so a class below \
+                 it sends at its own rate whatever the outer class has left"
+            );
+            self.note(qdisc.line, &slot.name, text);
+        }
+        let (text, notes) = self.read(qdisc.line, class::of_shaper(kind, &qdisc.words));
+        for note in notes {
+            self.note(qdisc.line, &slot.name, note);
+        }
+        let discipline = if slot.parent.is_some() { kind } else { &text };
+        self.push(&slot, discipline, false);
+        let top = Handle {
+            major: qdisc.major,
+            minor: 0,
+        };
+        let mut leaves = BTreeMap::new();
+        for class in self.below(top) {
+            self.class_of_shaper(class, kind, &slot, &mut leaves);
+        }
+        for note in remarks::of_classes(kind, qdisc, self.device) {
+            self.notes.push(note);
+        }
+        let default = class::default_of(&qdisc.words);
+        let wanted = default.and_then(|minor| leaves.get(&Handle { minor, ..top }).cloned());
+        let otherwise = match wanted {
+            Some(choice) => choice,
+            None => {
+                let text = remarks::of_no_default(kind, default);
+                let name = if kind == "htb" {
+                    "direct"
+                } else {
+                    "unclassified"
+                };
+                let name = format!("{}{name}", Handle { minor: 0, ..top });
+                self.note(qdisc.line, &name, text);
+                self.stand_in(kind, name, &slot, qdisc.line)
+            }
+        };
+        self.choose(qdisc, top, &leaves, &otherwise)
+    }
+
+    fn below(&self, parent: Handle) -> Vec<&'a Class> {
+        let device = self.device;
+        device.below(parent)
+    }
+
+    fn class_of_shaper(
+        &mut self,
+        class: &'a Class,
+        kind: &'static str,
+        above: &Slot,
+        leaves: &mut BTreeMap<Handle, Choice>,
+    ) {
+        let name = class.id.to_string();
+        let below = self.below(class.id);
+        let read = class::keys(kind, &class.words, below.is_empty());
+        let (keys, notes) = self.read(class.line, read);
+        for note in notes {
+            self.note(class.line, &name, note);
+        }
+        let slot = Slot {
+            name,
+            parent: Some(above.name.clone()),
+            above: kind,
+            keys,
+            lines: vec![class.line],
+            depth: above.depth + 1,
+        };
+        if below.is_empty() {
+            let inside = self.device.at(class.id);
+            let choice = self.qdisc_or_queue(inside, slot);
+            leaves.insert(class.id, choice);
+            return;
+        }
+        if slot.depth >= MOST_LEVELS {
+            let text = format!("the classes below are left out: a tree has {MOST_LEVELS} levels");
+            self.note(class.line, &slot.name, text);
+            let choice = Choice::only(self.push(&slot, QUEUE_OF_DEVICE, true));
+            leaves.insert(class.id, choice);
+            return;
+        }
+        self.push(&slot, kind, false);
+        for class in below {
+            self.class_of_shaper(class, kind, &slot, leaves);
+        }
+    }
+
+    /// A leaf for packets that Linux sends past all classes, or drops.
+    fn stand_in(&mut self, kind: &str, name: String, above: &Slot, line: usize) -> Choice {
+        let (discipline, keys) = match kind {
+            "htb" => (
+                "fifo limit 1000",
+                vec![
+                    ("rate", "\"100tbit\"".to_owned()),
+                    ("quantum", "\"200000b\"".to_owned()),
+                ],
+            ),
+            "hfsc" => (
+                "fifo limit 1",
+                vec![
+                    ("ls", "\"rate 8bit\"".to_owned()),
+                    ("ul", "\"rate 8bit\"".to_owned()),
+                ],
+            ),
+            _ => ("fifo limit 1", Vec::new()),
+        };
+        let slot = Slot {
+            name,
+            parent: Some(above.name.clone()),
+            above: "",
+            keys,
+            lines: vec![line],
+            depth: above.depth + 1,
+        };
+        Choice::only(self.push(&slot, discipline, true))
+    }
+
+    /// drr or qfq.
+    fn by_weight(&mut self, qdisc: &Qdisc, slot: Slot) -> Choice {
+        let kind = if qdisc.kind == "drr" { "drr" } else { "qfq" };
+        let top = Handle {
+            major: qdisc.major,
+            minor: 0,
+        };
+        let classes = self.below(top);
+        let (discipline, weights) = match class::weights(kind, &classes) {
+            Ok(weights) => weights,
+            Err((line, message)) => self.read(line, Err(message)),
+        };
+        self.push(&slot, &discipline, false);
+        let mut leaves = BTreeMap::new();
+        for (class, (keys, notes)) in classes.into_iter().zip(weights) {
+            let name = class.id.to_string();
+            for note in notes {
+                self.note(class.line, &name, note);
+            }
+            let below = Slot {
+                name,
+                parent: Some(slot.name.clone()),
+                above: kind,
+                keys,
+                lines: vec![class.line],
+                depth: slot.depth + 1,
+            };
+            let inside = self.device.at(class.id);
+            let choice = self.qdisc_or_queue(inside, below);
+            leaves.insert(class.id, choice);
+        }
+        let name = format!("{top}unclassified");
+        let text = format!(
+            "Linux drops a packet that no filter of {kind} sends to a class; this leaf, which keeps \
+             one packet, stands for that"
+        );
+        self.note(qdisc.line, &name, text);
+        let otherwise = self.stand_in(kind, name, &slot, qdisc.line);
+        self.choose(qdisc, top, &leaves, &otherwise)
+    }
+
+    /// prio or ets: bands are there without a command.
+    fn bands(&mut self, qdisc: &Qdisc, slot: Slot) -> Choice {
+        let read = class::bands(&qdisc.kind, &qdisc.words).map(Some);
+        let Some(bands) = self.read(qdisc.line, read) else {
+            return Choice::only(self.push(&slot, QUEUE_OF_DEVICE, true));
+        };
+        for note in &bands.notes {
+            self.note(qdisc.line, &slot.name, note.clone());
+        }
+        self.push(&slot, &bands.discipline, false);
+        let top = Handle {
+            major: qdisc.major,
+            minor: 0,
+        };
+        let mut leaves = BTreeMap::new();
+        let mut all = Vec::new();
+        for band in 0..bands.number {
+            let id = Handle {
+                minor: band + 1,
+                ..top
+            };
+            let name = if qdisc.major == 0 {
+                format!("{}/{}", slot.name, band + 1)
+            } else {
+                id.to_string()
+            };
+            let below = Slot {
+                name,
+                parent: Some(slot.name.clone()),
+                above: "prio",
+                keys: vec![("priority", band.to_string())],
+                lines: slot.lines.clone(),
+                depth: slot.depth + 1,
+            };
+            let inside = self.device.at(id).filter(|_| qdisc.major != 0);
+            let choice = self.qdisc_or_queue(inside, below);
+            leaves.insert(id, choice.clone());
+            all.push(choice);
+        }
+        let of = |band: u16| all[usize::from(band.min(bands.number - 1))].clone();
+        let mut otherwise = of(bands.priomap[0]);
+        for (points, band) in priomap::code_points(&bands.priomap) {
+            if band == bands.priomap[0] {
+                continue;
+            }
+            let choice = of(band);
+            for point in points.into_iter().rev() {
+                let tests = vec![filters::Test::CodePoint(point), filters::every(true)];
+                otherwise = before(otherwise, &[tests], &choice);
+            }
+        }
+        if let Some(text) = priomap::remark(&bands.priomap) {
+            self.note(qdisc.line, &slot.name, text);
+        }
+        self.choose(qdisc, top, &leaves, &otherwise)
+    }
+
+    /// The filters of a qdisc.
+    fn choose(
+        &mut self,
+        qdisc: &Qdisc,
+        top: Handle,
+        leaves: &BTreeMap<Handle, Choice>,
+        otherwise: &Choice,
+    ) -> Choice {
+        let mut places = vec![Place::At(top)];
+        if qdisc.place == Place::Root {
+            places.push(Place::Root);
+        }
+        if qdisc.major == 0 {
+            places.retain(|place| *place == Place::Root);
+        }
+        self.follow(&places, top, leaves, otherwise, 0)
+    }
+
+    /// The filters at these places, in their order.
+    fn follow(
+        &mut self,
+        places: &[Place],
+        top: Handle,
+        leaves: &BTreeMap<Handle, Choice>,
+        otherwise: &Choice,
+        depth: usize,
+    ) -> Choice {
+        let device = self.device;
+        let mut filters: Vec<&Filter> = Vec::new();
+        for filter in &device.filters {
+            if places.contains(&filter.place) {
+                filters.push(filter);
+            }
+        }
+        filters.sort_by_key(|filter| filter.priority);
+        // From the last to the first, each put before the others.
+        let mut choice = otherwise.clone();
+        for filter in filters.into_iter().rev() {
+            self.followed += 1;
+            if self.followed > MOST_FILTERS || choice.rules.len() > MOST_FILTERS {
+                let text = format!(
+                    "more than {MOST_FILTERS} rules: this filter and those before it are left out"
+                );
+                self.note(filter.line, &top.to_string(), text);
+                break;
+            }
+            let rule = match filters::read(filter) {
+                Ok(rule) => rule,
+                Err(why) => {
+                    let text = format!("this filter is left out: {why}");
+                    let node = top.to_string();
+                    self.note(filter.line, &node, text);
+                    continue;
+                }
+            };
+            let Some(id) = Handle::below(&rule.class, top.major) else {
+                let text = format!("this filter is left out: `{}` is no class", rule.class);
+                self.note(filter.line, &top.to_string(), text);
+                continue;
+            };
+            for remark in rule.remarks {
+                self.note(filter.line, &id.to_string(), remark);
+            }
+            let target = match leaves.get(&id) {
+                Some(choice) => choice.clone(),
+                None if device.class(id).is_some() && depth < MOST_LEVELS => {
+                    // An inner class: its own filters go on, else the default of the qdisc.
+                    self.follow(&[Place::At(id)], top, leaves, otherwise, depth + 1)
+                }
+                None => {
+                    let text = format!(
+                        "this filter names class {id}, which is not there, so its packets go to \
+                         the default"
+                    );
+                    self.note(filter.line, &top.to_string(), text);
+                    otherwise.clone()
+                }
+            };
+            choice = before(choice, &rule.alternatives, &target);
+        }
+        choice
+    }
+
+    /// Gives the leaves their rules.
+    fn assign(&mut self, choice: &mut Choice) {
+        // The last rules of the default leaf change nothing.
+        while choice
+            .rules
+            .last()
+            .is_some_and(|(_, leaf)| *leaf == choice.otherwise)
+        {
+            choice.rules.pop();
+        }
+        self.nodes[choice.otherwise].is_default = true;
+        // The file has rules by leaf: leaves in the order of their first rules.
+        let mut order: Vec<usize> = Vec::new();
+        for (tests, leaf) in &choice.rules {
+            let text = filters::written(tests);
+            if !self.nodes[*leaf].rules.contains(&text) {
+                self.nodes[*leaf].rules.push(text);
+            }
+            if !order.contains(leaf) {
+                order.push(*leaf);
+            }
+        }
+        self.warn_of_order(choice, &order);
+        let mut first = Vec::new();
+        let mut then = Vec::new();
+        for (number, node) in self.nodes.iter().enumerate() {
+            match order.iter().position(|leaf| *leaf == number) {
+                Some(place) => then.push((place, node.clone())),
+                None if node.is_leaf && !node.is_default => {
+                    then.push((usize::MAX, node.clone()));
+                }
+                None if node.is_default => then.push((usize::MAX - 1, node.clone())),
+                None => first.push(node.clone()),
+            }
+        }
+        then.sort_by_key(|(place, _)| *place);
+        for (_, node) in &then {
+            let is_bare = node.rules.is_empty() && !node.is_default;
+            if is_bare {
+                let line = node.lines.first().copied().unwrap_or(1);
+                let text = "no filter that a tree can have sends packets here, so the leaf is \
+                            empty; give it flows";
+                self.note(line, &node.name, text);
+            }
+        }
+        first.extend(then.into_iter().map(|(_, node)| node));
+        self.nodes = first;
+    }
+
+    /// A rule that stands after one of a later leaf in the script stands before it in the file.
+    fn warn_of_order(&mut self, choice: &Choice, order: &[usize]) {
+        let place = |leaf: usize| order.iter().position(|other| *other == leaf);
+        let looked_at = &choice.rules[..choice.rules.len().min(1000)];
+        let mut warned = Vec::new();
+        for (number, (late, leaf)) in looked_at.iter().enumerate() {
+            for (early, other) in &looked_at[..number] {
+                let is_turned = place(*leaf) < place(*other);
+                let pair = (*leaf, *other);
+                if is_turned && !warned.contains(&pair) && filters::overlap(early, late) {
+                    warned.push(pair);
+                    let name = self.nodes[*leaf].name.clone();
+                    let line = self.nodes[*leaf].lines.first().copied().unwrap_or(1);
+                    let text = format!(
+                        "a tree tries all rules of a leaf together, so a packet that fits both \
+                         \"{}\" of this leaf and \"{}\" of {} goes here, and in Linux to {}",
+                        filters::written(late),
+                        filters::written(early),
+                        self.nodes[*other].name,
+                        self.nodes[*other].name,
+                    );
+                    self.note(line, &name, text);
+                }
+            }
+        }
+    }
+}
+
+/// A choice with a rule before all others: what fits goes to the target, and is chosen there.
+fn before(choice: Choice, alternatives: &[Tests], target: &Choice) -> Choice {
+    let mut rules = Vec::new();
+    for tests in alternatives {
+        for (inner, leaf) in &target.rules {
+            let mut both = tests.clone();
+            both.extend(inner.iter().cloned());
+            let is_possible = filters::overlap(tests, inner);
+            if is_possible && rules.len() < MOST_RULES {
+                rules.push((both, *leaf));
+            }
+        }
+        rules.push((tests.clone(), target.otherwise));
+    }
+    rules.extend(choice.rules);
+    Choice {
+        rules,
+        otherwise: choice.otherwise,
+    }
+}

@@ -1,0 +1,472 @@
+//! Words of classes, and of the qdiscs that have classes, as keys of nodes.
+
+use roundelay::Rate;
+
+use crate::commands::Class;
+use crate::leaf::in_bytes;
+use crate::units;
+
+/// Keys with their values in TOML.
+type Keys = Vec<(&'static str, String)>;
+/// Keys, and remarks.
+type Read = (Keys, Vec<String>);
+
+/// The quantum of drr's classes if none is given: the MTU of Ethernet and its header.
+const FRAME: u64 = 1514;
+
+fn quoted(text: &str) -> String {
+    format!("\"{text}\"")
+}
+
+/// A rate after a word; a remark if it counts bytes.
+fn rate(word: &str, text: Option<&String>, notes: &mut Vec<String>) -> Result<Rate, String> {
+    let text = text.map_or("", String::as_str);
+    let Some((rate, is_bytes)) = units::rate(text) else {
+        return Err(format!(
+            "`{word} {text}`: expected a rate such as 20mbit, up to 100tbit"
+        ));
+    };
+    if is_bytes {
+        notes.push(in_bytes(text, rate));
+    }
+    Ok(rate)
+}
+
+/// A size in a legal range; `15k/8` has the length of cells behind it.
+fn size(word: &str, text: Option<&String>, most: u64) -> Result<u64, String> {
+    let text = text.map_or("", String::as_str);
+    let bytes = units::size(text.split('/').next().unwrap_or_default());
+    bytes
+        .filter(|bytes| (1..=most).contains(bytes))
+        .ok_or_else(|| format!("`{word} {text}`: expected a size such as 15k, 1 to {most} bytes"))
+}
+
+fn number(word: &str, text: Option<&String>, least: u64, most: u64) -> Result<u64, String> {
+    let text = text.map_or("", String::as_str);
+    let number = units::whole(text);
+    number
+        .filter(|number| (least..=most).contains(number))
+        .ok_or_else(|| format!("`{word} {text}`: expected a number from {least} to {most}"))
+}
+
+/// The keys of a class of htb or hfsc.
+pub(super) fn keys(kind: &str, words: &[String], is_leaf: bool) -> Result<Read, String> {
+    if kind == "htb" {
+        of_htb(words, is_leaf)
+    } else {
+        of_hfsc(words, is_leaf)
+    }
+}
+
+fn of_htb(words: &[String], is_leaf: bool) -> Result<Read, String> {
+    let mut keys: Keys = Vec::new();
+    let mut notes = Vec::new();
+    let mut at = 0;
+    while let Some(word) = words.get(at) {
+        let word = word.as_str();
+        let value = words.get(at + 1);
+        at += 2;
+        match word {
+            "rate" => keys.push(("rate", quoted(&rate(word, value, &mut notes)?.to_string()))),
+            "ceil" => keys.push(("ceil", quoted(&rate(word, value, &mut notes)?.to_string()))),
+            "burst" | "buffer" | "maxburst" => {
+                keys.push(("burst", quoted(&format!("{}b", size(word, value, 1 << 30)?))));
+            }
+            "cburst" | "cbuffer" | "cmaxburst" => {
+                keys.push(("cburst", quoted(&format!("{}b", size(word, value, 1 << 30)?))));
+            }
+            "prio" | "quantum" if !is_leaf => notes.push(format!(
+                "{word} is left out: in a class with classes below it has no effect, in Linux neither"
+            )),
+            "prio" => {
+                let written = number(word, value, 0, u32::MAX.into())?;
+                if written > 7 {
+                    notes.push(format!("prio {written} is 7, the last one of htb, in Linux too"));
+                }
+                keys.push(("prio", written.min(7).to_string()));
+            }
+            "quantum" => {
+                let bytes = size(word, value, (1 << 31) - 1)?;
+                if bytes < FRAME {
+                    notes.push(format!(
+                        "quantum {bytes} is less than a packet of {FRAME} bytes, so turns do not \
+                         divide by it exactly"
+                    ));
+                }
+                keys.push(("quantum", quoted(&format!("{bytes}b"))));
+            }
+            "mtu" | "mpu" | "overhead" | "linklayer" => {
+                let value = value.map_or("", String::as_str);
+                notes.push(format!(
+                    "`{word} {value}` is left out: lengths on the link are those of compare's --link, \
+                     --overhead, --mpu and --framing, for the whole link"
+                ));
+            }
+            other => {
+                return Err(format!(
+                    "`{other}` of a class of htb; expected rate, ceil, burst, cburst, prio, quantum, \
+                     mtu, mpu, overhead or linklayer"
+                ));
+            }
+        }
+    }
+    if !keys.iter().any(|(key, _)| *key == "rate") {
+        return Err("a class of htb has a rate; expected `rate 10mbit`".to_owned());
+    }
+    keep_last(&mut keys);
+    Ok((keys, notes))
+}
+
+/// Of a key that stands twice the last counts.
+fn keep_last(keys: &mut Keys) {
+    let mut kept: Keys = Vec::new();
+    for (key, value) in keys.drain(..) {
+        kept.retain(|(other, _)| *other != key);
+        kept.push((key, value));
+    }
+    *keys = kept;
+}
+
+fn of_hfsc(words: &[String], is_leaf: bool) -> Result<Read, String> {
+    let mut keys: Keys = Vec::new();
+    let mut notes = Vec::new();
+    let mut at = 0;
+    while let Some(word) = words.get(at) {
+        at += 1;
+        let which: &[&'static str] = match word.as_str() {
+            "sc" => &["rt", "ls"],
+            "rt" => &["rt"],
+            "ls" => &["ls"],
+            "ul" => &["ul"],
+            other => {
+                return Err(format!(
+                    "`{other}` of a class of hfsc; expected rt, ls, sc or ul"
+                ));
+            }
+        };
+        let mut curve = Vec::new();
+        while let Some(part) = words.get(at) {
+            let value = words.get(at + 1);
+            let written = match part.as_str() {
+                "m1" | "m2" | "rate" => match value.map(String::as_str) {
+                    Some("0" | "0bit" | "0kbit" | "0mbit") => "0bit".to_owned(),
+                    _ => rate(part, value, &mut notes)?.to_string(),
+                },
+                "umax" => format!("{}b", size(part, value, u32::MAX.into())?),
+                "d" | "dmax" => {
+                    let text = value.map_or("", String::as_str);
+                    let nanos = units::time(text);
+                    let nanos = nanos
+                        .ok_or_else(|| format!("`{part} {text}`: expected a time such as 10ms"))?;
+                    units::written_time(nanos)
+                }
+                _ => break,
+            };
+            curve.push(format!("{part} {written}"));
+            at += 2;
+        }
+        if curve.is_empty() {
+            return Err(format!(
+                "`{word}` has no curve; expected `m1 RATE d TIME m2 RATE`, or `rate RATE`"
+            ));
+        }
+        for key in which {
+            keys.push((key, quoted(&curve.join(" "))));
+        }
+    }
+    keep_last(&mut keys);
+    let has = |key: &str| keys.iter().any(|(other, _)| *other == key);
+    let (has_rt, has_ls) = (has("rt"), has("ls"));
+    if !has_rt && !has_ls {
+        return Err("a class of hfsc has a curve; expected rt, ls or sc".to_owned());
+    }
+    if has_ls {
+        return Ok((keys, notes));
+    }
+    if is_leaf {
+        notes.push(
+            "with rt and no ls this class gets its curve and no more, even on a free link, and ul \
+             has no effect"
+                .to_owned(),
+        );
+        return Ok((keys, notes));
+    }
+    notes.push(
+        "this class has classes below and no ls, so in Linux they share nothing; here it has its rt \
+         as ls"
+            .to_owned(),
+    );
+    for (key, curve) in keys.clone() {
+        if key == "rt" {
+            keys.push(("ls", curve));
+        }
+    }
+    Ok((keys, notes))
+}
+
+/// The discipline of a qdisc of htb or hfsc, with remarks.
+pub(super) fn of_shaper(kind: &str, words: &[String]) -> Result<(String, Vec<String>), String> {
+    let mut text = kind.to_owned();
+    let mut notes = Vec::new();
+    let mut at = 0;
+    while let Some(word) = words.get(at) {
+        let value = words.get(at + 1);
+        at += 2;
+        match (kind, word.as_str()) {
+            (_, "default") => {
+                let value = value.map_or("", String::as_str);
+                if minor(value).is_none() {
+                    return Err(format!(
+                        "`default {value}`: expected the minor number of a class, hexadecimal"
+                    ));
+                }
+            }
+            ("htb", "r2q") => {
+                let written = number(word, value, 1, u32::MAX.into())?;
+                text = format!("htb r2q {written}");
+            }
+            ("htb", "direct_qlen") => notes.push(
+                "direct_qlen is left out: it is for packets without a class, which go past all \
+                 classes"
+                    .to_owned(),
+            ),
+            ("htb", "debug") => {}
+            ("htb", "offload") => {
+                at -= 1;
+                notes.push("offload is left out: the card would shape".to_owned());
+            }
+            (_, other) => {
+                return Err(format!(
+                    "`{other}` of {kind}; expected default, or r2q with htb"
+                ));
+            }
+        }
+    }
+    Ok((text, notes))
+}
+
+/// `default 10`, `default 0x10`, `default 1:10`.
+fn minor(text: &str) -> Option<u16> {
+    let text = text.rsplit(':').next().unwrap_or_default();
+    u16::from_str_radix(text.trim_start_matches("0x"), 16).ok()
+}
+
+/// The class of packets that no filter matches.
+pub(super) fn default_of(words: &[String]) -> Option<u16> {
+    let place = words.iter().rposition(|word| word == "default")?;
+    minor(words.get(place + 1)?).filter(|minor| *minor != 0)
+}
+
+/// tbf as a class of htb: its rate is all it gets.
+pub(super) fn of_bucket(words: &[String]) -> Result<Read, String> {
+    let mut keys: Keys = Vec::new();
+    let mut notes = Vec::new();
+    let mut at = 0;
+    while let Some(word) = words.get(at) {
+        let value = words.get(at + 1);
+        at += 2;
+        match word.as_str() {
+            "rate" => keys.push(("rate", quoted(&rate(word, value, &mut notes)?.to_string()))),
+            "burst" | "buffer" | "maxburst" => {
+                let bytes = quoted(&format!("{}b", size(word, value, 1 << 30)?));
+                keys.push(("burst", bytes.clone()));
+                keys.push(("cburst", bytes));
+            }
+            "limit" | "latency" => notes.push(format!(
+                "{word} of tbf is left out: the queue inside has its own limit, in Linux too"
+            )),
+            "peakrate" | "mtu" | "minburst" => {
+                notes.push(format!(
+                    "{word} of tbf is left out: a class here has one bucket"
+                ));
+            }
+            "mpu" | "overhead" | "linklayer" => {
+                let value = value.map_or("", String::as_str);
+                notes.push(format!(
+                    "`{word} {value}` is left out: lengths on the link are those of compare's --link"
+                ));
+            }
+            other => {
+                return Err(format!(
+                    "`{other}` of tbf; expected rate, burst, latency or limit"
+                ));
+            }
+        }
+    }
+    if !keys.iter().any(|(key, _)| *key == "rate") {
+        return Err("tbf has a rate; expected `rate 10mbit`".to_owned());
+    }
+    keep_last(&mut keys);
+    Ok((keys, notes))
+}
+
+/// The discipline of drr or qfq, and the keys of each class.
+pub(super) fn weights(
+    kind: &str,
+    classes: &[&Class],
+) -> Result<(String, Vec<Read>), (usize, String)> {
+    let mut all = Vec::new();
+    let mut quanta = Vec::new();
+    for class in classes {
+        let mut keys: Keys = Vec::new();
+        let mut notes = Vec::new();
+        let mut quantum = FRAME;
+        let mut at = 0;
+        while let Some(word) = class.words.get(at) {
+            let value = class.words.get(at + 1);
+            let read = match (kind, word.as_str()) {
+                ("drr", "quantum") => size(word, value, 1 << 20).map(|bytes| quantum = bytes),
+                ("qfq", "weight") => number(word, value, 1, 1023)
+                    .map(|weight| keys.push(("weight", weight.to_string()))),
+                ("qfq", "maxpkt") => size(word, value, 65_536).map(|bytes| {
+                    if bytes < 512 {
+                        notes.push(format!("maxpkt {bytes} is 512, the least that Linux takes"));
+                    }
+                    keys.push(("maxpkt", bytes.max(512).to_string()));
+                }),
+                (_, other) => Err(format!("`{other}` of a class of {kind} is not understood")),
+            };
+            read.map_err(|message| (class.line, message))?;
+            at += 2;
+        }
+        if quantum < FRAME {
+            notes.push(format!(
+                "quantum {quantum} is less than a packet of {FRAME} bytes, so a class may wait \
+                 several rounds for a turn"
+            ));
+        }
+        quanta.push(quantum);
+        all.push((keys, notes));
+    }
+    if kind == "qfq" {
+        return Ok(("qfq_plus linux".to_owned(), all));
+    }
+    // A quantum that divides all, times a weight.
+    let mut common = 0;
+    for quantum in &quanta {
+        common = greatest_divisor(common, *quantum);
+    }
+    let common = common.max(1);
+    for ((keys, notes), quantum) in all.iter_mut().zip(&quanta) {
+        let weight = quantum / common;
+        if weight > 65_535 {
+            notes.push(format!(
+                "its quantum is {} times the smallest unit, here 65535",
+                weight
+            ));
+        }
+        keys.push(("weight", weight.min(65_535).to_string()));
+    }
+    let quantum = if quanta.is_empty() { FRAME } else { common };
+    Ok((format!("drr quantum {quantum}b"), all))
+}
+
+fn greatest_divisor(mut left: u64, mut right: u64) -> u64 {
+    while right != 0 {
+        let rest = left % right;
+        left = right;
+        right = rest;
+    }
+    left
+}
+
+/// Bands of prio or ets.
+#[derive(Debug, Clone)]
+pub(super) struct Bands {
+    pub(super) number: u16,
+    /// The band of each of Linux's priorities.
+    pub(super) priomap: [u16; 16],
+    pub(super) discipline: String,
+    pub(super) notes: Vec<String>,
+}
+
+/// tc-prio(8).
+const PRIOMAP: [u16; 16] = [1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1];
+
+/// Reads the words of prio or ets.
+pub(super) fn bands(kind: &str, words: &[String]) -> Result<Bands, String> {
+    let mut number_of_bands = None;
+    let mut strict = 0;
+    let mut quanta: Vec<u64> = Vec::new();
+    let mut priomap: Vec<u16> = Vec::new();
+    let mut at = 0;
+    while let Some(word) = words.get(at) {
+        at += 1;
+        match (kind, word.as_str()) {
+            (_, "bands") => {
+                number_of_bands = Some(number(word, words.get(at), 1, 16)?);
+                at += 1;
+            }
+            ("ets", "strict") => {
+                strict = number(word, words.get(at), 0, 16)?;
+                at += 1;
+            }
+            ("ets", "quanta") => {
+                while let Some(bytes) = words.get(at).and_then(|text| units::size(text)) {
+                    quanta.push(bytes.clamp(1, 1 << 20));
+                    at += 1;
+                }
+            }
+            (_, "priomap") => {
+                while priomap.len() < 16 {
+                    let Some(band) = words.get(at).and_then(|text| units::whole(text)) else {
+                        break;
+                    };
+                    priomap.push(u16::try_from(band).unwrap_or(u16::MAX));
+                    at += 1;
+                }
+            }
+            (_, other) => {
+                return Err(format!(
+                    "`{other}` of {kind}; expected bands or priomap, with ets strict or quanta"
+                ));
+            }
+        }
+    }
+    let told = strict + quanta.len() as u64;
+    let fallback = if kind == "prio" { 3 } else { told };
+    let number = number_of_bands.unwrap_or(fallback);
+    let is_prio = kind == "prio";
+    if !(1..=16).contains(&number) || told > number {
+        return Err(format!(
+            "{kind} has {number} bands; expected 1 to 16, enough for strict and quanta"
+        ));
+    }
+    if is_prio && number < 2 {
+        return Err("prio has 1 band; expected 2 to 16".to_owned());
+    }
+    if let Some(band) = priomap.iter().find(|band| u64::from(**band) >= number) {
+        return Err(format!(
+            "priomap names band {band}; expected 0 to {}",
+            number - 1
+        ));
+    }
+    let last = number as u16 - 1;
+    let mut map = if is_prio {
+        PRIOMAP.map(|band| band.min(last))
+    } else {
+        [last; 16]
+    };
+    if !priomap.is_empty() {
+        if !is_prio {
+            map = [last; 16];
+        }
+        map[..priomap.len()].copy_from_slice(&priomap);
+    }
+    let mut discipline = "priority".to_owned();
+    if !is_prio {
+        discipline = format!("ets bands {number} strict {strict}");
+        if !quanta.is_empty() {
+            discipline += " quanta";
+        }
+        for bytes in &quanta {
+            discipline += &format!(" {bytes}");
+        }
+    }
+    Ok(Bands {
+        number: number as u16,
+        priomap: map,
+        discipline,
+        notes: Vec::new(),
+    })
+}

@@ -1,0 +1,55 @@
+//! Packets that no filter of prio or ets chooses a band for: by their priority, which Linux takes
+//! from the code point of an IPv4 packet that it forwards (tc-prio(8)).
+
+/// Priorities by the two bits of the old type of service that count: none, bulk, interactive, both.
+const PRIORITIES: [usize; 4] = [0, 2, 6, 4];
+
+/// Code points with the band that they have.
+pub(super) fn code_points(priomap: &[u16; 16]) -> Vec<(Vec<u8>, u16)> {
+    let mut all = Vec::new();
+    for (bits, priority) in PRIORITIES.iter().enumerate() {
+        let mut points = Vec::new();
+        for point in 0..64_u8 {
+            if usize::from(point >> 1 & 3) == bits {
+                points.push(point);
+            }
+        }
+        all.push((points, priomap[*priority]));
+    }
+    all
+}
+
+/// What is to be said, unless all packets are in one band.
+pub(super) fn remark(priomap: &[u16; 16]) -> Option<String> {
+    let is_one = PRIORITIES
+        .iter()
+        .all(|priority| priomap[*priority] == priomap[0]);
+    if is_one {
+        return None;
+    }
+    Some(
+        "priomap: a packet that no filter matches goes by its code point, as Linux does with IPv4 \
+         packets that it forwards; others, such as IPv6 packets, go to the band of priority 0. \
+         EF (46) counts as interactive bulk there, so it is not in the first band"
+            .to_owned(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_of_the_type_of_service_choose_the_band() {
+        let mut priomap = [1_u16; 16];
+        priomap[6] = 0;
+        priomap[2] = 2;
+        let all = code_points(&priomap);
+        let band = |point: u8| {
+            let found = all.iter().find(|(points, _)| points.contains(&point));
+            found.expect("all are there").1
+        };
+        // Type of service 0x10, 0x08, 0, and EF.
+        assert_eq!([band(4), band(2), band(0), band(46)], [0, 2, 1, 1]);
+    }
+}

@@ -1,0 +1,85 @@
+//! A tree's file.
+
+use super::{Node, Noted};
+
+/// A line longer than this has its rules one below the other.
+const WIDTH: usize = 100;
+
+/// The file of a tree: `head` are comments at its top.
+pub(crate) fn written(name: &str, head: &[String], nodes: &[Node], notes: &[Noted]) -> String {
+    let mut text = String::new();
+    for line in head {
+        comment(&mut text, line);
+    }
+    let known = |node: &str| nodes.iter().any(|other| other.name == node);
+    for note in notes {
+        if !note.node.as_deref().is_some_and(known) {
+            comment(&mut text, &format!("line {}: {}", note.line, note.text));
+        }
+    }
+    text += &format!("name = {}\n", quoted(name));
+    for node in nodes {
+        text.push('\n');
+        let lines: Vec<String> = node.lines.iter().map(usize::to_string).collect();
+        match lines.len() {
+            0 => {}
+            1 => comment(&mut text, &format!("Line {} of the script.", lines[0])),
+            _ => comment(
+                &mut text,
+                &format!("Lines {} of the script.", lines.join(", ")),
+            ),
+        }
+        for note in notes {
+            if note.node.as_ref() == Some(&node.name) {
+                comment(&mut text, &format!("line {}: {}", note.line, note.text));
+            }
+        }
+        of_node(&mut text, node);
+    }
+    text
+}
+
+fn of_node(text: &mut String, node: &Node) {
+    *text += &format!("[[node]]\nname = {}\n", quoted(&node.name));
+    if let Some(parent) = &node.parent {
+        *text += &format!("parent = {}\n", quoted(parent));
+    }
+    *text += &format!("discipline = {}\n", quoted(&node.discipline));
+    for (key, value) in &node.keys {
+        *text += &format!("{key} = {value}\n");
+    }
+    if !node.rules.is_empty() {
+        let rules: Vec<String> = node.rules.iter().map(|rule| quoted(rule)).collect();
+        let line = format!("flows = [{}]\n", rules.join(", "));
+        if line.len() <= WIDTH {
+            *text += &line;
+        } else {
+            *text += &format!("flows = [\n    {},\n]\n", rules.join(",\n    "));
+        }
+    }
+    if node.is_default {
+        *text += "default = true\n";
+    }
+}
+
+/// Without letters that would end the comment.
+fn comment(text: &mut String, line: &str) {
+    *text += "# ";
+    for letter in line.chars() {
+        text.push(if letter.is_control() { ' ' } else { letter });
+    }
+    text.push('\n');
+}
+
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for letter in text.chars() {
+        match letter {
+            '"' | '\\' => quoted.extend(['\\', letter]),
+            letter if letter.is_control() => quoted.push(' '),
+            letter => quoted.push(letter),
+        }
+    }
+    quoted.push('"');
+    quoted
+}

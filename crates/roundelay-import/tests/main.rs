@@ -1,0 +1,5 @@
+//! Scripts in the style of public ones, and scripts that are none.
+
+mod garbage;
+mod scripts;
+mod traps;

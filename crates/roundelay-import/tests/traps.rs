@@ -1,0 +1,49 @@
+//! Words that mean something else than they look like are explained, at their line.
+
+use crate::scripts::imported;
+
+#[test]
+fn traps_are_explained_at_their_lines() {
+    let mut missing = Vec::new();
+    for (script, line, part) in [
+        ("traps.sh", 2, "`default 99` names no class that sends"),
+        ("traps.sh", 2, "direct_qlen"),
+        ("traps.sh", 2, "only what leaves eth0 is shaped"),
+        ("traps.sh", 3, "10mbps is 80mbit"),
+        ("traps.sh", 3, "the rates of the classes below are"),
+        ("traps.sh", 4, "ceil 30mbit is less than rate 60mbit"),
+        ("traps.sh", 4, "burst 1000 is less than a packet"),
+        ("traps.sh", 5, "never borrows"),
+        (
+            "traps.sh",
+            6,
+            "r2q: the quantum of 10kbit over r2q 10 is 125 bytes",
+        ),
+        ("traps.sh", 7, "An AQM above netem"),
+        ("traps.sh", 8, "fq_codel limit 20"),
+        ("traps.sh", 9, "inside a class of htb that shapes"),
+        ("traps.sh", 11, "class 1:77, which is not there"),
+        ("traps.sh", 11, "has no prio, so Linux tries it before"),
+        ("traps.sh", 12, "iptables marks packets"),
+        ("traps.sh", 13, "left out: 1 tc command"),
+        ("wonder_shaper.sh", 15, "two bits of ECN"),
+        ("wonder_shaper.sh", 17, "no counterpart"),
+        ("wonder_shaper.sh", 26, "policed"),
+        ("wonder_shaper.sh", 13, "sfq perturb"),
+        ("simple.sh", 30, "marks are not in packets"),
+        ("layer_cake.sh", 2, "--overhead 44 --mpu 0 --framing atm"),
+        ("simplest_tbf.sh", 3, "latency of tbf is left out"),
+        ("prio_tbf.sh", 2, "priomap"),
+        ("drr.sh", 2, "Linux drops a packet that no filter"),
+        ("qosmate.sh", 11, "with rt and no ls"),
+    ] {
+        let remarks = imported(script, None).remarks;
+        let is_there = remarks
+            .iter()
+            .any(|remark| remark.line == line && remark.text.contains(part));
+        if !is_there {
+            missing.push(format!("{script}:{line}: {part}\n{remarks:#?}"));
+        }
+    }
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
+}
