@@ -120,6 +120,12 @@ pub struct Config {
     /// Whether `min_timeout` is the least that the timeout lies above the smoothed round trip, as in
     /// Linux, and not the least timeout.
     pub timeout_above_round_trip: bool,
+    /// With selective acknowledgements, whether losses are found by time and not by counting
+    /// duplicates: RACK, RFC 8985, section 6.
+    pub rack: bool,
+    /// With `rack`, whether a probe asks for an acknowledgement before the timeout: TLP, RFC 8985,
+    /// section 7.
+    pub tail_loss_probe: bool,
     /// NewReno: whether a partial acknowledgement reduces the window by the acknowledged bytes (RFC
     /// 6582, section 3.2, step 3).
     pub partial_deflation: bool,
@@ -193,6 +199,8 @@ impl Config {
             slow_start: SlowStart::UntilLoss,
             proportional_reduction: false,
             timeout_above_round_trip: false,
+            rack: false,
+            tail_loss_probe: false,
             partial_deflation: true,
             partial_timer: PartialTimer::First,
             burst_avoidance: true,
@@ -201,8 +209,8 @@ impl Config {
 
     /// Linux today, as far as it is modelled: as `rfc`, with HyStart and proportional rate reduction,
     /// timeouts of 200 ms and more above the round trip, acknowledgements delayed by 40 ms, and a
-    /// clock of 1 us. Not there: RACK and tail loss probes (RFC 8985), quick acknowledgements, growth
-    /// of the receive window.
+    /// clock of 1 us. Not there: RACK and tail loss probes (`rack`, `tail_loss_probe`), quick
+    /// acknowledgements, growth of the receive window.
     pub const fn linux() -> Self {
         Self {
             slow_start: SlowStart::HyStart,
@@ -273,6 +281,20 @@ impl Config {
                 parameter: "ecn",
                 value: "true with control bbr".to_owned(),
                 range: "false, as the first version of bbr has no answer to marks".to_owned(),
+            });
+        }
+        if self.rack && self.flavour != Flavour::Sack {
+            return Err(ConfigError {
+                parameter: "rack",
+                value: format!("true with flavour {:?}", self.flavour),
+                range: "false, as rack needs selective acknowledgements (flavour sack)".to_owned(),
+            });
+        }
+        if self.tail_loss_probe && !self.rack {
+            return Err(ConfigError {
+                parameter: "tail_loss_probe",
+                value: "true without rack".to_owned(),
+                range: "false, as rack finds the losses that a probe uncovers".to_owned(),
             });
         }
         count("segment_len", self.segment_len, 1, 65_535)?;
@@ -407,6 +429,29 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "tcp: initial_timeout is 0s, but must be 1s to 60s"
+        );
+        let error = Config {
+            rack: true,
+            flavour: Flavour::NewReno,
+            ..Config::rfc()
+        }
+        .check()
+        .expect_err("no selective acknowledgements");
+        assert_eq!(
+            error.to_string(),
+            "tcp: rack is true with flavour NewReno, but must be false, as rack needs selective \
+             acknowledgements (flavour sack)"
+        );
+        let error = Config {
+            tail_loss_probe: true,
+            ..Config::rfc()
+        }
+        .check()
+        .expect_err("nothing to judge by");
+        assert_eq!(
+            error.to_string(),
+            "tcp: tail_loss_probe is true without rack, but must be false, as rack finds the losses \
+             that a probe uncovers"
         );
     }
 }

@@ -23,6 +23,15 @@ impl Sender {
 
     /// Call at [`Sender::timer`] or later; earlier calls have no effect.
     pub fn on_timer(&mut self, now: Instant) {
+        if let Some(rack) = &mut self.scoreboard.rack {
+            rack.tell_time(now);
+            if rack.deadline().is_some_and(|deadline| deadline <= now) {
+                self.on_reordering_timer(now);
+            }
+        }
+        if self.probe.deadline.is_some_and(|deadline| deadline <= now) {
+            self.on_probe_timer(now);
+        }
         if self.timer.deadline().is_none_or(|deadline| now < deadline) {
             return;
         }
@@ -43,7 +52,11 @@ impl Sender {
         }
         self.mode = Mode::Open;
         self.must_retransmit = false;
-        self.measure(now, segment);
+        let round_trip = self.measure(now, segment);
+        if let (Some(rack), Some(round_trip)) = (&mut self.scoreboard.rack, round_trip) {
+            rack.tell_time(now);
+            rack.measure(round_trip);
+        }
         self.timer.stop();
         if self.statistics.syns > 1 {
             self.congestion.window = self.segment_len();
@@ -66,6 +79,11 @@ impl Sender {
         if let Some(meter) = &mut self.scoreboard.meter {
             meter.tell_time(now);
         }
+        if let Some(rack) = &mut self.scoreboard.rack {
+            let echo = self.config.timestamps.then_some(segment.echo);
+            rack.begin(now, echo, !segment.flags.has(Flags::OUT_OF_BAND));
+        }
+        self.judge_probe(now, segment);
         let is_news = self.update_scoreboard(segment);
         if self.config.ecn && segment.flags.has(Flags::ECE) {
             self.on_mark(now);
@@ -75,21 +93,31 @@ impl Sender {
         } else if is_duplicate && is_news {
             self.on_duplicate(now);
         }
+        self.judge_by_time(now);
+        if self.scoreboard.sacked() > 0 {
+            self.probe.deadline = None;
+        }
         let news = self.scoreboard.take_news();
         if self.scoreboard.meter.is_some() {
             self.update_model(now, was_in_flight);
-        } else if self.mode == Mode::Recovery && self.reduces_in_proportion() {
-            self.congestion.window = self.reduction.window(
-                news,
-                self.scoreboard.pipe(),
-                self.congestion.threshold,
-                self.segment_len(),
-            );
+        } else if self.mode == Mode::Recovery {
+            self.reduce_in_proportion(news);
         }
     }
 
-    fn reduces_in_proportion(&self) -> bool {
-        self.config.proportional_reduction && self.config.flavour == Flavour::Sack
+    /// In a recovery, sets the window by what has arrived, if the configuration says so.
+    pub(crate) fn reduce_in_proportion(&mut self, news: u64) {
+        let has_model = self.scoreboard.meter.is_some();
+        let is_on = self.config.proportional_reduction && self.config.flavour == Flavour::Sack;
+        if has_model || !is_on {
+            return;
+        }
+        self.congestion.window = self.reduction.window(
+            news,
+            self.scoreboard.pipe(),
+            self.congestion.threshold,
+            self.segment_len(),
+        );
     }
 
     /// Tells the model of the path what has arrived and what is lost; its window counts from now on.
@@ -108,7 +136,7 @@ impl Sender {
             delivered: meter.delivered(),
             was_in_flight,
             in_flight,
-            repairs: matches!(self.mode, Mode::Recovery | Mode::Loss),
+            repairs: is_repair(self.mode),
         };
         self.congestion.follow_model(&told);
         // BBRHandleProbeRTT(): rates of a window that is small on purpose do not count.
@@ -159,6 +187,7 @@ impl Sender {
         } else if restarts {
             self.timer.restart(now);
         }
+        self.schedule_probe(now);
     }
 
     fn is_recovered(&self) -> bool {
@@ -216,7 +245,7 @@ impl Sender {
     }
 
     #[inline]
-    fn news(&self, now: Instant, in_flight: u64) -> News {
+    pub(crate) fn news(&self, now: Instant, in_flight: u64) -> News {
         News {
             now,
             acknowledged: 0,
@@ -279,7 +308,11 @@ impl Sender {
         }
     }
 
+    /// With RACK, duplicates tell nothing by themselves.
     fn is_loss_told(&self) -> bool {
+        if self.scoreboard.rack.is_some() {
+            return false;
+        }
         let is_lost = self.config.flavour == Flavour::Sack && self.scoreboard.first_is_lost();
         is_lost || self.duplicates >= self.config.duplicate_threshold
     }
@@ -287,7 +320,7 @@ impl Sender {
     /// One recovery per window. Without selective acknowledgements, duplicates at `recover` itself
     /// may be echoes of a repair (RFC 6582, section 3.2, step 2); plain Reno checks this after
     /// timeouts only, because no other event sets `recover`.
-    fn may_recover(&self) -> bool {
+    pub(crate) fn may_recover(&self) -> bool {
         let Some(recover) = self.recover else {
             return true;
         };
@@ -298,7 +331,8 @@ impl Sender {
         }
     }
 
-    fn retransmit_fast(&mut self, now: Instant) {
+    pub(crate) fn retransmit_fast(&mut self, now: Instant) {
+        self.probe.cancel();
         self.statistics.fast_retransmits += 1;
         self.congestion.reduce(
             Reason::Loss,
@@ -348,7 +382,7 @@ impl Sender {
 
     /// FlightSize of RFC 5681: bytes sent and not acknowledged. With a tail (`rc3`) much of this
     /// data has arrived, and the window is the upper bound.
-    fn outstanding(&self) -> u64 {
+    pub(crate) fn outstanding(&self) -> u64 {
         let all = self.highest - self.acknowledged;
         if self.reach > self.acknowledged {
             all.min(self.congestion.window + self.limited)
@@ -372,6 +406,7 @@ impl Sender {
         self.congestion
             .time_out(self.news(now, flight), !self.is_backed_off);
         self.is_backed_off = true;
+        self.probe.cancel();
         self.go_back();
     }
 
@@ -386,7 +421,9 @@ impl Sender {
             self.timed,
             self.must_retransmit,
         ) = (0, 0, None, false);
-        if self.config.flavour == Flavour::Sack {
+        if self.scoreboard.rack.is_some() {
+            self.lose_by_time();
+        } else if self.config.flavour == Flavour::Sack {
             self.scoreboard.lose_all();
         } else {
             self.next = self.acknowledged;
@@ -406,8 +443,12 @@ impl Sender {
             .map(|entry| (entry.sequence, entry.len))
     }
 
-    /// For a sender without known losses and without new data: rules 3 and 4 of NextSeg().
+    /// For a sender without known losses and without new data: rules 3 and 4 of NextSeg(). With RACK
+    /// nothing is sent again that is not lost.
     pub(crate) fn missing_segment(&mut self) -> Option<(u64, u32)> {
+        if self.scoreboard.rack.is_some() {
+            return None;
+        }
         let entry = match self.scoreboard.retransmit_missing() {
             Some(entry) => entry,
             None if self.is_rescued => return None,
@@ -437,6 +478,12 @@ impl Sender {
         };
         let round_trip = self.tick(now).since(sent_at?);
         self.timer.sample(round_trip, &self.config);
+        self.probe.has_sample = true;
         Some(round_trip)
     }
+}
+
+/// Whether lost segments are sent again in this phase: in fast recovery, and after a timeout.
+pub(crate) fn is_repair(mode: Mode) -> bool {
+    matches!(mode, Mode::Recovery | Mode::Loss)
 }

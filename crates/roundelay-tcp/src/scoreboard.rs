@@ -7,12 +7,13 @@
 //! *frontier* is either arrived or lost, and the frontier only moves forward. Blocks repeat earlier
 //! information; a run of arrived segments is skipped in one step, by links with path compression.
 //! Each call is O(1) amortised, plus O(log n) to find a block with a start that is no multiple of
-//! the segment length.
+//! the segment length. With RACK the frontier stays behind: `rack.rs` finds losses by time.
 
 use std::collections::VecDeque;
 
 use crate::config::{Config, Control};
 use crate::delivery::DeliveryMeter;
+use crate::rack::Rack;
 
 /// A segment in flight.
 #[derive(Debug, Clone, Copy)]
@@ -67,6 +68,8 @@ pub(crate) struct Scoreboard {
     news: u64,
     /// For a law that asks how fast data arrives.
     pub(crate) meter: Option<Box<DeliveryMeter>>,
+    /// Finds losses by time, in place of the frontier.
+    pub(crate) rack: Option<Box<Rack>>,
 }
 
 impl Scoreboard {
@@ -77,6 +80,7 @@ impl Scoreboard {
             segment_len,
             threshold,
             meter: (config.control == Control::Bbr).then(Box::default),
+            rack: config.rack.then(|| Box::new(Rack::new(config))),
             ..Self::default()
         }
     }
@@ -105,6 +109,9 @@ impl Scoreboard {
         if let Some(meter) = &mut self.meter {
             meter.push(self.entries.is_empty());
         }
+        if let Some(rack) = &mut self.rack {
+            rack.push(self.base + self.entries.len() as u64);
+        }
         self.entries.push_back(state);
         self.pipe += u64::from(len);
     }
@@ -125,6 +132,13 @@ impl Scoreboard {
                     meter.arrive(0, entry.len);
                 }
                 meter.pop();
+            }
+            if let Some(rack) = &mut self.rack {
+                if !entry.has_arrived {
+                    rack.arrive(0, self.base, true);
+                }
+                rack.sacked -= u32::from(entry.counts);
+                rack.pop();
             }
             self.entries.pop_front();
             self.base += 1;
@@ -150,6 +164,10 @@ impl Scoreboard {
             if let Some(meter) = &mut self.meter {
                 meter.arrive(index, entry.len);
             }
+            if let Some(rack) = &mut self.rack {
+                rack.arrive(index, self.base + index as u64, false);
+                rack.sacked += u32::from(counts);
+            }
             self.pipe -= entry.copies() * u64::from(entry.len);
             news += u64::from(entry.len);
             self.news += u64::from(entry.len);
@@ -164,6 +182,9 @@ impl Scoreboard {
 
     /// Moves the frontier forward (IsLost() of the segments passed).
     pub(crate) fn find_lost(&mut self) {
+        if self.rack.is_some() {
+            return;
+        }
         while self.arrived_beyond >= self.threshold {
             let Some(entry) = self.entries.get_mut((self.frontier - self.base) as usize) else {
                 return;
@@ -192,6 +213,9 @@ impl Scoreboard {
     /// A recovery starts: HighRxt goes back to the first segment, the one sent by
     /// `retransmit_first`.
     pub(crate) fn begin_recovery(&mut self) {
+        if self.rack.is_some() {
+            return;
+        }
         for index in 0..(self.retransmit - self.base) as usize {
             let entry = &mut self.entries[index];
             let before = entry.copies();
@@ -210,16 +234,67 @@ impl Scoreboard {
         (self.arrived_beyond, self.pipe, self.retransmit) = (0, 0, self.base);
     }
 
-    /// The first segment in flight, marked as retransmitted.
+    /// The first segment in flight, marked as retransmitted. With RACK, the first that is lost.
     pub(crate) fn retransmit_first(&mut self) -> Option<Entry> {
+        if self.rack.is_some() {
+            return self.retransmit_lost(u64::MAX);
+        }
         (!self.entries.is_empty()).then(|| self.mark(self.base))
     }
 
     /// NextSeg(), rule 1: the next lost segment with a start before `limit`, marked as
     /// retransmitted.
     pub(crate) fn retransmit_lost(&mut self, limit: u64) -> Option<Entry> {
-        let place = self.next_missing(self.frontier)?;
+        let place = if self.rack.is_some() {
+            self.first_lost()?
+        } else {
+            self.next_missing(self.frontier)?
+        };
         (self.entries[(place - self.base) as usize].sequence < limit).then(|| self.mark(place))
+    }
+
+    /// The highest segment in flight, marked as retransmitted.
+    pub(crate) fn retransmit_last(&mut self) -> Option<Entry> {
+        let last = self.entries.len().checked_sub(1)?;
+        Some(self.mark(self.base + last as u64))
+    }
+
+    /// Segments beyond a gap that have arrived, if RACK counts them.
+    pub(crate) fn sacked(&self) -> u32 {
+        self.rack.as_ref().map_or(0, |rack| rack.sacked)
+    }
+
+    /// The index of a position, if the segment is still here.
+    pub(crate) fn index_at(&self, place: u64) -> Option<usize> {
+        let index = place.checked_sub(self.base)? as usize;
+        (index < self.entries.len()).then_some(index)
+    }
+
+    /// Copies assumed to be in the network.
+    pub(crate) fn copies_at(&self, index: usize) -> u64 {
+        self.entries[index].copies()
+    }
+
+    pub(crate) fn is_missing(&self, index: usize) -> bool {
+        !self.entries[index].has_arrived
+    }
+
+    /// All copies of a segment are lost. Returns its position.
+    pub(crate) fn lose_at(&mut self, index: usize) -> u64 {
+        let entry = &mut self.entries[index];
+        self.pipe -= entry.copies() * u64::from(entry.len);
+        entry.is_lost = true;
+        entry.is_retransmitted = false;
+        self.base + index as u64
+    }
+
+    /// As `lose_at`, by position; a model of the path hears of the loss.
+    pub(crate) fn lose(&mut self, place: u64) {
+        let index = (place - self.base) as usize;
+        self.lose_at(index);
+        if let Some(meter) = &mut self.meter {
+            meter.lose(self.entries[index].len);
+        }
     }
 
     /// NextSeg(), rule 3: the next missing segment, lost or not, with a later one arrived.
@@ -252,6 +327,9 @@ impl Scoreboard {
         self.retransmit = self.retransmit.max(place + 1);
         if let Some(meter) = &mut self.meter {
             meter.resend((place - self.base) as usize);
+        }
+        if let Some(rack) = &mut self.rack {
+            rack.resend((place - self.base) as usize, place);
         }
         let entry = &mut self.entries[(place - self.base) as usize];
         if !entry.is_retransmitted {

@@ -9,6 +9,7 @@ use roundelay::{Duration, Instant};
 use crate::config::{Config, ConfigError, Flavour};
 use crate::congestion::Congestion;
 use crate::custom::CustomControl;
+use crate::probe::Probe;
 use crate::prr::Reduction;
 use crate::ranges::Ranges;
 use crate::rto::RetransmissionTimer;
@@ -48,8 +49,12 @@ pub struct SenderStatistics {
     pub syns: u64,
     /// Timeouts, including SYN timeouts.
     pub timeouts: u64,
-    /// Losses detected by duplicate acknowledgements.
+    /// Losses detected by duplicate acknowledgements or by time: the number of fast recoveries.
     pub fast_retransmits: u64,
+    /// Tail loss probes, which are among `segments`.
+    pub probes: u64,
+    /// Window reductions after a loss that a probe has repaired.
+    pub losses_repaired_by_probes: u64,
     /// Window reductions after ECN marks.
     pub reductions_by_marks: u64,
     /// Segments sent beyond the window ([`rc3`](crate::rc3)); not counted in `segments`.
@@ -75,6 +80,7 @@ pub struct Sender {
     pub(crate) mode: Mode,
     pub(crate) congestion: Congestion,
     pub(crate) timer: RetransmissionTimer,
+    pub(crate) probe: Probe,
     /// Bytes written by the application.
     supplied: u64,
     /// The first unacknowledged byte (SND.UNA, HighACK).
@@ -160,6 +166,7 @@ impl Sender {
             mode: Mode::Closed,
             congestion: Congestion::new(&config, control),
             timer: RetransmissionTimer::new(&config),
+            probe: Probe::default(),
             supplied: bytes.unwrap_or(u64::MAX),
             acknowledged: 0,
             next: 0,
@@ -211,24 +218,32 @@ impl Sender {
         if let Some(meter) = &mut self.scoreboard.meter {
             meter.tell_time(now);
         }
+        if let Some(rack) = &mut self.scoreboard.rack {
+            rack.tell_time(now);
+        }
         match self.mode {
             Mode::Closed => None,
             Mode::Connecting => self.poll_syn(now),
             _ if self.must_retransmit => self.poll_first(now),
+            _ if self.probe.is_due => self.poll_probe(now),
             _ => self.poll_data(now),
         }
     }
 
-    /// When to call [`Sender::on_timer`]: the retransmission timer, or the pacing timer while
-    /// pacing holds a segment back. With data in flight there is always a timer.
+    /// When to call [`Sender::on_timer`]: the retransmission timer, RACK's reordering timer, the
+    /// timer of tail loss probes, or the pacing timer while pacing holds a segment back. With data
+    /// in flight there is always a timer.
     #[inline]
     pub fn timer(&self) -> Option<Instant> {
-        let deadline = self.timer.deadline();
-        if self.is_held {
-            Some(deadline.map_or(self.paced_until, |deadline| deadline.min(self.paced_until)))
-        } else {
-            deadline
+        let mut deadline = self.timer.deadline();
+        if let Some(rack) = &self.scoreboard.rack {
+            deadline = earlier(deadline, rack.deadline());
+            deadline = earlier(deadline, self.probe.deadline);
         }
+        if self.is_held {
+            deadline = earlier(deadline, Some(self.paced_until));
+        }
+        deadline
     }
 
     /// Whether all supplied bytes are acknowledged.
@@ -351,11 +366,14 @@ impl Sender {
     /// The first missing segment, regardless of window and pacing.
     fn poll_first(&mut self, now: Instant) -> Option<Segment> {
         self.must_retransmit = false;
-        let len = match self.config.flavour {
-            Flavour::Sack => self.scoreboard.retransmit_first()?.len,
-            _ => self.segment_len().min(self.highest - self.acknowledged) as u32,
+        if self.config.flavour != Flavour::Sack {
+            let len = self.segment_len().min(self.highest - self.acknowledged) as u32;
+            return Some(self.emit(now, self.acknowledged, len));
+        }
+        let Some(entry) = self.scoreboard.retransmit_first() else {
+            return self.poll_data(now);
         };
-        Some(self.emit(now, self.acknowledged, len))
+        Some(self.emit(now, entry.sequence, entry.len))
     }
 
     /// Without selective acknowledgements: data from `next` on, within the window.
@@ -386,6 +404,10 @@ impl Sender {
             return None;
         }
         if let Some((sequence, len)) = self.lost_segment() {
+            // As with each fast retransmit; without RACK the first segment is not sent again here.
+            if self.scoreboard.rack.is_some() && sequence == self.acknowledged {
+                self.timer.restart(now);
+            }
             return Some(self.emit(now, sequence, len));
         }
         if self.scoreboard.meter.is_some() {
@@ -425,7 +447,7 @@ impl Sender {
 
     /// Length of the segment at `next`, which after going back may contain new data too. Also
     /// reduces the window after idle time.
-    fn new_len(&mut self, now: Instant) -> u32 {
+    pub(crate) fn new_len(&mut self, now: Instant) -> u32 {
         let mut end = self.supplied;
         if !self.early.is_empty() {
             self.skip_early();
@@ -451,18 +473,19 @@ impl Sender {
         u64::from(self.duplicates.min(self.config.duplicate_threshold - 1)) * self.segment_len()
     }
 
-    fn emit_next(&mut self, now: Instant, len: u32) -> Segment {
+    pub(crate) fn emit_next(&mut self, now: Instant, len: u32) -> Segment {
         if self.duplicates > 0 && self.mode == Mode::Open {
             self.limited += u64::from(len);
         }
         let segment = self.emit(now, self.next, len);
         self.next = segment.end();
         self.highest = self.highest.max(self.next);
+        self.schedule_probe(now);
         segment
     }
 
     #[inline(always)]
-    fn emit(&mut self, now: Instant, sequence: u64, len: u32) -> Segment {
+    pub(crate) fn emit(&mut self, now: Instant, sequence: u64, len: u32) -> Segment {
         let is_old = sequence < self.highest;
         self.count(len, is_old);
         let timestamp = self.tick(now);
@@ -535,4 +558,11 @@ impl Sender {
         };
         self.paced_until = self.paced_until.max(now) + Duration::from_picos(gap);
     }
+}
+
+fn earlier(first: Option<Instant>, second: Option<Instant>) -> Option<Instant> {
+    let (Some(one), Some(other)) = (first, second) else {
+        return first.or(second);
+    };
+    Some(one.min(other))
 }

@@ -47,6 +47,8 @@ fn ups_s_ns_2_is_what_its_scripts_set() {
         slow_start: SlowStart::UntilLoss,
         proportional_reduction: false,
         timeout_above_round_trip: false,
+        rack: false,
+        tail_loss_probe: false,
     };
     assert_eq!(ups, expected);
 }

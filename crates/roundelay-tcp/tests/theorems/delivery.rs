@@ -94,6 +94,9 @@ fn run_one(seed: u64, control: Option<Control>) {
     ][seed as usize % 3];
     config.proportional_reduction = seed % 3 == 1;
     config.timeout_above_round_trip = seed % 4 == 1;
+    let is_sack = control.is_some() || config.flavour == Flavour::Sack;
+    config.rack = is_sack && seed % 5 < 3;
+    config.tail_loss_probe = config.rack && seed % 5 < 2;
     if let Some(control) = control {
         config.flavour = Flavour::Sack;
         config.control = control;

@@ -5,6 +5,7 @@ mod custom;
 mod delivery;
 mod laws;
 mod link;
+mod rack;
 mod rc3;
 mod receiver;
 mod start;

@@ -1,0 +1,285 @@
+//! RACK, recent acknowledgment: a segment is lost once a segment sent later has arrived and a
+//! window for reordering has gone by. RFC 8985, section 6, by the RFC's names.
+//!
+//! The rule goes by times of sending and not by sequence numbers, so it finds lost retransmissions
+//! too. The scoreboard holds the segments; this file holds when each was last sent, and judges.
+//! Transmissions lie in the order of time, and the oldest is judged first, so the work is O(1)
+//! amortised for each transmission, plus O(log n) to retransmit the lowest lost segment first.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use roundelay::{Duration, Instant};
+
+use crate::config::Config;
+use crate::recovery::is_repair;
+use crate::scoreboard::Scoreboard;
+use crate::sender::{Mode, Sender};
+
+/// How long a shortest round trip counts, as in Linux (section 6.2, step 1, asks for a window).
+const LEAST_COUNTS_FOR: Duration = Duration::from_secs(300);
+
+/// The last transmission of a segment: Segment.xmit_ts and Segment.retransmitted.
+#[derive(Debug, Clone, Copy)]
+struct Sent {
+    at: Instant,
+    is_retransmitted: bool,
+}
+
+/// A time of sending and a position in the scoreboard. The order is RACK_sent_after()'s.
+type Transmission = (Instant, u64);
+
+/// State of RACK.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Rack {
+    now: Instant,
+    /// The timestamp that the acknowledgement echoes.
+    echo: Option<Instant>,
+    /// The acknowledgement tells of segments that the window has sent.
+    is_evidence: bool,
+    /// Tick of the clock for timestamps.
+    tick: Duration,
+    /// The last transmission of each segment in flight, in the order of the scoreboard.
+    sent: VecDeque<Sent>,
+    /// All transmissions in the order of time. Those of segments that have arrived, are lost or
+    /// were sent again are skipped.
+    log: VecDeque<Transmission>,
+    /// Lost segments, the lowest first; skipped once they have arrived or were sent again.
+    lost: BinaryHeap<Reverse<u64>>,
+    /// The transmission sent last among those that arrived with this acknowledgement.
+    told: Option<Transmission>,
+    /// RACK.xmit_ts and RACK.end_seq: the transmission sent last among all that have arrived.
+    newest: Transmission,
+    /// RACK.rtt.
+    round_trip: Duration,
+    /// RACK.min_RTT, and when it was measured.
+    least: Option<(Duration, Instant)>,
+    /// RACK.fack, as the position after the highest segment that has arrived; and that before this
+    /// acknowledgement.
+    forward: u64,
+    forward_before: u64,
+    /// RACK.reordering_seen.
+    is_reordered: bool,
+    /// RACK.segs_sacked.
+    pub(crate) sacked: u32,
+    /// DupThresh.
+    threshold: u32,
+    /// When the reordering timer expires.
+    deadline: Option<Instant>,
+}
+
+impl Rack {
+    pub(crate) fn new(config: &Config) -> Self {
+        Self {
+            tick: config.granularity,
+            threshold: config.duplicate_threshold,
+            ..Self::default()
+        }
+    }
+
+    /// The time of what follows.
+    pub(crate) fn tell_time(&mut self, now: Instant) {
+        self.now = now;
+    }
+
+    /// An acknowledgement begins.
+    pub(crate) fn begin(&mut self, now: Instant, echo: Option<Instant>, is_evidence: bool) {
+        self.now = now;
+        self.echo = echo;
+        self.is_evidence = is_evidence;
+        self.forward_before = self.forward;
+    }
+
+    /// A new segment is sent (section 6.1).
+    pub(crate) fn push(&mut self, place: u64) {
+        self.sent.push_back(Sent {
+            at: self.now,
+            is_retransmitted: false,
+        });
+        self.log.push_back((self.now, place));
+    }
+
+    /// A segment is sent again (section 6.1).
+    pub(crate) fn resend(&mut self, index: usize, place: u64) {
+        self.sent[index] = Sent {
+            at: self.now,
+            is_retransmitted: true,
+        };
+        self.log.push_back((self.now, place));
+    }
+
+    /// The first segment leaves the scoreboard.
+    pub(crate) fn pop(&mut self) {
+        self.sent.pop_front();
+    }
+
+    /// The segment at an index has arrived: section 6.2, steps 1 to 3.
+    pub(crate) fn arrive(&mut self, index: usize, place: u64, is_cumulative: bool) {
+        if !self.is_evidence {
+            return;
+        }
+        let sent = self.sent[index];
+        let round_trip = self.now.since(sent.at);
+        // Step 3. Blocks come with the latest first, so a segment is compared with what had arrived
+        // before this acknowledgement.
+        if place < self.forward_before && !sent.is_retransmitted {
+            self.is_reordered = true;
+        }
+        self.forward = self.forward.max(place + 1);
+        // Step 1.
+        if !sent.is_retransmitted {
+            self.measure(round_trip);
+        }
+        // Step 2.
+        if sent.is_retransmitted && self.may_be_original(sent.at, round_trip, is_cumulative) {
+            return;
+        }
+        self.told = self.told.max(Some((sent.at, place)));
+    }
+
+    /// Whether an earlier transmission than the last may have arrived. The echo tells only where
+    /// all data before has arrived too, because receivers do not echo segments beyond a gap (RFC
+    /// 7323, section 4.3).
+    fn may_be_original(&self, at: Instant, round_trip: Duration, is_cumulative: bool) -> bool {
+        let echo = self.echo.filter(|_| is_cumulative);
+        let is_echo_older = echo.is_some_and(|echo| at >= echo + self.tick);
+        is_echo_older || self.least.is_some_and(|(least, _)| round_trip < least)
+    }
+
+    /// Step 1: a round trip of a segment that was sent once, or of the SYN.
+    pub(crate) fn measure(&mut self, round_trip: Duration) {
+        let is_least = self.least.is_none_or(|(least, since)| {
+            round_trip <= least || self.now.since(since) > LEAST_COUNTS_FOR
+        });
+        if is_least {
+            self.least = Some((round_trip, self.now));
+        }
+    }
+
+    /// RACK_update_reo_wnd(): section 6.2, step 4. Without D-SACK, RACK.reo_wnd_mult stays 1.
+    fn window(&self, smoothed: Option<Duration>, repairs: bool) -> Duration {
+        if !self.is_reordered && (repairs || self.sacked >= self.threshold) {
+            return Duration::ZERO;
+        }
+        let Some((least, _)) = self.least else {
+            return Duration::ZERO;
+        };
+        let quarter = Duration::from_picos(least.as_picos() / 4);
+        smoothed.map_or(quarter, |smoothed| quarter.min(smoothed))
+    }
+
+    /// When the reordering timer expires.
+    #[inline]
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+}
+
+impl Scoreboard {
+    /// RACK_detect_loss_and_arm_timer(): section 6.2, step 5, with a window for reordering. The
+    /// timer is that of the first segment that waits, so that each is found when its time has come.
+    fn find_lost_by_time(&mut self, window: Duration) {
+        let Some(mut rack) = self.rack.take() else {
+            return;
+        };
+        if let Some(told) = rack.told.take() {
+            rack.round_trip = rack.now.since(told.0);
+            rack.newest = rack.newest.max(told);
+        }
+        rack.deadline = None;
+        while let Some(&(at, place)) = rack.log.front() {
+            if self.waits(&rack, at, place) {
+                if rack.newest <= (at, place) {
+                    break;
+                }
+                let due = at + rack.round_trip + window;
+                if due > rack.now {
+                    rack.deadline = Some(due);
+                    break;
+                }
+                self.lose(place);
+                rack.lost.push(Reverse(place));
+            }
+            rack.log.pop_front();
+        }
+        self.rack = Some(rack);
+    }
+
+    /// Whether a transmission is the last of its segment, and neither arrived nor lost.
+    fn waits(&self, rack: &Rack, at: Instant, place: u64) -> bool {
+        let Some(index) = self.index_at(place) else {
+            return false;
+        };
+        rack.sent[index].at == at && self.copies_at(index) > 0
+    }
+
+    /// RACK_mark_losses_on_RTO(): section 6.3. What was sent less than a round trip ago may still
+    /// arrive.
+    fn lose_expired(&mut self, window: Duration) {
+        let Some(mut rack) = self.rack.take() else {
+            return;
+        };
+        for index in 0..rack.sent.len() {
+            let is_expired = rack.sent[index].at + rack.round_trip + window <= rack.now;
+            if self.copies_at(index) > 0 && (index == 0 || is_expired) {
+                let place = self.lose_at(index);
+                rack.lost.push(Reverse(place));
+            }
+        }
+        self.rack = Some(rack);
+    }
+
+    /// The lowest segment that is lost and was not sent again.
+    pub(crate) fn first_lost(&mut self) -> Option<u64> {
+        let mut rack = self.rack.take()?;
+        let mut found = None;
+        while let Some(&Reverse(place)) = rack.lost.peek() {
+            let is_lost = |index| self.is_missing(index) && self.copies_at(index) == 0;
+            if self.index_at(place).is_some_and(is_lost) {
+                found = Some(place);
+                break;
+            }
+            rack.lost.pop();
+        }
+        self.rack = Some(rack);
+        found
+    }
+}
+
+impl Sender {
+    /// Judges what is in flight, and enters fast recovery if something is lost: section 6.2, step
+    /// 5.
+    pub(crate) fn judge_by_time(&mut self, now: Instant) {
+        let Some(window) = self.reordering_window() else {
+            return;
+        };
+        self.scoreboard.find_lost_by_time(window);
+        let is_lost = self.mode == Mode::Open && self.scoreboard.first_lost().is_some();
+        if is_lost && self.may_recover() {
+            self.retransmit_fast(now);
+        }
+    }
+
+    /// The reordering timer expires. Nothing arrives now, so a window that shrinks with what
+    /// arrives lets one segment go.
+    pub(crate) fn on_reordering_timer(&mut self, now: Instant) {
+        let was_repair = is_repair(self.mode);
+        self.judge_by_time(now);
+        if !was_repair && self.mode == Mode::Recovery {
+            self.reduce_in_proportion(0);
+        }
+    }
+
+    /// A timeout: section 6.3. The first segment goes out whatever the pipe holds.
+    pub(crate) fn lose_by_time(&mut self) {
+        if let Some(window) = self.reordering_window() {
+            self.scoreboard.lose_expired(window);
+            self.must_retransmit = true;
+        }
+    }
+
+    fn reordering_window(&self) -> Option<Duration> {
+        let rack = self.scoreboard.rack.as_ref()?;
+        Some(rack.window(self.timer.smoothed(), is_repair(self.mode)))
+    }
+}
