@@ -60,6 +60,19 @@ pub struct Headers {
     pub ecn: Ecn,
 }
 
+/// What a TCP header says of its segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TcpSegment {
+    pub(crate) sequence: u32,
+    pub(crate) acknowledgement: u32,
+    /// Bytes of data.
+    pub(crate) len: u32,
+    pub(crate) is_fin: bool,
+    pub(crate) is_syn: bool,
+    pub(crate) is_reset: bool,
+    pub(crate) is_ack: bool,
+}
+
 /// Availability of a packet's ports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Ports {
@@ -415,6 +428,32 @@ impl Frame<'_> {
             }
             _ => segment <= LONGEST_HEADER,
         }
+    }
+
+    /// The TCP header of the packet, if it is whole in the capture up to the flags.
+    pub(crate) fn tcp_segment(&self) -> Option<TcpSegment> {
+        let packet = network_layer(self.link, self.bytes).ok()?;
+        let (ip, _) = LaxIpSlice::from_slice(packet).ok()?;
+        let payload = ip.payload();
+        if payload.fragmented || datagram_protocol(&ip) != TCP {
+            return None;
+        }
+        let header = payload.payload;
+        let before = header.as_ptr() as usize - packet.as_ptr() as usize;
+        let flags = byte(header, 13).ok()?;
+        let header_len = u32::from(byte(header, 12).ok()? >> 4) * 4;
+        let number = |at| Some(u32::from_be_bytes(*header.get(at..)?.first_chunk()?));
+        // With segmentation offload the length in the header may be missing.
+        let len = ip_len(packet).unwrap_or_else(|| self.network_len());
+        Some(TcpSegment {
+            sequence: number(4)?,
+            acknowledgement: number(8)?,
+            len: len.saturating_sub(before as u32).saturating_sub(header_len),
+            is_fin: flags & 1 != 0,
+            is_syn: flags & 2 != 0,
+            is_reset: flags & 4 != 0,
+            is_ack: flags & 16 != 0,
+        })
     }
 
     /// Length of the network layer, in bytes: the IP packet inside the frame, without VLAN tags,

@@ -7,6 +7,7 @@ mod classifier;
 mod compare;
 mod comparison;
 mod conditions;
+pub mod connections;
 mod cost;
 mod demand;
 mod duplicates;

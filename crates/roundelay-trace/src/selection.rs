@@ -306,6 +306,18 @@ impl Selector {
         }
     }
 
+    /// A selector of both directions at all interfaces, between the same times.
+    pub(crate) fn both_ways(&self) -> Self {
+        let mut both = Self::new(Selection {
+            interface: None,
+            direction: None,
+            chooses: false,
+            ..self.selection.clone()
+        });
+        both.between = self.between;
+        both
+    }
+
     /// Whether a packet is replayed; counts the packet.
     pub(crate) fn admit(
         &mut self,

@@ -5,6 +5,7 @@ mod classifier;
 mod common;
 mod compare;
 mod compressed;
+mod connections;
 mod corpora;
 mod foreign;
 mod hostile;

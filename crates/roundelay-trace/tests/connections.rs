@@ -1,0 +1,343 @@
+//! What the applications behind a capture wanted, from captures made packet by packet.
+
+use proptest::prelude::*;
+use roundelay::Duration;
+use roundelay_trace::connections::{Applications, Close, Connection, End, applications};
+use roundelay_trace::{Capture, CompareError, Options, Stop};
+
+const CLIENT: [u8; 4] = [192, 168, 1, 2];
+const SERVER: [u8; 4] = [203, 0, 113, 5];
+const SYN: u8 = 2;
+const FIN: u8 = 1;
+const ACK: u8 = 16;
+
+/// A TCP packet: its time in milliseconds, whether the client sent it, flags, sequence number,
+/// acknowledgement and bytes of data.
+#[derive(Debug, Clone, Copy)]
+struct Packet(f64, bool, u8, u32, u32, u16);
+
+/// A pcap of raw IPv4 with nanoseconds.
+fn pcap(packets: &[Packet]) -> Vec<u8> {
+    let mut file = Vec::new();
+    for word in [0xa1b2_3c4d_u32, 4 << 16 | 2, 0, 0, 100, 101] {
+        file.extend(word.to_le_bytes());
+    }
+    for &Packet(millis, of_client, flags, sequence, acknowledgement, data) in packets {
+        let nanos = (millis * 1e6) as u64;
+        let len = 40 + u32::from(data);
+        let words = [nanos / 1_000_000_000, nanos % 1_000_000_000, 40, len.into()];
+        words
+            .iter()
+            .for_each(|word| file.extend((*word as u32).to_le_bytes()));
+        file.extend([0x45, 0]);
+        file.extend((len as u16).to_be_bytes());
+        file.extend([0, 0, 0, 0, 64, 6, 0, 0]);
+        let [from, to] = if of_client {
+            [CLIENT, SERVER]
+        } else {
+            [SERVER, CLIENT]
+        };
+        file.extend(from);
+        file.extend(to);
+        let ports: [u16; 2] = if of_client {
+            [50_000, 443]
+        } else {
+            [443, 50_000]
+        };
+        ports
+            .iter()
+            .for_each(|port| file.extend(port.to_be_bytes()));
+        file.extend(sequence.to_be_bytes());
+        file.extend(acknowledgement.to_be_bytes());
+        file.extend([0x50, flags, 0xff, 0xff, 0, 0, 0, 0]);
+    }
+    file
+}
+
+fn read_bytes(bytes: Vec<u8>) -> Result<Applications, CompareError> {
+    let capture = Capture::from_reader("t.pcap", std::io::Cursor::new(bytes))?;
+    let mut options = Options::new("10mbit".parse().unwrap(), Vec::new());
+    options.adapts = true;
+    options.selection.chooses = true;
+    applications(capture, &options, &Stop::default())
+}
+
+fn read(packets: &[Packet]) -> Applications {
+    read_bytes(pcap(packets)).unwrap()
+}
+
+fn one(packets: &[Packet]) -> Connection {
+    let read = read(packets);
+    assert_eq!(read.connections.len(), 1, "{:?}", read.connections);
+    read.connections[0].clone()
+}
+
+/// Who wrote how many bytes, and how many milliseconds later.
+fn said(connection: &Connection) -> Vec<(End, u64, u64)> {
+    let mut said = Vec::new();
+    for message in &connection.messages {
+        let millis = (message.after.as_nanos() + 500_000) / 1_000_000;
+        said.push((message.by, message.bytes, millis));
+    }
+    said
+}
+
+/// A capture 10 ms from the client and 30 ms from the server: 20 and 60 ms there and back. The
+/// server thinks for 5 ms, the client for 200 ms; one segment is sent again.
+fn talk() -> Vec<Packet> {
+    vec![
+        Packet(0.0, true, SYN, 99, 0, 0),
+        Packet(60.0, false, SYN | ACK, 999, 100, 0),
+        Packet(80.0, true, ACK, 100, 1000, 0),
+        Packet(80.1, true, ACK, 100, 1000, 300),
+        Packet(145.1, false, ACK, 1000, 400, 1000),
+        Packet(145.2, false, ACK, 2000, 400, 500),
+        Packet(165.2, true, ACK, 400, 2500, 0),
+        // The acknowledgement was late for the server.
+        Packet(350.0, false, ACK, 1000, 400, 1000),
+        Packet(370.0, true, ACK, 400, 2500, 100),
+        Packet(430.0, false, ACK, 2500, 500, 700),
+        Packet(450.0, true, ACK, 500, 3200, 0),
+        Packet(460.0, true, ACK | FIN, 500, 3200, 0),
+    ]
+}
+
+#[test]
+fn requests_responses_and_pauses() {
+    let connection = one(&talk());
+    assert_eq!(
+        said(&connection),
+        [
+            (End::Client, 300, 0),
+            (End::Server, 1500, 5),
+            (End::Client, 100, 205),
+            (End::Server, 700, 0),
+        ]
+    );
+    let millis = |way: Option<Duration>| way.map(|way| way.as_nanos() / 1_000_000);
+    assert_eq!(connection.round_trips.map(millis), [Some(20), Some(60)]);
+    assert_eq!(connection.bytes, [400, 2200]);
+    assert_eq!(connection.retransmitted, [0, 1]);
+    assert_eq!(connection.segment_len, [300, 1000]);
+    assert!(connection.has_opening && connection.is_whole() && !connection.endless);
+    assert!(!connection.concurrent);
+    let end = Duration::from_millis(460);
+    assert_eq!(connection.close, Close::By(End::Client, end));
+    assert_eq!(connection.over, [false, true], "the server sends more");
+}
+
+/// Sequence numbers wrap.
+#[test]
+fn sequence_numbers_wrap() {
+    let mut packets = talk();
+    for Packet(_, of_client, _, sequence, acknowledgement, _) in &mut packets {
+        let far = u32::MAX - 1500;
+        let other = if *of_client {
+            acknowledgement
+        } else {
+            sequence
+        };
+        *other = other.wrapping_add(far);
+    }
+    assert_eq!(said(&one(&packets)), said(&one(&talk())));
+}
+
+/// Of one direction, requests are known by the server's acknowledgements.
+#[test]
+fn one_direction_knows_requests_by_their_acknowledgements() {
+    let mut packets = talk();
+    packets.retain(|Packet(_, of_client, ..)| !of_client);
+    let connection = one(&packets);
+    let bytes: Vec<_> = said(&connection)
+        .iter()
+        .map(|said| (said.0, said.1))
+        .collect();
+    assert_eq!(
+        bytes,
+        [
+            (End::Client, 300),
+            (End::Server, 1500),
+            (End::Client, 100),
+            (End::Server, 700)
+        ]
+    );
+    assert!(!connection.is_whole());
+    assert_eq!(connection.round_trips, [None, None]);
+}
+
+/// A hundred segments of which each follows an acknowledgement, or the time of the server's
+/// application, until the capture or the client ends them.
+fn bulk(is_clocked: bool, is_closed: bool) -> Vec<Packet> {
+    let mut packets = talk()[..4].to_vec();
+    let mut sent = 1000;
+    let mut heard = 1000;
+    for number in 0..400 {
+        let at = 145.0 + f64::from(number) * 10.0;
+        packets.push(Packet(at, false, ACK, sent, 400, 1000));
+        sent += 1000;
+        if number >= 8 {
+            heard += 1000;
+            let before = if is_clocked { 0.2 } else { 5.0 };
+            packets.push(Packet(at + 10.0 - before, true, ACK, 400, heard, 0));
+        }
+    }
+    if is_closed {
+        let last = packets.last().unwrap().0;
+        packets.push(Packet(last + 0.1, true, ACK | FIN, 400, heard, 0));
+        // Others go on.
+        packets.push(Packet(last + 9000.0, true, ACK, 400, heard, 0));
+    }
+    packets
+}
+
+/// The place of the capture is the server's own: what an acknowledgement allows passes at once.
+fn near(mut packets: Vec<Packet>) -> Vec<Packet> {
+    packets[1].0 = 0.1;
+    packets[2].0 = 80.0;
+    packets
+}
+
+#[test]
+fn a_transfer_that_wanted_more_is_endless() {
+    let connection = one(&near(bulk(true, false)));
+    assert!(connection.endless, "{:?}", connection.messages);
+    let closed = one(&near(bulk(true, true)));
+    assert!(closed.endless && matches!(closed.close, Close::By(End::Client, _)));
+}
+
+#[test]
+fn a_stream_that_its_application_paces_is_a_list_of_writes() {
+    let connection = one(&near(bulk(false, false)));
+    assert!(!connection.endless);
+    assert!(
+        connection.messages.len() > 300,
+        "{}",
+        connection.messages.len()
+    );
+    let all: u64 = connection.messages[1..]
+        .iter()
+        .map(|message| message.bytes)
+        .sum();
+    assert_eq!(all, 400_000);
+    assert_eq!(said(&connection)[200], (End::Server, 1000, 10));
+}
+
+#[test]
+fn a_connection_that_began_before_keeps_its_client() {
+    let connection = one(&talk()[4..]);
+    assert!(!connection.has_opening);
+    assert_eq!(connection.server.port(), 443);
+    let said: Vec<_> = said(&connection)
+        .iter()
+        .map(|said| (said.0, said.1))
+        .collect();
+    assert_eq!(
+        said,
+        [(End::Server, 1500), (End::Client, 100), (End::Server, 700)]
+    );
+}
+
+#[test]
+fn ports_used_again_are_another_connection() {
+    let mut packets = talk();
+    for Packet(millis, of_client, flags, sequence, acknowledgement, data) in talk() {
+        packets.push(Packet(
+            millis + 1000.0,
+            of_client,
+            flags,
+            sequence,
+            acknowledgement,
+            data,
+        ));
+    }
+    let read = read(&packets);
+    assert_eq!(read.connections.len(), 2);
+    let [one, other] = &read.connections[..] else {
+        unreachable!()
+    };
+    assert_eq!(said(one), said(other));
+    assert_eq!(other.start, Duration::from_millis(1000));
+}
+
+/// A busy host behind the link has only long round trips: its network's smallest one counts.
+#[test]
+fn round_trips_behind_the_link_are_those_of_the_network() {
+    let mut busy = talk();
+    for Packet(millis, of_client, ..) in &mut busy {
+        *millis += if *of_client && *millis > 0.0 {
+            1100.0
+        } else {
+            1000.0
+        };
+    }
+    busy.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let mut file = pcap(&talk());
+    let mut other = pcap(&busy);
+    let record = 16 + 40;
+    for start in (24..other.len()).step_by(record) {
+        for address in [start + 16 + 12, start + 16 + 16] {
+            if other[address..][..4] == CLIENT {
+                other[address + 3] = 3;
+            }
+        }
+    }
+    file.extend_from_slice(&other[24..]);
+    let read = read_bytes(file).unwrap();
+    let alone: Vec<_> = read
+        .connections
+        .iter()
+        .map(|connection| connection.round_trips[0])
+        .collect();
+    let millis = |millis| Some(Duration::from_millis(millis));
+    assert_eq!(alone[0], millis(20));
+    assert!(alone[1] > millis(100), "{alone:?}");
+    assert_eq!(read.round_trips(), [millis(80), millis(80)]);
+}
+
+proptest! {
+    /// Any bytes, and any damage to a capture: an error or connections, never a panic; and the new
+    /// bytes of the messages add up.
+    #[test]
+    fn damaged_captures_never_panic(
+        at in 24_usize..600,
+        damage in proptest::collection::vec(any::<u8>(), 0..40),
+        cut in 0_usize..700,
+    ) {
+        let mut bytes = pcap(&talk());
+        for (offset, byte) in damage.into_iter().enumerate() {
+            if let Some(old) = bytes.get_mut(at + offset) {
+                *old = byte;
+            }
+        }
+        bytes.truncate(cut.max(30));
+        if let Ok(read) = read_bytes(bytes) {
+            read.round_trips();
+            for connection in &read.connections {
+                for end in End::BOTH {
+                    let messages = connection.messages.iter().filter(|message| message.by == end);
+                    let sum: u64 = messages.map(|message| message.bytes).sum();
+                    prop_assert_eq!(sum, connection.bytes[end as usize]);
+                }
+            }
+        }
+    }
+
+    /// Any sequence of segments.
+    #[test]
+    fn nonsense_never_panics(
+        segments in proptest::collection::vec(
+            (0.0_f64..5000.0, any::<bool>(), any::<u8>(), any::<u32>(), any::<u32>(), 0_u16..1400),
+            1..60,
+        ),
+    ) {
+        let mut packets: Vec<_> = segments
+            .into_iter()
+            .map(|(at, of_client, flags, sequence, acknowledgement, data)| {
+                Packet(at, of_client, flags, sequence, acknowledgement, data)
+            })
+            .collect();
+        packets.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let read = read(&packets);
+        prop_assert!(!read.connections.is_empty());
+    }
+}
