@@ -132,6 +132,8 @@ fn compared(
     let options = Options {
         seed: SEED,
         measure_cost: false,
+        // As in the other two worlds.
+        shapes_cake: false,
         ..Options::new(RATE.parse().expect("a rate"), vec![spec])
     };
     let reader = std::io::Cursor::new(capture(arrivals));
