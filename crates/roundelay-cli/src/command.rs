@@ -11,6 +11,7 @@ use crate::bounds::arguments::Bounds;
 use crate::compare::arguments::Compare;
 #[cfg(not(all(feature = "bench", feature = "objective", feature = "papers")))]
 use crate::failure::Failure;
+use crate::import::arguments::Import;
 use crate::live::arguments::Live;
 #[cfg(feature = "objective")]
 use crate::objective::arguments::Objective;
@@ -117,6 +118,13 @@ pub(crate) enum Command {
     ///
     /// The bounds are proven: nothing is replayed or simulated. See docs/bounds.md.
     Bounds(Bounds),
+    /// Read a script of tc commands into a tree for compare --tree, and explain words that mean
+    /// something else than they look like
+    ///
+    /// The script is not run. Its qdiscs, classes and filters of one interface become a tree file on
+    /// standard output. Remarks about what a tree cannot have, with the script's lines, are comments
+    /// in the file and messages. See docs/import.md.
+    Import(Import),
     /// Put a discipline between two interfaces, or at the bottleneck of a link around a command, and
     /// say whether the run may be used
     ///

@@ -22,6 +22,7 @@ mod compare;
 mod disciplines;
 mod failure;
 mod host;
+mod import;
 mod interrupt;
 mod live;
 #[cfg(feature = "objective")]
@@ -84,6 +85,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         #[cfg(not(feature = "papers"))]
         Command::Papers(_) => Err(command::absent("papers")),
         Command::Bounds(arguments) => bounds::run(&arguments),
+        Command::Import(arguments) => import::run(&arguments),
         Command::Live(_) => Ok(()),
         Command::List { json } => print(&disciplines::list(json)),
         Command::Help {

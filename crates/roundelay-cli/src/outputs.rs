@@ -26,6 +26,7 @@ mod tests {
     use crate::bench::outputs::Measuring;
     use crate::bounds::outputs::Bounding;
     use crate::compare::outputs::Comparing;
+    use crate::import::outputs::Importing;
     use crate::objective::outputs::Judging;
     use crate::papers::outputs::Publishing;
     use crate::replay::outputs::Replaying;
@@ -72,6 +73,7 @@ mod tests {
             rows::<Measuring>("bench"),
             rows::<Bounding>("bounds"),
             rows::<Verifying>("verify"),
+            rows::<Importing>("import"),
         ]
         .concat();
         let table = format!(

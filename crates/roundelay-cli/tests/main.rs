@@ -11,6 +11,7 @@ mod dependencies;
 mod documents;
 mod faults;
 mod full_disk;
+mod import;
 mod index;
 mod limits;
 #[cfg(target_os = "linux")]

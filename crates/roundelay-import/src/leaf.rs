@@ -140,9 +140,17 @@ pub(crate) fn leaf(kind: &str, words: &[String]) -> Option<Leaf> {
     if WITH_RULES_OF_LINUX.contains(&kind) {
         text += " linux";
     }
-    let mut at = 0;
-    while at < words.len() {
-        at += take(kind, &words[at..], &mut text, &mut remarks);
+    match at_once(kind, &text, words) {
+        Some((whole, noted)) => {
+            text = whole;
+            remarks.extend(noted);
+        }
+        None => {
+            let mut at = 0;
+            while at < words.len() {
+                at += take(kind, &words[at..], &mut text, &mut remarks);
+            }
+        }
     }
     if kind == "bfifo" && !text.contains(" limit ") {
         text += " limit 1514000";
@@ -166,6 +174,32 @@ pub(crate) fn leaf(kind: &str, words: &[String]) -> Option<Leaf> {
     Some(Leaf { text, remarks })
 }
 
+/// All words, if a tree has each of them. Some are legal only beside others.
+fn at_once(kind: &str, name: &str, words: &[String]) -> Option<(String, Vec<String>)> {
+    let mut text = name.to_owned();
+    let mut remarks = Vec::new();
+    let mut before = "";
+    for word in words {
+        let value = canonical(unit(kind, before), word, &mut remarks);
+        let ours = other_name(kind, &value);
+        text += &format!(" {ours}");
+        before = other_name(kind, word);
+    }
+    if text.parse::<QueueSpec>().is_err() {
+        return None;
+    }
+    Some((text, remarks))
+}
+
+/// The name here of a word of tc's.
+fn other_name<'a>(kind: &str, word: &'a str) -> &'a str {
+    match (kind, word) {
+        ("tbf", "buffer" | "maxburst") => "burst",
+        ("tbf", "minburst") => "mtu",
+        _ => word,
+    }
+}
+
 /// Takes a word with its values, and returns how many words that were.
 fn take(kind: &str, words: &[String], text: &mut String, remarks: &mut Vec<String>) -> usize {
     let word = words[0].as_str();
@@ -179,22 +213,16 @@ fn take(kind: &str, words: &[String], text: &mut String, remarks: &mut Vec<Strin
             return taken;
         }
     }
-    // tc's other names.
-    let ours = match (kind, word) {
-        ("tbf", "buffer" | "maxburst") => "burst",
-        ("tbf", "minburst") => "mtu",
-        ("cake", "ethernet-vlan") => "ether-vlan",
-        _ => word,
-    };
-    let of_tbf = tries(kind, text);
-    if fits(&of_tbf, text, ours) {
+    let ours = other_name(kind, word);
+    let besides = tries(kind, text);
+    if fits(&besides, text, ours) {
         *text += &format!(" {ours}");
         return 1;
     }
     if let Some(value) = words.get(1) {
         let value = canonical(unit(kind, ours), value, remarks);
         let both = format!("{ours} {value}");
-        if fits(&of_tbf, text, &both) {
+        if fits(&besides, text, &both) {
             *text += &format!(" {both}");
             return 2;
         }

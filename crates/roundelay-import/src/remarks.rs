@@ -84,9 +84,10 @@ pub(crate) fn of_leaf(qdisc: &Qdisc, above: &str) -> Vec<String> {
                         .to_owned(),
                 ),
                 None if !shapes => remarks.push(
-                    "cake without bandwidth does not shape: unless this is the slowest link, the \
-                     queue is in the modem. In compare it has the link's rate"
-                        .to_owned(),
+                    "cake without bandwidth does not shape: unless this is the slowest link, the queue is \
+                 in the modem. It does not shape in the tree either; beside a tree, a cake of compare \
+                 has the link's rate"
+                    .to_owned(),
                 ),
                 _ => {}
             }

@@ -20,6 +20,8 @@ const MOST_LEVELS: usize = 8;
 const MOST_RULES: usize = 4096;
 /// Most filters, those of inner classes counted each time that they are reached.
 const MOST_FILTERS: usize = 20_000;
+/// Qdiscs that a tree passes over to what is below them.
+const PASSED: [&str; 6] = ["netem", "mq", "mqprio", "multiq", "taprio", "plug"];
 /// Packets of a queue that nobody set up: Linux's txqueuelen.
 const QUEUE_OF_DEVICE: &str = "fifo limit 1000";
 
@@ -168,6 +170,12 @@ impl<'a> Planter<'a> {
             };
             return self.qdisc(root, slot);
         }
+        if PASSED.contains(&root.kind.as_str())
+            && let Some(child) = self.child_of(root)
+        {
+            self.note_passed(root, &name);
+            return self.root(child);
+        }
         let link = Slot {
             name: "link".to_owned(),
             ..Slot::default()
@@ -203,6 +211,27 @@ impl<'a> Planter<'a> {
         None
     }
 
+    /// Says that a qdisc is passed over, and which of those below it are left out.
+    fn note_passed(&mut self, qdisc: &Qdisc, name: &str) {
+        self.note(qdisc.line, name, remarks::of_passed(qdisc));
+        let device = self.device;
+        let mut is_first = true;
+        for other in &device.qdiscs {
+            if let Place::At(handle) = other.place
+                && handle.major == qdisc.major
+            {
+                if !is_first {
+                    let text = format!(
+                        "{} at {handle} is left out: the tree is of the first queue of {}",
+                        other.kind, qdisc.kind
+                    );
+                    self.note(other.line, name, text);
+                }
+                is_first = false;
+            }
+        }
+    }
+
     /// A qdisc, or the device's own queue.
     fn qdisc_or_queue(&mut self, qdisc: Option<&'a Qdisc>, slot: Slot) -> Choice {
         match qdisc {
@@ -232,9 +261,8 @@ impl<'a> Planter<'a> {
             "drr" | "qfq" => self.by_weight(qdisc, slot),
             "prio" | "ets" => self.bands(qdisc, slot),
             "tbf" if self.child_of(qdisc).is_some() => self.bucket(qdisc, slot),
-            "netem" | "mq" | "mqprio" | "multiq" | "taprio" | "plug" => {
-                let text = remarks::of_passed(qdisc);
-                self.note(qdisc.line, &slot.name, text);
+            kind if PASSED.contains(&kind) => {
+                self.note_passed(qdisc, &slot.name);
                 let child = self.child_of(qdisc);
                 self.qdisc_or_queue(child, slot)
             }

@@ -35,6 +35,21 @@ fn traps_are_explained_at_their_lines() {
         ("simplest_tbf.sh", 3, "latency of tbf is left out"),
         ("prio_tbf.sh", 2, "priomap"),
         ("drr.sh", 2, "Linux drops a packet that no filter"),
+        ("libreqos.sh", 6, "htb at 7fff:2 is left out"),
+        ("order.sh", 3, "a tree tries all rules of a leaf together"),
+        (
+            "hfsc_no_default.sh",
+            2,
+            "Linux drops packets that no filter matches",
+        ),
+        ("hfsc_no_default.sh", 3, "share nothing"),
+        (
+            "server_fq.sh",
+            3,
+            "no packet of a capture has a time to leave",
+        ),
+        ("recorded.sh", 8, "`at` of u32 is not understood"),
+        ("layer_cake_options.sh", 18, "no ACK is dropped here"),
         ("qosmate.sh", 11, "with rt and no ls"),
     ] {
         let remarks = imported(script, None).remarks;

@@ -170,6 +170,7 @@ fn of_hfsc(words: &[String], is_leaf: bool) -> Result<Read, String> {
                 "`{word}` has no curve; expected `m1 RATE d TIME m2 RATE`, or `rate RATE`"
             ));
         }
+        check_curve(word, &mut curve, &mut notes)?;
         for key in which {
             keys.push((key, quoted(&curve.join(" "))));
         }
@@ -202,6 +203,29 @@ fn of_hfsc(words: &[String], is_leaf: bool) -> Result<Read, String> {
         }
     }
     Ok((keys, notes))
+}
+
+/// The words of a curve in tc's order.
+fn check_curve(word: &str, curve: &mut Vec<String>, notes: &mut Vec<String>) -> Result<(), String> {
+    let name = |part: &String| part.split(' ').next().unwrap_or_default().to_owned();
+    let mut names: Vec<String> = curve.iter().map(name).collect();
+    if names == ["m1", "m2"] {
+        notes.push(format!(
+            "m1 of {word} is left out: without d its piece has no length"
+        ));
+        curve.remove(0);
+        names.remove(0);
+    }
+    let is_zero = curve.iter().any(|part| part == "rate 0bit");
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    match names[..] {
+        ["m1", "d", "m2"] | ["d", "m2"] | ["m2"] => Ok(()),
+        ["umax", "dmax", "rate"] | ["dmax", "rate"] | ["rate"] if !is_zero => Ok(()),
+        _ => Err(format!(
+            "`{word} {}`: expected `m1 RATE d TIME m2 RATE` or `umax BYTES dmax TIME rate RATE`",
+            curve.join(" ")
+        )),
+    }
 }
 
 /// The discipline of a qdisc of htb or hfsc, with remarks.

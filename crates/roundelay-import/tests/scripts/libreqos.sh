@@ -1,7 +1,9 @@
 # In the style of LibreQoS: a batch with a circuit for each customer, cake in each.
 tc qdisc replace dev eth1 root handle 7fff: mq
+tc qdisc replace dev eth0 root handle 7fff: mq
 tc -batch - <<END
-qdisc replace dev eth0 root handle 1: htb default 2
+qdisc add dev eth0 parent 7fff:1 handle 1: htb default 2
+qdisc add dev eth0 parent 7fff:2 handle 2: htb default 2
 class add dev eth0 parent 1: classid 1:1 htb rate 1gbit ceil 1gbit
 class add dev eth0 parent 1:1 classid 1:2 htb rate 10mbit ceil 1gbit prio 5
 qdisc add dev eth0 parent 1:2 cake diffserv4
