@@ -98,6 +98,8 @@ pub(crate) struct Device {
     pub(crate) qdiscs: Vec<Qdisc>,
     pub(crate) classes: Vec<Class>,
     pub(crate) filters: Vec<Filter>,
+    /// Lines, and what is to be said about their commands.
+    pub(crate) remarks: Vec<(usize, String)>,
 }
 
 impl Device {
@@ -125,11 +127,10 @@ impl Device {
     }
 }
 
-/// All interfaces, with a note for each command that was not followed.
+/// All interfaces.
 #[derive(Debug, Default)]
 pub(crate) struct Setup {
     pub(crate) devices: BTreeMap<String, Device>,
-    pub(crate) remarks: Vec<(usize, String)>,
 }
 
 /// What a command does with its object.
@@ -483,7 +484,6 @@ impl Setup {
             }
         }
         let options = words.rest();
-        let name = device.unwrap_or_default().to_owned();
         let device = self.device(device)?;
         if verb == Verb::Delete {
             device.filters.retain(|filter| {
@@ -501,14 +501,13 @@ impl Setup {
             let smallest = there.map(|filter| filter.priority).min();
             priority = smallest.unwrap_or(0xc000 + 1).saturating_sub(1);
             if smallest.is_some() {
-                self.remarks.push((
+                device.remarks.push((
                     line,
                     "this filter has no prio, so Linux tries it before those that are there"
                         .to_owned(),
                 ));
             }
         }
-        let device = self.devices.entry(name).or_default();
         device.filters.push(Filter {
             line,
             place,

@@ -255,8 +255,11 @@ impl<'a> Reader<'a> {
                 let field = self.value(what)?;
                 let (value, mask) = (self.value(field)?, self.value(field)?);
                 let test = port_test(field, value, mask)?;
-                self.groups.push(vec![Test::Protocol(protocol(what)?)]);
                 self.groups.extend(test.map(|test| vec![test]));
+                self.remarks.push(format!(
+                    "`match {what} {field}` reads the ports of any protocol; in Linux, too, a match \
+                     on the protocol makes it one of {what}"
+                ));
                 Ok(())
             }
             "u8" | "u16" | "u32" => {
@@ -607,6 +610,12 @@ mod tests {
     #[test]
     fn filters_become_rules() {
         for (kind, protocol, words, expected) in [
+            (
+                "u32",
+                "ip",
+                "match udp dst 53 0xffff flowid 1:10",
+                vec!["dst port 53 and src 0.0.0.0/0"],
+            ),
             (
                 "u32",
                 "ip",

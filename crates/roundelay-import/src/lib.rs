@@ -104,7 +104,7 @@ pub fn import(settings: &Settings, text: &str) -> Result<Imported, ImportError> 
         });
     };
     let (nodes, mut notes) = tree::plant(name, device, root).map_err(at_line)?;
-    for (line, text) in remarks.into_iter().chain(setup.remarks.iter().cloned()) {
+    for (line, text) in remarks.into_iter().chain(device.remarks.iter().cloned()) {
         let node = None;
         notes.push(Noted { line, node, text });
     }

@@ -107,6 +107,30 @@ fn variables_of_the_caller_win() {
 }
 
 #[test]
+fn remarks_about_filters_are_of_the_interface() {
+    let filter = "parent 1: protocol ip u32 match ip dport 80 0xffff flowid 1:1";
+    let mut text = String::new();
+    for device in ["eth0", "eth1"] {
+        text += &format!("tc qdisc add dev {device} root handle 1: prio\n");
+    }
+    text += &format!("tc filter add dev eth1 {filter}\ntc filter add dev eth1 {filter}\n");
+    for (device, lines) in [("eth0", vec![]), ("eth1", vec![4])] {
+        let settings = Settings {
+            device: Some(device.to_owned()),
+            ..Settings::default()
+        };
+        let remarks = import(&settings, &text).expect("a tree").remarks;
+        let mut found = Vec::new();
+        for remark in remarks {
+            if remark.text.contains("has no prio") {
+                found.push(remark.line);
+            }
+        }
+        assert_eq!(found, lines, "{device}");
+    }
+}
+
+#[test]
 fn errors_name_the_line_and_what_was_expected() {
     for (text, start, part) in [
         ("echo hello\n", "s: ", "tc qdisc add dev NAME root"),
