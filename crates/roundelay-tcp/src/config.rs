@@ -207,15 +207,17 @@ impl Config {
         }
     }
 
-    /// Linux today, as far as it is modelled: as `rfc`, with HyStart and proportional rate reduction,
-    /// timeouts of 200 ms and more above the round trip, acknowledgements delayed by 40 ms, and a
-    /// clock of 1 us. Not there: RACK and tail loss probes (`rack`, `tail_loss_probe`), quick
-    /// acknowledgements, growth of the receive window.
+    /// Linux today, as far as it is modelled: as `rfc`, with HyStart, proportional rate reduction,
+    /// RACK and tail loss probes, timeouts of 200 ms and more above the round trip, acknowledgements
+    /// delayed by 40 ms, and a clock of 1 us. Not there: D-SACK, quick acknowledgements, growth of
+    /// the receive window.
     pub const fn linux() -> Self {
         Self {
             slow_start: SlowStart::HyStart,
             proportional_reduction: true,
             timeout_above_round_trip: true,
+            rack: true,
+            tail_loss_probe: true,
             min_timeout: Duration::from_millis(200),
             delayed_acknowledgement: Some(Duration::from_millis(40)),
             granularity: MICROSECOND,

@@ -283,3 +283,177 @@ impl Sender {
         Some(rack.window(self.timer.smoothed(), is_repair(self.mode)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::{RngExt, SeedableRng};
+    use rand_pcg::Pcg64Mcg;
+
+    const LEN: u64 = 10;
+
+    #[derive(Debug, Clone, Copy)]
+    struct Segment {
+        number: u64,
+        at: Instant,
+        is_retransmitted: bool,
+        is_lost: bool,
+        is_sacked: bool,
+    }
+
+    /// RFC 8985, section 6, literally: each step goes through all segments.
+    #[derive(Debug, Default)]
+    struct Literal {
+        segments: Vec<Segment>,
+        newest: (Instant, u64),
+        round_trip: Duration,
+        least: Option<Duration>,
+        forward: u64,
+        is_reordered: bool,
+    }
+
+    impl Literal {
+        /// Steps 1 to 3, of the segments with these numbers.
+        fn arrive(&mut self, now: Instant, mut numbers: Vec<u64>) {
+            numbers.sort_unstable();
+            let mut news = Vec::new();
+            for segment in &mut self.segments {
+                if numbers.contains(&segment.number) && !segment.is_sacked {
+                    segment.is_sacked = true;
+                    news.push(*segment);
+                }
+            }
+            for segment in &news {
+                if !segment.is_retransmitted {
+                    let round_trip = now.since(segment.at);
+                    self.least = Some(self.least.map_or(round_trip, |least| least.min(round_trip)));
+                }
+                if segment.number >= self.forward {
+                    self.forward = segment.number + 1;
+                } else if !segment.is_retransmitted {
+                    self.is_reordered = true;
+                }
+            }
+            news.sort_by_key(|segment| (segment.at, segment.number));
+            for segment in &news {
+                let round_trip = now.since(segment.at);
+                if segment.is_retransmitted && self.least.is_some_and(|least| round_trip < least) {
+                    continue;
+                }
+                self.round_trip = round_trip;
+                self.newest = self.newest.max((segment.at, segment.number));
+            }
+        }
+
+        /// Steps 4 and 5. Returns when the first segment that waits is lost.
+        fn detect(&mut self, now: Instant, threshold: usize) -> Option<Instant> {
+            let sacked = self.segments.iter().filter(|segment| segment.is_sacked);
+            let is_told = !self.is_reordered && sacked.count() >= threshold;
+            let quarter = |least: Duration| Duration::from_picos(least.as_picos() / 4);
+            let window = self.least.filter(|_| !is_told).map(quarter);
+            let mut first: Option<Instant> = None;
+            for segment in &mut self.segments {
+                let is_older = self.newest > (segment.at, segment.number);
+                if segment.is_sacked || segment.is_lost || !is_older {
+                    continue;
+                }
+                let due = segment.at + self.round_trip + window.unwrap_or(Duration::ZERO);
+                if due <= now {
+                    segment.is_lost = true;
+                } else {
+                    first = Some(first.map_or(due, |first| first.min(due)));
+                }
+            }
+            first
+        }
+
+        fn lost(&self) -> Vec<u64> {
+            let lost = self.segments.iter().filter(|segment| segment.is_lost);
+            let waiting = lost.filter(|segment| !segment.is_sacked);
+            waiting.map(|segment| segment.number).collect()
+        }
+    }
+
+    /// Random calls on a scoreboard and on the literal reading.
+    fn compare(seed: u64) {
+        let mut random = Pcg64Mcg::seed_from_u64(seed);
+        let config = Config {
+            segment_len: LEN as u32,
+            rack: true,
+            duplicate_threshold: random.random_range(1..6),
+            ..Config::rfc()
+        };
+        let mut board = Scoreboard::new(&config);
+        let mut literal = Literal::default();
+        let mut now = Instant::ZERO;
+        let (mut next, mut acknowledged) = (0, 0);
+        for _ in 0..120 {
+            now += Duration::from_millis(random.random_range(0..20));
+            board.rack.as_mut().unwrap().tell_time(now);
+            match random.random_range(0..6) {
+                0..2 => {
+                    board.push(next * LEN, LEN as u32);
+                    literal.segments.push(Segment {
+                        number: next,
+                        at: now,
+                        is_retransmitted: false,
+                        is_lost: false,
+                        is_sacked: false,
+                    });
+                    next += 1;
+                }
+                2 => {
+                    let found = board.retransmit_lost(u64::MAX);
+                    let expected = literal.lost().first().copied();
+                    let found = found.map(|entry| entry.sequence / LEN);
+                    assert_eq!(found, expected, "seed {seed}");
+                    let of_found = |segment: &&mut Segment| Some(segment.number) == found;
+                    if let Some(segment) = literal.segments.iter_mut().find(of_found) {
+                        segment.at = now;
+                        segment.is_retransmitted = true;
+                        segment.is_lost = false;
+                    }
+                }
+                3..5 => {
+                    board.rack.as_mut().unwrap().begin(now, None, true);
+                    let mut numbers = Vec::new();
+                    if random.random_bool(0.4) {
+                        let reached = random.random_range(acknowledged..=next);
+                        numbers.extend(acknowledged..reached);
+                        board.acknowledge(reached * LEN);
+                        acknowledged = reached;
+                    }
+                    for _ in 0..random.random_range(0..3) {
+                        // Beyond the gap.
+                        if next - acknowledged > 1 {
+                            let start = random.random_range(acknowledged + 1..next);
+                            let end = random.random_range(start..=next.min(start + 4));
+                            numbers.extend(start..end);
+                            board.arrive(start * LEN, end * LEN, true);
+                        }
+                    }
+                    literal.arrive(now, numbers);
+                    literal
+                        .segments
+                        .retain(|segment| segment.number >= acknowledged);
+                }
+                _ => {}
+            }
+            let threshold = config.duplicate_threshold as usize;
+            let expected = literal.detect(now, threshold);
+            let window = board.rack.as_ref().unwrap().window(None, false);
+            board.find_lost_by_time(window);
+            let rack = board.rack.as_ref().unwrap();
+            assert_eq!(rack.deadline(), expected, "seed {seed}");
+            let is_lost = |index: &usize| board.is_missing(*index) && board.copies_at(*index) == 0;
+            let lost = (0..literal.segments.len()).filter(is_lost);
+            let lost: Vec<_> = lost.map(|index| acknowledged + index as u64).collect();
+            assert_eq!(lost, literal.lost(), "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn it_is_what_the_rfc_computes() {
+        (0..3000).for_each(compare);
+    }
+}

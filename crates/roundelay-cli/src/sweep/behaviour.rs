@@ -198,6 +198,8 @@ fn of_tcp(protocol: &Protocol, all: &mut BTreeSet<String>) {
             protocol.timeout_above_round_trip,
             "timeout_above_round_trip",
         ),
+        (protocol.rack, "rack"),
+        (protocol.tail_loss_probe, "tail_loss_probe"),
     ] {
         if is_on == Some(true) {
             all.insert(format!("tcp.option.{name}"));

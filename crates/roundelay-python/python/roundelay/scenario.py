@@ -1012,6 +1012,11 @@ class Protocol(Table):
     proportional_reduction: bool | None = None
     #: Whether ``min_timeout`` is the least that a timeout lies above the round trip, as in Linux.
     timeout_above_round_trip: bool | None = None
+    #: Whether losses are found by time and not by counting duplicates, with ``flavour = "sack"`` (RACK, RFC
+    #: 8985).
+    rack: bool | None = None
+    #: With ``rack``, whether a probe asks for an acknowledgement before the timeout (TLP, RFC 8985).
+    tail_loss_probe: bool | None = None
 
 
 @dataclass(kw_only=True)

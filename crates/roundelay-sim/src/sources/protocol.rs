@@ -23,8 +23,8 @@ pub enum Preset {
     /// The RFCs' requirements for a host today: SACK, CUBIC, an initial window of ten segments.
     #[default]
     Rfc,
-    /// Linux today, as far as it is modelled: `rfc` with HyStart, proportional rate reduction, and
-    /// Linux's timers.
+    /// Linux today, as far as it is modelled: `rfc` with HyStart, proportional rate reduction, RACK,
+    /// tail loss probes, and Linux's timers.
     Linux,
     /// ns-2's NewReno with a SACK sink, with the settings of the UPS authors.
     Ns2Newreno,
@@ -128,6 +128,11 @@ pub struct Protocol {
     pub proportional_reduction: Option<bool>,
     /// Whether `min_timeout` is the least that a timeout lies above the round trip, as in Linux.
     pub timeout_above_round_trip: Option<bool>,
+    /// Whether losses are found by time and not by counting duplicates, with `flavour = "sack"`
+    /// (RACK, RFC 8985).
+    pub rack: Option<bool>,
+    /// With `rack`, whether a probe asks for an acknowledgement before the timeout (TLP, RFC 8985).
+    pub tail_loss_probe: Option<bool>,
 }
 
 fn initial_window<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
@@ -248,6 +253,12 @@ impl Protocol {
         config.timeout_above_round_trip = self
             .timeout_above_round_trip
             .unwrap_or(config.timeout_above_round_trip);
+        // A preset's RACK goes with its flavour, and its probes with RACK.
+        let is_sack = config.flavour == tcp::Flavour::Sack;
+        config.rack = self.rack.unwrap_or(config.rack && is_sack);
+        config.tail_loss_probe = self
+            .tail_loss_probe
+            .unwrap_or(config.tail_loss_probe && config.rack);
         config
     }
 }
@@ -278,6 +289,31 @@ mod tests {
                     proportional_reduction: true,
                     timeout_above_round_trip: true,
                     ..rfc
+                },
+            ),
+            (
+                "rack = true\ntail_loss_probe = true",
+                tcp::Config {
+                    rack: true,
+                    tail_loss_probe: true,
+                    ..rfc
+                },
+            ),
+            (
+                "preset = \"linux\"\nrack = false",
+                tcp::Config {
+                    rack: false,
+                    tail_loss_probe: false,
+                    ..tcp::Config::linux()
+                },
+            ),
+            (
+                "preset = \"linux\"\nflavour = \"newreno\"",
+                tcp::Config {
+                    flavour: tcp::Flavour::NewReno,
+                    rack: false,
+                    tail_loss_probe: false,
+                    ..tcp::Config::linux()
                 },
             ),
             (
@@ -412,6 +448,8 @@ mod tests {
             },
             "proportional_reduction" => config.proportional_reduction.to_string(),
             "timeout_above_round_trip" => config.timeout_above_round_trip.to_string(),
+            "rack" => config.rack.to_string(),
+            "tail_loss_probe" => config.tail_loss_probe.to_string(),
             _ => panic!("a key without a column: {key}"),
         }
     }
@@ -458,6 +496,21 @@ mod tests {
                 "{key}"
             );
         }
+    }
+
+    #[test]
+    fn probes_need_rack_and_rack_needs_selective_acknowledgements() {
+        let refused = |text: &str| config(text).check().unwrap_err().to_string();
+        assert_eq!(
+            refused("flavour = \"reno\"\nrack = true"),
+            "tcp: rack is true with flavour Reno, but must be false, as rack needs selective \
+             acknowledgements (flavour sack)"
+        );
+        assert_eq!(
+            refused("tail_loss_probe = true"),
+            "tcp: tail_loss_probe is true without rack, but must be false, as rack finds the losses \
+             that a probe uncovers"
+        );
     }
 
     #[test]

@@ -327,9 +327,14 @@ fn scenarios(folder: &Path) -> Vec<(String, String)> {
         "pacing",
         "proportional_reduction",
         "timeout_above_round_trip",
+        "rack",
     ] {
         all.push((format!("tcp.option.{name}"), tcp(&format!("{name} = true"))));
     }
+    all.push((
+        "tcp.option.tail_loss_probe".to_owned(),
+        tcp("rack = true, tail_loss_probe = true"),
+    ));
     // Differences wrap beyond 32 ms where the tick is ns-2's, and show in timeouts.
     all.push((
         "tcp.option.wrap_differences".to_owned(),
