@@ -207,6 +207,29 @@ fn a_probe_is_new_data_if_there_is_some() {
     assert_eq!(probe(4).1, [3]);
 }
 
+/// A probe of new data is not a repair: when all acknowledgements are late, nothing is reduced.
+#[test]
+fn a_probe_of_new_data_reduces_nothing() {
+    let config = Config {
+        initial_window: 4,
+        ..rack()
+    };
+    let late = |number, _: &Segment| match number {
+        // Not that of the SYN.
+        1.. => Fate::Delay(millis(250)),
+        0 => Fate::Deliver,
+    };
+    let link = Link {
+        fate_back: Box::new(late),
+        ..Link::default()
+    };
+    let found = world(config, 8, link);
+    let statistics = found.sender.statistics();
+    assert_eq!(statistics.losses_repaired_by_probes, 0);
+    assert!(statistics.probes > 0);
+    assert!(found.sender.window() >= 4000);
+}
+
 /// A single segment may wait for its acknowledgement: section 7.2.
 #[test]
 fn a_probe_waits_for_a_delayed_acknowledgement() {
@@ -222,10 +245,11 @@ fn a_probe_waits_for_a_delayed_acknowledgement() {
 }
 
 /// Section 7.4.2: a loss that the probe repairs halves the window, once the acknowledgement of later
-/// data tells so. An original that was late halves nothing.
+/// data tells so. An original that was late halves nothing, even if the answer to the probe is lost:
+/// the echo tells.
 #[test]
 fn a_loss_repaired_by_a_probe_reduces_the_window() {
-    let run = |fate: Fate| {
+    let run = |fate: Fate, loses_answer: bool| {
         let mut is_first = true;
         let judge = move |_, segment: &Segment| {
             let is_hit = segment.sequence == 9000 && std::mem::take(&mut is_first);
@@ -235,8 +259,19 @@ fn a_loss_repaired_by_a_probe_reduces_the_window() {
             initial_window: 10,
             ..rack()
         };
+        let mut answers = 0;
+        let judge_back = move |_, segment: &Segment| {
+            answers += u32::from(segment.acknowledgement == 10_000);
+            if loses_answer && answers == 2 {
+                answers += 1;
+                Fate::Drop
+            } else {
+                Fate::Deliver
+            }
+        };
         let link = Link {
             fate: Box::new(judge),
+            fate_back: Box::new(judge_back),
             ..Link::default()
         };
         let mut world = World::new(config, Some(10_000), link);
@@ -256,12 +291,33 @@ fn a_loss_repaired_by_a_probe_reduces_the_window() {
             statistics.losses_repaired_by_probes,
         )
     };
-    let (before, after, repaired) = run(Fate::Drop);
+    let (before, after, repaired) = run(Fate::Drop, false);
     assert!(after <= before / 2 + 3000, "{before} {after}");
     assert_eq!(repaired, 1);
-    let (before, after, repaired) = run(Fate::Delay(millis(220)));
-    assert!(after >= before, "{before} {after}");
-    assert_eq!(repaired, 0);
+    for loses_answer in [false, true] {
+        let (before, after, repaired) = run(Fate::Delay(millis(220)), loses_answer);
+        assert!(after >= before, "{before} {after}");
+        assert_eq!(repaired, 0);
+    }
+}
+
+/// The first segment of two waits for its acknowledgement, and the probe for the second one arrives
+/// first: one acknowledgement of both, with the echo of the first. That is not the original.
+#[test]
+fn an_acknowledgement_that_waited_is_not_that_of_the_original() {
+    let config = Config {
+        delayed_acknowledgement: Some(millis(400)),
+        ..rack()
+    };
+    let mut world = World::new(config, Some(2000), losing(&[1]));
+    world.open();
+    assert!(world.run(Instant::MAX));
+    world.sender.supply(2000);
+    world.send(None);
+    assert!(world.run(Instant::MAX));
+    let statistics = world.sender.statistics();
+    assert_eq!((statistics.probes, statistics.timeouts), (1, 0));
+    assert_eq!(statistics.losses_repaired_by_probes, 1);
 }
 
 /// The numbers of lost segments.
