@@ -52,6 +52,7 @@ fn main() {
         ("NewReno", Flavour::NewReno, Control::Reno),
         ("Sack", Flavour::Sack, Control::Reno),
         ("Cubic", Flavour::Sack, Control::Cubic),
+        ("Rack", Flavour::Sack, Control::Cubic),
     ] {
         if only.as_ref().is_some_and(|only| only != name) {
             continue;
@@ -61,6 +62,8 @@ fn main() {
                 let config = Config {
                     flavour,
                     control,
+                    rack: name == "Rack",
+                    tail_loss_probe: name == "Rack",
                     receive_window: window,
                     syn_exchange: false,
                     delayed_acknowledgement: None,

@@ -59,10 +59,8 @@ fn timeout(smoothed: Option<Duration>, is_single: bool, config: &Config) -> Dura
 impl Sender {
     /// Starts the probe timer after new data or its acknowledgement, or stops it where the
     /// reordering timer or a repair is on (section 7.2).
+    #[inline(never)]
     pub(crate) fn schedule_probe(&mut self, now: Instant) {
-        if !self.config.tail_loss_probe {
-            return;
-        }
         if !self.may_probe() {
             self.probe.deadline = None;
             return;
@@ -92,6 +90,7 @@ impl Sender {
 
     /// TLP_send_probe(): section 7.3. New data if there is some and the receive window has room,
     /// whatever the congestion window says; otherwise the highest segment again.
+    #[inline(never)]
     pub(crate) fn poll_probe(&mut self, now: Instant) -> Option<Segment> {
         self.probe.is_due = false;
         let len = self.new_len(now);

@@ -14,6 +14,7 @@ use roundelay::{Duration, Instant};
 use crate::config::Config;
 use crate::recovery::is_repair;
 use crate::scoreboard::Scoreboard;
+use crate::segment::{Flags, Segment};
 use crate::sender::{Mode, Sender};
 
 /// How long a shortest round trip counts, as in Linux (section 6.2, step 1, asks for a window).
@@ -91,6 +92,7 @@ impl Rack {
     }
 
     /// A new segment is sent (section 6.1).
+    #[inline(never)]
     pub(crate) fn push(&mut self, place: u64) {
         self.sent.push_back(Sent {
             at: self.now,
@@ -100,6 +102,7 @@ impl Rack {
     }
 
     /// A segment is sent again (section 6.1).
+    #[inline(never)]
     pub(crate) fn resend(&mut self, index: usize, place: u64) {
         self.sent[index] = Sent {
             at: self.now,
@@ -114,6 +117,7 @@ impl Rack {
     }
 
     /// The segment at an index has arrived: section 6.2, steps 1 to 3.
+    #[inline(never)]
     pub(crate) fn arrive(&mut self, index: usize, place: u64, is_cumulative: bool) {
         if !self.is_evidence {
             return;
@@ -247,8 +251,20 @@ impl Scoreboard {
 }
 
 impl Sender {
+    /// An acknowledgement comes in: tells its time and echo, and judges a probe in flight.
+    #[inline(never)]
+    pub(crate) fn begin_judgement(&mut self, now: Instant, segment: &Segment) {
+        if let Some(rack) = &mut self.scoreboard.rack {
+            let echo = self.config.timestamps.then_some(segment.echo);
+            rack.begin(now, echo, !segment.flags.has(Flags::OUT_OF_BAND));
+        }
+        self.judge_probe(now, segment);
+    }
+
     /// Judges what is in flight, and enters fast recovery if something is lost: section 6.2, step
-    /// 5.
+    /// 5. Arrivals beyond a gap stop the probe timer, because the reordering timer is there for
+    /// them.
+    #[inline(never)]
     pub(crate) fn judge_by_time(&mut self, now: Instant) {
         let Some(window) = self.reordering_window() else {
             return;
@@ -257,6 +273,9 @@ impl Sender {
         let is_lost = self.mode == Mode::Open && self.scoreboard.first_lost().is_some();
         if is_lost && self.may_recover() {
             self.retransmit_fast(now);
+        }
+        if self.scoreboard.sacked() > 0 {
+            self.probe.deadline = None;
         }
     }
 
@@ -293,7 +312,7 @@ mod tests {
     const LEN: u64 = 10;
 
     #[derive(Debug, Clone, Copy)]
-    struct Segment {
+    struct Sending {
         number: u64,
         at: Instant,
         is_retransmitted: bool,
@@ -304,7 +323,7 @@ mod tests {
     /// RFC 8985, section 6, literally: each step goes through all segments.
     #[derive(Debug, Default)]
     struct Literal {
-        segments: Vec<Segment>,
+        segments: Vec<Sending>,
         newest: (Instant, u64),
         round_trip: Duration,
         least: Option<Duration>,
@@ -393,7 +412,7 @@ mod tests {
             match random.random_range(0..6) {
                 0..2 => {
                     board.push(next * LEN, LEN as u32);
-                    literal.segments.push(Segment {
+                    literal.segments.push(Sending {
                         number: next,
                         at: now,
                         is_retransmitted: false,
@@ -407,7 +426,7 @@ mod tests {
                     let expected = literal.lost().first().copied();
                     let found = found.map(|entry| entry.sequence / LEN);
                     assert_eq!(found, expected, "seed {seed}");
-                    let of_found = |segment: &&mut Segment| Some(segment.number) == found;
+                    let of_found = |segment: &&mut Sending| Some(segment.number) == found;
                     if let Some(segment) = literal.segments.iter_mut().find(of_found) {
                         segment.at = now;
                         segment.is_retransmitted = true;

@@ -79,11 +79,10 @@ impl Sender {
         if let Some(meter) = &mut self.scoreboard.meter {
             meter.tell_time(now);
         }
-        if let Some(rack) = &mut self.scoreboard.rack {
-            let echo = self.config.timestamps.then_some(segment.echo);
-            rack.begin(now, echo, !segment.flags.has(Flags::OUT_OF_BAND));
+        let has_rack = self.scoreboard.rack.is_some();
+        if has_rack {
+            self.begin_judgement(now, segment);
         }
-        self.judge_probe(now, segment);
         let is_news = self.update_scoreboard(segment);
         if self.config.ecn && segment.flags.has(Flags::ECE) {
             self.on_mark(now);
@@ -93,9 +92,8 @@ impl Sender {
         } else if is_duplicate && is_news {
             self.on_duplicate(now);
         }
-        self.judge_by_time(now);
-        if self.scoreboard.sacked() > 0 {
-            self.probe.deadline = None;
+        if has_rack {
+            self.judge_by_time(now);
         }
         let news = self.scoreboard.take_news();
         if self.scoreboard.meter.is_some() {
@@ -187,7 +185,9 @@ impl Sender {
         } else if restarts {
             self.timer.restart(now);
         }
-        self.schedule_probe(now);
+        if self.config.tail_loss_probe {
+            self.schedule_probe(now);
+        }
     }
 
     fn is_recovered(&self) -> bool {

@@ -235,15 +235,24 @@ impl Sender {
     /// in flight there is always a timer.
     #[inline]
     pub fn timer(&self) -> Option<Instant> {
-        let mut deadline = self.timer.deadline();
-        if let Some(rack) = &self.scoreboard.rack {
-            deadline = earlier(deadline, rack.deadline());
-            deadline = earlier(deadline, self.probe.deadline);
-        }
-        if self.is_held {
-            deadline = earlier(deadline, Some(self.paced_until));
+        let deadline = self.timer.deadline();
+        if self.is_held || self.scoreboard.rack.is_some() {
+            return self.earliest(deadline);
         }
         deadline
+    }
+
+    /// The first of all timers.
+    fn earliest(&self, deadline: Option<Instant>) -> Option<Instant> {
+        let mut earliest = deadline;
+        if let Some(rack) = &self.scoreboard.rack {
+            earliest = earlier(earliest, rack.deadline());
+            earliest = earlier(earliest, self.probe.deadline);
+        }
+        if self.is_held {
+            earliest = earlier(earliest, Some(self.paced_until));
+        }
+        earliest
     }
 
     /// Whether all supplied bytes are acknowledged.
@@ -371,7 +380,8 @@ impl Sender {
             return Some(self.emit(now, self.acknowledged, len));
         }
         let Some(entry) = self.scoreboard.retransmit_first() else {
-            return self.poll_data(now);
+            // What was lost has arrived after all.
+            return self.poll(now);
         };
         Some(self.emit(now, entry.sequence, entry.len))
     }
@@ -480,7 +490,9 @@ impl Sender {
         let segment = self.emit(now, self.next, len);
         self.next = segment.end();
         self.highest = self.highest.max(self.next);
-        self.schedule_probe(now);
+        if self.config.tail_loss_probe {
+            self.schedule_probe(now);
+        }
         segment
     }
 
