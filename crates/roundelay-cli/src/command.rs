@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use clap::{Parser, Subcommand};
 use clap_complete::Shell;
 
+use crate::applications::arguments::Arguments as Applications;
 #[cfg(feature = "bench")]
 use crate::bench::arguments::Bench;
 use crate::bounds::arguments::Bounds;
@@ -59,6 +60,12 @@ pub(crate) enum Command {
     /// Each discipline gets every packet at its capture time, in front of a link of the given rate.
     /// The replay is open-loop: TCP does not react to its delays and losses. See docs/compare.md.
     Compare(Box<Compare>),
+    /// Print what the applications behind a capture wanted, as a scenario whose TCP senders react
+    ///
+    /// Of each TCP connection: its start, what its ends wrote, how long they paused, and its round
+    /// trip. All else is sent as recorded. Comments say what the capture could not tell. See
+    /// docs/simulator/closed-loop.md.
+    Applications(Box<Applications>),
     /// Simulate a network: reads a scenario in TOML; reports throughput, delay, loss, fairness and
     /// completion times
     ///

@@ -2,6 +2,7 @@
 
 pub(crate) mod arguments;
 pub(crate) mod outputs;
+mod react;
 pub(crate) mod result;
 
 use std::fs;
@@ -43,6 +44,9 @@ pub(crate) fn run(arguments: &Compare) -> Result<(), Failure> {
     _ = MEMORY_ADVICE.set("; flows take most of it: --max-flows, or fewer disciplines");
     if let Some(warning) = long_comparison(arguments).filter(|_| !arguments.quiet) {
         tell(&warning);
+    }
+    if arguments.react {
+        return react::run(arguments);
     }
     let compared = compute(arguments, &Host::default())?;
     print(
@@ -258,7 +262,11 @@ pub(crate) fn read_tree(path: &Path, stop: &Stop) -> Result<(TreeFile, String), 
     Ok((tree, text))
 }
 
-fn open(path: &Path, stop: &Stop) -> Result<Capture, Failure> {
+/// Opens a capture; `-` is standard input.
+///
+/// # Errors
+/// There is no such capture, or its format is unknown.
+pub(crate) fn open(path: &Path, stop: &Stop) -> Result<Capture, Failure> {
     let stdin = || Capture::from_reader("standard input", BufReader::new(io::stdin()));
     let opened = match pipe::open(path, stop) {
         _ if path.as_os_str() == "-" => stdin(),

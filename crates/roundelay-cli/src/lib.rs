@@ -13,6 +13,7 @@
     )
 )]
 
+mod applications;
 #[cfg(feature = "bench")]
 mod bench;
 mod bounds;
@@ -68,6 +69,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     interrupt::listen();
     let outcome = match arguments.command {
         Command::Compare(arguments) => compare::run(&arguments),
+        Command::Applications(arguments) => applications::run(&arguments),
         #[cfg(feature = "bench")]
         Command::Bench(arguments) => bench::run(&arguments),
         #[cfg(not(feature = "bench"))]

@@ -28,6 +28,14 @@ use queue::Queue;
 use result::Ran;
 
 pub(crate) fn run(arguments: &Simulate) -> Result<(), Failure> {
+    run_in(arguments, &Host::default())
+}
+
+/// Runs the scenario of a host and prints the results.
+///
+/// # Errors
+/// An argument or a file is wrong, a file cannot be written, or a stop was requested.
+pub(crate) fn run_in(arguments: &Simulate, host: &Host) -> Result<(), Failure> {
     if arguments.schema {
         return print(&scenario::schema());
     }
@@ -43,21 +51,20 @@ pub(crate) fn run(arguments: &Simulate) -> Result<(), Failure> {
                 "--dry-run is of one --queue, because the bound is the same",
             ));
         }
-        [_, _, ..] => return side_by_side::run(path, arguments),
+        [_, _, ..] => return side_by_side::run(path, arguments, host),
         one => one.first(),
     };
     if arguments.dry_run {
         arguments.outputs.check_none()?;
-        let (scenario, _, notes) = read(path, arguments, queue, &Host::default())?;
+        let (scenario, _, notes) = read(path, arguments, queue, host)?;
         return print(&estimate(&scenario, arguments, &notes));
     }
-    let host = Host::default();
-    let read = read(path, arguments, queue, &host)?;
+    let read = read(path, arguments, queue, host)?;
     check(path, arguments, &read.0)?;
     if let Some(warning) = long_run(&read.0, arguments).filter(|_| !arguments.runs.quiet) {
         tell(&warning);
     }
-    let (ran, written) = computed(path, arguments, &host, read)?;
+    let (ran, written) = computed(path, arguments, host, read)?;
     // Print the results even if writing the files failed.
     let text = match arguments.outputs.printed(&ran)? {
         Some(text) => text,

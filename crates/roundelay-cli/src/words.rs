@@ -1,6 +1,12 @@
 //! Words of the command line that several commands read alike.
 
-use roundelay_trace::{FlowBy, WeightRule, WeightRules};
+use std::convert::Infallible;
+
+use roundelay_trace::{FlowBy, InterfaceName, WeightRule, WeightRules};
+
+pub(crate) fn parse_interface(text: &str) -> Result<InterfaceName, Infallible> {
+    Ok(InterfaceName::from(text))
+}
 
 pub(crate) fn parse_flow_by(text: &str) -> Result<FlowBy, String> {
     text.parse()

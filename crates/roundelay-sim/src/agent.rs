@@ -145,6 +145,8 @@ pub struct Context<'a> {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Command {
     Open(FlowId, FlowSpec),
+    /// The other direction of the connection of an open flow.
+    OpenReply(FlowId, FlowSpec, FlowId),
     Close(FlowId),
     Send(Outgoing),
     Wake(Instant),
@@ -180,6 +182,14 @@ impl Context<'_> {
     pub fn open(&mut self, spec: FlowSpec) -> FlowId {
         let flow = self.flows.reserve();
         self.commands.push(Command::Open(flow, spec));
+        flow
+    }
+
+    /// Opens a flow that is the other direction of the connection of an open flow: captures give
+    /// both the same ports.
+    pub fn open_reply(&mut self, spec: FlowSpec, to: FlowId) -> FlowId {
+        let flow = self.flows.reserve();
+        self.commands.push(Command::OpenReply(flow, spec, to));
         flow
     }
 

@@ -6,7 +6,8 @@
 //! (Wireshark misreads picoseconds). Packets are raw IPv4, headers only. The original length is the
 //! packet's length on the link: the IPv4 length, the link's overhead and framing, and any bytes
 //! without a place in the headers. A node's address is 10.0.0.0/8 plus the node's number; ports are
-//! made of the flow number. The identification field is the packet number modulo 2^16.
+//! made of the flow number; the two directions of a connection that are two flows have the same. The
+//! identification field is the packet number modulo 2^16.
 //!
 //! A SYN has sequence number 0 and the first byte of data number 1, modulo 2^32, in both
 //! directions. All bytes of a segment beside its data are header, filled with options as far as
@@ -42,8 +43,8 @@ const LONGEST_NAME: usize = 120;
 #[derive(Debug)]
 pub struct Pcapng<W: Write> {
     output: BufWriter<W>,
-    /// Ends and DSCP of the flows alive.
-    flows: BTreeMap<FlowNumber, ([NodeId; 2], u8)>,
+    /// Ends, ports and DSCP of the flows alive.
+    flows: BTreeMap<FlowNumber, ([NodeId; 2], [u16; 2], u8)>,
     /// DSCP by group.
     code_points: Vec<u8>,
     /// Whether links are preemptive.
@@ -150,11 +151,19 @@ impl<W: Write> Probe for Pcapng<W> {
         _now: Instant,
         flow: FlowNumber,
         Opening {
-            group, from, to, ..
+            group,
+            from,
+            to,
+            reply_to,
+            ..
         }: Opening,
     ) {
         let code_point = self.code_points.get(group as usize).copied().unwrap_or(0);
-        self.flows.insert(flow, ([from, to], code_point));
+        let mut ports = ports(reply_to.unwrap_or(flow));
+        if reply_to.is_some() {
+            ports.reverse();
+        }
+        self.flows.insert(flow, ([from, to], ports, code_point));
     }
 
     fn transmitted(
@@ -164,10 +173,9 @@ impl<W: Write> Probe for Pcapng<W> {
         state: &PacketState,
         [start, end]: [Instant; 2],
     ) {
-        let Some((mut ends, code_point)) = self.flows.get(&state.flow).copied() else {
+        let Some((mut ends, mut ports, code_point)) = self.flows.get(&state.flow).copied() else {
             return;
         };
-        let mut ports = ports(state.flow);
         if state.direction == Direction::Backward {
             ends.reverse();
             ports.reverse();

@@ -76,6 +76,8 @@ pub struct Opening {
     pub config: Option<FlowConfig>,
     /// Whether Edge-CoDel controls the flow.
     pub has_edge_control: bool,
+    /// The flow whose connection this flow is the other direction of, if any.
+    pub reply_to: Option<FlowNumber>,
 }
 
 /// Observer of all events, in the order of occurrence; may also write header fields at each node.

@@ -704,7 +704,11 @@ impl<P: Probe> Simulation<P> {
             Command::Send(packet) => self.send(packet)?,
             Command::Report(flow, report) => self.report(agent, *flow, report),
             Command::Wake(at) => self.set_timer(agent.0, Some(*at)),
-            Command::Open(flow, spec) => self.open(agent, group, *flow, spec)?,
+            Command::Open(flow, spec) => self.open(agent, group, *flow, spec, None)?,
+            Command::OpenReply(flow, spec, to) => {
+                let to = self.world.flows.at(*to).map(|flow| flow.number);
+                self.open(agent, group, *flow, spec, to)?;
+            }
             Command::Close(flow) => self.close(agent, *flow),
             Command::Spawn(at) => {
                 if let Some(agent) = self.newcomers.pop_front() {
@@ -801,6 +805,7 @@ impl<P: Probe> Simulation<P> {
         group: u32,
         id: FlowId,
         spec: &FlowSpec,
+        reply_to: Option<FlowNumber>,
     ) -> Result<(), SimulationError> {
         let number = self.world.flows.next_number();
         let [forward, backward] =
@@ -846,6 +851,7 @@ impl<P: Probe> Simulation<P> {
             to,
             config,
             has_edge_control: edge.is_some(),
+            reply_to,
         };
         self.world
             .flows

@@ -19,6 +19,7 @@ use serde::{Deserialize, Deserializer, Serializer, ser};
 
 use crate::decision::DecisionCost;
 use crate::network::TREE;
+use crate::sources::connections::{End, Message};
 use crate::sources::{SlackRule as _, Urgency};
 
 /// The longest time in an urgency. Slack is 63 bits of picoseconds: 106 days and 18 hours.
@@ -236,6 +237,45 @@ impl Written for Urgency {
             }
             _ => Err(format!("'{text}': expected {}", Self::EXPECTED)),
         }
+    }
+}
+
+impl Written for Message {
+    const EXPECTED: &'static str =
+        "a message: \"> 300b\" by the client, \"< 14kb after 2ms\" by the server, \"< endless\"";
+    const RANGE: &'static str = ", legal range 1b to 1tb";
+
+    fn from_text(text: &str) -> Result<Self, String> {
+        let wrong = || wrong::<Self>(format!("'{text}'"));
+        let words: Vec<_> = text.split_whitespace().collect();
+        let (end, bytes, after) = match words[..] {
+            [end, bytes] => (end, bytes, Duration::ZERO),
+            [end, bytes, "after", after] => {
+                (end, bytes, Duration::from_text(after).map_err(|_| wrong())?)
+            }
+            _ => return Err(wrong()),
+        };
+        let by = match end {
+            ">" => End::Client,
+            "<" => End::Server,
+            _ => return Err(wrong()),
+        };
+        if bytes == "endless" {
+            return Ok(Self {
+                by,
+                bytes: None,
+                after,
+            });
+        }
+        let Bytes(bytes) = Bytes::from_text(bytes).map_err(|_| wrong())?;
+        if bytes == 0 {
+            return Err(wrong());
+        }
+        Ok(Self {
+            by,
+            bytes: Some(bytes),
+            after,
+        })
     }
 }
 
@@ -474,7 +514,7 @@ impl<V: TryFrom<u64>, const LEAST: u64, const MOST: u64> Visitor<'_> for Whole<V
 }
 
 /// A quantity's reader, JSON Schema and written defaults, for `#[serde(with = "InWords::<Rate>")]`.
-pub(crate) struct InWords<V>(V);
+pub(crate) struct InWords<V>(pub(crate) V);
 
 impl<V: Written> InWords<V> {
     /// # Errors
@@ -573,6 +613,11 @@ schema! {
     "PacketBytes" for u32: {
         "anyOf": [{"type": "string", "pattern": "^[0-9.]+[a-zA-Z]+$"}, {"type": "integer", "minimum": 0, "maximum": 65535}],
         "description": "Bytes of a packet.", "examples": [1000, "1500b"]
+    },
+    "Message" for Message: {
+        "type": "string", "pattern": "^[<>] ([0-9.]+[a-zA-Z]+|endless)( after [0-9.]+[a-zA-Z]+)?$",
+        "description": "What one end of a connection writes: the client (>) or the server (<), how many bytes, and how long after the message before.",
+        "examples": ["> 300b", "< 14kb after 2ms", "< endless"]
     },
     "Overhead" for Overhead: {
         "anyOf": [{"type": "string", "pattern": "^-?[0-9.]+[a-zA-Z]+$"}, {"type": "integer", "minimum": -64, "maximum": 65535}],

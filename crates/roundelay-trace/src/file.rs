@@ -387,11 +387,13 @@ fn right_line(message: &str, path: &str, is_top: bool) -> String {
 
 /// A legal value for each key that a table must have; for keys of several tables with different
 /// values, of the table too.
-const RIGHT_LINES: [(&str, &str); 32] = [
+const RIGHT_LINES: [(&str, &str); 34] = [
+    ("connections", "[{ messages = [\"> 300b\", \"< 14kb\"] }]"),
     ("discipline", "\"fq_codel\""),
     ("document", "\"40kb\""),
     ("duration", "\"10s\""),
     ("file", "\"flows.txt\""),
+    ("flows", "[\"0.5 1500\"]"),
     ("from", "\"s0\""),
     ("interval", "\"4s\""),
     ("kind", "\"cbr\""),

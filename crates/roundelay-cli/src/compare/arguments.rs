@@ -1,6 +1,5 @@
 //! Command-line arguments of `roundelay compare`.
 
-use std::convert::Infallible;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -13,8 +12,9 @@ use roundelay_trace::{
 };
 
 use super::outputs::Comparing;
+use crate::applications::arguments::Control;
 use crate::outputs::Outputs;
-use crate::words::{parse_flow_by, parse_weight};
+use crate::words::{parse_flow_by, parse_interface, parse_weight};
 
 #[derive(Debug, Args)]
 pub(crate) struct Compare {
@@ -131,6 +131,25 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 1, value_parser = whole(0..=u64::MAX))]
     pub(crate) seed: u64,
 
+    /// Let senders react: find what the applications behind the capture wanted, and simulate them
+    /// under each discipline; times and losses are then those of TCP at this rate, with intervals.
+    /// Needs a capture of both directions
+    #[arg(long, conflicts_with_all = ["trees", "weight", "weights"])]
+    pub(crate) react: bool,
+
+    /// With --react: number of runs, whose starts differ by up to 10 ms; figures are means with 95%
+    /// confidence intervals
+    #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 5, requires = "react", value_parser = whole(1_u16..=10_000))]
+    pub(crate) replicas: u16,
+
+    /// With --react: round trip of connections whose own the capture does not show
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, requires = "react", value_parser = parse_time)]
+    pub(crate) round_trip: Option<Duration>,
+
+    /// With --react: congestion control of all senders, which no capture shows
+    #[arg(long, value_name = "NAME", requires = "react", default_value = "cubic")]
+    pub(crate) control: Control,
+
     /// All sections, columns and names in full; without this option, those that fit into 40 lines
     /// and the width of the terminal
     #[arg(long)]
@@ -154,8 +173,4 @@ pub(crate) struct Compare {
     /// The words of the call, for the command that a verdict suggests.
     #[arg(skip)]
     pub(crate) words: Vec<String>,
-}
-
-fn parse_interface(text: &str) -> Result<InterfaceName, Infallible> {
-    Ok(InterfaceName::from(text))
 }

@@ -32,7 +32,7 @@ impl Writes for Comparing {
 /// # Errors
 /// An argument or a file is wrong, a queue stands twice, a file cannot be written, or a stop was
 /// requested.
-pub(super) fn run(path: &Path, arguments: &Simulate) -> Result<(), Failure> {
+pub(super) fn run(path: &Path, arguments: &Simulate, host: &Host) -> Result<(), Failure> {
     let outputs: Outputs<Comparing> = arguments.outputs.of_kind(
         "only of one queue; with several --queue there are --json, --html and --markdown",
     )?;
@@ -47,10 +47,9 @@ pub(super) fn run(path: &Path, arguments: &Simulate) -> Result<(), Failure> {
         }
         names.push(name);
     }
-    let host = Host::default();
     let mut scenarios = Vec::new();
     for queue in &arguments.queue {
-        let (scenario, _, notes) = read(path, arguments, Some(queue), &host)?;
+        let (scenario, _, notes) = read(path, arguments, Some(queue), host)?;
         check(path, arguments, &scenario)?;
         scenarios.push((scenario, notes));
     }
@@ -61,7 +60,7 @@ pub(super) fn run(path: &Path, arguments: &Simulate) -> Result<(), Failure> {
     let mut queues = Vec::new();
     for ((scenario, _), name) in scenarios.iter().zip(names) {
         let first_run = FirstRun::new(Vec::new(), false);
-        let results = replicas(scenario, arguments, &first_run, &host)?;
+        let results = replicas(scenario, arguments, &first_run, host)?;
         if let Some(note) = equal_replicas(&results) {
             notes.push(format!("{name}: {note}"));
         }

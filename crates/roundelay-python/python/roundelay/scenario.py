@@ -32,6 +32,7 @@ __all__ = [
     "Cbr",
     "CodePoint",
     "Completion",
+    "Connections",
     "Control",
     "Decision",
     "Dumbbell",
@@ -51,6 +52,7 @@ __all__ = [
     "LinkClass",
     "LinkLayer",
     "Measure",
+    "Message",
     "Meter",
     "Metric",
     "Node",
@@ -69,6 +71,7 @@ __all__ = [
     "Queue",
     "Queues",
     "Rate",
+    "Recorded",
     "RequestResponse",
     "Resume",
     "Routing",
@@ -78,6 +81,7 @@ __all__ = [
     "SizesSpec",
     "SlowStart",
     "Source",
+    "Talk",
     "Tcp",
     "Template",
     "Time",
@@ -1119,6 +1123,83 @@ class RequestResponse(Table):
     dscp: CodePoint | None = None
 
 
+#: What one end of a connection writes: the client (>) or the server (<), how many bytes, and how long after
+#: the message before.
+#: Examples: "> 300b", "< 14kb after 2ms", "< endless".
+Message: TypeAlias = str
+
+
+@dataclass(kw_only=True)
+class Talk(Table):
+    """One connection."""
+
+    _nested: ClassVar[dict[str, Any]] = {}
+    _renamed: ClassVar[dict[str, str]] = {}
+
+    #: What the ends write: "> 300b" by the client, "< 14kb after 2ms" by the server, "< endless" without end.
+    messages: Sequence[Message]
+    #: When the client opens the connection, counted from the source's start.
+    #: Default: "0s".
+    start: Time | None = None
+    #: Round trip beyond that of the network: 0 to 60 s. The server holds for as long what arrives.
+    #: Default: "0s".
+    round_trip: Time | None = None
+    #: When the client closes the connection, whatever is outstanding, counted like ``start``. Left out: it
+    #: ends with its last message.
+    until: Time | None = None
+    #: Whether the two ends write without waiting for each other.
+    #: Default: false.
+    concurrent: bool | None = None
+
+
+@dataclass(kw_only=True)
+class Connections(Table):
+    """Listed TCP connections: what their two applications write, in turn or at once."""
+
+    _nested: ClassVar[dict[str, Any]] = {"connections": Talk, "tcp": Protocol, "edge_codel": EdgeCodel}
+    _renamed: ClassVar[dict[str, str]] = {"from_": "from"}
+
+    kind: Literal["connections"] = field(default="connections", init=False)
+    #: The connections, in any order.
+    connections: Sequence[Talk]
+    #: Sending hosts: a name, a name with ``*`` for any letters, numbered names as in s0..48, or a list of
+    #: these.
+    from_: OneOrMany
+    #: TCP parameters of both ends.
+    tcp: Protocol | None = None
+    #: Name in results. Left out: kind and number.
+    name: str | None = None
+    #: Receiving hosts; none for ``arrivals`` and ``workload``.
+    to: OneOrMany | None = None
+    #: Which host sends to which.
+    pairs: Pairing | None = None
+    #: Sources for each pair.
+    #: Default: 1.
+    count: int | None = None
+    #: When the first source starts.
+    #: Default: "0s".
+    start: Time | None = None
+    #: Time between the starts of consecutive sources.
+    #: Default: "0s".
+    start_step: Time | None = None
+    #: Extra delay of each start, drawn evenly from 0 to this.
+    #: Default: "0s".
+    start_jitter: Time | None = None
+    #: When all sources stop. Left out: never.
+    stop: Time | None = None
+    #: Weight of each flow in weighted queues: 1 to 1024.
+    weight: int | None = None
+    #: Longest packet, for queues that need the maximum length: 512 to 65,536 bytes.
+    max_packet_len: PacketBytes | None = None
+    #: Urgency written into packets.
+    urgency: Urgency | None = None
+    #: Edge-CoDel, for sources over TCP: active queue management of each flow where its packets leave the
+    #: network.
+    edge_codel: EdgeCodel | None = None
+    #: Code point of Differentiated Services, which trees may classify by: 0 to 63, or a name like "ef".
+    dscp: CodePoint | None = None
+
+
 @dataclass(kw_only=True)
 class Video(Table):
     """Video over TCP: a segment at even intervals."""
@@ -1362,6 +1443,53 @@ class Trace(Table):
 
 
 @dataclass(kw_only=True)
+class Recorded(Table):
+    """Flows of packets at listed times, written in the scenario."""
+
+    _nested: ClassVar[dict[str, Any]] = {"edge_codel": EdgeCodel}
+    _renamed: ClassVar[dict[str, str]] = {"from_": "from"}
+
+    kind: Literal["recorded"] = field(default="recorded", init=False)
+    #: The flows, each a list of packets: a line for each packet, in the order of time, as in the file of a
+    #: ``trace``.
+    flows: Sequence[str]
+    #: Sending hosts: a name, a name with ``*`` for any letters, numbered names as in s0..48, or a list of
+    #: these.
+    from_: OneOrMany
+    #: Name in results. Left out: kind and number.
+    name: str | None = None
+    #: Receiving hosts; none for ``arrivals`` and ``workload``.
+    to: OneOrMany | None = None
+    #: Which host sends to which.
+    pairs: Pairing | None = None
+    #: Sources for each pair.
+    #: Default: 1.
+    count: int | None = None
+    #: When the first source starts.
+    #: Default: "0s".
+    start: Time | None = None
+    #: Time between the starts of consecutive sources.
+    #: Default: "0s".
+    start_step: Time | None = None
+    #: Extra delay of each start, drawn evenly from 0 to this.
+    #: Default: "0s".
+    start_jitter: Time | None = None
+    #: When all sources stop. Left out: never.
+    stop: Time | None = None
+    #: Weight of each flow in weighted queues: 1 to 1024.
+    weight: int | None = None
+    #: Longest packet, for queues that need the maximum length: 512 to 65,536 bytes.
+    max_packet_len: PacketBytes | None = None
+    #: Urgency written into packets.
+    urgency: Urgency | None = None
+    #: Edge-CoDel, for sources over TCP: active queue management of each flow where its packets leave the
+    #: network.
+    edge_codel: EdgeCodel | None = None
+    #: Code point of Differentiated Services, which trees may classify by: 0 to 63, or a name like "ef".
+    dscp: CodePoint | None = None
+
+
+@dataclass(kw_only=True)
 class Workload(Table):
     """A list of flows from a file; ``to`` is left out."""
 
@@ -1416,10 +1544,10 @@ class Workload(Table):
 
 
 #: A ``[[source]]`` for the schema.
-Source: TypeAlias = Cbr | Poisson | OnOff | Voip | Burst | Tcp | RequestResponse | Video | WebPage | Arrivals | Trace | Workload
+Source: TypeAlias = Cbr | Poisson | OnOff | Voip | Burst | Tcp | RequestResponse | Connections | Video | WebPage | Arrivals | Trace | Recorded | Workload
 
 
-_SOURCETABLE = Choice("kind", {"cbr": Cbr, "poisson": Poisson, "on_off": OnOff, "voip": Voip, "burst": Burst, "tcp": Tcp, "request_response": RequestResponse, "video": Video, "web_page": WebPage, "arrivals": Arrivals, "trace": Trace, "workload": Workload})
+_SOURCETABLE = Choice("kind", {"cbr": Cbr, "poisson": Poisson, "on_off": OnOff, "voip": Voip, "burst": Burst, "tcp": Tcp, "request_response": RequestResponse, "connections": Connections, "video": Video, "web_page": WebPage, "arrivals": Arrivals, "trace": Trace, "recorded": Recorded, "workload": Workload})
 
 
 @dataclass(kw_only=True)

@@ -46,11 +46,14 @@ impl Exchange {
 
     /// Opens the connection on the client's flow.
     pub(super) fn open(&mut self, flow: FlowId, spec: FlowSpec, context: &mut Context<'_>) {
-        let back = context.open(FlowSpec {
-            from: spec.to,
-            to: spec.from,
-            config: spec.config,
-        });
+        let back = context.open_reply(
+            FlowSpec {
+                from: spec.to,
+                to: spec.from,
+                config: spec.config,
+            },
+            flow,
+        );
         self.flows = Some([flow, back]);
         self.requests.open(flow, context);
         self.responses.open(back, context);

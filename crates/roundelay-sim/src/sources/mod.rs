@@ -45,10 +45,12 @@ sources! {
     Burst = burst,
     Tcp = tcp,
     RequestResponse = request_response,
+    Connections = connections,
     Video = video,
     WebPage = web_page,
     Arrivals = arrivals,
     Trace = trace,
+    Recorded = recorded,
     Workload = workload,
 }
 

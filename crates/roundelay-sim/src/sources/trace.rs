@@ -238,7 +238,7 @@ const PACKET: &str = "seconds and bytes, as in 0.0125 1500, then if there are an
     slack, a priority, and the second of its deadline; - for none";
 
 /// Reads a list of packets, one a line.
-fn packets(file: &str, text: &str) -> Result<Vec<Entry>, ScenarioError> {
+pub(super) fn packets(file: &str, text: &str) -> Result<Vec<Entry>, ScenarioError> {
     let mut packets = Vec::new();
     let mut before = Instant::ZERO;
     for line in Line::all(file, text) {

@@ -4,7 +4,7 @@
 //! The idea is Tmix's (Weigle et al., "Tmix: a tool for generating realistic TCP application
 //! workloads in ns-2", CCR 2006): a connection is what its applications write and how long they
 //! think, not the packets that TCP made of it in the recorded network. Senders that react can then
-//! offer the same to another link. Figures only.
+//! offer the same to another link. Figures only: `roundelay applications` writes them as a scenario.
 //!
 //! Memory: a few hundred bytes for each connection and a hundred for each message, 16 for each packet
 //! that is not TCP.

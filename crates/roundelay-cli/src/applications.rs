@@ -1,0 +1,104 @@
+//! `roundelay applications`: what the applications behind a capture wanted, as a scenario whose
+//! senders react.
+
+pub(crate) mod arguments;
+pub(crate) mod doubts;
+pub(crate) mod scenario;
+mod sources;
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+
+use roundelay_trace::arguments::parse_rate;
+use roundelay_trace::connections::{Applications, applications, tmix};
+use roundelay_trace::{Options, Selection, Span, Stop};
+
+use crate::compare::open;
+use crate::failure::Failure;
+use crate::host::Host;
+use crate::terminal::print;
+use crate::text_file;
+use crate::threads::in_pool;
+use arguments::{Arguments, Tmix};
+use scenario::Setting;
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    print(&text(arguments, &Host::default())?)
+}
+
+/// The scenario.
+///
+/// # Errors
+/// The capture is unreadable, holds no packet, or a stop was requested.
+pub(crate) fn text(arguments: &Arguments, host: &Host) -> Result<String, Failure> {
+    // A rate that no figure read here depends on.
+    let any = parse_rate("1gbit").map_err(Failure::usage)?;
+    let mut options = Options::new(arguments.rate.unwrap_or(any), Vec::new());
+    let selection = Selection {
+        interface: arguments.interface.clone(),
+        filter: arguments.filter.clone(),
+        ..Selection::default()
+    };
+    options.selection = arguments.direction.clone().choose(selection);
+    options.span = Span {
+        from: arguments.from,
+        to: arguments.to,
+        busiest: arguments.busiest,
+    };
+    options.adapts = true;
+    let applications = read(arguments, &options, &host.stop)?;
+    if let Some(format) = arguments.tmix {
+        let format = match format {
+            Tmix::Older => tmix::Format::Older,
+            Tmix::Newer => tmix::Format::Newer,
+        };
+        return Ok(tmix::write(&applications, format));
+    }
+    let setting = Setting {
+        rate: arguments.rate,
+        round_trip: arguments.round_trip,
+        control: arguments.control,
+        ..Setting::default()
+    };
+    Ok(scenario::text(&applications, &setting))
+}
+
+fn read(arguments: &Arguments, options: &Options, stop: &Stop) -> Result<Applications, Failure> {
+    let path = &arguments.capture;
+    if !has_vectors(path) {
+        return read_capture(path, options, stop);
+    }
+    let text = text_file::read(path, "Tmix's connection vectors", stop)?;
+    tmix::read(&path.display().to_string(), &text).map_err(Failure::usage)
+}
+
+/// Bytes at the start of a file in which a text shows itself.
+const HEAD: u64 = 65_536;
+
+/// Whether a file is a text of connection vectors.
+fn has_vectors(path: &Path) -> bool {
+    let mut head = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(HEAD).read_to_end(&mut head));
+    path.is_file() && read.is_ok() && tmix::is_vectors(&String::from_utf8_lossy(&head))
+}
+
+/// Reads the applications behind a capture.
+///
+/// # Errors
+/// The capture is unreadable, holds no packet, or a stop was requested.
+pub(crate) fn read_capture(
+    path: &Path,
+    options: &Options,
+    stop: &Stop,
+) -> Result<Applications, Failure> {
+    let capture = open(path, stop)?;
+    let read = in_pool(None, || applications(capture, options, stop))?;
+    read.map_err(|error| {
+        if stop.is_requested() {
+            Failure::stopped()
+        } else {
+            Failure::usage(error)
+        }
+    })
+}

@@ -1,0 +1,102 @@
+//! What a capture cannot tell of its applications, and the capture that would.
+
+use roundelay::Duration;
+use roundelay_trace::connections::Applications;
+
+/// A shorter capture says nothing of senders that react: slow start alone takes seconds.
+const SHORTEST: Duration = Duration::from_secs(10);
+/// The part of TCP's bytes in connections of which one direction was captured, that is too much.
+const HALF: f64 = 0.5;
+
+/// Shares of a capture's bytes that go over the link.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Shares {
+    /// Bytes over the link.
+    pub(crate) bytes: u64,
+    /// Of TCP connections, captured in both directions or in one.
+    pub(crate) whole: u64,
+    pub(crate) half: u64,
+    /// Of connections without end.
+    pub(crate) endless: u64,
+    /// Of QUIC, which would react but shows no acknowledgements.
+    pub(crate) quic: u64,
+    /// Of all else that is not TCP.
+    pub(crate) recorded: u64,
+}
+
+impl Shares {
+    pub(crate) fn of(applications: &Applications) -> Self {
+        let mut shares = Self::default();
+        for connection in &applications.connections {
+            let mut bytes = 0;
+            for (over, sent) in connection.over.into_iter().zip(connection.bytes) {
+                bytes += if over { sent } else { 0 };
+            }
+            shares.bytes += bytes;
+            if connection.is_whole() {
+                shares.whole += bytes;
+            } else {
+                shares.half += bytes;
+            }
+            if connection.endless {
+                shares.endless += bytes;
+            }
+        }
+        for flow in applications.recorded.iter().filter(|flow| flow.over) {
+            let bytes = flow.bytes();
+            shares.bytes += bytes;
+            if flow.is_quic() {
+                shares.quic += bytes;
+            } else {
+                shares.recorded += bytes;
+            }
+        }
+        shares
+    }
+
+    /// A part of the bytes over the link.
+    pub(crate) fn part(&self, bytes: u64) -> f64 {
+        bytes as f64 / self.bytes.max(1) as f64
+    }
+}
+
+/// The question that a capture leaves open, if it cannot tell what senders that react would do:
+/// why, and the capture to take. `has_round_trip`: the caller states what one direction hides.
+pub(crate) fn question(applications: &Applications, has_round_trip: bool) -> Option<String> {
+    let shares = Shares::of(applications);
+    let tcp = shares.whole + shares.half;
+    let mut reasons = Vec::new();
+    if tcp == 0 {
+        reasons.push(
+            "it holds no data over TCP in the link's direction, so nothing in it reacts".to_owned(),
+        );
+    } else if shares.half as f64 > HALF * tcp as f64 && !has_round_trip {
+        reasons.push(format!(
+            "it shows one direction only of connections with {:.0}% of TCP's bytes, so round trips \
+             and pauses are unknown",
+            100.0 * shares.half as f64 / tcp as f64
+        ));
+    }
+    if applications.length < SHORTEST {
+        reasons.push(format!(
+            "it lasts {:.1} s, in which bulk transfers hardly begin",
+            applications.length.as_secs_f64()
+        ));
+    }
+    if reasons.is_empty() {
+        return None;
+    }
+    let mut text = format!(
+        "{}: this capture cannot tell what senders that react would do, because {}.\n\nPlease take \
+         one capture of both directions, on the senders' side of the bottleneck, for a minute in \
+         which the link is busy. Headers suffice:\n\n    tcpdump -i INTERFACE -s 100 -w both.pcap\n",
+        applications.name,
+        reasons.join(", and because ")
+    );
+    if shares.half > 0 && !has_round_trip {
+        text += "\nOr state the round trip, --round-trip 40ms: completion times are then about 15% \
+                 off, and pauses between requests are lost. Without --react the packets are replayed \
+                 as they were.\n";
+    }
+    Some(text)
+}

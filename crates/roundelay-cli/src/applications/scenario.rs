@@ -1,0 +1,195 @@
+//! The scenario of a capture's applications: TOML for `roundelay simulate`, with comments on what
+//! the capture could not tell.
+
+use std::fmt::Write;
+
+use roundelay::{Duration, LinkLayer, Rate};
+use roundelay_report::clean;
+use roundelay_trace::connections::Applications;
+
+use super::arguments::Control;
+use super::doubts::Shares;
+use super::sources;
+
+/// What the capture does not say.
+#[derive(Debug, Clone)]
+pub(crate) struct Setting {
+    /// Rate of the link.
+    pub(crate) rate: Option<Rate>,
+    /// Round trip of connections without a measured one.
+    pub(crate) round_trip: Option<Duration>,
+    pub(crate) control: Control,
+    /// The link's overhead and framing. None: an Ethernet header.
+    pub(crate) link: LinkLayer,
+    pub(crate) seed: u64,
+    /// Whether recorded flows of the other direction, where nothing waits, are left out.
+    pub(crate) link_only: bool,
+    /// How much later than recorded a connection may start: replicas differ by it.
+    pub(crate) jitter: &'static str,
+}
+
+impl Default for Setting {
+    fn default() -> Self {
+        Self {
+            rate: None,
+            round_trip: None,
+            control: Control::default(),
+            link: LinkLayer::NONE,
+            seed: 1,
+            link_only: false,
+            jitter: "10ms",
+        }
+    }
+}
+
+/// The round trip of connections of which nothing is known.
+const USUAL: Duration = Duration::from_millis(40);
+/// Length of an Ethernet header, which the simulator's packets do not have.
+const ETHERNET: i32 = 14;
+
+/// The scenario.
+pub(crate) fn text(applications: &Applications, setting: &Setting) -> String {
+    let unknown = setting.round_trip.unwrap_or_else(|| usual(applications));
+    let mut text = comments(applications, setting, unknown);
+    let rate = rate(applications, setting);
+    let length = applications.length.as_nanos().div_ceil(1_000_000).max(1);
+    let link = if setting.link == LinkLayer::NONE {
+        LinkLayer::with_overhead(ETHERNET)
+    } else {
+        setting.link
+    };
+    write!(
+        text,
+        "\nseed = {seed}\nduration = \"{length}ms\"\n\n\
+         [queue]\ncore = \"fifo limit 1000\"\n\n\
+         # What comes over the link starts at left; the delays are in the connections.\n\
+         [[node]]\nname = \"left\"\nhost = true\n\n[[node]]\nname = \"entry\"\n\n\
+         [[node]]\nname = \"exit\"\n\n[[node]]\nname = \"right\"\nhost = true\n\n\
+         [[link]]\nfrom = \"left\"\nto = \"entry\"\nrate = \"10gbit\"\n\n\
+         [[link]]\nfrom = \"entry\"\nto = \"exit\"\nrate = \"10gbit\"\n\n\
+         [[link]]\nfrom = \"exit\"\nto = \"right\"\nrate = \"10gbit\"\n\n\
+         # The link.\n\
+         [[port]]\nfrom = \"entry\"\nto = \"exit\"\nrate = \"{rate}\"\noverhead = {overhead}\n\
+         mpu = {mpu}\nframing = \"{framing}\"\n",
+        seed = setting.seed,
+        overhead = link.overhead,
+        mpu = link.mpu,
+        framing = link.framing.name(),
+    )
+    .unwrap_or_default();
+    text + &sources::text(applications, setting, unknown)
+}
+
+/// The rate of the link: as set, or the highest of the capture.
+fn rate(applications: &Applications, setting: &Setting) -> String {
+    let busiest = (applications.busiest as u64).max(1000);
+    setting
+        .rate
+        .map_or_else(|| format!("{busiest}bit"), |rate| rate.to_string())
+}
+
+/// The median of the measured round trips.
+fn usual(applications: &Applications) -> Duration {
+    let mut known: Vec<_> = applications.round_trips().into_iter().flatten().collect();
+    known.sort_unstable();
+    known.get(known.len() / 2).copied().unwrap_or(USUAL)
+}
+
+/// What was read, and what could not be known: open parameters with their ranges.
+fn comments(applications: &Applications, setting: &Setting, unknown: Duration) -> String {
+    let Applications { connections, .. } = applications;
+    let shares = Shares::of(applications);
+    let mut whole = 0;
+    let mut before = 0;
+    let mut endless = 0;
+    let mut concurrent = 0;
+    let mut elsewhere = 0;
+    for connection in connections {
+        whole += usize::from(connection.is_whole());
+        before += usize::from(!connection.has_opening);
+        endless += usize::from(connection.endless);
+        concurrent += usize::from(connection.concurrent);
+        elsewhere += usize::from(connection.over == [false; 2]);
+    }
+    let round_trips = applications.round_trips();
+    let without = round_trips.iter().filter(|known| known.is_none()).count();
+    let percent = |bytes| 100.0 * shares.part(bytes);
+    let mut lines = vec![
+        format!(
+            "The applications behind {}, {:.1} s: {} TCP connections, {} flows that are not TCP.",
+            clean(&applications.name),
+            applications.length.as_secs_f64(),
+            connections.len(),
+            applications.recorded.len(),
+        ),
+        "Made by roundelay applications. Run it with roundelay simulate, under any --queue."
+            .to_owned(),
+        String::new(),
+        format!(
+            "TCP reacts in the simulation. Captured in both directions: {whole} connections. Begun \
+             before the capture: {before}."
+        ),
+        format!(
+            "Wanted more than they got, so they are endless here: {endless}, with {:.0}% of the \
+             bytes. Both ends at once: {concurrent}.",
+            percent(shares.endless)
+        ),
+        format!(
+            "As recorded, without a reaction: {:.0}% of the bytes, and QUIC with {:.0}%, which would \
+             react but shows no acknowledgements.",
+            percent(shares.recorded),
+            percent(shares.quic)
+        ),
+        String::new(),
+        "Not in the capture, so open:".to_owned(),
+        format!(
+            "- control: {} here. Try cubic and bbr, which lose differently.",
+            setting.control.name()
+        ),
+        "- round_trip: the smallest measured; under load it contains some of the recorded queue's \
+         wait. Try half."
+            .to_owned(),
+    ];
+    if without > 0 {
+        lines.push(format!(
+            "- round_trip of {without} connections without a measured one: {} here. Try 5ms to \
+             200ms.",
+            time(unknown)
+        ));
+    }
+    if setting.rate.is_none() {
+        lines.push(
+            "- rate of the link: here the highest in a tenth of a second of the capture. Set yours."
+                .to_owned(),
+        );
+    }
+    if shares.half > 0 {
+        lines.push(format!(
+            "- pauses and requests of connections captured in one direction ({:.0}% of the bytes): \
+             requests are known by their acknowledgements, pauses contain the round trip.",
+            percent(shares.half)
+        ));
+    }
+    if elsewhere > 0 {
+        lines.push(format!(
+            "{elsewhere} connections do not go over the link's direction and are left out."
+        ));
+    }
+    if let Some(options) = &applications.chosen {
+        lines.push(format!(
+            "The link's direction was chosen: {}.",
+            options.join(" ")
+        ));
+    }
+    let mut text = String::new();
+    for line in lines {
+        writeln!(text, "{}", format!("# {line}").trim_end()).unwrap_or_default();
+    }
+    text
+}
+
+/// A time in the largest unit without a fraction, to the microsecond.
+pub(super) fn time(time: Duration) -> String {
+    let micros = (time.as_nanos() + 500) / 1000;
+    Duration::from_micros(micros).to_string()
+}

@@ -1,0 +1,267 @@
+//! The sources of the scenario: connections and recorded flows, grouped by service.
+
+use std::fmt::Write;
+
+use roundelay::Duration;
+use roundelay_trace::connections::{Applications, Close, Connection, End, Message, Recorded};
+use roundelay_trace::protocol_name;
+
+use super::scenario::{Setting, time};
+
+/// Ports below have a service of their own name.
+const WELL_KNOWN: u16 = 1024;
+/// Data in a segment with timestamps, and without, on an Ethernet.
+const WITH_TIMESTAMPS: u32 = 1448;
+const WITHOUT_TIMESTAMPS: u32 = 1460;
+/// Shorter segments are the ends of messages.
+const SHORTEST_SEGMENT: u32 = 1000;
+/// Recorded UDP flows of so many packets and so many a second are streams: calls and games.
+const STREAM: (usize, f64) = (20, 4.0);
+
+/// Connections that share a `[[source]]`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Group {
+    name: String,
+    /// Whether the clients are where the link's traffic comes from.
+    is_upload: bool,
+    segment_len: u32,
+    ecn: bool,
+    has_opening: bool,
+}
+
+impl Group {
+    fn of(connection: &Connection) -> Self {
+        let port = connection.server.port();
+        let mut name = "tcp".to_owned();
+        if port < WELL_KNOWN {
+            write!(name, " {port}").unwrap_or_default();
+        }
+        name += if connection.endless {
+            " bulk"
+        } else {
+            size(connection)
+        };
+        let is_upload = connection.over[End::Client as usize];
+        if is_upload {
+            name += " upload";
+        }
+        if !connection.has_opening {
+            name += " begun before";
+        }
+        let longest = connection.segment_len.into_iter().max().unwrap_or(0);
+        let is_known = (SHORTEST_SEGMENT..=WITHOUT_TIMESTAMPS).contains(&longest);
+        Self {
+            name,
+            is_upload,
+            segment_len: if is_known { longest } else { WITH_TIMESTAMPS },
+            ecn: connection.ecn,
+            has_opening: connection.has_opening,
+        }
+    }
+
+    fn tcp(&self, setting: &Setting) -> String {
+        let mut text = format!(
+            "{{ preset = \"linux\", control = \"{}\", segment_len = {}",
+            setting.control.name(),
+            self.segment_len
+        );
+        if self.segment_len > WITH_TIMESTAMPS {
+            text += ", timestamps = false";
+        }
+        // BBR of the first version has no answer to marks.
+        if self.ecn && setting.control.name() != "bbr" {
+            text += ", ecn = true";
+        }
+        if !self.has_opening {
+            text += ", syn_exchange = false";
+        }
+        text + " }"
+    }
+}
+
+/// Connections by what an end writes at most before the other one writes: pages, pictures and
+/// chunks of video, files. Their completion times have nothing in common.
+fn size(connection: &Connection) -> &'static str {
+    let mut most = 0;
+    let mut run: (Option<End>, u64) = (None, 0);
+    for message in &connection.messages {
+        let before = if run.0 == Some(message.by) { run.1 } else { 0 };
+        run = (Some(message.by), before.saturating_add(message.bytes));
+        most = run.1.max(most);
+    }
+    match most {
+        0..100_000 => " short",
+        100_000..1_000_000 => " medium",
+        _ => " long",
+    }
+}
+
+/// All sources, as TOML.
+pub(super) fn text(applications: &Applications, setting: &Setting, unknown: Duration) -> String {
+    let mut text = String::new();
+    let mut groups: Vec<(Group, String)> = Vec::new();
+    let round_trips = applications.round_trips();
+    for (connection, round_trip) in applications.connections.iter().zip(round_trips) {
+        let is_over = connection.over.into_iter().any(|over| over);
+        if connection.messages.is_empty() || !is_over {
+            continue;
+        }
+        let group = Group::of(connection);
+        let line = line(connection, round_trip.unwrap_or(unknown));
+        match groups.iter_mut().find(|(known, _)| *known == group) {
+            Some((_, lines)) => *lines += &line,
+            None => groups.push((group, line)),
+        }
+    }
+    let mut names = Vec::new();
+    for (group, lines) in &groups {
+        let [from, to] = ends(group.is_upload);
+        write!(
+            text,
+            "\n[[source]]\nname = \"{}\"\nkind = \"connections\"\nfrom = \"{from}\"\nto = \"{to}\"\n\
+             start_jitter = \"{}\"\ntcp = {}\nconnections = [\n{lines}]\n",
+            unused(&mut names, &group.name),
+            setting.jitter,
+            group.tcp(setting)
+        )
+        .unwrap_or_default();
+    }
+    text += &recorded(applications, setting, &mut names);
+    text
+}
+
+/// Clients fetch from the other side of the link, unless they are where its traffic comes from.
+const fn ends(is_upload: bool) -> [&'static str; 2] {
+    if is_upload {
+        ["left", "right"]
+    } else {
+        ["right", "left"]
+    }
+}
+
+/// A name that no source has yet.
+fn unused(names: &mut Vec<String>, name: &str) -> String {
+    let mut unused = name.to_owned();
+    let mut number = 2;
+    while names.contains(&unused) {
+        unused = format!("{name} {number}");
+        number += 1;
+    }
+    names.push(unused.clone());
+    unused
+}
+
+/// A connection as a line of its list.
+fn line(connection: &Connection, round_trip: Duration) -> String {
+    let mut line = format!(
+        "  {{ start = \"{}\", round_trip = \"{}\"",
+        time(connection.start),
+        time(round_trip)
+    );
+    if connection.endless
+        && let Close::By(_, at) = connection.close
+        && at > connection.start
+    {
+        write!(line, ", until = \"{}\"", time(at)).unwrap_or_default();
+    }
+    if connection.concurrent {
+        line += ", concurrent = true";
+    }
+    line += ", messages = [";
+    let last = connection.messages.len() - 1;
+    for (number, message) in connection.messages.iter().enumerate() {
+        let separator = if number > 0 { ", " } else { "" };
+        let is_endless = connection.endless && number == last;
+        line += separator;
+        line += &words(message, is_endless);
+    }
+    line + "] },\n"
+}
+
+/// A message as a word of the list.
+fn words(message: &Message, is_endless: bool) -> String {
+    let mark = match message.by {
+        End::Client => '>',
+        End::Server => '<',
+    };
+    let bytes = if is_endless {
+        "endless".to_owned()
+    } else {
+        format!("{}b", message.bytes)
+    };
+    // Microseconds are below what a capture's times can tell.
+    if message.after.as_nanos() < 1000 {
+        format!("\"{mark} {bytes}\"")
+    } else {
+        format!("\"{mark} {bytes} after {}\"", time(message.after))
+    }
+}
+
+/// What does not react, as recorded.
+fn recorded(applications: &Applications, setting: &Setting, names: &mut Vec<String>) -> String {
+    let mut groups: Vec<((String, bool), String)> = Vec::new();
+    for flow in &applications.recorded {
+        if !flow.over && setting.link_only {
+            continue;
+        }
+        let key = (service(flow), flow.over);
+        let list = list(flow);
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, lists)) => *lists += &list,
+            None => groups.push((key, list)),
+        }
+    }
+    let mut text = String::new();
+    for ((name, over), lists) in &groups {
+        let [to, from] = ends(false);
+        let [from, to] = if *over { [from, to] } else { [to, from] };
+        write!(
+            text,
+            "\n[[source]]\nname = \"{}\"\nkind = \"recorded\"\nfrom = \"{from}\"\nto = \"{to}\"\n\
+             flows = [\n{lists}]\n",
+            unused(names, name)
+        )
+        .unwrap_or_default();
+    }
+    text
+}
+
+/// The name of a recorded flow's group.
+fn service(flow: &Recorded) -> String {
+    let back = if flow.over { "" } else { " back" };
+    let Some(protocol) = flow.protocol else {
+        return format!("other packets{back}");
+    };
+    let name =
+        protocol_name(protocol).map_or_else(|| format!("protocol {protocol}"), str::to_owned);
+    let Some([from, to]) = flow.ends else {
+        return format!("{name}{back}");
+    };
+    let port = from.port().min(to.port());
+    let known = if port == 0 || port >= WELL_KNOWN {
+        String::new()
+    } else {
+        format!(" {port}")
+    };
+    let first = flow.packets.first().map_or(0, |(at, _)| *at);
+    let last = flow.packets.last().map_or(0, |(at, _)| *at);
+    let seconds = (last - first) as f64 / 1e9;
+    let count = flow.packets.len();
+    let is_stream = known.is_empty() && count >= STREAM.0 && count as f64 >= STREAM.1 * seconds;
+    let stream = if is_stream && port > 0 {
+        " streams"
+    } else {
+        ""
+    };
+    format!("{name}{known}{stream}{back}")
+}
+
+/// A recorded flow as a list of packets.
+fn list(flow: &Recorded) -> String {
+    let mut list = "\"\"\"\n".to_owned();
+    for (at, len) in &flow.packets {
+        let [seconds, micros] = [at / 1_000_000_000, at / 1000 % 1_000_000];
+        writeln!(list, "{seconds}.{micros:06} {}", (*len).clamp(1, 65_535)).unwrap_or_default();
+    }
+    list + "\"\"\",\n"
+}

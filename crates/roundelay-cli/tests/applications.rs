@@ -1,0 +1,302 @@
+//! `roundelay applications` and `compare --react` from the user's side.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn run(arguments: &[&str]) -> Output {
+    let command = Command::new(env!("CARGO_BIN_EXE_roundelay"))
+        .args(arguments)
+        .current_dir(root())
+        .output();
+    command.expect("the command runs")
+}
+
+fn stdout(arguments: &[&str]) -> String {
+    let output = run(arguments);
+    assert!(
+        output.status.success() && output.stderr.is_empty(),
+        "{arguments:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8(output.stdout).expect("text")
+}
+
+/// A folder for one test, deleted on drop.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let name = format!("roundelay-applications-{}-{name}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.join(name).to_str().unwrap().to_owned()
+    }
+
+    fn write(&self, name: &str, text: &str) -> String {
+        let path = self.path(name);
+        fs::write(&path, text).unwrap();
+        path
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        drop(fs::remove_dir_all(&self.0));
+    }
+}
+
+const ONE_WAY: &str = "examples/captures/home-downlink.pcap";
+const BOTH_WAYS: &str = "examples/captures/home-both.pcap.gz";
+
+/// Requests with pauses, files and a call over one bottleneck, in which nothing is lost.
+const OFFICE: &str = r#"
+seed = 3
+duration = "20s"
+[queue]
+core = "fifo limit 1000"
+[[node]]
+name = "entry"
+[[node]]
+name = "near"
+host = true
+[[node]]
+name = "far"
+host = true
+[[node]]
+name = "exit"
+[[node]]
+name = "clients"
+host = true
+[[link]]
+from = "near"
+to = "entry"
+rate = "10gbit"
+[[link]]
+from = "far"
+to = "entry"
+rate = "10gbit"
+[[link]]
+from = "entry"
+to = "exit"
+rate = "10gbit"
+[[link]]
+from = "exit"
+to = "clients"
+rate = "10gbit"
+[[port]]
+from = "entry"
+to = "exit"
+rate = "8mbit"
+overhead = 14
+[[source]]
+name = "pages"
+kind = "connections"
+from = "clients"
+to = "near"
+tcp = { preset = "linux" }
+connections = [
+  { round_trip = "20ms", messages = ["> 300b", "< 30000b after 4ms", "> 200b after 900ms", "< 50000b", "> 200b after 2s", "< 8000b after 10ms"] },
+]
+[[source]]
+name = "files"
+kind = "connections"
+from = "clients"
+to = "far"
+tcp = { preset = "linux" }
+connections = [
+  { start = "500ms", round_trip = "40ms", messages = ["> 500b", "< 400000b", "> 500b after 1s", "< 90000b after 20ms"] },
+  { start = "9s", round_trip = "40ms", messages = ["> 250b", "< 250000b"] },
+]
+[[source]]
+name = "call"
+kind = "cbr"
+from = "near"
+to = "clients"
+rate = "80kbit"
+packet_len = 200
+"#;
+
+/// A download without end, beside it.
+const BULK: &str = r#"
+[[source]]
+name = "bulk"
+kind = "connections"
+from = "clients"
+to = "far"
+tcp = { preset = "linux" }
+connections = [{ start = "1s", round_trip = "40ms", messages = ["> 300b", "< endless"] }]
+"#;
+
+fn simulated(path: &str) -> Value {
+    serde_json::from_str(&stdout(&["simulate", path, "--json"])).expect("JSON")
+}
+
+/// The mean of a figure of a group of sources.
+fn mean(results: &Value, name: &str, figure: &str) -> f64 {
+    let groups = results["summary"]["groups"].as_array().expect("groups");
+    let found = groups.iter().find(|group| group["name"] == name);
+    let group = found.unwrap_or_else(|| panic!("no {name} in {results:#}"));
+    group[figure]["mean"]
+        .as_f64()
+        .unwrap_or_else(|| panic!("no {figure} in {group:#}"))
+}
+
+fn near(one: f64, other: f64, part: f64) -> bool {
+    (one - other).abs() <= part * other.abs()
+}
+
+/// Simulates, captures, reads the capture's applications and simulates them. The first results, the
+/// scenario that was read, and its results.
+fn twice(name: &str, office: &str) -> (Value, String, Value) {
+    let folder = Folder::new(name);
+    let office = folder.write("office.toml", office);
+    let capture = folder.path("office.pcapng");
+    let first = stdout(&["simulate", &office, "--json", "--pcapng", &capture]);
+    let first = serde_json::from_str(&first).expect("JSON");
+    let link = ["--interface", "entry to exit"];
+    let read = ["applications", &capture, "--rate", "8mbit"];
+    let text = stdout(&[&read[..], &link].concat());
+    let again = simulated(&folder.write("again.toml", &text));
+    (first, text, again)
+}
+
+/// What is read from a simulation's capture is what was simulated: the same bytes, and completion
+/// times within a twentieth. Names are those of services and sizes: here no port is well known.
+#[test]
+fn a_simulation_gives_itself_again() {
+    let (first, text, again) = twice("self", OFFICE);
+    for words in [
+        "< 30000b",
+        "< 50000b",
+        "< 400000b",
+        "< 90000b",
+        "< 250000b",
+        "> 200b after 90",
+    ] {
+        assert!(text.contains(words), "{words} in {text}");
+    }
+    for (name, read) in [("pages", "tcp short"), ("files", "tcp medium")] {
+        for figure in ["throughput", "completion_mean"] {
+            let [before, after] = [mean(&first, name, figure), mean(&again, read, figure)];
+            assert!(
+                near(after, before, 0.05),
+                "{name}, {figure}: {before}, {after}\n{text}"
+            );
+        }
+    }
+}
+
+/// A transfer without end is one again, and fills the link as before.
+#[test]
+fn an_endless_transfer_stays_endless() {
+    let (first, text, again) = twice("endless", &format!("{OFFICE}{BULK}"));
+    assert!(text.contains("\"< endless\""), "{text}");
+    let [before, after] = [
+        mean(&first, "bulk", "throughput"),
+        mean(&again, "tcp bulk", "throughput"),
+    ];
+    assert!(near(after, before, 0.05), "{before}, {after}\n{text}");
+}
+
+/// One direction tells no round trips: a question, not a verdict.
+#[test]
+fn one_direction_gets_the_question() {
+    let text = stdout(&[
+        "compare", ONE_WAY, "--rate", "5mbit", "--react", "fifo", "fq_codel",
+    ]);
+    assert!(text.contains("one direction only"), "{text}");
+    assert!(text.contains("tcpdump -i INTERFACE -s 100"), "{text}");
+    assert!(!text.contains("fq_codel"), "no verdict: {text}");
+}
+
+/// The example capture of both directions, at half of its rate.
+#[test]
+fn both_directions_get_an_answer_with_intervals() {
+    let text = stdout(&[
+        "compare",
+        BOTH_WAYS,
+        "--rate",
+        "5mbit",
+        "--react",
+        "--replicas",
+        "2",
+        "fifo",
+        "fq_codel",
+    ]);
+    assert!(text.contains("Senders react"), "{text}");
+    assert!(!text.contains("open-loop"), "{text}");
+    assert!(text.contains('±'), "{text}");
+}
+
+/// A file that is a scenario: comments say what is open.
+#[test]
+fn the_scenario_says_what_is_open() {
+    let text = stdout(&["applications", BOTH_WAYS]);
+    for words in [
+        "Wanted more than they got",
+        "- control: cubic here",
+        "- rate of the link",
+        "kind = \"connections\"",
+        "kind = \"recorded\"",
+        "endless",
+    ] {
+        assert!(text.contains(words), "{words}: {}", &text[..2000]);
+    }
+    let folder = Folder::new("open");
+    let home = folder.write("home.toml", &text);
+    stdout(&["simulate", &home, "--dry-run"]);
+}
+
+#[test]
+fn options_of_react_need_it() {
+    let output = run(&[
+        "compare",
+        ONE_WAY,
+        "--rate",
+        "5mbit",
+        "--round-trip",
+        "20ms",
+    ]);
+    assert_eq!(output.status.code(), Some(2));
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(message.contains("--react"), "{message}");
+    let output = run(&[
+        "compare", BOTH_WAYS, "--rate", "5mbit", "--react", "--csv", "there", "fifo", "fq_codel",
+    ]);
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert!(
+        message.contains("--json, --html and --markdown"),
+        "{message}"
+    );
+}
+
+/// Connection vectors are written in both formats, and read again as the same connections.
+#[test]
+fn connection_vectors_are_written_and_read() {
+    let folder = Folder::new("tmix");
+    let direct = stdout(&["applications", BOTH_WAYS, "--rate", "5mbit"]);
+    let count = |text: &str| text.matches("{ start").count();
+    for format in ["--tmix", "--tmix=newer"] {
+        let vectors = stdout(&["applications", BOTH_WAYS, format]);
+        let path = folder.write("vectors.txt", &vectors);
+        let again = stdout(&["applications", &path, "--rate", "5mbit"]);
+        assert_eq!(count(&again), count(&direct), "{format}");
+        let bad = folder.write("bad.txt", &format!("{vectors}> lots\n"));
+        let output = run(&["applications", &bad]);
+        assert_eq!(output.status.code(), Some(2));
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(message.contains("'lots'; expected bytes"), "{message}");
+    }
+}

@@ -1,0 +1,790 @@
+//! Source `connections`: a list of TCP connections, each with what its two applications say to each
+//! other: who writes how many bytes, and how long after what it waits for.
+//!
+//! This is Tmix's idea (Weigle et al., "Tmix: a tool for generating realistic TCP application
+//! workloads in ns-2", CCR 2006): the applications are fixed, the senders react. A message waits
+//! until the other end's message before has arrived whole, or counts from the same end's message
+//! before; in a concurrent connection each end only knows its own messages. `roundelay applications`
+//! makes such lists from captures.
+//!
+//! Each connection has a round trip of its own: the server holds for as long what arrives, so one
+//! pair of hosts serves connections to any number of places. Requests and responses are two flows,
+//! one for each direction, and only the client's exchanges SYNs. Each message reports when the other
+//! end has all its bytes; a request and the response to it are one transfer. A connection without end
+//! has none.
+
+use std::collections::VecDeque;
+
+use roundelay::{Duration, FlowId, Instant};
+use roundelay_tcp as protocol;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::agent::{Agent, Arrival, Context, Direction, FlowSpec};
+use crate::sources::burst::LARGEST_FLOW;
+use crate::sources::connection::{Alarm, Connection, earlier};
+use crate::sources::load::{Amount, Load};
+use crate::sources::protocol::Protocol;
+use crate::sources::source::{Conditions, Ending, Facts, Site, Source};
+use crate::sources::source_flow::Terms;
+use crate::sources::{Check, SourceError, draw};
+use crate::written::{InWords, Maybe};
+
+pub(super) const SENDS: &str =
+    "Listed TCP connections: what their two applications write, in turn or at once.";
+pub(super) const EXAMPLES: [&str; 2] = [
+    "connections = [{ round_trip = '20ms', messages = ['> 300b', '< 9000b', '> 300b after 1s', \
+     '< 4kb after 5ms'] }, { start = '2s', messages = ['> 1kb'] }]",
+    "connections = [{ messages = ['> 300b', '< endless'], until = '25s' }, { concurrent = true, \
+     messages = ['< 4kb', '< 4kb after 100ms', '> 2kb after 50ms'] }]",
+];
+
+/// One end of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// The end that opens the connection.
+    Client,
+    /// The other end.
+    Server,
+}
+
+/// What one end writes at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Message {
+    /// The end that writes.
+    pub by: End,
+    /// Bytes, 1 to 2^40. None: without end.
+    pub bytes: Option<u64>,
+    /// Time after the message before.
+    pub after: Duration,
+}
+
+/// One connection.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Talk {
+    /// When the client opens the connection, counted from the source's start.
+    #[serde(default = "zero", with = "InWords::<Duration>")]
+    pub start: Duration,
+    /// Round trip beyond that of the network: 0 to 60 s. The server holds for as long what arrives.
+    #[serde(default = "zero", with = "InWords::<Duration>")]
+    pub round_trip: Duration,
+    /// When the client closes the connection, whatever is outstanding, counted like `start`. Left
+    /// out: it ends with its last message.
+    #[serde(default, with = "Maybe::<Duration>")]
+    pub until: Option<Duration>,
+    /// Whether the two ends write without waiting for each other.
+    #[serde(default)]
+    pub concurrent: bool,
+    /// What the ends write: "> 300b" by the client, "< 14kb after 2ms" by the server, "< endless"
+    /// without end.
+    #[serde(with = "Messages")]
+    pub messages: Vec<Message>,
+}
+
+impl Talk {
+    /// Whether an end writes without end: no message of the connection is then a transfer.
+    fn is_endless(&self) -> bool {
+        self.messages.iter().any(|message| message.bytes.is_none())
+    }
+}
+
+/// Messages in words.
+struct Messages;
+
+impl Messages {
+    fn deserialize<'de, D: serde::Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<Message>, D::Error> {
+        let mut messages = Vec::new();
+        for InWords(message) in Vec::<InWords<Message>>::deserialize(deserializer)? {
+            messages.push(message);
+        }
+        Ok(messages)
+    }
+}
+
+impl JsonSchema for Messages {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Messages".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        Vec::<InWords<Message>>::json_schema(generator)
+    }
+}
+
+const fn zero() -> Duration {
+    Duration::ZERO
+}
+
+/// The longest round trip.
+const LONGEST_ROUND_TRIP: Duration = Duration::from_secs(60);
+
+/// Parameters of the source; its hosts are clients and servers.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// The connections, in any order.
+    pub connections: Vec<Talk>,
+    /// TCP parameters of both ends.
+    #[serde(default)]
+    pub tcp: Protocol,
+}
+
+impl Config {
+    /// Whether any connection has an end.
+    fn has_ends(&self) -> bool {
+        self.connections.iter().any(|talk| !talk.is_endless())
+    }
+}
+
+impl Source for Config {
+    fn facts(&self) -> Facts<'_> {
+        let ending = if self.has_ends() {
+            Ending::Told
+        } else {
+            Ending::Never
+        };
+        Facts::tcp(&self.tcp, ending)
+    }
+
+    fn load(&self, _: &Conditions) -> Load {
+        let mut packets = 0.0;
+        let mut messages = 0;
+        for talk in &self.connections {
+            packets += 1.0;
+            for message in &talk.messages {
+                let of_message = message.bytes.map(|bytes| self.facts().segments(bytes));
+                packets += of_message.unwrap_or(f64::INFINITY);
+                messages += u64::from(!talk.is_endless());
+            }
+        }
+        Load {
+            packets: Amount::exact(packets),
+            flows: Amount::exact(2.0 * self.connections.len() as f64),
+            transfers: Amount::exact(messages as f64),
+            idle_rounds: 0.0,
+        }
+    }
+
+    fn agent(&self, terms: Terms, _: &Site<'_>) -> Result<Box<dyn Agent>, SourceError> {
+        let talks = self.connections.clone();
+        Ok(Box::new(Connections::new(terms, self.tcp.config(), talks)?))
+    }
+}
+
+/// The source: begins each connection at its time, as an agent of its own.
+#[derive(Debug)]
+pub struct Connections {
+    terms: Terms,
+    protocol: protocol::Config,
+    /// The first to begin comes last.
+    talks: Vec<Talk>,
+    is_late: bool,
+}
+
+impl Connections {
+    /// Connections of messages of 1 to 2^40 bytes.
+    ///
+    /// # Errors
+    /// A parameter is out of range: the error has the connection's index in the list.
+    pub fn new(
+        terms: Terms,
+        protocol: protocol::Config,
+        mut talks: Vec<Talk>,
+    ) -> Result<Self, SourceError> {
+        terms.check(Check("connections"))?;
+        protocol.check()?;
+        for (number, talk) in talks.iter().enumerate() {
+            check_talk(number, talk)?;
+        }
+        talks.sort_by_key(|talk| std::cmp::Reverse(talk.start));
+        Ok(Self {
+            terms,
+            protocol,
+            talks,
+            is_late: false,
+        })
+    }
+
+    /// Draws how much later than listed each connection starts, one by one, because all together
+    /// would keep their rhythm.
+    fn delay(&mut self, context: &mut Context<'_>) {
+        let jitter = self.terms.start_jitter;
+        self.is_late = true;
+        if jitter == Duration::ZERO {
+            return;
+        }
+        for talk in self.talks.iter_mut().rev() {
+            let late = draw::up_to(context.random(), jitter);
+            talk.start = talk.start + late;
+            talk.until = talk.until.map(|until| until + late);
+        }
+        self.talks
+            .sort_by_key(|talk| std::cmp::Reverse(talk.start));
+    }
+}
+
+fn check_talk(number: usize, talk: &Talk) -> Result<(), SourceError> {
+    let error = |parameter, value: String, range: &str| {
+        let value = format!("{value} of connection {number}");
+        Err(SourceError::new("connections", parameter, value, range))
+    };
+    if talk.round_trip > LONGEST_ROUND_TRIP {
+        return error("round_trip", talk.round_trip.to_string(), "0s to 60s");
+    }
+    if let Some(until) = talk.until.filter(|until| *until <= talk.start) {
+        let range = format!("after its start at {}", talk.start);
+        return error("until", until.to_string(), &range);
+    }
+    if talk.messages.is_empty() {
+        return error("messages", "none".to_owned(), "at least one");
+    }
+    let mut endless = [false; 2];
+    for message in &talk.messages {
+        let bytes = message.bytes.unwrap_or(1);
+        if !(1..=LARGEST_FLOW).contains(&bytes) {
+            let range = format!("1 to {LARGEST_FLOW}");
+            return error("messages", format!("{bytes} bytes"), &range);
+        }
+        let is_behind_endless = endless[message.by as usize] || !talk.concurrent && endless != [false; 2];
+        if is_behind_endless {
+            let value = "a message behind an endless one".to_owned();
+            return error("messages", value, "an endless message comes last");
+        }
+        endless[message.by as usize] |= message.bytes.is_none();
+    }
+    Ok(())
+}
+
+impl Agent for Connections {
+    fn wake(&mut self, context: &mut Context<'_>) {
+        if !self.is_late {
+            self.delay(context);
+        }
+        let stop = self.terms.stop;
+        let now = context.now();
+        while let Some(talk) = self.talks.last() {
+            let at = self.terms.start + talk.start;
+            if stop.is_some_and(|stop| at >= stop) {
+                break;
+            }
+            if at > now {
+                return context.wake_at(at);
+            }
+            let until = talk.until.map(|until| self.terms.start + until);
+            if let Some(talk) = self.talks.pop() {
+                let until = earlier(until, stop);
+                // `new` has checked the parameters.
+                if let Ok(agent) = Speaker::new(&self.terms, self.protocol, talk, until) {
+                    context.spawn(Box::new(agent), now);
+                }
+            }
+        }
+        context.leave();
+    }
+}
+
+/// A list of messages in which each waits for the one before: all of a connection, or those of one
+/// end where the ends do not wait for each other.
+#[derive(Debug)]
+struct Thread {
+    messages: Vec<Message>,
+    /// The next message, and when its end writes it; none while it waits.
+    next: usize,
+    due: Option<Instant>,
+    /// The message before the next one: bytes of its end written until and with it.
+    awaited: u64,
+}
+
+impl Thread {
+    fn next(&self) -> Option<&Message> {
+        self.messages.get(self.next)
+    }
+}
+
+/// A written message whose delivery is not reported yet.
+#[derive(Debug, Clone, Copy)]
+struct Outstanding {
+    by: End,
+    /// All bytes of its end until and with this message.
+    up_to: u64,
+    /// Bytes to report: of the request, too, if this is the response.
+    bytes: u64,
+    start: Instant,
+}
+
+/// One connection, both ends.
+#[derive(Debug)]
+struct Speaker {
+    spec: FlowSpec,
+    round_trip: Duration,
+    until: Option<Instant>,
+    /// Data of the client and of the server, and their flows once open.
+    ways: [Connection; 2],
+    flows: Option<[FlowId; 2]>,
+    threads: Vec<Thread>,
+    /// Bytes written by each end; `u64::MAX` without end.
+    written: [u64; 2],
+    /// When each end had heard of the other first.
+    heard: [Option<Instant>; 2],
+    outstanding: VecDeque<Outstanding>,
+    /// Packets that have arrived at the server, until the round trip is over.
+    held: VecDeque<(Instant, Arrival)>,
+    exchanges_syns: bool,
+    is_endless: bool,
+    alarm: Alarm,
+}
+
+impl Speaker {
+    fn new(
+        terms: &Terms,
+        protocol: protocol::Config,
+        talk: Talk,
+        until: Option<Instant>,
+    ) -> Result<Self, SourceError> {
+        let answering = protocol::Config {
+            syn_exchange: false,
+            ..protocol
+        };
+        let is_endless = talk.is_endless();
+        let mut lists = vec![talk.messages];
+        if talk.concurrent {
+            let (by_client, by_server) = lists[0]
+                .iter()
+                .partition(|message: &&Message| message.by == End::Client);
+            lists = vec![by_client, by_server];
+        }
+        let mut threads = Vec::new();
+        for messages in lists {
+            threads.push(Thread {
+                messages,
+                next: 0,
+                due: None,
+                awaited: 0,
+            });
+        }
+        Ok(Self {
+            spec: terms.flow,
+            round_trip: talk.round_trip,
+            until,
+            ways: [
+                Connection::new(protocol, 0, terms)?,
+                Connection::new(answering, 0, terms)?,
+            ],
+            flows: None,
+            threads,
+            written: [0; 2],
+            heard: [None; 2],
+            outstanding: VecDeque::new(),
+            held: VecDeque::new(),
+            exchanges_syns: protocol.syn_exchange,
+            is_endless,
+            alarm: Alarm::default(),
+        })
+    }
+
+    /// Opens the connection. Without SYNs both ends know of it at once.
+    fn open(&mut self, context: &mut Context<'_>) {
+        let there = context.open(self.spec);
+        let back = context.open_reply(
+            FlowSpec {
+                from: self.spec.to,
+                to: self.spec.from,
+                config: self.spec.config,
+            },
+            there,
+        );
+        self.flows = Some([there, back]);
+        if !self.exchanges_syns {
+            self.heard = [Some(context.now()); 2];
+        }
+        self.write(context.now());
+        self.ways[0].open(there, context);
+        self.ways[1].open(back, context);
+    }
+
+    /// Takes a packet that has arrived and was held.
+    fn take(&mut self, arrival: &Arrival, context: &mut Context<'_>) {
+        let end = self.end_of(arrival);
+        self.heard[end as usize].get_or_insert(context.now());
+        self.ways[self.way_of(arrival)].arrive(arrival, context);
+    }
+
+    /// The way of a packet's data: the client's or the server's.
+    fn way_of(&self, arrival: &Arrival) -> usize {
+        usize::from(self.flows.is_some_and(|[_, back]| arrival.flow == back))
+    }
+
+    /// The end at which a packet arrives: data of the server, and answers to the client's data,
+    /// at the client.
+    fn end_of(&self, arrival: &Arrival) -> End {
+        let is_of_server = self.way_of(arrival) == 1;
+        if is_of_server == (arrival.direction == Direction::Forward) {
+            End::Client
+        } else {
+            End::Server
+        }
+    }
+
+    /// Hands all messages that are due to TCP. True if there were any.
+    fn write(&mut self, now: Instant) -> bool {
+        let mut any = false;
+        for number in 0..self.threads.len() {
+            while let Some(message) = self.due(number, now) {
+                self.begin(number, message, now);
+                any = true;
+            }
+        }
+        any
+    }
+
+    /// The next message of a thread, if its end writes it now. Notes when, if that is known.
+    fn due(&mut self, number: usize, now: Instant) -> Option<Message> {
+        let thread = &self.threads[number];
+        let message = *thread.next()?;
+        if thread.due.is_none() {
+            let since = self.since(thread, message, now)?;
+            self.threads[number].due = Some(since + message.after);
+        }
+        let due = self.threads[number].due?;
+        (due <= now).then_some(message)
+    }
+
+    /// What a message waits for: the other end's message before, the same end's message before, or
+    /// the connection. None: not yet.
+    fn since(&self, thread: &Thread, message: Message, now: Instant) -> Option<Instant> {
+        let before = thread.next.checked_sub(1);
+        let Some(before) = before.map(|index| thread.messages[index]) else {
+            return self.heard[message.by as usize];
+        };
+        if before.by == message.by {
+            return Some(now);
+        }
+        let has_arrived = self.ways[before.by as usize].delivered() >= thread.awaited;
+        has_arrived.then_some(now)
+    }
+
+    /// Hands a message to TCP.
+    fn begin(&mut self, number: usize, message: Message, now: Instant) {
+        let way = message.by as usize;
+        let bytes = message.bytes.unwrap_or(u64::MAX);
+        self.written[way] = self.written[way].saturating_add(bytes);
+        self.ways[way].supply(bytes);
+        let thread = &mut self.threads[number];
+        thread.next += 1;
+        thread.due = None;
+        thread.awaited = self.written[way];
+        if self.is_endless {
+            return;
+        }
+        let mut note = Outstanding {
+            by: message.by,
+            up_to: self.written[way],
+            bytes,
+            start: now,
+        };
+        // A response ends the transfer that its request began.
+        let is_sequential = self.threads.len() == 1;
+        if is_sequential
+            && message.by == End::Server
+            && let Some(request) = self.outstanding.back().copied()
+            && request.by == End::Client
+        {
+            self.outstanding.pop_back();
+            note.start = request.start;
+            note.bytes = note.bytes.saturating_add(request.bytes);
+        }
+        self.outstanding.push_back(note);
+    }
+
+    /// Whether a request is still waiting for its response to be written.
+    fn awaits_response(&self, note: Outstanding) -> bool {
+        let [thread] = &self.threads[..] else {
+            return false;
+        };
+        let is_last = note.up_to == self.written[End::Client as usize];
+        let next = thread.next().map(|message| message.by);
+        note.by == End::Client && is_last && next == Some(End::Server)
+    }
+
+    /// Reports the messages that the other end has whole.
+    fn report(&mut self, context: &mut Context<'_>) {
+        for note in std::mem::take(&mut self.outstanding) {
+            let way = note.by as usize;
+            let is_there = self.ways[way].delivered() >= note.up_to;
+            if is_there && !self.awaits_response(note) {
+                let effort = self.ways[0].effort() + self.ways[1].effort();
+                self.ways[way].report(note.bytes, note.start, true, effort, context);
+            } else {
+                self.outstanding.push_back(note);
+            }
+        }
+    }
+
+    /// Reports what is outstanding as cut off.
+    fn cut_off(&mut self, context: &mut Context<'_>) {
+        if self.flows.is_none() {
+            return;
+        }
+        for note in std::mem::take(&mut self.outstanding) {
+            let effort = self.ways[0].effort() + self.ways[1].effort();
+            self.ways[note.by as usize].report(0, note.start, false, effort, context);
+        }
+        let effort = self.ways[0].effort() + self.ways[1].effort();
+        self.ways[1].report_rest(effort, context);
+    }
+
+    /// Whether all is said, and both ends know.
+    fn is_over(&self) -> bool {
+        let all_written = self.threads.iter().all(|thread| thread.next().is_none());
+        all_written && self.outstanding.is_empty() && self.ways.iter().all(Connection::is_done)
+    }
+
+    fn close(&mut self, context: &mut Context<'_>) {
+        self.cut_off(context);
+        for flow in self.flows.take().into_iter().flatten() {
+            context.close(flow);
+        }
+        context.leave();
+    }
+
+    /// Writes what is due, reports, closes, and sets the alarm.
+    fn settle(&mut self, context: &mut Context<'_>) {
+        if self.write(context.now()) {
+            for way in &mut self.ways {
+                way.wake(context);
+            }
+        }
+        self.report(context);
+        if self.is_over() {
+            return self.close(context);
+        }
+        let mut alarm = self.until;
+        alarm = earlier(alarm, self.held.front().map(|(due, _)| *due));
+        for thread in &self.threads {
+            alarm = earlier(alarm, thread.due);
+        }
+        for way in &self.ways {
+            alarm = earlier(alarm, way.timer());
+        }
+        self.alarm.set(alarm, context);
+    }
+}
+
+impl Agent for Speaker {
+    fn wake(&mut self, context: &mut Context<'_>) {
+        self.alarm.went_off();
+        let now = context.now();
+        if self.until.is_some_and(|until| now >= until) {
+            return self.close(context);
+        }
+        if self.flows.is_none() {
+            self.open(context);
+            return self.settle(context);
+        }
+        while let Some(&(due, arrival)) = self.held.front()
+            && due <= now
+        {
+            self.held.pop_front();
+            self.take(&arrival, context);
+        }
+        for way in &mut self.ways {
+            way.wake(context);
+        }
+        self.settle(context);
+    }
+
+    fn arrive(&mut self, arrival: &Arrival, context: &mut Context<'_>) {
+        if self.round_trip == Duration::ZERO || self.end_of(arrival) == End::Client {
+            self.take(arrival, context);
+        } else {
+            let due = context.now() + self.round_trip;
+            self.held.push_back((due, *arrival));
+        }
+        self.settle(context);
+    }
+
+    fn forget(&mut self) {
+        for way in &mut self.ways {
+            way.effort();
+        }
+    }
+
+    fn end(&mut self, context: &mut Context<'_>) {
+        self.cut_off(context);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sources::bench::{Bench, Log, seconds};
+
+    fn message(text: &str) -> Message {
+        use crate::written::Written as _;
+        Message::from_text(text).unwrap_or_else(|error| panic!("{text}: {error}"))
+    }
+
+    fn talk(messages: &[&str]) -> Talk {
+        Talk {
+            start: Duration::ZERO,
+            round_trip: Duration::from_millis(40),
+            until: None,
+            concurrent: false,
+            messages: messages.iter().map(|text| message(text)).collect(),
+        }
+    }
+
+    fn run(talks: Vec<Talk>) -> Log {
+        let terms = Bench::default().terms();
+        let source = Connections::new(terms, protocol::Config::rfc(), talks).unwrap();
+        Bench::of(2, "100gbit").run(1, 100, [source])
+    }
+
+    fn millis(log: &Log) -> Vec<(u64, u64, bool)> {
+        let of = |at: Instant| at.as_picos() / 1_000_000_000;
+        log.reports
+            .iter()
+            .map(|(_, _, report)| (of(report.start), of(report.delivered), report.is_complete))
+            .collect()
+    }
+
+    /// A round trip for the SYN, one for each request and its response; 20 ms at the server, and a
+    /// second to think.
+    #[test]
+    fn ends_wait_for_each_other() {
+        let log = run(vec![talk(&[
+            "> 100b",
+            "< 1000b after 20ms",
+            "> 200b after 1s",
+            "< 2000b",
+        ])]);
+        assert_eq!(millis(&log), [(40, 100, true), (1100, 1140, true)]);
+        let bytes: Vec<_> = log.reports.iter().map(|(_, _, report)| report.bytes).collect();
+        assert_eq!(bytes, [1100, 2200]);
+        assert_eq!(log.closed.len(), 2, "both flows are closed");
+    }
+
+    #[test]
+    fn writes_of_one_end_count_from_its_own() {
+        let log = run(vec![talk(&["< 500b", "< 500b after 300ms", "> 10b after 100ms"])]);
+        assert_eq!(
+            millis(&log),
+            [(40, 40, true), (340, 340, true), (440, 480, true)],
+            "the SYN is at the server after 40 ms"
+        );
+    }
+
+    #[test]
+    fn concurrent_ends_do_not_wait() {
+        let concurrent = Talk {
+            concurrent: true,
+            ..talk(&["> 100b", "< 5000b after 50ms", "> 100b after 10ms", "> 100b after 10ms"])
+        };
+        let log = run(vec![concurrent]);
+        let mut starts: Vec<_> = millis(&log).iter().map(|(start, ..)| *start).collect();
+        starts.sort_unstable();
+        assert_eq!(starts, [40, 50, 60, 90]);
+    }
+
+    #[test]
+    fn the_client_closes_an_endless_connection() {
+        let endless = Talk {
+            start: Duration::from_secs(1),
+            until: Some(Duration::from_secs(3)),
+            ..talk(&["> 100b", "< endless"])
+        };
+        let log = run(vec![endless]);
+        let last = log.sent.last().unwrap().now;
+        assert!(last < seconds(3) && last > seconds(2), "{last}");
+        assert!(log.sent[0].now == seconds(1));
+        assert_eq!(log.closed.len(), 2);
+    }
+
+    /// Two connections with round trips of their own over one pair of hosts.
+    #[test]
+    fn each_connection_has_its_round_trip() {
+        let far = Talk {
+            round_trip: Duration::from_millis(300),
+            ..talk(&["> 100b", "< 100b"])
+        };
+        let log = run(vec![talk(&["> 100b", "< 100b"]), far]);
+        assert_eq!(millis(&log), [(40, 80, true), (300, 600, true)]);
+    }
+
+    #[test]
+    fn starts_are_late_one_by_one() {
+        let starts = |seed| {
+            let terms = Terms {
+                start_jitter: Duration::from_millis(100),
+                ..Bench::default().terms()
+            };
+            let talks = vec![talk(&["> 100b"]); 3];
+            let source = Connections::new(terms, protocol::Config::rfc(), talks).unwrap();
+            let log = Bench::of(2, "100gbit").run(seed, 100, [source]);
+            let starts: Vec<_> = log.opened.iter().map(|(at, ..)| at.as_picos()).collect();
+            starts
+        };
+        let mut drawn = starts(1);
+        assert_ne!(drawn, starts(2));
+        drawn.dedup();
+        assert_eq!(drawn.len(), 6 / 2, "each connection opens two flows");
+    }
+
+    #[test]
+    fn errors_name_the_connection_and_the_range() {
+        let error = |talk| {
+            let terms = Bench::default().terms();
+            let talks = vec![self::talk(&["> 1b"]), talk];
+            let made = Connections::new(terms, protocol::Config::rfc(), talks);
+            made.unwrap_err().to_string()
+        };
+        assert_eq!(
+            error(Talk {
+                until: Some(Duration::ZERO),
+                ..talk(&["> 1b"])
+            }),
+            "connections: until 0s of connection 1: legal range after its start at 0s"
+        );
+        assert_eq!(
+            error(talk(&[])),
+            "connections: messages none of connection 1: legal range at least one"
+        );
+        assert_eq!(
+            error(talk(&["< endless", "> 1b"])),
+            "connections: messages a message behind an endless one of connection 1: legal range an \
+             endless message comes last"
+        );
+        assert_eq!(
+            error(Talk {
+                round_trip: Duration::from_secs(61),
+                ..talk(&["> 1b"])
+            }),
+            "connections: round_trip 61s of connection 1: legal range 0s to 60s"
+        );
+    }
+
+    #[test]
+    fn messages_are_words() {
+        assert_eq!(
+            message("< 2kb after 3ms"),
+            Message {
+                by: End::Server,
+                bytes: Some(2048),
+                after: Duration::from_millis(3)
+            }
+        );
+        assert_eq!(message("> endless").bytes, None);
+        use crate::written::Written as _;
+        for wrong in ["", ">", "5b", "> 0b", "> 5", "> 5b after", "> 5b after 3", "> 5b later 3ms"] {
+            let error = Message::from_text(wrong).unwrap_err();
+            assert!(error.contains("> 300b"), "{wrong}: {error}");
+        }
+    }
+}
