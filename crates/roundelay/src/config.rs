@@ -7,10 +7,8 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::ops::RangeInclusive;
 
-use crate::schedulers::Discipline as _;
 use crate::suggestion::alternatives;
 use crate::time::Duration;
-use crate::tree;
 use crate::units::{Billionths, Bytes, Rate, expected_time};
 
 /// The kind of a parameter's value. The internal value is always a `u64`: a count, bytes,
@@ -81,6 +79,9 @@ pub(crate) const DAY: u64 = Duration::from_secs(86_400).as_picos();
 /// For who writes `fq` and means another discipline.
 pub(crate) const FORMER_FQ: &str =
     "fq is Linux's; the fair queueing by packets that had this name is packet_fq";
+
+/// Disciplines of classes of a tree alone.
+const CLASSES: [&str; 2] = ["htb", "hfsc"];
 
 /// A time that never comes, written `never`.
 const NEVER: u64 = u64::MAX;
@@ -653,9 +654,7 @@ impl fmt::Display for ConfigError {
                     "no discipline is called '{name}', which is a parameter: write it after its discipline, as in \"sfq depth 64\""
                 )
             }
-            Self::UnknownDiscipline { name, .. }
-                if [tree::htb::Config::NAME, tree::hfsc::Config::NAME].contains(&name.as_str()) =>
-            {
+            Self::UnknownDiscipline { name, .. } if CLASSES.contains(&name.as_str()) => {
                 write!(
                     f,
                     "{name} is a class of a tree, with leaves below it that hold packets: write a \

@@ -7,7 +7,7 @@ use crate::config::ConfigError;
 use crate::flow_config::FlowConfig;
 use crate::limit::Limit;
 use crate::packet::{FlowId, Hosts};
-use crate::tree::Service;
+use crate::service::Service;
 use crate::units::Rate;
 
 /// Settings of flows, link and buffer, and questions about a scheduler's state.

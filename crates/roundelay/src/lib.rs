@@ -52,6 +52,7 @@ mod prefetch;
 mod scheduler;
 pub mod schedulers;
 mod seed;
+mod service;
 mod spec;
 pub mod suggestion;
 mod time;

@@ -67,18 +67,17 @@ mod class;
 mod config;
 pub mod hfsc;
 pub mod htb;
-mod service;
 
 use alloc::collections::VecDeque;
 use alloc::string::ToString as _;
 use alloc::vec::Vec;
 
+pub use crate::service::Service;
 use below::{Below, State};
 use class::Class;
 pub use class::StandIn;
 pub use config::{Config, Node, Problem, TreeError};
 use config::{NONE, Placed, ROOT, problem, setting};
-pub use service::Service;
 
 use crate::config::ConfigError;
 use crate::control::Control;

@@ -4,11 +4,11 @@
 use alloc::vec::Vec;
 
 use super::config::{NONE, Placed, ROOT};
-use super::service::Service;
 use crate::config::ConfigError;
 use crate::control::Footprint;
 use crate::packet::{FlowId, Packet};
 use crate::scheduler::Scheduler;
+use crate::service::Service;
 use crate::time::Instant;
 
 /// An item in the scheduler of a class.

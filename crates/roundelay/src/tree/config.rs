@@ -9,8 +9,8 @@ use core::fmt;
 
 use super::Tree;
 use super::class::StandIn;
-use super::service::Service;
 use super::{hfsc, htb};
+use crate::service::Service;
 
 use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, FORMER_FQ};

@@ -40,20 +40,16 @@ mod curve;
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
-pub use self::curve::Curve;
 use self::curve::{Placed, Work, of_bytes};
-use super::service::Service;
 use crate::author::{
     Backlog, ByCopy, ConfigError, Configured, Control, Discipline, DropReason, FlowConfig, FlowId,
     Footprint, Handle, Instant, Linux, LinuxFlows, LinuxLimit, Packet, Queues, Refusal, Scheduler,
     Seed,
 };
 use crate::mechanisms::flow_table::FlowTable;
+pub use crate::service::hfsc::{Class, Curve};
+use crate::service::{HFSC as NAME, Service};
 
-use super::htb::RATES;
-
-/// The discipline's name.
-const NAME: &str = "hfsc";
 /// The number of the root, which is no class.
 const ROOT: u32 = 0;
 
@@ -78,46 +74,6 @@ impl Discipline for Config {
     const INTERIOR: bool = true;
     type Scheduler<T: Send> = Hfsc<T>;
     type ByHandle = ByCopy<Hfsc<Handle>>;
-}
-
-/// A class's curves, as in `tc class add .. hfsc`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Class {
-    /// What a leaf is guaranteed, whatever the others do.
-    pub rt: Option<Curve>,
-    /// How the class and its siblings share what is left. Without it, a leaf gets what `rt` says
-    /// and no more.
-    pub ls: Option<Curve>,
-    /// What the sharing gives at most.
-    pub ul: Option<Curve>,
-}
-
-impl Class {
-    /// # Errors
-    /// A class has no curve, an upper limit without a share, or a value out of its range.
-    pub fn check(&self) -> Result<(), ConfigError> {
-        if self.rt.is_none() && self.ls.is_none() {
-            let expected = "a curve: rt, ls or sc, as in ls = \"m2 10mbit\"";
-            return Err(ConfigError::beside(
-                NAME,
-                "class",
-                "without rt and ls",
-                expected,
-            ));
-        }
-        if self.ls.is_none()
-            && let Some(ul) = self.ul
-        {
-            let expected = "an ls with it, as it limits what the sharing gives";
-            return Err(ConfigError::beside(NAME, "ul", ul, expected));
-        }
-        for (name, curve) in [("rt", self.rt), ("ls", self.ls), ("ul", self.ul)] {
-            if let Some(curve) = curve {
-                curve.check(name)?;
-            }
-        }
-        Ok(())
-    }
 }
 
 /// The real-time part of a leaf.

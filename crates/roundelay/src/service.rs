@@ -1,8 +1,16 @@
 //! Service: what a class of a tree gives a child, beyond weights and priorities.
 
-use super::{hfsc, htb};
-use crate::author::Discipline as _;
+pub(crate) mod hfsc;
+pub(crate) mod htb;
+
 use crate::config::ConfigError;
+
+/// The disciplines whose classes have settings of their own.
+pub(crate) const HTB: &str = "htb";
+pub(crate) const HFSC: &str = "hfsc";
+
+/// Legal rates: a byte a second, as tc counts, to 100 Tbit/s.
+const RATES: core::ops::RangeInclusive<u64> = 8..=100_000_000_000_000;
 
 /// What a node gets from its parent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -11,9 +19,9 @@ pub enum Service {
     /// A share by weight, by priority, or a turn like its siblings'.
     #[default]
     Shared,
-    /// The parent is of [`htb`].
+    /// The parent is of [`htb`](crate::tree::htb).
     Htb(htb::Class),
-    /// The parent is of [`hfsc`].
+    /// The parent is of [`hfsc`](crate::tree::hfsc).
     Hfsc(hfsc::Class),
 }
 
@@ -22,14 +30,14 @@ impl Service {
     pub const fn discipline(&self) -> Option<&'static str> {
         match self {
             Self::Shared => None,
-            Self::Htb(_) => Some(htb::Config::NAME),
-            Self::Hfsc(_) => Some(hfsc::Config::NAME),
+            Self::Htb(_) => Some(HTB),
+            Self::Hfsc(_) => Some(HFSC),
         }
     }
 
     /// # Errors
     /// A value is out of its range.
-    pub(super) fn check(&self) -> Result<(), ConfigError> {
+    pub(crate) fn check(&self) -> Result<(), ConfigError> {
         match self {
             Self::Shared => Ok(()),
             Self::Htb(class) => class.check(),
@@ -38,7 +46,7 @@ impl Service {
     }
 
     /// The error of a service that is not of this discipline.
-    pub(super) fn wanted(&self, discipline: &'static str) -> ConfigError {
+    pub(crate) fn wanted(&self, discipline: &'static str) -> ConfigError {
         ConfigError::BadValue {
             discipline,
             parameter: "service".into(),
