@@ -225,8 +225,7 @@ impl Connections {
             talk.start = talk.start + late;
             talk.until = talk.until.map(|until| until + late);
         }
-        self.talks
-            .sort_by_key(|talk| std::cmp::Reverse(talk.start));
+        self.talks.sort_by_key(|talk| std::cmp::Reverse(talk.start));
     }
 }
 
@@ -252,7 +251,8 @@ fn check_talk(number: usize, talk: &Talk) -> Result<(), SourceError> {
             let range = format!("1 to {LARGEST_FLOW}");
             return error("messages", format!("{bytes} bytes"), &range);
         }
-        let is_behind_endless = endless[message.by as usize] || !talk.concurrent && endless != [false; 2];
+        let is_behind_endless =
+            endless[message.by as usize] || !talk.concurrent && endless != [false; 2];
         if is_behind_endless {
             let value = "a message behind an endless one".to_owned();
             return error("messages", value, "an endless message comes last");
@@ -666,14 +666,22 @@ mod tests {
             "< 2000b",
         ])]);
         assert_eq!(millis(&log), [(40, 100, true), (1100, 1140, true)]);
-        let bytes: Vec<_> = log.reports.iter().map(|(_, _, report)| report.bytes).collect();
+        let bytes: Vec<_> = log
+            .reports
+            .iter()
+            .map(|(_, _, report)| report.bytes)
+            .collect();
         assert_eq!(bytes, [1100, 2200]);
         assert_eq!(log.closed.len(), 2, "both flows are closed");
     }
 
     #[test]
     fn writes_of_one_end_count_from_its_own() {
-        let log = run(vec![talk(&["< 500b", "< 500b after 300ms", "> 10b after 100ms"])]);
+        let log = run(vec![talk(&[
+            "< 500b",
+            "< 500b after 300ms",
+            "> 10b after 100ms",
+        ])]);
         assert_eq!(
             millis(&log),
             [(40, 40, true), (340, 340, true), (440, 480, true)],
@@ -685,7 +693,12 @@ mod tests {
     fn concurrent_ends_do_not_wait() {
         let concurrent = Talk {
             concurrent: true,
-            ..talk(&["> 100b", "< 5000b after 50ms", "> 100b after 10ms", "> 100b after 10ms"])
+            ..talk(&[
+                "> 100b",
+                "< 5000b after 50ms",
+                "> 100b after 10ms",
+                "> 100b after 10ms",
+            ])
         };
         let log = run(vec![concurrent]);
         let mut starts: Vec<_> = millis(&log).iter().map(|(start, ..)| *start).collect();
@@ -782,7 +795,16 @@ mod tests {
         );
         assert_eq!(message("> endless").bytes, None);
         use crate::written::Written as _;
-        for wrong in ["", ">", "5b", "> 0b", "> 5", "> 5b after", "> 5b after 3", "> 5b later 3ms"] {
+        for wrong in [
+            "",
+            ">",
+            "5b",
+            "> 0b",
+            "> 5",
+            "> 5b after",
+            "> 5b after 3",
+            "> 5b later 3ms",
+        ] {
             let error = Message::from_text(wrong).unwrap_err();
             assert!(error.contains("> 300b"), "{wrong}: {error}");
         }
