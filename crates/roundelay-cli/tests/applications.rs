@@ -239,6 +239,27 @@ fn both_directions_get_an_answer_with_intervals() {
     assert!(text.contains('±'), "{text}");
 }
 
+/// As without `--react`: a cake without bandwidth has the link's.
+#[test]
+fn a_cake_that_meets_senders_is_that_of_the_link() {
+    let text = stdout(&[
+        "compare",
+        BOTH_WAYS,
+        "--rate",
+        "5mbit",
+        "--react",
+        "--replicas",
+        "2",
+        "--json",
+        "cake besteffort",
+        "fifo",
+    ]);
+    assert!(
+        text.contains("cake bandwidth 5mbit besteffort"),
+        "no such queue"
+    );
+}
+
 /// A file that is a scenario: comments say what is open.
 #[test]
 fn the_scenario_says_what_is_open() {

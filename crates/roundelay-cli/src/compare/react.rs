@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use roundelay::QueueSpec;
 use roundelay_trace::connections::Applications;
 
 use super::arguments::Compare;
@@ -47,9 +48,10 @@ pub(super) fn run(arguments: &Compare) -> Result<(), Failure> {
     }
     let mut queue = Vec::new();
     for spec in &options.specs {
-        let mut spec = spec.clone();
-        spec.limit = Some(options.limit_of(&spec));
-        queue.push(Queue::Discipline(spec));
+        queue.push(Queue::Discipline(QueueSpec {
+            discipline: options.discipline_of(spec),
+            limit: Some(options.limit_of(spec)),
+        }));
     }
     let reason = "with --react there are --json, --html and --markdown";
     let simulated = Simulate {

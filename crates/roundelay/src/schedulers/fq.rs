@@ -206,8 +206,6 @@ struct Flow {
     is_known: bool,
     /// Removed: the flow is forgotten when it becomes idle.
     leaves: bool,
-    /// Set aside in `paced`.
-    is_paced: bool,
     /// The rate allows no packet before.
     next_at: Instant,
     /// When the flow left the lists.
@@ -272,7 +270,6 @@ impl<T, P: Storage<T>> Fq<T, P> {
                 return;
             }
             self.paced.pop_first();
-            self.flows[number as usize].is_paced = false;
             self.turns.come_back(number);
         }
     }
@@ -353,7 +350,6 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Fq<T, P> {
                 continue;
             };
             if flow.next_at > now {
-                flow.is_paced = true;
                 self.paced.insert((flow.next_at, number));
                 self.turns.set_aside();
                 continue;
@@ -441,7 +437,7 @@ impl<T, P: Storage<T>> Control for Fq<T, P> {
         for (at, number) in &self.paced {
             let flow = &self.flows[*number as usize];
             assert!(
-                flow.is_paced && flow.next_at == *at,
+                flow.next_at == *at,
                 "invariant 1: a flow waits for its own time"
             );
             entries[*number as usize] += 1;

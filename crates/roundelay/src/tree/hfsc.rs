@@ -28,7 +28,8 @@
 //! | sharing | what is left goes by the slopes of `ls` among siblings | `what_is_left_is_shared_by_ls` |
 //! | upper limit | `ul` and one packet in a busy period | `the_upper_limit_holds` |
 //!
-//! Cost: O(log N) a level. Memory: about 700 bytes a class.
+//! Cost: O(log N) a level. Memory, by `footprint`: 1,221 bytes for a leaf with its fifo in a tree,
+//! and 1,120 for an inner class.
 //!
 //! Differences from Linux's hfsc: times are picoseconds and curves exact, where Linux has ticks of
 //! 64 ns and slopes in fixed point.

@@ -37,7 +37,8 @@
 //!
 //! Cost: O(log N) a level for N classes. A class in debt is looked at when its bucket is full
 //! enough, not before. [`Scheduler::ready_at`] looks at every leaf with packets, and is called only
-//! when nothing may leave. Memory: about 1 KB a class.
+//! when nothing may leave. Memory, by `footprint`: 797 bytes for a leaf with its fifo in a tree, and
+//! 1,016 for an inner class.
 //!
 //! Differences from Linux's htb: buckets are kept in picoseconds, where Linux has nanoseconds and
 //! cuts bursts to ticks of 64 ns. A packet that is not of any class goes to the tree's default

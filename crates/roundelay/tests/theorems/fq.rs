@@ -5,52 +5,16 @@ use std::collections::BTreeMap;
 use roundelay::schedulers::AnyScheduler;
 use roundelay::{
     Buffer, Control, DropReason, Ecn, FlowId, Instant, Limit, Observer, Packet, Port, QueueSpec,
-    Rate, Refusal, Scheduler, Seed,
+    Rate, Refusal, Scheduler,
 };
 
-const NOW: Instant = Instant::ZERO;
-
-fn build(text: &str) -> AnyScheduler<u64> {
-    let spec: QueueSpec = text.parse().expect("legal");
-    spec.discipline.build(Seed::new(7)).expect("legal")
-}
-
-fn micros(number: u64) -> Instant {
-    Instant::from_nanos(number * 1000)
-}
-
-/// Largest difference of two backlogged flows' services over any interval, over 2 (Q + L), once
-/// the initial quanta are spent.
-fn unevenness(mut scheduler: impl Scheduler<u64>) -> f64 {
-    let len = |number: u64| 64 + (number * 7919 % 1451) as u32;
-    let mut number = 0;
-    let mut arrive = |scheduler: &mut dyn Scheduler<u64>, flow: u32| {
-        number += 1;
-        let packet = Packet::new(FlowId(flow), len(number), number);
-        scheduler.enqueue(NOW, packet).expect("room");
-    };
-    for _ in 0..50 {
-        (0..2).for_each(|flow| arrive(&mut scheduler, flow));
-    }
-    let mut ahead = 0i64;
-    let (mut least, mut most) = (0, 0);
-    for turn in 0..20_000 {
-        let packet = scheduler.dequeue(NOW).expect("backlogged");
-        arrive(&mut scheduler, packet.flow.0);
-        if turn >= 100 {
-            let sign = if packet.flow.0 == 0 { 1 } else { -1 };
-            ahead += sign * i64::from(packet.len);
-            (least, most) = (least.min(ahead), most.max(ahead));
-        }
-    }
-    (most - least) as f64 / (2.0 * (3028.0 + 1514.0))
-}
+use super::fq_pie::{NOW, build, micros, unevenness};
 
 #[test]
 fn backlogged_flows_share_evenly() {
-    let even = unevenness(build("fq"));
+    let even = unevenness(build("fq"), 3028.0, 100);
     assert!((0.3..=1.0).contains(&even), "{even} of the bound");
-    let random = unevenness(build("random"));
+    let random = unevenness(build("random"), 3028.0, 100);
     assert!(random > 1.0, "random must break it: {random}");
 }
 
