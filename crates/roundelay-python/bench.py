@@ -102,7 +102,7 @@ def native(discipline: str) -> float:
     """Net nanoseconds in the native loop, of `roundelay bench`."""
     words = ["bench", discipline, "--flows", str(FLOWS), "--memory", "packed", "--pairs", "1000000", "--rounds", "3", "--json"]
     done = subprocess.run([sys.executable, "-m", "roundelay", *words], capture_output=True, text=True, check=True)
-    (load,) = json.loads(done.stdout)
+    (load,) = json.loads(done.stdout)["tables"]
     (net,) = [row["net"] for row in load["a_packet"] if row["subject"] == discipline]
     return net
 

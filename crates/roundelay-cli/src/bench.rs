@@ -6,7 +6,7 @@ mod huge_pages;
 mod measure;
 mod measured;
 pub(crate) mod outputs;
-mod saved;
+pub(crate) mod saved;
 mod table;
 
 use std::path::Path;

@@ -5,7 +5,7 @@ pub(crate) mod arguments;
 mod bands;
 pub(crate) mod outputs;
 mod plan;
-mod report;
+pub(crate) mod report;
 
 use std::path::Path;
 

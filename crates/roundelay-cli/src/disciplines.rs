@@ -3,31 +3,62 @@
 use std::fmt::Write;
 
 use roundelay::schedulers::{AnyDiscipline, DisciplineInfo, Linux, ParameterInfo};
+use roundelay_report::{Printed, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::failure::Failure;
 
+/// All disciplines.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Report {
+    disciplines: Vec<Listed>,
+}
+
+impl Printed for Report {
+    const SCHEMA: &'static str = "list/1";
+}
+
+/// A discipline.
+#[derive(Serialize, JsonSchema)]
+struct Listed {
+    /// Its name on the command line.
+    name: &'static str,
+    /// A line of description.
+    about: &'static str,
+    /// Whether flows can have weights.
+    weighted: bool,
+    /// Its name in Linux's tc, if Linux has it.
+    linux: Option<&'static str>,
+}
+
+impl Listed {
+    fn of(info: &DisciplineInfo) -> Self {
+        let mut linux = None;
+        if let Linux::Qdisc { name, .. } = info.linux {
+            linux = Some(name);
+        }
+        Self {
+            name: info.name,
+            about: info.about,
+            weighted: info.weighted,
+            linux,
+        }
+    }
+}
+
 /// All disciplines, one per line.
-pub(crate) fn list(json: bool) -> String {
+pub(crate) fn list(as_json: bool) -> String {
     let all: Vec<_> = AnyDiscipline::all()
         .iter()
         .map(AnyDiscipline::info)
         .collect();
-    if json {
-        let entry = |info: &DisciplineInfo| {
-            let linux = if let Linux::Qdisc { name, .. } = info.linux {
-                Some(name)
-            } else {
-                None
-            };
-            format!(
-                "  {}",
-                serde_json::json!({ "name": info.name, "about": info.about, "weighted": info.weighted, "linux": linux })
-            )
-        };
-        return format!(
-            "[\n{}\n]\n",
-            all.iter().map(entry).collect::<Vec<_>>().join(",\n")
-        );
+    if as_json {
+        let mut disciplines = Vec::new();
+        for info in &all {
+            disciplines.push(Listed::of(info));
+        }
+        return json(&Report { disciplines });
     }
     let width = all.iter().map(|info| info.name.len()).max().unwrap_or(0);
     all.iter().fold(String::new(), |text, info| {

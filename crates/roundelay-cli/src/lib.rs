@@ -36,6 +36,8 @@ mod progress;
 mod replay;
 mod runs;
 mod scenario;
+#[cfg(all(test, target_os = "linux", feature = "bench", feature = "papers"))]
+mod schemas;
 mod simulate;
 pub mod sweep;
 mod terminal;

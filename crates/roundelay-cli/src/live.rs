@@ -11,7 +11,7 @@ mod lines;
 #[cfg(target_os = "linux")]
 mod page;
 #[cfg(target_os = "linux")]
-mod run;
+pub(crate) mod run;
 #[cfg(target_os = "linux")]
 mod signals;
 #[cfg(all(target_os = "linux", feature = "view"))]

@@ -23,6 +23,7 @@ use roundelay_papers::page::Judged;
 use roundelay_papers::plan::{Plan, Setting};
 use roundelay_papers::runner::{Runner, Versions};
 use roundelay_papers::text;
+use roundelay_report::json;
 use roundelay_sim::scenario::Measures;
 
 use crate::failure::Failure;
@@ -144,7 +145,7 @@ fn run_all(arguments: &Papers, items: &[(&Paper, &Item)], papers: &[Paper]) -> R
     let mut changed = Vec::new();
     let mut timed = Vec::new();
     let mut failed = Vec::new();
-    let mut all = Vec::new();
+    let mut all = text::Report::default();
     let mut caches = BTreeMap::new();
     let mut undecided = 0;
     let mut left = Vec::new();
@@ -212,15 +213,14 @@ fn run_all(arguments: &Papers, items: &[(&Paper, &Item)], papers: &[Paper]) -> R
         }
         judged.ran = ran;
         if arguments.outputs.has("json") {
-            all.push(text::json(&paper.slug, &judged));
+            all.items.push(text::ItemReport::of(&paper.slug, &judged));
         } else {
             bar.suspend(|| print(&text::report(&paper.slug, &judged)))?;
         }
     }
     bar.finish_and_clear();
     if arguments.outputs.has("json") {
-        let json = serde_json::to_string_pretty(&all).map_err(Failure::run)?;
-        print(&(json + "\n"))?;
+        print(&json(&all))?;
     }
     if let Some(folder) = pages {
         recorded::write_pages(papers, folder, false)?;

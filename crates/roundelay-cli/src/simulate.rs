@@ -11,9 +11,11 @@ use std::path::Path;
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use roundelay::suggestion::nearest;
-use roundelay_report::{Simulated, provenance};
+use roundelay_report::{Printed, Simulated, json, provenance};
 use roundelay_sim::link_name;
 use roundelay_sim::scenario::{self, Estimate, Results, RunError, Scenario};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::host::Host;
@@ -273,6 +275,34 @@ fn traces(scenario: &Scenario) -> Vec<(String, String, u64)> {
     traces
 }
 
+/// What a run would take, at most.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct DryRun<'a> {
+    /// Packets sent.
+    packets: f64,
+    /// Packets sent, each counted at every link.
+    packet_hops: f64,
+    events: f64,
+    memory_bytes: f64,
+    notes: &'a [String],
+    /// Links that follow a trace.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    traces: Vec<Traced>,
+}
+
+impl Printed for DryRun<'_> {
+    const SCHEMA: &'static str = "simulate-dry-run/1";
+}
+
+/// A link that follows a trace.
+#[derive(Serialize, JsonSchema)]
+struct Traced {
+    link: String,
+    trace: String,
+    /// The mean.
+    rate: u64,
+}
+
 fn estimate(scenario: &Scenario, arguments: &Simulate, notes: &[String]) -> String {
     let Estimate {
         packets,
@@ -281,15 +311,18 @@ fn estimate(scenario: &Scenario, arguments: &Simulate, notes: &[String]) -> Stri
         memory,
     } = Estimate::of(scenario);
     if arguments.outputs.has("json") {
-        let mut numbers = serde_json::json!({ "packets": packets, "packet_hops": packet_hops, "events": events, "memory_bytes": memory, "notes": notes });
         let mut traced = Vec::new();
-        for (link, trace, mean) in traces(scenario) {
-            traced.push(serde_json::json!({ "link": link, "trace": trace, "rate": mean }));
+        for (link, trace, rate) in traces(scenario) {
+            traced.push(Traced { link, trace, rate });
         }
-        if !traced.is_empty() {
-            numbers["traces"] = traced.into();
-        }
-        return format!("{numbers:#}\n");
+        return json(&DryRun {
+            packets,
+            packet_hops,
+            events,
+            memory_bytes: memory,
+            notes,
+            traces: traced,
+        });
     }
     let network = &scenario.topology.network;
     let mut traced = String::new();

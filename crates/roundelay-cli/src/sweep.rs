@@ -13,7 +13,7 @@ mod parts;
 mod plan;
 mod point;
 mod precision;
-mod report;
+pub(crate) mod report;
 mod runner;
 mod session;
 mod shard;

@@ -95,7 +95,7 @@ fn none_and_fifo_stand_beside_what_was_asked_for_in_both_memories() {
 
 #[test]
 fn json_says_what_was_measured() {
-    let tables = json(&[
+    let tables = &json(&[
         "qfq",
         "--flows",
         "2:3",
@@ -107,7 +107,7 @@ fn json_says_what_was_measured() {
         "packed",
         "--burst",
         "4",
-    ]);
+    ])["tables"];
     let table = &tables[0];
     assert_eq!(tables.as_array().unwrap().len(), 1);
     for (key, value) in [
@@ -142,15 +142,15 @@ fn what_was_saved_is_compared() {
     let file = folder.path("saved.json");
     text(&["drr", "--flows", "8", "--save", &file]);
     let mut saved: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
-    for table in saved.as_array_mut().unwrap() {
+    for table in saved["tables"].as_array_mut().unwrap() {
         table["a_packet"][2]["net"] = json!(4000.0);
     }
     fs::write(&file, saved.to_string()).unwrap();
-    let tables = json(&["drr", "qfq", "--flows", "8", "--against", &file]);
-    let rows = &tables[0]["a_packet"];
+    let report = json(&["drr", "qfq", "--flows", "8", "--against", &file]);
+    let rows = &report["tables"][0]["a_packet"];
     assert_eq!(rows[2]["was"], 4000.0, "the net cost then");
     assert_eq!(
-        rows[0]["was"], saved[0]["a_packet"][0]["ns"],
+        rows[0]["was"], saved["tables"][0]["a_packet"][0]["ns"],
         "none is compared as it is"
     );
     assert!(rows[3]["was"].is_null(), "{}", rows[3]);

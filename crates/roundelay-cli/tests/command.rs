@@ -747,7 +747,7 @@ fn list_and_help_tell_of_all_disciplines() {
     let names = ["fifo", "drr", "sfq", "wf2q_plus", "qfq", "fq_codel"];
     assert_says(&success(run(&["list"])), &names);
     let listed: Value = serde_json::from_str(&success(run(&["list", "--json"]))).unwrap();
-    let listed = listed.as_array().unwrap();
+    let listed = listed["disciplines"].as_array().unwrap();
     assert!(
         names
             .iter()

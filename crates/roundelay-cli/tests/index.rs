@@ -52,6 +52,8 @@ impl Visitor for Row {
 fn costs() -> Vec<(String, f64)> {
     let text = fs::read_to_string(page("costs.json")).expect("docs/schedulers/costs.json");
     let tables: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    // Files of `bench --save` from before they had a schema are a list.
+    let tables = tables.get("tables").unwrap_or(&tables);
     let rows = tables[0]["a_packet"].as_array().expect("rows").iter();
     let cost = |row: &serde_json::Value| {
         let subject = row["subject"].as_str().expect("a name");

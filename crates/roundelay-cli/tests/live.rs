@@ -136,6 +136,7 @@ fn a_recorded_run_replays_to_the_packet_and_its_books_balance() {
             assert!(output.status.success(), "{queue}: {messages}");
             let lines = text(&output.stdout);
             let last = lines.lines().last().expect("a verdict");
+            crate::json::check(last, "live");
             let verdict: Value = serde_json::from_str(last).expect("JSON");
             balances(&verdict);
             assert!(
@@ -416,6 +417,26 @@ fn trace() -> String {
 }
 
 #[test]
+fn the_lines_of_json_are_as_their_schemas_say() {
+    let folder = folder("seconds");
+    for user in users() {
+        let arguments = ["live", "--rate", "1mbit", "--json", "fifo"];
+        let arguments = [&arguments[..], &["--", "sleep", "1.3"]].concat();
+        let output = run(&folder, user, &arguments);
+        if !may_run(user, &output) {
+            continue;
+        }
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let lines = text(&output.stdout);
+        let lines: Vec<_> = lines.lines().collect();
+        assert_eq!(lines.len(), 2, "{lines:?}");
+        crate::json::check(lines[0], "live-second");
+        crate::json::check(lines[1], "live");
+    }
+    fs::remove_dir_all(folder).expect("a folder of ours");
+}
+
+#[test]
 fn a_link_follows_a_trace_and_its_record_replays() {
     let folder = folder("trace");
     fs::write(folder.join("up.trace"), trace()).expect("a file");
@@ -673,6 +694,7 @@ fn a_live_run_of_a_scenario_stands_beside_its_simulation() {
         assert!(told.contains("up by up.trace under fifo"), "{told}");
         let lines = text(&output.stdout);
         let last = lines.lines().last().expect("a verdict");
+        crate::json::check(last, "live");
         let run_told: Value = serde_json::from_str(last).expect("JSON");
         assert_eq!(run_told["ways"][0]["trace"], "up.trace");
         let kinds = run_told["ways"][0]["kinds"].as_array().expect("a list");

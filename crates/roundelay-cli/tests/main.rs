@@ -14,6 +14,7 @@ mod faults;
 mod full_disk;
 mod import;
 mod index;
+mod json;
 mod limits;
 #[cfg(target_os = "linux")]
 mod live;

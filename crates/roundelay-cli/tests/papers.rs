@@ -177,6 +177,7 @@ fn a_second_run_comes_from_the_cache_and_gives_the_same() {
     let folder = Folder::new("cache");
     let json = |output: Output| -> Value { serde_json::from_slice(&output.stdout).unwrap() };
     let first = json(folder.run(&["--json"]));
+    crate::json::check(&first.to_string(), "papers");
     let lines = fs::read_to_string(folder.path("cache/plans.jsonl"))
         .unwrap()
         .lines()
@@ -185,14 +186,14 @@ fn a_second_run_comes_from_the_cache_and_gives_the_same() {
     let second = json(folder.run(&["--json"]));
     assert_eq!(lines, 3, "a line a seed");
     assert_eq!(
-        first[0]["record"]["variations"],
-        second[0]["record"]["variations"]
+        first["items"][0]["record"]["variations"],
+        second["items"][0]["record"]["variations"]
     );
     assert_eq!(
-        first[0]["record"]["seconds"], second[0]["record"]["seconds"],
+        first["items"][0]["record"]["seconds"], second["items"][0]["record"]["seconds"],
         "seconds are those of the runs, not of reading them"
     );
-    assert_eq!(first[0]["claims"][0]["verdict"], "holds");
+    assert_eq!(first["items"][0]["claims"][0]["verdict"], "holds");
 }
 
 #[test]
@@ -685,7 +686,7 @@ fn our_own_claims_are_apart_in_json_and_text() {
     let ours = PLAN.replace("expect =", "ours = true\nexpect =");
     fs::write(folder.path("plan.toml"), ours).unwrap();
     let json: Value = serde_json::from_slice(&folder.run(&["--json"]).stdout).unwrap();
-    assert_eq!(json[0]["claims"][0]["ours"], true);
+    assert_eq!(json["items"][0]["claims"][0]["ours"], true);
     let report = folder.run(&[]).stdout;
     assert!(text(&report).contains("Round robin shares evenly. (ours)\n"));
 }

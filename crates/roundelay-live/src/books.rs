@@ -1,10 +1,11 @@
 //! Books: what became of each frame. They balance to the frame at any time.
 
 use roundelay::DropReason;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The books of one direction.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Books {
     /// Frames that arrived at the queue.
     pub arrived: u64,
@@ -40,7 +41,7 @@ pub struct Books {
 }
 
 /// Frames lost where no queue saw them.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Outside {
     /// Dropped by the kernel, because its ring was full.
     pub ring: u64,

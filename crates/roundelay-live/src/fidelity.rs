@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use roundelay::{DropReason, Rate};
 use roundelay_metrics::Delays;
 use roundelay_metrics::units::{counted, seconds};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::books::{Books, Outside};
@@ -21,7 +22,7 @@ const SHOWN: usize = 5;
 const ENOUGH: u64 = 100;
 
 /// What a run says about itself.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Fidelity {
     /// Length of the run, seconds.
     pub seconds: f64,
@@ -48,7 +49,7 @@ pub struct Fidelity {
 }
 
 /// A direction.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct WayFidelity {
     /// `up` or `down`.
     pub way: &'static str,
@@ -92,7 +93,7 @@ pub struct WayFidelity {
 }
 
 /// Whether the figures may be used.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Verdict {
     /// They may.
     pub is_valid: bool,

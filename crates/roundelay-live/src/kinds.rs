@@ -3,6 +3,7 @@
 
 use roundelay::Duration;
 use roundelay_metrics::Delays;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::meter::quantiles;
@@ -16,7 +17,7 @@ const LONGEST_ACKNOWLEDGEMENT: u32 = 100;
 const LONGEST_SHORT: u32 = 300;
 
 /// A kind of packet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PacketKind {
     /// TCP, more than 100 bytes.
@@ -79,7 +80,7 @@ struct KindBooks {
 pub struct Kinds([KindBooks; PacketKind::ALL.len()]);
 
 /// What became of the packets of a kind, in figures.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct KindFigures {
     /// The kind.
     pub kind: PacketKind,

@@ -2,6 +2,7 @@
 
 use roundelay::Duration;
 use roundelay_metrics::Delays;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::bottleneck::Bottleneck;
@@ -33,7 +34,7 @@ impl FlowBooks {
 }
 
 /// A flow in the report of a run.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct FlowFigures {
     /// The flow: addresses and ports, or what else defines it.
     pub flow: String,
@@ -156,7 +157,7 @@ impl Meter {
 }
 
 /// A direction at some time.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, JsonSchema)]
 pub struct WaySample {
     /// Bytes handed to the device at the other end, since the start.
     pub delivered_bytes: u64,
@@ -172,7 +173,7 @@ pub struct WaySample {
 }
 
 /// Both directions at some time.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Sample {
     /// Seconds since the start.
     pub seconds: f64,

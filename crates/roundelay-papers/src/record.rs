@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::cache::hash;
@@ -16,7 +17,7 @@ use crate::plan::{Plan, Setting, Variation};
 use crate::runner::{Ran, Versions};
 
 /// Results of a plan's run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Record {
     /// Hash of the run's plan, see [`identity`].
     pub plan: String,
@@ -48,7 +49,7 @@ pub struct Record {
 }
 
 /// Versions of the code that runs rest on.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Code {
     /// Version of the simulated behaviours: disciplines, sources, the simulator and the figures of
     /// plans. None if nothing is simulated, or in records from before versions.
@@ -79,7 +80,7 @@ impl Code {
 pub type Seeds = Vec<Option<f64>>;
 
 /// The figures of one variation used by the plan.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Recorded {
     /// Name of the variation; empty for the plan as it stands.
     pub name: String,

@@ -1,4 +1,4 @@
-//! Results of a plan for a terminal: verdicts, published and own values, open parameters.
+//! Results of a plan for a terminal and as JSON: verdicts, published and own values, open parameters.
 
 use std::fmt::Write;
 
@@ -7,7 +7,10 @@ use crate::finding::Truth;
 use crate::kind::{Counts, Kind};
 use crate::page::Judged;
 use crate::plan::Plan;
-use roundelay_report::aligned;
+use crate::record::Record;
+use roundelay_report::{Printed, aligned};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// The list of papers and items, with the verdicts expected in the full setting.
 pub fn list(papers: &[Paper], only: Option<&str>) -> String {
@@ -50,42 +53,95 @@ fn expected(plan: &Plan) -> String {
     counts.words()
 }
 
-/// Results of one item as JSON: claims with verdicts and findings, published and own values, and
-/// the record.
-pub fn json(paper: &str, judged: &Judged<'_>) -> serde_json::Value {
-    let mut claims = Vec::new();
-    for (claim, verdict) in judged.claims() {
-        let mut findings = Vec::new();
-        for finding in verdict.findings() {
-            findings.push(&finding.words);
+/// Results of several items, for JSON.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+pub struct Report {
+    /// The items, in the order of their papers.
+    pub items: Vec<ItemReport>,
+}
+
+impl Printed for Report {
+    const SCHEMA: &'static str = "papers/1";
+}
+
+/// Results of one item: claims with verdicts and findings, published and own values, and the
+/// record.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ItemReport {
+    /// Name of the paper on the command line.
+    paper: String,
+    /// Name of the item on the command line.
+    item: String,
+    /// Name of the item in the paper, as in "Table 2".
+    label: String,
+    /// What the item shows.
+    title: String,
+    claims: Vec<ClaimReport>,
+    comparison: Vec<Compared>,
+    record: Record,
+}
+
+/// A claim and its verdict.
+#[derive(Debug, Serialize, JsonSchema)]
+struct ClaimReport {
+    claim: String,
+    /// Whether the claim is ours, and not the paper's.
+    ours: bool,
+    verdict: &'static str,
+    /// The verdict that the plan expects of the full setting.
+    expected: &'static str,
+    /// The verdict in words.
+    words: String,
+    /// What decided the verdict, a sentence each.
+    findings: Vec<String>,
+}
+
+/// A published value beside ours, as texts with their units.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Compared {
+    figure: String,
+    published: String,
+    ours: String,
+    ratio: String,
+}
+
+impl ItemReport {
+    /// Results of one item of a paper.
+    pub fn of(paper: &str, judged: &Judged<'_>) -> Self {
+        let mut claims = Vec::new();
+        for (claim, verdict) in judged.claims() {
+            let mut findings = Vec::new();
+            for finding in verdict.findings() {
+                findings.push(finding.words.clone());
+            }
+            claims.push(ClaimReport {
+                claim: claim.says.clone(),
+                ours: claim.ours,
+                verdict: verdict.kind.name(),
+                expected: claim.expect.name(),
+                words: verdict.words.clone(),
+                findings,
+            });
         }
-        claims.push(serde_json::json!({
-            "claim": claim.says,
-            "ours": claim.ours,
-            "verdict": verdict.kind.name(),
-            "expected": claim.expect.name(),
-            "words": verdict.words,
-            "findings": findings,
-        }));
+        let mut comparison = Vec::new();
+        for [figure, published, ours, ratio] in judged.comparison() {
+            comparison.push(Compared {
+                figure,
+                published,
+                ours,
+                ratio,
+            });
+        }
+        Self {
+            paper: paper.to_owned(),
+            item: judged.item.name.clone(),
+            label: judged.item.label.clone(),
+            title: judged.plan.title.clone(),
+            claims,
+            comparison,
+            record: judged.record.clone(),
+        }
     }
-    let mut comparison = Vec::new();
-    for [figure, published, ours, ratio] in judged.comparison() {
-        comparison.push(serde_json::json!({
-            "figure": figure,
-            "published": published,
-            "ours": ours,
-            "ratio": ratio,
-        }));
-    }
-    serde_json::json!({
-        "paper": paper,
-        "item": judged.item.name,
-        "label": judged.item.label,
-        "title": judged.plan.title,
-        "claims": claims,
-        "comparison": comparison,
-        "record": judged.record,
-    })
 }
 
 /// Results of one item as text.

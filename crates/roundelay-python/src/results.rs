@@ -181,9 +181,11 @@ impl Outcome {
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyType>, Parts)> {
         let form = &slf.get().0;
-        let texts = slf
-            .py()
-            .detach(|| (form.json(), form.html(), json(&form.document())));
+        let texts = slf.py().detach(|| {
+            let document = serde_json::to_string(&form.document());
+            let document = document.expect("plain data with string keys always serialises");
+            (form.json(), form.html(), document)
+        });
         let table = |name: &str| Ok((name.to_owned(), form.table(slf.py(), name)?));
         let tables = form
             .tables()

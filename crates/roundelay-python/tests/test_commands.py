@@ -118,8 +118,8 @@ def test_papers_are_listed_and_run(tmp_path):
 
 def test_schedulers_have_parameters_with_ranges():
     found = rd.schedulers()
-    assert list(found) == [each["name"] for each in json.loads(output("list", "--json"))]
-    for each in json.loads(output("list", "--json")):
+    assert list(found) == [each["name"] for each in json.loads(output("list", "--json"))["disciplines"]]
+    for each in json.loads(output("list", "--json"))["disciplines"]:
         assert (found[each["name"]].linux, found[each["name"]].weighted) == (each["linux"], each["weighted"])
     target = {parameter.name: parameter for parameter in found["fq_codel"].parameters}["target"]
     assert (target.kind, target.default, target.unit) == ("time", "5ms", "us")

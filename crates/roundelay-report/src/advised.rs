@@ -1,10 +1,14 @@
 //! A comparison with advice in sentences: what the table, the page and the JSON show.
 
+use std::borrow::Cow;
+
 use roundelay_advice::advise;
 use roundelay_trace::arguments::shell_word;
 use roundelay_trace::{CaptureSummary, Comparison, DisciplineResult, FlowSummary, Options};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 
+use crate::json::Printed;
 use crate::sentences;
 
 /// A comparison and what is said about it.
@@ -20,7 +24,7 @@ pub struct Advised {
 }
 
 /// The recommendation.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct Recommendation {
     /// Index into [`Comparison::disciplines`].
     pub best: usize,
@@ -42,7 +46,7 @@ pub struct Recommendation {
 }
 
 /// Warning that several links share the replayed one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Warning {
     /// What is wrong with the load.
     pub sentence: String,
@@ -70,9 +74,10 @@ impl Advised {
     }
 }
 
-/// As JSON, with notes and verdict where readers expect them.
-#[derive(Serialize)]
+/// A comparison as JSON, with notes and verdict where readers expect them.
+#[derive(Serialize, JsonSchema)]
 struct Whole<'a> {
+    /// Version of Roundelay.
     version: &'static str,
     capture: Capture<'a>,
     link_rate: u64,
@@ -83,11 +88,25 @@ struct Whole<'a> {
     verdict: &'a Recommendation,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Capture<'a> {
     #[serde(flatten)]
     summary: &'a CaptureSummary,
     notes: &'a [String],
+}
+
+impl Printed for Advised {
+    const SCHEMA: &'static str = "compare/1";
+}
+
+impl JsonSchema for Advised {
+    fn schema_name() -> Cow<'static, str> {
+        Whole::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Whole::json_schema(generator)
+    }
 }
 
 impl Serialize for Advised {

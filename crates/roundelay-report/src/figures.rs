@@ -1,9 +1,13 @@
 //! Figures of simulation results: one declaration of name, unit and value for JSON, the table of a
 //! sweep, terminal and HTML.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
 use roundelay_sim::scenario::{
     ClassResult, GroupLives, GroupResult, Interval, Results, student_95,
 };
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 
 use crate::units::{bytes, count, percent, rate, seconds, short_count};
@@ -254,6 +258,16 @@ impl Means {
 impl Serialize for Means {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.0.iter().map(|(name, _, interval)| (name, interval)))
+    }
+}
+
+impl JsonSchema for Means {
+    fn schema_name() -> Cow<'static, str> {
+        "Means".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        BTreeMap::<String, Option<Interval>>::json_schema(generator)
     }
 }
 

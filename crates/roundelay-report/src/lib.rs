@@ -56,7 +56,7 @@ pub use figures::{Means, figure_text};
 pub use file::{PartialFile, abandon_files, try_abandon_files, write_text};
 pub use grid::aligned;
 pub use html::{ItemPage, Page, html, item_html, simulation_html};
-pub use json::json;
+pub use json::{Printed, json, json_line, schema};
 pub use lives::LivesSummary;
 #[cfg(not(feature = "parquet"))]
 pub use no_parquet::read_schedule;

@@ -2,6 +2,7 @@
 //! fair indices.
 
 use roundelay_sim::scenario::{RankResult, Results};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::document::{Block, Section};
@@ -11,7 +12,7 @@ use crate::simulation::{GroupSummary, means};
 use crate::text::clean;
 
 /// Lifetime results of a group's flows.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct LivesSummary {
     #[serde(flatten)]
     means: Means,

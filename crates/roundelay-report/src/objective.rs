@@ -5,6 +5,7 @@ mod sources;
 mod verdict;
 
 use roundelay_sim::scenario::{Figure, Interval, student_95};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use sources::{SourceResult, SourceRun};
@@ -16,6 +17,7 @@ use crate::document::{self, Block, Document, Section, duration_in_words, seeds_i
 use crate::figures::interval_text;
 use crate::grid::{Column, Grid};
 use crate::html::{ItemPage, item_html};
+use crate::json::Printed;
 use crate::text::clean;
 use crate::units::{count, percent, seconds, signed_percent as signed, significant};
 
@@ -24,7 +26,7 @@ use crate::units::{count, percent, seconds, signed_percent as signed, significan
 const MANY_INCOMPLETE: f64 = 0.01;
 
 /// A scenario under several disciplines, with the same seeds.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ObjectiveResult {
     /// Version of this program.
     pub version: &'static str,
@@ -63,7 +65,7 @@ pub struct ObjectiveResult {
 }
 
 /// Results of one discipline.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct DisciplineResult {
     /// The discipline with its parameters and limit, as written by the user.
     pub queue: String,
@@ -86,7 +88,7 @@ pub struct DisciplineResult {
 }
 
 /// Results of one seed under one discipline.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct ObjectiveRun {
     /// The seed.
     pub seed: u64,
@@ -186,7 +188,7 @@ fn with_unit(which: Figure, value: f64) -> String {
 }
 
 /// CPU time of a packet, enqueued and dequeued.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Cost {
     /// Packets in the queue during the measurement: the mean backlog of the busiest router queue
     /// under LSTF, rounded up.
@@ -201,7 +203,7 @@ pub struct Cost {
 }
 
 /// The cost of one discipline, medians over rounds.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 pub struct DisciplineCost {
     /// Nanoseconds of CPU time a packet.
     pub nanos: f64,
@@ -209,6 +211,10 @@ pub struct DisciplineCost {
     pub over_fifo: f64,
     /// Fraction of packets dropped by the discipline during the measurement.
     pub dropped: f64,
+}
+
+impl Printed for ObjectiveResult {
+    const SCHEMA: &'static str = "objective/1";
 }
 
 impl ObjectiveResult {

@@ -4,6 +4,7 @@
 use roundelay::Duration;
 use roundelay_sim::replay::{Count, Counted, DelayRatios, Replay, Schedule};
 use roundelay_sim::scenario::{Interval, student_95};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::chart::{Axis, Chart, Curve, Point, Scaling};
@@ -11,11 +12,12 @@ use crate::document::{self, Block, Document, Section, duration_in_words, seeds_i
 use crate::figures::interval_text;
 use crate::grid::{Column, Grid};
 use crate::html::{ItemPage, item_html};
+use crate::json::Printed;
 use crate::text::clean;
 use crate::units::{count, fine_percent as share, percent, seconds};
 
 /// Schedules of one scenario, one per seed, and their replays.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Replayed {
     /// Version of this program.
     pub version: &'static str,
@@ -38,7 +40,7 @@ pub struct Replayed {
 }
 
 /// A recorded schedule.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Recorded {
     /// The seed of the run.
     pub seed: u64,
@@ -80,7 +82,7 @@ impl Recorded {
 }
 
 /// Results of all schedules under one candidate.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct CandidateResult {
     /// The candidate, as written by the user.
     pub with: String,
@@ -95,7 +97,7 @@ pub struct CandidateResult {
 }
 
 /// Means and 95% confidence intervals over replays; fractions of the compared packets.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Summary {
     overdue: Option<Interval>,
     overdue_by_nanosecond: Option<Interval>,
@@ -130,7 +132,7 @@ fn mean(counts: &[&Count], of: fn(&Count) -> f64) -> Option<Interval> {
 }
 
 /// Results of one replay.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ReplayResult {
     /// The seed of the recorded run.
     pub seed: u64,
@@ -240,6 +242,10 @@ impl CandidateResult {
         let [_, ratio] = quantiles.find(|[of, _]| *of == part)?;
         Some(*ratio)
     }
+}
+
+impl Printed for Replayed {
+    const SCHEMA: &'static str = "replay/1";
 }
 
 impl Replayed {

@@ -2,6 +2,7 @@
 //! differences to the first queue.
 
 use roundelay_sim::scenario::{GroupResult, Interval, student_95};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::chart::{Axis, Chart, Curve, Drawn, Point};
@@ -9,12 +10,13 @@ use crate::document::{self, Block, Document, Section, duration_in_words, seeds_i
 use crate::figures::{Figure, SOURCE, Unit, interval_text, named};
 use crate::grid::{Cell, Column, Grid};
 use crate::html::{ItemPage, item_html};
+use crate::json::Printed;
 use crate::simulation::Simulated;
 use crate::text::clean;
 use crate::units::{percent, signed_percent};
 
 /// Results of a scenario under several queues of its routers. All have the same seeds.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct SideBySide {
     /// Version of this program.
     pub version: &'static str,
@@ -27,7 +29,7 @@ pub struct SideBySide {
 }
 
 /// Results under a queue.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct UnderQueue {
     /// The discipline, as written.
     pub queue: String,
@@ -36,7 +38,7 @@ pub struct UnderQueue {
 }
 
 /// How a group of sources fares under each queue.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Verdict {
     /// The group.
     pub group: String,
@@ -79,6 +81,10 @@ impl Told {
             Self::new("delay_p99", "p99 delay", false)
         }
     }
+}
+
+impl Printed for SideBySide {
+    const SCHEMA: &'static str = "simulate-queues/1";
 }
 
 impl SideBySide {

@@ -2,18 +2,20 @@
 
 use roundelay_sim::scenario::{ClassResult, LinkResult, Measures, Results, Scenario};
 use roundelay_sim::{LinkClass, NodeId};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::document::{self, Block, Document, Section, duration_in_words, seeds_in_words};
 use crate::figures::{CLASS, Means, SOURCE};
 use crate::grid::{Cell, Column, Grid, Paint};
+use crate::json::Printed;
 use crate::lives::{self, LivesSummary};
 use crate::table::reasons_in_words;
 use crate::text::{clean, cut};
 use crate::units::{count, short_count, significant};
 
 /// A scenario and its replicas, one or more.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Simulated {
     /// Version of this program.
     pub version: &'static str,
@@ -42,7 +44,7 @@ pub struct Simulated {
 }
 
 /// Means and confidence intervals.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct Summary {
     /// By group.
     pub groups: Vec<GroupSummary>,
@@ -51,7 +53,7 @@ pub struct Summary {
 }
 
 /// Summary of a group.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct GroupSummary {
     pub(crate) name: String,
     #[serde(flatten)]
@@ -64,11 +66,15 @@ pub struct GroupSummary {
 }
 
 /// Summary of a class of links.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ClassSummary {
     class: &'static str,
     #[serde(flatten)]
     means: Means,
+}
+
+impl Printed for Simulated {
+    const SCHEMA: &'static str = "simulate/1";
 }
 
 impl Simulated {

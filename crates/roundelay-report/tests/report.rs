@@ -462,6 +462,7 @@ fn json_has_the_fields_of_the_comparison_in_their_order() {
         .filter(|line| line.starts_with("  \""))
         .map(|line| line.split('"').nth(1).unwrap());
     let expected = [
+        "schema",
         "version",
         "capture",
         "link_rate",

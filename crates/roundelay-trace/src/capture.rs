@@ -15,6 +15,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::{CaptureError, Fault};
@@ -110,7 +111,7 @@ pub enum Heading {
 pub struct LinkType(pub u16);
 
 /// Oddities of a capture, counted while reading.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
 pub struct CaptureNotes {
     /// Packets returned to the caller.
     pub packets: u64,

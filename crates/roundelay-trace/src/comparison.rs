@@ -3,6 +3,7 @@
 //! Times are in seconds, rates in bits per second, sizes in bytes. Delay is the time from a
 //! packet's arrival at the port to the end of its transmission.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::kind::{Kind, KindOutcome};
@@ -10,7 +11,7 @@ use crate::observed::Observed;
 use crate::selection::SelectionSummary;
 
 /// Results of one capture replayed through several disciplines.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Comparison {
     /// Version of Roundelay.
     pub version: &'static str,
@@ -55,7 +56,7 @@ impl Comparison {
 }
 
 /// The replayed capture.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct CaptureSummary {
     /// The file's name.
     pub name: String,
@@ -82,7 +83,7 @@ pub struct CaptureSummary {
 }
 
 /// A flow as offered to the port.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct FlowSummary {
     /// Readable name: `tcp 10.0.0.1:443 > 10.0.0.2:51000`.
     pub label: String,
@@ -110,7 +111,7 @@ pub struct FlowSummary {
 }
 
 /// Results of one discipline.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct DisciplineResult {
     /// Specification in the user's syntax: `fq_codel target 5ms`.
     pub spec: String,
@@ -169,7 +170,7 @@ pub struct KindCurves {
 }
 
 /// Totals over a set of packets.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct Outcome {
     /// Packets sent.
     pub packets: u64,
@@ -190,7 +191,7 @@ pub struct Outcome {
 }
 
 /// Packets dropped, by reason.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Drops {
     /// Tail drops: the buffer was full and the arriving packet was dropped.
     pub full: u64,
@@ -210,7 +211,7 @@ impl Drops {
 }
 
 /// Quantiles of delay in seconds.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 pub struct Delay {
     /// Arithmetic mean.
     pub mean: f64,
@@ -225,7 +226,7 @@ pub struct Delay {
 }
 
 /// Results of one discipline for one flow.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct FlowResult {
     /// Throughput, loss, delay, reordering.
     #[serde(flatten)]
@@ -271,7 +272,7 @@ impl FlowResult {
 }
 
 /// Curves to draw.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct Curves {
     /// Bin width of the next two curves, seconds.
     pub bin: f64,
@@ -285,7 +286,7 @@ pub struct Curves {
 }
 
 /// Jain's fairness index of service divided by weight.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 pub struct Jain {
     /// Mean over the windows.
     pub mean: f64,
@@ -299,7 +300,7 @@ pub struct Jain {
 }
 
 /// Processing time of a discipline on this machine, without the driver's own time.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 pub struct Cost {
     /// Nanoseconds for one packet in and out: median of several runs.
     pub nanos_per_packet: f64,

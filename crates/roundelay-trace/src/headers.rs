@@ -17,6 +17,7 @@ use std::net::IpAddr;
 use etherparse::err::ip::LaxHeaderSliceError;
 use etherparse::{LaxIpPayloadSlice, LaxIpSlice, LaxIpv6Slice};
 use roundelay::Ecn;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::capture::{Frame, LinkType};
@@ -107,7 +108,7 @@ pub enum Unparsable {
 }
 
 /// Number of packets with unreadable headers, by reason.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
 pub struct UnparsableCounts {
     /// See [`Unparsable::NotIp`].
     pub not_ip: u64,

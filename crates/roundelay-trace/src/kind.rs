@@ -6,6 +6,7 @@
 
 use std::net::IpAddr;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::classifier::{Flow, FlowBy};
@@ -52,7 +53,7 @@ impl Pace {
 }
 
 /// What a flow most likely is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// Light flow from or to port 53, 853 or 5353.
@@ -161,7 +162,7 @@ fn is_prompt(by: FlowBy, headers: &Headers) -> bool {
 }
 
 /// One discipline's results for the flows of one kind.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct KindOutcome {
     /// The kind.
     pub kind: Kind,

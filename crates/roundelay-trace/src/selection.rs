@@ -10,6 +10,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use roundelay_metrics::units::counted;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::arguments::shell_word;
@@ -67,7 +68,7 @@ pub struct Direction {
 }
 
 /// Packets left out of a comparison, by first cause.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LeftOut {
     /// Packets before or behind the part of the time that is replayed.
     #[serde(skip_serializing_if = "is_zero")]
@@ -85,7 +86,7 @@ pub struct LeftOut {
 }
 
 /// A selection and its effect.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SelectionSummary {
     /// The selected interface.
     pub interface: Option<String>,

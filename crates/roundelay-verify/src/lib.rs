@@ -10,13 +10,14 @@ mod trace;
 
 use std::io::{self, BufRead, Read as _};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use log::{FORMAT, Header, Line};
 use network::NetworkState;
 
 /// Totals of a log.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Verified {
     /// Events.
     pub events: u64,
@@ -33,7 +34,7 @@ pub struct Verified {
 }
 
 /// Number of checks of each kind.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Checks {
     /// Ends of packets: one for each packet, and at its destination if delivered.
     pub fates: u64,
@@ -55,7 +56,7 @@ pub struct Checks {
 }
 
 /// A line of a log with an impossible event.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Fault {
     /// Line number, from 1.
     pub line: u64,

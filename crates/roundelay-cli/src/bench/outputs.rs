@@ -1,7 +1,10 @@
 //! Outputs of `roundelay bench`.
 
+use roundelay_report::json;
+
+use super::chart;
 use super::measured::Measured;
-use super::{chart, saved};
+use super::saved::Report;
 use crate::outputs::{Output, Target, Write, Writes};
 
 /// The outputs of this command.
@@ -18,7 +21,7 @@ impl Writes for Measuring {
             help: "Print JSON instead of the tables",
             target: Target::Printed,
             only: None,
-            write: Write::Text(|measured| Ok(saved::json(measured))),
+            write: Write::Text(|measured| Ok(json(&Report::of(measured)))),
         },
         Output::text(
             "svg",
@@ -28,7 +31,7 @@ impl Writes for Measuring {
         Output::text(
             "save",
             "Write the measurements to a file, for --against and --check",
-            |measured| Ok(saved::json(measured)),
+            |measured| Ok(json(&Report::of(measured))),
         ),
     ];
 }

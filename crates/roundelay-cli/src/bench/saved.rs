@@ -1,10 +1,13 @@
 //! Measurements as JSON: for other programs, and for `--against` and `--check` of a later run.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use roundelay_bench::{COMPILER, Load, Order, Subject};
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use roundelay_report::Printed;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::huge_pages;
 use super::measured::{Measured, Row};
@@ -12,44 +15,99 @@ use crate::failure::Failure;
 use crate::text_file;
 
 /// All measurements.
-pub(super) fn json(measured: &[Measured]) -> String {
-    format!("{:#}\n", Value::Array(measured.iter().map(table).collect()))
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Report<'a> {
+    /// A table for each load.
+    tables: Vec<TableReport<'a>>,
 }
 
-fn table(Measured { load, rows }: &Measured) -> Value {
-    let Load {
-        flows,
-        pattern,
-        order,
-        lengths,
-        memory,
-        burst,
-    } = load;
-    let mut table = json!({
-        "flows": flows.to_string(), "pattern": pattern.name(), "memory": memory.name(), "lengths": lengths.to_string(), "burst": burst,
-        "compiler": COMPILER, "a_packet": rows.iter().map(row).collect::<Vec<_>>(),
-    });
-    if *order != Order::default() {
-        table["order"] = order.name().into();
-    }
-    if huge_pages::are_asked_for() {
-        table["huge_pages"] = true.into();
-    }
-    table
+impl Printed for Report<'_> {
+    const SCHEMA: &'static str = "bench/1";
 }
 
-fn row(row: &Row) -> Value {
-    let mut object = Map::new();
-    object.insert("subject".to_owned(), row.subject.clone().into());
-    object.extend(
-        row.figures
-            .iter()
-            .map(|(name, value)| ((*name).to_owned(), rounded(*value).into())),
-    );
-    object.insert("net".to_owned(), rounded(row.net).into());
-    object.extend(row.saved.map(|saved| ("was".to_owned(), saved.into())));
-    object.insert("sent".to_owned(), row.passed.share().into());
-    Value::Object(object)
+/// The cost of each subject under one load.
+#[derive(Serialize, JsonSchema)]
+struct TableReport<'a> {
+    /// Number of flows, as in the option.
+    flows: String,
+    pattern: &'static str,
+    memory: &'static str,
+    /// Lengths of packets, as in the option.
+    lengths: String,
+    /// Packets that arrive together.
+    burst: u32,
+    compiler: &'static str,
+    /// A row for each subject: first the generator alone, called none.
+    a_packet: Vec<RowReport<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    order: Option<&'static str>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    huge_pages: bool,
+}
+
+/// The cost of one subject per packet.
+#[derive(Serialize, JsonSchema)]
+struct RowReport<'a> {
+    subject: &'a str,
+    /// Figures with the generator's cost: nanoseconds (ns) and their spread, or instructions.
+    #[serde(flatten)]
+    figures: BTreeMap<&'static str, f64>,
+    /// The first figure without the generator's cost.
+    net: f64,
+    /// The cost in the file of --against.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    was: Option<Option<f64>>,
+    /// Share of the packets that got through.
+    sent: f64,
+}
+
+impl<'a> Report<'a> {
+    pub(super) fn of(measured: &'a [Measured]) -> Self {
+        let mut tables = Vec::new();
+        for each in measured {
+            tables.push(TableReport::of(each));
+        }
+        Self { tables }
+    }
+}
+
+impl<'a> TableReport<'a> {
+    fn of(measured: &'a Measured) -> Self {
+        let Measured { load, rows } = measured;
+        let mut a_packet = Vec::new();
+        for row in rows {
+            a_packet.push(RowReport::of(row));
+        }
+        Self {
+            flows: load.flows.to_string(),
+            pattern: load.pattern.name(),
+            memory: load.memory.name(),
+            lengths: load.lengths.to_string(),
+            burst: load.burst,
+            compiler: COMPILER,
+            a_packet,
+            order: (load.order != Order::default()).then(|| load.order.name()),
+            huge_pages: huge_pages::are_asked_for(),
+        }
+    }
+}
+
+impl<'a> RowReport<'a> {
+    fn of(row: &'a Row) -> Self {
+        let mut figures = BTreeMap::new();
+        for (name, value) in &row.figures {
+            figures.insert(*name, rounded(*value));
+        }
+        Self {
+            subject: &row.subject,
+            figures,
+            net: rounded(row.net),
+            was: row
+                .saved
+                .map(|saved| Some(saved).filter(|saved| saved.is_finite())),
+            sent: row.passed.share(),
+        }
+    }
 }
 
 fn rounded(value: f64) -> f64 {
@@ -59,6 +117,11 @@ fn rounded(value: f64) -> f64 {
 /// A file of saved tables.
 pub(super) struct Saved {
     file: PathBuf,
+    tables: Vec<Table>,
+}
+
+#[derive(Debug, Deserialize)]
+struct File {
     tables: Vec<Table>,
 }
 
@@ -93,7 +156,13 @@ impl Saved {
             "what --save has written",
             &roundelay_trace::Stop::default(),
         )?;
-        let tables = serde_json::from_str(&text).map_err(|error| {
+        let read = if text.trim_start().starts_with('[') {
+            // As written before the files had a schema.
+            serde_json::from_str(&text)
+        } else {
+            serde_json::from_str(&text).map(|File { tables }| tables)
+        };
+        let tables = read.map_err(|error| {
             Failure::usage(format!(
                 "{}: not written by --save: {error}",
                 file.display()

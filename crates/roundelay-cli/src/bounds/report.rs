@@ -1,17 +1,19 @@
 //! Bounds as data, and as text.
 
+use std::borrow::Cow;
 use std::fmt::{self, Write};
 
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{Bound, Duration, FlowConfig, Guarantees, QueueSpec, Rate, Share};
-use roundelay_report::{aligned, clean};
+use roundelay_report::{Printed, aligned, clean};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 
 use super::bands;
 use super::plan::{Flow, Hop, Plan, without_limit};
 
 /// Bounds by flow and discipline. Times in seconds, rates in bits per second, sizes in bytes.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Report {
     version: &'static str,
     hops: Vec<HopReport>,
@@ -22,7 +24,7 @@ pub(crate) struct Report {
     without_bucket: Option<String>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct HopReport {
     rate: u64,
     /// Propagation delay.
@@ -32,7 +34,7 @@ struct HopReport {
     discipline: Option<String>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct FlowReport {
     name: String,
     weight: u32,
@@ -44,7 +46,7 @@ struct FlowReport {
     max_packet_len: u32,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct DisciplineReport {
     /// Discipline of the links without one in the file; null if the file sets all.
     spec: Option<String>,
@@ -64,7 +66,7 @@ impl DisciplineReport {
 }
 
 /// The bounds for one flow.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct Promise {
     /// From a packet's arrival at the first link to its arrival after the last; null without a
     /// proof or if the value has saturated.
@@ -76,7 +78,7 @@ struct Promise {
     hops: Vec<HopPromise>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct HopPromise {
     b_wfi: Option<Proven>,
     t_wfi: Option<Proven>,
@@ -87,7 +89,7 @@ struct HopPromise {
 }
 
 /// A bound and the source of its proof.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct Proven {
     value: Amount,
     source: &'static str,
@@ -97,7 +99,7 @@ struct Proven {
 }
 
 /// A bound and the publication that prints it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct AsPrinted {
     value: Amount,
     source: &'static str,
@@ -127,6 +129,16 @@ impl Proven {
 enum Amount {
     Bytes(u64),
     Time(Duration),
+}
+
+impl JsonSchema for Amount {
+    fn schema_name() -> Cow<'static, str> {
+        "Amount".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Option::<f64>::json_schema(generator)
+    }
 }
 
 impl Serialize for Amount {
@@ -230,6 +242,10 @@ fn promise(plan: &Plan, flow: &Flow, discipline: &AnyDiscipline, detailed: bool)
         delay_source,
         hops,
     }
+}
+
+impl Printed for Report {
+    const SCHEMA: &'static str = "bounds/1";
 }
 
 impl Report {

@@ -1,6 +1,9 @@
 //! Outputs of `roundelay import`.
 
-use roundelay_import::Imported;
+use roundelay_import::{Imported, Remark};
+use roundelay_report::{Printed, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::outputs::{Output, Writes};
 
@@ -12,23 +15,53 @@ impl Writes for Importing {
     type Results<'a> = Imported;
     type Start<'a> = ();
 
-    const OUTPUTS: &'static [Output<Self>] = &[Output::json(|imported| Ok(json(imported)))];
+    const OUTPUTS: &'static [Output<Self>] =
+        &[Output::json(|imported| Ok(json(&Report::of(imported))))];
 }
 
-/// The output of `--json`.
-fn json(imported: &Imported) -> String {
-    let Imported {
-        device,
-        others,
-        tree,
-        remarks,
-    } = imported;
-    let mut all = Vec::new();
-    for remark in remarks {
-        let (line, node, text) = (remark.line, &remark.node, &remark.text);
-        all.push(serde_json::json!({ "line": line, "node": node, "text": text }));
+/// The tree of a script, and what is to be said about it.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Report<'a> {
+    /// The interface.
+    device: &'a str,
+    /// Other interfaces of the script that have qdiscs.
+    others: &'a [String],
+    /// The tree's file, in TOML; remarks are comments.
+    tree: &'a str,
+    /// Remarks in the order of their lines.
+    remarks: Vec<About<'a>>,
+}
+
+impl Printed for Report<'_> {
+    const SCHEMA: &'static str = "import/1";
+}
+
+/// What is left out, or means something else than it looks like.
+#[derive(Serialize, JsonSchema)]
+struct About<'a> {
+    /// Line of the script, counted from 1.
+    line: usize,
+    /// The node that it is about, if it is about one.
+    node: Option<&'a str>,
+    /// The remark.
+    text: &'a str,
+}
+
+impl<'a> Report<'a> {
+    fn of(imported: &'a Imported) -> Self {
+        let mut remarks = Vec::new();
+        for Remark { line, node, text } in &imported.remarks {
+            remarks.push(About {
+                line: *line,
+                node: node.as_deref(),
+                text,
+            });
+        }
+        Self {
+            device: &imported.device,
+            others: &imported.others,
+            tree: &imported.tree,
+            remarks,
+        }
     }
-    let all =
-        serde_json::json!({ "device": device, "others": others, "tree": tree, "remarks": all });
-    format!("{all:#}\n")
 }

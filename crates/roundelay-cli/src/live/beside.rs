@@ -14,6 +14,7 @@ use roundelay_metrics::units::{count, counted, seconds};
 use roundelay_sim::scenario::{Estimate, Measures, Scenario};
 use roundelay_sim::{FlowNumber, LinkConfig, LinkId, Opening, PacketState, Probe, Tag};
 use roundelay_trace::{LinkTrace, Queue, Stop};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::home::Home;
@@ -41,7 +42,7 @@ pub(super) const THRESHOLDS: &str = "Two figures part if rates differ by more th
     packets. Kinds with fewer than 100 packets in both are left out.";
 
 /// The simulated half.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Beside {
     /// Seed of the simulation.
     seed: u64,
@@ -61,7 +62,7 @@ pub(super) struct Beside {
 }
 
 /// A direction of the bottleneck in the simulation.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 struct SimulatedWay {
     /// `up` or `down`.
     way: &'static str,
@@ -84,7 +85,7 @@ struct SimulatedWay {
 }
 
 /// A figure in both worlds.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub(super) struct Figure {
     /// `up` or `down`.
     pub(super) way: &'static str,
@@ -101,7 +102,7 @@ pub(super) struct Figure {
 }
 
 /// What a figure is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum What {
     /// Bits per second.

@@ -15,10 +15,13 @@ use roundelay_live::offloads::{self, Changed};
 use roundelay_live::processes;
 use roundelay_live::world::{FAR, MIDDLE, NEAR, Place, World};
 use roundelay_live::{
-    Bottleneck, Change, Device as _, DeviceKind, DriverError, Fidelity, Interface, LinkText,
+    Books, Bottleneck, Change, Device as _, DeviceKind, DriverError, Fidelity, Interface, LinkText,
     Metrics, QueueText, Running, Samples, Session, Settings, Slots, Way, WeightTexts,
 };
+use roundelay_report::{Printed, json_line};
 use roundelay_trace::Stop;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::arguments::{Live, LiveCommand, Set};
 use super::beside::{Beside, beside};
@@ -459,12 +462,12 @@ impl<'a> Watch<'a> {
             && seconds >= self.next_line
         {
             self.next_line += 1.0;
-            let line = serde_json::json!({
-                "seconds": seconds,
-                "up": bottleneck.books(Way::Up),
-                "down": bottleneck.books(Way::Down),
-            });
-            lines.line(&line.to_string())?;
+            let second = Second {
+                seconds,
+                up: bottleneck.books(Way::Up),
+                down: bottleneck.books(Way::Down),
+            };
+            lines.line(json_line(&second).trim_end())?;
         }
         let is_over = self
             .arguments
@@ -472,6 +475,36 @@ impl<'a> Watch<'a> {
             .is_some_and(|duration| seconds >= duration.as_secs_f64());
         Ok(!is_over && !self.signals.came())
     }
+}
+
+/// A line of `--json` for each second.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Second<'a> {
+    /// Since the start.
+    seconds: f64,
+    up: &'a Books,
+    down: &'a Books,
+}
+
+impl Printed for Second<'_> {
+    const SCHEMA: &'static str = "live-second/1";
+}
+
+/// The last line of `--json`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct End<'a> {
+    #[serde(flatten)]
+    fidelity: &'a Fidelity,
+    /// The scenario of the run, simulated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    simulated: Option<&'a Beside>,
+    /// Why it was not simulated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_simulated: Option<&'a str>,
+}
+
+impl Printed for End<'_> {
+    const SCHEMA: &'static str = "live/1";
 }
 
 /// The simulation beside the run in words; nothing without a scenario.
@@ -573,15 +606,16 @@ fn report(over: Over<'_>, has_command: bool) -> Result<Fidelity, Failure> {
     }
     let mut rest = String::new();
     if arguments.json {
-        let mut line = serde_json::to_value(&fidelity).map_err(Failure::run)?;
-        match &simulated {
-            Some(Ok(beside)) => {
-                line["simulated"] = serde_json::to_value(beside).map_err(Failure::run)?;
-            }
-            Some(Err(reason)) => line["not_simulated"] = reason.as_str().into(),
-            None => {}
-        }
-        rest = format!("{line}\n");
+        let (simulated, not_simulated) = match &simulated {
+            Some(Ok(beside)) => (Some(beside), None),
+            Some(Err(reason)) => (None, Some(reason.as_str())),
+            None => (None, None),
+        };
+        rest = json_line(&End {
+            fidelity: &fidelity,
+            simulated,
+            not_simulated,
+        });
     } else if !arguments.quiet {
         rest = words(simulated.as_ref());
     }

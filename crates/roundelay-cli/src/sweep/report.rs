@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use roundelay_report::{SweepRow, aligned, clean, counted, figure_text};
+use roundelay_report::{Printed, SweepRow, aligned, clean, counted, figure_text, json};
 use roundelay_sim::scenario::Interval;
-use serde_json::{Map, Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value};
 
 use super::values::Values;
 use crate::failure::Failure;
@@ -31,12 +33,16 @@ pub(super) struct Figures {
 }
 
 impl Figures {
-    fn json(&self) -> Value {
+    fn report(&self) -> FigureReport<'_> {
         let mut points = Vec::new();
         for point in &self.points {
-            points.push(point.json());
+            points.push(point.report());
         }
-        json!({ "source": self.source, "figure": self.figure, "points": points })
+        FigureReport {
+            source: &self.source,
+            figure: self.figure,
+            points,
+        }
     }
 
     /// Whether points have several runs, and all runs of each point the same value.
@@ -61,29 +67,26 @@ pub(super) struct FigureOfPoint {
 }
 
 impl FigureOfPoint {
-    fn json(&self) -> Value {
+    fn report(&self) -> PointReport<'_> {
         let mut keys = Map::new();
         for (key, value) in &self.point {
             keys.insert(key.clone(), value.clone().into());
         }
-        let interval = self
-            .interval
-            .as_ref()
-            .map(|interval| json!({ "mean": interval.mean, "half_width": interval.half_width }));
-        let difference = self.difference.as_ref().map(|difference| {
-            json!({
-                "from": difference.from,
-                "pairs": difference.pairs,
-                "mean": difference.interval.mean,
-                "half_width": difference.interval.half_width,
-            })
-        });
-        json!({
-            "keys": keys,
-            "runs": self.runs,
-            "interval": interval,
-            "difference": difference,
-        })
+        let mut difference = None;
+        if let Some(found) = &self.difference {
+            difference = Some(DifferenceReport {
+                from: &found.from,
+                pairs: found.pairs,
+                mean: found.interval.mean,
+                half_width: found.interval.half_width,
+            });
+        }
+        PointReport {
+            keys,
+            runs: self.runs,
+            interval: self.interval,
+            difference,
+        }
     }
 }
 
@@ -94,6 +97,83 @@ pub(super) struct Difference {
     pub(super) from: String,
     pub(super) pairs: usize,
     pub(super) interval: Interval,
+}
+
+/// A sweep as JSON.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Report<'a> {
+    /// Version of Roundelay.
+    version: &'static str,
+    /// Name of the scenario.
+    scenario: &'a str,
+    /// Folder of the dataset.
+    dataset: &'a Path,
+    points: usize,
+    runs: Runs,
+    /// The failed runs.
+    failed: Vec<FailedReport<'a>>,
+    /// Files of the dataset outside the plan.
+    other_files: usize,
+    /// Runs of other plans in journals.
+    runs_of_other_plans: usize,
+    notes: Vec<String>,
+    /// The figure that the sweep prints, if it was asked for or the runs must reach a precision.
+    figure: Option<FigureReport<'a>>,
+}
+
+impl Printed for Report<'_> {
+    const SCHEMA: &'static str = "sweep/1";
+}
+
+/// Number of runs.
+#[derive(Serialize, JsonSchema)]
+struct Runs {
+    cached: usize,
+    done: usize,
+    failed: usize,
+}
+
+/// A failed run.
+#[derive(Serialize, JsonSchema)]
+struct FailedReport<'a> {
+    /// Hash of the point.
+    point: &'a str,
+    /// Values of the swept keys.
+    #[schemars(with = "BTreeMap<String, Value>")]
+    values: BTreeMap<String, toml::Value>,
+    seed: u64,
+    message: &'a str,
+    /// Command that repeats the run.
+    command: &'a str,
+}
+
+/// A figure at all points.
+#[derive(Serialize, JsonSchema)]
+struct FigureReport<'a> {
+    source: &'a str,
+    figure: &'static str,
+    points: Vec<PointReport<'a>>,
+}
+
+/// A figure at a point.
+#[derive(Serialize, JsonSchema)]
+struct PointReport<'a> {
+    /// Values of the swept keys, as texts.
+    #[schemars(with = "BTreeMap<String, String>")]
+    keys: Map<String, Value>,
+    runs: usize,
+    interval: Option<Interval>,
+    difference: Option<DifferenceReport<'a>>,
+}
+
+/// Mean of the differences from another point, seed by seed.
+#[derive(Serialize, JsonSchema)]
+struct DifferenceReport<'a> {
+    /// Value of the first key at the other point.
+    from: &'a str,
+    pairs: usize,
+    mean: f64,
+    half_width: Option<f64>,
 }
 
 /// Swept keys with their values, and the rows of a point.
@@ -123,33 +203,36 @@ pub struct Summary {
 impl Summary {
     /// The output of `--json`.
     pub fn json(&self) -> String {
-        let mut failures = Vec::new();
-        for failed in &self.failed {
+        let mut failed = Vec::new();
+        for run in &self.failed {
             let mut values = BTreeMap::new();
-            for (key, value) in &failed.values {
-                values.insert(key, value);
+            for (key, value) in &run.values {
+                values.insert(key.clone(), value.clone());
             }
-            failures.push(json!({
-                "point": failed.point,
-                "values": values,
-                "seed": failed.seed,
-                "message": failed.message,
-                "command": failed.command,
-            }));
+            failed.push(FailedReport {
+                point: &run.point,
+                values,
+                seed: run.seed,
+                message: &run.message,
+                command: &run.command,
+            });
         }
-        let all = json!({
-            "version": env!("CARGO_PKG_VERSION"),
-            "scenario": self.name,
-            "dataset": self.folder,
-            "points": self.points,
-            "runs": { "cached": self.cached, "done": self.done, "failed": self.failed.len() },
-            "failed": failures,
-            "other_files": self.others,
-            "runs_of_other_plans": self.waiting,
-            "notes": self.notes(),
-            "figure": self.figures.as_ref().map(Figures::json),
-        });
-        format!("{all:#}\n")
+        json(&Report {
+            version: env!("CARGO_PKG_VERSION"),
+            scenario: &self.name,
+            dataset: &self.folder,
+            points: self.points,
+            runs: Runs {
+                cached: self.cached,
+                done: self.done,
+                failed: self.failed.len(),
+            },
+            failed,
+            other_files: self.others,
+            runs_of_other_plans: self.waiting,
+            notes: self.notes(),
+            figure: self.figures.as_ref().map(Figures::report),
+        })
     }
 
     /// The printed summary.

@@ -1,6 +1,9 @@
 //! Outputs of `roundelay verify`.
 
-use roundelay_verify::Inspection;
+use roundelay_report::{Printed, json};
+use roundelay_verify::{Checks, Fault, Inspection, Verified};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::outputs::{Output, Writes};
 
@@ -12,22 +15,43 @@ impl Writes for Verifying {
     type Results<'a> = Inspection;
     type Start<'a> = ();
 
-    const OUTPUTS: &'static [Output<Self>] = &[Output::json(|inspection| Ok(json(inspection)))];
+    const OUTPUTS: &'static [Output<Self>] =
+        &[Output::json(|inspection| Ok(json(&Report::of(inspection))))];
 }
 
-/// The output of `--json`.
-fn json(inspection: &Inspection) -> String {
-    let Inspection {
-        header,
-        time,
-        totals,
-        checks,
-        faults,
-        is_cut,
-    } = inspection;
-    let nodes = header.nodes;
-    let links = header.links.len();
-    let seconds = *time as f64 / 1e12;
-    let all = serde_json::json!({ "seconds": seconds, "nodes": nodes, "links": links, "totals": totals, "checks": checks, "faults": faults, "more_possible": is_cut });
-    format!("{all:#}\n")
+/// Contents of a log, what was checked, and the faults found.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Report<'a> {
+    /// Time of the last line.
+    seconds: f64,
+    /// Number of nodes.
+    nodes: u32,
+    /// Number of links.
+    links: usize,
+    /// Packets and their fates.
+    totals: Verified,
+    /// Number of checks of each kind.
+    checks: Checks,
+    /// The first faults, one for each link, plus any not about a link.
+    faults: &'a [Fault],
+    /// Whether reading stopped at the last of these faults; there may be more.
+    more_possible: bool,
+}
+
+impl Printed for Report<'_> {
+    const SCHEMA: &'static str = "verify/1";
+}
+
+impl<'a> Report<'a> {
+    fn of(inspection: &'a Inspection) -> Self {
+        Self {
+            seconds: inspection.time as f64 / 1e12,
+            nodes: inspection.header.nodes,
+            links: inspection.header.links.len(),
+            totals: inspection.totals,
+            checks: inspection.checks,
+            faults: &inspection.faults,
+            more_possible: inspection.is_cut,
+        }
+    }
 }

@@ -333,4 +333,4 @@ def papers(
         raise call.reworded(of_command(done.returncode, message, None, None, None))
     if not done.stdout.startswith("["):
         raise of_command(2, done.stdout.strip(), item or paper, None, None)
-    return [PaperResult(found) for found in json.loads(done.stdout)]
+    return [PaperResult(found) for found in json.loads(done.stdout)["items"]]

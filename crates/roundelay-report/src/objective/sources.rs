@@ -2,6 +2,7 @@
 //! objective.
 
 use roundelay_sim::scenario::{Interval, student_95};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::verdict::MATERIAL;
@@ -11,7 +12,7 @@ use crate::units::{percent, seconds};
 const FAR_LONGER: f64 = 2.0;
 
 /// Results of one source under one discipline: other sources may pay for the objective.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct SourceResult {
     /// The source's name.
     pub name: String,

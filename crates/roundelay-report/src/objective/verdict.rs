@@ -2,6 +2,7 @@
 //! and with 95% confidence?
 
 use roundelay_sim::scenario::{Figure, Interval};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{DisciplineResult, name, worse};
@@ -11,7 +12,7 @@ use crate::units::{percent, signed_percent as signed};
 /// the remaining packets or flows cannot be compared.
 pub(super) const MATERIAL: f64 = 0.01;
 /// Does a discipline perform as well as the specialist?
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
     /// The whole interval is within the threshold, and not materially more is lost or cut off than
@@ -25,7 +26,7 @@ pub enum Answer {
 }
 
 /// An answer with its sentence.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Verdict {
     /// The answer.
     pub answer: Answer,

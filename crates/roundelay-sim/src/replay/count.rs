@@ -2,13 +2,14 @@
 //! later.
 
 use roundelay::{Duration, Instant};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::resend::Replay;
 use super::schedule::{Packet, Schedule};
 
 /// The packets compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Counting {
     /// All packets sent within the window, whenever they got out.
@@ -19,7 +20,7 @@ pub enum Counting {
 }
 
 /// Counts of packets compared, missing and overdue.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Counted {
     /// Packets out in the recorded run, including those missing in the replay.
     pub packets: u64,
@@ -63,7 +64,7 @@ impl Counted {
 const NANOSECOND: Duration = Duration::from_nanos(1);
 
 /// Overdue packets of a replay, in all and by congestion points.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Count {
     /// The packets compared.
     pub counting: Counting,
@@ -77,7 +78,7 @@ pub struct Count {
 
 /// The distribution of (q' + 1 ns) / (q + 1 ns) over the packets compared: q is the waiting time of
 /// a packet in the recorded run, q' in the replay. Figure 1 of the paper.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct DelayRatios {
     /// The share of packets with a ratio of at most 1.
     pub not_longer: f64,

@@ -3,6 +3,7 @@
 
 use roundelay::Duration;
 use roundelay_metrics::Delays;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Scenario;
@@ -18,7 +19,7 @@ use crate::simulation::Simulation;
 const POINTS: usize = 200;
 
 /// A run over time, warm-up included: a value for each two-hundredth of the run.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Curves {
     /// Seconds between two values.
     pub step: f64,
@@ -29,7 +30,7 @@ pub struct Curves {
 }
 
 /// A link over time.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct LinkCurves {
     /// The fraction of each step during which the link was sending.
     pub utilisation: Vec<f64>,
@@ -41,7 +42,7 @@ pub struct LinkCurves {
 
 /// A group over time, and distributions of its times after the warm-up: points of seconds and the
 /// fraction of values no longer than that.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct GroupCurves {
     /// Bits per second that the group received in each step, with headers and retransmissions.
     pub throughput: Vec<f64>,

@@ -3,6 +3,7 @@
 
 use roundelay::{FlowId, Instant, Packet, Rate};
 use roundelay_metrics::Reordering;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::results::ratio;
@@ -12,7 +13,7 @@ use crate::packet_state::{PacketState, Tag};
 
 /// A flow from the first packet on, warm-up included. Only packets from source to destination
 /// count; a packet sent twice counts twice.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, JsonSchema)]
 pub struct FlowLife {
     /// Packets sent.
     pub sent: u64,

@@ -136,7 +136,7 @@ impl Written for Measure {
 }
 
 /// A figure of a run, over all groups of sources or over one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Figure {
     /// Mean flow completion time, seconds.

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use roundelay::{DropReason, Duration, Instant, Packet, Rate};
 use roundelay_metrics::{BitWfi, JainWhileBacklogged, Stamp, TimeWfi};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::lives::table_id;
@@ -15,7 +16,7 @@ use crate::packet_state::{PacketState, Tag};
 
 /// Fairness of a link to flows that stayed backlogged: Jain's index of service by weight, window
 /// after window.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Backlogged {
     /// Mean over the windows.
     pub mean: f64,

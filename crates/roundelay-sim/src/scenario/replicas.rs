@@ -1,12 +1,13 @@
 //! Replicas together: flows' throughputs by rank.
 
 use roundelay_metrics::{Rank, ranks};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Results;
 
 /// The throughputs of one rank, over replicas.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct RankResult {
     /// Mean, bits a second.
     pub mean: f64,
@@ -18,7 +19,7 @@ pub struct RankResult {
 }
 
 /// One of two modes.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct ModeResult {
     /// The mean of the throughputs in this mode.
     pub mean: f64,

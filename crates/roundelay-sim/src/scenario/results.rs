@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use roundelay::{DropReason, Duration};
 use roundelay_metrics::Delays;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 pub(super) use groups::ALL;
@@ -25,7 +26,7 @@ use crate::probe::Probe;
 use crate::simulation::Simulation;
 
 /// Packets by fate. The fates, all but `late`, add up to the packets sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
 pub struct Fates {
     /// Sent after the warm-up.
     pub sent: u64,
@@ -122,7 +123,7 @@ impl Fates {
 }
 
 /// A distribution of times.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, JsonSchema)]
 pub struct Spread {
     /// Number of values.
     pub count: u64,
@@ -157,7 +158,7 @@ impl Spread {
 }
 
 /// Results of a group of sources.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct GroupResult {
     /// Name of the group.
     pub name: String,
@@ -218,7 +219,7 @@ pub(super) fn ratio(part: f64, whole: f64) -> Option<f64> {
 }
 
 /// Results of complete transfers of one size class.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct SizeResult {
     /// Lower limit of the size, exclusive.
     pub above: u64,
@@ -235,7 +236,7 @@ pub struct SizeResult {
 }
 
 /// Results of a link.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct LinkResult {
     /// Node at the start.
     pub from: String,
@@ -284,7 +285,7 @@ impl LinkResult {
 }
 
 /// Results of the links of a class.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ClassResult {
     /// Name of the class.
     pub class: &'static str,
@@ -309,7 +310,7 @@ pub struct ClassResult {
 }
 
 /// Results of a flow.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct FlowResult {
     /// Flow number, in the order of opening.
     pub number: u64,
@@ -346,7 +347,7 @@ pub struct FlowResult {
 }
 
 /// Results of a run.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Results {
     /// The seed.
     pub seed: u64,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use roundelay::{DropReason, Instant, Packet};
 use roundelay_metrics::{correlation, jain_index, starved};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Scenario;
@@ -22,7 +23,7 @@ use crate::probe::{Opening, Probe, Report};
 
 /// Worst-case fair indices of a flow: the worst of the measured links on the route, after the
 /// warm-up.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct FlowIndices {
     /// B-WFI: the maximum lag behind the flow's share while backlogged, in bytes.
     pub b_wfi: f64,
@@ -32,7 +33,7 @@ pub struct FlowIndices {
 }
 
 /// Results of a group's flows over their own lives. Means are over the flows with the figure.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct GroupLives {
     /// Flows with received packets.
     pub flows: u64,
