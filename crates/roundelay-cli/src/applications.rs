@@ -14,6 +14,7 @@ use roundelay_trace::arguments::parse_rate;
 use roundelay_trace::connections::{Applications, applications, tmix};
 use roundelay_trace::{Options, Selection, Span, Stop};
 
+use crate::anonymise::CAPTURE;
 use crate::compare::open;
 use crate::failure::Failure;
 use crate::host::Host;
@@ -47,13 +48,25 @@ pub(crate) fn text(arguments: &Arguments, host: &Host) -> Result<String, Failure
         busiest: arguments.busiest,
     };
     options.adapts = true;
-    let applications = read(arguments, &options, &host.stop)?;
+    let strangers = arguments.strangers.map(&host.stop)?;
+    let mut applications = read(arguments, &options, &host.stop)?;
+    if strangers.is_some() {
+        applications.name = CAPTURE.to_owned();
+    }
+    let text = written(arguments, &applications);
+    Ok(match strangers {
+        Some(map) => map.text(&text),
+        None => text,
+    })
+}
+
+fn written(arguments: &Arguments, applications: &Applications) -> String {
     if let Some(format) = arguments.tmix {
         let format = match format {
             Tmix::Older => tmix::Format::Older,
             Tmix::Newer => tmix::Format::Newer,
         };
-        return Ok(tmix::write(&applications, format));
+        return tmix::write(applications, format);
     }
     let setting = Setting {
         rate: arguments.rate,
@@ -61,7 +74,7 @@ pub(crate) fn text(arguments: &Arguments, host: &Host) -> Result<String, Failure
         control: arguments.control,
         ..Setting::default()
     };
-    Ok(scenario::text(&applications, &setting))
+    scenario::text(applications, &setting)
 }
 
 fn read(arguments: &Arguments, options: &Options, stop: &Stop) -> Result<Applications, Failure> {

@@ -21,6 +21,7 @@ use crate::papers::arguments::Papers;
 use crate::replay::arguments::Replay;
 use crate::simulate::arguments::Simulate;
 use crate::sweep::arguments::Sweep;
+use crate::terminal::Color;
 use crate::verify::arguments::Verify;
 
 /// Printed after the help text of `roundelay`.
@@ -33,6 +34,17 @@ const EXIT_STATUS: &str = "Exit status: 0 success; 1 the run failed, or a check 
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
+
+    /// Colours in tables: always, never, or auto: on a terminal, or with FORCE_COLOR, and never
+    /// with NO_COLOR
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        hide_possible_values = true
+    )]
+    pub(crate) color: Color,
 }
 
 impl Arguments {

@@ -14,7 +14,7 @@ use roundelay_report::{Advised, SCREEN, TableStyle, provenance, table_within};
 use roundelay_sim::scenario::Measures;
 use roundelay_trace::arguments::{chosen, parse_spec, shell_word};
 use roundelay_trace::{
-    Capture, CaptureError, CompareError, Options, PacketRecord, PacketSink, Progress,
+    Capture, CaptureError, CompareError, Comparison, Options, PacketRecord, PacketSink, Progress,
     ReplayObserver, Selection, Span, Stop, TreeFile, WeightRules, compare,
 };
 
@@ -24,7 +24,7 @@ use crate::outputs::{Opened, SinkError, finish_all};
 use crate::progress::Bar;
 use crate::terminal::{self, MEMORY_ADVICE, print, tell};
 use crate::threads::in_pool;
-use crate::{live, pipe, text_file};
+use crate::{anonymise, live, pipe, text_file};
 use arguments::Compare;
 use outputs::Comparing;
 use result::Compared;
@@ -104,6 +104,7 @@ fn long_comparison(arguments: &Compare) -> Option<String> {
 pub(crate) fn compute(arguments: &Compare, host: &Host) -> Result<Compared, Failure> {
     let options = options(arguments, &host.stop)?;
     check_outputs(arguments)?;
+    let strangers = arguments.strangers.map(&host.stop)?;
     let capture = open(&arguments.capture, &host.stop)?;
     let bar = (!arguments.quiet && io::stderr().is_terminal()).then(|| Bar::new(capture.size()));
     host.gauge.start(capture.size().unwrap_or(0));
@@ -122,13 +123,34 @@ pub(crate) fn compute(arguments: &Compare, host: &Host) -> Result<Compared, Fail
     if host.stop.is_requested() {
         return Err(Failure::stopped());
     }
-    let command = command(&arguments.words);
-    let compared = Compared {
-        advised: Advised::new(comparison, &options, Some(&command)),
-        metadata,
+    let advised = match &strangers {
+        Some(map) => for_strangers(arguments, comparison, &options).anonymised(map),
+        None => Advised::new(comparison, &options, Some(&command(&arguments.words))),
     };
+    let compared = Compared { advised, metadata };
     finish_all(outputs, &compared)?;
     Ok(compared)
+}
+
+/// A comparison with advice, in which files have other names. Addresses are still as they were.
+fn for_strangers(arguments: &Compare, mut comparison: Comparison, options: &Options) -> Advised {
+    let capture = arguments.capture.as_path();
+    let mut paths = vec![(capture, anonymise::CAPTURE.to_owned())];
+    for (number, tree) in arguments.trees.iter().enumerate() {
+        paths.push((tree, format!("tree-{}.toml", number + 1)));
+    }
+    if let Some(weights) = &arguments.weights {
+        paths.push((weights, "weights.toml".to_owned()));
+    }
+    if let Some(key) = arguments.strangers.key_file() {
+        paths.push((key, "key".to_owned()));
+    }
+    for (option, path) in arguments.outputs.paths() {
+        paths.push((path, anonymise::name(option, path)));
+    }
+    comparison.capture.name = anonymise::CAPTURE.to_owned();
+    let words = anonymise::words(&arguments.words, &paths);
+    Advised::new(comparison, options, Some(&command(&words)))
 }
 
 /// The call for a shell, to which a verdict adds options: without a choice of direction, which they
@@ -229,6 +251,10 @@ fn check_outputs(arguments: &Compare) -> Result<(), Failure> {
     let read = [
         Some(("the capture", arguments.capture.as_path())),
         arguments.weights.as_deref().map(|path| ("--weights", path)),
+        arguments
+            .strangers
+            .key_file()
+            .map(|path| ("--anonymise-key", path)),
     ];
     let trees = arguments
         .trees

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use roundelay::schedulers::{AnyDiscipline, DisciplineInfo, Linux, ParameterInfo};
+use roundelay::suggestion::nearest;
 use roundelay_report::{Printed, json};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -67,9 +68,24 @@ pub(crate) fn list(as_json: bool) -> String {
 }
 
 /// Help text of a discipline: description and parameters.
-pub(crate) fn help(name: &str) -> Result<String, Failure> {
-    let hint = |error| Failure::usage(format!("{error}; 'roundelay list' describes all"));
-    let info = AnyDiscipline::named(name).map_err(hint)?.info();
+///
+/// # Errors
+/// No discipline has the name, nor has one of the commands, which have help of their own.
+pub(crate) fn help(name: &str, commands: &[&str]) -> Result<String, Failure> {
+    let discipline = match AnyDiscipline::named(name) {
+        Ok(discipline) => discipline,
+        Err(error) => {
+            let message = match nearest(name, commands.iter().copied()) {
+                Some(command) => format!(
+                    "'{name}' is no command and no discipline; did you mean the command \
+                     '{command}'? 'roundelay --help' has all"
+                ),
+                None => format!("{error}; 'roundelay list' describes all"),
+            };
+            return Err(Failure::usage(message));
+        }
+    };
+    let info = discipline.info();
     let mut text = format!("{}: {}\n\n", info.name, info.about);
     let mut rows: Vec<_> = info.parameters.iter().map(row).collect();
     let roundelay::Limit { packets, bytes } = info.default_limit;

@@ -13,6 +13,7 @@
     )
 )]
 
+mod anonymise;
 mod applications;
 #[cfg(feature = "bench")]
 mod bench;
@@ -53,7 +54,7 @@ use clap::CommandFactory;
 use command::{Arguments, Command};
 pub use failure::{Detail, Failure};
 pub use terminal::MEMORY_ADVICE;
-use terminal::{print, show, tell};
+use terminal::{COLOR, print, show, tell};
 
 /// Runs the command with its arguments, the program's name first, and returns the exit status.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
@@ -64,6 +65,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
             return u8::try_from(error.exit_code()).unwrap_or(2);
         }
     };
+    _ = COLOR.set(arguments.color);
     if let Command::Live(arguments) = &arguments.command {
         // Handles signals in its own way, and begins with one thread.
         return ended(live::run(arguments));
@@ -125,6 +127,12 @@ fn help(name: &str) -> Result<(), Failure> {
     all.build();
     match all.find_subcommand_mut(name) {
         Some(command) => print(&command.render_long_help().to_string()),
-        None => disciplines::help(name).and_then(|text| print(&text)),
+        None => {
+            let mut commands = Vec::new();
+            for command in all.get_subcommands() {
+                commands.push(command.get_name());
+            }
+            print(&disciplines::help(name, &commands)?)
+        }
     }
 }

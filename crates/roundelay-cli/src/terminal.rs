@@ -4,6 +4,7 @@ use std::env;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::sync::OnceLock;
 
+use clap::ValueEnum;
 use roundelay_report::{TableStyle, clean};
 
 use crate::failure::Failure;
@@ -11,22 +12,43 @@ use crate::failure::Failure;
 /// Advice after the message about a failed allocation, set by the running command.
 pub static MEMORY_ADVICE: OnceLock<&'static str> = OnceLock::new();
 
+/// When output has colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+/// The option `--color`, set once per call.
+pub(crate) static COLOR: OnceLock<Color> = OnceLock::new();
+
 /// Tables narrower than this are unreadable.
 const NARROWEST: u16 = 20;
 
-/// Style of standard output. Width: `COLUMNS`, else the terminal's. Colours: on a terminal, unless
-/// `NO_COLOR` is set; with `FORCE_COLOR` everywhere.
+/// Style of standard output. Width: `COLUMNS`, else the terminal's. Colours: as `--color` says, and
+/// without it on a terminal, unless `NO_COLOR` is set; with `FORCE_COLOR` everywhere.
 pub(crate) fn style() -> TableStyle {
     let terminal = io::stdout().is_terminal();
-    let color = if is_set("NO_COLOR") {
-        false
-    } else {
-        terminal || is_set("FORCE_COLOR")
-    };
     TableStyle {
-        color,
+        color: has_color(terminal),
         width: width(terminal),
     }
+}
+
+fn has_color(is_terminal: bool) -> bool {
+    match COLOR.get() {
+        Some(Color::Always) => true,
+        Some(Color::Never) => false,
+        Some(Color::Auto) | None if is_set("NO_COLOR") => false,
+        Some(Color::Auto) | None => is_terminal || is_set("FORCE_COLOR"),
+    }
+}
+
+#[cfg(all(target_os = "linux", feature = "view"))]
+/// Whether colours were refused, by the option or by the environment.
+pub(crate) fn is_plain() -> bool {
+    !has_color(true)
 }
 
 fn is_set(variable: &str) -> bool {

@@ -456,6 +456,43 @@ fn the_table_goes_to_stdout_without_colors_where_it_is_no_terminal() {
     assert_eq!(with_colors("1"), stdout, "NO_COLOR is stronger");
 }
 
+/// The option is stronger than both variables, and every command has it.
+#[test]
+fn colours_are_as_asked_for() {
+    let folder = Folder::new();
+    let capture = folder.file("t.pcap", capture());
+    let compare = ["compare", &capture, "fifo", "qfq", "--rate", "4mbit"];
+    let has_colours = |variable: &str, option: &str| {
+        let mut command = roundelay();
+        command.env(variable, "1").args(compare).arg(option);
+        success(command.output().unwrap()).contains('\x1b')
+    };
+    assert!(has_colours("NO_COLOR", "--color=always"));
+    assert!(!has_colours("FORCE_COLOR", "--color=never"));
+    assert!(has_colours("FORCE_COLOR", "--color=auto"));
+    assert!(!has_colours("NO_COLOR", "--color=auto"));
+    let scenario = "duration = '1s'\n[topology]\ntemplate = 'dumbbell'\n[[source]]\nkind = 'cbr'\nfrom = 's*'\nto = 'r*'\nrate = '1mbit'\n";
+    let file = folder.file("s.toml", scenario);
+    for command in ["simulate", "replay"] {
+        let output = run(&[command, &file, "--quiet", "--color", "always"]);
+        assert!(success(output).contains('\x1b'), "{command}");
+    }
+    let before = run(&["--color", "never", "list"]);
+    assert!(!success(before).is_empty());
+    let wrong = run(&["list", "--color", "sometimes"]);
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(text(&wrong.stderr).contains("auto, always, never"));
+}
+
+#[test]
+fn help_knows_what_command_was_meant() {
+    let output = run(&["help", "compre"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("did you mean the command 'compare'?"));
+    let output = run(&["help", "fq_codl"]);
+    assert!(text(&output.stderr).contains("did you mean 'fq_codel'?"));
+}
+
 /// Errors in arguments and in files begin alike; help has no prefix.
 #[test]
 fn errors_have_one_prefix() {

@@ -1,5 +1,6 @@
 //! Tests of the command: one program, so that the crates under test are linked once.
 
+mod anonymise;
 mod applications;
 mod bench;
 #[cfg(target_os = "linux")]

@@ -20,6 +20,7 @@
 //! final name.
 
 mod advised;
+mod anonymous;
 mod chart;
 mod digest;
 mod document;
@@ -48,6 +49,7 @@ pub use roundelay_metrics::units::counted;
 mod verified;
 
 pub use advised::{Advised, Recommendation, Warning};
+pub use anonymous::Anonymiser;
 pub use chart::{Axis, Band, Chart, Curve, Drawn, Point, Scaling, panels};
 pub use digest::{Digest, sealed, unsealed};
 pub use document::Document;

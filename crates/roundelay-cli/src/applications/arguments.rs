@@ -7,6 +7,7 @@ use roundelay::{Duration, Rate};
 use roundelay_trace::arguments::parse_rate;
 use roundelay_trace::{DirectionChoice, Filter, InterfaceName, parse_length, parse_time};
 
+use crate::anonymise::Strangers;
 use crate::words::parse_interface;
 
 #[derive(Debug, Args)]
@@ -54,6 +55,9 @@ pub(crate) struct Arguments {
     /// Congestion control of all senders, which no capture shows
     #[arg(long, value_name = "NAME", default_value = "cubic")]
     pub(crate) control: Control,
+
+    #[command(flatten)]
+    pub(crate) strangers: Strangers,
 
     /// Print Tmix's connection vectors in place of a scenario, for ns-2: older (SEQ and CONC) or
     /// newer (S and C)

@@ -12,6 +12,7 @@ use roundelay_trace::{
 };
 
 use super::outputs::Comparing;
+use crate::anonymise::Strangers;
 use crate::applications::arguments::Control;
 use crate::outputs::Outputs;
 use crate::words::{parse_flow_by, parse_interface, parse_weight};
@@ -157,6 +158,9 @@ pub(crate) struct Compare {
 
     #[command(flatten)]
     pub(crate) outputs: Outputs<Comparing>,
+
+    #[command(flatten)]
+    pub(crate) strangers: Strangers,
 
     /// Skip the cost measurement, the only result that differs from run to run
     #[arg(long)]

@@ -8,6 +8,7 @@ use roundelay_trace::connections::Applications;
 
 use super::arguments::Compare;
 use super::options;
+use crate::anonymise::CAPTURE;
 use crate::applications::doubts::{Shares, question};
 use crate::applications::read_capture;
 use crate::applications::scenario::{self, Setting};
@@ -26,7 +27,11 @@ use crate::terminal::print;
 pub(super) fn run(arguments: &Compare) -> Result<(), Failure> {
     let mut host = Host::default();
     let options = options(arguments, &host.stop)?;
-    let applications = read_capture(&arguments.capture, &options, &host.stop)?;
+    let strangers = arguments.strangers.map(&host.stop)?;
+    let mut applications = read_capture(&arguments.capture, &options, &host.stop)?;
+    if strangers.is_some() {
+        applications.name = CAPTURE.to_owned();
+    }
     if let Some(question) = question(&applications, arguments.round_trip.is_some()) {
         return print(&question);
     }
@@ -41,7 +46,10 @@ pub(super) fn run(arguments: &Compare) -> Result<(), Failure> {
     };
     host.text = Some(Text {
         name: format!("applications behind {}", applications.name),
-        text: scenario::text(&applications, &setting),
+        text: match &strangers {
+            Some(map) => map.text(&scenario::text(&applications, &setting)),
+            None => scenario::text(&applications, &setting),
+        },
     });
     for note in notes(&applications, arguments) {
         host.notes.add(note);

@@ -20,10 +20,12 @@ use std::time::{Duration, Instant};
 
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event};
+use ratatui::crossterm::style;
 use ratatui::crossterm::terminal::disable_raw_mode;
 use roundelay_live::Bottleneck;
 use roundelay_live::control::{self, Command};
 
+use crate::terminal::is_plain;
 use figures::{Figures, Gatherer};
 use keys::Keys;
 
@@ -73,6 +75,9 @@ impl View {
             return Err(io::Error::other(
                 "--view needs a terminal as standard input and output; --json and --metrics do not",
             ));
+        }
+        if is_plain() {
+            style::force_color_output(false);
         }
         let terminal = take_over()?;
         let (messages, told) = sync_channel(WAITING);

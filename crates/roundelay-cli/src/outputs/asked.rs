@@ -112,6 +112,11 @@ impl<C: Writes> Outputs<C> {
         None
     }
 
+    /// The names of all outputs with their files or folders.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = (&'static str, &Path)> {
+        self.written().map(|(output, path)| (output.option, path))
+    }
+
     /// The text to print in place of the table, if any.
     ///
     /// # Errors

@@ -22,6 +22,7 @@ _takes = functools.cache(_native.options)
 _INSTEAD = {
     "json": "to_json() of the result",
     "quiet": "progress=False",
+    "color": "to_text() of the result, which has no colours",
     "wide": "to_text(width=..) of the result",
     "plain": "to_text() of the result",
     "template": "the classes of roundelay.scenario",

@@ -1,0 +1,105 @@
+//! `--anonymise`: results for strangers, with other addresses and without paths of this machine.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use roundelay_report::Anonymiser;
+use roundelay_trace::Stop;
+
+use crate::failure::Failure;
+use crate::text_file;
+
+/// The capture's name, for strangers.
+pub(crate) const CAPTURE: &str = "capture.pcap";
+
+/// Options of results that go to strangers.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Strangers {
+    /// For results that strangers read: other addresses, which share as many leading bits as the
+    /// true ones (Crypto-PAn), by a random key; and no names or paths of files
+    #[arg(long)]
+    anonymise: bool,
+
+    /// Key of --anonymise: a file with 32 hexadecimal digits, as of `openssl rand -hex 16`; results
+    /// with the same key have the same addresses
+    #[arg(long, value_name = "FILE")]
+    anonymise_key: Option<PathBuf>,
+}
+
+impl Strangers {
+    /// The map of addresses; none if nobody asked for one.
+    ///
+    /// # Errors
+    /// The key's file cannot be read or has no key, or the system has no random numbers.
+    pub(crate) fn map(&self, stop: &Stop) -> Result<Option<Anonymiser>, Failure> {
+        let key = match &self.anonymise_key {
+            Some(path) => read_key(path, stop)?,
+            None if self.anonymise => random_key()?,
+            None => return Ok(None),
+        };
+        Ok(Some(Anonymiser::new(key)))
+    }
+
+    /// The file of the key, for checks of paths.
+    pub(crate) fn key_file(&self) -> Option<&Path> {
+        self.anonymise_key.as_deref()
+    }
+}
+
+fn random_key() -> Result<[u8; 16], Failure> {
+    let mut key = [0; 16];
+    match getrandom::fill(&mut key) {
+        Ok(()) => Ok(key),
+        Err(error) => Err(Failure::run(format!("--anonymise: no random key: {error}"))),
+    }
+}
+
+fn read_key(path: &Path, stop: &Stop) -> Result<[u8; 16], Failure> {
+    let text = text_file::read(path, "a key of 32 hexadecimal digits", stop)?;
+    let digits = text.trim();
+    let is_key = digits.len() == 32 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+    match u128::from_str_radix(digits, 16) {
+        Ok(key) if is_key => Ok(key.to_be_bytes()),
+        _ => Err(Failure::usage(format!(
+            "{}: line 1: no key: expected 32 hexadecimal digits, as `openssl rand -hex 16` prints \
+             them",
+            path.display()
+        ))),
+    }
+}
+
+/// The words of a call without the paths in it: the place of each file stays visible.
+pub(crate) fn words(words: &[String], paths: &[(&Path, String)]) -> Vec<String> {
+    let mut all = Vec::new();
+    for word in words {
+        all.push(word_without_path(word, paths));
+    }
+    all
+}
+
+fn word_without_path(word: &str, paths: &[(&Path, String)]) -> String {
+    for (path, name) in paths {
+        let Some(path) = path.as_os_str().to_str() else {
+            continue;
+        };
+        if word == path {
+            return name.clone();
+        }
+        // As in --tree=FILE.
+        if let Some(option) = word.strip_suffix(path)
+            && option.ends_with('=')
+        {
+            return format!("{option}{name}");
+        }
+    }
+    word.to_owned()
+}
+
+/// A name for a file: what it is, and its extension.
+pub(crate) fn name(what: &str, path: &Path) -> String {
+    match path.extension().and_then(OsStr::to_str) {
+        Some(extension) => format!("{what}.{extension}"),
+        None => what.to_owned(),
+    }
+}
