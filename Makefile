@@ -210,6 +210,10 @@ browser: setup-npm setup-valgrind setup-chromium ## the reports in headless Chro
 	node $(REPORT_CRATE)/tests/browser/check.mjs target/browser-simulated.html --screenshots target/screenshots
 	target/debug/roundelay objective examples/scenarios/objective.toml --html target/browser-objective.html > /dev/null
 	node $(REPORT_CRATE)/tests/browser/item.mjs target/browser-objective.html
+	rm -rf target/browser.sweep
+	target/debug/roundelay sweep $(SCENARIO) queue.core=fifo,fq_codel source.calls.count=1..4/2 source.calls.packet_len=100,200 --replicas 2 \
+	  --figure calls.delay_p99 --quiet --out target/browser.sweep --html target/browser-sweep.html > /dev/null
+	node $(REPORT_CRATE)/tests/browser/item.mjs target/browser-sweep.html
 	if unshare --user --net true; then \
 	  target/debug/roundelay live --rate 1mbit --quiet --html target/browser-live.html fq_codel \
 	    -- bash -c 'for i in {1..200}; do echo $$i > /dev/udp/{far}/9; sleep .005; done' && \

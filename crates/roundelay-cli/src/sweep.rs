@@ -25,27 +25,28 @@ mod versions;
 
 use crate::failure::Failure;
 use crate::host::Host;
+use crate::outputs::finish_all;
 use crate::terminal::print;
 use arguments::Sweep;
 pub use parts::{OwnParts, Parts};
 pub use report::Summary;
+use roundelay_sim::scenario::Measures;
 pub use session::Session;
 pub use task::{Task, run_task};
 #[cfg(feature = "papers")]
 pub(crate) use versions::{version_of, version_of_experiment};
 
 pub(crate) fn run(arguments: &Sweep) -> Result<(), Failure> {
-    let host = Host::default();
+    let outputs = &arguments.outputs;
+    let session = Session::open(arguments, &Host::default())?;
     if arguments.why {
-        return print(&Session::open(arguments, &host)?.why()?);
+        return print(&session.why()?);
     }
-    let summary = compute(arguments, &host, false)?;
-    print(
-        &arguments
-            .outputs
-            .printed(&summary)?
-            .unwrap_or_else(|| summary.text()),
-    )?;
+    let files = outputs.begin(&Measures::default(), &())?;
+    let summary = work(session, arguments, false)?;
+    let written = finish_all(files, &summary);
+    print(&outputs.printed(&summary)?.unwrap_or_else(|| summary.text()))?;
+    written?;
     summary.failure().map_or(Ok(()), Err)
 }
 
@@ -55,7 +56,14 @@ pub(crate) fn run(arguments: &Sweep) -> Result<(), Failure> {
 /// An argument or a file is wrong, the dataset cannot be written, or a stop was requested. Failed
 /// runs are in the summary.
 pub(crate) fn compute(arguments: &Sweep, host: &Host, with_rows: bool) -> Result<Summary, Failure> {
-    let mut session = Session::open(arguments, host)?;
+    work(Session::open(arguments, host)?, arguments, with_rows)
+}
+
+/// The runs of an open session.
+///
+/// # Errors
+/// The dataset cannot be written, or a stop was requested.
+fn work(mut session: Session, arguments: &Sweep, with_rows: bool) -> Result<Summary, Failure> {
     if with_rows {
         session.keep_reasons();
     }

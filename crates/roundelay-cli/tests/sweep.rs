@@ -583,6 +583,51 @@ fn differences_are_paired_by_seed() {
     assert!(points[0]["difference"].is_null());
 }
 
+/// `--html` is a page on the figure: without --figure on the 99th percentile of the delay.
+#[test]
+fn a_page_answers_draws_and_lists_the_points() {
+    let folder = Folder::new("page");
+    let printed = folder.done(&over(&["--replicas", "3", "--html", "page.html"]));
+    let page = fs::read_to_string(folder.0.join("page.html")).unwrap();
+    let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text}"));
+    assert!(place("all.delay_p99 is lowest with queue.core=") < place("id=\"chart0\""));
+    assert!(place("id=\"chart0\"") < place("All points"));
+    for name in ["fifo", "fq_codel", "qfq"] {
+        let line = format!("\"name\":\"queue.core={name}\"");
+        assert_eq!(page.matches(&line).count(), 1, "{line}");
+    }
+    assert!(page.contains("source.calls.rate, kbit/s"), "units");
+    assert!(page.contains("6 points, 18 runs: 0 cached, 18 done, 0 failed"));
+    assert!(printed.contains("all.delay_p99"), "{printed}");
+    // Of known runs, and another figure.
+    folder.done(&over(&[
+        "--replicas",
+        "3",
+        "--html",
+        "page.html",
+        "--figure",
+        "load.throughput",
+    ]));
+    let page = fs::read_to_string(folder.0.join("page.html")).unwrap();
+    assert!(page.contains("load.throughput is highest with queue.core="));
+    assert!(page.contains("18 cached, 0 done"));
+}
+
+#[test]
+fn a_page_has_a_path_of_its_own() {
+    let folder = Folder::new("page-path");
+    let error = |arguments: &[&str]| folder.error(&over(arguments), 2);
+    assert!(error(&["--html", "s.toml"]).contains("s.toml"));
+    assert!(error(&["--html", "-"]).contains("standard output is for the table"));
+    assert!(error(&["--html", "p.html", "--why"]).contains("cannot be used with"));
+    let error = error(&["--html", "d/p.html", "--out", "d"]);
+    assert!(
+        error.contains("would write into the folder of --out"),
+        "{error}"
+    );
+    assert!(!folder.0.join("d").exists() && !folder.0.join("s.sweep").exists());
+}
+
 /// `[meter]` figures of a source in the dataset are those of `simulate`, and null where not asked
 /// for.
 #[test]

@@ -82,8 +82,9 @@ const Roundelay = (() => {
   // ---- Charts -----------------------------------------------------------------------------------
 
   // Lines of a chart: each has a label, an index for colour and dash, a width, and a visibility;
-  // `dots` draws points only, and `spans` a line across places where other lines have points.
-  const series = ({ label, index, width, shown, dots = false, spans = false }) => ({
+  // `dots` draws points only, `marks` the points of a line, and `spans` a line across places where
+  // other lines have points.
+  const series = ({ label, index, width, shown, dots = false, marks = false, spans = false }) => ({
     label,
     stroke: resolved(colorName(index)),
     fill: dots ? resolved(colorName(index)) : undefined,
@@ -92,7 +93,7 @@ const Roundelay = (() => {
     show: shown,
     spanGaps: spans,
     ...(dots ? { paths: () => null } : {}),
-    points: dots ? { show: true, size: 9, fill: resolved(colorName(index)) } : { show: false },
+    points: { show: dots || marks, size: dots ? 9 : 6, fill: resolved(colorName(index)) },
   });
 
   // Bars of uncertainty: `halves` has half the length of each, by line and place.
@@ -102,6 +103,7 @@ const Roundelay = (() => {
         const { ctx } = chart;
         ctx.save();
         ctx.lineWidth = 1.5 * uPlot.pxRatio;
+        ctx.setLineDash([]);
         halves.forEach((places, line) => {
           if (!chart.series[line + 1].show) return;
           ctx.strokeStyle = chart.series[line + 1].stroke();
@@ -109,7 +111,9 @@ const Roundelay = (() => {
             const value = chart.data[line + 1][place];
             if (!half || value === null) return;
             const x = chart.valToPos(chart.data[0][place], "x", true);
-            const ends = [value - half, value + half].map((end) => chart.valToPos(end, "y", true));
+            // A logarithmic axis has no place for zero: the bar ends where the axis does.
+            const low = Math.max(value - half, chart.scales.y.min);
+            const ends = [low, value + half].map((end) => chart.valToPos(end, "y", true));
             const cap = 5 * uPlot.pxRatio;
             ctx.beginPath();
             ctx.moveTo(x, ends[0]);

@@ -2,10 +2,15 @@
 // Charts of one item, of a paper or of a run: published and measured curves.
 (() => {
   const { byId, axis, logarithmicAxis, tooltip, intervals, draw, few, fillLegend, followTheme, followWidth } = Roundelay;
-  const specs = JSON.parse(byId("data").textContent).map((chart) => ({
-    ...chart,
-    lines: chart.curves.map(({ name, dots }, index) => ({ label: name, index, width: 2, shown: true, dots, spans: true })),
-  }));
+  const specs = JSON.parse(byId("data").textContent);
+  // Panels have one legend, and one list of lines.
+  const arePanels = specs.length > 1 && specs.every(({ panel }) => panel);
+  const linesOf = ({ curves }) => curves.map(({ name }, index) => ({ label: name, index, width: 2, shown: true, spans: true }));
+  specs.forEach((chart, place) => {
+    chart.lines = arePanels && place > 0 ? specs[0].lines : linesOf(chart);
+  });
+  // Most places across at which a line has its points marked.
+  const MARKED = 24;
   let drawn = [];
 
   const isWhole = (values) => values.every((value) => Number.isInteger(value));
@@ -27,26 +32,26 @@
   };
 
   // The vertical scale has room for the intervals.
-  const upright = ({ logarithmic }, curves) => {
-    if (logarithmic) return { distr: 3 };
-    const ends = curves.flatMap(({ values, halves }) => values.flatMap((value, place) => (value === null ? [] : [value - halves[place], value + halves[place]])));
-    if (!curves.some(({ halves }) => halves.some((half) => half > 0))) return {};
+  const upright = ({ logarithmic }, curves, shared) => {
+    if (logarithmic) return { distr: 3, ...(shared ? { range: [shared[0] / 1.15, shared[1] * 1.15] } : {}) };
+    const ends = shared ?? curves.flatMap(({ values, halves }) => values.flatMap((value, place) => (value === null ? [] : [value - halves[place], value + halves[place]])));
+    if (!shared && !curves.some(({ halves }) => halves.some((half) => half > 0))) return {};
     const [low, high] = [Math.min(...ends), Math.max(...ends)];
     const room = 0.08 * (high - low);
     return { range: [low >= 0 ? Math.max(0, low - room) : low - room, high + room] };
   };
 
   const show = (chart, place) => {
-    const { x, y, xs, curves, lines, title } = chart;
+    const { x, y, xs, curves, lines, title, panel, ends } = chart;
     const value = (_, line, index) => curves[line].values[index];
     const at = (position) => (x.names.length > 0 ? x.names[position] : `${x.label}: ${few(position)}`);
     return draw(`chart${place}`, title, {
-      height: 380,
+      height: panel ? 240 : 380,
       nothing: "No points.",
-      scales: { x: { time: false, ...across(x) }, y: upright(y, curves) },
+      scales: { x: { time: false, ...across(x) }, y: upright(y, curves, ends) },
       axes: [side(x, xs), side(y, curves.flatMap(({ values }) => values.filter((number) => number !== null)), { size: 72 })],
       plugins: [tooltip(lines, at, value, few), intervals(curves.map(({ halves }) => halves))],
-    }, [xs, ...curves.map((curve) => curve.values)], lines);
+    }, [xs, ...curves.map((curve) => curve.values)], lines.map((line, place) => ({ ...line, dots: curves[place].dots, marks: xs.length <= MARKED })));
   };
 
   const drawAll = () => {
@@ -54,7 +59,8 @@
     drawn.forEach((charts, place) => specs[place].lines.forEach((line, number) => charts.forEach((chart) => chart.setSeries(number + 1, { show: line.shown }))));
   };
   drawAll();
-  specs.forEach((chart, place) => fillLegend(`legend${place}`, chart.lines, () => drawn[place]));
+  if (arePanels) fillLegend("legend0", specs[0].lines, () => drawn.flat());
+  else specs.forEach((chart, place) => fillLegend(`legend${place}`, chart.lines, () => drawn[place]));
   followTheme(drawAll);
   followWidth("charts", () => drawn.flat());
 })();

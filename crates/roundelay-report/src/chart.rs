@@ -19,6 +19,9 @@ pub struct Chart {
     pub band: Option<Band>,
     /// Draws a lower chart, for a few points.
     pub is_low: bool,
+    /// One of several charts with the same axes and curves: a page draws these small, side by side,
+    /// with common scales and one legend.
+    pub is_panel: bool,
 }
 
 /// An axis of a chart.
@@ -52,7 +55,7 @@ impl Scaling {
 }
 
 impl Axis {
-    fn can_show(&self, value: f64) -> bool {
+    pub(crate) fn can_show(&self, value: f64) -> bool {
         value.is_finite() && (value > 0.0 || !self.scaling.is_logarithmic())
     }
 }
@@ -82,6 +85,8 @@ pub enum Drawn {
     Rings,
     /// Red crosses.
     Crosses,
+    /// Dots in the next colour of the palette, for several curves over categories.
+    Discs,
 }
 
 /// A point of a curve.
@@ -108,7 +113,7 @@ pub struct Band {
 
 impl Drawn {
     pub(crate) const fn is_marks(self) -> bool {
-        matches!(self, Self::Dots | Self::Rings | Self::Crosses)
+        matches!(self, Self::Dots | Self::Rings | Self::Crosses | Self::Discs)
     }
 }
 

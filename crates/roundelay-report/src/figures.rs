@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use roundelay_sim::LinkClass;
 use roundelay_sim::scenario::{
     ClassResult, GroupLives, GroupResult, Interval, Results, student_95,
 };
@@ -134,9 +135,35 @@ pub(crate) const CLASS: &[Figure<ClassResult>] = &[
 /// A value of a figure of simulation results, by the figure's name in JSON and in sweeps, with its unit;
 /// four digits if there is no such figure.
 pub fn figure_text(name: &str, value: f64) -> String {
-    match unit_of(name) {
+    match figure_unit(name) {
         Some(unit) => unit.text(value),
         None => digits(value),
+    }
+}
+
+/// Whether a higher value of a figure is better, by the figure's name in sweeps.
+pub(crate) fn wants_more(name: &str) -> bool {
+    let bare = bare_name(name);
+    bare == "in_time"
+        || bare.starts_with("jain")
+        || ["throughput", "goodput", "bennett_zhang"].contains(&bare)
+}
+
+/// The unit of a figure, by its name in JSON or in sweeps.
+pub(crate) fn figure_unit(name: &str) -> Option<Unit> {
+    unit_of(name).or_else(|| unit_of(bare_name(name)))
+}
+
+/// The name of a figure without the prefix that it has in sweeps: `wait_p99` of `core_wait_p99`.
+fn bare_name(name: &str) -> &str {
+    let Some((prefix, bare)) = name.split_once('_') else {
+        return name;
+    };
+    let is_class = LinkClass::ALL.iter().any(|class| class.name() == prefix);
+    if is_class || prefix == "lives" {
+        bare
+    } else {
+        name
     }
 }
 
@@ -284,5 +311,20 @@ pub(crate) fn interval_text(interval: Option<Interval>, unit: impl Fn(f64) -> St
     match half_width {
         Some(half) if half > 0.0 => format!("{} ±{}", unit(mean), unit(half)),
         _ => unit(mean),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Formerly a figure of a class of links was printed without its unit.
+    #[test]
+    fn figures_of_sweeps_have_units_and_a_better_end() {
+        assert_eq!(figure_text("core_wait_p99", 0.0123), "12.3 ms");
+        assert_eq!(figure_text("lives_throughput", 1e6), "1.00 Mbit/s");
+        assert_eq!(figure_text("unknown_figure", 0.5), "0.5000");
+        assert!(wants_more("lives_jain_of_ratios") && wants_more("goodput"));
+        assert!(!wants_more("delay_p99") && !wants_more("core_loss"));
     }
 }

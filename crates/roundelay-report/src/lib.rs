@@ -6,7 +6,7 @@
 //! | terminal table | a person, now | [`table`], [`Document::text`] |
 //! | JSON | a script | [`json`] |
 //! | Markdown | a report, or the issue of a forge | [`Document::markdown`] |
-//! | HTML page | a person, later, or to be shared | [`html`], [`simulation_html`], [`item_html`] |
+//! | HTML page | a person, later, or to be shared | [`html`], [`simulation_html`], [`Swept::html`], [`item_html`] |
 //! | drawing | a document | [`Chart::svg`] |
 //! | table in memory | CSV, Arrow | [`TableOf`] |
 //! | Parquet | pandas, polars, DuckDB | `PacketFile`, `TableOf::write` (feature `parquet`, on by default) |
@@ -41,6 +41,7 @@ mod replayed;
 pub mod sentences;
 mod side_by_side;
 mod simulation;
+mod swept;
 mod table;
 mod tables;
 mod text;
@@ -75,6 +76,7 @@ pub use provenance::provenance;
 pub use replayed::{CandidateResult, Recorded, ReplayResult, Replayed};
 pub use side_by_side::{SideBySide, UnderQueue, Verdict as GroupVerdict};
 pub use simulation::{ClassSummary, GroupSummary, Simulated, Summary};
+pub use swept::{KeyValues, Swept, SweptKey, SweptPoint};
 pub use table::{SCREEN, TableStyle, document, table, table_within};
 pub use tables::{
     COMPARED, Cells, Column, FLOWS, LINKS, LINKS_OVER_TIME, RATES, SIMULATED, SIMULATED_FLOWS,

@@ -40,7 +40,7 @@ pub(crate) struct Sweep {
     pub(crate) shard: Option<Shard>,
 
     /// Print new, changed (with the changes) or cached for each run, and run nothing
-    #[arg(long)]
+    #[arg(long, conflicts_with = "html")]
     pub(crate) why: bool,
 
     /// Add runs to each point until the 95% confidence interval of --figure is narrow enough:
@@ -52,7 +52,7 @@ pub(crate) struct Sweep {
     #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 1000, requires = "until", value_parser = whole(2_u32..=1_000_000))]
     pub(crate) max_replicas: u32,
 
-    /// Print means of a figure with 95% confidence intervals, and paired differences from the first
+    /// Print means of a figure with 95% confidence intervals (--html draws them), and paired differences from the first
     /// value of the first key: SOURCE.FIGURE, as in calls.delay_p99; FIGURE alone is over all
     /// sources
     #[arg(long, value_name = "NAME")]

@@ -13,6 +13,12 @@ impl Writes for Sweeping {
 
     const OUTPUTS: &'static [Output<Self>] = &[
         Output::json(|summary| Ok(summary.json())),
+        Output::text(
+            "html",
+            "Write a self-contained HTML page: the figure of --figure [default: delay_p99] over \
+             the swept keys",
+            |summary| Ok(summary.html()),
+        ),
         // The dataset, which later sweeps continue.
         Output {
             option: "out",

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use roundelay_report::{Printed, SweepRow, aligned, clean, counted, figure_text, json};
+use roundelay_report::{
+    Printed, SweepRow, Swept, SweptKey, SweptPoint, aligned, clean, counted, figure_text, json,
+};
 use roundelay_sim::scenario::Interval;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -61,12 +63,23 @@ impl Figures {
 #[derive(Debug)]
 pub(super) struct FigureOfPoint {
     pub(super) point: Vec<(String, String)>,
-    pub(super) runs: usize,
+    /// Values by seed.
+    pub(super) runs: BTreeMap<u64, f64>,
     pub(super) interval: Option<Interval>,
     pub(super) difference: Option<Difference>,
 }
 
 impl FigureOfPoint {
+    /// The difference with its unit; empty if there is none.
+    fn difference_in_words(&self, figure: &str) -> String {
+        match &self.difference {
+            Some(Difference { interval, from, .. }) => {
+                format!("{} from {}", number(figure, interval, "+"), clean(from))
+            }
+            None => String::new(),
+        }
+    }
+
     fn report(&self) -> PointReport<'_> {
         let mut keys = Map::new();
         for (key, value) in &self.point {
@@ -83,7 +96,7 @@ impl FigureOfPoint {
         }
         PointReport {
             keys,
-            runs: self.runs,
+            runs: self.runs.len(),
             interval: self.interval,
             difference,
         }
@@ -193,6 +206,7 @@ pub struct Summary {
     /// Runs of other plans in journals.
     pub(super) waiting: usize,
     pub(super) figures: Option<Figures>,
+    pub(super) keys: Vec<SweptKey>,
     /// For each run of the plan, before the work: new, changed (and what), or cached. Empty in the
     /// command, which has `--why`.
     pub why: String,
@@ -235,22 +249,58 @@ impl Summary {
         })
     }
 
+    /// The output of `--html`: the figure over the swept keys.
+    pub fn html(&self) -> String {
+        let mut points = Vec::new();
+        let mut title = (String::new(), String::new());
+        if let Some(figures) = &self.figures {
+            title = (figures.source.clone(), figures.figure.to_owned());
+            for point in &figures.points {
+                let values = point.point.iter().map(|(_, value)| value.clone());
+                points.push(SweptPoint {
+                    values: values.collect(),
+                    runs: point.runs.clone(),
+                    difference: point.difference_in_words(figures.figure),
+                });
+            }
+        }
+        let mut facts = Vec::new();
+        facts.push(format!(
+            "{}, {}. Dataset: {}.",
+            counted(self.points as u64, "point"),
+            self.runs_in_words(),
+            clean(&self.folder.display().to_string())
+        ));
+        let (source, figure) = title;
+        Swept {
+            version: env!("CARGO_PKG_VERSION"),
+            scenario: self.name.clone(),
+            source,
+            figure,
+            keys: self.keys.clone(),
+            points,
+            facts,
+            notes: self.notes(),
+        }
+        .html()
+    }
+
+    /// `12 runs: 4 cached, 8 done, 0 failed`.
+    fn runs_in_words(&self) -> String {
+        let failed = self.failed.len();
+        let runs = counted((self.cached + self.done + failed) as u64, "run");
+        let Self { cached, done, .. } = self;
+        format!("{runs}: {cached} cached, {done} done, {failed} failed")
+    }
+
     /// The printed summary.
     pub fn text(&self) -> String {
-        let Self {
-            points,
-            cached,
-            done,
-            failed,
-            ..
-        } = self;
-        let runs = counted((cached + done + failed.len()) as u64, "run");
         let folder = clean(&self.folder.display().to_string());
         let mut text = format!(
-            "{}: {}, {runs}: {cached} cached, {done} done, {} failed\n",
+            "{}: {}, {}\n",
             clean(&self.name),
-            counted(*points as u64, "point"),
-            failed.len()
+            counted(self.points as u64, "point"),
+            self.runs_in_words()
         );
         _ = writeln!(
             text,
@@ -334,21 +384,12 @@ fn table(figures: &Figures) -> String {
         for (_, value) in &point.point {
             row.push(clean(value));
         }
-        row.push(point.runs.to_string());
+        row.push(point.runs.len().to_string());
         row.push(match &point.interval {
             Some(interval) => number(figures.figure, interval, ""),
             None => "–".to_owned(),
         });
-        row.push(match &point.difference {
-            Some(Difference { interval, from, .. }) => {
-                format!(
-                    "{} from {}",
-                    number(figures.figure, interval, "+"),
-                    clean(from)
-                )
-            }
-            None => String::new(),
-        });
+        row.push(point.difference_in_words(figures.figure));
         rows.push(row);
     }
     let mut text = aligned(&[], &rows);
@@ -384,7 +425,7 @@ mod tests {
             };
             points.push(FigureOfPoint {
                 point: vec![("queue.core".to_owned(), format!("q{number}"))],
-                runs: 3,
+                runs: [(1, 0.0123), (2, 0.0123), (3, 0.0123)].into(),
                 interval: Some(interval(0.0123)),
                 difference: (number > 0).then(|| Difference {
                     from: "q0".to_owned(),

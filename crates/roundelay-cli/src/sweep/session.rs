@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use roundelay_report::{SweepFile, clean};
+use roundelay_report::{SweepFile, SweptKey, clean};
 use roundelay_sim::scenario::Measures;
 use roundelay_trace::Stop;
 
@@ -20,7 +20,7 @@ use super::point::{Check, Point, name_of, text_of};
 use super::report::{Failed, RowsOfPoint, Summary};
 use super::shard::Shard;
 use super::task::{Task, read_with, simulate, simulate_with};
-use super::values::{Values, labels, quoted, word};
+use super::values::{Values, kind_of, labels, quoted, word};
 use crate::failure::Failure;
 use crate::host::Host;
 use crate::progress::Gauge;
@@ -114,7 +114,8 @@ impl Session {
         host: &Host,
         behaviours: Behaviours,
     ) -> Result<Self, Failure> {
-        arguments.outputs.check([], &Measures::default(), 1)?;
+        let read = [("the scenario", arguments.file.as_path())];
+        arguments.outputs.check(read, &Measures::default(), 1)?;
         let plan = Plan::read(arguments, host)?;
         let usual = if arguments.until.is_some() { 5 } else { 1 };
         let replicas = plan.replicas.unwrap_or(usual);
@@ -124,7 +125,7 @@ impl Session {
             replicas,
             max_replicas: arguments.max_replicas.max(replicas),
             threads: arguments.threads,
-            figure: arguments.figure.clone(),
+            figure: figure(arguments),
             fail_fast: arguments.fail_fast,
             quiet: arguments.quiet,
             shard: arguments.shard,
@@ -509,6 +510,19 @@ impl Session {
         all
     }
 
+    /// The swept keys, with what their values are.
+    fn keys(&self) -> Vec<SweptKey> {
+        let mut keys = Vec::new();
+        for (place, (name, _)) in self.plan.points[0].iter().enumerate() {
+            let values = self.points.iter().map(|point| &point.values[place]);
+            keys.push(SweptKey {
+                name: name.clone(),
+                values: kind_of(name, values.map(|(_, value)| value)),
+            });
+        }
+        keys
+    }
+
     /// Writes all files, removes the journal, and sums up, with the rows of the runs if asked.
     ///
     /// # Errors
@@ -519,6 +533,7 @@ impl Session {
             self.write(point).map_err(Failure::run)?;
         }
         let figures = self.summary_of_figure()?;
+        let keys = self.keys();
         let rows = if with_rows { self.rows() } else { Vec::new() };
         let mut known = BTreeSet::new();
         for point in &self.points {
@@ -549,9 +564,22 @@ impl Session {
             others,
             waiting,
             figures,
+            keys,
             why,
             rows,
         })
+    }
+}
+
+/// Figure of a page without another.
+const USUAL_FIGURE: &str = "delay_p99";
+
+/// The figure to sum up, if any.
+fn figure(arguments: &Sweep) -> Option<String> {
+    match &arguments.figure {
+        Some(figure) => Some(figure.clone()),
+        None if arguments.outputs.has("html") => Some(USUAL_FIGURE.to_owned()),
+        None => None,
     }
 }
 

@@ -200,7 +200,7 @@ impl Session {
             }
             points.push(FigureOfPoint {
                 point: point.labels.clone(),
-                runs: values.len(),
+                runs: all[number].clone(),
                 interval: student_95(&values),
                 difference,
             });

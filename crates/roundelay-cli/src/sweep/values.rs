@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use roundelay::{Bytes, Duration, Rate};
+use roundelay_report::KeyValues;
 use serde_json::{Map, Value as Json};
 use toml::Value;
 
@@ -278,6 +279,32 @@ pub(super) fn label(key: &str, value: &Value) -> String {
     }
 }
 
+/// What the values of a key are, for the axis of a chart.
+pub(super) fn kind_of<'a>(key: &str, values: impl Iterator<Item = &'a Value>) -> KeyValues {
+    let name = key.rsplit('.').next().unwrap_or(key);
+    let mut all = None;
+    for value in values {
+        let kind = match value {
+            Value::Integer(_) | Value::Float(_) => KeyValues::Numbers,
+            Value::String(text) if !NAMES.contains(&name) => match Quantity::parse(text) {
+                Some(quantity) => match quantity.unit {
+                    Unit::BitsPerSecond => KeyValues::Rates,
+                    Unit::Picoseconds => KeyValues::Times,
+                    Unit::Bytes => KeyValues::Lengths,
+                    Unit::Whole | Unit::Plain => KeyValues::Numbers,
+                },
+                None => return KeyValues::Words,
+            },
+            _ => return KeyValues::Words,
+        };
+        // Values of several units have no common axis.
+        if *all.get_or_insert(kind) != kind {
+            return KeyValues::Words;
+        }
+    }
+    all.unwrap_or(KeyValues::Words)
+}
+
 /// A value as the command line takes it, in a shell's quotes where needed.
 pub(super) fn word(key: &str, value: &Value) -> String {
     let plain = match value {
@@ -334,6 +361,30 @@ mod tests {
         assert_eq!(labels("s0..48"), ["s0..48"], "names of hosts are no range");
         assert_eq!(labels("[1, 2]"), ["[1,2]"]);
         assert_eq!(labels("1kb..4kb/2"), ["1024", "2048", "4096"]);
+    }
+
+    #[test]
+    fn values_of_one_unit_have_an_axis() {
+        let kind = |key: &str, text: &str| kind_of(key, list(text).unwrap().iter());
+        assert_eq!(
+            kind("source.calls.rate", "64kbit..1mbit/2"),
+            KeyValues::Rates
+        );
+        assert_eq!(kind("topology.delay", "10ms,20ms"), KeyValues::Times);
+        assert_eq!(
+            kind("source.calls.packet_len", "1kb..4kb/2"),
+            KeyValues::Lengths
+        );
+        assert_eq!(kind("port.0.loss", "0.5,0.25"), KeyValues::Numbers);
+        assert_eq!(kind("topology.pairs", "1..10/2"), KeyValues::Numbers);
+        assert_eq!(kind("queue.core", "fifo,qfq"), KeyValues::Words);
+        assert_eq!(
+            kind("queue.core", "5ms,10kb"),
+            KeyValues::Words,
+            "two units"
+        );
+        assert_eq!(kind("source.0.name", "5ms"), KeyValues::Words, "a name");
+        assert_eq!(kind("meter.wfi", "true,false"), KeyValues::Words);
     }
 
     #[test]

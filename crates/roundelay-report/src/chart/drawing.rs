@@ -294,7 +294,7 @@ impl Panel<'_> {
 
 fn colour(curve: &Curve, number: usize) -> &'static str {
     match curve.drawn {
-        Drawn::Line | Drawn::Dashes => COLOURS[number % COLOURS.len()],
+        Drawn::Line | Drawn::Dashes | Drawn::Discs => COLOURS[number % COLOURS.len()],
         Drawn::Dots => GREEN,
         Drawn::Rings => ORANGE,
         Drawn::Crosses => RED,

@@ -34,6 +34,10 @@ struct ChartData<'a> {
     y: AxisData<'a>,
     xs: Vec<f64>,
     curves: Vec<CurveData<'a>>,
+    /// One of several small charts with one legend.
+    panel: bool,
+    /// Ends of the vertical scale that all panels share.
+    ends: Option<[f64; 2]>,
 }
 
 #[derive(Serialize)]
@@ -93,7 +97,8 @@ impl<'a> ChartData<'a> {
                 name: &curve.name,
                 values,
                 halves,
-                dots: curve.drawn.is_marks(),
+                // A line needs two points.
+                dots: curve.drawn.is_marks() || curve.points.len() == 1,
             });
         }
         Self {
@@ -102,13 +107,21 @@ impl<'a> ChartData<'a> {
             y: AxisData::of(&chart.y),
             xs,
             curves,
+            panel: false,
+            ends: None,
         }
     }
 }
 
 /// The page: nothing is loaded, and the content security policy forbids loading.
 pub fn item_html(page: &ItemPage<'_>) -> String {
-    let data: Vec<_> = page.charts.iter().map(ChartData::of).collect();
+    let mut data: Vec<_> = page.charts.iter().map(ChartData::of).collect();
+    if are_panels(page.charts) {
+        for chart in &mut data {
+            chart.panel = true;
+            chart.ends = ends(page.charts);
+        }
+    }
     let data = serde_json::to_string(&data).unwrap_or_else(|_| "[]".to_owned());
     let main = fill(TEMPLATE, |slot| match slot {
         "answer" => rendered(page.answer),
@@ -135,19 +148,58 @@ pub fn item_html(page: &ItemPage<'_>) -> String {
     .html()
 }
 
+/// Whether charts are drawn small, side by side, with one legend.
+fn are_panels(charts: &[Chart]) -> bool {
+    charts.len() > 1 && charts.iter().all(|chart| chart.is_panel)
+}
+
+/// The lowest and the highest value of all charts, with intervals; none without any.
+fn ends(charts: &[Chart]) -> Option<[f64; 2]> {
+    let mut ends: Option<[f64; 2]> = None;
+    for chart in charts {
+        for point in chart.shown() {
+            let low = point.y - point.half_width;
+            // Zero and less have no place on a logarithmic axis.
+            let low = if chart.y.can_show(low) { low } else { point.y };
+            let high = point.y + point.half_width;
+            let [least, most] = ends.unwrap_or([low, high]);
+            ends = Some([least.min(low), most.max(high)]);
+        }
+    }
+    ends
+}
+
+/// The place of a legend.
+fn legend(number: usize) -> String {
+    format!(
+        "<div class=\"legend\" id=\"legend{number}\" role=\"group\" aria-label=\"Curves \
+         shown\"></div>"
+    )
+}
+
 /// A container for each chart, with the SVG drawing for readers without JavaScript.
 fn figures(charts: &[Chart]) -> String {
+    let are_panels = are_panels(charts);
     let mut figures = Vec::new();
     for (number, chart) in charts.iter().enumerate() {
+        let own_legend = if are_panels {
+            String::new()
+        } else {
+            legend(number)
+        };
         figures.push(format!(
-            "<figure><h2>{}</h2><div class=\"legend\" id=\"legend{number}\" role=\"group\" \
-             aria-label=\"Curves shown\"></div>\
+            "<figure><h2>{}</h2>{own_legend}\
              <div class=\"chart\" id=\"chart{number}\"></div><noscript>{}</noscript></figure>",
             escape(&chart.title),
             chart.svg()
         ));
     }
-    figures.join("\n")
+    let figures = figures.join("\n");
+    if are_panels {
+        format!("{}\n<div class=\"panels\">\n{figures}\n</div>", legend(0))
+    } else {
+        figures
+    }
 }
 
 fn rendered(markdown: &str) -> String {
@@ -202,6 +254,38 @@ mod tests {
                 && !html.contains("href=\"http")
         );
     }
+
+    /// Panels have one legend, and scales over the values of all.
+    #[test]
+    fn panels_share_a_legend_and_a_scale() {
+        let chart = |y: f64| Chart {
+            curves: vec![Curve {
+                points: vec![Point {
+                    x: 1.0,
+                    y,
+                    half_width: 0.5,
+                }],
+                ..Curve::default()
+            }],
+            is_panel: true,
+            ..Chart::default()
+        };
+        let page = |charts: &[Chart]| {
+            item_html(&ItemPage {
+                title: "T",
+                answer: "It holds.",
+                markdown: "",
+                charts,
+                version: "0.1.0",
+            })
+        };
+        let html = page(&[chart(2.0), chart(5.0)]);
+        assert_eq!(html.matches("class=\"legend\"").count(), 1);
+        assert_eq!(html.matches(r#""panel":true,"ends":[1.5,5.5]"#).count(), 2);
+        let alone = page(&[chart(2.0)]);
+        assert!(alone.contains(r#""panel":false,"ends":null"#));
+    }
+
     /// Categories have their names, and points their intervals, without a line between them.
     #[test]
     fn a_chart_of_categories_has_names_and_intervals() {

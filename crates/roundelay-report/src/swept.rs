@@ -1,0 +1,451 @@
+//! Page of a sweep: one figure at all points, as an answer, charts and a table.
+
+mod answer;
+mod layout;
+
+use std::collections::BTreeMap;
+
+use roundelay_sim::scenario::{Interval, student_95};
+
+use crate::chart::{Axis, Chart, Curve, Drawn, Point, Scaling};
+use crate::document::{Block, Document};
+use crate::figures::{Unit, figure_unit, interval_text};
+use crate::grid::{Column, Grid};
+use crate::html::{ItemPage, item_html};
+use crate::text::clean;
+use crate::units::{bytes, counted, rate, seconds};
+use layout::Layout;
+
+/// A figure at all points of a sweep.
+#[derive(Debug, Clone)]
+pub struct Swept {
+    /// Version of this program.
+    pub version: &'static str,
+    /// Name of the scenario.
+    pub scenario: String,
+    /// The source that the figure is of, or `all`.
+    pub source: String,
+    /// Name of the figure, one of [`SWEEP_FIGURES`](crate::SWEEP_FIGURES); empty if no run has a
+    /// result.
+    pub figure: String,
+    /// The swept keys.
+    pub keys: Vec<SweptKey>,
+    /// The points, in the order of the plan.
+    pub points: Vec<SweptPoint>,
+    /// Facts on the sweep, a sentence each.
+    pub facts: Vec<String>,
+    /// Notes on the dataset and on intervals.
+    pub notes: Vec<String>,
+}
+
+/// A swept key of a scenario.
+#[derive(Debug, Clone)]
+pub struct SweptKey {
+    /// The key, as in `source.calls.rate`.
+    pub name: String,
+    /// What its values are.
+    pub values: KeyValues,
+}
+
+/// What the values of a swept key are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyValues {
+    /// Bits per second.
+    Rates,
+    /// Seconds.
+    Times,
+    /// Bytes.
+    Lengths,
+    /// Numbers without a unit.
+    Numbers,
+    /// Texts.
+    Words,
+}
+
+/// A figure at a point.
+#[derive(Debug, Clone)]
+pub struct SweptPoint {
+    /// A value for each key: texts, or numbers in the base unit.
+    pub values: Vec<String>,
+    /// The figure by seed; runs without the figure are left out.
+    pub runs: BTreeMap<u64, f64>,
+    /// The difference from a point of reference, in words; empty if there is none.
+    pub difference: String,
+}
+
+/// Most points in the table.
+const MOST_ROWS: usize = 500;
+/// Most charts side by side.
+const MOST_CHARTS: usize = 12;
+/// Ratio of the largest value to the smallest above which the vertical axis is logarithmic.
+const WIDE_RATIO: f64 = 30.0;
+/// The same for the horizontal axis, if its values grow by factors.
+const GROWN_RATIO: f64 = 8.0;
+
+impl KeyValues {
+    const fn is_number(self) -> bool {
+        !matches!(self, Self::Words)
+    }
+
+    /// A value with its unit.
+    fn text(self, value: &str) -> String {
+        match (self, value.parse()) {
+            (Self::Rates, Ok(number)) => rate(number),
+            (Self::Times, Ok(number)) => seconds(number),
+            (Self::Lengths, Ok(number)) => bytes(number),
+            _ => clean(value),
+        }
+    }
+
+    /// The unit of an axis with values up to `most`, and the base unit's size in it.
+    fn axis_unit(self, most: f64) -> (&'static str, f64) {
+        match self {
+            Self::Rates => axis_unit(Unit::Rate, most),
+            Self::Times => axis_unit(Unit::Seconds, most),
+            Self::Lengths => axis_unit(Unit::Bytes, most),
+            Self::Numbers | Self::Words => ("", 1.0),
+        }
+    }
+}
+
+/// The unit of an axis with values up to `most`, and the size of the figure's own unit in it.
+fn axis_unit(unit: Unit, most: f64) -> (&'static str, f64) {
+    match unit {
+        Unit::Rate if most >= 1e9 => ("Gbit/s", 1e-9),
+        Unit::Rate if most >= 1e6 => ("Mbit/s", 1e-6),
+        Unit::Rate if most >= 1e3 => ("kbit/s", 1e-3),
+        Unit::Rate => ("bit/s", 1.0),
+        Unit::Seconds if most >= 1.0 => ("s", 1.0),
+        Unit::Seconds if most >= 1e-3 => ("ms", 1e3),
+        Unit::Seconds => ("us", 1e6),
+        Unit::Bytes if most >= 1e6 => ("MB", 1e-6),
+        Unit::Bytes if most >= 1e4 => ("KB", 1e-3),
+        Unit::Bytes => ("bytes", 1.0),
+        Unit::Part => ("%", 100.0),
+        Unit::Count | Unit::Index | Unit::Tenths => ("", 1.0),
+    }
+}
+
+/// A quantity with its unit, if any.
+fn labelled(quantity: &str, unit: &str) -> String {
+    if unit.is_empty() {
+        quantity.to_owned()
+    } else {
+        format!("{quantity}, {unit}")
+    }
+}
+
+impl SweptPoint {
+    /// Mean over the runs, with the interval of its confidence.
+    fn mean(&self) -> Option<Interval> {
+        let mut values = Vec::new();
+        values.extend(self.runs.values());
+        student_95(&values)
+    }
+}
+
+impl Swept {
+    /// `calls.delay_p99`.
+    fn title(&self) -> String {
+        format!("{}.{}", clean(&self.source), self.figure)
+    }
+
+    /// A key with a value, as in `queue.core=qfq`.
+    fn setting(&self, key: usize, value: &str) -> String {
+        let SweptKey { name, values } = &self.keys[key];
+        format!("{}={}", clean(name), values.text(value))
+    }
+
+    /// The values of some keys at a point.
+    fn settings(&self, keys: &[usize], point: &SweptPoint) -> String {
+        let mut settings = Vec::new();
+        for &key in keys {
+            settings.push(self.setting(key, &point.values[key]));
+        }
+        settings.join(", ")
+    }
+
+    fn unit(&self) -> Unit {
+        figure_unit(&self.figure).unwrap_or(Unit::Index)
+    }
+
+    /// The sweep as one self-contained HTML page.
+    pub fn html(&self) -> String {
+        let layout = Layout::of(self);
+        let mut answer = Vec::new();
+        for sentence in answer::sentences(self, &layout) {
+            answer.push(Block::Text(sentence));
+        }
+        let mut body = Vec::new();
+        for fact in &self.facts {
+            body.push(Block::Text(fact.clone()));
+        }
+        let (charts, left_out) = self.charts(&layout);
+        if left_out > 0 {
+            body.push(Block::Text(format!(
+                "{} charts are shown, {left_out} are left out: the table lists all points.",
+                charts.len()
+            )));
+        }
+        for note in &self.notes {
+            body.push(Block::Note(format!("Note: {note}")));
+        }
+        body.extend(self.table());
+        let title = if self.figure.is_empty() {
+            clean(&self.scenario)
+        } else {
+            format!("{}: {}", clean(&self.scenario), self.title())
+        };
+        item_html(&ItemPage {
+            title: &title,
+            answer: &Document(vec![answer]).markdown(),
+            markdown: &Document(vec![body]).markdown(),
+            charts: &charts,
+            version: self.version,
+        })
+    }
+
+    /// A chart for each combination of the keys without a place in one chart, and the number of
+    /// charts left out.
+    fn charts(&self, layout: &Layout) -> (Vec<Chart>, usize) {
+        let mut means = Vec::new();
+        for point in &self.points {
+            means.push(point.mean());
+        }
+        let mut most = 0.0_f64;
+        let mut least = f64::MAX;
+        for mean in means.iter().flatten() {
+            most = most.max(mean.mean);
+            least = least.min(mean.mean);
+        }
+        let (unit, per_unit) = axis_unit(self.unit(), most);
+        let y = Axis {
+            label: labelled(&self.title(), unit),
+            scaling: if least > 0.0 && most / least > WIDE_RATIO {
+                Scaling::Logarithmic
+            } else {
+                Scaling::Linear
+            },
+            names: Vec::new(),
+        };
+        let across = layout.across_axis(self);
+        let left_out = layout.panels.len().saturating_sub(MOST_CHARTS);
+        let mut charts = Vec::new();
+        for (panel, name) in layout.panels.iter().take(MOST_CHARTS).enumerate() {
+            let mut curves = Vec::new();
+            for line in &layout.lines {
+                curves.push(Curve {
+                    name: line.clone(),
+                    points: Vec::new(),
+                    drawn: if across.axis.names.is_empty() {
+                        Drawn::Line
+                    } else {
+                        Drawn::Discs
+                    },
+                });
+            }
+            for (number, place) in layout.places.iter().enumerate() {
+                if let Some(mean) = means[number]
+                    && place.panel == panel
+                {
+                    curves[place.line].points.push(Point {
+                        x: across.positions[number],
+                        y: mean.mean * per_unit,
+                        half_width: mean.half_width.unwrap_or(0.0) * per_unit,
+                    });
+                }
+            }
+            for curve in &mut curves {
+                let points = &mut curve.points;
+                points.sort_by(|one, other| one.x.total_cmp(&other.x));
+            }
+            charts.push(Chart {
+                title: if name.is_empty() {
+                    self.title()
+                } else {
+                    name.clone()
+                },
+                x: across.axis.clone(),
+                y: y.clone(),
+                curves,
+                is_panel: true,
+                ..Chart::default()
+            });
+        }
+        if means.iter().flatten().next().is_none() {
+            charts.clear();
+        }
+        (charts, left_out)
+    }
+
+    fn table(&self) -> Vec<Block> {
+        let shown = &self.points[..self.points.len().min(MOST_ROWS)];
+        let mut columns = Vec::new();
+        for (key, about) in self.keys.iter().enumerate() {
+            columns.push(Column::of(clean(&about.name), shown, |point| {
+                about.values.text(&point.values[key])
+            }));
+        }
+        let unit = self.unit();
+        columns.push(Column::of(self.title(), shown, |point| {
+            interval_text(point.mean(), |value| unit.text(value))
+        }));
+        if self.points.iter().any(|point| !point.difference.is_empty()) {
+            columns.push(Column::of("difference, seed by seed", shown, |point| {
+                point.difference.clone()
+            }));
+        }
+        columns.push(Column::of("runs", shown, |point| {
+            point.runs.len().to_string()
+        }));
+        let mut blocks = vec![
+            Block::Heading("All points".to_owned()),
+            Block::Table(Grid::new(columns)),
+        ];
+        let left_out = self.points.len() - shown.len();
+        if left_out > 0 {
+            let more = counted(left_out as u64, "more point");
+            blocks.push(Block::Text(format!("And {more}, in the dataset.")));
+        }
+        blocks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(name: &str, values: KeyValues) -> SweptKey {
+        SweptKey {
+            name: name.to_owned(),
+            values,
+        }
+    }
+
+    /// A sweep over these keys; each point has its values, and its figure by seed.
+    pub(super) fn swept(keys: &[(&str, KeyValues)], points: &[(&[&str], &[f64])]) -> Swept {
+        let mut all = Vec::new();
+        for (values, runs) in points {
+            all.push(SweptPoint {
+                values: values.iter().map(|value| (*value).to_owned()).collect(),
+                runs: (1..).zip(runs.iter().copied()).collect(),
+                difference: String::new(),
+            });
+        }
+        Swept {
+            version: "0.1.0",
+            scenario: "mine.toml".to_owned(),
+            source: "calls".to_owned(),
+            figure: "delay_p99".to_owned(),
+            keys: keys
+                .iter()
+                .map(|(name, values)| key(name, *values))
+                .collect(),
+            points: all,
+            facts: vec!["Two points.".to_owned()],
+            notes: vec!["nothing random".to_owned()],
+        }
+    }
+
+    const QUEUE: (&str, KeyValues) = ("queue.core", KeyValues::Words);
+    const RATE: (&str, KeyValues) = ("source.calls.rate", KeyValues::Rates);
+    const DELAY: (&str, KeyValues) = ("topology.delay", KeyValues::Times);
+
+    #[test]
+    fn a_discipline_is_a_line_over_the_other_key() {
+        let swept = swept(
+            &[QUEUE, RATE],
+            &[
+                (&["fifo", "128000"], &[0.2, 0.3]),
+                (&["fifo", "64000"], &[0.1]),
+                (&["qfq", "64000"], &[0.01]),
+            ],
+        );
+        let (charts, left_out) = swept.charts(&Layout::of(&swept));
+        assert_eq!((charts.len(), left_out), (1, 0));
+        let chart = &charts[0];
+        assert_eq!(chart.x.label, "source.calls.rate, kbit/s");
+        assert_eq!(chart.y.label, "calls.delay_p99, ms");
+        let names: Vec<&str> = chart.curves.iter().map(|curve| &curve.name[..]).collect();
+        assert_eq!(names, ["queue.core=fifo", "queue.core=qfq"]);
+        let fifo = &chart.curves[0].points;
+        assert_eq!(
+            (fifo[0].x, fifo[0].y, fifo[0].half_width),
+            (64.0, 100.0, 0.0)
+        );
+        assert_eq!((fifo[1].x, fifo[1].y), (128.0, 250.0));
+        assert!(fifo[1].half_width > 100.0, "an interval of two runs");
+    }
+
+    #[test]
+    fn a_second_number_gives_small_charts_that_share_their_axes() {
+        let swept = swept(
+            &[QUEUE, RATE, DELAY],
+            &[
+                (&["fifo", "64000", "0.01"], &[0.1]),
+                (&["fifo", "128000", "0.01"], &[0.2]),
+                (&["fifo", "256000", "0.01"], &[0.3]),
+                (&["fifo", "64000", "0.02"], &[0.1]),
+                (&["qfq", "128000", "0.02"], &[0.1]),
+            ],
+        );
+        let (charts, _) = swept.charts(&Layout::of(&swept));
+        let titles: Vec<&str> = charts.iter().map(|chart| &chart.title[..]).collect();
+        assert_eq!(titles, ["topology.delay=10.0 ms", "topology.delay=20.0 ms"]);
+        assert_eq!(charts[0].x, charts[1].x);
+        for chart in &charts {
+            assert_eq!(chart.curves.len(), 2, "each has all lines, for one legend");
+        }
+    }
+
+    #[test]
+    fn values_that_differ_widely_have_a_logarithmic_axis() {
+        let scaling = |least: f64| {
+            let swept = swept(&[RATE], &[(&["1"], &[least]), (&["2"], &[1.0])]);
+            swept.charts(&Layout::of(&swept)).0[0].y.scaling
+        };
+        assert_eq!(scaling(0.5), Scaling::Linear);
+        assert_eq!(scaling(0.0), Scaling::Linear, "zero has no logarithm");
+        assert_eq!(scaling(0.001), Scaling::Logarithmic);
+    }
+
+    #[test]
+    fn the_page_answers_first_and_lists_all_points() {
+        let page = swept(
+            &[QUEUE],
+            &[(&["fifo <b>"], &[0.2, 0.22]), (&["qfq"], &[0.01, 0.012])],
+        )
+        .html();
+        let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text}"));
+        assert!(place("is lowest with queue.core=qfq") < place("id=\"chart0\""));
+        assert!(place("id=\"chart0\"") < place("All points"));
+        assert!(page.contains("<td>fifo &lt;b") && !page.contains("fifo <b>"));
+        assert!(page.contains("Note: nothing random") && page.contains("210 ms ±127 ms"));
+    }
+
+    #[test]
+    fn a_figure_that_no_run_has_is_told() {
+        let page = swept(&[QUEUE], &[(&["fifo"], &[])]).html();
+        assert!(page.contains("No run has a value of calls.delay_p99."));
+        assert!(!page.contains("id=\"chart0\""));
+    }
+
+    #[test]
+    fn long_tables_and_many_charts_say_what_is_left_out() {
+        let mut points = Vec::new();
+        for delay in 0..20 {
+            for rate in 0..30 {
+                points.push(SweptPoint {
+                    values: vec![rate.to_string(), delay.to_string()],
+                    runs: [(1, 0.1)].into(),
+                    difference: String::new(),
+                });
+            }
+        }
+        let mut swept = swept(&[RATE, DELAY], &[]);
+        swept.points = points;
+        let page = swept.html();
+        assert!(page.contains("12 charts are shown, 8 are left out"));
+        assert!(page.contains("And 100 more points, in the dataset."));
+    }
+}
