@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help compare kills wheel wheel-freethreaded wheel-3.14t python python-bench python-hashes setup-python setup-freethreaded test-freethreaded setup-docs papers papers-full papers-faults papers-pages peers peers-linux peers-lengths validation test test-full lint test-debug own-scheduler package without-parquet test-release rustdoc docs purity deny browser seeded fuzz soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs command-costs index sources capture captures setup-npm setup-ns2 setup-ns3 setup-uml setup-valgrind setup-chromium setup-deny setup-bare-metal setup-wasm page page-test clean
+.PHONY: help compare kills wheel wheel-freethreaded wheel-3.14t python python-bench python-hashes setup-python setup-freethreaded test-freethreaded setup-docs papers papers-full papers-faults papers-pages peers peers-linux peers-lengths validation test test-full lint test-debug own-scheduler package release release-fetch release-offline setup-musl without-parquet test-release rustdoc docs purity deny browser seeded fuzz soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs command-costs index sources capture captures setup-npm setup-ns2 setup-ns3 setup-uml setup-valgrind setup-chromium setup-deny setup-bare-metal setup-wasm page page-test clean
 
 CAPTURE ?= examples/captures/home-downlink.pcap
 RATE ?= 5mbit
@@ -83,6 +83,53 @@ package: ## the crates as a registry gets them: built without npm, and the tests
 	mkdir -p $(PACKAGING)/no-npm && printf '#!/bin/sh\nexit 1\n' > $(PACKAGING)/no-npm/npm && chmod +x $(PACKAGING)/no-npm/npm
 	PATH="$(PACKAGING)/no-npm:$$PATH" CARGO_TARGET_DIR=$(PACKAGING) cargo package --locked --allow-dirty --workspace
 	cd $(PACKAGING)/package/roundelay-$$(cargo pkgid -p roundelay | sed 's/.*[@#]//') && CARGO_TARGET_DIR=$(PACKAGING)/tests cargo test
+
+# The files of a release.
+FILES := $(CURDIR)/target/release-files
+# A Linux may lack gcc's own library, so it is linked into the binary. What is left are the libraries of glibc.
+BINARY_FLAGS := -C strip=symbols -C link-arg=-static-libgcc
+MATURIN := $(TOOLS)/maturin/bin/maturin
+MUSL := $(shell uname -m)-unknown-linux-musl
+MUSL_ENV := CARGO_TARGET_$(shell echo $(MUSL) | tr a-z- A-Z_)
+release: release-fetch ## the files of a release in target/release-files, tested: binary, archive, .deb, wheels, checksums; publishes nothing
+	python3 packaging/release.py check
+	rm -rf $(FILES) && mkdir -p $(FILES)
+	cargo rustc --release --locked -p roundelay-cli --bin roundelay -- $(BINARY_FLAGS)
+	cp target/release/roundelay $(FILES)/roundelay
+	$(MATURIN) build --release --out $(FILES)
+	if command -v musl-gcc > /dev/null && rustc --print target-libdir --target $(MUSL) | xargs test -d; then \
+	  $(MUSL_ENV)_LINKER=musl-gcc $(MUSL_ENV)_RUSTFLAGS="-C target-feature=-crt-static -C link-arg=-static-libgcc" \
+	  $(MATURIN) build --release --target $(MUSL) --compatibility musllinux_1_2 --out $(FILES); \
+	else echo "musllinux: NO wheel, because musl-gcc or Rust's standard library for $(MUSL) cannot be had here"; fi
+	python3 packaging/release.py pack $(FILES)
+	python3 packaging/release.py verify $(FILES)
+
+release-fetch: $(MATURIN) setup-musl ## all that `make release` needs from a network
+	cargo fetch --locked
+
+$(MATURIN): crates/roundelay-python/requirements.txt
+	python3 -m venv $(TOOLS)/maturin || { apt-get update && apt-get install -y --no-install-recommends python3-venv && python3 -m venv $(TOOLS)/maturin; }
+	awk '/^maturin==/ {wanted = 1} wanted {print} !/\\$$/ {wanted = 0}' $< > $(TOOLS)/maturin/requirements.txt
+	$(TOOLS)/maturin/bin/pip install --quiet --no-deps --require-hashes -r $(TOOLS)/maturin/requirements.txt
+	touch $@
+
+# Not everywhere to be had: without it, the release lacks a wheel.
+setup-musl:
+	rustc --print target-libdir --target $(MUSL) | xargs test -d || timeout 60 rustup target add $(MUSL) || true
+	command -v musl-gcc > /dev/null || { apt-get update && apt-get install -y --no-install-recommends musl-tools; } || true
+
+# The registry's crates are fetched anew, into a folder of its own; then there is no network.
+RELEASE_CLONE := $(CURDIR)/target/release-clone
+release-offline: release-fetch ## make release from the last commit: in a fresh clone, without a network after its dependencies are fetched
+	rm -rf $(RELEASE_CLONE)
+	git clone --quiet . $(RELEASE_CLONE)/work
+	mkdir -p $(RELEASE_CLONE)/work/$(TOOLS) && ln -s $(CURDIR)/$(TOOLS)/maturin $(RELEASE_CLONE)/work/$(TOOLS)/maturin
+	touch $(MATURIN) # younger than the clone's list of packages
+	export CARGO_HOME=$(RELEASE_CLONE)/cargo PATH="$$(dirname $$(command -v cargo)):$$PATH" && cd $(RELEASE_CLONE)/work && \
+	  CARGO_NET_OFFLINE=false cargo fetch --locked && \
+	  CARGO_NET_OFFLINE=true unshare --net $$(test $$(id -u) = 0 || echo --map-root-user) $(MAKE) release
+	rm -rf $(FILES)-offline && cp -r $(RELEASE_CLONE)/work/target/release-files $(FILES)-offline
+	rm -rf $(RELEASE_CLONE)
 
 without-parquet: ## the command compiles without each of its features, and the report and its tests without Parquet
 	cargo clippy --locked -p roundelay-report --no-default-features --all-targets -- -D warnings

@@ -1,6 +1,7 @@
 //! The command line: one command of several, each with the arguments of its own folder.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 use clap_complete::Shell;
@@ -161,6 +162,14 @@ pub(crate) enum Command {
     Help {
         /// Name of a discipline, as in `roundelay list`
         discipline: Option<String>,
+    },
+    /// Print a man page, of roundelay or of one of its commands: roundelay man compare | man -l -
+    Man {
+        /// Name of the command
+        command: Option<String>,
+        /// Write the pages of all commands into this folder instead
+        #[arg(long, value_name = "DIR", conflicts_with = "command")]
+        out: Option<PathBuf>,
     },
     /// Print a completion script for a shell
     Completions {

@@ -27,6 +27,7 @@ mod host;
 mod import;
 mod interrupt;
 mod live;
+mod manual;
 #[cfg(feature = "objective")]
 mod objective;
 mod outputs;
@@ -100,6 +101,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Help { discipline: None } => {
             print(&Arguments::command().render_help().to_string())
         }
+        Command::Man { command, out } => manual::run(command.as_deref(), out.as_deref()),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Arguments::command(), "roundelay", &mut script);

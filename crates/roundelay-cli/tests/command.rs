@@ -889,6 +889,58 @@ fn completions_are_scripts() {
     assert_says(&failure(run(&["completions", "csh"]), 2), &["csh", "bash"]);
 }
 
+/// Man pages have what the help has, and groff reads them without a warning.
+#[test]
+fn every_command_has_a_man_page() {
+    let folder = Folder::new();
+    assert_eq!(success(run(&["man", "--out", &folder.path("man")])), "");
+    let help = success(run(&["--help"]));
+    let mut pages = 1;
+    let (_, commands) = help.split_once("Commands:\n").unwrap();
+    for line in commands.lines().take_while(|line| !line.is_empty()) {
+        // The description of a command may go on in the next line.
+        if !line.starts_with("  ") || line.starts_with("   ") {
+            continue;
+        }
+        let name = line.split_whitespace().next().unwrap();
+        let page = success(run(&["man", name]));
+        let file = folder.path(&format!("man/roundelay-{name}.1"));
+        assert_eq!(fs::read_to_string(file).unwrap(), page);
+        for option in success(run(&["help", name])).split_whitespace() {
+            if let Some(option) = option.strip_prefix("--").filter(|word| !word.is_empty()) {
+                let end = option.find(|c: char| !(c.is_alphanumeric() || c == '-'));
+                let option = option[..end.unwrap_or(option.len())].replace('-', "\\-");
+                assert!(page.contains(&option), "{name}: --{option}");
+            }
+        }
+        pages += 1;
+    }
+    assert!(success(run(&["man"])).contains("roundelay\\-compare(1)"));
+    let files = fs::read_dir(folder.path("man")).unwrap();
+    assert_eq!(files.count(), pages);
+    assert_says(
+        &failure(run(&["man", "compre"]), 2),
+        &["did you mean 'compare'?"],
+    );
+    for file in fs::read_dir(folder.path("man")).unwrap() {
+        let path = file.unwrap().path();
+        let mut groff = Command::new("groff");
+        groff
+            .args(["-man", "-Tutf8", "-k", "-ww", "-rHY=0"])
+            .arg(&path);
+        let output = match groff.output() {
+            Ok(output) => output,
+            Err(error) => return println!("skipped: no groff: {error}"),
+        };
+        let warnings = text(&output.stderr);
+        assert!(
+            output.status.success() && warnings.is_empty(),
+            "{}: {warnings}",
+            path.display()
+        );
+    }
+}
+
 /// The `tc` commands for a discipline.
 fn commands(capture: &str, spec: &str, flow_by: &str) -> Vec<String> {
     let weight = if flow_by == "dscp" {

@@ -331,6 +331,6 @@ def papers(
         message = done.stderr.strip().removeprefix("roundelay: ").removeprefix("error: ")
         message, _, _ = message.partition("\n\nFor more information")
         raise call.reworded(of_command(done.returncode, message, None, None, None))
-    if not done.stdout.startswith("["):
+    if not done.stdout.startswith("{"):
         raise of_command(2, done.stdout.strip(), item or paper, None, None)
     return [PaperResult(found) for found in json.loads(done.stdout)["items"]]
