@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help compare kills wheel wheel-freethreaded wheel-3.14t python python-bench python-hashes setup-python setup-freethreaded test-freethreaded setup-docs papers papers-full papers-faults papers-pages peers peers-linux peers-lengths validation test test-full lint test-debug own-scheduler package release release-fetch release-offline setup-musl without-parquet test-release rustdoc docs purity deny browser seeded fuzz soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs command-costs index sources capture captures setup-npm setup-ns2 setup-ns3 setup-uml setup-valgrind setup-chromium setup-deny setup-bare-metal setup-wasm page page-test clean
+.PHONY: help compare kills wheel wheel-freethreaded wheel-3.14t python python-bench python-hashes setup-python setup-freethreaded test-freethreaded setup-docs papers papers-full papers-faults papers-pages peers peers-linux peers-lengths validation test test-full lint test-debug own-scheduler package oldest release release-fetch release-offline setup-musl without-parquet test-release rustdoc docs purity deny browser seeded fuzz soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs command-costs index sources capture captures setup-npm setup-ns2 setup-ns3 setup-uml setup-valgrind setup-chromium setup-deny setup-bare-metal setup-wasm page page-test clean
 
 CAPTURE ?= examples/captures/home-downlink.pcap
 RATE ?= 5mbit
@@ -59,7 +59,7 @@ test: lint rustdoc test-debug test-release purity deny browser ## everything tha
 kills: ## kill -9 on a sweep two hundred times: the resumed dataset is that of an undisturbed sweep
 	cargo test --release --locked -p roundelay-cli --test all -- sweep:: --ignored
 
-test-full: test own-scheduler without-parquet page-test wheel-freethreaded wheel-3.14t python docs kills package captures fuzz seeded peers-programs peers-linux peers-lengths setup-valgrind ## the same and the long tests: the pages, the Python package, the site, captures of other projects, fuzzing, seeded bugs, formulas, ns-2, ns-3 and Linux
+test-full: test own-scheduler without-parquet page-test wheel-freethreaded wheel-3.14t python docs kills package oldest release captures fuzz seeded peers-programs peers-linux peers-lengths setup-valgrind ## the same and the long tests: the pages, the Python package, the site, captures of other projects, fuzzing, seeded bugs, formulas, ns-2, ns-3 and Linux
 	cargo test --profile release-test --locked -p roundelay --lib --test all
 	cargo test --release --locked -p roundelay-sim -p roundelay-cli
 	cargo test --release --locked -p roundelay-cli --test all -- command:: live:: --ignored
@@ -130,6 +130,13 @@ release-offline: release-fetch ## make release from the last commit: in a fresh 
 	  CARGO_NET_OFFLINE=true unshare --net $$(test $$(id -u) = 0 || echo --map-root-user) $(MAKE) release
 	rm -rf $(FILES)-offline && cp -r $(RELEASE_CLONE)/work/target/release-files $(FILES)-offline
 	rm -rf $(RELEASE_CLONE)
+
+# What Cargo.toml promises.
+OLDEST := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+oldest: ## all crates compile with the oldest supported Rust, where rustup can get it
+	@if rustup run $(OLDEST) rustc --version 2> /dev/null || timeout 300 rustup toolchain install $(OLDEST) --profile minimal; \
+	then CARGO_TARGET_DIR=target/oldest rustup run $(OLDEST) cargo check --locked --workspace; \
+	else echo "oldest Rust: NOT checked, because Rust $(OLDEST) cannot be had here"; fi
 
 without-parquet: ## the command compiles without each of its features, and the report and its tests without Parquet
 	cargo clippy --locked -p roundelay-report --no-default-features --all-targets -- -D warnings

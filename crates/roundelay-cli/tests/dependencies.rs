@@ -141,6 +141,32 @@ fn the_command_without_parquet_needs_none_of_its_crates() {
     assert!(of_parquet(&[]).iter().any(|name| name == "parquet"));
 }
 
+/// A registry shows a package's README, and a package must bring its licences.
+#[test]
+fn every_package_has_its_readme_and_licences() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    for name in ORDER {
+        let folder = root.join("crates").join(name);
+        let read = |file: &str| {
+            fs::read_to_string(folder.join(file)).unwrap_or_else(|_| panic!("{name}: no {file}"))
+        };
+        for licence in ["LICENSE-MIT", "LICENSE-APACHE"] {
+            let expected = fs::read_to_string(root.join(licence)).expect("a licence");
+            assert!(read(licence) == expected, "{name}: another {licence}");
+        }
+        let readme = read("README.md");
+        assert!(readme.starts_with(&format!("# {name}\n\n")), "{name}");
+        assert!(readme.len() > 300, "{name}: {readme}");
+        let manifest = read("Cargo.toml");
+        assert!(manifest.contains("\nreadme = \"README.md\"\n"), "{name}");
+        if manifest.contains("\ninclude = [") {
+            for file in ["\"/README.md\"", "\"/LICENSE-*\""] {
+                assert!(manifest.contains(file), "{name}: include lacks {file}");
+            }
+        }
+    }
+}
+
 /// A file beside `tests/main.rs` without a `mod` line there would never be compiled.
 #[test]
 fn every_test_file_is_compiled() {
