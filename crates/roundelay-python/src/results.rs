@@ -222,6 +222,11 @@ impl Outcome {
         }))
     }
 
+    /// The printed report, as a part of an HTML page.
+    fn part(&self, py: Python<'_>) -> String {
+        py.detach(|| self.0.document().html())
+    }
+
     /// The rows of the Parquet file of this name; none where the scenario does not measure these.
     fn rows(&self, py: Python<'_>, name: &str) -> PyResult<Py<Table>> {
         self.0.table(py, name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import tomllib
 
 import matplotlib
@@ -69,6 +70,13 @@ def test_a_simulation_in_a_notebook():
     matplotlib.use("Agg")
     result = rd.simulate(SMALL, replicas=3)
     assert "downloads" in result._repr_html_() and "Mbit/s" in result._repr_html_()
+    with pytest.raises(rd.UsageError, match="over_time = true"):
+        result.plot.delay_cdf()
+    timed = rd.simulate(SMALL + "[meter]\nover_time = true\n")
+    for curves in (timed.plot.throughput_over_time(), timed.plot.delay_over_time(), timed.plot.backlog(), timed.plot.delay_cdf()):
+        assert len(curves.lines) >= 1 and len(curves.lines[0].get_xdata()) > 10
+    told = timed.to_dict()["replicas"][0]["over_time"]["groups"][0]["throughput"]
+    assert timed.plot.throughput_over_time().lines[0].get_ydata()[5] == pytest.approx(told[5] / 1e6)
     for plot in (result.plot.throughput, result.plot.delay, result.plot.loss):
         assert len(plot().patches) >= 1
     heights = [bar.get_height() for bar in result.plot.throughput().patches]
@@ -99,6 +107,59 @@ def test_bounds_are_the_commands_byte_for_byte(repository):
     assert "ms" in result._repr_html_()
 
 
+OBJECTIVE = SMALL + '[objective]\nmeasure = "tail"\n'
+
+
+def test_objectives_are_the_commands_byte_for_byte(tmp_path):
+    path = tmp_path / "small.toml"
+    path.write_text(OBJECTIVE)
+    told = output("objective", path, "--with", "sfq", "--replicas", "2", "--json")
+    result = rd.objective(path, queues="sfq", replicas=2)
+    assert result.to_json() == told == rd.objective(OBJECTIVE, queues=["sfq"], replicas=2).to_json()
+    assert result.disciplines[:3] == ["fifo", "fifo_plus", "lstf"] and "sfq" in result.disciplines
+    assert set(result.verdicts.values()) <= {"does", "does_not", "cannot_tell"} and result.verdict
+    assert len(result.runs) == 2 * len(result.disciplines) and result.runs["seed"][:2] == [1, 2]
+    assert result.to_dict()["schema"] == "objective/1"
+    page = result._repr_html_()
+    assert page.count("font-weight: bold") >= 1 and result.verdict[:20] in page
+    assert pickle.loads(pickle.dumps(result)).to_json() == told
+    with pytest.raises(rd.UsageError, match=r"small.toml:\d+: .*'tial'.*did you mean 'tail'"):
+        path.write_text(OBJECTIVE.replace("tail", "tial"))
+        rd.objective(path)
+    with pytest.raises(rd.UsageError, match=r"^scenario:\d+: ") as found:
+        rd.objective(OBJECTIVE.replace("tail", "tial"))
+    assert found.value.meant == "tail"
+
+
+def test_logs_are_verified(tmp_path):
+    log = tmp_path / "run.log"
+    rd.simulate(SMALL, log=log)
+    result = rd.verify(log)
+    assert result.is_valid and len(result.faults) == 0 and result.totals["sent"] > 0 and sum(result.checks.values()) > 0
+    assert result.to_json() == output("verify", log, "--json")
+    lines = log.read_text().splitlines(keepends=True)
+    log.write_text("".join(line for line in lines if '"deliver"' not in line))
+    broken = rd.verify(log, faults=3)
+    assert not broken.is_valid and 1 <= len(broken.faults) <= 3 and broken.faults["line"][0] > 1
+    assert "faults" in repr(broken) and "<table>" in broken._repr_html_()
+    log.write_text("no log")
+    with pytest.raises(rd.UsageError, match="run.log:1: "):
+        rd.verify(log)
+
+
+def test_costs_are_measured(tmp_path):
+    saved = tmp_path / "saved.json"
+    first = rd.bench(["drr", "qfq"], flows=[8, 16], memory="packed", pairs=200, rounds=2, save=saved)
+    assert first.rows["queue"] == ["none", "fifo", "drr", "qfq"] * 2 and first.rows["flows"] == ["8"] * 4 + ["16"] * 4
+    assert all(gross > 0 for gross in first.rows["gross"]) and first.rows["net"][0] == 0
+    assert json.loads(saved.read_text()) == first.to_dict()
+    again = rd.bench("drr", flows=8, memory="packed", pairs=200, rounds=2, against=saved)
+    assert again.rows["was"][2] == first.rows["net"][2]
+    assert again._repr_html_().count("font-weight: bold") == 1
+    with pytest.raises(rd.UsageError, match="pattern='smal'"):
+        rd.bench("drr", pattern="smal")
+
+
 def test_papers_are_listed_and_run(tmp_path):
     items = rd.papers()
     assert {item.paper for item in items} >= {"qfq", "qfq-plus", "mqfq"}
@@ -108,7 +169,7 @@ def test_papers_are_listed_and_run(tmp_path):
     assert found.verdicts and all(found.verdicts.values())
     told = output("papers", "mqfq", "figure-1", "--cache", tmp_path, "--json")
     without = lambda item: {name: value for name, value in item.items() if name != "record"}  # noqa: E731
-    assert [without(found.to_dict())] == [without(item) for item in json.loads(told)]
+    assert [without(found.to_dict())] == [without(item) for item in json.loads(told)["items"]]
     assert "<table>" in found._repr_html_()
     with pytest.raises(rd.UsageError, match="no paper is called 'mqf'"):
         rd.papers("mqf")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import inspect
 import json
 import re
@@ -112,7 +113,9 @@ def test_a_result_in_words(result):
     assert result.best in result.verdict
     assert result.broken_bounds == []
     assert "open-loop" in result.notes[-1]
-    assert "<table>" in result._repr_html_() and "fq_codel" in result._repr_html_()
+    page = result._repr_html_()
+    assert "<table>" in page and "fq_codel" in page and html.escape(result.commands[0]) in page
+    assert page.count('<tr style="font-weight: bold"><td>* ' + result.best) >= 1
     assert "<td>" in result.flows._repr_html_()
     assert result.to_html().startswith("<!")
     assert repr(result).endswith(f"best: {result.best})")

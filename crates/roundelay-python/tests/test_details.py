@@ -191,3 +191,14 @@ def test_long_messages_take_no_long_time(part):
     begin = time.process_time()
     details(part * (40_000 // len(part)))
     assert time.process_time() - begin < 5
+
+
+def test_a_misspelt_keyword_is_told_even_where_a_needed_one_is_missing():
+    for call, meant in [(lambda: rd.compare(CAPTURE, rat="5mbit"), "rate"), (lambda: rd.bounds("x.toml", rat="5mbit"), "rate"), (lambda: rd.bench("drr", round=1), "rounds")]:
+        with pytest.raises(rd.UsageError, match=f"unknown keyword; did you mean '{meant}'") as found:
+            call()
+        assert isinstance(found.value, TypeError) and found.value.meant == meant
+    with pytest.raises(TypeError, match="'rate'"):
+        rd.compare(CAPTURE)
+    with pytest.raises(rd.UsageError, match=r"nonsense: unknown keyword; verify\(\) has log, faults"):
+        rd.verify("x.log", nonsense=1)

@@ -85,6 +85,22 @@ def test_readers_take_results_and_datasets_as_they_are(tmp_path):
     assert "qfq" in result._repr_html_()
 
 
+def test_a_sweep_plots_its_figures_over_its_keys():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    result = rd.sweep(SCENARIO, OVER, seeds=3)
+    axes = result.plot.figure("delay_p99", x="source.calls.rate", by="queue.core", source="calls")
+    assert [line.get_label() for line in axes.containers] == ["fifo limit 20", "qfq"]
+    columns = result.runs.to_dict()
+    rows = [row for row in range(len(result)) if (columns["queue.core"][row], columns["source"][row]) == ("qfq", "calls")]
+    first = [columns["delay_p99"][row] for row in rows if columns["source.calls.rate"][row] == columns["source.calls.rate"][rows[0]]]
+    assert axes.containers[1].lines[0].get_ydata()[0] == pytest.approx(sum(first) / 3)
+    chart = result.chart.figure("delay_p99", x="queue.core", source="calls").to_dict()
+    assert len(chart["layer"]) == 2
+    with pytest.raises(rd.UsageError, match="figure='dely'"):
+        result.plot.figure("dely")
+
+
 def test_readers_give_swept_keys_the_types_of_the_page(tmp_path):
     """The table of readers in docs/sweeps.md."""
     import pyarrow.compute

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::grid::{Fold, Grid, Paint};
+use crate::html::escape;
 use crate::table::TableStyle;
 use crate::text::{clean, cut, wrap};
 use crate::units::seconds;
@@ -24,6 +25,9 @@ pub(crate) enum Block {
     /// Commands for a shell.
     Commands(Vec<String>),
 }
+
+/// Columns of a table in a notebook.
+const PAGE: usize = 120;
 
 /// Blocks without empty lines between, on a terminal.
 pub(crate) type Section = Vec<Block>;
@@ -79,6 +83,38 @@ impl Block {
             Self::Table(grid) => grid.markdown(),
             Self::Fold(fold) => fold.grids(usize::MAX).iter().map(Grid::markdown).collect(),
             Self::Commands(commands) => format!("```sh\n{}\n```\n", commands.join("\n")),
+        }
+    }
+
+    fn html(&self) -> String {
+        match self {
+            Self::Title(name) => format!("<h4>{}</h4>", escape(name)),
+            Self::Heading(text) => format!("<h5>{}</h5>", escape(text)),
+            Self::Text(text) | Self::Note(text) => format!("<p>{}</p>", escape(text)),
+            Self::Warning(text) => format!("<p><strong>{}</strong></p>", escape(text)),
+            Self::Verdict(sentences) => match sentences.split_first() {
+                Some((first, others)) => format!(
+                    "<p><strong>{}</strong> {}</p>",
+                    escape(first),
+                    escape(&others.join(" "))
+                ),
+                None => String::new(),
+            },
+            Self::Table(grid) => grid.clone().html(PAGE),
+            Self::Fold(fold) => {
+                let mut text = String::new();
+                for grid in fold.grids(PAGE) {
+                    text += &grid.html(PAGE);
+                }
+                text
+            }
+            Self::Commands(commands) => {
+                let mut lines = Vec::new();
+                for command in commands {
+                    lines.push(escape(command));
+                }
+                format!("<pre>{}</pre>", lines.join("\n"))
+            }
         }
     }
 }
@@ -151,6 +187,12 @@ impl Document {
         joined(self.0.iter().map(|section| lines(section, style)))
     }
 
+    /// The report as a part of an HTML page, as notebooks show it. Texts of untrusted files stay
+    /// texts.
+    pub fn html(&self) -> String {
+        self.0.iter().flatten().map(Block::html).collect()
+    }
+
     /// The report as Markdown, with all columns. Texts of untrusted files stay texts.
     pub fn markdown(&self) -> String {
         let blocks = self.0.iter().flatten();
@@ -200,6 +242,25 @@ mod tests {
         ];
         let expected = "## home.pcap\n\nTwo flows.\n\n| flow | p99 (delay) |\n|---|---:|\n| fq_codel | 1 ms |\n| a\\|b | 2 ms |\n\n```sh\ntc qdisc\n```\n";
         assert_eq!(Document(vec![section, Section::new()]).markdown(), expected);
+    }
+
+    /// In a notebook the best row is bold, and a name stays a name.
+    #[test]
+    fn a_part_of_a_page_has_the_same_blocks() {
+        let mut best = Cell::from("* qfq".to_owned());
+        best.paint = Paint::Good;
+        let names = Column::new("  discipline", [Cell::from("  <b>".to_owned()), best]);
+        let numbers = Column::new("p99", cells(["1 ms", "2 ms"])).under("delay");
+        let section = vec![
+            Block::Title("home & co".to_owned()),
+            Block::Table(Grid::new(vec![names, numbers])),
+            Block::Verdict(vec!["First.".to_owned(), "Then.".to_owned()]),
+            Block::Commands(vec!["tc 1 > 2".to_owned()]),
+        ];
+        let expected = "<h4>home &amp; co</h4><table><thead><tr><th>discipline</th><th>p99 (delay)</th></tr></thead><tbody>\
+             <tr><td>&lt;b&gt;</td><td>1 ms</td></tr><tr style=\"font-weight: bold\"><td>* qfq</td><td>2 ms</td></tr></tbody></table>\
+             <p><strong>First.</strong> Then.</p><pre>tc 1 &gt; 2</pre>";
+        assert_eq!(Document(vec![section]).html(), expected);
     }
 
     /// A name from an untrusted file can be no link, image, mention or HTML.

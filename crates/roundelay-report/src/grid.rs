@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::document::escaped;
+use crate::html::escape;
 use crate::text::{cut, cut_apart, width, wrap};
 
 /// Look of a cell in a terminal with colour; the text alone has the same information.
@@ -191,6 +192,34 @@ impl Grid {
             text += &format!("| {} |\n", cells.join(" | "));
         }
         text
+    }
+
+    /// A table in HTML, of at most `limit` columns of letters. The row with a good name is bold.
+    pub(crate) fn html(mut self, limit: usize) -> String {
+        let left_out = self.fit(limit);
+        let mut heads = String::new();
+        for column in &self.columns {
+            heads += &format!("<th>{}</th>", escape(column.title().trim()));
+        }
+        let mut body = String::new();
+        for row in 0..self.rows() {
+            let mut cells = String::new();
+            for column in &self.columns {
+                cells += &format!("<td>{}</td>", escape(column.cells[row].text.trim()));
+            }
+            let is_best = self.columns[0].cells[row].paint == Paint::Good;
+            let style = if is_best {
+                " style=\"font-weight: bold\""
+            } else {
+                ""
+            };
+            body += &format!("<tr{style}>{cells}</tr>");
+        }
+        let mut note = String::new();
+        if !left_out.is_empty() {
+            note = format!("<p>More columns: {}.</p>", escape(&left_out.join(", ")));
+        }
+        format!("<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>{note}")
     }
 
     /// Fits the grid to the limit and returns the names of hidden columns.

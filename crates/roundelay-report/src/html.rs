@@ -122,7 +122,7 @@ fn fill(template: &str, text: impl Fn(&str) -> String) -> String {
 }
 
 /// `text` as HTML, in an element or a quoted attribute.
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     clean(text)
         .replace('&', "&amp;")
         .replace('<', "&lt;")

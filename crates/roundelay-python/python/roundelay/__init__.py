@@ -10,13 +10,13 @@ Texts with units are those of the command and of ``tc``: ``"20mbit"``, ``"5ms"``
 """
 
 from . import testing
-from ._commands import bounds, compare, papers, replay, simulate
+from ._commands import bench, bounds, compare, objective, papers, replay, simulate, verify
 from ._controls import CongestionControl, ControlLike
 from ._disciplines import Discipline, Parameter, schedulers
 from ._errors import ContractError, RoundelayError, RunError, UsageError
 from ._native import Drop, Feedback, Packet, __version__
 from ._queues import Queue, QueueLike
-from ._results import Bounds, Comparison, PaperItem, PaperResult, Replay, Simulation, Table
+from ._results import Bounds, Comparison, Costs, Objective, PaperItem, PaperResult, Replay, Simulation, Table, Verification
 from ._scheduler import Scheduler
 from ._sweep import Sweep, sweep
 
@@ -26,9 +26,11 @@ __all__ = [
     "CongestionControl",
     "ContractError",
     "ControlLike",
+    "Costs",
     "Discipline",
     "Drop",
     "Feedback",
+    "Objective",
     "Packet",
     "PaperItem",
     "PaperResult",
@@ -43,13 +45,17 @@ __all__ = [
     "Sweep",
     "Table",
     "UsageError",
+    "Verification",
     "__version__",
+    "bench",
     "bounds",
     "compare",
+    "objective",
     "papers",
     "replay",
     "schedulers",
     "simulate",
     "sweep",
     "testing",
+    "verify",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._curves import Curve, delays, of_groups, of_links, swept
 from ._extras import needs
 
 
@@ -94,3 +95,49 @@ class SimulationCharts:
     def loss(self) -> Any:
         """Lost packets of each source, in percent."""
         return self._figure("loss", 100.0, "Loss", "%")
+
+    def throughput_over_time(self) -> Any:
+        """Throughput of each source over time, in Mbit/s, of the first replica. Needs ``[meter] over_time = true``."""
+        return _lines(_rows(of_groups(self._result, "throughput", 1e-6)), "Throughput", "time (s)", "Mbit/s")
+
+    def delay_over_time(self) -> Any:
+        """Mean delay of each source over time, in milliseconds, of the first replica. Needs ``[meter] over_time = true``."""
+        return _lines(_rows(of_groups(self._result, "delay_mean", 1e3)), "Delay", "time (s)", "ms")
+
+    def backlog(self) -> Any:
+        """Backlog of each link between routers over time, in kB, of the first replica. Needs ``[meter] over_time = true``."""
+        return _lines(_rows(of_links(self._result, "backlog", 1e-3)), "Backlog", "time (s)", "kB")
+
+    def delay_cdf(self) -> Any:
+        """Distribution of each source's delays, in milliseconds, of the first replica. Needs ``[meter] over_time = true``."""
+        # A logarithmic axis has no zero.
+        rows = [row for row in _rows(delays(self._result)) if row["x"] > 0]
+        return _lines(rows, "Delay", "delay (ms)", "fraction of packets", log=True, step=True)
+
+
+def _rows(curves: list[Curve]) -> list[dict[str, Any]]:
+    return [{"name": name, "x": x, "y": y} for name, places, values in curves for x, y in zip(places, values, strict=True)]
+
+
+class SweepCharts:
+    """Charts of a sweep. Each returns an Altair chart."""
+
+    def __init__(self, columns: dict[str, list[Any]]) -> None:
+        self._columns = columns
+
+    def figure(self, figure: str, *, x: str | None = None, by: str | None = None, source: str = "all") -> Any:
+        """A figure over the values of a key, as :meth:`SweepPlots.figure` draws it."""
+        with needs("altair"):
+            import altair  # noqa: PLC0415
+
+        x, means = swept(self._columns, figure, x, by, source)
+        rows: list[dict[str, Any]] = []
+        for mean in means:
+            interval = {} if mean.half is None else {"low": mean.mean - mean.half, "high": mean.mean + mean.half}
+            rows.append({"name": mean.by or figure, "x": mean.x, "y": mean.mean, **interval})
+        kind = "Q" if all(isinstance(row["x"], int | float) for row in rows) else "N"
+        base = altair.Chart(altair.Data(values=rows), title=figure).encode(x=altair.X(f"x:{kind}", title=x, sort=None), color=altair.Color("name:N", title=None))
+        lines = base.mark_line(point=True).encode(y=altair.Y("y:Q", title=figure), tooltip=["name:N", f"x:{kind}", "y:Q"])
+        if not any("low" in row for row in rows):
+            return lines
+        return lines + base.mark_rule().encode(y="low:Q", y2="high:Q")

@@ -1,4 +1,4 @@
-"""The commands compare, simulate, replay, bounds and papers."""
+"""The commands compare, simulate, replay, objective, verify, bench, bounds and papers."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any, Literal, TypeVar
 
 from . import _native, _toml
 from ._controls import ControlLike, controls
-from ._errors import ArgumentTypeError, Call, RoundelayError, of_command
+from ._errors import ArgumentTypeError, Call, RoundelayError, keywords, of_command
 from ._progress import Progress, reporting
 from ._queues import QueueLike, many, split
-from ._results import Bounds, Comparison, PaperItem, PaperResult, Replay, Simulation
+from ._results import Bounds, Comparison, Costs, Objective, PaperItem, PaperResult, Replay, Simulation, Verification
 from ._words import Path, further, line, listed, options, path_text, plain, rate_text, texts, time_text, wrong_type
 
 _R = TypeVar("_R")
@@ -45,6 +45,7 @@ def _files(*given: Any) -> list[str]:
     return [str(each) for each in given if each is not None]
 
 
+@keywords
 def compare(
     capture: Path,
     rate: str | float,
@@ -146,6 +147,7 @@ def compare(
         return Comparison(_located(call, lambda: _native.compare(words, own, show)))
 
 
+@keywords
 def simulate(
     scenario: Path | Mapping[str, Any] | _toml.Tables,
     *,
@@ -222,6 +224,7 @@ def _texts_only(queues: Any) -> list[str]:
     return texts("queues", found)
 
 
+@keywords
 def replay(
     scenario: Path | Mapping[str, Any] | _toml.Tables,
     queues: str | Iterable[str] = (),
@@ -278,6 +281,7 @@ def replay(
         return Replay(_located(call, lambda: _native.replay(words, given, mine, show)))
 
 
+@keywords
 def bounds(
     flows: Path | Mapping[str, Any],
     queues: str | Iterable[str] = (),
@@ -300,6 +304,123 @@ def bounds(
     return Bounds(_located(Call("bounds", arguments, files), lambda: _native.bounds(words, given)))
 
 
+def _printed(call: Call, command: str, words: list[str], given: tuple[str, str] | None = None, *, found_faults: bool = False) -> str:
+    """What the command prints, in a process of its own. ``given``: a name and a text, on standard input. ``found_faults``:
+    exit status 1 is a result, too.
+    """
+    import subprocess  # noqa: PLC0415 (slow to import, and seldom needed)
+
+    text = given[1] if given else None
+    name = given[0] if given else "standard input"
+    program = [sys.executable, "-m", "roundelay", command, *words]
+    done = subprocess.run(program, input=text, capture_output=True, text=True, check=False)
+    if done.returncode == 0 or (found_faults and done.returncode == 1 and done.stdout):
+        return done.stdout
+    message = done.stderr.strip().removeprefix("roundelay: ").removeprefix("error: ").replace("standard input:", f"{name}:", 1)
+    message, _, _ = message.partition("\n\nFor more information")
+    raise call.reworded(of_command(done.returncode, message, None, None, None))
+
+
+@keywords
+def objective(
+    scenario: Path | Mapping[str, Any] | _toml.Tables,
+    *,
+    objective: str | None = None,
+    source: str | None = None,
+    slack: str | None = None,
+    specialist: str | None = None,
+    queues: str | Iterable[str] = (),
+    seed: int | None = None,
+    replicas: int = 5,
+    cost: bool = False,
+    html: Path | None = None,
+    markdown: Path | None = None,
+    threads: int | None = None,
+    long: bool = False,
+    **more: Any,
+) -> Objective:
+    """Tests whether least slack time first serves an objective as well as the discipline made for it, and at what cost.
+
+    ``scenario``: as in :func:`simulate`, with a table ``[objective]`` unless ``objective`` is given: ``"completion"``,
+    ``"completion-by-bytes"``, ``"tail"``, ``"fairness"``, ``"weighted-fairness"`` or ``"deadline"``. ``source``: only packets and
+    flows of this source. ``slack``: what sources write into headers, ``"size 1s"``. ``specialist``: the discipline made
+    for the objective. ``queues``: more disciplines. ``cost``: also measure the nanoseconds of a packet, the only result
+    that differs from run to run. ``long``: as in :func:`simulate`. The runs are those of the command, in a process of their own.
+
+    Raises :class:`UsageError` for a wrong argument or scenario, and :class:`RunError` if the run fails.
+    """
+    arguments = dict(locals())
+    path, given, files = _input(scenario, "scenario")
+    words = options(
+        "objective",
+        {
+            "objective": objective,
+            "source": source,
+            "slack": slack,
+            "specialist": specialist,
+            "with": _texts_only(queues),
+            "seed": seed,
+            "replicas": replicas,
+            "cost": cost,
+            "html": html,
+            "markdown": markdown,
+            "threads": threads,
+            "long": long,
+        },
+    )
+    words = line(["--json", "--quiet", *words, *further("objective", more)], path)
+    return Objective(_printed(Call("objective", arguments, [*files, *_files(html, markdown)]), "objective", words, given))
+
+
+@keywords
+def verify(log: Path, *, faults: int = 10) -> Verification:
+    """Checks the log of a simulation, or the record of a live run, for events that are impossible in a real network.
+
+    ``log``: a file of ``simulate(.., log=..)`` or of ``roundelay live --record``. ``faults``: stop after this number, 1 to 1000.
+    The check reads nothing but the log, in a process of its own.
+
+    Raises :class:`UsageError` if the file is no log. Faults are no exception: see :attr:`Verification.is_valid`.
+    """
+    arguments = dict(locals())
+    path = path_text("log", log)
+    words = line(["--json", *options("verify", {"faults": faults})], path)
+    return Verification(_printed(Call("verify", arguments, [path]), "verify", words, found_faults=True))
+
+
+@keywords
+def bench(
+    queues: str | Iterable[str] = (),
+    *,
+    flows: str | int | Iterable[str | int] = (),
+    pattern: str | Iterable[str] = (),
+    memory: str | Iterable[str] = (),
+    lengths: str | int | None = None,
+    burst: int | Iterable[int] = (),
+    pairs: int | None = None,
+    rounds: int = 5,
+    against: Path | None = None,
+    save: Path | None = None,
+    **more: Any,
+) -> Costs:
+    """Measures the cost of a packet, enqueue plus dequeue, under the loads of the QFQ paper.
+
+    ``queues``: disciplines, by default all. ``flows``: 512, or by weight ``"1:32k,2:4k"``, one or several. ``pattern``:
+    ``"small"``, ``"large"`` or ``"full"``. ``memory``: ``"packed"`` or ``"scattered"``, by default both. ``lengths``: bytes of packets, 1000,
+    ``"64-1500"``, ``"imix"``. ``burst``: packets in a call. ``pairs``: packets in a round. ``rounds``: each measures every discipline.
+    ``against``: a file written by ``save``, to compare with. Nothing else should run on the machine meanwhile; a process of its
+    own measures.
+
+    Raises :class:`UsageError` for a wrong argument.
+    """
+    arguments = dict(locals())
+    many_of = {"flows": flows, "pattern": pattern, "memory": memory, "burst": burst}
+    values = {name: [value] if isinstance(value, int) else listed(name, value) for name, value in many_of.items()}
+    words = options("bench", {**values, "lengths": lengths, "pairs": pairs, "rounds": rounds, "against": against, "save": save})
+    words = line(["--json", *words, *further("bench", more)], *_texts_only(queues))
+    return Costs(_printed(Call("bench", arguments, _files(against, save)), "bench", words))
+
+
+@keywords
 def papers(
     paper: str | None = None,
     item: str | None = None,
@@ -320,17 +441,11 @@ def papers(
     their own.
     """
     call = Call("papers", dict(locals()), [paper] if paper else [])
-    import subprocess  # noqa: PLC0415 (slow to import, and seldom needed)
-
     if paper is None:
         return [PaperItem(*words, runs=runs) for words, runs in _native.papers()]
     words = options("papers", {"full": full, "seeds": seeds, "instead": instead, "cache": cache, "fresh": fresh, "threads": threads})
     words = line(["--json", "--quiet", *words], path_text("paper", paper), *texts("item", item))
-    done = subprocess.run([sys.executable, "-m", "roundelay", "papers", *words], capture_output=True, text=True, check=False)
-    if done.returncode:
-        message = done.stderr.strip().removeprefix("roundelay: ").removeprefix("error: ")
-        message, _, _ = message.partition("\n\nFor more information")
-        raise call.reworded(of_command(done.returncode, message, None, None, None))
-    if not done.stdout.startswith("{"):
-        raise of_command(2, done.stdout.strip(), item or paper, None, None)
-    return [PaperResult(found) for found in json.loads(done.stdout)["items"]]
+    printed = _printed(call, "papers", words)
+    if not printed.startswith("{"):
+        raise of_command(2, printed.strip(), item or paper, None, None)
+    return [PaperResult(found) for found in json.loads(printed)["items"]]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import difflib
+import functools
+import inspect
 import re
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar, cast
 
 
 class RoundelayError(Exception):
@@ -166,6 +168,33 @@ _INVALID = re.compile(r"invalid value '(?P<given>.*?)' for '(?P<option>[^']*)'(?
 _UNEXPECTED = re.compile(r"unexpected argument '--(?P<option>[^'=]*)[^']*' found")
 _NO_VALUE = re.compile(r"a value is required for '(?P<option>[^']*)' but none was supplied")
 _PLACE = re.compile(r"'?(?:--(?P<option>[a-z][a-z-]*)(?![a-z=-])(?: <[A-Z_/=a-z]+>)?|[<\[](?P<word>[A-Z]+)[>\]])(?:\.\.\.)?'?(?: (?P<value>'[^']*'|[^\s,;:]+))?")
+
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def keywords(function: _F) -> _F:
+    """The function, whose calls tell the keyword that an unknown one was probably meant to be, also in place of a
+    parameter that is then missing.
+    """
+    parameters = inspect.signature(function).parameters.values()
+    names = [each.name for each in parameters if each.kind is not inspect.Parameter.VAR_KEYWORD]
+    needed = [each.name for each in parameters if each.name in names and each.default is inspect.Parameter.empty]
+    takes_all = len(names) < len(parameters)
+
+    @functools.wraps(function)
+    def called(*given: Any, **more: Any) -> Any:
+        missing = [name for name in needed if name not in more and name not in names[: len(given)]]
+        unknown = [name for name in more if name not in names]
+        for name in unknown:
+            near = difflib.get_close_matches(name, missing or names, 1, 0.6)
+            if (near and missing) or not takes_all:
+                meant = near[0] if near else None
+                hint = f"; did you mean '{meant}'?" if meant else f"; {function.__name__}() has {', '.join(names)}"
+                raise ArgumentTypeError(f"{name}: unknown keyword{hint}", status=2, given=name, legal=", ".join(names), meant=meant)
+        return function(*given, **more)
+
+    return cast("_F", called)
 
 
 class Call:

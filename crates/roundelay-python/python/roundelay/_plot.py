@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._curves import Curve, delays, of_groups, of_links, swept
 from ._extras import needs
 
 
@@ -86,6 +87,60 @@ class SimulationPlots:
     def loss(self, ax: Any = None) -> Any:
         """Lost packets of each source, in percent, with 95% confidence intervals."""
         return self._bars(_axes(ax, "Loss", "", "%"), "loss", 100.0)
+
+
+    def _lines(self, ax: Any, curves: list[Curve]) -> Any:
+        for name, places, values in curves:
+            ax.plot(places, [float("nan") if value is None else value for value in values], label=name)
+        ax.legend()
+        return ax
+
+    def throughput_over_time(self, ax: Any = None) -> Any:
+        """Throughput of each source over time, in Mbit/s, of the first replica. Needs ``[meter] over_time = true``."""
+        curves = of_groups(self._result, "throughput", 1e-6)
+        return self._lines(_axes(ax, "Throughput", "time (s)", "Mbit/s"), curves)
+
+    def delay_over_time(self, ax: Any = None) -> Any:
+        """Mean delay of each source over time, in milliseconds, of the first replica. Needs ``[meter] over_time = true``."""
+        curves = of_groups(self._result, "delay_mean", 1e3)
+        return self._lines(_axes(ax, "Delay", "time (s)", "ms"), curves)
+
+    def backlog(self, ax: Any = None) -> Any:
+        """Backlog of each link between routers over time, in kB, of the first replica. Needs ``[meter] over_time = true``."""
+        curves = of_links(self._result, "backlog", 1e-3)
+        return self._lines(_axes(ax, "Backlog", "time (s)", "kB"), curves)
+
+    def delay_cdf(self, ax: Any = None) -> Any:
+        """Distribution of each source's delays, in milliseconds, of the first replica. Needs ``[meter] over_time = true``."""
+        curves = delays(self._result)
+        ax = _axes(ax, "Delay", "delay (ms)", "fraction of packets")
+        for name, places, parts in curves:
+            ax.step(places, parts, where="post", label=name)
+        ax.set_xscale("log")
+        ax.legend()
+        return ax
+
+
+class SweepPlots:
+    """Plots of a sweep. Each returns matplotlib's axes; ``ax`` draws into existing ones."""
+
+    def __init__(self, columns: dict[str, list[Any]]) -> None:
+        self._columns = columns
+
+    def figure(self, figure: str, ax: Any = None, *, x: str | None = None, by: str | None = None, source: str = "all") -> Any:
+        """A figure over the values of a key, ``x``, by default the last one swept, with a line for each value of another key, ``by``: means over the
+        seeds with 95% confidence intervals. ``source``: of this source.
+        """
+        x, means = swept(self._columns, figure, x, by, source)
+        ax = _axes(ax, figure, x, figure)
+        for name in dict.fromkeys(mean.by for mean in means):
+            mine = [mean for mean in means if mean.by == name]
+            # Texts are categories.
+            places = [mean.x if isinstance(mean.x, int | float) else str(mean.x) for mean in mine]
+            half = [mean.half or 0.0 for mean in mine]
+            ax.errorbar(places, [mean.mean for mean in mine], yerr=half if any(half) else None, marker="o", capsize=4, label=name or figure)
+        ax.legend()
+        return ax
 
 
 class ReplayPlots:

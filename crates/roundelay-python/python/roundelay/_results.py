@@ -83,11 +83,15 @@ def _table(names: Iterable[str], rows: Iterable[Iterable[Any]]) -> Table:
     return Table(_native.Table([(name, [row[place] for row in rows]) for place, name in enumerate(names)]))
 
 
-def _grid(names: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
-    """An HTML table."""
+def _grid(names: Iterable[str], rows: Iterable[Iterable[Any]], best: Iterable[bool] = ()) -> str:
+    """An HTML table. ``best``: whether a row is bold."""
+    bold = [*best]
     cell = lambda value: "" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)  # noqa: E731
     head = "".join(f"<th>{escape(name)}</th>" for name in names)
-    body = "".join("<tr>" + "".join(f"<td>{escape(cell(value))}</td>" for value in row) + "</tr>" for row in rows)
+    body = ""
+    for number, row in enumerate(rows):
+        style = ' style="font-weight: bold"' if number < len(bold) and bold[number] else ""
+        body += f"<tr{style}>" + "".join(f"<td>{escape(cell(value))}</td>" for value in row) + "</tr>"
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
@@ -126,6 +130,10 @@ class _Result:
 
     def __str__(self) -> str:
         return self.to_text()
+
+    def _repr_html_(self) -> str:
+        """The text that the command prints, with the best discipline in bold."""
+        return self._native.part()
 
 
 class _Tabled:
@@ -208,22 +216,6 @@ class Comparison(_Result, _Tabled):
     def __repr__(self) -> str:
         return f"Comparison({self._dict['capture']['name']!r}, {', '.join(self.disciplines)}; best: {self.best})"
 
-    def _repr_html_(self) -> str:
-        """The disciplines and the verdict."""
-        names = ["discipline", "throughput", "loss", "delay p50", "delay p99", "light flows p99"]
-        rows = [
-            (
-                each["spec"],
-                f"{each['total']['throughput'] / 1e6:.3f} Mbit/s",
-                f"{each['total']['loss']:.3%}",
-                _millis((each["total"]["delay"] or {}).get("p50")),
-                _millis((each["total"]["delay"] or {}).get("p99")),
-                _millis((each["light"]["delay"] or {}).get("p99")),
-            )
-            for each in self._dict["disciplines"]
-        ]
-        return _grid(names, rows) + f"<p>{escape(self.verdict)}</p>"
-
 
 class Simulation(_Result, _Tabled):
     """Result of :func:`roundelay.simulate`. As Arrow: one row for each replica and flow."""
@@ -291,25 +283,6 @@ class Simulation(_Result, _Tabled):
     def __repr__(self) -> str:
         return f"Simulation({self._dict['name']!r}, {len(self._dict['replicas'])} replicas)"
 
-    def _repr_html_(self) -> str:
-        """The groups of flows: means over the replicas."""
-        names = ["source", "throughput", "loss", "delay mean", "delay p99", "Jain's index"]
-        mean = lambda interval: None if interval is None else interval["mean"]  # noqa: E731
-        rows: list[tuple[str | None, ...]] = []
-        for each in self._dict["summary"]["groups"]:
-            throughput, loss, jain = mean(each["throughput"]), mean(each["loss"]), mean(each["jain"])
-            rows.append(
-                (
-                    each["name"],
-                    None if throughput is None else f"{throughput / 1e6:.3f} Mbit/s",
-                    None if loss is None else f"{loss:.3%}",
-                    _millis(mean(each["delay_mean"])),
-                    _millis(mean(each["delay_p99"])),
-                    None if jain is None else f"{jain:.3f}",
-                )
-            )
-        return _grid(names, rows)
-
 
 #: Counts of a replay, as in its JSON.
 _COUNTS = ["packets", "missing", "overdue", "overdue_by_nanosecond", "overdue_by_threshold"]
@@ -355,19 +328,16 @@ class Replay(_Result, _Tabled):
     def __repr__(self) -> str:
         return f"Replay({self._dict['name']!r}, {', '.join(each['with'] for each in self._dict['candidates'])})"
 
-    def _repr_html_(self) -> str:
-        return f"<pre>{escape(self.to_text())}</pre>"
 
-
-class Bounds(_Tabled):
-    """Result of :func:`roundelay.bounds`: worst-case delays in seconds. As Arrow: the table ``flows``."""
+class _Text:
+    """A result that is the command's JSON."""
 
     def __init__(self, text: str) -> None:
         self._json = text
         self._dict: dict[str, Any] = json.loads(text)
 
-    def __reduce__(self) -> tuple[type[Bounds], tuple[str]]:
-        return Bounds, (self._json,)
+    def __reduce__(self) -> tuple[type[Self], tuple[str]]:
+        return type(self), (self._json,)
 
     def to_json(self) -> str:
         """The command's output with ``--json``, byte for byte."""
@@ -376,6 +346,140 @@ class Bounds(_Tabled):
     def to_dict(self) -> dict[str, Any]:
         """The command's JSON as a dictionary. Seconds, bits per second, bytes."""
         return json.loads(self._json)
+
+
+class Objective(_Text, _Tabled):
+    """Result of :func:`roundelay.objective`. As Arrow: the table ``runs``."""
+
+    @property
+    def disciplines(self) -> list[str]:
+        """The disciplines, in the order of the table: fifo, the specialist, lstf, then others."""
+        return [each["queue"] for each in self._dict["disciplines"]]
+
+    @property
+    def figure(self) -> str:
+        """What is compared: ``"completion"``, ``"delay_tail"``, ``"jain"``, ``"in_time"``."""
+        return self._dict["figure"]
+
+    @property
+    def verdicts(self) -> dict[str, str]:
+        """Whether lstf, and whether fifo, serves the objective as well as the specialist: ``"does"``, ``"does_not"`` or ``"cannot_tell"``."""
+        return {name: self._dict[name]["answer"] for name in ("lstf", "fifo")}
+
+    @property
+    def verdict(self) -> str:
+        """The answers in words."""
+        return f"{self._dict['lstf']['sentence']} {self._dict['fifo']['sentence']}"
+
+    @property
+    def notes(self) -> list[str]:
+        """Notes on the scenario."""
+        return self._dict["notes"]
+
+    @cached_property
+    def runs(self) -> Table:
+        """One row for each discipline and seed: ``queue``, ``seed``, the figure as ``value``, ``loss``, ``undelivered``, and the
+        numbers of ``complete`` and ``incomplete`` flows.
+        """
+        names = ["seed", "value", "loss", "undelivered", "complete", "incomplete"]
+        every = self._dict["disciplines"]
+        return _table(["queue", *names], ([each["queue"], *(run[name] for name in names)] for each in every for run in each["replicas"]))
+
+    @property
+    def _main(self) -> Table:
+        return self.runs
+
+    def __repr__(self) -> str:
+        return f"Objective({self._dict['name']!r}, {self._dict['measure']}: {', '.join(f'{name} {answer}' for name, answer in self.verdicts.items())})"
+
+    def _repr_html_(self) -> str:
+        """The disciplines, the best one bold, and the verdict. Of the fairness and of packets in time more is better."""
+        means = [(each["value"] or {}).get("mean") for each in self._dict["disciplines"]]
+        known = [mean for mean in means if mean is not None]
+        best = None if not known else max(known) if self.figure in ("jain", "in_time") else min(known)
+        rows: list[tuple[object, ...]] = []
+        for each, mean in zip(self._dict["disciplines"], means, strict=True):
+            half = (each["value"] or {}).get("half_width")
+            rows.append((each["queue"], mean, None if half is None else f"±{half:.3g}"))
+        return _grid(["discipline", self.figure, "95%"], rows, [mean == best for mean in means]) + f"<p>{escape(self.verdict)}</p>"
+
+
+class Verification(_Text, _Tabled):
+    """Result of :func:`roundelay.verify`. As Arrow: the table ``faults``."""
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether the log has no fault."""
+        return not self._dict["faults"]
+
+    @property
+    def totals(self) -> dict[str, int]:
+        """Events and packets with their fates."""
+        return self._dict["totals"]
+
+    @property
+    def checks(self) -> dict[str, int]:
+        """Number of checks of each kind."""
+        return self._dict["checks"]
+
+    @cached_property
+    def faults(self) -> Table:
+        """The first faults, one for each link, and any that are not about a link: ``line`` of the log, ``what``, ``link`` by number or
+        None, and ``wake``, the number of later lines with faults about the same link.
+        """
+        names = ["line", "what", "link", "wake"]
+        return _table(names, ([each[name] for name in names] for each in self._dict["faults"]))
+
+    @property
+    def _main(self) -> Table:
+        return self.faults
+
+    def __repr__(self) -> str:
+        found = "no fault" if self.is_valid else f"{len(self.faults)} faults, the first in line {self._dict['faults'][0]['line']}"
+        return f"Verification({self.totals['events']} events, {found})"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(repr(self))}</p>" + ("" if self.is_valid else self.faults._repr_html_())
+
+
+class Costs(_Text, _Tabled):
+    """Result of :func:`roundelay.bench`. As Arrow: the table ``rows``."""
+
+    @cached_property
+    def rows(self) -> Table:
+        """One row for each load and discipline: ``flows``, ``pattern``, ``memory``, ``lengths``, ``burst``, the ``queue`` (``none``: the packet generator
+        alone), ``ns`` or ``instructions`` for a packet with the generator's as ``gross``, without them as ``net``, the net cost ``was`` in the file of ``against``, and the part of the
+        packets ``sent``.
+        """
+        load = ["flows", "pattern", "memory", "lengths", "burst"]
+        rows = [
+            [*(table[name] for name in load), row["subject"], row.get("ns", row.get("instructions")), row["net"], row.get("was"), row["sent"]]
+            for table in self._dict["tables"]
+            for row in table["a_packet"]
+        ]
+        return _table([*load, "queue", "gross", "net", "was", "sent"], rows)
+
+    @property
+    def _main(self) -> Table:
+        return self.rows
+
+    def __repr__(self) -> str:
+        return f"Costs({len(self._dict['tables'])} loads, {len(self.rows)} rows)"
+
+    def _repr_html_(self) -> str:
+        """Net costs by discipline and load, the cheapest discipline of each load bold."""
+        text = ""
+        for table in self._dict["tables"]:
+            rows = [(row["subject"], row["net"], row["sent"]) for row in table["a_packet"]]
+            nets = [net for subject, net, _ in rows if subject != "none"]
+            best = [subject != "none" and net == min(nets) for subject, net, _ in rows]
+            title = f"{table['flows']} flows, {table['pattern']}, {table['memory']}"
+            text += f"<h5>{escape(title)}</h5>" + _grid(["discipline", "net", "sent"], rows, best)
+        return text
+
+
+class Bounds(_Text, _Tabled):
+    """Result of :func:`roundelay.bounds`: worst-case delays in seconds. As Arrow: the table ``flows``."""
 
     @property
     def delays(self) -> dict[str, dict[str, float | None]]:

@@ -14,7 +14,7 @@ from . import _native, _toml
 from ._classes import Classes, word
 from ._commands import _located
 from ._controls import ControlLike
-from ._errors import ArgumentTypeError, Call, UsageError
+from ._errors import ArgumentTypeError, Call, UsageError, keywords
 from ._extras import needs
 from ._progress import Progress, Show, reporting
 from ._results import Table, _grid
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from pathlib import Path as _Path
 
     import xarray
+
+    from ._chart import SweepCharts
+    from ._plot import SweepPlots
 
 #: Tasks in one call of a worker: shipping costs less than their runs, and a lost worker little.
 _BATCH = 4
@@ -117,6 +120,20 @@ class Sweep:
             data[figure] = (keys, array)
         return xarray.Dataset(data, coords=values)
 
+    @property
+    def plot(self) -> SweepPlots:
+        """Plots. Needs matplotlib."""
+        from ._plot import SweepPlots  # noqa: PLC0415
+
+        return SweepPlots(self.runs.to_dict())
+
+    @property
+    def chart(self) -> SweepCharts:
+        """Interactive charts. Needs Altair."""
+        from ._chart import SweepCharts  # noqa: PLC0415
+
+        return SweepCharts(self.runs.to_dict())
+
     def __len__(self) -> int:
         return len(self.runs)
 
@@ -132,6 +149,7 @@ class Sweep:
         return f"<p>{escape(repr(self))}</p>" + (failed if self.failed else "") + self.runs._repr_html_()
 
 
+@keywords
 def sweep(
     scenario: Path | Mapping[str, Any] | _toml.Tables,
     over: Mapping[str, Sequence[Any] | str],
