@@ -90,7 +90,7 @@ impl Form {
         match self {
             Self::Compared(compared) => compared.json(),
             Self::Ran(ran) => json(&ran.simulated),
-            Self::Replayed(replayed) => json(replayed),
+            Self::Replayed(replayed) => json(&**replayed),
             Self::Kept(kept) => kept.json.clone(),
         }
     }
