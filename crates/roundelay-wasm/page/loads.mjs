@@ -1,8 +1,10 @@
-// Loads that the page offers. Texts are those of `Load` in src/load.rs.
+// Loads that the page offers, with the step on which each opens. Texts are those of `Load` in
+// src/load.rs.
 
 export const LOADS = [
   {
     name: "sets",
+    opens: 21,
     title: "Groups move between the sets",
     about: "Worked by hand in crates/roundelay/tests/traces/qfq-sets.md. The long packet of X moves V past the slots of A and B; when B would finish first, A's group is blocked.",
     text: `link 8mbit
@@ -18,6 +20,7 @@ D 2048 at 53248us`,
   },
   {
     name: "crossing",
+    opens: 28,
     title: "The start-time rule decides",
     about: "C becomes backlogged at 53.248 ms, when V has passed F of B's group. Started at V, as printed and by Linux's rule, C's group finishes after B's and is still served before it: ER is not sorted by F at step 28. Started at F of B's group, C's group finishes no later.",
     text: `link 8mbit
@@ -43,6 +46,7 @@ C 2048 at 53248us`,
   },
   {
     name: "heavy",
+    opens: 30,
     title: "A heavy flow among light ones",
     about: "H has half of the link. DRR sends all packets of its turn together; QFQ and WF2Q+ spread them as the fluid server does.",
     text: `link 8mbit
@@ -67,6 +71,7 @@ h 1500 x 2`,
   },
   {
     name: "idle",
+    opens: 7,
     title: "A flow goes idle and comes back",
     about: "B keeps its finish time while idle. When both queues are empty, V stands still; the next packet makes V jump.",
     text: `link 8mbit

@@ -20,13 +20,17 @@ let timer = null;
 
 const loadText = () => choice.text ?? LOADS.find((load) => load.name === choice.load).text;
 
+/** The step that a load opens on: the first with something to see. */
+const opening = () => (choice.text === null ? LOADS.find((load) => load.name === choice.load).opens : 0);
+
 const readAddress = () => {
   const given = new URLSearchParams(location.hash.slice(1));
   const known = LOADS.some((load) => load.name === given.get("load"));
   choice.load = known ? given.get("load") : LOADS[0].name;
   choice.text = given.get("text");
   choice.rule = RULE_NAMES.includes(given.get("rule")) ? given.get("rule") : "shipped";
-  choice.step = Math.max(0, Number.parseInt(given.get("step") ?? "0", 10) || 0);
+  const step = Number.parseInt(given.get("step") ?? "", 10);
+  choice.step = Number.isNaN(step) ? opening() : Math.max(0, step);
   const follow = Number.parseInt(given.get("follow") ?? "", 10);
   choice.follow = Number.isNaN(follow) ? null : follow;
   choice.ask = given.get("ask") === "1";
@@ -211,7 +215,8 @@ const play = () => {
 
 const restart = (change) => {
   stop();
-  Object.assign(choice, { step: 0, follow: null }, change);
+  Object.assign(choice, { follow: null }, change);
+  choice.step = opening();
   answered = null;
   compute();
   show();

@@ -343,7 +343,10 @@ impl<'a> Recorder<'a> {
                 .collect(),
             sent: flows.clone().map(sent).collect(),
             lags: flows.clone().map(|flow| self.lags.now(flow)).collect(),
-            worst_lags: flows.map(|flow| self.lags.worst(flow)).collect(),
+            // The largest counts once the next packet begins: here the lag of now counts, too.
+            worst_lags: flows
+                .map(|flow| self.lags.worst(flow).max(self.lags.now(flow)))
+                .collect(),
         });
     }
 }

@@ -68,6 +68,7 @@ const shown = (page) => page.evaluate(() => ["drawing", "timeline", "moves", "fl
 const count = (page) => page.locator("#count").textContent();
 
 const checkSteps = async (page) => {
+  await page.keyboard.press("Home");
   const seen = [await shown(page)];
   for (let step = 1; step <= 28; step += 1) {
     await page.keyboard.press("ArrowRight");
@@ -97,13 +98,53 @@ const checkFocus = async (page) => {
     await page.keyboard.press("Tab");
     order.push(await page.evaluate(() => document.activeElement.id || document.activeElement.value));
   }
-  assert.deepEqual(order, ["load", "follow", "speed", "shipped", "first", "back", "forward", "last", "play", "step", "ask"]);
+  assert.deepEqual(order, ["first", "back", "forward", "last", "play", "step", "ask", "load", "follow", "speed", "shipped"]);
   const unnamed = await page.evaluate(() => [...document.querySelectorAll("button, select, input, textarea")].filter((control) => !control.labels?.length && !control.textContent.trim()).map((control) => control.outerHTML));
   assert.deepEqual(unnamed, [], "each control has a name");
   assert.equal(await page.locator("#live").getAttribute("aria-live"), "polite");
   assert.match(await page.locator("#drawing svg").getAttribute("aria-label"), /^V = .* ER: /);
 };
 
+/** What the page is about is on the first screen: a drawing with queues, and the controls below it. */
+const checkFirstScreen = async (page) => {
+  const bottom = async (id) => {
+    const { y, height } = await page.locator(id).boundingBox();
+    return y + height;
+  };
+  assert.ok(await bottom("#drawing") <= 700, `the drawing ends at ${await bottom("#drawing")} px`);
+  for (const id of ["#forward", "#load", "#rules"]) {
+    const { y } = await page.locator(id).boundingBox();
+    assert.ok(y >= await bottom("#drawing"), `${id} stands below the drawing`);
+  }
+  assert.ok(await bottom("#live") <= 900, "the step in words is on the screen");
+};
+
+/** Each load opens on a step with packets in the queues, a packet on the link, and moves. */
+const checkOpening = async (page) => {
+  for (const load of ["sets", "crossing", "heavy", "idle"]) {
+    await page.selectOption("#load", load);
+    assert.notEqual((await count(page)).split(" ")[0], "0", `${load} opens on a step`);
+    assert.ok(await page.locator("#drawing .flow").count() > 2, `${load}: packets in the drawing`);
+    assert.ok(await page.locator("#moves li").count() > 0, `${load}: moves`);
+  }
+};
+
+/** Regression: the largest lag was that of the step before. */
+const checkLags = async (page) => {
+  await page.keyboard.press("Home");
+  let behind = 0;
+  for (let step = 1; step <= 28; step += 1) {
+    await page.keyboard.press("ArrowRight");
+    const lags = await page.$$eval("#flows tbody tr", (rows) => rows.map((row) => [8, 9].map((place) => Number(row.cells[place].textContent))));
+    for (const [lag, largest] of lags) assert.ok(largest >= lag, `step ${step}: a lag of ${lag}, the largest ${largest}`);
+    behind = Math.max(behind, ...lags.map(([lag]) => lag));
+  }
+  assert.ok(behind > 1000, "some flow falls behind");
+};
+
+await open("first-screen", {}, checkFirstScreen);
+await open("opening", {}, checkOpening);
+await open("lags", {}, checkLags);
 await open("light", {}, checkSteps);
 await open("focus", {}, checkFocus);
 

@@ -213,6 +213,30 @@ fn departures_equal_those_of_compare_in_1000_cases() {
     }
 }
 
+/// Regression: the largest lag that the page shows was that of the step before.
+#[test]
+fn the_largest_lag_is_that_of_the_step() {
+    let mut steps = 0;
+    for seed in 0..50 {
+        let load: Load = case(seed).text.parse().unwrap();
+        let history = History::of(&load, Rule::Shipped).unwrap();
+        let mut before = vec![0.0; load.flows.len()];
+        for step in &history.steps {
+            for (flow, lag) in step.lags.iter().enumerate() {
+                let largest = step.worst_lags[flow];
+                assert!(
+                    largest >= *lag,
+                    "seed {seed}: {lag} now, the largest {largest}"
+                );
+                assert!(largest >= before[flow], "seed {seed}: it never falls");
+            }
+            before.clone_from(&step.worst_lags);
+            steps += 1;
+        }
+    }
+    assert!(steps > 1000, "{steps} steps");
+}
+
 /// With all weights alike, or all flows from the start, departures differ from `compare`'s in most
 /// cases: the test above would notice.
 #[test]
