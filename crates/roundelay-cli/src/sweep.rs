@@ -5,6 +5,7 @@
 
 pub(crate) mod arguments;
 mod behaviour;
+mod compact;
 mod dataset;
 mod hash;
 mod identity;

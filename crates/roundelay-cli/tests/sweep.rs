@@ -8,6 +8,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use parquet::file::reader::{FileReader, SerializedFileReader};
+use roundelay_report::{SweepFile, SweepRuns};
 
 /// A call beside a load, over 1 Mbit/s.
 const SCENARIO: &str = "duration = '2s'
@@ -117,6 +118,31 @@ impl Folder {
         let mut all = BTreeMap::new();
         add(&self.0.join(name), &self.0.join(name), &mut all);
         all
+    }
+
+    /// The runs of a dataset at rest.
+    fn runs(&self, name: &str) -> SweepRuns {
+        SweepRuns::read(&self.0.join(name).join("runs.parquet")).expect("a file with all runs")
+    }
+
+    /// Takes a dataset apart into a file a point, as while a process works on it, and as earlier
+    /// versions left it.
+    fn take_apart(&self, name: &str) {
+        let SweepRuns { keys, points } = self.runs(name);
+        for point in points {
+            let mut folder = self.0.join(name);
+            for (key, value) in keys.iter().zip(&point.labels) {
+                folder.push(format!("{key}={value}"));
+            }
+            let (_, identity) = &point.metadata[1];
+            let path = folder.join(format!("{identity}.parquet"));
+            let file = SweepFile {
+                metadata: point.metadata,
+                rows: point.rows,
+            };
+            fs::create_dir_all(&folder).unwrap();
+            fs::write(path, file.bytes().unwrap()).unwrap();
+        }
     }
 
     /// Seeds with the number of rows, of all files.
@@ -298,7 +324,7 @@ fn bytes_do_not_depend_on_threads_shards_or_order() {
         "four",
     ]));
     let expected = folder.dataset("one");
-    assert_eq!(expected.len(), 7, "six files and the lock");
+    assert_eq!(expected.len(), 2, "all runs, and the lock");
     assert!(folder.dataset("four") == expected);
     // Replicas one by one.
     ["1", "2", "4"]
@@ -480,14 +506,12 @@ fn a_sweep_file_has_grid_zip_and_points() {
             .contains("4 points, 8 runs")
     );
     assert_eq!(folder.seeds("a"), [(7, 12), (8, 12)].into());
-    let folders: Vec<_> = folder
-        .dataset("a")
-        .into_keys()
-        .filter_map(|path| path.parent().map(Path::to_owned))
-        .collect();
+    let SweepRuns { keys, points } = folder.runs("a");
+    assert_eq!(keys, ["queue.core", "topology.rate", "topology.delay"]);
+    let labels: Vec<_> = points.into_iter().map(|point| point.labels).collect();
     assert!(
-        folders.contains(&"queue.core=qfq/topology.rate=2000000/topology.delay=0.01".into()),
-        "{folders:?}"
+        labels.contains(&["qfq", "2000000", "0.01"].map(str::to_owned).to_vec()),
+        "{labels:?}"
     );
     assert!(
         folder
@@ -628,6 +652,109 @@ fn a_page_has_a_path_of_its_own() {
     assert!(!folder.0.join("d").exists() && !folder.0.join("s.sweep").exists());
 }
 
+/// A dataset at rest is one file with the swept keys as columns: thousands of files cost a reader
+/// hundreds of times as much.
+#[test]
+fn a_dataset_at_rest_is_one_file() {
+    let folder = Folder::new("one-file");
+    let sweep = |more: &[&str]| folder.done(&over(&[&["--out", "d"], more].concat()));
+    sweep(&["--replicas", "2"]);
+    let whole = folder.dataset("d");
+    let names: Vec<_> = whole
+        .keys()
+        .map(|path| path.display().to_string())
+        .collect();
+    assert_eq!(names, [".lock", "runs.parquet"]);
+    let SweepRuns { keys, points } = folder.runs("d");
+    assert_eq!(keys, ["queue.core", "source.calls.rate"]);
+    assert_eq!(points.len(), 6);
+    assert_eq!(points[0].labels, ["fifo", "64000"]);
+    let seeds: Vec<u64> = points[5].rows.iter().map(|row| row.seed).collect();
+    assert_eq!(seeds, [1, 1, 1, 2, 2, 2], "two sources and all");
+    // Known runs come from there, and more replicas go there.
+    assert!(sweep(&["--replicas", "2", "--figure", "calls.loss"]).contains("12 cached, 0 done"));
+    assert!(folder.dataset("d") == whole, "nothing new");
+    assert!(sweep(&["--replicas", "3"]).contains("12 cached, 6 done"));
+    assert_eq!(folder.runs("d").points[0].rows.len(), 9);
+}
+
+/// Files of earlier versions, and those of a process killed before or after the one file was
+/// written, are found and become that file.
+#[test]
+fn files_of_points_become_one_file() {
+    let folder = Folder::new("apart");
+    let arguments = over(&["--replicas", "2", "--out", "d"]);
+    folder.done(&arguments);
+    let whole = folder.dataset("d");
+    for is_before in [true, false] {
+        folder.take_apart("d");
+        if is_before {
+            fs::remove_file(folder.0.join("d/runs.parquet")).unwrap();
+        }
+        assert!(folder.dataset("d").len() > 6);
+        let states = folder.why(&arguments);
+        assert!(states.values().all(|state| state == "cached"), "{states:?}");
+        assert!(folder.done(&arguments).contains("12 cached, 0 done"));
+        assert!(folder.dataset("d") == whole, "before: {is_before}");
+    }
+}
+
+/// Points with other values stay in the file, with a note; a point with another origin replaces
+/// that with the same values.
+#[test]
+fn other_points_stay_in_the_file() {
+    let folder = Folder::new("others");
+    folder.done(&["s.toml", "queue.core=fifo,qfq", "--out", "d"]);
+    let printed = folder.done(&["s.toml", "queue.core=drr", "--out", "d"]);
+    assert!(
+        printed.contains("2 points in the dataset with other values"),
+        "{printed}"
+    );
+    let labels = || {
+        let points = folder.runs("d").points;
+        points
+            .into_iter()
+            .map(|point| point.labels[0].clone())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(labels(), ["drr", "fifo", "qfq"]);
+    // Without labels in their files, points outside the plan stay where they are.
+    folder.take_apart("d");
+    fs::remove_file(folder.0.join("d/runs.parquet")).unwrap();
+    folder.done(&["s.toml", "queue.core=fifo,qfq", "--out", "d"]);
+    assert_eq!(labels(), ["fifo", "qfq"]);
+    assert!(folder.0.join("d/queue.core=drr").exists());
+    // Another duration: the same values with another origin.
+    let longer = SCENARIO.replace("duration = '2s'", "duration = '3s'");
+    fs::write(folder.0.join("s.toml"), longer).unwrap();
+    let states = folder.why(&["s.toml", "queue.core=qfq", "--out", "d"]);
+    let changed = "changed: duration was \"2s\", is \"3s\"";
+    assert_eq!(states.values().collect::<Vec<_>>(), [changed]);
+    folder.done(&["s.toml", "queue.core=qfq", "--out", "d"]);
+    assert_eq!(labels(), ["fifo", "qfq"], "not twice");
+}
+
+#[test]
+fn a_damaged_file_with_all_runs_is_an_error() {
+    let folder = Folder::new("damaged");
+    folder.done(&["s.toml", "queue.core=fifo", "--out", "d"]);
+    let path = folder.0.join("d/runs.parquet");
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[1000] ^= 1;
+    fs::write(&path, bytes).unwrap();
+    let error = folder.error(&["s.toml", "queue.core=fifo", "--out", "d"], 1);
+    assert!(
+        error.contains("runs.parquet: damaged: not as it was written"),
+        "{error}"
+    );
+    assert!(
+        error.contains("or none: without it all its runs are run again"),
+        "{error}"
+    );
+    let error = folder.error(&["s.toml", "queue.core=fifo", "--out", "d", "--why"], 1);
+    assert!(error.contains("runs.parquet"), "{error}");
+}
+
 /// `[meter]` figures of a source in the dataset are those of `simulate`, and null where not asked
 /// for.
 #[test]
@@ -665,15 +792,10 @@ fn figures_of_the_meter_are_columns() {
         "correlation",
     ];
     let mut compared = 0;
-    for (path, _) in folder.dataset("d").iter().filter(|(path, _)| {
-        path.extension()
-            .is_some_and(|extension| extension == "parquet")
-    }) {
-        let rows = roundelay_report::SweepFile::read(&folder.0.join("d").join(path))
-            .unwrap()
-            .rows;
-        let is_asked = path.starts_with("meter.wfi=true");
-        for (row, group) in rows
+    for point in folder.runs("d").points {
+        let is_asked = point.labels[0] == "true";
+        for (row, group) in point
+            .rows
             .iter()
             .zip(json["summary"]["groups"].as_array().unwrap())
         {
@@ -733,18 +855,9 @@ fn values_with_signs_are_points_of_their_own() {
     let error = folder.error(&["s.toml", keys], 2);
     assert!(error.contains("no value in TOML"), "{error}");
     folder.done(&["s.toml", "name=a/b,a%2Fb,..,é=1,it's", "--out", "d"]);
-    let folders: Vec<_> = fs::read_dir(folder.0.join("d"))
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
-    assert_eq!(
-        folders
-            .iter()
-            .filter(|name| name.starts_with("name="))
-            .count(),
-        5,
-        "{folders:?}"
-    );
+    let points = folder.runs("d").points;
+    let names: Vec<_> = points.iter().map(|point| &point.labels[0][..]).collect();
+    assert_eq!(names, ["..", "a%2Fb", "a/b", "it's", "é=1"]);
     assert!(
         folder
             .done(&["s.toml", "name=a/b,a%2Fb,..,é=1,it's", "--out", "d"])

@@ -79,9 +79,9 @@ pub use simulation::{ClassSummary, GroupSummary, Simulated, Summary};
 pub use swept::{KeyValues, Swept, SweptKey, SweptPoint};
 pub use table::{SCREEN, TableStyle, document, table, table_within};
 pub use tables::{
-    COMPARED, Cells, Column, FLOWS, LINKS, LINKS_OVER_TIME, RATES, SIMULATED, SIMULATED_FLOWS,
-    SOURCES_OVER_TIME, SWEEP_FIGURES, Setting, SweepFile, SweepRow, TRANSFERS, Table, TableOf,
-    sweep_rows, sweep_table,
+    COMPARED, Cells, Column, FLOWS, LINKS, LINKS_OVER_TIME, PointRuns, RATES, SIMULATED,
+    SIMULATED_FLOWS, SOURCES_OVER_TIME, SWEEP_FIGURES, Setting, SweepFile, SweepRow, SweepRuns,
+    TRANSFERS, Table, TableOf, sweep_rows, sweep_table,
 };
 pub use text::{clean, width};
 pub use verified::{faults_in_words, verified};

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use roundelay_sim::replay::Line;
 
-use crate::SweepFile;
+use crate::{SweepFile, SweepRuns};
 
 const REASON: &str = "this program was built without Parquet; expected the feature 'parquet'";
 
@@ -14,7 +14,9 @@ pub fn read_schedule(path: &Path) -> Result<Vec<Line>, String> {
     Err(format!("{}: {REASON}", path.display()))
 }
 
-impl SweepFile {
+macro_rules! refused {
+    ($($file:ident)*) => {$(
+impl $file {
     /// # Errors
     /// Always.
     pub fn bytes(&self) -> Result<Vec<u8>, String> {
@@ -27,3 +29,7 @@ impl SweepFile {
         Err(format!("{}: {REASON}", path.display()))
     }
 }
+    )*};
+}
+
+refused!(SweepFile SweepRuns);

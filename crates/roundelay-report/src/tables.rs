@@ -19,7 +19,9 @@ pub use rows::{Setting, Table, TableOf};
 pub use simulation::{LINKS, SIMULATED_FLOWS};
 #[cfg(feature = "parquet")]
 pub(crate) use sweep::{KEYS, sweep_columns};
-pub use sweep::{SWEEP_FIGURES, SweepFile, SweepRow, sweep_rows, sweep_table};
+pub use sweep::{
+    PointRuns, SWEEP_FIGURES, SweepFile, SweepRow, SweepRuns, sweep_rows, sweep_table,
+};
 pub use transfers::TRANSFERS;
 
 use roundelay_trace::Comparison;

@@ -1,9 +1,10 @@
-//! Dataset of a sweep: Parquet files in folders by swept keys, and a journal of unfinished points.
+//! Dataset of a sweep at work: Parquet files in folders by swept keys, and a journal of unfinished
+//! points.
 //!
 //! `DIR/KEY=VALUE/.../POINT.parquet` has the runs of one point. While a process works, it appends
 //! each finished run to `DIR/.journal/NAME/runs.jsonl`. A killed process leaves its journal, and
 //! the next one takes it over. A file gets its name when complete. At the end the file system is
-//! synced, and the journal removed.
+//! synced, the journal removed, and all runs moved into one file ([`compact`](super::compact)).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -18,11 +19,12 @@ use roundelay_report::{SWEEP_FIGURES, SweepFile, SweepRow, sealed, unsealed};
 use roundelay_trace::Stop;
 use serde::{Deserialize, Serialize};
 
+use super::compact::RUNS_FILE;
 use super::identity::run_identity;
 use crate::failure::Failure;
 
 /// Name of the journals' folder.
-const JOURNAL: &str = ".journal";
+pub(super) const JOURNAL: &str = ".journal";
 /// Name of the file with the runs of a journal.
 const RUNS: &str = "runs.jsonl";
 /// Name of the file that a process locks while changing the dataset.
@@ -332,7 +334,7 @@ impl Dataset {
                     return Ok(());
                 }
                 for other in entries(&folder).map_err(failed)? {
-                    if is_parquet(&other) && other != path {
+                    if is_parquet(&other) && other != path && !other.ends_with(RUNS_FILE) {
                         fs::remove_file(&other).map_err(failed)?;
                     }
                 }
@@ -361,11 +363,16 @@ impl Dataset {
     }
 
     /// Ends the work: all files are on disk, and journals without other runs are removed. Returns
-    /// the number of runs left in journals.
+    /// the number of runs left in journals. If no other process is at work, `at_rest` is called with
+    /// the dataset locked.
     ///
     /// # Errors
     /// The operating system's error.
-    pub(super) fn finish(self, is_written: impl Fn(&Done) -> bool) -> Result<usize, String> {
+    pub(super) fn finish(
+        self,
+        is_written: impl Fn(&Done) -> bool,
+        at_rest: impl FnOnce() -> Result<(), String>,
+    ) -> Result<usize, String> {
         let failed = |error: io::Error| format!("{}: {error}", self.folder.display());
         let _locked = lock(&self.lock, &self.stop).map_err(failed)?;
         sync(&self.folder).map_err(failed)?;
@@ -380,8 +387,10 @@ impl Dataset {
             }
         }
         fs::remove_dir_all(&own.folder).map_err(failed)?;
-        // Not empty: another process is at work.
-        drop(fs::remove_dir(self.folder.join(JOURNAL)));
+        // Not empty: another process is at work, or runs of another plan wait there.
+        if fs::remove_dir(self.folder.join(JOURNAL)).is_ok() {
+            at_rest()?;
+        }
         Ok(left)
     }
 }
@@ -414,12 +423,12 @@ fn create(folder: &Path) -> io::Result<bool> {
 
 /// Writes the files of a folder's file system to disk.
 #[cfg(target_os = "linux")]
-fn sync(folder: &Path) -> io::Result<()> {
+pub(super) fn sync(folder: &Path) -> io::Result<()> {
     rustix::fs::syncfs(File::open(folder)?).map_err(io::Error::from)
 }
 
 #[cfg(not(target_os = "linux"))]
-fn sync(folder: &Path) -> io::Result<()> {
+pub(super) fn sync(folder: &Path) -> io::Result<()> {
     for path in entries(folder)? {
         if path.is_dir() {
             sync(&path)?;
@@ -439,7 +448,7 @@ fn has_extension(path: &Path, extension: &str) -> bool {
 }
 
 /// Paths in a folder, sorted; none if the folder is missing.
-fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
+pub(super) fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         other => other?,
@@ -452,10 +461,10 @@ fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(all)
 }
 
-/// Parquet files in a folder.
+/// Files of points in a folder.
 pub(super) fn files(folder: &Path) -> Vec<PathBuf> {
     let mut files = entries(folder).unwrap_or_default();
-    files.retain(|path| is_parquet(path));
+    files.retain(|path| is_parquet(path) && !path.ends_with(RUNS_FILE));
     files
 }
 
@@ -464,7 +473,7 @@ pub(super) fn others(folder: &Path, known: &BTreeSet<PathBuf>) -> usize {
     let mut count = 0;
     for path in entries(folder).unwrap_or_default() {
         if is_parquet(&path) && !path.is_dir() {
-            count += usize::from(!known.contains(&path));
+            count += usize::from(!known.contains(&path) && !path.ends_with(RUNS_FILE));
         } else if !path.ends_with(JOURNAL) {
             // A file has no paths.
             count += others(&path, known);
@@ -492,12 +501,17 @@ fn check_keys(folder: &Path, keys: &[&str]) -> Result<(), String> {
     if !is_there || found == expected || is_begun {
         return Ok(());
     }
-    Err(format!(
+    Err(other_keys(folder, &found, &expected))
+}
+
+/// The message on a folder with a sweep over other keys.
+pub(super) fn other_keys(folder: &Path, found: &[String], expected: &[String]) -> String {
+    format!(
         "{}: has a sweep over {}; this one is over {}: expected another folder in --out",
         folder.display(),
-        listed(&found),
-        listed(&expected)
-    ))
+        listed(found),
+        listed(expected)
+    )
 }
 
 /// Keys in words.
@@ -647,7 +661,7 @@ mod tests {
         let second = open();
         assert_eq!((second.found.len(), second.adopted.len()), (1, 0));
         second.add(Path::new("k=1"), "ab", &[], [&done(2)]).unwrap();
-        assert_eq!(second.finish(|_| true), Ok(0));
+        assert_eq!(second.finish(|_| true, || Ok(())), Ok(0));
         drop(first);
         let third = open();
         assert_eq!(
@@ -658,7 +672,7 @@ mod tests {
             .add(Path::new("k=1"), "ab", &[], &third.found)
             .unwrap();
         third.add(Path::new("k=1"), "ab", &[], [&done(3)]).unwrap();
-        assert_eq!(third.finish(|_| true), Ok(0));
+        assert_eq!(third.finish(|_| true, || Ok(())), Ok(0));
         let rows = SweepFile::read(&folder.join("k=1/ab.parquet"))
             .unwrap()
             .rows;
@@ -678,7 +692,7 @@ mod tests {
         let fourth = Dataset::open(&folder, &["k"], &Stop::default()).unwrap();
         fourth.note(&done(9)).unwrap();
         drop(fourth);
-        assert_eq!(open().finish(|_| false), Ok(1));
+        assert_eq!(open().finish(|_| false, || Ok(())), Ok(1));
         assert_eq!(open().found, [done(9)]);
         fs::remove_dir_all(&folder).unwrap();
     }

@@ -9,6 +9,7 @@ use roundelay_report::{SweepFile, SweepRow, clean};
 use roundelay_sim::scenario::Scenario;
 
 use super::behaviour::Behaviours;
+use super::compact::LABELS;
 use super::dataset::{Done, files, folder_of};
 use super::identity::{FileHashes, Origin};
 use super::plan::Plan;
@@ -36,7 +37,7 @@ pub(super) struct Point {
     pub(super) identity: String,
     /// Differences from the origin of the folder's runs; none for a new point.
     pub(super) changes: Option<Vec<String>>,
-    /// Runs in the file of the point.
+    /// Runs in the dataset's files.
     pub(super) stored: BTreeMap<u64, Vec<SweepRow>>,
     fresh: Mutex<Fresh>,
 }
@@ -103,6 +104,23 @@ impl Point {
             }
         }
         names
+    }
+
+    /// The values of the keys, as in the dataset.
+    pub(super) fn values_as_labels(&self) -> Vec<String> {
+        let mut values = Vec::new();
+        for (_, value) in &self.labels {
+            values.push(value.clone());
+        }
+        values
+    }
+
+    /// Metadata of the file of the point.
+    pub(super) fn metadata(&self) -> Vec<(String, String)> {
+        let mut metadata = self.origin.metadata(&self.identity);
+        let labels = serde_json::json!(self.values_as_labels());
+        metadata.push((LABELS.to_owned(), labels.to_string()));
+        metadata
     }
 
     /// Keys and values in words.

@@ -125,7 +125,7 @@ pub(crate) struct Report<'a> {
     runs: Runs,
     /// The failed runs.
     failed: Vec<FailedReport<'a>>,
-    /// Files of the dataset outside the plan.
+    /// Points of the dataset outside the plan.
     other_files: usize,
     /// Runs of other plans in journals.
     runs_of_other_plans: usize,
@@ -201,7 +201,7 @@ pub struct Summary {
     pub(super) cached: usize,
     pub(super) done: usize,
     pub(super) failed: Vec<Failed>,
-    /// Files of the dataset outside the plan.
+    /// Points of the dataset outside the plan.
     pub(super) others: usize,
     /// Runs of other plans in journals.
     pub(super) waiting: usize,
@@ -322,7 +322,7 @@ impl Summary {
         if self.others > 0 {
             notes.push(format!(
                 "{} in the dataset with other values or from earlier versions, not checked",
-                counted(self.others as u64, "file")
+                counted(self.others as u64, "point")
             ));
         }
         if self.waiting > 0 {

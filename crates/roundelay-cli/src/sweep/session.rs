@@ -1,18 +1,19 @@
 //! Session of a sweep: points with their identities, known and pending runs, and the dataset.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use roundelay_report::{SweepFile, SweptKey, clean};
+use roundelay_report::{SweepFile, SweepRow, SweptKey, clean};
 use roundelay_sim::scenario::Measures;
 use roundelay_trace::Stop;
 
 use super::arguments::Sweep;
 use super::behaviour::Behaviours;
-use super::dataset::{Dataset, Done, Rows, others};
+use super::compact::{Kept, compact};
+use super::dataset::{Dataset, Done, Rows, other_keys, others};
 use super::identity::run_identity;
 use super::parts::OwnParts;
 use super::plan::Plan;
@@ -71,6 +72,8 @@ pub struct Session {
     pub(super) stop: Stop,
     pub(super) gauge: Gauge,
     pub(super) first_seed: u64,
+    /// Points with other values in the dataset's file.
+    other_points: usize,
     complete: Mutex<Complete>,
     failed: Mutex<Vec<Failed>>,
     /// Numbers of runs before the work.
@@ -139,7 +142,7 @@ impl Session {
             with_rows: options.figure.is_some(),
             threads: options.threads,
         };
-        let points = check.points()?;
+        let mut points = check.points()?;
         let first_seed = match (plan.seed, plan.table.get("seed")) {
             (Some(seed), _) => seed,
             (None, Some(toml::Value::Integer(seed))) => seed.cast_unsigned(),
@@ -158,6 +161,16 @@ impl Session {
         for (key, _) in &plan.points[0] {
             keys.push(key.as_str());
         }
+        // After the files of points: their runs may move there meanwhile.
+        let kept = Kept::read(&folder).map_err(Failure::run)?;
+        if let Some(known) = kept.keys()
+            && known != keys
+        {
+            let keys = keys.iter().map(|key| (*key).to_owned());
+            let keys: Vec<String> = keys.collect();
+            return Err(Failure::usage(other_keys(&folder, known, &keys)));
+        }
+        let other_points = kept.give(&mut points, options.figure.is_some());
         let dataset = Dataset::open(&folder, &keys, &host.stop)?;
         let mut numbers = HashMap::new();
         for (number, point) in points.iter().enumerate() {
@@ -185,6 +198,7 @@ impl Session {
             stop: host.stop.clone(),
             gauge: host.gauge.clone(),
             first_seed,
+            other_points,
             complete: Mutex::default(),
             failed: Mutex::default(),
             cached: 0,
@@ -380,7 +394,7 @@ impl Session {
         if runs.is_empty() {
             return Ok(());
         }
-        let metadata = point.origin.metadata(&point.identity);
+        let metadata = point.metadata();
         let added = self
             .dataset
             .add(&point.folder, &point.identity, &metadata, runs.values());
@@ -496,18 +510,28 @@ impl Session {
     }
 
     /// The rows of the plan's runs, with the values of the swept keys.
-    fn rows(&self) -> Vec<RowsOfPoint> {
+    fn rows(&self) -> Result<Vec<RowsOfPoint>, String> {
         let seeds = self.seeds();
+        let mut kept = Kept::read(&self.folder)?.by_identity();
         let mut all = Vec::new();
         for point in &self.points {
-            let mut rows = match SweepFile::read(&point.file(&self.folder)) {
-                Ok(file) => file.rows,
-                Err(_) => Vec::new(),
-            };
-            rows.retain(|row| seeds.contains(&row.seed));
+            let mut by_seed: BTreeMap<u64, Vec<SweepRow>> = BTreeMap::new();
+            for row in kept.remove(&point.identity).unwrap_or_default() {
+                by_seed.entry(row.seed).or_default().push(row);
+            }
+            let file = SweepFile::read(&point.file(&self.folder)).unwrap_or_default();
+            let mut new: BTreeMap<u64, Vec<SweepRow>> = BTreeMap::new();
+            for row in file.rows {
+                new.entry(row.seed).or_default().push(row);
+            }
+            by_seed.append(&mut new);
+            let mut rows = Vec::new();
+            for (_, of_seed) in by_seed.range(seeds.clone()) {
+                rows.extend(of_seed.iter().cloned());
+            }
             all.push((point.labels.clone(), rows));
         }
-        all
+        Ok(all)
     }
 
     /// The swept keys, with what their values are.
@@ -534,26 +558,37 @@ impl Session {
         }
         let figures = self.summary_of_figure()?;
         let keys = self.keys();
-        let rows = if with_rows { self.rows() } else { Vec::new() };
+        let rows = if with_rows {
+            self.rows().map_err(Failure::run)?
+        } else {
+            Vec::new()
+        };
         let mut known = BTreeSet::new();
         for point in &self.points {
             known.insert(point.file(&self.folder));
         }
-        let others = others(&self.folder, &known);
+        let others = others(&self.folder, &known) + self.other_points;
         let mut failed =
             std::mem::take(&mut *self.failed.lock().unwrap_or_else(PoisonError::into_inner));
         failed.sort_by(|one, other| (&one.point, one.seed).cmp(&(&other.point, other.seed)));
         let done = *self.done.lock().unwrap_or_else(PoisonError::into_inner);
-        let points = self.points.len();
         let why = self.reasons.take().unwrap_or_default();
         let mut identities = BTreeSet::new();
-        for point in self.points {
-            identities.insert(point.identity);
+        for point in &self.points {
+            identities.insert(point.identity.as_str());
+        }
+        let mut names = Vec::new();
+        for key in &keys {
+            names.push(key.name.clone());
         }
         let waiting = self
             .dataset
-            .finish(|done| identities.contains(&done.point))
+            .finish(
+                |done| identities.contains(&*done.point),
+                || compact(&self.folder, &names, &self.points),
+            )
             .map_err(Failure::run)?;
+        let points = self.points.len();
         Ok(Summary {
             name: self.plan.name,
             folder: self.folder,
@@ -834,7 +869,7 @@ mod tests {
         let both = ["name=a.parquet,b.parquet", "--replicas", "3", "--figure"];
         assert_eq!(notes(&folder, &both[..3]), Vec::<String>::new());
         let others =
-            "1 file in the dataset with other values or from earlier versions, not checked";
+            "1 point in the dataset with other values or from earlier versions, not checked";
         assert_eq!(notes(&folder, &["name=a.parquet"]), [others]);
         let equal = "is the same for all seeds of a point: nothing random had an effect, and ±0 is \
             no confidence interval";

@@ -81,7 +81,7 @@ class Sweep:
 
     @property
     def notes(self) -> list[str]:
-        """Notes: files of the dataset with other values, runs of other plans, intervals without meaning."""
+        """Notes: points of the dataset with other values, runs of other plans, intervals without meaning."""
         return self._dict["notes"]
 
     def to_dict(self) -> dict[str, Any]:

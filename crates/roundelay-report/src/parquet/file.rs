@@ -26,6 +26,7 @@ impl Column {
         let (kind, annotation) = match self.values {
             Values::Times(_) => ("required int64", ""),
             Values::OptionalTimes(_) => ("optional int64", ""),
+            Values::Wholes(_) => ("required int64", ""),
             Values::Small(_) => ("required int32", " (INTEGER(32,false))"),
             Values::Counts(_) => ("required int64", " (INTEGER(64,false))"),
             Values::OptionalCounts(_) => ("optional int64", " (INTEGER(64,false))"),
@@ -43,7 +44,9 @@ impl Column {
 
     fn write<W: Write + Send>(&self, group: &mut Group<'_, W>) -> Result<(), ParquetError> {
         match &self.values {
-            Values::Times(values) => write::<Int64Type, W>(group, values, None),
+            Values::Times(values) | Values::Wholes(values) => {
+                write::<Int64Type, W>(group, values, None)
+            }
             Values::OptionalTimes(values) => write_optional::<Int64Type, W>(group, values),
             Values::Small(values) => write::<Int32Type, W>(
                 group,
@@ -252,7 +255,7 @@ pub(super) fn schema(columns: &[Column]) -> Result<Type, ParquetError> {
     ))
 }
 
-fn append<W: Write + Send>(
+pub(super) fn append<W: Write + Send>(
     writer: &mut SerializedFileWriter<W>,
     columns: &[Column],
 ) -> Result<(), ParquetError> {
@@ -264,7 +267,7 @@ fn append<W: Write + Send>(
     Ok(())
 }
 
-fn properties(columns: &[Column], metadata: &[(String, String)]) -> WriterProperties {
+pub(super) fn properties(columns: &[Column], metadata: &[(String, String)]) -> WriterProperties {
     let entries = metadata
         .iter()
         .map(|(key, value)| KeyValue::new(key.clone(), value.clone()))

@@ -5,14 +5,13 @@ use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
 use bytes::Bytes;
-use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
-use parquet::record::{Field, Row};
 use parquet::schema::types::Type;
 
 use super::file::{schema, small_file};
+use super::sweep_runs::rows_of;
 use crate::digest::Digest;
-use crate::tables::{KEYS, SWEEP_FIGURES, SweepFile, SweepRow, sweep_columns};
+use crate::tables::{KEYS, SWEEP_FIGURES, SweepFile, sweep_columns};
 
 impl SweepFile {
     /// The file's content: equal rows and metadata give equal bytes.
@@ -25,16 +24,12 @@ impl SweepFile {
         static SCHEMA: LazyLock<Arc<Type>> = LazyLock::new(|| {
             Arc::new(schema(&sweep_columns(&[])).expect("names of columns are legal"))
         });
-        let mut metadata = self.metadata.clone();
-        metadata.push((DIGEST.to_owned(), NO_DIGEST.to_owned()));
-        let mut bytes = small_file(&SCHEMA, &sweep_columns(&self.rows), &metadata)
-            .map_err(|error| error.to_string())?;
-        let room = range_of_digest(&bytes)
-            .filter(|range| bytes[range.clone()] == *NO_DIGEST.as_bytes())
-            .ok_or("the encoder left no room for a digest")?;
-        let digest = Digest::of(&bytes).hex();
-        bytes[room].copy_from_slice(digest.as_bytes());
-        Ok(bytes)
+        let bytes = small_file(
+            &SCHEMA,
+            &sweep_columns(&self.rows),
+            &without_digest(self.metadata.clone()),
+        );
+        with_digest(bytes.map_err(|error| error.to_string())?)
     }
 
     /// Reads a file.
@@ -64,11 +59,11 @@ impl SweepFile {
                 metadata.extend(value.map(|value| (entry.key.clone(), value)));
             }
         }
-        let read = reader.get_row_iter(None);
         let mut rows = Vec::new();
-        for row in read.map_err(|error| wrong(error.to_string()))? {
-            let row = row.and_then(|row| read_row(&row));
-            rows.push(row.map_err(|error| wrong(error.to_string()))?);
+        for group in 0..reader.num_row_groups() {
+            let group = reader.get_row_group(group);
+            let of_group = group.and_then(|group| rows_of(&*group, 0));
+            rows.extend(of_group.map_err(|error| wrong(error.to_string()))?);
         }
         Ok(Self { metadata, rows })
     }
@@ -79,6 +74,25 @@ const DIGEST: &str = "roundelay.digest";
 const NO_DIGEST: &str = "0000000000000000";
 /// Bytes between key and value in Thrift's compact protocol: the field's type, and the length.
 const BETWEEN: usize = 2;
+
+/// Metadata with room for the digest, as the last entry.
+pub(super) fn without_digest(mut metadata: Vec<(String, String)>) -> Vec<(String, String)> {
+    metadata.push((DIGEST.to_owned(), NO_DIGEST.to_owned()));
+    metadata
+}
+
+/// The bytes of a file with their digest in its room.
+///
+/// # Errors
+/// There is no room.
+pub(super) fn with_digest(mut bytes: Vec<u8>) -> Result<Vec<u8>, String> {
+    let room = range_of_digest(&bytes)
+        .filter(|range| bytes[range.clone()] == *NO_DIGEST.as_bytes())
+        .ok_or("the encoder left no room for a digest")?;
+    let digest = Digest::of(&bytes).hex();
+    bytes[room].copy_from_slice(digest.as_bytes());
+    Ok(bytes)
+}
 
 /// Range of the digest in the bytes of a file.
 fn range_of_digest(bytes: &[u8]) -> Option<Range<usize>> {
@@ -92,7 +106,7 @@ fn range_of_digest(bytes: &[u8]) -> Option<Range<usize>> {
 
 /// # Errors
 /// The bytes are not those that were written.
-fn check_digest(bytes: &[u8]) -> Result<(), &'static str> {
+pub(super) fn check_digest(bytes: &[u8]) -> Result<(), &'static str> {
     if !bytes.starts_with(b"PAR1") || !bytes.ends_with(b"PAR1") {
         return Err("no Parquet file");
     }
@@ -106,40 +120,10 @@ fn check_digest(bytes: &[u8]) -> Result<(), &'static str> {
     }
 }
 
-fn read_row(row: &Row) -> Result<SweepRow, ParquetError> {
-    let mut texts = Vec::new();
-    let mut numbers = Vec::new();
-    let mut figures = Vec::new();
-    for (_, field) in row.get_column_iter() {
-        match field {
-            Field::Str(text) => texts.push(Arc::from(text.as_str())),
-            Field::ULong(number) => numbers.push(*number),
-            Field::Double(value) => figures.push(Some(*value)),
-            Field::Null => figures.push(None),
-            other => {
-                return Err(ParquetError::General(format!(
-                    "a value of another type: {other}"
-                )));
-            }
-        }
-    }
-    let (Ok([identity, source]), Ok([seed, replica])) =
-        (<[_; 2]>::try_from(texts), <[_; 2]>::try_from(numbers))
-    else {
-        return Err(ParquetError::General("a row without its keys".to_owned()));
-    };
-    Ok(SweepRow {
-        identity,
-        seed,
-        replica,
-        source,
-        figures,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tables::SweepRow;
 
     #[test]
     fn a_file_of_a_sweep_comes_back_to_the_last_bit() {

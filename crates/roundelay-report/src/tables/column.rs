@@ -44,6 +44,9 @@ pub(crate) enum Values {
     /// column's name.
     Times(Vec<i64>),
     OptionalTimes(Vec<Option<i64>>),
+    /// Signed numbers in any order.
+    #[cfg(feature = "parquet")]
+    Wholes(Vec<i64>),
     /// Unsigned, stored in the bits of Parquet's signed type.
     Small(Vec<u32>),
     Counts(Vec<u64>),
@@ -109,6 +112,8 @@ impl Column {
     pub fn cells(&self) -> Cells<'_> {
         match &self.values {
             Values::Times(values) => Cells::Signed(values),
+            #[cfg(feature = "parquet")]
+            Values::Wholes(values) => Cells::Signed(values),
             Values::OptionalTimes(values) => Cells::OptionalSigned(values),
             Values::Small(values) => Cells::Small(values),
             Values::Counts(values) => Cells::Unsigned(values),

@@ -91,6 +91,26 @@ pub struct SweepFile {
     pub rows: Vec<SweepRow>,
 }
 
+/// A file of a sweep with the runs of all points, and the swept keys as columns.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct SweepRuns {
+    /// The swept keys.
+    pub keys: Vec<String>,
+    /// The points, in the order of the file.
+    pub points: Vec<PointRuns>,
+}
+
+/// The runs of a point in such a file.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct PointRuns {
+    /// A value for each key: a text, or a number in bits per second, seconds or bytes.
+    pub labels: Vec<String>,
+    /// Origin of the runs, as in the metadata of a [`SweepFile`].
+    pub metadata: Vec<(String, String)>,
+    /// Rows by seed, sources in the order of the scenario.
+    pub rows: Vec<SweepRow>,
+}
+
 /// The rows as a table in memory.
 pub fn sweep_table(rows: &[SweepRow]) -> Table {
     Table {
