@@ -8,7 +8,6 @@ use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use roundelay_report::{PointRuns, SweepFile, SweepRow, SweepRuns};
 
 use super::dataset::{JOURNAL, entries, files, sync};
@@ -124,12 +123,10 @@ pub(super) fn compact(dataset: &Path, keys: &[String], plan: &[Point]) -> Result
     for point in plan {
         labels.insert(point.file(dataset), point.values_as_labels());
     }
-    let paths = files_below(dataset);
-    let read: Vec<Option<OfPoint>> = paths
-        .par_iter()
-        .map(|path| of_point(path, labels.get(path)))
-        .collect();
-    let mut found: Vec<OfPoint> = read.into_iter().flatten().collect();
+    let mut found = Vec::new();
+    for path in files_below(dataset) {
+        found.extend(of_point(&path, labels.get(&path)));
+    }
     if found.is_empty() {
         return Ok(());
     }
