@@ -22,7 +22,7 @@ enum Unit {
 }
 
 /// Words of tc without a counterpart here, the number of their values, and why.
-const LEFT_OUT: [(&str, &str, usize, &str); 29] = [
+const LEFT_OUT: [(&str, &str, usize, &str); 26] = [
     ("cake", "split-gso", 0, "packets are split here always"),
     (
         "cake",
@@ -30,19 +30,6 @@ const LEFT_OUT: [(&str, &str, usize, &str); 29] = [
         0,
         "packets are split here always, so a burst of a sender is shorter than in Linux",
     ),
-    (
-        "cake",
-        "ack-filter",
-        0,
-        "no ACK is dropped here, so uploads beside downloads look better in Linux",
-    ),
-    (
-        "cake",
-        "ack-filter-aggressive",
-        0,
-        "no ACK is dropped here, so uploads beside downloads look better in Linux",
-    ),
-    ("cake", "no-ack-filter", 0, ""),
     (
         "cake",
         "fwmark",
@@ -342,6 +329,11 @@ mod tests {
                 "cake bandwidth 20mbit besteffort dual-srchost nat overhead 22 mpu 64",
             ),
             (
+                "cake",
+                "bandwidth 1Mbit ack-filter no-split-gso",
+                "cake bandwidth 1mbit ack-filter",
+            ),
+            (
                 "tbf",
                 "rate 1mbit burst 5k latency 70ms",
                 "tbf rate 1mbit burst 5120b latency 70ms",
@@ -356,7 +348,6 @@ mod tests {
     fn what_trees_do_not_have_is_said() {
         for (kind, words, part) in [
             ("cake", "bandwidth 2mbps", "16mbit"),
-            ("cake", "ack-filter", "ACK"),
             ("fq", "horizon 10s maxrate 5mbit", "time to leave"),
             ("fq_codel", "frobnicate 7 limit 3", "frobnicate 7"),
             ("fq_codel", "target never", "target never"),

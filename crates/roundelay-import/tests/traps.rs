@@ -49,7 +49,6 @@ fn traps_are_explained_at_their_lines() {
             "no packet of a capture has a time to leave",
         ),
         ("recorded.sh", 8, "`at` of u32 is not understood"),
-        ("layer_cake_options.sh", 18, "no ACK is dropped here"),
         ("qosmate.sh", 11, "with rt and no ls"),
     ] {
         let remarks = imported(script, None).remarks;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use roundelay::schedulers::{AnyDiscipline, Discipline as _};
+use roundelay::schedulers::{AnyDiscipline, Discipline as _, Priority};
 use roundelay::{Billionths, ConfigError, Duration, Limit, LinkLayer, QueueSpec, Rate, tree};
 use roundelay_trace::{LinkTrace, Stop, TreeFile};
 use schemars::JsonSchema;
@@ -105,6 +105,20 @@ impl LinkConfig {
     /// Whether the queue shares the link among hosts.
     pub(crate) fn reads_hosts(&self) -> bool {
         self.queue.discipline.info().reads_hosts
+    }
+
+    /// Whether priorities of packets are code points to the queue, or to a node of its tree.
+    pub(crate) fn reads_code_points(&self) -> bool {
+        let reads = |discipline: &AnyDiscipline| discipline.info().priority == Priority::CodePoint;
+        match &self.queue.discipline {
+            AnyDiscipline::Tree(tree) => tree.nodes().any(|node| reads(&node.spec.discipline)),
+            discipline => reads(discipline),
+        }
+    }
+
+    /// Whether the queue drops redundant acknowledgements.
+    pub(crate) fn reads_acknowledgements(&self) -> bool {
+        self.queue.discipline.info().reads_acknowledgements
     }
 
     /// A core link without loss, jitter, overhead or decision cost, with routing cost 1.

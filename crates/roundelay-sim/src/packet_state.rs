@@ -1,8 +1,8 @@
 //! Packet contents in an arena: the slot of a packet is reused as soon as the packet is gone.
 
 use roundelay::author::prefetch;
-use roundelay::{Instant, Slack};
-use roundelay_tcp::Segment;
+use roundelay::{Acknowledgement, Instant, Slack};
+use roundelay_tcp::{Flags, Segment};
 
 use crate::agent::Direction;
 use crate::flows::FlowNumber;
@@ -46,6 +46,32 @@ pub struct PacketState {
     pub direction: Direction,
     /// The content.
     pub content: Content,
+}
+
+/// What a packet acknowledges, for queues that filter acknowledgements: as a capture of the
+/// simulation would have it, with timestamps in milliseconds.
+pub(crate) fn acknowledgement(state: &PacketState) -> Option<Acknowledgement> {
+    let Content::Segment(segment) = state.content else {
+        return None;
+    };
+    let flags = segment.flags;
+    if !flags.has(Flags::ACK) || segment.is_syn() {
+        return None;
+    }
+    let mut blocks = [(0, 0); 4];
+    for (block, (start, end)) in blocks.iter_mut().zip(segment.selective()) {
+        *block = (start as u32, end as u32);
+    }
+    let millis = |time: Instant| (time.since(Instant::ZERO).as_nanos() / 1_000_000) as u32;
+    Some(Acknowledgement {
+        connection: 2 * state.flow.0 + state.direction.index() as u64,
+        number: segment.acknowledgement as u32,
+        blocks,
+        timestamps: Some((millis(segment.timestamp), millis(segment.echo))),
+        echoes_mark: flags.has(Flags::ECE),
+        has_reduced: flags.has(Flags::CWR),
+        is_bare: segment.len == 0 && !flags.has(Flags::OUT_OF_BAND),
+    })
 }
 
 /// The [`PacketState`] of all packets on their way.

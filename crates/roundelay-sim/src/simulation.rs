@@ -16,7 +16,7 @@ use crate::flows::{FlowCounts, FlowNumber, FlowState, Flows};
 use crate::headers::{self, Marks};
 use crate::link::{Link, LinkCounts, Work, next_key};
 use crate::network::{ARRIVED, LinkConfig, LinkId, Network, NetworkError, Route, Routes};
-use crate::packet_state::{Arena, PacketState, Tag};
+use crate::packet_state::{Arena, PacketState, Tag, acknowledgement};
 use crate::probe::{Opening, Probe, Report};
 use crate::random::generator;
 use crate::sources::Stamped;
@@ -199,6 +199,10 @@ pub struct Simulation<P = ()> {
     has_trees: bool,
     /// Whether some queue shares its link among hosts.
     reads_hosts: bool,
+    /// Whether some queue filters acknowledgements.
+    reads_acks: bool,
+    /// Whether priorities are code points to some queue.
+    reads_code_points: bool,
     /// The next event of each link and agent.
     events: EventQueue,
     /// Events handled.
@@ -253,6 +257,11 @@ impl<P: Probe> Simulation<P> {
             return Err(SimulationError::TooLarge);
         }
         let has_trees = network.links().iter().any(|link| link.tree.is_some());
+        let reads_code_points = network.links().iter().any(LinkConfig::reads_code_points);
+        let reads_acks = network
+            .links()
+            .iter()
+            .any(LinkConfig::reads_acknowledgements);
         let reads_hosts = network.links().iter().any(LinkConfig::reads_hosts);
         let world = World {
             arena: Arena::default(),
@@ -276,6 +285,8 @@ impl<P: Probe> Simulation<P> {
             edges: Vec::new(),
             has_trees,
             reads_hosts,
+            reads_acks,
+            reads_code_points,
             events: EventQueue::default(),
             happened: 0,
             looks_at: 0,
@@ -599,6 +610,10 @@ impl<P: Probe> Simulation<P> {
         self.world
             .probe
             .arrived(self.now, LinkId(number), &packet, state);
+        if self.reads_acks {
+            let ack = acknowledgement(state);
+            port.set_acknowledgement(packet.flow, ack.as_ref());
+        }
         port.arrive(
             self.now,
             packet,
@@ -701,7 +716,7 @@ impl<P: Probe> Simulation<P> {
         command: &Command,
     ) -> Result<(), SimulationError> {
         match command {
-            Command::Send(packet) => self.send(packet)?,
+            Command::Send(packet) => self.send(packet, group)?,
             Command::Report(flow, report) => self.report(agent, *flow, report),
             Command::Wake(at) => self.set_timer(agent.0, Some(*at)),
             Command::Open(flow, spec) => self.open(agent, group, *flow, spec, None)?,
@@ -720,12 +735,13 @@ impl<P: Probe> Simulation<P> {
         Ok(())
     }
 
-    /// Sends a packet of an agent. A packet of a closed flow is ignored.
+    /// Sends a packet of an agent. A packet of a closed flow is ignored. Where queues read code
+    /// points, a packet without a priority has its group's.
     ///
     /// # Errors
     /// The packet goes back to the flow's source, and there is no route back.
     #[inline]
-    fn send(&mut self, packet: &Outgoing) -> Result<(), SimulationError> {
+    fn send(&mut self, packet: &Outgoing, group: u32) -> Result<(), SimulationError> {
         let world = &mut self.world;
         let Some(flow) = world.flows.at_mut(packet.flow).filter(|flow| flow.is_open) else {
             return Ok(());
@@ -752,6 +768,13 @@ impl<P: Probe> Simulation<P> {
             deadline,
             ..
         } = *packet;
+        let mut priority = priority;
+        if self.reads_code_points
+            && priority == 0
+            && let Some(marks) = self.marks.get(group as usize)
+        {
+            priority = marks.dscp.into();
+        }
         let slack = if packet.slack_has_path {
             let path = self
                 .routes

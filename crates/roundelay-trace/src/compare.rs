@@ -92,6 +92,13 @@ impl Options {
         Seed::new(self.seed).derive(Purpose::Queue, 0)
     }
 
+    /// Whether some discipline or tree filters acknowledgements.
+    pub(crate) fn reads_acknowledgements(&self) -> bool {
+        let by_spec = |spec: &QueueSpec| spec.discipline.info().reads_acknowledgements;
+        let by_tree = |tree: &TreeFile| tree.config().nodes().any(|node| by_spec(&node.spec));
+        self.specs.iter().any(by_spec) || self.trees.iter().any(by_tree)
+    }
+
     /// The given disciplines and link rate, with defaults for the rest: flows by 5-tuple, equal
     /// weights, default buffers, seed 1, costs measured, all packets but duplicates, lengths as
     /// captured.
@@ -575,7 +582,7 @@ mod tests {
             kind: EventKind::Leave,
         };
         let mut sample = Vec::new();
-        (0..20).for_each(|_| keep_sample(&mut sample, &[event; BLOCK]));
+        (0..20).for_each(|_| keep_sample(&mut sample, &vec![event.clone(); BLOCK]));
         assert_eq!(sample.len(), SAMPLE);
     }
 

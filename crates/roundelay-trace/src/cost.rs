@@ -123,6 +123,10 @@ fn time(
     sample.for_each(|at, event| {
         port.advance(at, &mut Ignore);
         match event.kind {
+            EventKind::Acknowledges(ref ack) => {
+                let scheduler = port.scheduler_mut();
+                scheduler.set_acknowledgement(event.flow, Some(ack));
+            }
             EventKind::Arrival(offer) => {
                 let packet = marker.packet(at, event.flow, offer, ());
                 port.arrive(at, packet, &mut Ignore);

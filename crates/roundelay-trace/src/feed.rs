@@ -84,6 +84,10 @@ impl Queue {
         reads_hosts.then(HostNumbers::default)
     }
 
+    fn reads_acknowledgements(&self) -> bool {
+        self.discipline().info().reads_acknowledgements
+    }
+
     fn marker(&self, weights: &WeightRules) -> Marker {
         let urgencies = weights.rules().iter().map(WeightRule::urgency).collect();
         let known = Known {
@@ -129,6 +133,8 @@ pub struct Feed {
     marker: Marker,
     /// Numbers of the flows' hosts, if the queue reads them.
     hosts: Option<HostNumbers>,
+    /// Whether the queue filters acknowledgements.
+    reads_acks: bool,
     /// Scratch space: flows that leave.
     leaving: Vec<FlowId>,
 }
@@ -150,6 +156,7 @@ impl Feed {
         queue.check_weights(&weights)?;
         let marker = queue.marker(&weights);
         let hosts = queue.hosts();
+        let reads_acks = queue.reads_acknowledgements();
         Ok(Self {
             queue,
             weights,
@@ -158,6 +165,7 @@ impl Feed {
             presence: Presence::default(),
             marker,
             hosts,
+            reads_acks,
             leaving: Vec::new(),
         })
     }
@@ -216,6 +224,9 @@ impl Feed {
         if let Some(config) = self.presence.arrive(at, flow, len) {
             self.join(flow, config, scheduler)?;
         }
+        if self.reads_acks {
+            scheduler.set_acknowledgement(flow, frame.acknowledgement().as_ref());
+        }
         Ok(Sorted { flow, offer })
     }
 
@@ -267,6 +278,7 @@ impl Feed {
             self.marker = marker;
             self.hosts = hosts;
         }
+        self.reads_acks = self.queue.reads_acknowledgements();
         outcome
     }
 

@@ -22,6 +22,7 @@ use serde::Serialize;
 
 use crate::capture::{Frame, LinkType};
 
+mod acknowledgement;
 mod tunnel;
 mod wifi;
 

@@ -194,6 +194,10 @@ impl Lane {
             self.port.advance(event.at, &mut self.meters);
             self.share_weights(event.at);
             match event.kind {
+                EventKind::Acknowledges(ref ack) => {
+                    let scheduler = self.port.scheduler_mut();
+                    scheduler.set_acknowledgement(event.flow, Some(ack));
+                }
                 EventKind::Arrival(offer) => {
                     let note = self.meters.offer(event.at, event.flow, offer);
                     let packet = self.marker.packet(event.at, event.flow, offer, note);

@@ -1,7 +1,7 @@
 //! Offered traffic of a capture: arrivals on a clock that starts at zero, and flows that join and
 //! leave.
 
-use roundelay::{Duration, Ecn, FlowConfig, FlowId, Instant, LinkLayer, Rate};
+use roundelay::{Acknowledgement, Duration, Ecn, FlowConfig, FlowId, Instant, LinkLayer, Rate};
 use roundelay_reference::GpsServer;
 
 use crate::capture::{Capture, Frame, LinkType};
@@ -20,15 +20,18 @@ use crate::urgency::{Carried, Known, Offer, RulePlace};
 use crate::weights::{WeightRule, WeightRules};
 
 /// An event, equal for every discipline.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Event {
     pub(crate) at: Instant,
     pub(crate) flow: FlowId,
     pub(crate) kind: EventKind,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) enum EventKind {
+    /// What the packet of the next event acknowledges: before arrivals of TCP segments, if some
+    /// discipline filters acknowledgements.
+    Acknowledges(Box<Acknowledgement>),
     /// A packet arrives.
     Arrival(Offer),
     /// A flow appears for the first time, returns, or has a longer packet than assumed.
@@ -153,6 +156,8 @@ pub(crate) struct Offered {
     plateau: Plateau,
     /// What the link makes of lengths.
     layer: LinkLayer,
+    /// Whether some discipline filters acknowledgements.
+    reads_acks: bool,
     /// Longer IP packets are split.
     mtu: Option<u32>,
     packets: u64,
@@ -204,6 +209,7 @@ impl Offered {
             oddities,
             plateau,
             layer,
+            reads_acks: options.reads_acknowledgements(),
             mtu,
             packets: 0,
             bytes: 0,
@@ -270,6 +276,10 @@ impl Offered {
                 .classify(of_flow.as_ref().map_err(|reason| *reason));
             let (ecn, dscp) =
                 headers.map_or((Ecn::NotCapable, 0), |headers| (headers.ecn, headers.dscp));
+            let ack = match self.reads_acks {
+                true => frame.acknowledgement(),
+                false => None,
+            };
             self.presence
                 .let_quiet_flows_leave(at, |flow| block.push(Event::leave(at, flow)));
             for len in lens {
@@ -281,6 +291,10 @@ impl Offered {
                     is_bare,
                 };
                 self.classified |= offer.is_classified();
+                if let Some(ack) = ack {
+                    let kind = EventKind::Acknowledges(Box::new(ack));
+                    block.push(Event { at, flow, kind });
+                }
                 block.push(Event {
                     at,
                     flow,

@@ -1,5 +1,6 @@
 //! Tests of captures and of `compare`: one program, so that the crates under test are linked once.
 
+mod acks;
 mod capture;
 mod classifier;
 mod common;

@@ -2,6 +2,7 @@
 
 use alloc::boxed::Box;
 
+use crate::acknowledgement::Acknowledgement;
 use crate::config::ConfigError;
 use crate::control::Control;
 use crate::flow_config::FlowConfig;
@@ -159,6 +160,12 @@ impl<T: Send> AnyPort<T> {
     /// The discipline reads hosts, and the flow's number is beyond [`FlowId::LARGEST_TABLED`].
     pub fn set_hosts(&mut self, flow: FlowId, hosts: Hosts) -> Result<(), ConfigError> {
         each!(self, port => port.scheduler_mut().set_hosts(flow, hosts))
+    }
+
+    /// Tells what the flow's next packet acknowledges: see
+    /// [`Control::set_acknowledgement`](crate::Control::set_acknowledgement).
+    pub fn set_acknowledgement(&mut self, flow: FlowId, acknowledgement: Option<&Acknowledgement>) {
+        each!(self, port => port.scheduler_mut().set_acknowledgement(flow, acknowledgement))
     }
 
     /// Removes a flow: see [`Control::remove_flow`](crate::Control::remove_flow).

@@ -22,6 +22,8 @@ pub use crate::virtual_clock::VirtualClock;
 pub use crate::virtual_time::{VirtualTime, byte_time};
 
 #[doc(no_inline)]
+pub use crate::acknowledgement::Acknowledgement;
+#[doc(no_inline)]
 pub use crate::config::ConfigError;
 #[doc(no_inline)]
 pub use crate::control::{Control, Footprint};

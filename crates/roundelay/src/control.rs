@@ -3,6 +3,7 @@
 
 use alloc::vec::Vec;
 
+use crate::acknowledgement::Acknowledgement;
 use crate::config::ConfigError;
 use crate::flow_config::FlowConfig;
 use crate::limit::Limit;
@@ -53,6 +54,14 @@ pub trait Control {
     fn set_hosts(&mut self, flow: FlowId, hosts: Hosts) -> Result<(), ConfigError> {
         let _ = (flow, hosts);
         Ok(())
+    }
+
+    /// Tells what the flow's next packet acknowledges, right before its arrival. Without this call,
+    /// or with None, a discipline that filters acknowledgements takes the packet for none.
+    /// Disciplines with [`reads_acknowledgements`](crate::schedulers::Discipline::reads_acknowledgements)
+    /// use it, others ignore it.
+    fn set_acknowledgement(&mut self, flow: FlowId, acknowledgement: Option<&Acknowledgement>) {
+        let _ = (flow, acknowledgement);
     }
 
     /// Sends a flow to a leaf of a [`tree`](crate::tree), from its next packet on. No effect on
@@ -168,6 +177,14 @@ macro_rules! forward_control {
             hosts: $crate::Hosts,
         ) -> Result<(), $crate::ConfigError> {
             $mutable.set_hosts(flow, hosts)
+        }
+
+        fn set_acknowledgement(
+            &mut $self,
+            flow: $crate::FlowId,
+            acknowledgement: Option<&$crate::Acknowledgement>,
+        ) {
+            $mutable.set_acknowledgement(flow, acknowledgement);
         }
 
         fn assign(&mut $self, flow: $crate::FlowId, leaf: &str) -> Result<(), $crate::ConfigError> {

@@ -60,7 +60,8 @@ pub enum DropReason {
     Full,
     /// The buffer was full and the discipline dropped a packet already queued.
     PushedOut,
-    /// The discipline dropped it to signal congestion: active queue management.
+    /// The discipline dropped it although it had room: to signal congestion (active queue
+    /// management), or an acknowledgement that a later one repeats (`cake ack-filter`).
     Early,
     /// The discipline refused the packet: [`Scheduler::refusal`](crate::Scheduler::refusal).
     Refused,

@@ -25,6 +25,7 @@
 
 extern crate alloc;
 
+mod acknowledgement;
 mod any_port;
 mod arena;
 pub mod author;
@@ -61,6 +62,7 @@ mod units;
 mod virtual_clock;
 mod virtual_time;
 
+pub use acknowledgement::Acknowledgement;
 pub use any_port::AnyPort;
 pub use arena::{Arena, Ticket};
 pub use buffer::Buffer;

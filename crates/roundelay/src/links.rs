@@ -290,6 +290,24 @@ impl<N: Note> Storage<Handle> for Links<N> {
         ))
     }
 
+    fn remove_inner(&mut self, queue: &mut Queue, place: u32) -> Option<(Departure, u32)> {
+        let Neighbours { next, previous } = *self.links.get(place as usize)?;
+        let before = &mut self.links[previous as usize].next;
+        let len = core::mem::replace(before, next).len;
+        self.links[next.place as usize].previous = previous;
+        queue.packets -= 1;
+        self.packets -= 1;
+        self.note_waits(place, false);
+        let handle = Handle(place);
+        Some((
+            Departure {
+                handle,
+                mark: false,
+            },
+            len,
+        ))
+    }
+
     fn move_head(&mut self, from: &mut Queue, to: &mut Queue) -> bool {
         let link = from.head;
         let moves = self.unlink_head(from).is_some();

@@ -202,6 +202,11 @@ pub trait Storage<T>: sealed::Sealed + Default {
     #[doc(hidden)]
     fn pop_tail(&mut self, queue: &mut Queue) -> Option<(Self::Leaving, u32)>;
 
+    /// Removes a packet that is neither head nor tail, and updates the queue's packet count. Also
+    /// returns the packet's length.
+    #[doc(hidden)]
+    fn remove_inner(&mut self, queue: &mut Queue, place: u32) -> Option<(Self::Leaving, u32)>;
+
     /// Moves the head packet of `from` to the end of `to`, and updates the packet count of `from`.
     /// The caller updates the count of `to`.
     #[doc(hidden)]
@@ -355,6 +360,18 @@ impl<T> Storage<T> for Nodes<T> {
             }
             _ => (queue.head, queue.tail) = (Link::NONE, NONE),
         }
+        self.free.push(place);
+        let len = packet.len;
+        Some((packet, len))
+    }
+
+    fn remove_inner(&mut self, queue: &mut Queue, place: u32) -> Option<(Packet<T>, u32)> {
+        let node = self.nodes.get_mut(place as usize)?;
+        let packet = node.packet.take()?;
+        let (next, previous) = (node.next, node.previous);
+        self.nodes[previous as usize].next = next;
+        self.nodes[next.place as usize].previous = previous;
+        queue.packets -= 1;
         self.free.push(place);
         let len = packet.len;
         Some((packet, len))
@@ -547,6 +564,29 @@ impl<T, P: Storage<T>> Pool<T, P> {
         Some(packet)
     }
 
+    /// Removes the packet of a slot from its queue, wherever it stands. Also returns the packet's
+    /// length.
+    pub(crate) fn remove(&mut self, queue: &mut Queue, place: u32) -> Option<(P::Leaving, u32)> {
+        if place == queue.head.place {
+            let len = queue.head.len;
+            return Some((self.pop(queue)?, len));
+        }
+        let (packet, len) = if place == queue.tail {
+            self.places.pop_tail(queue)?
+        } else {
+            self.places.remove_inner(queue, place)?
+        };
+        queue.bytes -= u64::from(len);
+        self.bytes -= u64::from(len);
+        Some((packet, len))
+    }
+
+    /// The link from a queued packet to the one behind it.
+    #[inline]
+    pub(crate) fn behind(&self, place: u32) -> Option<Link> {
+        self.places.neighbours(place).map(|(next, _)| next)
+    }
+
     /// The flow of the head packet. By handle only if the discipline has flows recorded.
     #[inline]
     pub(crate) fn head_flow(&self, queue: &Queue) -> Option<FlowId> {
@@ -666,6 +706,25 @@ mod tests {
             pool.check_queue(&queue);
         }
         assert!(lens.len() > 20);
+    }
+
+    #[test]
+    fn a_packet_leaves_from_the_middle() {
+        let mut pool = Pool::default();
+        let mut queue = Queue::default();
+        for len in 1..=5 {
+            pool.push(&mut queue, packet(len));
+        }
+        // In a fresh pool, packets have the slots 0 to 4.
+        for (place, len) in [(2, 3), (0, 1), (4, 5), (3, 4), (1, 2)] {
+            let removed = pool.remove(&mut queue, place);
+            assert_eq!(
+                removed.map(|(packet, len)| (packet.len, len)),
+                Some((len, len))
+            );
+            pool.check_queue(&queue);
+        }
+        assert!(queue.is_empty() && pool.backlog().is_empty());
     }
 
     #[test]

@@ -79,6 +79,7 @@ pub use class::StandIn;
 pub use config::{Config, Node, Problem, TreeError};
 use config::{NONE, Placed, ROOT, problem, setting};
 
+use crate::acknowledgement::Acknowledgement;
 use crate::config::ConfigError;
 use crate::control::Control;
 use crate::control::Footprint;
@@ -460,6 +461,14 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Control for Tree<T, L, I> 
         match self.below.leaf_mut(number) {
             Some((leaf, _)) => leaf.buffer.scheduler_mut().set_hosts(flow, hosts),
             None => Ok(()),
+        }
+    }
+
+    fn set_acknowledgement(&mut self, flow: FlowId, acknowledgement: Option<&Acknowledgement>) {
+        let number = self.below.plan.leaf_of(flow, self.default_leaf);
+        if let Some((leaf, _)) = self.below.leaf_mut(number) {
+            let scheduler = leaf.buffer.scheduler_mut();
+            scheduler.set_acknowledgement(flow, acknowledgement);
         }
     }
 

@@ -16,6 +16,7 @@
 //! | sparse, bulk, decaying flows | `tin::State`, in the lists of `lists.rs` |
 //! | set-associative hash, hosts | `hosts.rs`, `isolation.rs` |
 //! | deficit-mode shaper | `shaper.rs` |
+//! | ACK filter | `acks.rs` |
 //! | COBALT | `mechanisms/cobalt.rs` |
 //!
 //! | guarantee | value | test in `theorems/cake.rs` |
@@ -24,6 +25,7 @@
 //! | hosts | of n busy hosts each gets 1 / n, however many flows it has, within .02 | `hosts_share_the_link_whatever_their_flows` |
 //! | collisions | no two of eight flows share a queue | `eight_flows_never_collide` |
 //! | sparse flow | its packets wait for no turn of a bulk flow | `sparse_flows_go_first` |
+//! | ACK filter | what a dropped acknowledgement says, a later one in the queue says again | `filtered_acknowledgements_say_nothing_new` |
 //! | tins | a tin within its part of the rate goes before those below it | `a_tin_within_its_part_goes_first` |
 //!
 //! Number format: picoseconds, bytes. A quantum divided among flows is rounded at random, with the
@@ -31,18 +33,21 @@
 //!
 //! Cost: O(1) a packet beside turns without credit, of which a packet of 65,536 bytes needs 218 at
 //! the smallest quantum. Memory: 1024 queues and twice 1024 hosts for each tin, allocated at the
-//! start; 12 bytes for each flow whose hosts are named.
+//! start; 12 bytes for each flow whose hosts are named; with an ACK filter, 68 bytes for each slot of
+//! a packet, and a walk along the queue for each acknowledgement.
 //!
 //! Differences from Linux: the buffer counts bytes of packets, not the memory they occupy. Ties of
 //! the longest queue are broken by number. Packets are not split. Longest packet: 65,536 bytes.
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use crate::author::{
-    Age, Backlog, ConfigError, Configured, Control, Discipline, DropReason, Duration, Ecn, FlowId,
-    Footprint, Handle, Hosts, Instant, Leaving as _, Limit, Links, Linux, LinuxFlows, LinuxLimit,
-    Nodes, Packet, Parameter, Pool, Priority, Queues, Rate, Refusal, Scheduler, Seed, Storage,
+    Acknowledgement, Age, Backlog, ConfigError, Configured, Control, Discipline, DropReason,
+    Duration, Ecn, FlowId, Footprint, Handle, Hosts, Instant, Leaving as _, Limit, Links, Linux,
+    LinuxFlows, LinuxLimit, Nodes, Packet, Parameter, Pool, Priority, Queues, Rate, Refusal,
+    Scheduler, Seed, Storage,
 };
 use crate::config::{HOUR, MICROSECOND};
 use crate::link_layer::{Framing, LinkLayer};
@@ -50,6 +55,7 @@ use crate::mechanisms::cobalt::{Leaving, Verdict};
 use crate::mechanisms::longest::Longest;
 use crate::mechanisms::random::Random;
 
+mod acks;
 mod hosts;
 mod isolation;
 mod lists;
@@ -57,11 +63,13 @@ mod shaper;
 mod tin;
 mod tins;
 
+use acks::Acks;
 use hosts::PLACES;
 use isolation::Hasher;
 use shaper::Shaper;
 use tin::Tin;
 
+pub use acks::AckFilter;
 pub use isolation::Isolation;
 pub use tins::Tins;
 
@@ -78,6 +86,8 @@ pub struct Config {
     pub isolation: Isolation,
     /// Whether drops count as sent: the queue is behind the link that it keeps from filling.
     pub ingress: bool,
+    /// Which redundant acknowledgements are dropped.
+    pub acks: AckFilter,
     /// Whether packets leave with code point 0. By handle, the owner of the packets clears it.
     pub wash: bool,
     /// Has no effect: addresses are those that the driver gives.
@@ -103,6 +113,7 @@ impl Default for Config {
             tins: Tins::Diffserv3,
             isolation: Isolation::TripleIsolate,
             ingress: false,
+            acks: AckFilter::Off,
             wash: false,
             nat: false,
             raw: false,
@@ -166,6 +177,13 @@ impl Discipline for Config {
             "ingress: drops count as sent, because they have passed the link",
             |config| config.ingress.into(),
             |config, place| config.ingress = place == 1,
+        ),
+        Parameter::keyword(
+            "acks",
+            AckFilter::WORDS,
+            "whether acknowledgements that later ones repeat are dropped",
+            |config| config.acks as u64,
+            |config, place| config.acks = AckFilter::of(place),
         ),
         Parameter::switch("wash", "clear the code point of each packet", |config| {
             &mut config.wash
@@ -231,6 +249,10 @@ impl Discipline for Config {
         self.isolation.reads_hosts()
     }
 
+    fn reads_acknowledgements(&self) -> bool {
+        self.acks != AckFilter::Off
+    }
+
     fn configuration<T: Send>(scheduler: &mut Cake<T>) -> Option<&mut Self> {
         Some(&mut scheduler.config)
     }
@@ -252,10 +274,8 @@ impl Discipline for Config {
             return Ok(Some("bandwidth"));
         }
         // What Linux does by default, and packets here are.
-        for default in ["split-gso", "no-ack-filter"] {
-            if word == default {
-                return Ok(Some(default));
-            }
+        if word == "split-gso" {
+            return Ok(Some("split-gso"));
         }
         for (refused, expected) in REFUSED {
             if refused == word {
@@ -287,14 +307,12 @@ impl Discipline for Config {
 }
 
 /// Words of tc-cake(8) that have no meaning here, with what to write instead and why.
-const REFUSED: [(&str, &str); 5] = [
+const REFUSED: [(&str, &str); 3] = [
     (
         "autorate-ingress",
         "bandwidth RATE, because its estimate follows the kernel's timers and the spacing of \
          arrivals at one machine",
     ),
-    ("ack-filter", NO_ACK_FILTER),
-    ("ack-filter-aggressive", NO_ACK_FILTER),
     (
         "no-split-gso",
         "split-gso, because packets here are those of the wire; `compare --mtu none` keeps frames \
@@ -306,8 +324,6 @@ const REFUSED: [(&str, &str); 5] = [
          a firewall",
     ),
 ];
-const NO_ACK_FILTER: &str = "no-ack-filter, because packets here carry no header of TCP, which \
-     tells the acknowledgements that say nothing new";
 
 /// Presets of round trips, in microseconds: tc-cake(8), "Round trip time parameters".
 const RTTS: [(&str, u64); 8] = [
@@ -345,6 +361,8 @@ pub struct Cake<T, P: Storage<T> = Nodes<T>> {
     shaper: Shaper,
     layer: LinkLayer,
     hasher: Hasher,
+    /// None without a filter.
+    acks: Option<Box<Acks>>,
     random: Random,
     longest: Longest,
     /// Dropped packets, not yet taken by the caller.
@@ -368,6 +386,7 @@ impl<T, P: Storage<T>> Configured<Config> for Cake<T, P> {
             shaper: Shaper::new(config.bandwidth),
             layer: config.layer(),
             hasher: Hasher::new(config.isolation, seed),
+            acks: Acks::new(config.acks).map(Box::new),
             random: Random::new(seed),
             longest: Longest::default(),
             dropped: VecDeque::new(),
@@ -389,11 +408,35 @@ impl<T, P: Storage<T>> Cake<T, P> {
             self.shaper.start(now);
         }
         let priority = if self.config.wash { 0 } else { packet.priority };
-        let queue = &mut tin.flows[place].queue;
-        self.pool.push(queue, Packet { priority, ..packet });
-        let size = queue.size();
+        let flow = packet.flow;
+        self.pool
+            .push(&mut tin.flows[place].queue, Packet { priority, ..packet });
         tin.arrived(place, &mut self.random);
+        if let Some(acks) = &mut self.acks {
+            let queue = &mut tin.flows[place].queue;
+            acks.arrived(flow, Some(queue.tail));
+            if let Some(slot) = acks.redundant(&self.pool, queue) {
+                self.drop_redundant(number, place, slot, now);
+            }
+        }
+        let size = self.tins[number].flows[place].queue.size();
         self.longest.changed(number * PLACES + place, size);
+    }
+
+    /// Drops the acknowledgement that the packet which has just come makes redundant.
+    fn drop_redundant(&mut self, number: usize, place: usize, slot: u32, now: Instant) {
+        let tin = &mut self.tins[number];
+        let queue = &mut tin.flows[place].queue;
+        let Some((packet, len)) = self.pool.remove(queue, slot) else {
+            return;
+        };
+        tin.packets -= 1;
+        self.dropped.push_back((packet, DropReason::Early));
+        if self.config.ingress {
+            let len = self.layer.len_on_link(len);
+            tin.schedule.advance(len, now);
+            self.shaper.advance(len, false);
+        }
     }
 
     fn dequeue_packet(&mut self, now: Instant) -> Option<P::Leaving> {
@@ -509,6 +552,9 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Cake<T, P> {
     /// Sets the packet's arrival time for COBALT.
     fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
         if packet.len > LONGEST_PACKET || !self.pool.makes_room_for(&packet) {
+            if let Some(acks) = &mut self.acks {
+                acks.arrived(packet.flow, None);
+            }
             return Err(packet);
         }
         self.now = now;
@@ -570,6 +616,12 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Cake<T, P> {
 impl<T, P: Storage<T>> Control for Cake<T, P> {
     fn set_hosts(&mut self, flow: FlowId, hosts: Hosts) -> Result<(), ConfigError> {
         self.hasher.set_hosts(Config::NAME, flow, hosts)
+    }
+
+    fn set_acknowledgement(&mut self, flow: FlowId, acknowledgement: Option<&Acknowledgement>) {
+        if let Some(acks) = &mut self.acks {
+            acks.announce(flow, acknowledgement);
+        }
     }
 
     /// The first choice of the flow's queue, in each tin. The flow has another queue of the same

@@ -177,6 +177,7 @@ impl Discipline for Config {
             priority,
             times,
             reads_hosts: false,
+            reads_acknowledgements: false,
             default_limit,
             parameters: alloc::vec![],
         }

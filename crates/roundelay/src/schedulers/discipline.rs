@@ -126,6 +126,7 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
             priority: self.priority(),
             times: self.times(),
             reads_hosts: self.reads_hosts(),
+            reads_acknowledgements: self.reads_acknowledgements(),
             default_limit: self.default_limit(),
             parameters: parameters_of(self),
         }
@@ -203,6 +204,12 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
     /// Whether the discipline shares the link among hosts in this configuration, and so needs
     /// [`Control::set_hosts`](crate::Control::set_hosts).
     fn reads_hosts(&self) -> bool {
+        false
+    }
+
+    /// Whether the discipline drops redundant acknowledgements in this configuration, and so needs
+    /// [`Control::set_acknowledgement`](crate::Control::set_acknowledgement).
+    fn reads_acknowledgements(&self) -> bool {
         false
     }
 
@@ -368,6 +375,8 @@ pub struct DisciplineInfo {
     pub times: Times,
     /// [`Discipline::reads_hosts`].
     pub reads_hosts: bool,
+    /// [`Discipline::reads_acknowledgements`].
+    pub reads_acknowledgements: bool,
     /// [`Discipline::DEFAULT_LIMIT`].
     pub default_limit: Limit,
     /// Parameters with values.

@@ -598,6 +598,11 @@ impl Discipline for Config {
         self.nodes()
             .any(|node| node.spec.discipline.info().reads_hosts)
     }
+
+    fn reads_acknowledgements(&self) -> bool {
+        self.nodes()
+            .any(|node| node.spec.discipline.info().reads_acknowledgements)
+    }
 }
 
 impl<T: Send> Configured<Config> for Tree<T> {

@@ -5,6 +5,9 @@ use roundelay::{
     Control as _, Duration, FlowId, Hosts, Instant, Packet, QueueSpec, Rate, Scheduler as _, Seed,
 };
 
+mod acks;
+mod collisions;
+
 const LEN: u32 = 1514;
 
 fn build(text: &str, seed: u64) -> AnyScheduler<u64> {
@@ -376,6 +379,10 @@ fn words_are_those_of_tc() {
         ("cake egress noatm nowash noraw", "cake"),
         ("cake memlimit 1mb", "cake memory_limit 1mb"),
         ("cake split-gso no-ack-filter", "cake"),
+        (
+            "cake ack-filter-aggressive",
+            "cake acks ack-filter-aggressive",
+        ),
         ("cake pppoe-ptm ether-vlan", "cake overhead 34b ptm"),
         ("cake ether-vlan docsis", "cake overhead 22b mpu 64b"),
     ] {
@@ -392,8 +399,7 @@ fn words_are_those_of_tc() {
     );
     for (text, says) in [
         ("cake autorate-ingress", "expected bandwidth RATE"),
-        ("cake ack-filter", "expected no-ack-filter"),
-        ("cake ack-filter-aggressive", "expected no-ack-filter"),
+        ("cake ack-filter no-ack-filter", "no-ack-filter"),
         ("cake no-split-gso", "--mtu none"),
         ("cake fwmark 0xff", "code points"),
         ("cake docsis pppoe-ptm", "docsis"),

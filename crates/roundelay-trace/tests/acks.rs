@@ -1,0 +1,138 @@
+//! Acknowledgements of a capture reach a queue that filters them, in a comparison and in a feed.
+
+use std::io::Cursor;
+
+use roundelay::{Instant, LinkLayer, Seed};
+use roundelay::{Packet, Scheduler as _};
+use roundelay_trace::{
+    Capture, Comparison, Feed, FlowBy, Frame, LinkType, Options, Queue, Tap, TreeFile, WeightRules,
+    compare,
+};
+
+/// An IPv4 packet: an acknowledgement of 52 bytes with timestamps, of one of two connections.
+fn ack(number: u32, connection: u8) -> Vec<u8> {
+    let mut packet = vec![
+        0x45, 0, 0, 52, 0, 1, 0, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2,
+    ];
+    packet.extend([0x01, 0xbb, 0x9c, connection, 0, 0, 0, 7]);
+    packet.extend((1448 * number).to_be_bytes());
+    packet.extend([0x80, 0x10, 1, 0, 0, 0, 0, 0, 1, 1, 8, 10]);
+    packet.extend(number.to_be_bytes());
+    packet.extend(number.to_be_bytes());
+    packet
+}
+
+/// Raw IPv4: 400 acknowledgements of two connections in turns, one each millisecond, captured up to
+/// `snap` bytes.
+fn capture(snap: usize) -> Capture {
+    let mut bytes = Vec::new();
+    for field in [0xa1b2_c3d4_u32, 2 | 4 << 16, 0, 0, 65_535, 101] {
+        bytes.extend(field.to_le_bytes());
+    }
+    for number in 0..400_u32 {
+        let packet = ack(number / 2, (number % 2) as u8);
+        let captured = snap.min(packet.len());
+        for field in [0, 1000 * number, captured as u32, packet.len() as u32] {
+            bytes.extend(field.to_le_bytes());
+        }
+        bytes.extend(&packet[..captured]);
+    }
+    Capture::from_reader("acks.pcap", Cursor::new(bytes)).expect("a capture")
+}
+
+/// On a link with room for half of the acknowledgements.
+fn compared(snap: usize, queues: &[&str], trees: Vec<TreeFile>) -> Comparison {
+    let queues = queues.iter().map(|text| text.parse().expect("legal"));
+    let mut options = Options::new("208kbit".parse().expect("a rate"), queues.collect());
+    options.trees = trees;
+    options.measure_cost = false;
+    compare(capture(snap), &options, &mut ()).expect("it compares")
+}
+
+#[test]
+fn a_comparison_filters_acknowledgements() {
+    let result = compared(
+        65_535,
+        &[
+            "cake ack-filter interplanetary",
+            "cake ack-filter-aggressive interplanetary",
+            "cake interplanetary",
+        ],
+        Vec::new(),
+    );
+    let [filtered, aggressive, plain] = &result.disciplines[..] else {
+        panic!("three disciplines");
+    };
+    assert_eq!(plain.total.drops.total(), 0);
+    assert_eq!(filtered.spec, "cake rtt 3600s ack-filter");
+    for (lane, least, most) in [(filtered, 190, 200), (aggressive, 195, 200)] {
+        let total = &lane.total;
+        assert_eq!(total.packets + total.drops.early, 400);
+        assert!((least..=most).contains(&total.drops.early), "{total:?}");
+        // Those that are left keep up with the connections.
+        let delay = total.delay.expect("some were sent");
+        assert!(delay.max < 0.015, "{delay:?}");
+    }
+    assert!(plain.total.delay.expect("all were sent").max > 0.35);
+}
+
+#[test]
+fn cut_headers_are_not_judged() {
+    let result = compared(54, &["cake interplanetary ack-filter"], Vec::new());
+    assert!(
+        result.disciplines[0].total.drops.early > 190,
+        "52 bytes are whole"
+    );
+    let result = compared(51, &["cake interplanetary ack-filter"], Vec::new());
+    assert_eq!(result.disciplines[0].total.drops.total(), 0);
+}
+
+#[test]
+fn a_tree_of_a_comparison_filters_acknowledgements() {
+    let text = "[[node]]\nname = \"link\"\ndiscipline = \"drr\"\n\n[[node]]\nname = \"all\"\n\
+                parent = \"link\"\ndiscipline = \"cake ack-filter interplanetary\"\ndefault = true\n";
+    let tree = TreeFile::from_toml("acks.toml", text).expect("a tree");
+    let result = compared(65_535, &["cake interplanetary"], vec![tree]);
+    let early = |lane: usize| result.disciplines[lane].total.drops.early;
+    assert_eq!(early(0), 0, "the tree reads them, the discipline does not");
+    assert!(early(1) > 190, "{}", early(1));
+}
+
+/// The departures of a feed whose frames all come at once.
+fn fed(queue: &str, connections: u8) -> usize {
+    let spec: roundelay::QueueSpec = queue.parse().expect("legal");
+    let mut scheduler = spec.discipline.build_arena(Seed::new(1)).expect("legal");
+    let queue = Queue::Discipline(spec);
+    let flows = (FlowBy::default(), 100);
+    let mut feed = Feed::new(queue, WeightRules::default(), LinkLayer::NONE, flows).expect("legal");
+    for number in 0..100_u8 {
+        let bytes = ack(number.into(), number % connections);
+        let frame = Frame {
+            time_nanos: 0,
+            original_len: bytes.len() as u32,
+            link: LinkType::RAW,
+            bytes: &bytes,
+            tap: Tap::default(),
+        };
+        let now = Instant::ZERO;
+        let sorted = feed
+            .sort(now, &frame, &mut scheduler)
+            .expect("it is sorted");
+        let packet: Packet<u8> = feed.packet(now, sorted, number);
+        assert!(scheduler.enqueue(now, packet).is_ok());
+        while scheduler.take_dropped().is_some() {}
+    }
+    let mut left = 0;
+    while scheduler.dequeue(Instant::ZERO).is_some() {
+        left += 1;
+    }
+    left
+}
+
+#[test]
+fn a_feed_filters_acknowledgements() {
+    assert_eq!(fed("cake ack-filter", 1), 2);
+    assert_eq!(fed("cake ack-filter-aggressive", 1), 1);
+    assert_eq!(fed("cake ack-filter-aggressive", 5), 5);
+    assert_eq!(fed("cake", 1), 100);
+}
