@@ -1,6 +1,7 @@
 //! Guarantees of a discipline for a flow (fairness index, latency, delay), as formulas with their
 //! sources.
 
+use crate::service::hfsc::Curve;
 use crate::time::Duration;
 use crate::units::Rate;
 
@@ -91,8 +92,53 @@ pub struct Guarantees {
     /// backlogged, each as service time at the flow's own share of the rate: |W_i / r_i - W_j /
     /// r_j| (Golestani's fairness).
     pub fairness: Option<Bound<Duration>>,
+    /// Least service of a leaf of a tree whose classes have curves or rates of their own: `hfsc`,
+    /// `htb`.
+    pub service: Option<Bound<LeastService>>,
     /// Bounds printed in the discipline's paper, where they differ from the proven ones.
     pub printed: Printed,
+}
+
+/// A lower bound of service: of a leaf that is backlogged at some time, as many bytes have left as
+/// its curve gives in a time that began with some backlogged period, but for packets that are
+/// `late` by at most this.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LeastService {
+    /// The curve.
+    pub curve: Curve,
+    /// Time by which a packet may end after its deadline by the curve.
+    pub late: Duration,
+}
+
+impl LeastService {
+    /// Largest delay in a first-in-first-out leaf whose flows together send at most `burst` bytes
+    /// and `rate` more a second: the largest horizontal distance between this line and the curve,
+    /// and the lateness. None: the rate is more than the curve's last slope.
+    pub fn delay(&self, rate: Rate, burst: u64) -> Option<Duration> {
+        let curve = &self.curve;
+        let (m1, m2) = curve.slopes();
+        let rate = u128::from(rate.bits_per_second());
+        if rate > m2 {
+            return None;
+        }
+        // In bits times 10^12, as picoseconds are.
+        let burst = u128::from(burst) * 8_000_000_000_000;
+        let end = u128::from(curve.d.as_picos());
+        let knee = m1 * end;
+        if burst > knee || m1 == 0 {
+            // The curve reaches the burst in its second piece, and is steeper than the line.
+            let time = end + (burst - knee).div_ceil(m2);
+            return Some(picos(time) + self.late);
+        }
+        // At the burst, or where the line passes the end of the first piece.
+        let at_burst = burst.div_ceil(m1);
+        let at_knee = end - ((knee - burst) / rate).min(end);
+        Some(picos(at_burst.max(at_knee)) + self.late)
+    }
+}
+
+fn picos(picos: u128) -> Duration {
+    Duration::from_picos(u64::try_from(picos).unwrap_or(u64::MAX))
 }
 
 /// Bounds as a paper prints them, where they differ from the proven ones: too small, or stated

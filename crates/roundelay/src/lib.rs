@@ -72,7 +72,7 @@ pub use control::{Control, Footprint};
 pub use drops::{DropReason, Refusal};
 pub use edge_codel::EdgeCodel;
 pub use flow_config::FlowConfig;
-pub use guarantees::{Bound, Guarantees, Printed, Share};
+pub use guarantees::{Bound, Guarantees, LeastService, Printed, Share};
 pub use handle::{Departure, Handle};
 pub use limit::{Backlog, Limit};
 pub use link_layer::{Framing, LinkLayer, LinkLayerError};

@@ -62,6 +62,7 @@
 //! plus their chosen packets.
 
 mod below;
+mod bounds;
 mod changes;
 mod class;
 mod config;

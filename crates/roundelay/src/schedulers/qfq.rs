@@ -123,6 +123,7 @@ impl Discipline for Config {
             t_wfi: Some(t_wfi),
             latency: Some(latency),
             fairness: None,
+            service: None,
             printed,
         }
     }

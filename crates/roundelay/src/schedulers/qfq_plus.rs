@@ -198,6 +198,7 @@ impl Discipline for Config {
             t_wfi: Some(t_wfi),
             latency,
             fairness: None,
+            service: None,
             printed,
         }
     }

@@ -119,6 +119,7 @@ impl Discipline for Config {
             t_wfi: Some(late),
             latency: Some(late),
             fairness: None,
+            service: None,
             printed,
         }
     }

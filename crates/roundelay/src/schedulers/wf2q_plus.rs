@@ -119,6 +119,7 @@ impl Discipline for Config {
             t_wfi: Some(t_wfi),
             latency: Some(latency),
             fairness: Some(fairness),
+            service: None,
             printed,
         }
     }

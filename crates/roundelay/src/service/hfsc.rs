@@ -92,6 +92,13 @@ impl Curve {
         }
     }
 
+    /// What the curve gives in a time, in bits times 10^12.
+    pub(crate) fn bits(&self, time: Duration) -> u128 {
+        let (m1, m2) = self.slopes();
+        let first = time.min(self.d).as_picos();
+        m1 * u128::from(first) + m2 * u128::from(time.as_picos() - first)
+    }
+
     pub(crate) fn slopes(&self) -> (u128, u128) {
         (bits(self.m1).into(), bits(self.m2).into())
     }

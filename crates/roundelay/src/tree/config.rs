@@ -17,7 +17,6 @@ use crate::config::{ConfigError, FORMER_FQ};
 use crate::control::Control;
 use crate::drops::DropReason;
 use crate::flow_config::FlowConfig;
-use crate::guarantees::{Bound, Guarantees, Share};
 use crate::handle::Handle;
 use crate::limit::Limit;
 use crate::packet::{FlowId, Packet};
@@ -26,7 +25,6 @@ use crate::schedulers::{AnyDiscipline, Configured, Discipline, Linux, fifo, wf2q
 use crate::seed::Seed;
 use crate::spec::QueueSpec;
 use crate::time::Instant;
-use crate::units::Rate;
 
 /// Stands for "no node".
 pub(super) const NONE: u32 = u32::MAX;
@@ -266,87 +264,8 @@ impl Config {
         }
     }
 
-    /// Proven guarantees of a leaf on a link of this rate, for any behaviour of siblings and other
-    /// classes: of its service, and for a first-in-first-out leaf also of its packets' delay. The
-    /// guarantees hold for packets that stay in the tree: a packet pushed out after the choice of
-    /// its leaf counts as sent. The proof is in `tree.rs`.
-    ///
-    /// # Errors
-    /// There is no such leaf.
-    pub fn leaf_guarantees(&self, leaf: &str, rate: Rate) -> Result<Guarantees, TreeError> {
-        let number = self.leaf(leaf)?;
-        let Some(behind) = self.b_wfi(number, rate) else {
-            return Ok(Guarantees::default());
-        };
-        let source =
-            "Bennett and Zhang 1997, H-PFQ's B-WFI, and a packet more a class below the root";
-        let b_wfi = Bound {
-            value: behind,
-            source,
-        };
-        let mut guarantees = Guarantees {
-            b_wfi: Some(b_wfi),
-            ..Guarantees::default()
-        };
-        let node = self.node(number);
-        if node.is_some_and(|node| matches!(node.spec.discipline, AnyDiscipline::Fifo(_))) {
-            // B over the leaf's rate: the share of each node on the way to the root counts.
-            let mut bytes = behind;
-            for node in self.path(number) {
-                bytes = self.share(node, rate).per_share(bytes);
-            }
-            guarantees.t_wfi = Some(Bound {
-                value: rate.time_of(bytes),
-                source,
-            });
-        }
-        Ok(guarantees)
-    }
-
-    /// B(n) = alpha(n) + phi(n) (B(m) + L(m)) with m the parent; alpha(n) alone for the root's
-    /// children.
-    fn b_wfi(&self, number: usize, rate: Rate) -> Option<u64> {
-        let Placed { parent, .. } = *self.placed(number)?;
-        let share = self.share(number, rate);
-        let class = self.placed(parent)?;
-        let own = class.node.spec.discipline.guarantees(&share).b_wfi?.value;
-        if parent == ROOT {
-            return Some(own);
-        }
-        // B(m) + L(m)
-        let of_class = self.b_wfi(parent, rate)?;
-        let of_class = of_class.saturating_add(class.node.max_packet_len.into());
-        Some(own.saturating_add(share.of(of_class)))
-    }
-
-    /// A node's share in its parent.
-    fn share(&self, number: usize, rate: Rate) -> Share {
-        let own = self.flow_config(number);
-        let parent = self.placed(number).map_or(ROOT, |placed| placed.parent);
-        let mut share = Share {
-            weight: own.weight,
-            total_weight: 0,
-            least_weight: u32::MAX,
-            flows: 0,
-            max_packet_len: own.max_packet_len,
-            link_max_packet_len: 0,
-            rate,
-        };
-        for sibling in self.children(parent) {
-            let sibling = self.flow_config(sibling);
-            share.total_weight += u64::from(sibling.weight);
-            share.least_weight = share.least_weight.min(sibling.weight);
-            share.flows += 1;
-            share.link_max_packet_len = share.link_max_packet_len.max(sibling.max_packet_len);
-        }
-        if share.flows == 0 {
-            share.least_weight = 1;
-        }
-        share
-    }
-
     /// A node's settings in its parent.
-    fn flow_config(&self, number: usize) -> FlowConfig {
+    pub(super) fn flow_config(&self, number: usize) -> FlowConfig {
         let node = self.node(number);
         node.map_or(FlowConfig::DEFAULT, Node::flow_config)
     }
@@ -499,7 +418,7 @@ impl Config {
         self.placed(number).is_some_and(|placed| placed.is_inner)
     }
 
-    fn node(&self, number: usize) -> Option<&Node> {
+    pub(super) fn node(&self, number: usize) -> Option<&Node> {
         Some(&self.placed(number)?.node)
     }
 
@@ -510,7 +429,7 @@ impl Config {
         })
     }
 
-    fn leaf(&self, name: &str) -> Result<usize, TreeError> {
+    pub(super) fn leaf(&self, name: &str) -> Result<usize, TreeError> {
         let Some(number) = self.number(name) else {
             return Err(problem(name, Problem::Unknown));
         };
@@ -520,7 +439,7 @@ impl Config {
         Ok(number)
     }
 
-    fn children(&self, parent: usize) -> impl Iterator<Item = usize> {
+    pub(super) fn children(&self, parent: usize) -> impl Iterator<Item = usize> {
         (ROOT + 1..self.nodes.len()).filter(move |number| {
             let placed = self.placed(*number);
             placed.is_some_and(|placed| placed.parent == parent)

@@ -22,6 +22,7 @@ mod fq_pie;
 mod gfq;
 mod hfsc;
 mod htb;
+mod leaf_bounds;
 mod lifo;
 mod lstf;
 mod lstf_levels;
