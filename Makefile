@@ -63,7 +63,7 @@ test-full: test own-scheduler without-parquet page-test wheel-freethreaded wheel
 	cargo test --profile release-test --locked -p roundelay --lib --test all
 	cargo test --release --locked -p roundelay-sim -p roundelay-cli
 	cargo test --release --locked -p roundelay-cli --test all -- command:: live:: --ignored
-	cargo test --release --locked -p roundelay-sim --test all -- formulas:: internet2:: --ignored --nocapture
+	cargo test --release --locked -p roundelay-sim --test all -- cake:: formulas:: internet2:: --ignored --nocapture
 	cargo test --release --locked -p roundelay-reference --test replay -- --ignored
 	cargo test --release --locked -p roundelay-live --test all -- long::random_commands --ignored --nocapture # half an hour: ROUNDELAY_LIVE_SOAK sets the seconds
 	python3 peers/compare.py check

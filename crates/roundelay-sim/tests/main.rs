@@ -2,6 +2,7 @@
 
 use roundelay_sim::{Probe, Simulation};
 
+mod cake;
 mod conservation;
 mod controls;
 mod corpora;
