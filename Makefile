@@ -11,6 +11,7 @@ RATE ?= 5mbit
 DISCIPLINES ?= fifo sfq drr qfq wf2q_plus fq_codel
 REPORT ?= target/report.html
 SCENARIO ?= examples/scenarios/home.toml
+PARKING_LOT := crates/roundelay-sim/src/topologies/parking_lot.toml
 TOOLS := .tools
 REPORT_CRATE := crates/roundelay-report
 # Seconds that each fuzz target runs.
@@ -268,6 +269,12 @@ browser: setup-npm setup-valgrind setup-chromium ## the reports in headless Chro
 	target/debug/roundelay sweep $(SCENARIO) queue.core=fifo,fq_codel source.calls.count=1..4/2 source.calls.packet_len=100,200 --replicas 2 \
 	  --figure calls.delay_p99 --quiet --out target/browser.sweep --html target/browser-sweep.html > /dev/null
 	node $(REPORT_CRATE)/tests/browser/item.mjs target/browser-sweep.html
+	target/debug/roundelay replay $(PARKING_LOT) --with lstf --with fifo --quiet --html target/browser-replay.html > /dev/null
+	node $(REPORT_CRATE)/tests/browser/item.mjs target/browser-replay.html
+	target/debug/roundelay simulate $(SCENARIO) --queue fifo --queue fq_codel --replicas 2 --html target/browser-queues.html > /dev/null
+	node $(REPORT_CRATE)/tests/browser/item.mjs target/browser-queues.html
+	target/debug/roundelay papers qfq theorem-6 --seeds 1 --cache target/papers-browser --html target/browser-paper.html > /dev/null
+	node $(REPORT_CRATE)/tests/browser/item.mjs target/browser-paper.html --plain
 	if unshare --user --net true; then \
 	  target/debug/roundelay live --rate 1mbit --quiet --html target/browser-live.html fq_codel \
 	    -- bash -c 'for i in {1..200}; do echo $$i > /dev/udp/{far}/9; sleep .005; done' && \

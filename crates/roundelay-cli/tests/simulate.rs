@@ -345,6 +345,10 @@ fn queues_stand_side_by_side_with_paired_differences() {
         text.contains("under fq_codel; ") && text.ends_with("less than under fifo."),
         "{text}"
     );
+    // One seed cannot tell what is chance, but it has figures.
+    let alone = stdout(&ask(&["fq_codel", "fifo"], &[]));
+    let words = alone.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("ms under fifo, of one seed."), "{alone}");
     let shown = stdout(&ask(&["fq_codel", "fifo"], &["--replicas", "3"]));
     assert!(shown.contains(text.split(';').next().unwrap()), "{shown}");
     assert!(shown.contains("+"), "{shown}");

@@ -17,12 +17,15 @@
   // Of whole numbers, half of one is no place on the axis.
   const STEPS = [1, 2, 5].flatMap((step) => [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12].map((power) => step * 10 ** power)).sort((one, other) => one - other);
 
+  // Powers of ten far from one, without their zeros.
+  const short = (value) => (value >= 1e5 || value < 1e-3 ? value.toExponential().replace("e+", "e") : few(value));
+
   // An axis of categories has a name at each place, else numbers.
   const side = ({ label, logarithmic, names }, values, more) => {
     if (names.length > 0) {
       return axis((place) => names[place] ?? "", { label, splits: () => names.map((name, place) => place), ...more });
     }
-    if (logarithmic) return logarithmicAxis(few, { label, ...more });
+    if (logarithmic) return logarithmicAxis(short, { label, ...more });
     return axis(few, { label, ...(isWhole(values) ? { incrs: STEPS } : {}), ...more });
   };
 

@@ -7,7 +7,7 @@ use roundelay_sim::scenario::{Interval, student_95};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::chart::{Axis, Chart, Curve, Point, Scaling};
+use crate::chart::{Axis, Chart, Curve, Drawn, Point, Scaling};
 use crate::document::{self, Block, Document, Section, duration_in_words, seeds_in_words};
 use crate::figures::interval_text;
 use crate::grid::{Column, Grid};
@@ -454,6 +454,7 @@ impl Replayed {
     fn charts(&self) -> Vec<Chart> {
         let mut ratios = Vec::new();
         let mut overdue = Vec::new();
+        let mut most = 0;
         for result in &self.candidates {
             let mut points = Vec::new();
             if let Some(ratios) = result.ratios() {
@@ -466,7 +467,16 @@ impl Replayed {
             for (waits, counted) in (0..).zip(result.by_congestion_points()) {
                 points.push(point(f64::from(waits), counted.part(counted.overdue)));
             }
-            overdue.push(curve(result, points));
+            most = most.max(points.len());
+            overdue.push(Curve {
+                drawn: Drawn::Discs,
+                ..curve(result, points)
+            });
+        }
+        // A packet waits at whole routers: each number is a place of its own, without a line between.
+        let mut names = Vec::new();
+        for waits in 0..most {
+            names.push(waits.to_string());
         }
         vec![
             Chart {
@@ -478,7 +488,10 @@ impl Replayed {
             },
             Chart {
                 title: "Packets overdue by congestion points".to_owned(),
-                x: axis("routers at which a packet waited", Scaling::Linear),
+                x: Axis {
+                    names,
+                    ..axis("routers at which a packet waited", Scaling::Linear)
+                },
                 y: axis("part overdue", Scaling::Linear),
                 curves: overdue,
                 ..Chart::default()

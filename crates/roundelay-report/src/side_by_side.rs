@@ -203,6 +203,14 @@ impl SideBySide {
         let value = told.figure.unit.text(mean);
         let queue = clean(&self.queues[best].queue);
         let words = told.words;
+        if self.first().replicas.len() == 1 {
+            let (worst, other) = means[means.len() - 1];
+            return format!(
+                "{name}: {words} {value} under {queue}, {} under {}, of one seed.",
+                told.figure.unit.text(other),
+                clean(&self.queues[worst].queue)
+            );
+        }
         if alike.len() + 1 == means.len() {
             return format!(
                 "{name}: no queue is surely better in {words} ({value} under {queue})."

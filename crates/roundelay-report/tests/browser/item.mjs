@@ -1,7 +1,7 @@
 // Browser test of pages of one item: a live run, an objective, a sweep, a replay, an item of a
 // paper.
 //
-// node tests/browser/item.mjs page.html. In light and dark themes, wide and narrow: no errors, no
+// node tests/browser/item.mjs page.html [--plain]: plain is a page without charts. In light and dark themes, wide and narrow: no errors, no
 // requests, the answer on the first screen, drawn charts with working legends, nothing wider than
 // the page. CHROMIUM names the browser, /usr/bin/chromium if unset. Exits 1 on any failure.
 
@@ -28,10 +28,13 @@ const checkChart = async (page, number) => {
   assert.ok(changed, `${id}: hiding a curve changes it`);
 };
 
+const isPlain = process.argv[3] === "--plain";
+
 await lookAtAll(resolve(process.argv[2]), [1280, 360], async (page) => {
   await checkAnswer(page);
   const charts = await page.locator("#charts figure").count();
-  assert.ok(charts > 0, "charts");
+  assert.equal(charts > 0, !isPlain, "charts");
+  assert.equal(await page.locator("#charts").isVisible(), !isPlain, "no place for charts without any");
   assert.equal(await page.locator(".uplot").count(), charts, "each chart is drawn");
   for (let number = 0; number < charts; number += 1) await checkChart(page, number);
   const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
