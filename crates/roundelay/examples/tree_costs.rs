@@ -1,0 +1,106 @@
+//! What a packet costs in a tree of `htb`, `hfsc` or `drr`, by the number of leaves and of levels:
+//! enqueue and dequeue, all leaves backlogged. Counted from outside, as the difference of two runs:
+//!
+//!     cargo build --release -p roundelay --example tree_costs
+//!     valgrind --tool=callgrind target/release/examples/tree_costs htb 64 1 100000
+//!     valgrind --tool=callgrind target/release/examples/tree_costs htb 64 1 200000
+
+use std::env;
+use std::error::Error;
+
+use roundelay::schedulers::AnyDiscipline;
+use roundelay::tree::{Config, Node, Service, hfsc, htb};
+use roundelay::{FlowId, Instant, Packet, Rate, Scheduler as _, Seed};
+
+const LEN: u32 = 1000;
+const LINK: u64 = 1_000_000_000;
+
+/// The service of a node with this part of the link.
+fn service(kind: &str, part: u64) -> Service {
+    let rate = Rate::from_bits_per_second((LINK / part).max(8));
+    let rate = rate.expect("more than nothing");
+    match kind {
+        "htb" => {
+            let mut class = htb::Class::new(rate);
+            class.ceil = Rate::from_bits_per_second(LINK);
+            class.burst = Some(10 * LEN);
+            class.cburst = class.burst;
+            class.quantum = Some(1514);
+            Service::Htb(class)
+        }
+        "hfsc" => Service::Hfsc(hfsc::Class {
+            rt: Some(hfsc::Curve::line(rate)),
+            ls: Some(hfsc::Curve::line(rate)),
+            ul: None,
+        }),
+        _ => Service::Shared,
+    }
+}
+
+/// A class of this kind.
+fn class(name: &str, kind: &str) -> Result<Node, Box<dyn Error>> {
+    let mut node = Node::new(name, "drr".parse()?);
+    match kind {
+        "htb" => node.spec.discipline = AnyDiscipline::Htb(htb::Config::default()),
+        "hfsc" => node.spec.discipline = AnyDiscipline::Hfsc(hfsc::Config),
+        "drr" => {}
+        other => return Err(format!("'{other}': expected htb, hfsc or drr").into()),
+    }
+    Ok(node)
+}
+
+/// `levels` - 1 classes, each below the one before, and the leaves below the last.
+fn tree(kind: &str, leaves: u32, levels: u32) -> Result<Config, Box<dyn Error>> {
+    let mut tree = Config::new(class("0", kind)?)?;
+    for level in 1..levels {
+        let mut inner = class(&level.to_string(), kind)?;
+        inner.service = service(kind, 1);
+        tree.add_class(&(level - 1).to_string(), inner)?;
+    }
+    let parent = (levels - 1).to_string();
+    // Below the root each leaf sends at its rate; below a class it borrows every second packet, or
+    // gets it by sharing.
+    let part = u64::from(leaves) * if levels == 1 { 1 } else { 2 };
+    for flow in 0..leaves {
+        let name = format!("leaf {flow}");
+        let mut leaf = Node::new(&name, "fifo".parse()?);
+        leaf.service = service(kind, part);
+        tree.add_leaf(&parent, leaf)?;
+        tree.assign(FlowId(flow), &name)?;
+        tree.set_default(&name)?;
+    }
+    Ok(tree)
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let [kind, leaves, levels, packets] = &arguments[..] else {
+        return Err("expected: htb, hfsc or drr; leaves; levels; packets".into());
+    };
+    let (leaves, levels): (u32, u32) = (leaves.parse()?, levels.parse()?);
+    let packets: u64 = packets.parse()?;
+    let mut tree = tree(kind, leaves, levels)?.build_tree::<u32>(Seed::new(1))?;
+    let link = Rate::from_bits_per_second(LINK).expect("more than nothing");
+    let time = link.time_of(LEN.into());
+    let mut now = Instant::ZERO;
+    for flow in (0..3).flat_map(|_| 0..leaves) {
+        let packet = Packet::new(FlowId(flow), LEN, 0);
+        tree.enqueue(now, packet).map_err(|_| "the leaf is full")?;
+    }
+    let mut sent = 0;
+    let mut waits = 0_u64;
+    while sent < packets {
+        let Some(packet) = tree.dequeue(now) else {
+            waits += 1;
+            now = tree.ready_at().ok_or("packets wait for nothing")?;
+            continue;
+        };
+        let next = Packet::new(packet.flow, LEN, 0);
+        tree.enqueue(now, next).map_err(|_| "the leaf is full")?;
+        now += time;
+        sent += 1;
+    }
+    assert_eq!(tree.backlog().packets, 3 * u64::from(leaves));
+    println!("{kind}, {leaves} leaves, {levels} levels: {sent} packets, {waits} waits");
+    Ok(())
+}
