@@ -177,6 +177,7 @@ pub(crate) fn caveats(case: &Case<'_>, best: usize) -> Vec<Reason> {
             spec: spec.clone(),
             loss: winner.total.loss,
             cause,
+            is_answered: case.comparison.reaction.is_some(),
         });
     }
     let late = winner.total.reordered;

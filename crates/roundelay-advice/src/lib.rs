@@ -9,6 +9,7 @@ mod blame;
 mod harm;
 mod notes;
 mod preference;
+mod reaction;
 mod reasons;
 mod reserve;
 mod standing;
@@ -16,6 +17,7 @@ mod tc;
 mod verdict;
 
 pub use notes::{Note, Oddity};
+pub use reaction::{Change, Trust};
 pub use reasons::{
     But, Cause, Equality, Fate, Instead, Lower, Reason, Share, Unfairness, Wait, Worst,
 };
@@ -30,7 +32,8 @@ use standing::Standing;
 pub struct Advice {
     /// The recommendation.
     pub verdict: Verdict,
-    /// Remarks on the capture and the replay; the last one states the limitation of every replay.
+    /// Remarks on the capture and the replay; the last ones state what the figures rest on, for a
+    /// replay its limitation.
     pub notes: Vec<Note>,
 }
 
@@ -53,8 +56,12 @@ pub struct Verdict {
 pub fn advise(comparison: &Comparison, options: &Options) -> Advice {
     let mut commands = tc::all_commands(comparison, options);
     let standings = Standing::of_all(comparison, options, &commands);
-    let choice = verdict::choose(comparison, &standings);
-    let mut reasons = choice.reasons;
+    let mut choice = verdict::choose(comparison, &standings);
+    let mut reasons = std::mem::take(&mut choice.reasons);
+    // What changes for users stands behind the answer, before the reasons.
+    let of_senders = reaction::reasons(comparison, options, &standings, &choice);
+    let behind = reasons.len().min(1);
+    reasons.splice(behind..behind, of_senders);
     reasons.extend(reasons::on_the_capture(
         comparison,
         options,

@@ -8,6 +8,7 @@ use roundelay_trace::{
     Tunnel,
 };
 
+use crate::reaction;
 use crate::standing::{Obstacle, Standing};
 
 /// A remark on the capture or the replay.
@@ -124,6 +125,23 @@ pub enum Note {
     LightLoss,
     /// A replay is open-loop.
     OpenLoop,
+    /// Senders react, in simulations of what the applications wanted.
+    Reacting {
+        /// Their congestion control.
+        control: &'static str,
+        /// Runs of each discipline.
+        replicas: usize,
+        /// Part of the bytes that react.
+        tcp: f64,
+        /// Part sent as recorded.
+        recorded: f64,
+    },
+    /// This part of the bytes is in QUIC, which is sent as recorded.
+    QuicAsRecorded(f64),
+    /// No transfer wanted more than it got in the capture.
+    NothingEndless,
+    /// This part of the bytes is in connections captured in one direction.
+    HalfSeen(f64),
 }
 
 /// Oddity of a capture, counted in packets unless the name says otherwise.
@@ -186,6 +204,10 @@ pub(crate) fn of(comparison: &Comparison, options: &Options, standings: &[Standi
     notes.extend(without_field(comparison, options));
     notes.extend(idle_leaves(comparison, options));
     notes.extend(undeclared_reordering(comparison, standings));
+    if let Some(reaction) = &comparison.reaction {
+        notes.extend(reaction::notes(reaction));
+        return notes;
+    }
     if light_flows_lose(comparison) {
         notes.push(Note::LightLoss);
     }

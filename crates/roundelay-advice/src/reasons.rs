@@ -7,6 +7,7 @@ use roundelay::{Duration, QueueSpec};
 use roundelay_trace::{Comparison, Kind, KindOutcome, OppositeLoad, Options, Outcome};
 
 use crate::notes::{all_specs, plateau};
+use crate::reaction::{Change, Trust};
 use crate::standing::Obstacle;
 use crate::tc::FULL_PACKET;
 
@@ -153,7 +154,46 @@ pub enum Reason {
         loss: f64,
         /// Why.
         cause: Cause,
+        /// Senders have reacted to it.
+        is_answered: bool,
     },
+    /// What changes for users under the best discipline in place of another one, where senders
+    /// react.
+    Changes {
+        /// The best discipline.
+        spec: String,
+        /// The other one.
+        other: String,
+        /// By kind of flows; none if runs of one discipline differ as much.
+        changes: Vec<Change>,
+        /// Loss of all packets under both.
+        loss: [f64; 2],
+        /// Runs of each.
+        replicas: usize,
+    },
+    /// A replay of the packets as recorded chooses the same discipline.
+    ReplayAgrees {
+        /// The discipline.
+        spec: String,
+        /// Its loss where senders react.
+        reacting: f64,
+        /// Its loss in the replay.
+        replayed: f64,
+    },
+    /// A replay of the packets as recorded chooses another discipline.
+    ReplayParts {
+        /// The replay's choice.
+        replayed: String,
+        /// The best discipline where senders react.
+        spec: String,
+        /// Which to trust.
+        trust: Trust,
+        /// Part of the bytes in QUIC.
+        quic: f64,
+    },
+    /// Nothing contends, and nothing in the capture wanted more than it got: another capture would
+    /// tell more.
+    NothingWantedMore,
     /// The best discipline reorders packets.
     Reorders {
         /// The best discipline.

@@ -27,6 +27,8 @@ const NEGLIGIBLE_SECONDS: f64 = 0.005;
 pub(crate) struct Choice {
     /// An index into the disciplines.
     pub(crate) best: usize,
+    /// The discipline that does the most harm.
+    pub(crate) worst: usize,
     /// The answer and the reasons.
     pub(crate) reasons: Vec<Reason>,
     /// Packets wait for the link under some discipline.
@@ -67,6 +69,7 @@ pub(crate) fn choose(comparison: &Comparison, standings: &[Standing]) -> Choice 
     reasons.extend(answer::caveats(&case, best));
     Choice {
         best,
+        worst: case.most_harmful(),
         reasons,
         is_contended,
     }
@@ -138,6 +141,17 @@ impl<'a> Case<'a> {
             }
         }
         best.unwrap_or(0)
+    }
+
+    /// The discipline that does the most harm, of equal ones the first.
+    fn most_harmful(&self) -> usize {
+        let mut worst = 0;
+        for (index, harm) in self.harms.iter().enumerate() {
+            if harm.regret > self.harms[worst].regret {
+                worst = index;
+            }
+        }
+        worst
     }
 
     /// The order among disciplines of about equal harm; the lesser is preferred.

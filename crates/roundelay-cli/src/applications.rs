@@ -4,7 +4,7 @@
 pub(crate) mod arguments;
 pub(crate) mod doubts;
 pub(crate) mod scenario;
-mod sources;
+pub(crate) mod sources;
 
 use std::fs::File;
 use std::io::Read as _;

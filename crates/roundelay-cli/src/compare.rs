@@ -45,10 +45,10 @@ pub(crate) fn run(arguments: &Compare) -> Result<(), Failure> {
     if let Some(warning) = long_comparison(arguments).filter(|_| !arguments.quiet) {
         tell(&warning);
     }
-    if arguments.react {
-        return react::run(arguments);
-    }
-    let compared = compute(arguments, &Host::default())?;
+    let compared = match answer(arguments, &Host::default())? {
+        Answer::Compared(compared) => compared,
+        Answer::Question(question) => return print(&question),
+    };
     print(
         &arguments
             .outputs
@@ -100,21 +100,71 @@ fn long_comparison(arguments: &Compare) -> Option<String> {
 /// The comparison, without printed text: files named in the arguments are written.
 ///
 /// # Errors
-/// An argument or a file is wrong, a file cannot be written, or a stop was requested.
+/// An argument or a file is wrong, a file cannot be written, the capture cannot tell what senders
+/// that react would do, or a stop was requested.
 pub(crate) fn compute(arguments: &Compare, host: &Host) -> Result<Compared, Failure> {
+    match answer(arguments, host)? {
+        Answer::Compared(compared) => Ok(*compared),
+        Answer::Question(question) => Err(Failure::usage(question)),
+    }
+}
+
+/// What a capture tells: a comparison, or what to ask for.
+enum Answer {
+    Compared(Box<Compared>),
+    Question(String),
+}
+
+fn answer(arguments: &Compare, host: &Host) -> Result<Answer, Failure> {
     let options = options(arguments, &host.stop)?;
     check_outputs(arguments)?;
     let strangers = arguments.strangers.map(&host.stop)?;
+    let mut applications = None;
+    if arguments.react {
+        match react::applications(arguments, &options, strangers.is_some(), host)? {
+            Ok(read) => applications = Some(read),
+            Err(question) => return Ok(Answer::Question(question)),
+        }
+    }
+    let metadata = metadata(&options);
+    let mut outputs = arguments.outputs.begin(&Measures::default(), &metadata)?;
+    let comparison = match applications {
+        None => replay(arguments, &options, &mut outputs, host)?,
+        Some(applications) => {
+            // The packets to store are those that meet senders that react.
+            let replay = replay(arguments, &options, &mut [], host)?;
+            let zero = replay.capture.first_unix_nanos;
+            let mut sinks = Vec::new();
+            for (index, result) in replay.disciplines.iter().enumerate() {
+                let sink = sink(&mut outputs, result.name, index, zero);
+                sinks.push(sink.map_err(Failure::run)?);
+            }
+            react::compare(arguments, &options, &applications, replay, sinks, host)?
+        }
+    };
+    let advised = match &strangers {
+        Some(map) => for_strangers(arguments, comparison, &options).anonymised(map),
+        None => Advised::new(comparison, &options, Some(&command(&arguments.words))),
+    };
+    let compared = Compared { advised, metadata };
+    finish_all(outputs, &compared)?;
+    Ok(Answer::Compared(Box::new(compared)))
+}
+
+/// Replays the capture; `outputs` get the packets.
+fn replay(
+    arguments: &Compare,
+    options: &Options,
+    outputs: &mut [Box<dyn Opened<Comparing>>],
+    host: &Host,
+) -> Result<Comparison, Failure> {
     let capture = open(&arguments.capture, &host.stop)?;
     let bar = (!arguments.quiet && io::stderr().is_terminal()).then(|| Bar::new(capture.size()));
     host.gauge.start(capture.size().unwrap_or(0));
-    let metadata = metadata(&options);
-    let outputs = arguments.outputs.begin(&Measures::default(), &metadata)?;
     let mut observer = CallObserver { outputs, bar, host };
     let outcome = in_pool(arguments.threads, || {
-        compare(capture, &options, &mut observer)
+        compare(capture, options, &mut observer)
     })?;
-    let CallObserver { outputs, .. } = observer;
     let comparison = outcome.map_err(|error| match error {
         _ if host.stop.is_requested() => Failure::stopped(),
         CompareError::Lane(error) => Failure::run(error),
@@ -123,13 +173,7 @@ pub(crate) fn compute(arguments: &Compare, host: &Host) -> Result<Compared, Fail
     if host.stop.is_requested() {
         return Err(Failure::stopped());
     }
-    let advised = match &strangers {
-        Some(map) => for_strangers(arguments, comparison, &options).anonymised(map),
-        None => Advised::new(comparison, &options, Some(&command(&arguments.words))),
-    };
-    let compared = Compared { advised, metadata };
-    finish_all(outputs, &compared)?;
-    Ok(compared)
+    Ok(comparison)
 }
 
 /// A comparison with advice, in which files have other names. Addresses are still as they were.
@@ -332,7 +376,7 @@ fn metadata(options: &Options) -> Vec<(String, String)> {
 
 /// Observer of the replay: shows progress and opens the outputs' packet files.
 struct CallObserver<'a> {
-    outputs: Vec<Box<dyn Opened<Comparing>>>,
+    outputs: &'a mut [Box<dyn Opened<Comparing>>],
     bar: Option<Bar>,
     host: &'a Host,
 }
@@ -355,15 +399,25 @@ impl ReplayObserver for CallObserver<'_> {
         index: usize,
         zero_unix_nanos: i64,
     ) -> Result<Option<Box<dyn PacketSink>>, SinkError> {
-        let mut sinks = Vec::new();
-        for output in &mut self.outputs {
-            sinks.extend(output.sink(name, index, zero_unix_nanos)?);
-        }
-        Ok(match sinks.len() {
-            0 | 1 => sinks.pop(),
-            _ => Some(Box::new(Sinks(sinks))),
-        })
+        sink(self.outputs, name, index, zero_unix_nanos)
     }
+}
+
+/// The sink of all outputs for the packets of a discipline.
+fn sink(
+    outputs: &mut [Box<dyn Opened<Comparing>>],
+    name: &str,
+    index: usize,
+    zero_unix_nanos: i64,
+) -> Result<Option<Box<dyn PacketSink>>, SinkError> {
+    let mut sinks = Vec::new();
+    for output in outputs {
+        sinks.extend(output.sink(name, index, zero_unix_nanos)?);
+    }
+    Ok(match sinks.len() {
+        0 | 1 => sinks.pop(),
+        _ => Some(Box::new(Sinks(sinks))),
+    })
 }
 
 /// Packet files of several outputs.

@@ -220,44 +220,157 @@ fn one_direction_gets_the_question() {
     assert!(!text.contains("fq_codel"), "no verdict: {text}");
 }
 
-/// The example capture of both directions, at half of its rate.
+/// The call of the tests below: the example capture of both directions, at half of its rate.
+const REACT: [&str; 6] = [
+    "compare",
+    BOTH_WAYS,
+    "--rate",
+    "5mbit",
+    "--react",
+    "--no-cost",
+];
+
+/// The same table and verdict as without `--react`, from senders that react, with intervals.
 #[test]
 fn both_directions_get_an_answer_with_intervals() {
-    let text = stdout(&[
+    let more = ["--replicas", "2", "--wide", "fifo", "fq_codel"];
+    let text = stdout(&[&REACT[..], &more].concat());
+    let replayed = stdout(&[
         "compare",
         BOTH_WAYS,
         "--rate",
         "5mbit",
-        "--react",
-        "--replicas",
-        "2",
+        "--no-cost",
+        "--wide",
         "fifo",
         "fq_codel",
     ]);
-    assert!(text.contains("Senders react"), "{text}");
+    for heading in [
+        "light flows",
+        "calls",
+        "DNS",
+        "least share",
+        "Jain mean",
+        "99th percentile",
+    ] {
+        assert!(text.contains(heading), "{heading}: {text}");
+        assert!(replayed.contains(heading), "{heading}: {replayed}");
+    }
+    for words in [
+        "Senders react",
+        "\u{b1}",
+        "done p99",
+        "* fq_codel",
+        "fq_codel serves this traffic best",
+        "With fq_codel in place of fifo: calls and games 99% of packets within",
+        "web requests complete in",
+        "A replay of the packets as recorded",
+        "tc qdisc add",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
     assert!(!text.contains("open-loop"), "{text}");
-    assert!(text.contains('±'), "{text}");
+    assert!(!text.contains("which a replay cannot show"), "{text}");
+    assert!(!text.contains("reorder"), "neither queue reorders: {text}");
+}
+
+/// All outputs of `compare`, from the same figures.
+#[test]
+fn senders_that_react_have_all_outputs() {
+    let folder = Folder::new("outputs");
+    let [html, csv] = ["page.html", "tables"].map(|name| folder.path(name));
+    let more = [
+        "--replicas",
+        "2",
+        "--json",
+        "--html",
+        &html,
+        "--csv",
+        &csv,
+        "fifo",
+        "fq_codel",
+    ];
+    let results = stdout(&[&REACT[..], &more].concat());
+    let results: Value = serde_json::from_str(&results).expect("JSON");
+    assert_eq!(results["reaction"]["replicas"], 2);
+    let tcp = results["reaction"]["tcp"].as_f64().expect("a part");
+    assert!(tcp > 0.9, "{tcp}");
+    assert_eq!(results["verdict"]["best"], 1);
+    for number in 0..2 {
+        let result = &results["disciplines"][number];
+        let [of_table, of_interval] = [
+            &result["total"]["delay"]["p99"],
+            &result["intervals"]["p99"]["mean"],
+        ]
+        .map(|figure| figure.as_f64().expect("a delay"));
+        assert!(
+            near(of_table, of_interval, 1e-9),
+            "{of_table}, {of_interval}"
+        );
+        assert!(
+            result["intervals"]["p99"]["half_width"].is_f64(),
+            "{result}"
+        );
+        let kinds = result["kinds"].as_array().expect("kinds");
+        let web = kinds.iter().find(|kind| kind["kind"] == "web");
+        let served = &web.expect("web")["served"];
+        assert!(
+            served["transfers"].as_f64().expect("a number") > 30.0,
+            "{served}"
+        );
+        assert!(served["mean"].as_f64().expect("a time") > 0.02, "{served}");
+    }
+    let page = fs::read_to_string(&html).unwrap();
+    assert!(
+        page.contains("With fq_codel in place of fifo"),
+        "no sentence"
+    );
+    let flows = fs::read_to_string(Path::new(&csv).join("flows.csv")).unwrap();
+    let tables = results["flows"].as_array().expect("flows").len();
+    assert_eq!(
+        flows.lines().count(),
+        1 + 2 * tables,
+        "a row a flow and discipline"
+    );
+}
+
+/// The same seeds give the same figures, on any number of threads.
+#[test]
+fn senders_that_react_are_repeatable() {
+    let run = |threads| {
+        let more = ["--replicas", "2", "--json", "--threads", threads, "fifo"];
+        let results = stdout(&[&REACT[..], &more].concat());
+        let results: Value = serde_json::from_str(&results).expect("JSON");
+        results["disciplines"].to_string()
+    };
+    assert!(run("1") == run("2"), "other figures on two threads");
+}
+
+#[test]
+fn flows_that_are_no_connections_do_not_react() {
+    let output = run(&[&REACT[..], &["--flow-by", "src", "fifo"]].concat());
+    assert_eq!(output.status.code(), Some(2));
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        message.contains("expected 5tuple, inner or outer"),
+        "{message}"
+    );
 }
 
 /// As without `--react`: a cake without bandwidth has the link's.
 #[test]
 fn a_cake_that_meets_senders_is_that_of_the_link() {
-    let text = stdout(&[
-        "compare",
-        BOTH_WAYS,
-        "--rate",
-        "5mbit",
-        "--react",
+    let more = [
         "--replicas",
-        "2",
+        "1",
         "--json",
         "cake besteffort",
-        "fifo",
-    ]);
-    assert!(
-        text.contains("cake bandwidth 5mbit besteffort"),
-        "no such queue"
-    );
+        "cake bandwidth 5mbit besteffort",
+    ];
+    let results = stdout(&[&REACT[..], &more].concat());
+    let results: Value = serde_json::from_str(&results).expect("JSON");
+    let disciplines = results["disciplines"].as_array().expect("disciplines");
+    assert_eq!(disciplines[0]["total"], disciplines[1]["total"]);
 }
 
 /// A file that is a scenario: comments say what is open.
@@ -292,15 +405,6 @@ fn options_of_react_need_it() {
     assert_eq!(output.status.code(), Some(2));
     let message = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(message.contains("--react"), "{message}");
-    let output = run(&[
-        "compare", BOTH_WAYS, "--rate", "5mbit", "--react", "--csv", "there", "fifo", "fq_codel",
-    ]);
-    let message = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(2), "{message}");
-    assert!(
-        message.contains("--json, --html and --markdown"),
-        "{message}"
-    );
 }
 
 /// Connection vectors are written in both formats, and read again as the same connections.

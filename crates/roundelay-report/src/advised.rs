@@ -4,12 +4,16 @@ use std::borrow::Cow;
 
 use roundelay_advice::advise;
 use roundelay_trace::arguments::shell_word;
-use roundelay_trace::{CaptureSummary, Comparison, DisciplineResult, FlowSummary, Options};
+use roundelay_trace::reaction::Reaction;
+use roundelay_trace::{
+    CaptureSummary, Comparison, DisciplineResult, FlowSummary, KindOutcome, Options, Outcome,
+};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 
 use crate::json::Printed;
 use crate::sentences;
+use crate::spread::Intervals;
 
 /// A comparison and what is said about it.
 #[derive(Debug, Clone)]
@@ -84,8 +88,64 @@ struct Whole<'a> {
     seed: u64,
     flows: &'a [FlowSummary],
     charted: &'a [usize],
-    disciplines: &'a [DisciplineResult],
+    disciplines: Vec<Discipline<'a>>,
     verdict: &'a Recommendation,
+    /// What the figures rest on, where senders react.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reaction: Option<Reacting<'a>>,
+}
+
+/// A discipline, where senders react with intervals over replicas.
+#[derive(Serialize, JsonSchema)]
+struct Discipline<'a> {
+    #[serde(flatten)]
+    result: &'a DisciplineResult,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    intervals: Option<Intervals>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Reacting<'a> {
+    replicas: usize,
+    control: &'static str,
+    tcp: f64,
+    half: f64,
+    quic: f64,
+    recorded: f64,
+    endless: f64,
+    /// The disciplines' results in the replay of the packets as recorded.
+    replay: Vec<Replayed<'a>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Replayed<'a> {
+    spec: &'a str,
+    total: &'a Outcome,
+    kinds: &'a [KindOutcome],
+}
+
+impl<'a> Reacting<'a> {
+    fn of(reaction: &'a Reaction) -> Self {
+        let mut replay = Vec::new();
+        for result in &reaction.replay.disciplines {
+            replay.push(Replayed {
+                spec: &result.spec,
+                total: &result.total,
+                kinds: &result.kinds,
+            });
+        }
+        let basis = reaction.basis;
+        Self {
+            replicas: reaction.replicas,
+            control: reaction.control,
+            tcp: basis.tcp,
+            half: basis.half,
+            quic: basis.quic,
+            recorded: basis.recorded,
+            endless: basis.endless,
+            replay,
+        }
+    }
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -112,6 +172,13 @@ impl JsonSchema for Advised {
 impl Serialize for Advised {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let comparison = &self.comparison;
+        let mut disciplines = Vec::new();
+        for result in &comparison.disciplines {
+            disciplines.push(Discipline {
+                result,
+                intervals: Intervals::of(result),
+            });
+        }
         let whole = Whole {
             version: comparison.version,
             capture: Capture {
@@ -122,8 +189,9 @@ impl Serialize for Advised {
             seed: comparison.seed,
             flows: &comparison.flows,
             charted: &comparison.charted,
-            disciplines: &comparison.disciplines,
+            disciplines,
             verdict: &self.verdict,
+            reaction: comparison.reaction.as_deref().map(Reacting::of),
         };
         whole.serialize(serializer)
     }

@@ -41,6 +41,7 @@ mod replayed;
 pub mod sentences;
 mod side_by_side;
 mod simulation;
+mod spread;
 mod swept;
 mod table;
 mod tables;

@@ -2,6 +2,7 @@
 
 mod chosen;
 mod notes;
+mod reacting;
 mod reasons;
 mod warning;
 mod why_not;

@@ -7,6 +7,7 @@ use roundelay_trace::{Comparison, Delay, DisciplineResult, Drops, Kind, KindOutc
 use crate::advised::{Advised, Recommendation, Warning};
 use crate::document::{self, Block, Document, Section};
 use crate::grid::{Cell, Column, Fold, Grid, Paint};
+use crate::spread::half_width;
 use crate::text::{clean, cut, cut_apart, cut_parts, distinct_at, width};
 use crate::units::{bytes, count, counted, percent, rate, seconds, short_count, significant};
 
@@ -126,40 +127,102 @@ fn service(advised: &Advised) -> Section {
     let comparison = &advised.comparison;
     let all = &comparison.disciplines;
     let mut columns = vec![
-        names(comparison, advised.verdict.best),
-        Column::of("sent", all, |result| rate(result.total.throughput)).spare(5),
-        Column::of("loss", all, |result| loss(&result.total)),
-        Column::of("dropped", all, |result| reasons(result.total.drops)).spare(9),
+        with_rows_of_intervals(names(comparison, advised.verdict.best), all),
+        measured("sent", all, |one| Some(one.total.throughput), rate).spare(5),
+        lost("loss", all, |one| Some(one.total.loss)),
+        plain("dropped", all, |result| reasons(result.total.drops)).spare(9),
         delays("p50", all, |delay| delay.p50).spare(7),
         delays("p99", all, |delay| delay.p99).spare(2),
         delays("p99.9", all, |delay| delay.p999).spare(10),
         delays("max", all, |delay| delay.max).spare(8),
-        Column::of("p99", all, |result| Cell {
-            text: light_delay(result),
-            paint: Paint::Bold,
-        })
-        .under("light flows")
-        .spare(3),
-        Column::of("loss", all, light_loss)
+        measured("p99", all, |one| Some(one.light.delay?.p99), seconds)
+            .bold()
+            .under("light flows")
+            .spare(3),
+        lost("loss", all, loss_of_light)
             .under("light flows")
             .spare(4),
     ];
     if all.iter().any(|result| result.total.marked > 0) {
-        columns.insert(3, Column::of("marked", all, marked));
+        columns.insert(3, plain("marked", all, marked));
     }
     if all.iter().any(|result| result.total.reordered > 0) {
-        columns.push(Column::of("reordered", all, |result| reordered(&result.total)).spare(6));
+        columns.push(plain("reordered", all, |result| reordered(&result.total)).spare(6));
     }
     columns.extend(kinds(comparison));
     vec![Block::Table(Grid::new(columns))]
 }
 
+/// Whether a discipline's figures have intervals, which stand in a row below.
+fn has_interval(result: &DisciplineResult) -> bool {
+    result.replicas.len() > 1
+}
+
+/// A column of figures with their intervals below, if senders react.
+fn measured(
+    head: &str,
+    all: &[DisciplineResult],
+    of: impl Fn(&DisciplineResult) -> Option<f64>,
+    unit: fn(f64) -> String,
+) -> Column {
+    let mut cells = Vec::new();
+    for result in all {
+        cells.push(Cell::from(if_any(of(result), unit)));
+        if has_interval(result) {
+            cells.push(faint(half_width(result, &of, unit)));
+        }
+    }
+    Column::new(head, cells)
+}
+
+/// The same of a part of the packets that is lost.
+fn lost(
+    head: &str,
+    all: &[DisciplineResult],
+    of: impl Fn(&DisciplineResult) -> Option<f64>,
+) -> Column {
+    let mut cells = Vec::new();
+    for result in all {
+        cells.push(match of(result) {
+            Some(part) => part_lost(part),
+            None => none().into(),
+        });
+        if has_interval(result) {
+            cells.push(faint(half_width(result, &of, percent)));
+        }
+    }
+    Column::new(head, cells)
+}
+
+/// A column of figures without intervals.
+fn plain<C: Into<Cell>>(
+    head: &str,
+    all: &[DisciplineResult],
+    cell: impl Fn(&DisciplineResult) -> C,
+) -> Column {
+    let column = Column::of(head, all, cell);
+    with_rows_of_intervals(column, all)
+}
+
+/// The column with an empty cell for each row of intervals.
+fn with_rows_of_intervals(column: Column, all: &[DisciplineResult]) -> Column {
+    column.with_rows_below(|row| has_interval(&all[row]))
+}
+
+fn faint(text: String) -> Cell {
+    Cell {
+        text,
+        paint: Paint::Faint,
+    }
+}
+
 fn delays(head: &str, all: &[DisciplineResult], of: fn(&Delay) -> f64) -> Column {
-    Column::of(head, all, |result| delay(&result.total, of)).under("delay")
+    measured(head, all, |one| one.total.delay.as_ref().map(of), seconds).under("delay")
 }
 
 /// Columns by kind of flow, where the capture has several kinds: the typical and the worst flow's
-/// delay and the loss of light kinds, the least share of bulk.
+/// delay and the loss of light kinds, the least share of bulk; where senders react, also the rate of
+/// bulk and the time until transfers are complete.
 fn kinds(comparison: &Comparison) -> Vec<Column> {
     let all = &comparison.disciplines;
     let first = match all.first() {
@@ -169,25 +232,38 @@ fn kinds(comparison: &Comparison) -> Vec<Column> {
     let mut columns = Vec::new();
     for (index, outcome) in first.kinds.iter().enumerate() {
         let group = short_name(outcome.kind);
-        let of_kind: Vec<&KindOutcome> = all.iter().map(|result| &result.kinds[index]).collect();
+        let column = |head: &str, of: fn(&KindOutcome) -> Option<f64>, unit: fn(f64) -> String| {
+            measured(head, all, |one| of(&one.kinds[index]), unit).under(group)
+        };
         if outcome.kind == Kind::Bulk {
-            let least = Column::of("least share", &of_kind, |of| {
-                if_any(of.least_share, percent)
-            });
-            columns.push(least.under(group));
-            continue;
+            columns.push(column("least share", |of| of.least_share, percent));
+            if outcome.served.is_some() {
+                columns.push(column("rate", |of| Some(of.served?.throughput), rate).spare(4));
+            }
+        } else {
+            // The verdict quotes these: they give way last.
+            columns.push(column("p99", |of| of.p99, seconds).spare(1));
+            if outcome.flows > 1 {
+                let worst = plain("worst", all, |result| {
+                    if_any(result.kinds[index].worst_p99, seconds)
+                });
+                columns.push(worst.under(group).spare(11));
+            }
+            let lost = lost("loss", all, |one| Some(one.kinds[index].loss));
+            columns.push(lost.under(group).spare(11));
         }
-        let typical = Column::of("p99", &of_kind, |of| if_any(of.p99, seconds));
-        // The verdict quotes these: they give way last.
-        columns.push(typical.under(group).spare(1));
-        if outcome.flows > 1 {
-            let worst = Column::of("worst", &of_kind, |of| if_any(of.worst_p99, seconds));
-            columns.push(worst.under(group).spare(11));
+        if has_transfers(all, index) {
+            columns.push(column("done", |of| of.served?.mean, seconds).spare(1));
+            columns.push(column("done p99", |of| of.served?.p99, seconds).spare(10));
         }
-        let lost = Column::of("loss", &of_kind, |of| part_lost(of.loss));
-        columns.push(lost.under(group).spare(11));
     }
     columns
+}
+
+/// Whether transfers of a kind are complete under some discipline.
+fn has_transfers(all: &[DisciplineResult], kind: usize) -> bool {
+    let mut of_kind = all.iter().map(|result| result.kinds[kind].served);
+    of_kind.any(|served| served.is_some_and(|served| served.transfers > 0.0))
 }
 
 fn fairness(advised: &Advised) -> Section {
@@ -376,11 +452,6 @@ const fn short_name(kind: Kind) -> &'static str {
     }
 }
 
-/// The 99th percentile over the packets of all light flows, if some got through.
-fn light_delay(result: &DisciplineResult) -> String {
-    if_any(result.light.delay.map(|delay| delay.p99), seconds)
-}
-
 /// The part of the packets sent with a mark in place of a drop.
 fn marked(result: &DisciplineResult) -> String {
     let Outcome {
@@ -400,13 +471,9 @@ fn part_lost(part: f64) -> Cell {
 }
 
 /// Loss of light flows, if there are any.
-fn light_loss(result: &DisciplineResult) -> Cell {
+fn loss_of_light(result: &DisciplineResult) -> Option<f64> {
     let offered = result.light.packets + result.light.drops.total();
-    if offered > 0 {
-        loss(&result.light)
-    } else {
-        none().into()
-    }
+    (offered > 0).then_some(result.light.loss)
 }
 
 fn reordered(outcome: &Outcome) -> Cell {

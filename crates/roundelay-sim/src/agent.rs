@@ -144,7 +144,8 @@ pub struct Context<'a> {
 /// An action requested by an agent.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Command {
-    Open(FlowId, FlowSpec),
+    /// With the flow's place in its source's list, if the source has one.
+    Open(FlowId, FlowSpec, Option<u32>),
     /// The other direction of the connection of an open flow.
     OpenReply(FlowId, FlowSpec, FlowId),
     Close(FlowId),
@@ -181,7 +182,14 @@ impl Context<'_> {
     /// packets has left the network.
     pub fn open(&mut self, spec: FlowSpec) -> FlowId {
         let flow = self.flows.reserve();
-        self.commands.push(Command::Open(flow, spec));
+        self.commands.push(Command::Open(flow, spec, None));
+        flow
+    }
+
+    /// Opens the flow of an entry of the source's list, for probes that tell entries apart.
+    pub fn open_listed(&mut self, spec: FlowSpec, entry: u32) -> FlowId {
+        let flow = self.flows.reserve();
+        self.commands.push(Command::Open(flow, spec, Some(entry)));
         flow
     }
 

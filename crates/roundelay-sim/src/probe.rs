@@ -78,6 +78,9 @@ pub struct Opening {
     pub has_edge_control: bool,
     /// The flow whose connection this flow is the other direction of, if any.
     pub reply_to: Option<FlowNumber>,
+    /// The place of its connection, or of its packets, in the source's list, if it has one. The
+    /// reply to a flow has none.
+    pub listed: Option<u32>,
 }
 
 /// Observer of all events, in the order of occurrence; may also write header fields at each node.

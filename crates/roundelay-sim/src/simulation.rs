@@ -719,10 +719,12 @@ impl<P: Probe> Simulation<P> {
             Command::Send(packet) => self.send(packet, group)?,
             Command::Report(flow, report) => self.report(agent, *flow, report),
             Command::Wake(at) => self.set_timer(agent.0, Some(*at)),
-            Command::Open(flow, spec) => self.open(agent, group, *flow, spec, None)?,
+            Command::Open(flow, spec, listed) => {
+                self.open(agent, group, *flow, spec, (None, *listed))?;
+            }
             Command::OpenReply(flow, spec, to) => {
                 let to = self.world.flows.at(*to).map(|flow| flow.number);
-                self.open(agent, group, *flow, spec, to)?;
+                self.open(agent, group, *flow, spec, (to, None))?;
             }
             Command::Close(flow) => self.close(agent, *flow),
             Command::Spawn(at) => {
@@ -828,7 +830,7 @@ impl<P: Probe> Simulation<P> {
         group: u32,
         id: FlowId,
         spec: &FlowSpec,
-        reply_to: Option<FlowNumber>,
+        (reply_to, listed): (Option<FlowNumber>, Option<u32>),
     ) -> Result<(), SimulationError> {
         let number = self.world.flows.next_number();
         let [forward, backward] =
@@ -875,6 +877,7 @@ impl<P: Probe> Simulation<P> {
             config,
             has_edge_control: edge.is_some(),
             reply_to,
+            listed,
         };
         self.world
             .flows

@@ -469,6 +469,7 @@ fn conclude(
         observed: Observed::of(offered, options),
         flows,
         charted,
+        reaction: None,
     };
     find_worst_flows(&mut comparison);
     Ok(comparison)
@@ -545,7 +546,7 @@ fn summarise_flows(offered: &Offered, link: Rate) -> Vec<FlowSummary> {
 }
 
 /// The heaviest flows, and the light flows with the most packets, among the flows with curves.
-fn choose_charted(flows: &[FlowSummary]) -> Vec<usize> {
+pub(crate) fn choose_charted(flows: &[FlowSummary]) -> Vec<usize> {
     let (mut light, mut heavy): (Vec<usize>, Vec<usize>) =
         (0..flows.len().min(FLOWS_WITH_CURVES)).partition(|flow| flows[*flow].light);
     heavy.sort_by_key(|flow| Reverse(flows[*flow].bytes));

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::kind::{Kind, KindOutcome};
 use crate::observed::Observed;
+use crate::reaction::Reaction;
 use crate::selection::SelectionSummary;
 
 /// Results of one capture replayed through several disciplines.
@@ -30,6 +31,9 @@ pub struct Comparison {
     /// What was met beside these figures. Advice needs it, tables and files do not.
     #[serde(skip)]
     pub observed: Observed,
+    /// What these figures rest on if they are those of senders that react; none for a replay.
+    #[serde(skip)]
+    pub reaction: Option<Box<Reaction>>,
 }
 
 impl Comparison {
@@ -156,6 +160,10 @@ pub struct DisciplineResult {
     /// pages, and not in the JSON.
     #[serde(skip)]
     pub kind_curves: Vec<KindCurves>,
+    /// Where senders react: the figures of each run, of which these are the means. Without flows
+    /// and curves.
+    #[serde(skip)]
+    pub replicas: Vec<Self>,
 }
 
 /// The flows of a kind together.

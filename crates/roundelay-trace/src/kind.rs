@@ -181,6 +181,27 @@ pub struct KindOutcome {
     /// For bulk: the smallest part of its fair share that a flow got, 0 to 1. The fair share is the
     /// service by an ideal GPS server until the last arrival.
     pub least_share: Option<f64>,
+    /// What users get, where senders react; none in a replay.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub served: Option<Served>,
+}
+
+/// What the users of a kind's flows get, where senders react.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, JsonSchema)]
+pub struct Served {
+    /// Bits per second over the link.
+    pub throughput: f64,
+    /// Requests with their responses, and files, that were complete when the capture's time was
+    /// over. Connections without end have none.
+    pub transfers: f64,
+    /// Those begun that were not complete.
+    pub unfinished: f64,
+    /// Mean time from the request until the last byte is there, seconds; none without a transfer.
+    pub mean: Option<f64>,
+    /// The median.
+    pub p50: Option<f64>,
+    /// The 99th percentile.
+    pub p99: Option<f64>,
 }
 
 impl KindOutcome {
@@ -199,6 +220,7 @@ impl KindOutcome {
             worst_p99,
             worst_loss,
             least_share: None,
+            served: None,
         }
     }
 }

@@ -124,6 +124,67 @@ impl Sorts {
     }
 }
 
+/// What a result says of a discipline beside its figures.
+pub(crate) struct Subject {
+    pub(crate) spec: String,
+    pub(crate) name: &'static str,
+    pub(crate) about: &'static str,
+    pub(crate) limit: String,
+    pub(crate) weighted: bool,
+    pub(crate) bytes_per_flow: usize,
+    pub(crate) fixed_bytes: usize,
+}
+
+impl Subject {
+    /// The discipline with its figures: those of `flows`, and of the packets of several flows
+    /// together.
+    pub(crate) fn measured(
+        self,
+        meters: &Meters,
+        flows: Vec<FlowResult>,
+        sorts: &Sorts,
+    ) -> DisciplineResult {
+        let everyone: Vec<_> = (0..flows.len()).collect();
+        let mut light_waits = Vec::new();
+        for flow in &sorts.light {
+            light_waits.extend(flows[*flow].outcome.delay.map(|delay| delay.p99));
+        }
+        let mut kinds = Vec::new();
+        let mut kind_curves = Vec::new();
+        for (kind, flows) in &sorts.kinds {
+            let outcome = meters.outcome(flows);
+            kinds.push(KindOutcome::of(*kind, flows, &outcome));
+            kind_curves.push(KindCurves {
+                kind: *kind,
+                outcome,
+                curves: meters.joint_curves(flows),
+            });
+        }
+        DisciplineResult {
+            spec: self.spec,
+            name: self.name,
+            about: self.about,
+            limit: self.limit,
+            weighted: self.weighted,
+            total: meters.outcome(&everyone),
+            light: meters.outcome(&sorts.light),
+            light_p99: geometric_mean(light_waits.into_iter()),
+            kinds,
+            jain: meters.jain(),
+            worst_lag: flows.iter().map(|flow| flow.lag).fold(0.0, f64::max),
+            cost: None,
+            bytes_per_flow: self.bytes_per_flow,
+            fixed_bytes: self.fixed_bytes,
+            kept_bounds: kept_bounds(&flows),
+            curves: meters.curves(),
+            light_curves: meters.joint_curves(&sorts.light),
+            kind_curves,
+            replicas: Vec::new(),
+            flows,
+        }
+    }
+}
+
 /// Leaves of a tree for flows by their headers.
 struct Leaves {
     tree: TreeFile,
@@ -231,7 +292,6 @@ impl Lane {
         self.port.drain(&mut self.meters);
         self.check_clock()?;
         self.meters.close()?;
-        let everyone: Vec<_> = (0..flows).collect();
         let tolerance = self.meters.tolerance();
         let mut results = Vec::with_capacity(flows);
         // Most flows have the configuration of the flow before, and so its bounds.
@@ -251,48 +311,22 @@ impl Lane {
                     .flow_result(flow, tolerance, promised, is_charted),
             );
         }
-        let mut light_waits = Vec::new();
-        for flow in &sorts.light {
-            light_waits.extend(results[*flow].outcome.delay.map(|delay| delay.p99));
-        }
-        let mut kinds = Vec::new();
-        let mut kind_curves = Vec::new();
-        for (kind, flows) in &sorts.kinds {
-            let outcome = self.meters.outcome(flows);
-            kinds.push(KindOutcome::of(*kind, flows, &outcome));
-            kind_curves.push(KindCurves {
-                kind: *kind,
-                outcome,
-                curves: self.meters.joint_curves(flows),
-            });
-        }
         let info = self.discipline.info();
         let footprint = self.port.scheduler().footprint();
         let footprint = match &self.leaves {
             Some(leaves) => memory::of_tree(leaves.tree.leaves(), footprint),
             None => memory::on_64_bits(&self.discipline, footprint),
         };
-        Ok(DisciplineResult {
+        let subject = Subject {
             spec: self.spec.clone(),
             name: info.name,
             about: info.about,
             limit: self.limit.to_string(),
             weighted: info.weighted,
-            total: self.meters.outcome(&everyone),
-            light: self.meters.outcome(&sorts.light),
-            light_p99: geometric_mean(light_waits.into_iter()),
-            kinds,
-            jain: self.meters.jain(),
-            worst_lag: results.iter().map(|flow| flow.lag).fold(0.0, f64::max),
-            cost: None,
             bytes_per_flow: footprint.bytes_per_flow,
             fixed_bytes: footprint.fixed_bytes,
-            kept_bounds: kept_bounds(&results),
-            curves: self.meters.curves(),
-            light_curves: self.meters.joint_curves(&sorts.light),
-            kind_curves,
-            flows: results,
-        })
+        };
+        Ok(subject.measured(&self.meters, results, sorts))
     }
 
     /// Assigns flows that are new since the last block to leaves of the tree.

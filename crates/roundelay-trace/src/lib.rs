@@ -28,6 +28,7 @@ mod observed;
 mod offered;
 mod plateau;
 mod presence;
+pub mod reaction;
 mod selection;
 mod span;
 mod stop;
@@ -54,7 +55,7 @@ pub use headers::{
     Headers, Ports, Tunnel, Unparsable, UnparsableCounts, dscp_name, dscp_number, network_offset,
     parse, protocol_name, protocol_number,
 };
-pub use kind::{Kind, KindOutcome};
+pub use kind::{Kind, KindOutcome, Served};
 pub use lane::{PacketFate, PacketRecord, PacketSink};
 pub use link_trace::{LinkTrace, TracedLink};
 pub use observed::{CodePoints, Observed, OtherFlows, PartOfTime, PlateauRate};

@@ -32,6 +32,8 @@ pub(crate) struct Note {
     sequence: u64,
     marked_on_arrival: bool,
     is_bare: bool,
+    /// Whether its place counts as order.
+    pub(crate) has_place: bool,
 }
 
 /// All measurements on one discipline.
@@ -127,6 +129,11 @@ impl Meters {
         }
     }
 
+    /// Stores each packet in this sink.
+    pub(crate) fn store_in(&mut self, sink: Option<Box<dyn PacketSink>>) {
+        self.sink = sink;
+    }
+
     pub(crate) fn join(&mut self, now: Instant, flow: FlowId, config: FlowConfig) {
         if flow.index() == self.flows.len() {
             let curves = (flow.index() < FLOWS_WITH_CURVES).then(CurveMeter::default);
@@ -217,6 +224,7 @@ impl Meters {
             sequence,
             marked_on_arrival: ecn == Ecn::Marked,
             is_bare,
+            has_place: true,
         }
     }
 
@@ -261,6 +269,11 @@ impl Meters {
         {
             self.sink_error = sink.record(&record).err();
         }
+    }
+
+    /// Bytes of the flow that an ideal server with an unlimited buffer holds.
+    pub(crate) fn ideal_backlog(&self, flow: FlowId) -> f64 {
+        self.gps.backlog(flow)
     }
 
     /// No further packet arrives.
@@ -439,7 +452,9 @@ impl Observer<Note> for Meters {
         self.bit_wfi.serve(flow, len);
         self.pairs.serve(flow, len);
         self.jain.serve(start, flow, len);
-        self.reordering.depart(flow, packet.payload.sequence);
+        if packet.payload.has_place {
+            self.reordering.depart(flow, packet.payload.sequence);
+        }
         self.change_backlog(start, flow, -i64::from(len));
         self.curves.sent.add(end, len.into());
         let marked = packet.ecn == Ecn::Marked && !packet.payload.marked_on_arrival;

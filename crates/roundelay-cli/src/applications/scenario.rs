@@ -9,7 +9,7 @@ use roundelay_trace::connections::Applications;
 
 use super::arguments::Control;
 use super::doubts::Shares;
-use super::sources;
+use super::sources::{self, Sources};
 
 /// What the capture does not say.
 #[derive(Debug, Clone)]
@@ -49,6 +49,11 @@ const ETHERNET: i32 = 14;
 
 /// The scenario.
 pub(crate) fn text(applications: &Applications, setting: &Setting) -> String {
+    of(applications, setting).text
+}
+
+/// The scenario, and the entries of each source's list.
+pub(crate) fn of(applications: &Applications, setting: &Setting) -> Sources {
     let unknown = setting.round_trip.unwrap_or_else(|| usual(applications));
     let mut text = comments(applications, setting, unknown);
     let rate = rate(applications, setting);
@@ -77,7 +82,11 @@ pub(crate) fn text(applications: &Applications, setting: &Setting) -> String {
         framing = link.framing.name(),
     )
     .unwrap_or_default();
-    text + &sources::text(applications, setting, unknown)
+    let sources = sources::all(applications, setting, unknown);
+    Sources {
+        text: text + &sources.text,
+        ..sources
+    }
 }
 
 /// The rate of the link: as set, or the highest of the capture.

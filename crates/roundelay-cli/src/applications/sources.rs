@@ -18,6 +18,45 @@ const SHORTEST_SEGMENT: u32 = 1000;
 /// Recorded UDP flows of so many packets and so many a second are streams: calls and games.
 const STREAM: (usize, f64) = (20, 4.0);
 
+/// An entry of a source's list: a connection or a recorded flow, by its place among the
+/// applications.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Member {
+    Connection(usize),
+    Recorded(usize),
+}
+
+/// The sources of a scenario, and the entries of each one's list.
+#[derive(Debug, Default)]
+pub(crate) struct Sources {
+    pub(crate) text: String,
+    pub(crate) members: Vec<Vec<Member>>,
+}
+
+/// Entries as text, with what they are.
+#[derive(Debug, Default)]
+struct List {
+    text: String,
+    members: Vec<Member>,
+}
+
+impl List {
+    fn add(&mut self, text: &str, member: Member) {
+        self.text += text;
+        self.members.push(member);
+    }
+}
+
+/// The list of this key, which may be new.
+fn list_of<K: PartialEq>(lists: &mut Vec<(K, List)>, key: K) -> &mut List {
+    let known = lists.iter().position(|(known, _)| *known == key);
+    let place = known.unwrap_or(lists.len());
+    if place == lists.len() {
+        lists.push((key, List::default()));
+    }
+    &mut lists[place].1
+}
+
 /// Connections that share a `[[source]]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Group {
@@ -97,37 +136,36 @@ fn size(connection: &Connection) -> &'static str {
 }
 
 /// All sources, as TOML.
-pub(super) fn text(applications: &Applications, setting: &Setting, unknown: Duration) -> String {
-    let mut text = String::new();
-    let mut groups: Vec<(Group, String)> = Vec::new();
+pub(super) fn all(applications: &Applications, setting: &Setting, unknown: Duration) -> Sources {
+    let mut sources = Sources::default();
+    let mut groups: Vec<(Group, List)> = Vec::new();
     let round_trips = applications.round_trips();
-    for (connection, round_trip) in applications.connections.iter().zip(round_trips) {
+    for (number, connection) in applications.connections.iter().enumerate() {
         let is_over = connection.over.into_iter().any(|over| over);
         if connection.messages.is_empty() || !is_over {
             continue;
         }
-        let group = Group::of(connection);
-        let line = line(connection, round_trip.unwrap_or(unknown));
-        match groups.iter_mut().find(|(known, _)| *known == group) {
-            Some((_, lines)) => *lines += &line,
-            None => groups.push((group, line)),
-        }
+        let line = line(connection, round_trips[number].unwrap_or(unknown));
+        let list = list_of(&mut groups, Group::of(connection));
+        list.add(&line, Member::Connection(number));
     }
     let mut names = Vec::new();
-    for (group, lines) in &groups {
+    for (group, list) in groups {
         let [from, to] = ends(group.is_upload);
         write!(
-            text,
+            sources.text,
             "\n[[source]]\nname = \"{}\"\nkind = \"connections\"\nfrom = \"{from}\"\nto = \"{to}\"\n\
-             start_jitter = \"{}\"\ntcp = {}\nconnections = [\n{lines}]\n",
+             start_jitter = \"{}\"\ntcp = {}\nconnections = [\n{}]\n",
             unused(&mut names, &group.name),
             setting.jitter,
-            group.tcp(setting)
+            group.tcp(setting),
+            list.text
         )
         .unwrap_or_default();
+        sources.members.push(list.members);
     }
-    text += &recorded(applications, setting, &mut names);
-    text
+    add_recorded(&mut sources, applications, setting, &mut names);
+    sources
 }
 
 /// Clients fetch from the other side of the link, unless they are where its traffic comes from.
@@ -197,33 +235,34 @@ fn words(message: &Message, is_endless: bool) -> String {
     }
 }
 
-/// What does not react, as recorded.
-fn recorded(applications: &Applications, setting: &Setting, names: &mut Vec<String>) -> String {
-    let mut groups: Vec<((String, bool), String)> = Vec::new();
-    for flow in &applications.recorded {
+/// Adds what does not react, as recorded.
+fn add_recorded(
+    sources: &mut Sources,
+    applications: &Applications,
+    setting: &Setting,
+    names: &mut Vec<String>,
+) {
+    let mut groups: Vec<((String, bool), List)> = Vec::new();
+    for (number, flow) in applications.recorded.iter().enumerate() {
         if !flow.over && setting.link_only {
             continue;
         }
-        let key = (service(flow), flow.over);
-        let list = list(flow);
-        match groups.iter_mut().find(|(known, _)| *known == key) {
-            Some((_, lists)) => *lists += &list,
-            None => groups.push((key, list)),
-        }
+        let lists = list_of(&mut groups, (service(flow), flow.over));
+        lists.add(&list(flow), Member::Recorded(number));
     }
-    let mut text = String::new();
-    for ((name, over), lists) in &groups {
+    for ((name, over), lists) in groups {
         let [to, from] = ends(false);
-        let [from, to] = if *over { [from, to] } else { [to, from] };
+        let [from, to] = if over { [from, to] } else { [to, from] };
         write!(
-            text,
+            sources.text,
             "\n[[source]]\nname = \"{}\"\nkind = \"recorded\"\nfrom = \"{from}\"\nto = \"{to}\"\n\
-             flows = [\n{lists}]\n",
-            unused(names, name)
+             flows = [\n{}]\n",
+            unused(names, &name),
+            lists.text
         )
         .unwrap_or_default();
+        sources.members.push(lists.members);
     }
-    text
 }
 
 /// The name of a recorded flow's group.

@@ -1,116 +1,266 @@
 //! `roundelay compare --react`: the applications behind the capture, simulated under each discipline
-//! with senders that react.
+//! with senders that react, and measured like a replay.
 
-use std::path::PathBuf;
+use std::net::SocketAddr;
+use std::path::Path;
 
-use roundelay::QueueSpec;
-use roundelay_trace::connections::Applications;
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
+use roundelay::{FlowId, QueueSpec};
+use roundelay_sim::LinkId;
+use roundelay_sim::scenario::{AtLink, RunError, Scenario};
+use roundelay_trace::connections::{Applications, Connection, End};
+use roundelay_trace::reaction::{Basis, Cast, FAIREST, Reaction, Reference, Witness, conclude};
+use roundelay_trace::{Comparison, DisciplineResult, Options, PacketSink};
 
 use super::arguments::Compare;
-use super::options;
 use crate::anonymise::CAPTURE;
 use crate::applications::doubts::{Shares, question};
 use crate::applications::read_capture;
 use crate::applications::scenario::{self, Setting};
+use crate::applications::sources::Member;
 use crate::failure::Failure;
-use crate::host::{Host, Text};
+use crate::host::Host;
+use crate::progress::Meeting;
 use crate::runs::Runs;
-use crate::simulate;
-use crate::simulate::arguments::Simulate;
-use crate::simulate::queue::Queue;
-use crate::terminal::print;
+use crate::scenario::Read;
+use crate::threads::in_pool;
 
-/// Prints what differs between the disciplines, or what capture would tell.
+/// The applications behind the capture, or the question that it leaves open. `for_strangers`: without
+/// the capture's name.
 ///
 /// # Errors
-/// An argument or a file is wrong, a file cannot be written, or a stop was requested.
-pub(super) fn run(arguments: &Compare) -> Result<(), Failure> {
-    let mut host = Host::default();
-    let options = options(arguments, &host.stop)?;
-    let strangers = arguments.strangers.map(&host.stop)?;
-    let mut applications = read_capture(&arguments.capture, &options, &host.stop)?;
-    if strangers.is_some() {
+/// The capture is unreadable, an option has no meaning here, or a stop was requested.
+pub(super) fn applications(
+    arguments: &Compare,
+    options: &Options,
+    for_strangers: bool,
+    host: &Host,
+) -> Result<Result<Applications, String>, Failure> {
+    if !options.flow_by.is_five_tuple() {
+        return Err(Failure::usage(format!(
+            "--flow-by {}: with --react flows are those of connections; expected 5tuple, inner or \
+             outer",
+            options.flow_by
+        )));
+    }
+    let mut applications = read_capture(&arguments.capture, options, &host.stop)?;
+    if for_strangers {
         applications.name = CAPTURE.to_owned();
     }
-    if let Some(question) = question(&applications, arguments.round_trip.is_some()) {
-        return print(&question);
-    }
-    let setting = Setting {
-        rate: Some(options.rate),
-        round_trip: arguments.round_trip,
-        control: arguments.control,
-        link: options.link,
-        seed: arguments.seed,
-        link_only: true,
-        ..Setting::default()
-    };
-    host.text = Some(Text {
-        name: format!("applications behind {}", applications.name),
-        text: match &strangers {
-            Some(map) => map.text(&scenario::text(&applications, &setting)),
-            None => scenario::text(&applications, &setting),
+    Ok(
+        match question(&applications, arguments.round_trip.is_some()) {
+            Some(question) => Err(question),
+            None => Ok(applications),
         },
-    });
-    for note in notes(&applications, arguments) {
-        host.notes.add(note);
-    }
-    let mut queue = Vec::new();
-    for spec in &options.specs {
-        queue.push(Queue::Discipline(QueueSpec {
+    )
+}
+
+/// The comparison with senders that react. `replay` is that of the packets as recorded; `sinks` take
+/// the packets of the first replica of each discipline.
+///
+/// # Errors
+/// A discipline cannot run, packets cannot be stored, or a stop was requested.
+pub(super) fn compare(
+    arguments: &Compare,
+    options: &Options,
+    applications: &Applications,
+    replay: Comparison,
+    sinks: Vec<Option<Box<dyn PacketSink>>>,
+    host: &Host,
+) -> Result<Comparison, Failure> {
+    let stage = Stage::new(arguments, options, applications, host)?;
+    let runs = Runs {
+        seed: Some(arguments.seed),
+        replicas: arguments.replicas,
+        long: true,
+        threads: arguments.threads,
+        quiet: arguments.quiet,
+    };
+    let replicas = runs.count(arguments.seed)? as usize;
+    let all = replicas as u64 * (options.specs.len() as u64 + 1);
+    let meeting = runs.meeting(stage.scenario.duration, all, &host.gauge);
+
+    let fairest = QueueSpec {
+        discipline: FAIREST
+            .parse::<QueueSpec>()
+            .map_err(Failure::run)?
+            .discipline,
+        limit: options.buffer,
+    };
+    let fair = stage.under(&fairest)?;
+    let flows = stage.cast.flows().len();
+    let runs_of_fairest: Result<Vec<Witness>, Failure> = in_pool(arguments.threads, || {
+        let every = (0..replicas).into_par_iter();
+        every
+            .map(|replica| stage.run(&fair, replica, Witness::new(options.rate, flows), &meeting))
+            .collect()
+    })?;
+    let reference = Reference::of(&stage.cast, &replay, &runs_of_fairest?);
+
+    let mut lanes = Vec::new();
+    for (number, (spec, sink)) in options.specs.iter().zip(sinks).enumerate() {
+        let queue = QueueSpec {
             discipline: options.discipline_of(spec),
             limit: Some(options.limit_of(spec)),
-        }));
+        };
+        let scenario = stage.under(&queue)?;
+        let mut sink = sink;
+        for replica in 0..replicas {
+            // Only the first replica's packets are stored.
+            let witness = reference
+                .witness(options.rate, replica)
+                .with_sink(sink.take());
+            lanes.push((number, replica, scenario.clone(), witness));
+        }
     }
-    let reason = "with --react there are --json, --html and --markdown";
-    let simulated = Simulate {
-        scenario: Some(PathBuf::from("-")),
-        template: None,
-        schema: false,
-        dry_run: false,
-        queue,
-        runs: Runs {
-            seed: Some(arguments.seed),
-            replicas: arguments.replicas,
-            long: true,
-            threads: arguments.threads,
-            quiet: arguments.quiet,
-        },
-        outputs: arguments.outputs.of_kind(reason)?,
+    let results: Result<Vec<(usize, DisciplineResult)>, Failure> =
+        in_pool(arguments.threads, || {
+            lanes
+                .into_par_iter()
+                .map(|(number, replica, scenario, witness)| {
+                    let witness = stage.run(&scenario, replica, witness, &meeting)?;
+                    let result = witness.result(&reference, &replay.disciplines[number]);
+                    Ok((number, result.map_err(Failure::run)?))
+                })
+                .collect()
+        })?;
+    let mut of_disciplines = vec![Vec::new(); options.specs.len()];
+    for (number, result) in results? {
+        of_disciplines[number].push(result);
+    }
+    let reaction = Reaction {
+        replicas,
+        control: arguments.control.name(),
+        basis: basis(applications),
+        replay,
     };
-    simulate::run_in(&simulated, &host)
+    Ok(conclude(&reference, of_disciplines, reaction))
+}
+
+/// The scenario of a capture's applications, and who takes part in it.
+struct Stage<'a> {
+    scenario: Scenario,
+    link: LinkId,
+    cast: Cast,
+    /// The flow of each entry of each source's list.
+    numbers: Vec<Vec<FlowId>>,
+    host: &'a Host,
+}
+
+impl<'a> Stage<'a> {
+    fn new(
+        arguments: &Compare,
+        options: &Options,
+        applications: &Applications,
+        host: &'a Host,
+    ) -> Result<Self, Failure> {
+        let setting = Setting {
+            rate: Some(options.rate),
+            round_trip: arguments.round_trip,
+            control: arguments.control,
+            link: options.link,
+            seed: arguments.seed,
+            link_only: true,
+            ..Setting::default()
+        };
+        let sources = scenario::of(applications, &setting);
+        let name = format!("applications behind {}", applications.name);
+        let scenario = Read::of_text(&name, &sources.text, Path::new(""), &[], &host.stop)
+            .map_err(|error| Failure::run(format!("{name}: {error}")))?;
+        let mut cast = Cast::new(options);
+        let mut numbers = Vec::new();
+        for members in sources.members {
+            let mut list = Vec::new();
+            for member in members {
+                list.push(number(&mut cast, applications, member));
+            }
+            numbers.push(list);
+        }
+        Ok(Self {
+            link: link(&scenario)?,
+            scenario,
+            cast,
+            numbers,
+            host,
+        })
+    }
+
+    /// The scenario with this queue at the link.
+    fn under(&self, queue: &QueueSpec) -> Result<Scenario, Failure> {
+        let mut scenario = self.scenario.clone();
+        let set = scenario.set_queues(queue);
+        set.map_err(|error| self.failure(&error))?;
+        Ok(scenario)
+    }
+
+    fn run(
+        &self,
+        scenario: &Scenario,
+        replica: usize,
+        witness: Witness,
+        meeting: &Meeting,
+    ) -> Result<Witness, Failure> {
+        let mut probe = AtLink::new(self.link, &self.numbers, witness);
+        let mut told = (0, 0);
+        let seed = scenario.seed + replica as u64;
+        let ran = scenario.run_with(seed, &mut probe, |progress| {
+            meeting.tell(progress, &mut told);
+        });
+        if self.host.stop.is_requested() {
+            return Err(Failure::stopped());
+        }
+        ran.map_err(|error| self.failure(&error))?;
+        Ok(probe.witness)
+    }
+
+    fn failure(&self, error: &RunError) -> Failure {
+        Failure::run(format!("{}: {error}", self.scenario.name))
+    }
+}
+
+/// The link of the scenario: from entry to exit.
+fn link(scenario: &Scenario) -> Result<LinkId, Failure> {
+    let network = &scenario.topology.network;
+    for (number, link) in (0..).zip(network.links()) {
+        if network.name(link.from) == "entry" && network.name(link.to) == "exit" {
+            return Ok(LinkId(number));
+        }
+    }
+    Err(Failure::run(format!(
+        "{}: there is no link from entry to exit",
+        scenario.name
+    )))
+}
+
+/// The flow of an entry over the link.
+fn number(cast: &mut Cast, applications: &Applications, member: Member) -> FlowId {
+    match member {
+        Member::Connection(index) => cast.of_tcp(over_the_link(&applications.connections[index])),
+        Member::Recorded(index) => {
+            let flow = &applications.recorded[index];
+            cast.number(flow.protocol, flow.ends)
+        }
+    }
+}
+
+/// Sender and receiver of a connection's packets over the link.
+fn over_the_link(connection: &Connection) -> [SocketAddr; 2] {
+    let Connection { client, server, .. } = *connection;
+    if connection.over[End::Client as usize] {
+        [client, server]
+    } else {
+        [server, client]
+    }
 }
 
 /// What the answer rests on.
-fn notes(applications: &Applications, arguments: &Compare) -> Vec<String> {
+fn basis(applications: &Applications) -> Basis {
     let shares = Shares::of(applications);
-    let percent = |bytes| 100.0 * shares.part(bytes);
-    let mut notes = vec![format!(
-        "Senders react: the applications behind the capture are offered to simulated TCP (preset \
-         linux, {}), with {:.0}% of the bytes. {:.0}% are sent as recorded.",
-        arguments.control.name(),
-        percent(shares.whole + shares.half),
-        percent(shares.quic + shares.recorded),
-    )];
-    if percent(shares.quic) >= 5.0 {
-        notes.push(format!(
-            "QUIC has {:.0}% of the bytes and is sent as recorded, because a capture shows none of \
-             its acknowledgements.",
-            percent(shares.quic)
-        ));
+    Basis {
+        tcp: shares.part(shares.whole + shares.half),
+        half: shares.part(shares.half),
+        quic: shares.part(shares.quic),
+        recorded: shares.part(shares.recorded),
+        endless: shares.part(shares.endless),
     }
-    if shares.endless == 0 {
-        notes.push(
-            "No transfer wanted more than it got in the capture: at a lower rate, what would wait \
-             longest may not be in it."
-                .to_owned(),
-        );
-    }
-    if shares.half > 0 {
-        notes.push(format!(
-            "{:.0}% of the bytes are of connections captured in one direction: their pauses are \
-             guesses.",
-            percent(shares.half)
-        ));
-    }
-    notes
 }

@@ -256,6 +256,7 @@ fn comparison() -> Comparison {
         flows,
         charted,
         observed: Observed::default(),
+        reaction: None,
     }
 }
 
@@ -501,6 +502,7 @@ fn result(sketch: &Sketch, packets: &[Packet], flows: &[FlowSummary]) -> Discipl
         curves: curves(&total),
         light_curves: curves(&light),
         kind_curves: Vec::new(),
+        replicas: Vec::new(),
     }
 }
 
@@ -528,6 +530,7 @@ fn kinds(results: &[FlowResult], flows: &[FlowSummary]) -> Vec<KindOutcome> {
             worst_p99: Some(p99(&worst)),
             worst_loss: results[worst].outcome.loss,
             least_share: (kind == Kind::Bulk).then(|| shares.fold(1.0, f64::min)),
+            served: None,
         })
     };
     Kind::ALL.into_iter().filter_map(of_kind).collect()

@@ -3,6 +3,7 @@
 use roundelay_trace::{Comparison, Delay, DisciplineResult};
 
 use super::escape;
+use crate::spread::half_width;
 use crate::table::reasons;
 use crate::units::{bytes, count, percent, rate, seconds, significant};
 
@@ -26,35 +27,38 @@ const COLUMNS: [Column; 12] = [
     Column {
         head: "Sent",
         about: "Bits sent over the time from the first arrival to the last departure",
-        cell: |result| cell(rate(result.total.throughput), result.total.throughput),
+        cell: |result| Cell {
+            below: half_width(result, |one| Some(one.total.throughput), rate),
+            ..cell(rate(result.total.throughput), result.total.throughput)
+        },
     },
     Column {
         head: "Loss",
         about: "Dropped over offered packets, and how many were dropped for which reason",
         cell: |result| Cell {
-            below: reasons(result.total.drops),
+            below: lost(result),
             ..cell(percent(result.total.loss), result.total.loss)
         },
     },
     Column {
         head: "p50",
         about: "Median of the delay of all packets",
-        cell: |result| delay(result.total.delay, |delay| delay.p50),
+        cell: |result| delay_of(result, |delay| delay.p50),
     },
     Column {
         head: "p99",
         about: "99th percentile of the delay of all packets",
-        cell: |result| delay(result.total.delay, |delay| delay.p99),
+        cell: |result| delay_of(result, |delay| delay.p99),
     },
     Column {
         head: "p99.9",
         about: "99.9th percentile of the delay of all packets",
-        cell: |result| delay(result.total.delay, |delay| delay.p999),
+        cell: |result| delay_of(result, |delay| delay.p999),
     },
     Column {
         head: "max",
         about: "Largest delay of all packets",
-        cell: |result| delay(result.total.delay, |delay| delay.max),
+        cell: |result| delay_of(result, |delay| delay.max),
     },
     Column {
         head: "Light p99",
@@ -229,6 +233,24 @@ fn delay(delay: Option<Delay>, of: fn(&Delay) -> f64) -> Cell {
         Some(delay) => cell(seconds(of(&delay)), of(&delay)),
         None => dash(),
     }
+}
+
+/// A delay of all packets, over replicas if there are any.
+fn delay_of(result: &DisciplineResult, of: fn(&Delay) -> f64) -> Cell {
+    Cell {
+        below: half_width(result, |one| one.total.delay.as_ref().map(of), seconds),
+        ..delay(result.total.delay, of)
+    }
+}
+
+/// Half the loss's interval over replicas, if there are any, and why packets were dropped.
+fn lost(result: &DisciplineResult) -> String {
+    let half = half_width(result, |one| Some(one.total.loss), percent);
+    let reasons = reasons(result.total.drops);
+    if half.is_empty() || reasons.is_empty() {
+        return half + &reasons;
+    }
+    format!("{half}: {reasons}")
 }
 
 fn light(result: &DisciplineResult) -> Cell {

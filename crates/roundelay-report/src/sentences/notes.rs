@@ -134,6 +134,25 @@ pub(super) fn sentence(note: &Note) -> String {
         Note::Reordered { spec, flows } => reordering_note(spec, &counted(*flows, "flow")),
         Note::LightLoss => LIGHT_LOSS.to_owned(),
         Note::OpenLoop => OPEN_LOOP.to_owned(),
+        Note::Reacting {
+            control,
+            replicas,
+            tcp,
+            recorded,
+        } => super::reacting::basis(control, *replicas, *tcp, *recorded),
+        Note::QuicAsRecorded(part) => format!(
+            "QUIC has {} of the bytes and is sent as recorded, because a capture shows none of its \
+             acknowledgements.",
+            percent(*part)
+        ),
+        Note::NothingEndless => "No transfer wanted more than it got in the capture: what would \
+            wait longest at a lower rate may not be in it."
+            .to_owned(),
+        Note::HalfSeen(part) => format!(
+            "{} of the bytes are in connections captured in one direction, so their pauses are \
+             guesses.",
+            percent(*part)
+        ),
     }
 }
 

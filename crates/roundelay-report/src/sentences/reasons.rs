@@ -4,7 +4,7 @@ use roundelay_advice::{Cause, Fate, Reason, Share, Worst};
 use roundelay_metrics::units::{counted, in_number, percent, rate, seconds, significant};
 use roundelay_trace::{Kind, KindOutcome};
 
-use super::why_not;
+use super::{reacting, why_not};
 
 /// Most disciplines named as about as good as the best one.
 const NAMED: usize = 4;
@@ -91,12 +91,31 @@ pub(super) fn sentence(reason: &Reason) -> String {
             why_not::obstacle(*obstacle)
         ),
         Reason::Lower { lower, but } => why_not::sentence(lower, but),
-        Reason::Loses { spec, loss, cause } => format!(
-            "{spec} drops {} of all packets {}; TCP senders would slow down in answer, which a \
-             replay cannot show.",
-            percent(*loss),
-            because(*cause)
-        ),
+        Reason::Loses {
+            spec,
+            loss,
+            cause,
+            is_answered,
+        } => loses(spec, *loss, *cause, *is_answered),
+        Reason::Changes {
+            spec,
+            other,
+            changes,
+            loss,
+            replicas,
+        } => reacting::changes(spec, other, changes, *loss, *replicas),
+        Reason::ReplayAgrees {
+            spec,
+            reacting,
+            replayed,
+        } => reacting::agrees(spec, *reacting, *replayed),
+        Reason::ReplayParts {
+            replayed,
+            spec,
+            trust,
+            quic,
+        } => reacting::parts(replayed, spec, *trust, *quic),
+        Reason::NothingWantedMore => reacting::NOTHING_WANTED_MORE.to_owned(),
         Reason::Reorders {
             spec,
             packets,
@@ -264,6 +283,18 @@ fn fate(Fate { p99, loss, drops }: Fate) -> String {
         None if drops == 1 => "its only packet is lost".to_owned(),
         None => "nothing gets through".to_owned(),
     }
+}
+
+fn loses(spec: &str, loss: f64, cause: Cause, is_answered: bool) -> String {
+    let loss = percent(loss);
+    let why = because(cause);
+    if is_answered {
+        return format!("{spec} drops {loss} of all packets {why}.");
+    }
+    format!(
+        "{spec} drops {loss} of all packets {why}; TCP senders would slow down in answer, which a \
+         replay cannot show."
+    )
 }
 
 fn peers(specs: &[String]) -> String {

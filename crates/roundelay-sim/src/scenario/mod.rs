@@ -4,6 +4,7 @@
 //! exist, every pair has a route, every number is in range, and the estimate is at most 10^12
 //! events. [`Scenario::run`] runs the scenario with one seed. [`schema`] lists the keys.
 
+mod at_link;
 mod control;
 mod curves;
 mod edge_codel;
@@ -38,6 +39,7 @@ use roundelay_tcp::CustomControl;
 
 pub use crate::sources::trace::FlowBy;
 pub use crate::sources::{Control, Flavour, Preset, Protocol, SlowStart, SourceSpec};
+pub use at_link::AtLink;
 pub use control::ControlError;
 pub use curves::{Curves, GroupCurves, LinkCurves};
 pub use estimate::{Estimate, MOST_EVENTS};

@@ -183,8 +183,8 @@ impl Source for Config {
 pub struct Connections {
     terms: Terms,
     protocol: protocol::Config,
-    /// The first to begin comes last.
-    talks: Vec<Talk>,
+    /// With their places in the list; the first to begin comes last.
+    talks: Vec<(u32, Talk)>,
     is_late: bool,
 }
 
@@ -196,14 +196,15 @@ impl Connections {
     pub fn new(
         terms: Terms,
         protocol: protocol::Config,
-        mut talks: Vec<Talk>,
+        talks: Vec<Talk>,
     ) -> Result<Self, SourceError> {
         terms.check(Check("connections"))?;
         protocol.check()?;
         for (number, talk) in talks.iter().enumerate() {
             check_talk(number, talk)?;
         }
-        talks.sort_by_key(|talk| std::cmp::Reverse(talk.start));
+        let mut talks = Vec::from_iter((0..).zip(talks));
+        talks.sort_by_key(|(_, talk)| std::cmp::Reverse(talk.start));
         Ok(Self {
             terms,
             protocol,
@@ -220,12 +221,13 @@ impl Connections {
         if jitter == Duration::ZERO {
             return;
         }
-        for talk in self.talks.iter_mut().rev() {
+        for (_, talk) in self.talks.iter_mut().rev() {
             let late = draw::up_to(context.random(), jitter);
             talk.start = talk.start + late;
             talk.until = talk.until.map(|until| until + late);
         }
-        self.talks.sort_by_key(|talk| std::cmp::Reverse(talk.start));
+        self.talks
+            .sort_by_key(|(_, talk)| std::cmp::Reverse(talk.start));
     }
 }
 
@@ -269,7 +271,7 @@ impl Agent for Connections {
         }
         let stop = self.terms.stop;
         let now = context.now();
-        while let Some(talk) = self.talks.last() {
+        while let Some((_, talk)) = self.talks.last() {
             let at = self.terms.start + talk.start;
             if stop.is_some_and(|stop| at >= stop) {
                 break;
@@ -278,10 +280,10 @@ impl Agent for Connections {
                 return context.wake_at(at);
             }
             let until = talk.until.map(|until| self.terms.start + until);
-            if let Some(talk) = self.talks.pop() {
+            if let Some(listed) = self.talks.pop() {
                 let until = earlier(until, stop);
                 // `new` has checked the parameters.
-                if let Ok(agent) = Speaker::new(&self.terms, self.protocol, talk, until) {
+                if let Ok(agent) = Speaker::new(&self.terms, self.protocol, listed, until) {
                     context.spawn(Box::new(agent), now);
                 }
             }
@@ -322,6 +324,8 @@ struct Outstanding {
 /// One connection, both ends.
 #[derive(Debug)]
 struct Speaker {
+    /// Its place in the list.
+    number: u32,
     spec: FlowSpec,
     round_trip: Duration,
     until: Option<Instant>,
@@ -345,7 +349,7 @@ impl Speaker {
     fn new(
         terms: &Terms,
         protocol: protocol::Config,
-        talk: Talk,
+        (number, talk): (u32, Talk),
         until: Option<Instant>,
     ) -> Result<Self, SourceError> {
         let answering = protocol::Config {
@@ -370,6 +374,7 @@ impl Speaker {
             });
         }
         Ok(Self {
+            number,
             spec: terms.flow,
             round_trip: talk.round_trip,
             until,
@@ -391,7 +396,7 @@ impl Speaker {
 
     /// Opens the connection. Without SYNs both ends know of it at once.
     fn open(&mut self, context: &mut Context<'_>) {
-        let there = context.open(self.spec);
+        let there = context.open_listed(self.spec, self.number);
         let back = context.open_reply(
             FlowSpec {
                 from: self.spec.to,

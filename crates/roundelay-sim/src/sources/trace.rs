@@ -365,10 +365,12 @@ impl Trace {
             *bytes += u64::from(packet.len);
             *longest = packet.len.max(*longest);
         }
-        for (flow, (bytes, longest)) in self.flows.iter().zip(sizes) {
+        for (number, (bytes, longest)) in (0..).zip(sizes) {
+            let flow = self.flows[number as usize];
             let urgency = self.terms.urgency.clone();
             let stamp = Stamp::new(urgency, flow.weight(), bytes, longest);
-            self.open.push((context.open(*flow), stamp, bytes));
+            let id = context.open_listed(flow, number);
+            self.open.push((id, stamp, bytes));
         }
     }
 }

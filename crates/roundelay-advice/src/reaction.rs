@@ -1,0 +1,186 @@
+//! What senders that react tell beyond a replay: what changes for users, whether the replay agrees,
+//! and what the capture leaves open.
+
+use roundelay_trace::reaction::{Basis, Reaction};
+use roundelay_trace::{Comparison, DisciplineResult, Kind, KindOutcome, Options};
+
+use crate::notes::Note;
+use crate::reasons::Reason;
+use crate::standing::Standing;
+use crate::verdict::Choice;
+use crate::{tc, verdict};
+
+/// What changes for the users of a kind's flows. Of each pair the first is under the best
+/// discipline; none where runs differ as much as the disciplines.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Change {
+    /// The kind.
+    pub kind: Kind,
+    /// 99th percentile of the packets' delay, seconds: where nothing is complete.
+    pub p99: Option<[f64; 2]>,
+    /// Mean completion time, seconds.
+    pub done: Option<[f64; 2]>,
+    /// Bits per second, of bulk.
+    pub throughput: Option<[f64; 2]>,
+    /// Loss.
+    pub loss: Option<[f64; 2]>,
+}
+
+/// Which figures to trust where a replay and senders that react choose differently.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trust {
+    /// Those of senders that react.
+    Reacting,
+    /// None quite: most bytes are in QUIC, which was sent as recorded.
+    Neither,
+}
+
+/// Which discipline the best one is compared with: `fifo`, the queue of most links, else the most
+/// harmful.
+fn other(standings: &[Standing], choice: &Choice) -> Option<usize> {
+    let mut others = (0..standings.len()).filter(|index| *index != choice.best);
+    let fifo = others.clone().find(|index| standings[*index].is_fifo);
+    fifo.or_else(|| others.find(|index| *index == choice.worst))
+        .or_else(|| others.next())
+}
+
+/// The reasons that only senders that react give.
+pub(crate) fn reasons(
+    comparison: &Comparison,
+    options: &Options,
+    standings: &[Standing],
+    choice: &Choice,
+) -> Vec<Reason> {
+    let Some(reaction) = &comparison.reaction else {
+        return Vec::new();
+    };
+    let mut reasons = Vec::new();
+    if !choice.is_contended {
+        if reaction.basis.endless == 0.0 {
+            reasons.push(Reason::NothingWantedMore);
+        }
+        return reasons;
+    }
+    if let Some(other) = other(standings, choice) {
+        reasons.push(changes(comparison, choice.best, other, reaction.replicas));
+    }
+    if comparison.disciplines.len() > 1 {
+        reasons.push(replayed(comparison, options, reaction, choice.best));
+    }
+    reasons
+}
+
+fn changes(comparison: &Comparison, best: usize, other: usize, replicas: usize) -> Reason {
+    let [ours, theirs] = [best, other].map(|index| &comparison.disciplines[index]);
+    let mut changes = Vec::new();
+    for (number, kind) in ours.kinds.iter().enumerate() {
+        let pair = |of: fn(&KindOutcome) -> Option<f64>| {
+            differing(ours, theirs, |result| of(&result.kinds[number]))
+        };
+        let done = pair(|kind| kind.served?.mean);
+        let is_bulk = kind.kind == Kind::Bulk;
+        let is_of_packets = !is_bulk && kind.served.is_none_or(|served| served.mean.is_none());
+        let change = Change {
+            kind: kind.kind,
+            p99: is_of_packets.then(|| pair(|kind| kind.p99)).flatten(),
+            done,
+            throughput: is_bulk
+                .then(|| pair(|kind| Some(kind.served?.throughput)))
+                .flatten(),
+            loss: pair(|kind| Some(kind.loss)),
+        };
+        if change.p99.or(change.done).or(change.throughput).is_some() {
+            changes.push(change);
+        }
+    }
+    Reason::Changes {
+        spec: ours.spec.clone(),
+        other: theirs.spec.clone(),
+        changes,
+        loss: [ours.total.loss, theirs.total.loss],
+        replicas,
+    }
+}
+
+/// The figure under both, if every run of one lies beyond every run of the other.
+fn differing(
+    ours: &DisciplineResult,
+    theirs: &DisciplineResult,
+    of: impl Fn(&DisciplineResult) -> Option<f64>,
+) -> Option<[f64; 2]> {
+    let [(our_least, our_most), (their_least, their_most)] = [ours, theirs].map(|result| {
+        let mut range = (f64::INFINITY, f64::NEG_INFINITY);
+        for value in result.replicas.iter().filter_map(&of) {
+            range = (range.0.min(value), range.1.max(value));
+        }
+        range
+    });
+    let is_apart = our_most < their_least || their_most < our_least;
+    if !is_apart {
+        return None;
+    }
+    Some([of(ours)?, of(theirs)?])
+}
+
+/// Whether the replay of the same packets chooses the same discipline.
+fn replayed(
+    comparison: &Comparison,
+    options: &Options,
+    reaction: &Reaction,
+    best: usize,
+) -> Reason {
+    let replay = &reaction.replay;
+    let commands = tc::all_commands(replay, options);
+    let standings = Standing::of_all(replay, options, &commands);
+    let chosen = verdict::choose(replay, &standings).best;
+    let spec = comparison.disciplines[chosen].spec.clone();
+    if chosen == best {
+        let [reacting, replayed] = [comparison, replay].map(|of| of.disciplines[best].total.loss);
+        return Reason::ReplayAgrees {
+            spec,
+            reacting,
+            replayed,
+        };
+    }
+    let Basis { tcp, quic, .. } = reaction.basis;
+    Reason::ReplayParts {
+        replayed: spec,
+        spec: comparison.disciplines[best].spec.clone(),
+        trust: if quic > tcp {
+            Trust::Neither
+        } else {
+            Trust::Reacting
+        },
+        quic,
+    }
+}
+
+/// Part of the bytes from which it is worth a note that they do not react.
+const NOTABLE: f64 = 0.05;
+
+/// What the figures rest on.
+pub(crate) fn notes(reaction: &Reaction) -> Vec<Note> {
+    let Basis {
+        tcp,
+        half,
+        quic,
+        recorded,
+        endless,
+    } = reaction.basis;
+    let mut notes = vec![Note::Reacting {
+        control: reaction.control,
+        replicas: reaction.replicas,
+        tcp,
+        recorded: recorded + quic,
+    }];
+    if quic >= NOTABLE {
+        notes.push(Note::QuicAsRecorded(quic));
+    }
+    if endless == 0.0 {
+        notes.push(Note::NothingEndless);
+    }
+    if half > 0.0 {
+        notes.push(Note::HalfSeen(half));
+    }
+    notes
+}

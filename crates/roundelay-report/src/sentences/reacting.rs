@@ -1,0 +1,121 @@
+//! Sentences where senders react: what changes for users, and whether a replay agrees.
+
+use roundelay_advice::{Change, Trust};
+use roundelay_metrics::units::{counted, percent, rate, seconds};
+use roundelay_trace::Kind;
+
+/// Where nothing contends and nothing wanted more.
+pub(super) const NOTHING_WANTED_MORE: &str = "But no transfer of this capture wanted more than it \
+    got, so it cannot tell what a large download would do to the others: please take one capture \
+    of a minute in which one runs, tcpdump -i INTERFACE -s 100 -w both.pcap.";
+
+/// Losses and throughputs that differ by less than this part are about equal.
+const LITTLE: f64 = 0.02;
+
+/// `fq_codel in place of fifo: calls and games 99% within 9.00 ms in place of 230 ms; ..`.
+pub(super) fn changes(
+    spec: &str,
+    other: &str,
+    changes: &[Change],
+    loss: [f64; 2],
+    replicas: usize,
+) -> String {
+    if changes.is_empty() {
+        return format!(
+            "For users, {spec} and {other} differ by no more than {} of the same one do.",
+            counted(replicas as u64, "run")
+        );
+    }
+    let mut words = Vec::new();
+    for change in changes {
+        words.push(in_words(change));
+    }
+    format!(
+        "With {spec} in place of {other}: {}; loss {} in place of {}.",
+        words.join("; "),
+        percent(loss[0]),
+        percent(loss[1])
+    )
+}
+
+fn in_words(change: &Change) -> String {
+    let mut words = Vec::new();
+    if let Some([ours, theirs]) = change.p99 {
+        words.push(format!(
+            "99% of packets within {} in place of {}",
+            seconds(ours),
+            seconds(theirs)
+        ));
+    }
+    if let Some([ours, theirs]) = change.done {
+        words.push(format!(
+            "complete in {} in place of {} on average",
+            seconds(ours),
+            seconds(theirs)
+        ));
+    }
+    if let Some([ours, theirs]) = change.throughput {
+        words.push(speed(ours, theirs));
+    }
+    format!("{} {}", who(change.kind), words.join(", "))
+}
+
+/// `4.0% slower (3.10 Mbit/s)`.
+fn speed(ours: f64, theirs: f64) -> String {
+    let part = ours / theirs - 1.0;
+    let now = rate(ours);
+    if part.abs() < LITTLE {
+        format!("about as fast ({now})")
+    } else if part < 0.0 {
+        format!("{} slower ({now})", percent(-part))
+    } else {
+        format!("{} faster ({now})", percent(part))
+    }
+}
+
+const fn who(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Bulk => "downloads",
+        Kind::Web => "web requests",
+        Kind::Call | Kind::Dns | Kind::Other | Kind::Acknowledgements => kind.name(),
+    }
+}
+
+pub(super) fn agrees(spec: &str, reacting: f64, replayed: f64) -> String {
+    if (reacting - replayed).abs() < LITTLE {
+        return format!("A replay of the packets as recorded chooses {spec} as well.");
+    }
+    format!(
+        "A replay of the packets as recorded chooses {spec} as well, but with {} lost in place of \
+         {}: trust these figures, because senders react here.",
+        percent(replayed),
+        percent(reacting)
+    )
+}
+
+pub(super) fn parts(replayed: &str, spec: &str, trust: Trust, quic: f64) -> String {
+    let advice = match trust {
+        Trust::Reacting => format!(
+            "trust {spec}, because here senders slow down after losses and use what others leave"
+        ),
+        Trust::Neither => format!(
+            "trust neither much, because {} of the bytes are QUIC, which was sent as recorded in \
+             both",
+            percent(quic)
+        ),
+    };
+    format!("A replay of the packets as recorded would choose {replayed}: {advice}.")
+}
+
+/// What the figures rest on.
+pub(super) fn basis(control: &str, replicas: usize, tcp: f64, recorded: f64) -> String {
+    format!(
+        "Senders react: the applications behind the capture are offered to simulated TCP (preset \
+         linux, {control}), with {} of the bytes, and {} are sent as recorded. Figures are means of \
+         {}, with half of the 95% confidence interval below; done: the mean time from a request \
+         until its answer is complete.",
+        percent(tcp),
+        percent(recorded),
+        counted(replicas as u64, "run")
+    )
+}

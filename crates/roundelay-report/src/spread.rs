@@ -1,0 +1,101 @@
+//! Spread of a comparison's figures over replicas, where senders react.
+
+use roundelay_sim::scenario::{Interval, student_95};
+use roundelay_trace::{Delay, DisciplineResult, Kind, KindOutcome};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// A figure of a discipline: the mean over replicas with its interval, or of a replay the figure
+/// alone. None without the figure.
+pub(crate) fn spread(
+    result: &DisciplineResult,
+    of: impl Fn(&DisciplineResult) -> Option<f64>,
+) -> Option<Interval> {
+    let mut values = Vec::new();
+    for replica in &result.replicas {
+        values.extend(of(replica));
+    }
+    if result.replicas.is_empty() {
+        values.extend(of(result));
+    }
+    student_95(&values)
+}
+
+/// Half the interval, `±3.10 ms`, or nothing.
+pub(crate) fn half_width(
+    result: &DisciplineResult,
+    of: impl Fn(&DisciplineResult) -> Option<f64>,
+    in_words: fn(f64) -> String,
+) -> String {
+    match spread(result, of) {
+        Some(Interval {
+            half_width: Some(half),
+            ..
+        }) if half > 0.0 => format!("±{}", in_words(half)),
+        _ => String::new(),
+    }
+}
+
+/// The intervals of a discipline's figures, for JSON.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct Intervals {
+    throughput: Option<Interval>,
+    loss: Option<Interval>,
+    p50: Option<Interval>,
+    p99: Option<Interval>,
+    p999: Option<Interval>,
+    max: Option<Interval>,
+    light_p99: Option<Interval>,
+    light_loss: Option<Interval>,
+    kinds: Vec<KindIntervals>,
+}
+
+/// Those of the flows of a kind.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+struct KindIntervals {
+    kind: Kind,
+    p99: Option<Interval>,
+    loss: Option<Interval>,
+    least_share: Option<Interval>,
+    throughput: Option<Interval>,
+    done_mean: Option<Interval>,
+    done_p50: Option<Interval>,
+    done_p99: Option<Interval>,
+}
+
+impl Intervals {
+    /// None for a replay.
+    pub(crate) fn of(result: &DisciplineResult) -> Option<Self> {
+        if result.replicas.is_empty() {
+            return None;
+        }
+        let delay =
+            |figure: fn(&Delay) -> f64| spread(result, |one| one.total.delay.as_ref().map(figure));
+        let mut kinds = Vec::new();
+        for (number, outcome) in result.kinds.iter().enumerate() {
+            let figure =
+                |of: fn(&KindOutcome) -> Option<f64>| spread(result, |one| of(&one.kinds[number]));
+            kinds.push(KindIntervals {
+                kind: outcome.kind,
+                p99: figure(|kind| kind.p99),
+                loss: figure(|kind| Some(kind.loss)),
+                least_share: figure(|kind| kind.least_share),
+                throughput: figure(|kind| Some(kind.served?.throughput)),
+                done_mean: figure(|kind| kind.served?.mean),
+                done_p50: figure(|kind| kind.served?.p50),
+                done_p99: figure(|kind| kind.served?.p99),
+            });
+        }
+        Some(Self {
+            throughput: spread(result, |one| Some(one.total.throughput)),
+            loss: spread(result, |one| Some(one.total.loss)),
+            p50: delay(|delay| delay.p50),
+            p99: delay(|delay| delay.p99),
+            p999: delay(|delay| delay.p999),
+            max: delay(|delay| delay.max),
+            light_p99: spread(result, |one| Some(one.light.delay?.p99)),
+            light_loss: spread(result, |one| Some(one.light.loss)),
+            kinds,
+        })
+    }
+}

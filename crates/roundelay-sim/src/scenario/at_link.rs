@@ -1,0 +1,186 @@
+//! Probe that tells a witness what happens at one link: with senders that react, the figures of a
+//! comparison are those of this link.
+
+use std::collections::HashMap;
+
+use roundelay::{DropReason, FlowId, Instant, Packet};
+use roundelay_trace::reaction::{Arrived, Witness};
+
+use crate::agent::Direction;
+use crate::flows::{FlowCounts, FlowNumber};
+use crate::network::LinkId;
+use crate::packet_state::{Content, PacketState, Tag};
+use crate::probe::{Opening, Probe, Report};
+
+/// A probe at one link.
+#[derive(Debug)]
+pub struct AtLink<'a> {
+    link: LinkId,
+    /// The witness's flow of each entry of each source's list.
+    numbers: &'a [Vec<FlowId>],
+    /// Those of open flows.
+    flows: HashMap<FlowNumber, FlowId>,
+    /// What is told.
+    pub witness: Witness,
+}
+
+impl<'a> AtLink<'a> {
+    /// A probe at this link. `numbers` has the witness's flow of each entry of each source's list;
+    /// other sources' packets are not told.
+    pub fn new(link: LinkId, numbers: &'a [Vec<FlowId>], witness: Witness) -> Self {
+        Self {
+            link,
+            numbers,
+            flows: HashMap::new(),
+            witness,
+        }
+    }
+}
+
+/// Whether a packet is a segment without data and SYN.
+fn is_bare(state: &PacketState) -> bool {
+    match &state.content {
+        Content::Segment(segment) => segment.len == 0 && !segment.is_syn(),
+        Content::Bytes | Content::Number(_) => false,
+    }
+}
+
+impl Probe for AtLink<'_> {
+    fn opened(&mut self, _: Instant, flow: FlowNumber, opening: Opening) {
+        let known = match (opening.reply_to, opening.listed) {
+            (Some(other), _) => self.flows.get(&other),
+            (None, Some(entry)) => self
+                .numbers
+                .get(opening.group as usize)
+                .and_then(|list| list.get(entry as usize)),
+            (None, None) => None,
+        };
+        if let Some(number) = known.copied() {
+            self.flows.insert(flow, number);
+        }
+    }
+
+    fn arrived(&mut self, now: Instant, link: LinkId, packet: &Packet<Tag>, state: &PacketState) {
+        if link != self.link {
+            return;
+        }
+        if let Some(flow) = self.flows.get(&state.flow).copied() {
+            let arrived = Arrived {
+                number: state.number,
+                flow,
+                len: packet.len,
+                ecn: packet.ecn,
+                is_bare: is_bare(state),
+                has_place: state.direction == Direction::Forward,
+            };
+            self.witness.arrive(now, arrived);
+        }
+    }
+
+    fn transmitted(
+        &mut self,
+        link: LinkId,
+        packet: &Packet<Tag>,
+        state: &PacketState,
+        span: [Instant; 2],
+    ) {
+        if link == self.link {
+            self.witness.send(state.number, packet, span);
+        }
+    }
+
+    fn dropped(
+        &mut self,
+        now: Instant,
+        link: LinkId,
+        packet: &Packet<Tag>,
+        state: &PacketState,
+        reason: DropReason,
+    ) {
+        if link == self.link {
+            self.witness.drop(state.number, packet, now, reason);
+        }
+    }
+
+    fn reported(&mut self, _: Instant, flow: FlowNumber, report: &Report) {
+        if !report.is_transfer {
+            return;
+        }
+        if let Some(flow) = self.flows.get(&flow) {
+            let time = report.is_complete.then(|| report.completion_time());
+            self.witness.transfer(*flow, time);
+        }
+    }
+
+    fn closed(&mut self, _: Instant, flow: FlowNumber, _: &FlowCounts) {
+        self.flows.remove(&flow);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::scenario::Scenario;
+
+    const SCENARIO: &str = r#"
+duration = "20s"
+[queue]
+core = "fifo limit 1000"
+[[node]]
+name = "left"
+host = true
+[[node]]
+name = "entry"
+[[node]]
+name = "right"
+host = true
+[[link]]
+from = "left"
+to = "entry"
+rate = "1gbit"
+[[link]]
+from = "entry"
+to = "right"
+rate = "1gbit"
+[[port]]
+from = "entry"
+to = "right"
+rate = "10mbit"
+[[source]]
+kind = "connections"
+from = "right"
+to = "left"
+start_jitter = "10ms"
+connections = [
+  { start = "5s", round_trip = "20ms", messages = ["> 300b", "< 70000b"] },
+  { start = "1s", round_trip = "20ms", messages = ["> 300b", "< 20000b"] },
+]
+[[source]]
+kind = "recorded"
+from = "left"
+to = "right"
+flows = ["1 500\n2 500", "3 100"]
+"#;
+
+    /// Each entry of a list is told under its own number, whichever opens first; a connection's
+    /// data and the acknowledgements of its requests are one flow.
+    #[test]
+    fn entries_are_told_apart() {
+        let scenario = Scenario::from_toml("t.toml", SCENARIO, Path::new("")).unwrap();
+        let network = &scenario.topology.network;
+        let links = (0..).map(LinkId).zip(network.links());
+        let mut slow = links.filter(|(_, link)| link.rate.bits_per_second() == 10_000_000);
+        let (link, config) = slow.next().expect("the port");
+        let numbers = [vec![FlowId(0), FlowId(1)], vec![FlowId(2), FlowId(3)]];
+        let witness = Witness::new(config.rate, 4);
+        let mut probe = AtLink::new(link, &numbers, witness);
+        scenario.run_with(1, &mut probe, |_| {}).unwrap();
+        let sent = [0, 1, 2, 3].map(|flow| probe.witness.sent_bytes(FlowId(flow)));
+        let data =
+            |bytes: u64, payload: u64| (payload..payload + payload / 10 + 400).contains(&bytes);
+        assert!(data(sent[0], 70_000) && data(sent[1], 20_000), "{sent:?}");
+        assert_eq!(sent[2..], [1000, 100]);
+    }
+}

@@ -1,0 +1,110 @@
+//! Reference: what flows ask of the fairest queue, and what they get of it.
+
+use std::collections::HashMap;
+
+use roundelay::{FlowId, Instant, Rate};
+
+use super::Cast;
+use super::witness::Witness;
+use crate::comparison::{Comparison, FlowSummary};
+use crate::demand::Demand;
+use crate::headers::TCP;
+use crate::kind::{Kind, Pace};
+use crate::lane::Sorts;
+
+/// The flows under the fairest queue.
+#[derive(Debug)]
+pub struct Reference {
+    flows: Vec<FlowSummary>,
+    /// By replica: when each flow had sent all that it sent.
+    ends: Vec<Vec<Instant>>,
+    pub(super) sorts: Sorts,
+    pub(super) charted: Vec<usize>,
+}
+
+impl Reference {
+    /// Judges flows by the runs under the fairest queue, one a replica. The first tells what each
+    /// flow asks for; datagrams ask for what they ask for in the replay.
+    pub fn of(cast: &Cast, replay: &Comparison, fairest: &[Witness]) -> Self {
+        let mut known = HashMap::new();
+        for flow in &replay.flows {
+            known.insert(flow.label.as_str(), flow);
+        }
+        let seconds = replay.capture.seconds;
+        let per_second = |bytes: f64| {
+            if seconds > 0.0 {
+                bytes * 8.0 / seconds
+            } else {
+                0.0
+            }
+        };
+        let link = replay.link_rate as f64;
+        let mut flows = Vec::new();
+        for (number, flow) in (0..).zip(cast.flows()) {
+            let id = FlowId(number);
+            let mut sent = 0.0;
+            for run in fairest {
+                sent += run.sent_bytes(id) as f64 / fairest.len() as f64;
+            }
+            let asked = fairest[0].asked(id);
+            let lasting = asked.last.since(asked.first).as_secs_f64();
+            let demand = Demand::of(asked.backlogs, (asked.packets, asked.bytes), lasting, link);
+            let is_bare = asked.bare > 0 && asked.bare * 100 >= asked.packets * 99;
+            let pace = Pace {
+                packets: asked.packets,
+                seconds: lasting,
+            };
+            let label = flow.to_string();
+            let recorded = known.get(label.as_str());
+            let is_tcp = flow
+                .headers()
+                .is_some_and(|headers| headers.protocol == TCP);
+            // Headers as simulated lack the code point, by which a call may be known.
+            let (kind, light) = match recorded {
+                Some(recorded) if !is_tcp => (recorded.kind, recorded.light),
+                Some(recorded) if recorded.kind == Kind::Call && demand == Demand::Light => {
+                    (Kind::Call, true)
+                }
+                _ => (
+                    Kind::of(flow, demand, is_bare, pace),
+                    demand == Demand::Light,
+                ),
+            };
+            flows.push(FlowSummary {
+                label,
+                weight: 1,
+                packets: asked.packets,
+                bytes: asked.bytes,
+                first: asked.first.as_secs_f64(),
+                last: asked.last.as_secs_f64(),
+                offered_rate: per_second(asked.bytes as f64),
+                fair_rate: per_second(sent),
+                light,
+                kind,
+            });
+        }
+        let mut ends = Vec::new();
+        for run in fairest {
+            ends.push(run.ends().to_vec());
+        }
+        Self {
+            sorts: Sorts::of(&flows),
+            charted: crate::compare::choose_charted(&flows),
+            flows,
+            ends,
+        }
+    }
+
+    /// The flows, in the order of their numbers.
+    pub fn flows(&self) -> &[FlowSummary] {
+        &self.flows
+    }
+
+    /// A witness of a run whose shares are those of this replica's: bytes count that a flow has
+    /// sent when the fairest queue has sent all of its.
+    pub fn witness(&self, rate: Rate, replica: usize) -> Witness {
+        let mut witness = Witness::new(rate, self.flows.len());
+        witness.expect(self.ends[replica].clone());
+        witness
+    }
+}
