@@ -74,21 +74,24 @@ fn changes(comparison: &Comparison, best: usize, other: usize, replicas: usize) 
     let [ours, theirs] = [best, other].map(|index| &comparison.disciplines[index]);
     let mut changes = Vec::new();
     for (number, kind) in ours.kinds.iter().enumerate() {
-        let pair = |of: fn(&KindOutcome) -> Option<f64>| {
-            differing(ours, theirs, |result| of(&result.kinds[number]))
+        let pair = Pair {
+            ours,
+            theirs,
+            number,
         };
-        let done = pair(|kind| kind.served?.mean);
         let is_bulk = kind.kind == Kind::Bulk;
-        let is_of_packets = !is_bulk && kind.served.is_none_or(|served| served.mean.is_none());
-        let change = Change {
+        let mut change = Change {
             kind: kind.kind,
-            p99: is_of_packets.then(|| pair(|kind| kind.p99)).flatten(),
-            done,
-            throughput: is_bulk
-                .then(|| pair(|kind| Some(kind.served?.throughput)))
-                .flatten(),
-            loss: pair(|kind| Some(kind.loss)),
+            p99: None,
+            done: pair.differing(|kind| kind.served?.mean),
+            throughput: None,
+            loss: pair.differing(|kind| Some(kind.loss)),
         };
+        if is_bulk {
+            change.throughput = pair.differing(|kind| Some(kind.served?.throughput));
+        } else if kind.served.is_none_or(|served| served.mean.is_none()) {
+            change.p99 = pair.differing(|kind| kind.p99);
+        }
         if change.p99.or(change.done).or(change.throughput).is_some() {
             changes.push(change);
         }
@@ -102,24 +105,39 @@ fn changes(comparison: &Comparison, best: usize, other: usize, replicas: usize) 
     }
 }
 
-/// The figure under both, if every run of one lies beyond every run of the other.
-fn differing(
-    ours: &DisciplineResult,
-    theirs: &DisciplineResult,
-    of: impl Fn(&DisciplineResult) -> Option<f64>,
-) -> Option<[f64; 2]> {
-    let [(our_least, our_most), (their_least, their_most)] = [ours, theirs].map(|result| {
-        let mut range = (f64::INFINITY, f64::NEG_INFINITY);
-        for value in result.replicas.iter().filter_map(&of) {
-            range = (range.0.min(value), range.1.max(value));
+/// A kind of flows under two disciplines.
+struct Pair<'a> {
+    ours: &'a DisciplineResult,
+    theirs: &'a DisciplineResult,
+    /// The kind's place.
+    number: usize,
+}
+
+/// Figures that differ by less than this part, or by less than this time, differ for nobody.
+const UNFELT: f64 = 0.05;
+const UNFELT_SECONDS: f64 = 0.001;
+
+impl Pair<'_> {
+    /// The figure under both, if every run of one lies beyond every run of the other, and by more
+    /// than a little.
+    fn differing(&self, of: fn(&KindOutcome) -> Option<f64>) -> Option<[f64; 2]> {
+        let mut ranges = Vec::new();
+        let mut means = Vec::new();
+        for result in [self.ours, self.theirs] {
+            let mut range = (f64::INFINITY, f64::NEG_INFINITY);
+            for replica in &result.replicas {
+                if let Some(value) = of(&replica.kinds[self.number]) {
+                    range = (range.0.min(value), range.1.max(value));
+                }
+            }
+            ranges.push(range);
+            means.push(of(&result.kinds[self.number])?);
         }
-        range
-    });
-    let is_apart = our_most < their_least || their_most < our_least;
-    if !is_apart {
-        return None;
+        let is_apart = ranges[0].1 < ranges[1].0 || ranges[1].1 < ranges[0].0;
+        let gap = (means[0] - means[1]).abs();
+        let is_felt = gap > UNFELT * means[0].max(means[1]) && gap > UNFELT_SECONDS;
+        (is_apart && is_felt).then(|| [means[0], means[1]])
     }
-    Some([of(ours)?, of(theirs)?])
 }
 
 /// Whether the replay of the same packets chooses the same discipline.

@@ -71,14 +71,17 @@ fn outcome(all: &[&Outcome]) -> Outcome {
 }
 
 fn delay(all: &[&Outcome]) -> Option<Delay> {
-    let of = |figure: fn(&Delay) -> f64| mean(all.iter().map(|one| one.delay.as_ref().map(figure)));
     Some(Delay {
-        mean: of(|delay| delay.mean)?,
-        p50: of(|delay| delay.p50)?,
-        p99: of(|delay| delay.p99)?,
-        p999: of(|delay| delay.p999)?,
-        max: of(|delay| delay.max)?,
+        mean: of_delay(all, |delay| delay.mean)?,
+        p50: of_delay(all, |delay| delay.p50)?,
+        p99: of_delay(all, |delay| delay.p99)?,
+        p999: of_delay(all, |delay| delay.p999)?,
+        max: of_delay(all, |delay| delay.max)?,
     })
+}
+
+fn of_delay(all: &[&Outcome], figure: fn(&Delay) -> f64) -> Option<f64> {
+    mean(all.iter().map(|one| one.delay.as_ref().map(figure)))
 }
 
 /// The worst flow is found again among the means.

@@ -31,13 +31,6 @@ impl Reference {
             known.insert(flow.label.as_str(), flow);
         }
         let seconds = replay.capture.seconds;
-        let per_second = |bytes: f64| {
-            if seconds > 0.0 {
-                bytes * 8.0 / seconds
-            } else {
-                0.0
-            }
-        };
         let link = replay.link_rate as f64;
         let mut flows = Vec::new();
         for (number, flow) in (0..).zip(cast.flows()) {
@@ -77,8 +70,8 @@ impl Reference {
                 bytes: asked.bytes,
                 first: asked.first.as_secs_f64(),
                 last: asked.last.as_secs_f64(),
-                offered_rate: per_second(asked.bytes as f64),
-                fair_rate: per_second(sent),
+                offered_rate: per_second(asked.bytes as f64, seconds),
+                fair_rate: per_second(sent, seconds),
                 light,
                 kind,
             });
@@ -106,5 +99,14 @@ impl Reference {
         let mut witness = Witness::new(rate, self.flows.len());
         witness.expect(self.ends[replica].clone());
         witness
+    }
+}
+
+/// Bits per second of so many bytes; none in no time.
+fn per_second(bytes: f64, seconds: f64) -> f64 {
+    if seconds > 0.0 {
+        bytes * 8.0 / seconds
+    } else {
+        0.0
     }
 }
