@@ -55,10 +55,23 @@ pub(crate) fn reasons(
         return Vec::new();
     };
     let mut reasons = Vec::new();
+    let mut ends = Vec::new();
+    for end in &reaction.open {
+        ends.push([
+            end.parameter.to_owned(),
+            end.value.clone(),
+            comparison.disciplines[end.best].spec.clone(),
+        ]);
+    }
+    let open = (!ends.is_empty()).then(|| Reason::Open {
+        spec: comparison.disciplines[choice.best].spec.clone(),
+        ends,
+    });
     if !choice.is_contended {
         if reaction.basis.endless == 0.0 {
             reasons.push(Reason::NothingWantedMore);
         }
+        reasons.extend(open);
         return reasons;
     }
     if let Some(other) = other(standings, choice) {
@@ -66,6 +79,7 @@ pub(crate) fn reasons(
     }
     if comparison.disciplines.len() > 1 {
         reasons.push(replayed(comparison, options, reaction, choice.best));
+        reasons.extend(open);
     }
     reasons
 }

@@ -191,6 +191,14 @@ pub enum Reason {
         /// Part of the bytes in QUIC.
         quic: f64,
     },
+    /// Whether the verdict depends on what no capture shows: the values that were tried, each with
+    /// the best discipline there.
+    Open {
+        /// The best discipline as assumed.
+        spec: String,
+        /// Parameter, value and the best discipline there.
+        ends: Vec<[String; 3]>,
+    },
     /// Nothing contends, and nothing in the capture wanted more than it got: another capture would
     /// tell more.
     NothingWantedMore,

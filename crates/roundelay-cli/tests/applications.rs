@@ -346,6 +346,43 @@ fn senders_that_react_are_repeatable() {
     assert!(run("1") == run("2"), "other figures on two threads");
 }
 
+/// Both ends of what no capture shows, and whether the verdict depends on it.
+#[test]
+fn what_no_capture_shows_is_tried_at_both_ends() {
+    let more = ["--replicas", "1", "--open", "fifo", "fq_codel"];
+    let text = stdout(&[&REACT[..], &more].concat());
+    assert!(text.contains("not in the capture"), "{text}");
+    for parameter in ["congestion control", "round trips"] {
+        assert!(text.contains(parameter), "{parameter}: {text}");
+    }
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        flat.contains("fq_codel is best with congestion control bbr, round trips half, too"),
+        "{text}"
+    );
+    let more = [
+        "--replicas",
+        "1",
+        "--open",
+        "--json",
+        "--control",
+        "bbr",
+        "fifo",
+        "fq_codel",
+    ];
+    let results: Value = serde_json::from_str(&stdout(&[&REACT[..], &more].concat())).unwrap();
+    let tried = results["reaction"]["open"].as_array().expect("ends");
+    let values: Vec<_> = tried.iter().map(|end| &end["value"]).collect();
+    assert_eq!(values, ["cubic", "half"]);
+    let [as_assumed, at_the_end] = [
+        &results["disciplines"][1]["total"]["loss"],
+        &tried[0]["loss"],
+    ];
+    assert_ne!(as_assumed, at_the_end, "cubic loses as bbr");
+    let output = run(&["compare", BOTH_WAYS, "--rate", "5mbit", "--open"]);
+    assert_eq!(output.status.code(), Some(2));
+}
+
 #[test]
 fn flows_that_are_no_connections_do_not_react() {
     let output = run(&[&REACT[..], &["--flow-by", "src", "fifo"]].concat());

@@ -115,6 +115,20 @@ struct Reacting<'a> {
     endless: f64,
     /// The disciplines' results in the replay of the packets as recorded.
     replay: Vec<Replayed<'a>>,
+    /// The ends of what no capture shows, if these were asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    open: Vec<End<'a>>,
+}
+
+/// One end of a range.
+#[derive(Serialize, JsonSchema)]
+struct End<'a> {
+    parameter: &'a str,
+    value: &'a str,
+    /// The best discipline there: an index.
+    best: usize,
+    loss: f64,
+    light_p99: Option<f64>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -134,6 +148,16 @@ impl<'a> Reacting<'a> {
                 kinds: &result.kinds,
             });
         }
+        let mut open = Vec::new();
+        for end in &reaction.open {
+            open.push(End {
+                parameter: end.parameter,
+                value: &end.value,
+                best: end.best,
+                loss: end.loss,
+                light_p99: end.light_p99,
+            });
+        }
         let basis = reaction.basis;
         Self {
             replicas: reaction.replicas,
@@ -144,6 +168,7 @@ impl<'a> Reacting<'a> {
             recorded: basis.recorded,
             endless: basis.endless,
             replay,
+            open,
         }
     }
 }

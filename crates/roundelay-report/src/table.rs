@@ -46,9 +46,10 @@ pub fn table_within(advised: &Advised, style: TableStyle, lines: usize) -> Strin
     if advised.verdict.is_open {
         return table(advised, style);
     }
-    let [headline, service, verdict] = [
+    let [headline, service, open, verdict] = [
         headline(advised),
         service(advised),
+        open(&advised.comparison),
         verdict(&advised.verdict),
     ]
     .map(|blocks| document::lines(&blocks, style));
@@ -56,8 +57,11 @@ pub fn table_within(advised: &Advised, style: TableStyle, lines: usize) -> Strin
         ("fairness and cost", fairness(advised)),
         ("flows", flows(&advised.comparison)),
     ];
-    let mut used = height(&headline) + height(&service) + height(&verdict);
+    let mut used = height(&headline) + height(&service) + height(&open) + height(&verdict);
     let mut sections = vec![headline, service];
+    if !open.is_empty() {
+        sections.push(open);
+    }
     let mut left_out = Vec::new();
     for (name, blocks) in optional {
         let section = document::lines(&blocks, style);
@@ -97,6 +101,7 @@ pub fn document(advised: &Advised) -> Document {
     Document(vec![
         headline(advised),
         service(advised),
+        open(&advised.comparison),
         fairness(advised),
         flows(&advised.comparison),
         verdict(&advised.verdict),
@@ -264,6 +269,29 @@ fn kinds(comparison: &Comparison) -> Vec<Column> {
 fn has_transfers(all: &[DisciplineResult], kind: usize) -> bool {
     let mut of_kind = all.iter().map(|result| result.kinds[kind].served);
     of_kind.any(|served| served.is_some_and(|served| served.transfers > 0.0))
+}
+
+/// The verdict at the ends of what no capture shows, where these were tried.
+fn open(comparison: &Comparison) -> Section {
+    let Some(reaction) = comparison.reaction.as_ref() else {
+        return Section::new();
+    };
+    let ends = &reaction.open;
+    if ends.is_empty() {
+        return Section::new();
+    }
+    let grid = Grid::new(vec![
+        Column::of("not in the capture", ends, |end| end.parameter.to_owned()),
+        Column::of("tried", ends, |end| end.value.clone()),
+        Column::of("best", ends, |end| {
+            clean(&comparison.disciplines[end.best].spec)
+        }),
+        Column::of("loss", ends, |end| part_lost(end.loss)),
+        Column::of("light flows p99", ends, |end| {
+            if_any(end.light_p99, seconds)
+        }),
+    ]);
+    vec![Block::Table(grid)]
 }
 
 fn fairness(advised: &Advised) -> Section {

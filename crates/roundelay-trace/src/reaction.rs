@@ -38,6 +38,23 @@ pub struct Reaction {
     pub basis: Basis,
     /// The replay of the same packets as recorded, without a reaction.
     pub replay: Comparison,
+    /// The ends of what no capture shows, if these were asked for.
+    pub open: Vec<OpenEnd>,
+}
+
+/// One end of the range of something that no capture shows, and the verdict there.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OpenEnd {
+    /// What is open: congestion control, round trips.
+    pub parameter: &'static str,
+    /// Its value at this end.
+    pub value: String,
+    /// The best discipline there: an index into the disciplines.
+    pub best: usize,
+    /// Its loss.
+    pub loss: f64,
+    /// The 99th percentile of the delay of light flows' packets under it, seconds.
+    pub light_p99: Option<f64>,
 }
 
 /// What a capture tells of its applications. All parts are of the bytes over the link, 0 to 1.
@@ -290,6 +307,7 @@ mod tests {
             control: "cubic",
             basis: Basis::default(),
             replay: replay.clone(),
+            open: Vec::new(),
         };
         let comparison = conclude(&reference, vec![vec![result]], reaction);
         let [ours, theirs] = [&comparison, &replay].map(|comparison| &comparison.disciplines[0]);
@@ -360,6 +378,7 @@ mod tests {
             control: "cubic",
             basis: Basis::default(),
             replay: replay.clone(),
+            open: Vec::new(),
         };
         let comparison = conclude(&reference, vec![vec![result]], reaction);
         let kind = &comparison.disciplines[0].kinds[0];

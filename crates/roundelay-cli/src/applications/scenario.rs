@@ -18,6 +18,8 @@ pub(crate) struct Setting {
     pub(crate) rate: Option<Rate>,
     /// Round trip of connections without a measured one.
     pub(crate) round_trip: Option<Duration>,
+    /// The part of each measured round trip that is simulated: under load they are upper bounds.
+    pub(crate) round_trip_part: f64,
     pub(crate) control: Control,
     /// The link's overhead and framing. None: an Ethernet header.
     pub(crate) link: LinkLayer,
@@ -33,6 +35,7 @@ impl Default for Setting {
         Self {
             rate: None,
             round_trip: None,
+            round_trip_part: 1.0,
             control: Control::default(),
             link: LinkLayer::NONE,
             seed: 1,

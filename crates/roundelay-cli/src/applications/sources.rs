@@ -145,7 +145,11 @@ pub(super) fn all(applications: &Applications, setting: &Setting, unknown: Durat
         if connection.messages.is_empty() || !is_over {
             continue;
         }
-        let line = line(connection, round_trips[number].unwrap_or(unknown));
+        let round_trip = match round_trips[number] {
+            Some(measured) => part_of(measured, setting.round_trip_part),
+            None => unknown,
+        };
+        let line = line(connection, round_trip);
         let list = list_of(&mut groups, Group::of(connection));
         list.add(&line, Member::Connection(number));
     }
@@ -166,6 +170,10 @@ pub(super) fn all(applications: &Applications, setting: &Setting, unknown: Durat
     }
     add_recorded(&mut sources, applications, setting, &mut names);
     sources
+}
+
+fn part_of(time: Duration, part: f64) -> Duration {
+    Duration::from_nanos((time.as_nanos() as f64 * part) as u64)
 }
 
 /// Clients fetch from the other side of the link, unless they are where its traffic comes from.

@@ -151,6 +151,12 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "NAME", requires = "react", default_value = "cubic")]
     pub(crate) control: Control,
 
+    /// With --react: try both ends of what no capture shows, too (congestion control cubic and bbr,
+    /// round trips as measured and half of it, unknown ones 5ms and 200ms), and say whether the
+    /// verdict depends on it; takes several times as long
+    #[arg(long, requires = "react")]
+    pub(crate) open: bool,
+
     /// All sections, columns and names in full; without this option, those that fit into 40 lines
     /// and the width of the terminal
     #[arg(long)]

@@ -5,15 +5,19 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
-use roundelay::{FlowId, QueueSpec};
+use roundelay::{Duration, FlowId, QueueSpec};
+use roundelay_report::Advised;
 use roundelay_sim::LinkId;
 use roundelay_sim::scenario::{AtLink, RunError, Scenario};
 use roundelay_trace::connections::{Applications, Connection, End};
-use roundelay_trace::reaction::{Basis, Cast, FAIREST, Reaction, Reference, Witness, conclude};
+use roundelay_trace::reaction::{
+    Basis, Cast, FAIREST, OpenEnd, Reaction, Reference, Witness, conclude,
+};
 use roundelay_trace::{Comparison, DisciplineResult, Options, PacketSink};
 
 use super::arguments::Compare;
 use crate::anonymise::CAPTURE;
+use crate::applications::arguments::Control;
 use crate::applications::doubts::{Shares, question};
 use crate::applications::read_capture;
 use crate::applications::scenario::{self, Setting};
@@ -68,73 +72,183 @@ pub(super) fn compare(
     sinks: Vec<Option<Box<dyn PacketSink>>>,
     host: &Host,
 ) -> Result<Comparison, Failure> {
-    let stage = Stage::new(arguments, options, applications, host)?;
-    let runs = Runs {
-        seed: Some(arguments.seed),
-        replicas: arguments.replicas,
-        long: true,
-        threads: arguments.threads,
-        quiet: arguments.quiet,
+    let assumed = Assumed::of(arguments);
+    let case = Case {
+        arguments,
+        options,
+        applications,
+        replay: &replay,
+        host,
     };
-    let replicas = runs.count(arguments.seed)? as usize;
-    let all = replicas as u64 * (options.specs.len() as u64 + 1);
-    let meeting = runs.meeting(stage.scenario.duration, all, &host.gauge);
+    let mut comparison = case.under(&assumed, sinks)?;
+    if !arguments.open {
+        return Ok(comparison);
+    }
+    let mut open = Vec::new();
+    for (parameter, value, assumed) in assumed.ends(applications) {
+        let mut none = Vec::new();
+        none.resize_with(options.specs.len(), || None);
+        let advised = Advised::new(case.under(&assumed, none)?, options, None);
+        let best = advised.verdict.best;
+        let result = &advised.comparison.disciplines[best];
+        open.push(OpenEnd {
+            parameter,
+            value: value.to_owned(),
+            best,
+            loss: result.total.loss,
+            light_p99: result.light.delay.map(|delay| delay.p99),
+        });
+    }
+    if let Some(reaction) = &mut comparison.reaction {
+        reaction.open = open;
+    }
+    Ok(comparison)
+}
 
-    let fairest = QueueSpec {
-        discipline: FAIREST
-            .parse::<QueueSpec>()
-            .map_err(Failure::run)?
-            .discipline,
-        limit: options.buffer,
-    };
-    let fair = stage.under(&fairest)?;
-    let flows = stage.cast.flows().len();
-    let runs_of_fairest: Result<Vec<Witness>, Failure> = in_pool(arguments.threads, || {
-        let every = (0..replicas).into_par_iter();
-        every
-            .map(|replica| stage.run(&fair, replica, Witness::new(options.rate, flows), &meeting))
-            .collect()
-    })?;
-    let reference = Reference::of(&stage.cast, &replay, &runs_of_fairest?);
+/// What no capture shows, as assumed.
+#[derive(Debug, Clone)]
+struct Assumed {
+    control: Control,
+    /// Of connections without a measured round trip. None: the median of the measured ones.
+    round_trip: Option<Duration>,
+    /// The part of measured round trips.
+    round_trip_part: f64,
+}
 
-    let mut lanes = Vec::new();
-    for (number, (spec, sink)) in options.specs.iter().zip(sinks).enumerate() {
-        let queue = QueueSpec {
-            discipline: options.discipline_of(spec),
-            limit: Some(options.limit_of(spec)),
-        };
-        let scenario = stage.under(&queue)?;
-        let mut sink = sink;
-        for replica in 0..replicas {
-            // Only the first replica's packets are stored.
-            let witness = reference
-                .witness(options.rate, replica)
-                .with_sink(sink.take());
-            lanes.push((number, replica, scenario.clone(), witness));
+impl Assumed {
+    fn of(arguments: &Compare) -> Self {
+        Self {
+            control: arguments.control,
+            round_trip: arguments.round_trip,
+            round_trip_part: 1.0,
         }
     }
-    let results: Result<Vec<(usize, DisciplineResult)>, Failure> =
-        in_pool(arguments.threads, || {
-            lanes
-                .into_par_iter()
-                .map(|(number, replica, scenario, witness)| {
-                    let witness = stage.run(&scenario, replica, witness, &meeting)?;
-                    let result = witness.result(&reference, &replay.disciplines[number]);
-                    Ok((number, result.map_err(Failure::run)?))
+
+    /// The ends of all ranges but what is assumed: parameter, value, and all that is assumed there.
+    fn ends(&self, applications: &Applications) -> Vec<(&'static str, &'static str, Self)> {
+        let mut ends = Vec::new();
+        for control in [Control::Cubic, Control::Bbr] {
+            if control != self.control {
+                let assumed = Self {
+                    control,
+                    ..self.clone()
+                };
+                ends.push(("congestion control", control.name(), assumed));
+            }
+        }
+        let halved = Self {
+            round_trip_part: 0.5,
+            ..self.clone()
+        };
+        ends.push(("round trips", "half", halved));
+        let round_trips = applications.round_trips();
+        if self.round_trip.is_none() && round_trips.iter().any(Option::is_none) {
+            for (value, millis) in [("5ms", 5), ("200ms", 200)] {
+                let assumed = Self {
+                    round_trip: Some(Duration::from_millis(millis)),
+                    ..self.clone()
+                };
+                ends.push(("unknown round trips", value, assumed));
+            }
+        }
+        ends
+    }
+}
+
+/// What is compared, whatever is assumed.
+struct Case<'a> {
+    arguments: &'a Compare,
+    options: &'a Options,
+    applications: &'a Applications,
+    replay: &'a Comparison,
+    host: &'a Host,
+}
+
+impl Case<'_> {
+    /// The comparison under these assumptions.
+    fn under(
+        &self,
+        assumed: &Assumed,
+        sinks: Vec<Option<Box<dyn PacketSink>>>,
+    ) -> Result<Comparison, Failure> {
+        let Self {
+            arguments,
+            options,
+            applications,
+            replay,
+            host,
+        } = *self;
+        let stage = Stage::new(assumed, arguments.seed, options, applications, host)?;
+        let runs = Runs {
+            seed: Some(arguments.seed),
+            replicas: arguments.replicas,
+            long: true,
+            threads: arguments.threads,
+            quiet: arguments.quiet,
+        };
+        let replicas = runs.count(arguments.seed)? as usize;
+        let all = replicas as u64 * (options.specs.len() as u64 + 1);
+        let meeting = runs.meeting(stage.scenario.duration, all, &host.gauge);
+
+        let fairest = QueueSpec {
+            discipline: FAIREST
+                .parse::<QueueSpec>()
+                .map_err(Failure::run)?
+                .discipline,
+            limit: options.buffer,
+        };
+        let fair = stage.under(&fairest)?;
+        let flows = stage.cast.flows().len();
+        let runs_of_fairest: Result<Vec<Witness>, Failure> = in_pool(arguments.threads, || {
+            let every = (0..replicas).into_par_iter();
+            every
+                .map(|replica| {
+                    stage.run(&fair, replica, Witness::new(options.rate, flows), &meeting)
                 })
                 .collect()
         })?;
-    let mut of_disciplines = vec![Vec::new(); options.specs.len()];
-    for (number, result) in results? {
-        of_disciplines[number].push(result);
+        let reference = Reference::of(&stage.cast, replay, &runs_of_fairest?);
+
+        let mut lanes = Vec::new();
+        for (number, (spec, sink)) in options.specs.iter().zip(sinks).enumerate() {
+            let queue = QueueSpec {
+                discipline: options.discipline_of(spec),
+                limit: Some(options.limit_of(spec)),
+            };
+            let scenario = stage.under(&queue)?;
+            let mut sink = sink;
+            for replica in 0..replicas {
+                // Only the first replica's packets are stored.
+                let witness = reference
+                    .witness(options.rate, replica)
+                    .with_sink(sink.take());
+                lanes.push((number, replica, scenario.clone(), witness));
+            }
+        }
+        let results: Result<Vec<(usize, DisciplineResult)>, Failure> =
+            in_pool(arguments.threads, || {
+                lanes
+                    .into_par_iter()
+                    .map(|(number, replica, scenario, witness)| {
+                        let witness = stage.run(&scenario, replica, witness, &meeting)?;
+                        let result = witness.result(&reference, &replay.disciplines[number]);
+                        Ok((number, result.map_err(Failure::run)?))
+                    })
+                    .collect()
+            })?;
+        let mut of_disciplines = vec![Vec::new(); options.specs.len()];
+        for (number, result) in results? {
+            of_disciplines[number].push(result);
+        }
+        let reaction = Reaction {
+            replicas,
+            control: assumed.control.name(),
+            basis: basis(applications),
+            replay: replay.clone(),
+            open: Vec::new(),
+        };
+        Ok(conclude(&reference, of_disciplines, reaction))
     }
-    let reaction = Reaction {
-        replicas,
-        control: arguments.control.name(),
-        basis: basis(applications),
-        replay,
-    };
-    Ok(conclude(&reference, of_disciplines, reaction))
 }
 
 /// The scenario of a capture's applications, and who takes part in it.
@@ -149,17 +263,19 @@ struct Stage<'a> {
 
 impl<'a> Stage<'a> {
     fn new(
-        arguments: &Compare,
+        assumed: &Assumed,
+        seed: u64,
         options: &Options,
         applications: &Applications,
         host: &'a Host,
     ) -> Result<Self, Failure> {
         let setting = Setting {
             rate: Some(options.rate),
-            round_trip: arguments.round_trip,
-            control: arguments.control,
+            round_trip: assumed.round_trip,
+            round_trip_part: assumed.round_trip_part,
+            control: assumed.control,
             link: options.link,
-            seed: arguments.seed,
+            seed,
             link_only: true,
             ..Setting::default()
         };

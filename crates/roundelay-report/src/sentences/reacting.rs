@@ -107,6 +107,29 @@ pub(super) fn parts(replayed: &str, spec: &str, trust: Trust, quic: f64) -> Stri
     format!("A replay of the packets as recorded would choose {replayed}: {advice}.")
 }
 
+/// Whether the verdict depends on what no capture shows.
+pub(super) fn open(spec: &str, ends: &[[String; 3]]) -> String {
+    let mut same = Vec::new();
+    let mut others = Vec::new();
+    for [parameter, value, best] in ends {
+        if best == spec {
+            same.push(format!("{parameter} {value}"));
+        } else {
+            others.push(format!("with {parameter} {value} {best} is best"));
+        }
+    }
+    if others.is_empty() {
+        return format!(
+            "The verdict does not depend on what no capture shows: {spec} is best with {}, too.",
+            same.join(", ")
+        );
+    }
+    format!(
+        "The verdict depends on what no capture shows: {}.",
+        others.join(", ")
+    )
+}
+
 /// What the figures rest on.
 pub(super) fn basis(control: &str, replicas: usize, tcp: f64, recorded: f64) -> String {
     format!(

@@ -115,6 +115,7 @@ pub(super) fn sentence(reason: &Reason) -> String {
             trust,
             quic,
         } => reacting::parts(replayed, spec, *trust, *quic),
+        Reason::Open { spec, ends } => reacting::open(spec, ends),
         Reason::NothingWantedMore => reacting::NOTHING_WANTED_MORE.to_owned(),
         Reason::Reorders {
             spec,
