@@ -181,7 +181,7 @@ def test_the_types_of_options_are_those_of_the_command(name):
     files = {option for option, value in told if value in ("FILE", "DIR", "NETWORK")}
     types = {option: "path" if option in files else "value" if value else "switch" for option, value in told}
     known = _native.options(name)
-    assert known == {option: kind for option, kind in types.items() if option not in ("help", "version")} and known["json"] == "switch"
+    assert known == {option: kind for option, kind in types.items() if option not in ("help", "version", "color")} and known["json"] == "switch"
 
 
 def test_a_new_output_of_the_command_is_a_path(monkeypatch):

@@ -37,7 +37,7 @@ def test_curves_over_time(compared):
 
 def test_delay_by_discipline(compared):
     told = {row["name"]: row["y"] for row in values(compared.chart.delay())}
-    assert told == {each["spec"]: each["light_p99"] * 1e3 for each in compared.to_dict()["disciplines"]}
+    assert told == {each["spec"]: each["light"]["delay"]["p99"] * 1e3 for each in compared.to_dict()["disciplines"]}
 
 
 def test_simulations_have_intervals_over_replicas():

@@ -57,15 +57,23 @@ def test_selection_options_are_the_commands(repository, tmp_path):
     assert result.to_json() == told
 
 
+def test_times_and_other_addresses(repository):
+    path = "examples/captures/home-downlink.pcap"
+    told = command("compare", path, "fifo", "--rate", "5mbit", "--no-cost", "--from", "5s", "--to", "20s", "--json").stdout
+    assert rd.compare(path, "5mbit", "fifo", from_=5, to="20s").to_json() == told
+    hidden = rd.compare(path, "5mbit", "fifo", from_=5, to=20.0, anonymise=True)
+    assert "192.168.1." in told and "192.168.1." not in hidden.to_json() + hidden._repr_html_() and "home-downlink" not in hidden.to_json()
+
+
 @pytest.mark.parametrize(
     ("call", "without"),
-    [(rd.compare, {"no_cost", "tree", "wide"}), (rd.simulate, {"template", "schema", "dry_run"}), (rd.replay, {"with", "plain"})],
+    [(rd.compare, {"no_cost", "tree", "wide", "react", "replicas", "round_trip", "control"}), (rd.simulate, {"template", "schema", "dry_run"}), (rd.replay, {"with", "plain"})],
 )
 def test_every_option_of_the_command_has_a_keyword(call, without):
     """Options for a terminal have none; some keywords have another name."""
     told = re.findall(r"^ +(?:-\w, )?--([a-z-]+)", command("help", call.__name__).stdout, re.MULTILINE)
     assert len(told) > 8
-    known = set(inspect.signature(call).parameters) | {"json", "quiet", "help"} | without
+    known = {name.rstrip("_") for name in inspect.signature(call).parameters} | {"json", "quiet", "help", "color"} | without
     assert {each.replace("-", "_") for each in told} <= known
 
 
@@ -114,7 +122,7 @@ def test_a_result_in_words(result):
     assert result.broken_bounds == []
     assert "open-loop" in result.notes[-1]
     page = result._repr_html_()
-    assert "<table>" in page and "fq_codel" in page and html.escape(result.commands[0]) in page
+    assert "<table>" in page and "fq_codel" in page and result.commands[0] in html.unescape(page)
     assert page.count('<tr style="font-weight: bold"><td>* ' + result.best) >= 1
     assert "<td>" in result.flows._repr_html_()
     assert result.to_html().startswith("<!")

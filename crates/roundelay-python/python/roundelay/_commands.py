@@ -60,6 +60,10 @@ def compare(
     filter: str | None = None,
     interface: str | int | None = None,
     direction: str | None = None,
+    from_: str | float | None = None,
+    to: str | float | None = None,
+    busiest: str | float | None = None,
+    mtu: int | str | None = None,
     keep_duplicates: bool = False,
     mirrored: bool = False,
     flow_by: FlowBy = "5tuple",
@@ -72,6 +76,8 @@ def compare(
     parquet: Path | None = None,
     csv: Path | None = None,
     markdown: Path | None = None,
+    anonymise: bool = False,
+    anonymise_key: Path | None = None,
     threads: int | None = None,
     progress: Progress = None,
     **more: Any,
@@ -90,13 +96,16 @@ def compare(
 
     ``filter``: only packets that match, ``"udp and not port 53"``. ``interface``: only packets of this
     interface, by name or number. ``direction``: ``"from 192.168.1.0/24"``, ``"to 10.0.0.1"``, ``"in"``,
-    ``"out"``, ``"both"``, or by default ``"auto"``, the one with the larger load. ``keep_duplicates``: replay copies of a packet too. ``mirrored``: leave out
+    ``"out"``, ``"both"``, or by default ``"auto"``, the one with the larger load. ``from_``, ``to``: only the
+    packets between these times after the first, and ``busiest`` the part of this length with the most bytes; texts with a unit, or seconds. ``mtu``: longer packets are split, by
+    default above 1500 bytes; ``"none"`` splits none. ``keep_duplicates``: replay copies of a packet too. ``mirrored``: leave out
     copies by a mirror port. ``flow_by``: header fields that define a flow. ``weight``: rules, ``{"dst port 443": 10}`` or ``["dst port 443 = 10"]``; the first
     match counts. ``weights``: a TOML file with rules, tried after those. ``max_flows``: 1 to 1000000, by default as many as take 2 GB.
 
     ``seed``: of hashes and random choices, by default 1. ``cost``: also measure the nanoseconds for a
     packet, the only result that differs from run to run. ``html``, ``parquet``, ``csv``, ``markdown``: files to
-    write, as the command does. ``threads``: by default one for each core. ``progress``: True or
+    write, as the command does. ``anonymise``: other addresses and no paths in all results, by a random key or that of the
+    file ``anonymise_key``. ``threads``: by default one for each core. ``progress``: True or
     False for a bar or none, by default a bar in notebooks if tqdm is installed; or a function that gets the
     work done and all work, and may raise an exception to end the call. Further keywords are the command's
     options, with underscores.
@@ -126,6 +135,10 @@ def compare(
             "filter": filter,
             "interface": interface,
             "direction": direction,
+            "from": time_text("from_", from_),
+            "to": time_text("to", to),
+            "busiest": time_text("busiest", busiest),
+            "mtu": mtu,
             "keep_duplicates": keep_duplicates,
             "mirrored": mirrored,
             "flow_by": flow_by,
@@ -138,6 +151,8 @@ def compare(
             "parquet": parquet,
             "csv": csv,
             "markdown": markdown,
+            "anonymise": anonymise,
+            "anonymise_key": anonymise_key,
             "threads": threads,
         }
     )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import difflib
 import functools
-import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
+from types import FunctionType
 from typing import Any, TypeVar, cast
 
 
@@ -160,7 +160,7 @@ def contract(message: str, given: str | None, legal: str | None) -> ContractErro
 
 
 #: Keywords of the command's options and positional arguments with another name.
-_RENAMED = {"tree": "trees", "no_cost": "cost", "with": "queues", "disciplines": "queues", "file": "scenario"}
+_RENAMED = {"tree": "trees", "no_cost": "cost", "with": "queues", "disciplines": "queues", "file": "scenario", "from": "from_"}
 #: Two names of the number of runs.
 _ALSO = {"seeds": "replicas", "replicas": "seeds"}
 
@@ -177,10 +177,12 @@ def keywords(function: _F) -> _F:
     """The function, whose calls tell the keyword that an unknown one was probably meant to be, also in place of a
     parameter that is then missing.
     """
-    parameters = inspect.signature(function).parameters.values()
-    names = [each.name for each in parameters if each.kind is not inspect.Parameter.VAR_KEYWORD]
-    needed = [each.name for each in parameters if each.name in names and each.default is inspect.Parameter.empty]
-    takes_all = len(names) < len(parameters)
+    # Not by the module inspect, which is slow to import.
+    plain = cast("FunctionType", function)
+    code = plain.__code__
+    names = [*code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]]
+    needed = names[: code.co_argcount - len(plain.__defaults__ or ())]
+    takes_all = bool(code.co_flags & 0x08)
 
     @functools.wraps(function)
     def called(*given: Any, **more: Any) -> Any:
