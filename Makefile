@@ -87,19 +87,21 @@ package: ## the crates as a registry gets them: built without npm, and the tests
 
 # The files of a release.
 FILES := $(CURDIR)/target/release-files
-# A Linux may lack gcc's own library, so it is linked into the binary. What is left are the libraries of glibc.
-BINARY_FLAGS := -C strip=symbols -C link-arg=-static-libgcc
+# A Linux may lack gcc's own shared library, which Rust's standard library asks for. In its place the linker finds a script that names the static one.
+STATIC_GCC := $(CURDIR)/target/static-gcc
+BINARY_FLAGS := -C strip=symbols -C link-arg=-L$(STATIC_GCC)
 MATURIN := $(TOOLS)/maturin/bin/maturin
 MUSL := $(shell uname -m)-unknown-linux-musl
 MUSL_ENV := CARGO_TARGET_$(shell echo $(MUSL) | tr a-z- A-Z_)
 release: release-fetch ## the files of a release in target/release-files, tested: binary, archive, .deb, wheels, checksums; publishes nothing
 	python3 packaging/release.py check
 	rm -rf $(FILES) && mkdir -p $(FILES)
+	mkdir -p $(STATIC_GCC) && echo 'GROUP ( -lgcc_eh -lgcc )' > $(STATIC_GCC)/libgcc_s.so
 	cargo rustc --release --locked -p roundelay-cli --bin roundelay -- $(BINARY_FLAGS)
 	cp target/release/roundelay $(FILES)/roundelay
 	$(MATURIN) build --release --out $(FILES)
 	if command -v musl-gcc > /dev/null && rustc --print target-libdir --target $(MUSL) | xargs test -d; then \
-	  $(MUSL_ENV)_LINKER=musl-gcc $(MUSL_ENV)_RUSTFLAGS="-C target-feature=-crt-static -C link-arg=-static-libgcc" \
+	  $(MUSL_ENV)_LINKER=musl-gcc $(MUSL_ENV)_RUSTFLAGS="-C target-feature=-crt-static -C link-arg=-L$(STATIC_GCC)" \
 	  $(MATURIN) build --release --target $(MUSL) --compatibility musllinux_1_2 --out $(FILES); \
 	else echo "musllinux: NO wheel, because musl-gcc or Rust's standard library for $(MUSL) cannot be had here"; fi
 	python3 packaging/release.py pack $(FILES)
