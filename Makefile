@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help compare kills wheel wheel-freethreaded wheel-3.14t python python-bench python-hashes setup-python setup-freethreaded test-freethreaded setup-docs papers papers-full papers-faults papers-pages peers peers-linux peers-lengths validation test test-full lint test-debug own-scheduler package oldest release release-fetch release-offline setup-musl without-parquet test-release rustdoc docs purity deny browser seeded fuzz soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs command-costs index sources capture captures setup-npm setup-ns2 setup-ns3 setup-uml setup-valgrind setup-chromium setup-deny setup-bare-metal setup-wasm page page-test clean
+.PHONY: help compare kills wheel wheel-freethreaded wheel-3.14t python python-bench python-hashes setup-python setup-freethreaded test-freethreaded setup-docs papers papers-full papers-faults papers-pages peers peers-linux peers-lengths validation test test-full lint test-debug own-scheduler package oldest release release-fetch release-offline setup-musl without-parquet test-release rustdoc docs purity deny browser seeded fuzz soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs command-costs index sources capture captures setup-npm setup-ns2 setup-ns3 setup-uml setup-qemu setup-valgrind setup-chromium setup-deny setup-bare-metal setup-wasm page page-test clean
 
 CAPTURE ?= examples/captures/home-downlink.pcap
 RATE ?= 5mbit
@@ -36,21 +36,18 @@ peers: peers-programs ## our simulator beside ns-2 and ns-3: results and CPU sec
 
 # Random cases of departure orders; each takes about a third of a second.
 LINUX_CASES ?= 600
-# Cases of cake, without a clock; each takes half a second.
-CAKE_CASES ?= 90
-# Cases with a clock; each takes six seconds.
-CLOCK_CASES ?= 90
+# Cases of each of fourteen kinds in virtual time; each takes about half a second.
+TIMED_CASES ?= 30
 # Runs of each load with random drops; each takes a second or two, and there are eight loads.
 SHARE_RUNS ?= 40
-peers-linux: target/peers/orders target/peers/registers.so ## our disciplines beside qdiscs of Linux, in a kernel of user-mode-linux: half an hour
+peers-linux: target/peers/orders target/peers/registers.so target/peers/timed target/peers/link.ko ## our disciplines beside qdiscs of Linux, in kernels of user-mode-linux and of virtual time: half an hour
 	cargo build --release --locked -p roundelay-conformance --example orders
 	cargo build --release --locked -p roundelay-cli
 	python3 peers/linux/compare.py commands
 	python3 peers/linux/compare.py rules
 	python3 peers/linux/compare.py orders $(LINUX_CASES)
 	python3 peers/linux/compare.py orders 40 --papers
-	python3 peers/linux/compare.py cake $(CAKE_CASES)
-	python3 peers/linux/compare.py clock $(CLOCK_CASES)
+	python3 peers/linux/compare.py timed $(TIMED_CASES)
 	python3 peers/linux/compare.py delays
 	python3 peers/linux/compare.py shares $(SHARE_RUNS)
 
@@ -307,9 +304,28 @@ target/peers/ns3: peers/ns3.cc | setup-ns3
 	g++ -std=c++17 -O2 -o $@ $< $(addprefix -lns3-,applications point-to-point internet traffic-control network core)
 
 # Static: the guest has no libraries of its own.
-target/peers/orders: peers/linux/orders.c | setup-uml
+target/peers/orders: peers/linux/orders.c peers/linux/cases.h | setup-uml
 	mkdir -p target/peers
 	gcc -O2 -Wall -Wextra -static -o $@ $<
+
+target/peers/timed: peers/linux/virtual/timed.c peers/linux/virtual/link.h peers/linux/cases.h | setup-uml
+	mkdir -p target/peers
+	gcc -O2 -Wall -Wextra -static -o $@ $<
+
+# Debian's kernel of the version whose headers it has today, unpacked and not installed.
+KERNEL = $$(apt-cache depends linux-headers-amd64 | sed -n 's/.*Depends: linux-headers-//p')
+target/peers/kernel: | setup-qemu
+	mkdir -p $@.new
+	cd $@.new && apt-get download linux-image-$(KERNEL) && dpkg -x linux-image-*.deb . && rm linux-image-*.deb
+	depmod -b $@.new $(KERNEL)
+	mv $@.new $@
+
+target/peers/link.ko: peers/linux/virtual/link.c peers/linux/virtual/link.h peers/linux/virtual/Kbuild | target/peers/kernel
+	rm -rf target/peers/link
+	mkdir -p target/peers/link
+	cp $^ target/peers/link
+	$(MAKE) -C /lib/modules/$(KERNEL)/build M=$(CURDIR)/target/peers/link modules
+	cp target/peers/link/link.ko $@
 
 target/peers/registers.so: peers/linux/registers.c peers/linux/registers-check.c | setup-uml
 	mkdir -p target/peers
@@ -482,6 +498,11 @@ setup-ns3:
 setup-uml:
 	for program in linux.uml busybox tc gcc; do command -v $$program > /dev/null || missing=1; done; \
 	test -z "$${missing:-}" || { apt-get update && apt-get install -y --no-install-recommends user-mode-linux busybox-static iproute2 gcc libc6-dev; }
+
+setup-qemu: setup-uml
+	for program in qemu-system-x86_64 depmod; do command -v $$program > /dev/null || missing=1; done; \
+	test -e /lib/modules/$(KERNEL)/build || missing=1; \
+	test -z "$${missing:-}" || { apt-get update && apt-get install -y --no-install-recommends qemu-system-x86 kmod linux-headers-$(KERNEL); }
 
 setup-chromium:
 	command -v chromium > /dev/null || { apt-get update && apt-get install -y --no-install-recommends chromium; }

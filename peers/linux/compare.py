@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
-"""Linux qdiscs beside Roundelay's disciplines: commands and departure orders, in a kernel of user-mode-linux.
+"""Linux qdiscs beside Roundelay's disciplines: commands and departure orders, in kernels of user-mode-linux and in virtual time.
 
 compare.py orders [CASES] [--seed N]   departure orders of random cases, packet by packet
-compare.py clock [CASES] [--seed N]    the same with disciplines that read the clock: departures, drops and marks
-compare.py cake [CASES] [--seed N]     departure orders of cake: isolation by flow and host, tins, full buffers
+compare.py timed [CASES] [--seed N]    departures, drops and marks on a link of an exact rate, in virtual time: cake, htb, hfsc, tbf, ets, prio, fq, fq_pie, codel, fq_codel
 compare.py delays                      random drops of pie: losses, delays, marks and gaps between signals, within the spread of seeds
 compare.py shares [RUNS]               random drops of red, choke and sfb: means over runs under constant overloads
 compare.py rules                       printed commands for rules of weights and trees: the class that counts each packet
@@ -20,10 +19,10 @@ import subprocess
 import sys
 import tempfile
 
-import cake
 import delays
 import rules
 import shares
+import timed
 from guest import environment, unfinished
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -52,8 +51,6 @@ PARENT = "qdisc add dev DEV root handle 1: prio bands 2 priomap 0 0 0 0 0 0 0 0 
 
 # Classes have queues as long as the device's.
 DEEP = "l 100000"
-# Numbers of classes from here on are priorities, without a class.
-PRIORITY = 1000
 
 
 def steps(rng, classes, lengths, count, load):
@@ -140,234 +137,7 @@ def fq_codel(rng):
     }
 
 
-def ets(rng):
-    """user-mode-linux has no ets. Its rules are those of prio with drr in the last band: filters by source choose band and class."""
-    strict, others = rng.choice([(1, 2), (2, 3), (4, 4), (1, 8), (3, 2), (7, 2)])
-    bands = range(1, strict + others + 1)
-    quanta = [rng.choice([1, 300, 1500, 1514, 3000, 9000]) if rng.random() < 0.5 else rng.randint(28, 9000) for _ in range(others)]
-    tc = [DEEP, PARENT, f"qdisc add dev DEV parent 1:1 handle 10: prio bands {strict + 1} priomap{f' {strict}' * 16}", f"qdisc add dev DEV parent 10:{strict + 1} handle 20: drr"]
-    tc += [f"class add dev DEV parent 20: classid 20:{number} drr quantum {quantum}" for number, quantum in zip(bands[strict:], quanta)]
-    source = "protocol ip prio 1 u32 match ip src 10.0.0"
-    tc += [f"filter add dev DEV parent 10: {source}.{number} flowid 10:{min(number, strict + 1)}" for number in bands]
-    tc += [f"filter add dev DEV parent 20: {source}.{number} flowid 20:{number}" for number in bands[strict:]]
-    return {
-        "ours": f"ets bands {strict + others} strict {strict} quanta {' '.join(map(str, quanta))} limit 100000",
-        "tc": tc,
-        "classes": [],
-        "steps": steps(rng, bands, lengths(rng, [rng.choice([300, 1500, 4000])] * 9), 120, rng.choice([1, 1, 2, 5])),
-        "is_filtered": True,
-    }
-
-
-def prio(rng):
-    # The default map of tc has three bands.
-    bands = rng.randint(3, 9)
-    words = f"prio bands {bands}"
-    classes = range(1, bands + 1)
-    if rng.random() < 0.5:
-        words += " priomap " + " ".join(str(rng.randrange(bands)) for _ in range(16))
-        classes = range(PRIORITY, PRIORITY + 16)
-    lens = lengths(rng, [rng.choice([300, 1500, 4000])] * 16)
-    return {
-        "ours": f"{words} limit 100000",
-        "tc": [DEEP, PARENT, f"qdisc add dev DEV parent 1:1 handle 10: {words}"],
-        "classes": [],
-        "steps": steps(rng, classes, lambda number: lens(number % PRIORITY), 120, rng.choice([1, 1, 2, 5])),
-    }
-
-
-def fq(rng):
-    """Flows by addresses and ports: packets have no priority, because those of priority 7 go first in Linux."""
-    classes = range(1, rng.randint(2, 9) + 1)
-    words = f"fq limit {rng.choice([10000, 50, 20, 5])} flow_limit {rng.choice([100, 100, 30, 5])} refill_delay 1000s nopacing"
-    words += f" quantum {rng.randint(256, 6000)} initial_quantum {rng.randint(256, 20000)}"
-    return {
-        "ours": words,
-        "tc": [PARENT, f"qdisc add dev DEV parent 1:1 handle 10: {words.replace('1000s', '1000000000us')} orphan_mask 4294967295"],
-        "classes": [],
-        "steps": steps(rng, classes, lengths(rng, [rng.choice([300, 1500, 4000])] * 9), 120, rng.choice([1, 1, 2, 5])),
-        "is_filtered": True,
-    }
-
-
-# Debts of htb's classes are forgotten beyond a minute, which is more than a case lasts: a case of these rates sees no class recover.
-SLOW = (64, 200, 800)
-# A class of this rate and this bucket, half a second of it, pays for whatever a case sends.
-FAST, DEEP_BUCKET = 1_000_000_000, 62_500_000
-
-
-def grow(rng):
-    """Classes on up to four levels: number, parent (0: the root), whether it has children."""
-    nodes, inner, levels = [], [], {0: 0}
-    for number in range(1, rng.randint(3, 14) + 1):
-        parent = rng.choice([0, *inner, *inner[-1:]]) if inner else 0
-        levels[number] = levels[parent] + 1
-        inner += [number] * (levels[parent] < 3 and (number == 1 or rng.random() < 0.35))
-        nodes.append((number, parent))
-    parents = {parent for _, parent in nodes}
-    return [(number, parent, int(number in parents)) for number, parent in nodes]
-
-
-def htb(rng):
-    """Classes on up to four levels. Buckets are counted in packets: a class of a slow rate sends its burst, then borrows, then waits, for the rest of the case."""
-    def settings():
-        slow = rng.choice(SLOW)
-        # tc's buckets are below 274 seconds.
-        bucket = lambda: rng.choice([1, rng.randint(1, 30 * slow), rng.randint(1, 30 * slow)])
-        rate, burst = (FAST, DEEP_BUCKET) if rng.random() < 0.25 else (slow, bucket())
-        ceil, cburst = (slow, bucket()) if rng.random() < 0.3 else (FAST, DEEP_BUCKET)
-        return rate, ceil, burst, cburst
-
-    nodes = []
-    for number, parent, is_inner in grow(rng):
-        quantum = rng.choice([1, 300, 1500, 3000]) if rng.random() < 0.5 else rng.randint(28, 6000)
-        nodes.append((number, parent, *settings(), rng.choice([0, 0, 1, 2, 7]), quantum, is_inner))
-    leaves = [node[0] for node in nodes if not node[-1]]
-    tc = [DEEP, PARENT, "qdisc add dev DEV parent 1:1 handle 10: htb"]
-    for number, parent, rate, ceil, burst, cburst, prio, quantum, _ in nodes:
-        of = f"10:{parent:x}" if parent else "10:"
-        tc.append(
-            f"class add dev DEV parent {of} classid 10:{number:x} htb rate {rate}bit ceil {ceil}bit burst {burst} cburst {cburst} prio {prio} quantum {quantum}"
-        )
-    return {
-        "nodes": [f"node {' '.join(map(str, node))}" for node in nodes],
-        "tc": tc,
-        "classes": [],
-        "steps": steps(rng, leaves, lengths(rng, [rng.choice([300, 1500, 4000])] * 14), 120, rng.choice([1, 1, 2, 5])),
-    }
-
-
-def hfsc(rng):
-    """Virtual times need no clock. Real-time curves and upper limits of slow rates let a class's first packet through, and no other in a case."""
-    def fast():
-        slope = lambda: 1000 * rng.randint(500, 9000)
-        return (slope(), 1000 * rng.randint(1, 20), slope()) if rng.random() < 0.4 else (0, 0, slope())
-
-    def slow(part):
-        return (0, 0, rng.randint(8, 100) * 8) if rng.random() < part else (0, 0, 0)
-
-    nodes = []
-    for number, parent, is_inner in grow(rng):
-        rt = slow(0 if is_inner else 0.2)
-        ls = (0, 0, 0) if rt[2] and rng.random() < 0.2 else fast()
-        nodes.append((number, parent, is_inner, *rt, *ls, *slow(0.1 if ls[2] else 0)))
-    leaves = [node[0] for node in nodes if not node[2]]
-    tc = [DEEP, PARENT, "qdisc add dev DEV parent 1:1 handle 10: hfsc"]
-    for number, parent, _, *curves in nodes:
-        words = ""
-        for name, m1, d, m2 in zip(("rt", "ls", "ul"), curves[::3], curves[1::3], curves[2::3]):
-            if m1 or m2:
-                words += f" {name} m1 {m1}bit d {d}us m2 {m2}bit"
-        tc.append(f"class add dev DEV parent 10:{f'{parent:x}' if parent else ''} classid 10:{number:x} hfsc{words}")
-    size = rng.choice([300, 1500, 4000])
-    return {
-        "nodes": [f"curves {' '.join(map(str, node))}" for node in nodes],
-        "tc": tc,
-        "classes": [],
-        # Lengths of all kinds: equal virtual times are rare, which rounding decides.
-        "steps": steps(rng, leaves, lambda _: rng.randint(28, size), 120, rng.choice([1, 1, 2, 5])),
-    }
-
-
-KINDS = {kind.__name__: kind for kind in (drr, qfq, sfq, fq_codel, ets, prio, fq, htb, hfsc)}
-
-
-# Cases with a clock. Waits are real time in the guest: a case lasts six seconds. Waits are multiples of 20 ms, and targets
-# and intervals lie between: a step that is late by some milliseconds changes no decision.
-# Linux takes no standing queue for one while at most a frame of the device waits: a frame of Ethernet, as here.
-FRAME = 1514
-
-
-def timed_steps(rng, classes, longest, count):
-    """Arrivals and departures with waits between: the backlog grows beyond the target for several intervals, and shrinks again."""
-    steps, now = [], 0
-    while sum(step[0] == "a" for step in steps) < count:
-        now += 20_000 * rng.randint(1, 4)
-        steps.append(f"t {now}")
-        grows = len(steps) // 60 % 3 < 2
-        arrivals = rng.choice([0, 1, 2, 3] if grows else [0, 0, 1])
-        steps += [f"a {number} {number} {rng.randint(28, longest)} {rng.choice([0, 0, 1, 2, 3])}" for number in rng.choices(classes, k=arrivals)]
-        steps += ["d"] * rng.choice([0, 1, 1] if grows else [1, 2, 3])
-    return steps
-
-
-def signals(rng, name, classes, limits, more):
-    target, interval = rng.choice([30, 50, 90]), rng.choice([130, 210, 410])
-    ecn = rng.choice(["", " ecn", " noecn"])
-    words = f"{name} target {target}ms interval {interval}ms limit {rng.choice(limits)}{more}{ecn}"
-    return {
-        "ours": f"{words} linux",
-        "tc": [f"m {FRAME}", PARENT, f"qdisc add dev DEV parent 1:1 handle 10: {words}"],
-        "classes": [],
-        "steps": timed_steps(rng, classes, 1500, 150),
-    }
-
-
-def codel(rng):
-    return signals(rng, "codel", [0], [1000, 1000, 60], "")
-
-
-def fq_codel_signals(rng):
-    return signals(rng, "fq_codel", range(1, rng.randint(2, 4) + 1), [1000], f" quantum {rng.choice([300, 1514])} drop_batch 1")
-
-
-def fq_codel_overflow(rng):
-    return signals(rng, "fq_codel", range(1, rng.randint(2, 4) + 1), [60, 40, 20], f" quantum {rng.choice([300, 1514])} drop_batch 1")
-
-
-TIMED = {kind.__name__: kind for kind in (codel, fq_codel_signals, fq_codel_overflow)}
-# The kernel looks at the clock between the noted begin and end of a step. A case whose result depends on the time drawn between these is no evidence.
-DRAWS = 20
-
-
-def with_times(case, times, rng):
-    """The case with a time for each step, between the begin and the end of the step in the guest. At the end of the case the guest takes what is left, packet by packet."""
-    steps, drawn = [], 0
-    left = sum((step[0] == "a") - (step[0] == "d") for step in case["steps"])
-    for step, begin, end in zip([step for step in case["steps"] if step[0] != "t"] + [None], times[::2], times[1::2]):
-        drawn = max(drawn, rng.randint(begin, end))
-        steps += [f"t {drawn}"] + ([step] if step else [])
-        if not step:
-            steps += [word for time in sorted(rng.randint(drawn, end) for _ in range(left)) for word in (f"t {time}", "d")]
-    return {**case, "steps": steps}
-
-
-def clock(arguments):
-    kinds = list(TIMED)
-    cases = {}
-    for number in range(arguments.cases):
-        kind = kinds[number % len(kinds)]
-        cases[f"{kind}-{number}"] = TIMED[kind](random.Random(f"{kind} {number} {arguments.seed}"))
-    lines = run_in_linux(cases, 300 + 10 * arguments.cases)
-    theirs = read_orders(line for line in lines if not line.startswith("times "))
-    times = {name: [int(time) for time in rest] for _, name, *rest in (line.split() for line in lines if line.startswith("times "))}
-    draws = {
-        f"{name}/{draw}": with_times(case, times[name], random.Random(f"{name} {draw}"))
-        for name, case in cases.items()
-        for draw in range(DRAWS)
-    }
-    ours = run_ours(draws)
-    robust = [name for name in cases if all(ours[f"{name}/{draw}"] == ours[f"{name}/0"] for draw in range(DRAWS))]
-    unequal = [name for name in robust if ours[f"{name}/0"] != theirs[name]]
-    for name in unequal if arguments.show else []:
-        show(name, cases[name], ours[f"{name}/0"], theirs[name])
-    for kind in kinds:
-        of_kind, sure = [name for name in cases if of(name) == kind], [name for name in robust if of(name) == kind]
-        wrong = sum(of(name) == kind for name in unequal)
-        dropped = sum(sum(step[0] == "a" for step in cases[name]["steps"]) - len(theirs[name]) for name in sure)
-        marked = sum(word.endswith("!") for name in sure for word in theirs[name])
-        print(f"{kind}: {len(sure) - wrong} of {len(sure)} cases equal, with {dropped} drops and {marked} marks; {len(of_kind) - len(sure)} cases are too close to call")
-        # A kernel that never signals shows nothing, and neither does a comparison without cases.
-        if not sure or not dropped or not marked:
-            sys.exit(f"{kind}: no evidence")
-        # A comparison that cannot fail shows nothing: signals as in RFC 8289 must differ.
-        rfc = run_ours({name: draws[f"{name}/0"] for name in sure}, papers=True)
-        differ = sum(rfc[name] != theirs[name] for name in sure)
-        print(f"{kind}: without `linux` {len(sure) - differ} of {len(sure)} cases are equal")
-        if not differ:
-            sys.exit(f"{kind}: a planted difference was not found")
-    return not unequal
-
+KINDS = {kind.__name__: kind for kind in (drr, qfq, sfq, fq_codel)}
 
 
 def write_cases(cases, path, ours, papers=False):
@@ -376,17 +146,11 @@ def write_cases(cases, path, ours, papers=False):
             file.write(f"case {name}\n")
             if ours:
                 file.writelines(f"seed {case['seed']}\n" for _ in range("seed" in case))
-                if "nodes" in case:
-                    file.writelines(f"{node}\n" for node in case["nodes"])
-                    file.write("grown\n")
-                else:
-                    file.write(f"ours {case['ours'].replace(' linux', '') if papers else case['ours']}\n")
+                file.write(f"ours {case['ours'].replace(' linux', '') if papers else case['ours']}\n")
                 file.writelines(f"class {number} {weight} {longest}\n" for number, weight, longest in case["classes"])
             else:
                 file.writelines(f"{command}\n" if command[:2] in ("l ", "m ") else f"$ {command}\n" for command in case["tc"])
-            # Where filters choose, packets have no class.
-            is_filtered = not ours and case.get("is_filtered")
-            file.writelines(re.sub(r"^a \d+", "a 0", step) + "\n" if is_filtered else f"{step}\n" for step in case["steps"])
+            file.writelines(f"{step}\n" for step in case["steps"])
 
 
 def read_orders(lines):
@@ -408,22 +172,26 @@ def run_in_linux(cases, seconds):
 
 def run_ours(cases, papers=False):
     """The orders of the cases through our disciplines."""
-    program = ROOT / "target" / "release" / "examples" / "orders"
     with tempfile.TemporaryDirectory(prefix="roundelay-linux-") as directory:
         written = pathlib.Path(directory) / "ours"
         write_cases(cases, written, ours=True, papers=papers)
-        with written.open() as file:
-            return read_orders(subprocess.run([program], stdin=file, capture_output=True, text=True, check=True).stdout.splitlines())
+        return run_written(written)
+
+
+def run_written(cases):
+    """The orders of the cases of a file through our disciplines."""
+    program = ROOT / "target" / "release" / "examples" / "orders"
+    with cases.open() as file:
+        return read_orders(subprocess.run([program], stdin=file, capture_output=True, text=True, check=True).stdout.splitlines())
 
 
 def show(name, case, ours, theirs):
     at = next((at for at, pair in enumerate(zip(ours, theirs)) if pair[0] != pair[1]), min(len(ours), len(theirs)))
-    print(f"{name}: {case.get('ours') or case['nodes']} {case['classes']}\n  from packet {at} on: ours {ours[at:at + 12]}, Linux {theirs[at:at + 12]}")
+    print(f"{name}: {case['ours']} {case['classes']}\n  from packet {at} on: ours {ours[at:at + 12]}, Linux {theirs[at:at + 12]}")
 
 
 def orders(arguments):
-    # Classes of trees run only if named: their cases take a guest minutes.
-    kinds = arguments.kinds or [kind for kind in KINDS if kind not in ("htb", "hfsc")]
+    kinds = arguments.kinds or list(KINDS)
     cases = {}
     for number in range(arguments.cases):
         kind = kinds[number % len(kinds)]
@@ -556,22 +324,17 @@ def main():
     command.add_argument("--show", action="store_true", help="print where orders differ")
     command.add_argument("--papers", action="store_true", help="our disciplines without `linux`: those of each kind but drr must differ from Linux")
     command.set_defaults(run=orders)
-    command = commands_of.add_parser("cake")
-    command.add_argument("cases", type=int, nargs="?", default=90)
-    command.add_argument("--seed", type=int, default=1)
-    command.add_argument("--kinds", nargs="*", choices=cake.KINDS)
-    command.add_argument("--show", action="store_true", help="print where orders differ")
-    command.set_defaults(run=lambda arguments: cake.run(arguments, run_in_linux, run_ours, read_orders, PARENT, show))
     command = commands_of.add_parser("shares")
     command.add_argument("runs", type=int, nargs="?", default=40)
     command.add_argument("--kinds", nargs="*", choices=shares.DISCIPLINES)
     command.set_defaults(run=lambda arguments: shares.run(arguments, run_in_linux, run_ours, read_orders, PARENT))
-    command = commands_of.add_parser("clock")
-    command.add_argument("cases", type=int, nargs="?", default=60)
+    command = commands_of.add_parser("timed")
+    command.add_argument("cases", type=int, nargs="?", default=10, help="cases of each kind")
     command.add_argument("--seed", type=int, default=1)
-    command.add_argument("--show", action="store_true", help="print where cases differ")
-    command.set_defaults(run=clock)
-    commands_of.add_parser("delays").set_defaults(run=lambda _: delays.run(run_in_linux, run_ours, with_times, PARENT, FRAME))
+    command.add_argument("--kinds", nargs="*", choices=timed.KINDS)
+    command.add_argument("--show", action="store_true", help="print where departures differ")
+    command.set_defaults(run=lambda arguments: timed.run(arguments, run_written))
+    commands_of.add_parser("delays").set_defaults(run=lambda _: delays.run(run_in_linux, run_ours, PARENT))
     commands_of.add_parser("commands").set_defaults(run=commands)
     program = ROOT / "target" / "release" / "roundelay"
     commands_of.add_parser("rules").set_defaults(run=lambda _: rules.run(boot, program, CAPTURE))

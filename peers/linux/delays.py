@@ -11,6 +11,8 @@ import statistics
 import sys
 
 SEEDS = 40
+# Linux takes no standing queue for one while at most a frame of the device waits: a frame of Ethernet, as ours has.
+FRAME = 1514
 # Packets of 1000 bytes at a link that sends one in 5 ms.
 SERVICE, LENGTH = 5_000, 1000
 # Microseconds of a case, and of its start, which is measured apart.
@@ -35,10 +37,10 @@ def waves(high, low):
     return sorted(arrivals + [step for step in both[0] if step[1] == "d"], key=lambda step: step[0])
 
 
-def case_of(words, timed, parent, frame):
+def case_of(words, timed, parent):
     return {
         "ours": words,
-        "tc": [f"m {frame}", parent, f"qdisc add dev DEV parent 1:1 handle 10: {words.replace(*ASKED)}"],
+        "tc": [f"m {FRAME}", parent, f"qdisc add dev DEV parent 1:1 handle 10: {words.replace(*ASKED)}"],
         "classes": [],
         "steps": [line for time, step in timed for line in (f"t {time}", step)],
     }
@@ -93,7 +95,19 @@ def measured(case, order):
     return values
 
 
-def spread(case, times, name, words, run_ours, with_times):
+def with_times(case, times, rng):
+    """The case with a time for each step, between the begin and the end of the step in the guest. At the end of the case the guest takes what is left, packet by packet."""
+    steps, drawn = [], 0
+    left = sum((step[0] == "a") - (step[0] == "d") for step in case["steps"])
+    for step, begin, end in zip([step for step in case["steps"] if step[0] != "t"] + [None], times[::2], times[1::2]):
+        drawn = max(drawn, rng.randint(begin, end))
+        steps += [f"t {drawn}"] + ([step] if step else [])
+        if not step:
+            steps += [word for time in sorted(rng.randint(drawn, end) for _ in range(left)) for word in (f"t {time}", "d")]
+    return {**case, "steps": steps}
+
+
+def spread(case, times, name, words, run_ours):
     """Values of ours over the seeds, at the times of the guest."""
     cases = {
         f"{name}/{seed}": {**with_times(case, times, random.Random(f"{name} {seed}")), "seed": seed, "ours": words} for seed in range(SEEDS)
@@ -113,8 +127,8 @@ def far(theirs, ours):
     return {name: distance for name, distance in distances.items() if distance > FAR}
 
 
-def run(run_in_linux, run_ours, with_times, parent, frame):
-    cases = {name.replace(" ", "_"): case_of(*case, parent, frame) for name, case in CASES.items()}
+def run(run_in_linux, run_ours, parent):
+    cases = {name.replace(" ", "_"): case_of(*case, parent) for name, case in CASES.items()}
     # Each case in a guest of its own: all wait for the clock.
     with concurrent.futures.ThreadPoolExecutor(len(cases)) as pool:
         results = list(pool.map(lambda name: run_in_linux({name: cases[name]}, 300), cases))
@@ -125,7 +139,7 @@ def run(run_in_linux, run_ours, with_times, parent, frame):
         [times] = [[int(time) for time in rest] for first, _, *rest in (line.split() for line in lines) if first == "times"]
 
         def ours_with(words, case=case, times=times, name=name):
-            return spread(case, times, name, words, run_ours, with_times)
+            return spread(case, times, name, words, run_ours)
 
         linux, ours = measured(with_times(case, times, random.Random(name)), orders[name]), ours_with(case["ours"])
         wrong = far(linux, ours)

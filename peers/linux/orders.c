@@ -28,33 +28,18 @@
  * times in microseconds at which each `a` and `d` began and ended, and so for the end of the case.
  */
 #define _GNU_SOURCE
-#include <arpa/inet.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/if_packet.h>
 #include <net/ethernet.h>
-#include <net/if.h>
 #include <poll.h>
 #include <sched.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <termios.h>
 #include <time.h>
-#include <unistd.h>
 
-#define LONGEST 4000
+#include "cases.h"
+
 #define END 0xC0
 #define ESC 0xDB
-/* The device's qdisc has this major number in all cases. */
-#define MAJOR 0x10
-/* Classes from here on are values of SO_PRIORITY, without a class. */
-#define PRIORITY 1000
 
 struct line {
 	int terminal, slave, socket;
@@ -72,56 +57,11 @@ static FILE *results;
 /* ECN as sent, by number. */
 static uint8_t sent_ecn[65536];
 
-/* Hosts of flows: source and destination, or 0. */
-static uint8_t hosts[256][2];
-
 /* Times at which the steps of a case begin and end, in microseconds. */
 static uint64_t times[1 << 17];
 static unsigned steps;
 static int is_timed;
 static struct timespec start;
-
-static void fail(const char *format, ...)
-{
-	va_list list;
-	va_start(list, format);
-	fprintf(stderr, "orders: ");
-	vfprintf(stderr, format, list);
-	fprintf(stderr, ": %s\n", strerror(errno));
-	va_end(list);
-	exit(1);
-}
-
-/* The commands are given to one tc. */
-static void run(const char *commands, size_t len)
-{
-	int ends[2];
-	if (pipe(ends) || fcntl(ends[1], F_SETPIPE_SZ, 1 << 16) < 0)
-		fail("no pipe");
-	fflush(NULL);
-	pid_t child = vfork();
-	if (child == 0) {
-		dup2(ends[0], 0);
-		close(ends[1]);
-		execlp("tc", "tc", "-batch", "-", NULL);
-		_exit(127);
-	}
-	close(ends[0]);
-	if (child < 0 || write(ends[1], commands, len) != (ssize_t)len)
-		fail("no tc");
-	close(ends[1]);
-	int status;
-	if (waitpid(child, &status, 0) != child || status != 0)
-		fail("tc: status %d of\n%.*s", status, (int)len, commands);
-}
-
-/* Adds a command, with the device's name for DEV. */
-static void add_command(char *commands, size_t *len, const char *command, const char *device)
-{
-	for (const char *at; (at = strstr(command, "DEV")); command = at + 3)
-		*len += sprintf(commands + *len, "%.*s%s", (int)(at - command), command, device);
-	*len += sprintf(commands + *len, "%s\n", command);
-}
 
 static void set(struct line *line, unsigned long request, struct ifreq *change)
 {
@@ -207,30 +147,9 @@ static void let_kernel_run(void)
 static void arrive(struct line *line, unsigned number, unsigned class, unsigned flow, unsigned len, unsigned ecn)
 {
 	static uint8_t packet[65536];
-	if (len < 28 || len > LONGEST)
-		fail("a length of %u", len);
-	memset(packet, 0, len);
-	packet[0] = 0x45;
-	packet[1] = ecn;
-	packet[2] = len >> 8, packet[3] = len;
-	packet[4] = number >> 8, packet[5] = number;
-	packet[8] = 64, packet[9] = 17; /* UDP */
-	packet[12] = 10, packet[13] = flow >> 16, packet[14] = flow >> 8, packet[15] = flow;
-	packet[16] = 10, packet[17] = 255, packet[18] = 0, packet[19] = 1;
-	if (flow < 256 && hosts[flow][0]) {
-		packet[13] = 254, packet[14] = 0, packet[15] = hosts[flow][0];
-		packet[19] = hosts[flow][1];
-	}
-	packet[20] = flow >> 8, packet[21] = flow, packet[23] = 9;
-	packet[24] = (len - 20) >> 8, packet[25] = len - 20;
-	uint32_t sum = 0;
-	for (int i = 0; i < 20; i += 2)
-		sum += packet[i] << 8 | packet[i + 1];
-	sum = (sum & 0xffff) + (sum >> 16);
-	sum = ~(sum + (sum >> 16));
-	packet[10] = sum >> 8, packet[11] = sum;
+	write_headers(packet, number, flow, len, ecn);
 	sent_ecn[number] = ecn & 3;
-	unsigned priority = class >= PRIORITY ? class - PRIORITY : class ? MAJOR << 16 | class : 0;
+	unsigned priority = priority_of(class);
 	if (setsockopt(line->socket, SOL_SOCKET, SO_PRIORITY, &priority, sizeof priority))
 		fail("priority");
 	struct sockaddr_ll to = { .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_IP), .sll_ifindex = line->index };
@@ -321,7 +240,7 @@ int main(int argc, char **argv)
 		unsigned class, flow, len, ecn;
 		text[strcspn(text, "\n")] = 0;
 		if (text[0] != '$' && commands_len) {
-			run(commands, commands_len);
+			run_tc(commands, commands_len);
 			commands_len = 0;
 		}
 		if (!strncmp(text, "case ", 5)) {
@@ -341,9 +260,7 @@ int main(int argc, char **argv)
 			struct ifreq change = { .ifr_mtu = len };
 			set(&line, SIOCSIFMTU, &change);
 		} else if (sscanf(text, "h %u %u %u", &flow, &len, &ecn) == 3) {
-			if (flow > 255 || len - 1 > 253 || ecn - 1 > 253)
-				fail("hosts '%s'", text);
-			hosts[flow][0] = len, hosts[flow][1] = ecn;
+			set_hosts(flow, len, ecn);
 		} else if (sscanf(text, "a %u %u %u %u", &class, &flow, &len, &ecn) == 4) {
 			if (number > 65535)
 				fail("too many packets");

@@ -7,8 +7,14 @@
 //! class of an htb (parent 0: the root; inner 1: it has children), or `curves CLASS PARENT INNER` and
 //! nine numbers for each of an hfsc: m1, d in microseconds and m2 of `rt`, `ls` and `ul`, with zeros
 //! for none. `grown` stands behind the last one.
+//!
+//! `rate BITS`, before `ours`, gives the case a link of this rate, as `peers/linux/virtual/timed.c`
+//! has it: the link takes the next packet when it has sent the one before, and `d` is no longer needed.
+//! `late NANOSECONDS`, after `ours`, is how much later than that the scheduler is asked.
+//!
 //! Prints a line for each case: its name, then the number of each departing packet in order, with
-//! `!` behind if the discipline marked the packet.
+//! `!` behind if the discipline marked the packet, and with a link `@` and the nanosecond at which
+//! it begins to send the packet.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -17,15 +23,18 @@ use std::io::{self, BufRead as _};
 use roundelay::schedulers::{AnyDiscipline, AnyScheduler, Priority};
 use roundelay::tree::{Config, Node, Service, hfsc, htb};
 use roundelay::{Buffer, Duration, Ecn, FlowConfig, FlowId, Hosts, Instant, Limit, Packet};
-use roundelay::{Control, QueueSpec, Rate, Seed};
+use roundelay::{Control, QueueSpec, Rate, Scheduler as _, Seed};
 
 /// Numbers of classes from here on are priorities, without a class.
 const PRIORITY: u32 = 1000;
 
+/// How long a case with a link goes on after its last arrival.
+const TAIL: Duration = Duration::from_secs(20);
+
 /// A packet: its number, and whether it was sent with CE.
 type Sent = (u32, bool);
 
-/// A scheduler, its buffer and a link that is released by hand.
+/// A scheduler, its buffer and a link that is released by hand, or that has a rate.
 struct Case {
     buffer: Buffer<AnyScheduler<Sent>>,
     /// The flow of each class: for a discipline with hashed flows one in the queue of this number.
@@ -34,15 +43,30 @@ struct Case {
     now: Instant,
     arrived: u32,
     is_busy: bool,
+    /// The link's rate, if it has one, and when it has sent the packet on it.
+    rate: Option<Rate>,
+    free_at: Instant,
+    /// How much later than that, or than a shaper's time, the next packet is chosen.
+    late: Duration,
     line: String,
 }
 
 impl Case {
-    fn new(name: &str, discipline: &str, seed: u64) -> Result<Self, Box<dyn Error>> {
-        Self::of(name, &discipline.parse()?, seed)
+    fn new(
+        name: &str,
+        discipline: &str,
+        seed: u64,
+        rate: Option<Rate>,
+    ) -> Result<Self, Box<dyn Error>> {
+        Self::of(name, &discipline.parse()?, seed, rate)
     }
 
-    fn of(name: &str, queue: &QueueSpec, seed: u64) -> Result<Self, Box<dyn Error>> {
+    fn of(
+        name: &str,
+        queue: &QueueSpec,
+        seed: u64,
+        rate: Option<Rate>,
+    ) -> Result<Self, Box<dyn Error>> {
         let mut scheduler: AnyScheduler<Sent> = queue.discipline.build(Seed::new(seed))?;
         scheduler.set_link_rate("10mbit".parse::<Rate>()?);
         let buffer = Buffer::new(queue.limit_or_default(), scheduler);
@@ -53,6 +77,9 @@ impl Case {
             now: Instant::ZERO,
             arrived: 0,
             is_busy: false,
+            rate,
+            free_at: Instant::ZERO,
+            late: Duration::ZERO,
             line: name.to_owned(),
         })
     }
@@ -76,6 +103,23 @@ impl Case {
                 .push(flow.unwrap_or(FlowId(self.flows.len() as u32)));
         }
         self.flows[class]
+    }
+
+    /// Lets the link send what it can before this time.
+    fn advance(&mut self, until: Instant) {
+        loop {
+            let next = if self.is_busy {
+                Some(self.free_at)
+            } else {
+                self.buffer.scheduler().ready_at()
+            };
+            match next {
+                Some(at) if at + self.late < until => self.now = self.now.max(at + self.late),
+                _ => break,
+            }
+            self.choose();
+        }
+        self.now = until;
     }
 
     fn arrive(&mut self, class: u32, flow: u32, len: u32, type_of_service: u32) {
@@ -102,6 +146,8 @@ impl Case {
     }
 
     fn choose(&mut self) {
+        // A packet behind another one begins at its end, and not when it is chosen.
+        let start = if self.is_busy { self.free_at } else { self.now };
         let packet = self.buffer.dequeue(self.now, |_, _| {});
         self.is_busy = packet.is_some();
         if let Some(packet) = packet {
@@ -112,12 +158,20 @@ impl Case {
                 ""
             };
             _ = write!(self.line, " {number}{mark}");
+            if let Some(rate) = self.rate {
+                _ = write!(self.line, "@{}", start.as_picos() / 1000);
+                self.free_at = start + rate.time_of(packet.len.into());
+            }
         }
     }
 
     fn finish(mut self) {
-        while self.is_busy {
-            self.choose();
+        if self.rate.is_some() {
+            self.advance(self.now + TAIL);
+        } else {
+            while self.is_busy {
+                self.choose();
+            }
         }
         println!("{}", self.line);
     }
@@ -211,7 +265,7 @@ fn add_curves(tree: &mut Option<Config>, numbers: [u32; 12]) -> Result<(), Box<d
 
 fn main() -> Result<(), Box<dyn Error>> {
     let (mut name, mut case, mut seed) = (String::new(), None::<Case>, 1);
-    let mut tree = None;
+    let (mut tree, mut rate) = (None, None);
     for line in io::stdin().lock().lines() {
         let line = line?;
         let (word, rest) = line.split_once(' ').unwrap_or((&line, ""));
@@ -226,10 +280,11 @@ fn main() -> Result<(), Box<dyn Error>> {
                     case.finish();
                 }
                 rest.clone_into(&mut name);
-                seed = 1;
+                (seed, rate) = (1, None);
             }
+            ("rate", _) => rate = Rate::from_bits_per_second(rest.parse()?),
             ("seed", [number]) => seed = u64::from(*number),
-            ("ours", _) => case = Some(Case::new(&name, rest, seed)?),
+            ("ours", _) => case = Some(Case::new(&name, rest, seed, rate)?),
             ("node", _) => add_rates(&mut tree, numbers.try_into().map_err(|_| error())?)?,
             ("curves", _) => add_curves(&mut tree, numbers.try_into().map_err(|_| error())?)?,
             ("grown", _) => {
@@ -237,7 +292,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                     discipline: AnyDiscipline::Tree(tree.take().ok_or_else(error)?),
                     limit: Some(Limit::UNBOUNDED),
                 };
-                case = Some(Case::of(&name, &queue, seed)?);
+                case = Some(Case::of(&name, &queue, seed, rate)?);
             }
             ("class", [class, weight, max_packet_len]) => {
                 let case = case.as_mut().ok_or_else(error)?;
@@ -268,9 +323,18 @@ fn main() -> Result<(), Box<dyn Error>> {
                     case.choose();
                 }
             }
+            ("late", [nanos]) => {
+                let case = case.as_mut().ok_or_else(error)?;
+                case.late = Duration::from_nanos(u64::from(*nanos));
+            }
             ("t", [micros]) => {
-                case.as_mut().ok_or_else(error)?.now =
-                    Instant::from_nanos(u64::from(*micros) * 1000)
+                let case = case.as_mut().ok_or_else(error)?;
+                let now = Instant::from_nanos(u64::from(*micros) * 1000);
+                if case.rate.is_some() {
+                    case.advance(now);
+                } else {
+                    case.now = now;
+                }
             }
             _ => return Err(error().into()),
         }

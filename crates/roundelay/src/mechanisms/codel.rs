@@ -181,13 +181,6 @@ impl Codel {
         }
     }
 
-    /// Linux: the scheduler has found the queue empty. The time at which the queue will have stood
-    /// for an interval remains.
-    #[inline]
-    pub(crate) fn found_empty(&mut self) {
-        self.dropping = false;
-    }
-
     /// Whether every packet has waited too long, for an interval or longer.
     #[inline]
     fn is_standing(&mut self, target: Target, now: Instant, packet: Leaving) -> bool {

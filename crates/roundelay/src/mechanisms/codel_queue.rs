@@ -37,10 +37,6 @@ impl CodelQueue {
         now: Instant,
         dropped: &mut VecDeque<(P::Leaving, DropReason)>,
     ) -> Option<(P::Leaving, u32)> {
-        if self.queue.is_empty() {
-            self.codel.found_empty();
-            return None;
-        }
         loop {
             let Some(age) = pool.head_age(&self.queue) else {
                 self.codel.emptied();
@@ -87,7 +83,7 @@ impl CodelQueue {
 
     /// The scheduler has passed the queue and would have found the queue empty.
     pub(crate) fn found_empty(&mut self) {
-        self.codel.found_empty();
+        self.codel.emptied();
     }
 
     /// Linux: packets dropped at a full buffer count as signals.
@@ -96,7 +92,7 @@ impl CodelQueue {
     }
 
     /// Panics if the queue is broken, or CoDel has something pending for an empty queue. In Linux a
-    /// queue that is emptied without drops keeps CoDel's state.
+    /// queue that is emptied without drops keeps CoDel's state until the scheduler comes to it.
     pub(crate) fn check<T, P: Storage<T>>(&self, pool: &Pool<T, P>, linux: bool) {
         assert!(
             linux || !self.queue.is_empty() || self.codel.is_at_rest(),

@@ -31,8 +31,7 @@
 //! Cost: O(log N) a level. Memory, by `footprint`: 1,221 bytes for a leaf with its fifo in a tree,
 //! and 1,120 for an inner class.
 //!
-//! Differences from Linux's hfsc: times are picoseconds and curves exact, where Linux has ticks of
-//! 64 ns and slopes in fixed point.
+//! Times are ticks of 64 ns and slopes are in fixed point, as in Linux, so that orders are Linux's.
 //!
 //! Invariants are at `check_invariants`.
 
@@ -41,7 +40,7 @@ mod curve;
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
-use self::curve::{Placed, Work, of_bytes};
+use self::curve::{Placed, Work, begin_of, tick_at};
 use crate::author::{
     Backlog, ByCopy, ConfigError, Configured, Control, Discipline, DropReason, FlowConfig, FlowId,
     Footprint, Handle, Instant, Linux, LinuxFlows, LinuxLimit, Packet, Queues, Refusal, Scheduler,
@@ -257,13 +256,19 @@ impl<T> Scheduler<T> for Hfsc<T> {
         let by_sharing = root.by_fit.first().map_or(u64::MAX, |(fit, _)| *fit);
         let later = self.later.first().map_or(u64::MAX, |(at, _)| *at);
         let eligible = self.eligible.first().map_or(u64::MAX, |_| 0);
-        Some(Instant::from_picos(by_sharing.min(later).min(eligible)))
+        let tick = by_sharing.min(later).min(eligible);
+        Some(Instant::from_picos(begin_of(tick)))
     }
 }
 
 impl<T> Hfsc<T> {
     fn leaf_of(&self, flow: FlowId) -> Option<u32> {
         self.table.get(flow.index())?.state
+    }
+
+    /// The tick that it is.
+    const fn tick(&self) -> u64 {
+        tick_at(self.now.as_picos())
     }
 
     fn class(&self, number: u32) -> Option<&State> {
@@ -283,7 +288,7 @@ impl<T> Hfsc<T> {
     /// Leaves whose eligible time has come.
     fn find_eligible(&mut self) {
         while let Some(&(at, leaf)) = self.later.first() {
-            if at > self.now.as_picos() {
+            if at > self.tick() {
                 return;
             }
             self.later.remove(&(at, leaf));
@@ -297,7 +302,7 @@ impl<T> Hfsc<T> {
     /// From the root down the child of the smallest virtual time among those whose upper limits
     /// allow a packet.
     fn next_by_sharing(&mut self) -> Option<u32> {
-        let now = self.now.as_picos();
+        let now = self.tick();
         let mut number = ROOT;
         loop {
             let state = self.class(number)?;
@@ -320,7 +325,7 @@ impl<T> Hfsc<T> {
 
     /// A leaf has a packet again.
     fn activate(&mut self, leaf: u32) {
-        let now = self.now.as_picos();
+        let now = self.tick();
         let Some(state) = self.class_mut(leaf) else {
             return;
         };
@@ -358,7 +363,7 @@ impl<T> Hfsc<T> {
         if with_eligible {
             part.eligible_at = part.eligibility.time_of(part.done);
         }
-        part.deadline = part.deadlines.time_of(part.done + of_bytes(len));
+        part.deadline = part.deadlines.time_of(part.done + Work::from(len));
         let at = part.eligible_at;
         self.later.insert((at, leaf));
     }
@@ -382,7 +387,7 @@ impl<T> Hfsc<T> {
             self.eligible
                 .remove(&(part.deadline, part.eligible_at, leaf));
             if let Some(state) = self.class_mut(leaf) {
-                state.real_time.done += of_bytes(len);
+                state.real_time.done += Work::from(len);
             }
         }
         self.set_deadline(leaf, is_real_time);
@@ -393,7 +398,7 @@ impl<T> Hfsc<T> {
 
     /// Enters a class among its backlogged siblings, and classes above that were idle.
     fn join(&mut self, leaf: u32) {
-        let now = self.now.as_picos();
+        let now = self.tick();
         let mut number = leaf;
         let mut becomes_active = true;
         while number != ROOT {
@@ -482,7 +487,7 @@ impl<T> Hfsc<T> {
             };
             let parent = state.parent;
             let part = &mut state.sharing;
-            part.done += of_bytes(len);
+            part.done += Work::from(len);
             if part.active == 0 {
                 number = parent;
                 continue;
@@ -591,7 +596,7 @@ fn begin_period(state: &mut State, parent: &mut State, now: u64) {
 impl<T> Hfsc<T> {
     /// Adds a class, or changes its curves from now on.
     fn set(&mut self, number: u32, parent: u32, settings: Class, flow: Option<FlowId>) {
-        let now = self.now.as_picos();
+        let now = self.tick();
         let index = number as usize;
         if index >= self.classes.len() {
             self.classes.resize_with(index + 1, || None);

@@ -1,19 +1,72 @@
 //! Service curves of two pieces, and where they stand in time.
 //!
-//! Times are picoseconds, and service is counted in billionths of a thousandth of a bit, so that a
-//! rate times a time is exact.
+//! Times are ticks of 64 ns and service is bytes, with slopes in fixed point, as in Linux. That
+//! decides more than it seems to: a class that returns at its own virtual time goes on with the
+//! curve that it had, or begins a fresh one, as the last bit falls.
 
 use crate::service::hfsc::Curve;
 
-/// Work done: a bit a second for a picosecond.
-pub(super) type Work = u128;
+/// Service, in bytes.
+pub(super) type Work = u64;
 
-/// What a packet takes.
-pub(super) const fn of_bytes(bytes: u32) -> Work {
-    bytes as Work * 8_000_000_000_000
+const PICOS_PER_TICK: u64 = 64_000;
+const TICKS_PER_SECOND: u128 = 15_625_000;
+const PICOS_PER_MICRO: u64 = 1_000_000;
+
+/// The tick at a time in picoseconds.
+pub(super) const fn tick_at(picos: u64) -> u64 {
+    picos / PICOS_PER_TICK
 }
 
-/// A curve at a place: from service `y` at time `x` on.
+/// The begin of a tick in picoseconds; [`u64::MAX`] of those beyond.
+pub(super) const fn begin_of(tick: u64) -> u64 {
+    tick.saturating_mul(PICOS_PER_TICK)
+}
+
+/// A slope: bytes a tick and ticks a byte, in fixed point.
+#[derive(Debug, Clone, Copy, Default)]
+struct Slope {
+    bytes: u64,
+    ticks: u64,
+}
+
+impl Slope {
+    const BYTES_SHIFT: u32 = 24;
+    const TICKS_SHIFT: u32 = 14;
+
+    /// Both are rounded up.
+    fn new(bytes_per_second: u64) -> Self {
+        if bytes_per_second == 0 {
+            return Self::default();
+        }
+        let rate = u128::from(bytes_per_second);
+        let fixed = |value: u128| u64::try_from(value).unwrap_or(u64::MAX);
+        Self {
+            bytes: fixed((rate << Self::BYTES_SHIFT).div_ceil(TICKS_PER_SECOND)),
+            ticks: fixed((TICKS_PER_SECOND << Self::TICKS_SHIFT).div_ceil(rate)),
+        }
+    }
+
+    fn bytes_in(self, ticks: u64) -> Work {
+        scaled(ticks, self.bytes, Self::BYTES_SHIFT)
+    }
+
+    /// [`u64::MAX`] if the slope is flat.
+    fn ticks_of(self, bytes: Work) -> u64 {
+        if bytes > 0 && self.ticks == 0 {
+            return u64::MAX;
+        }
+        scaled(bytes, self.ticks, Self::TICKS_SHIFT)
+    }
+}
+
+/// `number` times a factor in fixed point, rounded down.
+fn scaled(number: u64, factor: u64, shift: u32) -> u64 {
+    let product = (u128::from(number) * u128::from(factor)) >> shift;
+    u64::try_from(product).unwrap_or(u64::MAX)
+}
+
+/// A curve at a place: from service `y` at tick `x` on.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Placed {
     x: u64,
@@ -21,21 +74,24 @@ pub(super) struct Placed {
     /// Length and service of the first piece.
     dx: u64,
     dy: Work,
-    m1: u128,
-    m2: u128,
+    first: Slope,
+    second: Slope,
 }
 
 impl Placed {
     pub(super) fn new(curve: &Curve, x: u64, y: Work) -> Self {
-        let (m1, m2) = curve.slopes();
-        let dx = curve.d.as_picos();
+        let [m1, m2] = curve.slopes();
+        let (first, second) = (Slope::new(m1), Slope::new(m2));
+        // tc hands over whole microseconds.
+        let micros = curve.d.as_picos().div_ceil(PICOS_PER_MICRO);
+        let dx = (micros * PICOS_PER_MICRO).div_ceil(PICOS_PER_TICK);
         Self {
             x,
             y,
             dx,
-            dy: m1 * u128::from(dx),
-            m1,
-            m2,
+            dy: first.bytes_in(dx),
+            first,
+            second,
         }
     }
 
@@ -48,32 +104,36 @@ impl Placed {
         }
     }
 
-    /// Work done at a time.
+    /// Work done at a tick.
     pub(super) fn service_at(&self, x: u64) -> Work {
         if x <= self.x {
             return self.y;
         }
         let since = x - self.x;
-        if since <= self.dx {
-            return self.y + self.m1 * u128::from(since);
-        }
-        self.y + self.dy + self.m2 * u128::from(since - self.dx)
+        let done = if since <= self.dx {
+            self.first.bytes_in(since)
+        } else {
+            let later = self.second.bytes_in(since - self.dx);
+            self.dy.saturating_add(later)
+        };
+        self.y.saturating_add(done)
     }
 
-    /// The first time at which the curve has this service. [`u64::MAX`]: never.
+    /// When the curve has this service: of a flat first piece its end. [`u64::MAX`]: never.
     pub(super) fn time_of(&self, y: Work) -> u64 {
-        if y <= self.y {
+        if y < self.y {
             return self.x;
         }
         let more = y - self.y;
-        let time = if more <= self.dy {
-            u128::from(self.x) + more.div_ceil(self.m1)
-        } else if self.m2 == 0 {
-            return u64::MAX;
+        let since = if more > self.dy {
+            let later = self.second.ticks_of(more - self.dy);
+            self.dx.saturating_add(later)
+        } else if self.dy == 0 {
+            self.dx
         } else {
-            u128::from(self.x) + u128::from(self.dx) + (more - self.dy).div_ceil(self.m2)
+            self.first.ticks_of(more)
         };
-        u64::try_from(time).unwrap_or(u64::MAX)
+        self.x.saturating_add(since)
     }
 
     /// The smaller of this and of the same curve from (x, y) on: Eq. 7 of the paper for deadlines,
@@ -83,8 +143,9 @@ impl Placed {
         let fresh = Self::new(curve, x, y);
         let here = self.service_at(x);
         if curve.is_convex() {
+            // The place alone changes: the first piece of this one may have been taken off.
             if here >= y {
-                *self = fresh;
+                (self.x, self.y) = (x, y);
             }
             return;
         }
@@ -96,13 +157,14 @@ impl Placed {
             return;
         }
         // They cross: the fresh one is the smaller before, this one behind.
-        let mut dx = (here - y) / (fresh.m1 - fresh.m2);
+        let faster = fresh.first.bytes - fresh.second.bytes;
+        let above = u128::from(here - y) << Slope::BYTES_SHIFT;
+        let mut dx = u64::try_from(above / u128::from(faster)).unwrap_or(u64::MAX);
         let end_of_first = self.x.saturating_add(self.dx);
-        dx += u128::from(end_of_first.saturating_sub(x));
-        let dx = u64::try_from(dx).unwrap_or(u64::MAX);
+        dx = dx.saturating_add(end_of_first.saturating_sub(x));
         *self = Self {
             dx,
-            dy: fresh.m1 * u128::from(dx),
+            dy: fresh.first.bytes_in(dx),
             ..fresh
         };
     }
@@ -118,7 +180,8 @@ mod tests {
         text.parse().expect("a curve")
     }
 
-    const MS: u64 = 1_000_000_000;
+    /// Ticks of a millisecond.
+    const MS: u64 = 15_625;
 
     #[test]
     fn curves_are_written_as_tc_writes_them() {
@@ -154,20 +217,43 @@ mod tests {
         }
     }
 
+    /// Slopes in fixed point are up to a byte, or a byte's ticks, too steep.
     #[test]
     fn a_placed_curve_is_read_both_ways() {
-        let concave = Placed::new(&curve("m1 8mbit d 10ms m2 1mbit"), 5 * MS, of_bytes(100));
+        let concave = Placed::new(&curve("m1 8mbit d 10ms m2 1mbit"), 5 * MS, 100);
         for (time, bytes) in [(0, 100), (5, 100), (6, 1100), (15, 10_100), (23, 11_100)] {
-            assert_eq!(concave.service_at(time * MS), of_bytes(bytes), "{time} ms");
-            assert_eq!(concave.time_of(of_bytes(bytes)), (time * MS).max(5 * MS));
+            let service = concave.service_at(time * MS);
+            assert!((bytes..=bytes + 1).contains(&service), "{time} ms");
+            let ticks = concave.time_of(bytes);
+            let right = (time * MS).max(5 * MS);
+            assert!(ticks.abs_diff(right) <= 2, "{bytes}: {ticks}, not {right}");
         }
         let flat = Placed::new(&curve("m1 8mbit d 10ms m2 0bit"), 0, 0);
-        assert_eq!(flat.time_of(of_bytes(10_001)), u64::MAX);
+        assert_eq!(flat.time_of(10_002), u64::MAX);
         let late = Placed::new(&curve("d 10ms m2 8mbit"), 0, 0);
-        assert_eq!(
-            (late.service_at(10 * MS), late.time_of(of_bytes(1))),
-            (0, 10 * MS + MS / 1000)
-        );
+        assert_eq!(late.service_at(10 * MS), 0);
+        assert_eq!(late.time_of(0), 10 * MS);
+        assert_eq!(late.time_of(1), 10 * MS + 15);
+    }
+
+    /// A byte in a second takes as many ticks, and so does the largest rate.
+    #[test]
+    fn the_smallest_and_the_largest_slope_are_kept() {
+        let slow = Placed::new(&curve("m2 8bit"), 0, 0);
+        assert_eq!(slow.time_of(1000), 1000 * 15_625_000);
+        let fast = Placed::new(&curve("m2 100tbit"), 0, 0);
+        assert_eq!(fast.service_at(15_625_000), 12_500_000_000_000);
+    }
+
+    /// A class that is idle for no time goes on with its second piece, unless rounding has it that
+    /// the curve is above what was served: with these numbers it is.
+    #[test]
+    fn rounding_decides_whether_a_convex_curve_begins_again() {
+        let curve = curve("d 8ms m2 616104bit");
+        let mut placed = Placed::new(&curve, 0, 0);
+        let at = placed.time_of(3166);
+        placed.lower_to(&curve, at, 3166);
+        assert_eq!(placed.time_of(3166), at + 8 * MS);
     }
 
     /// The smaller of two curves, at every time.
@@ -188,9 +274,9 @@ mod tests {
                 (80, 100),
             ] {
                 let before = Placed::new(&curve, 0, 0);
-                let fresh = Placed::new(&curve, x * MS, of_bytes(bytes));
+                let fresh = Placed::new(&curve, x * MS, bytes);
                 let mut lower = before;
-                lower.lower_to(&curve, x * MS, of_bytes(bytes));
+                lower.lower_to(&curve, x * MS, bytes);
                 for time in (x..200).map(|ms| ms * MS) {
                     let smaller = before.service_at(time).min(fresh.service_at(time));
                     let got = lower.service_at(time);
@@ -198,7 +284,7 @@ mod tests {
                         // One of both, as in the paper's footnote: the smaller at the time x.
                         assert!(got >= smaller, "{text} from {x} ms on");
                     } else {
-                        let near = got.abs_diff(smaller) <= of_bytes(1) / 1000;
+                        let near = got.abs_diff(smaller) <= 2;
                         assert!(
                             near,
                             "{text} from {x} ms on, at {time}: {got}, not {smaller}"

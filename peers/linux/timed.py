@@ -1,0 +1,417 @@
+"""Departures beside Linux on a link of an exact rate, in virtual time: shapers, classes, signals."""
+
+import pathlib
+import random
+import re
+import sys
+import tempfile
+
+import virtual
+
+# A departure is equal if it is the same packet, at a time within this of ours: qdiscs decide some microseconds late, and timers are late by as much.
+NEAR_NS = 30_000
+# Late decisions add up where a shaper forgets lateness. As a share of the time since the case began.
+DRIFT = 0.0005
+
+
+# Part of the cases that may differ: decisions of ours and theirs some microseconds apart, or random numbers of cake that no seed of ours has.
+CLOSE = 0.1
+
+
+def traffic(rng, classes, length, count, rate, load, tos=lambda _: 0):
+    """`count` arrivals of `load` times what a link of `rate` carries: bursts of one class, single packets, pauses."""
+    steps, now, ahead = [], 1000, 0
+    favourite = rng.choice(classes)
+    for _ in range(count):
+        if rng.random() < 0.1:
+            favourite = rng.choice(classes)
+        number = favourite if rng.random() < 0.5 else rng.choice(classes)
+        size = length(number)
+        steps += [f"t {now}", f"a {number} {number} {size} {tos(number)}"]
+        ahead += size * 8e6 / rate / load
+        # Within a burst packets are less than a millisecond apart; then the load's time passes.
+        if rng.random() < 0.2:
+            now += round(ahead * rng.uniform(0.5, 1.5))
+            ahead = 0
+        now += rng.randint(100, 900)
+        if rng.random() < 0.01:
+            now += rng.randint(10_000, 400_000)
+    return steps
+
+
+def read(line):
+    """The departures of a line: number with its mark, nanoseconds."""
+    return [(word, int(at)) for word, _, at in (word.partition("@") for word in line)]
+
+
+def first_difference(ours, theirs):
+    """Where two lists of departures differ, or None."""
+    for at, (our, their) in enumerate(zip(ours, theirs)):
+        if our[0] != their[0] or abs(our[1] - their[1]) > NEAR_NS + DRIFT * their[1]:
+            return at
+    return None if len(ours) == len(theirs) else min(len(ours), len(theirs))
+
+
+def is_same_order(ours, theirs):
+    return [word for word, _ in ours] == [word for word, _ in theirs]
+
+
+def grow(rng, levels=3, most=10):
+    """Classes on up to four levels: number, parent (0: the root), whether it has children."""
+    nodes, inner, level = [], [], {0: 0}
+    for number in range(1, rng.randint(3, most) + 1):
+        parent = rng.choice([0, *inner, *inner[-1:]]) if inner else 0
+        level[number] = level[parent] + 1
+        inner += [number] * (level[parent] < levels and (number == 1 or rng.random() < 0.35))
+        nodes.append((number, parent))
+    parents = {parent for _, parent in nodes}
+    return [(number, parent, int(number in parents)) for number, parent in nodes]
+
+
+def lengths(rng):
+    """Of all kinds, so that equal times are rare, which rounding would decide."""
+    size = rng.choice([300, 1500, 4000])
+    return lambda _: rng.randint(28, size)
+
+
+# Slow links: the kernel's microseconds are then short beside a packet.
+RATES = [100_000, 400_000, 2_000_000]
+# The qdisc under test is a child of prio, because some are bypassed while empty.
+PARENT = "qdisc add dev DEV root handle 1: prio bands 2 priomap 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0"
+QDISC = "qdisc add dev DEV parent 1:1 handle 10: "
+DEEP = "l 10000"
+
+
+def hfsc(rng):
+    rate = rng.choice(RATES)
+
+    def slope(low=0.05, high=0.8):
+        return 8 * round(rate * rng.uniform(low, high) / 8)
+
+    def curve(low=0.05, high=0.8):
+        first = 1000 * rng.randint(1, 40)
+        kind = rng.randrange(4)
+        if kind == 0:
+            return (0, first, slope(low, high))
+        if kind == 1:
+            return (slope(low, high), first, slope(low, high))
+        return (0, 0, slope(low, high))
+
+    nodes = []
+    for number, parent, is_inner in grow(rng):
+        rt = curve(0.01, 0.3) if not is_inner and rng.random() < 0.4 else (0, 0, 0)
+        ls = (0, 0, 0) if rt[2] and rng.random() < 0.2 else curve()
+        ul = curve(0.1, 0.6) if ls[2] and rng.random() < 0.2 else (0, 0, 0)
+        nodes.append((number, parent, is_inner, *rt, *ls, *ul))
+    tc = [DEEP, PARENT, QDISC + "hfsc"]
+    for number, parent, _, *curves in nodes:
+        words = ""
+        for name, m1, d, m2 in zip(("rt", "ls", "ul"), curves[::3], curves[1::3], curves[2::3]):
+            if m1 or m2:
+                words += f" {name} m1 {m1}bit d {d}us m2 {m2}bit"
+        tc.append(f"class add dev DEV parent 10:{f'{parent:x}' if parent else ''} classid 10:{number:x} hfsc{words}")
+    leaves = [node[0] for node in nodes if not node[2]]
+    return {
+        "rate": rate,
+        "nodes": [f"curves {' '.join(map(str, node))}" for node in nodes],
+        "tc": tc,
+        "steps": traffic(rng, leaves, lengths(rng), 150, rate, rng.choice([0.5, 0.9, 1.2, 2])),
+    }
+
+
+def htb(rng):
+    rate = rng.choice(RATES)
+    nodes = []
+    for number, parent, is_inner in grow(rng):
+        own = 8 * round(rate * rng.uniform(0.02, 0.5) / 8)
+        ceil = rng.choice([own, 8 * round(own * rng.uniform(1, 4) / 8), rate])
+        burst, cburst = rng.choice([1600, 4000, rng.randint(1500, 30000)]), rng.choice([1600, 4000, rng.randint(1500, 30000)])
+        nodes.append((number, parent, own, max(own, ceil), burst, cburst, rng.choice([0, 0, 1, 2, 7]), rng.choice([300, 1500, rng.randint(28, 9000)]), is_inner))
+    tc = [DEEP, PARENT, QDISC + "htb"]
+    for number, parent, own, ceil, burst, cburst, prio, quantum, _ in nodes:
+        tc.append(
+            f"class add dev DEV parent 10:{f'{parent:x}' if parent else ''} classid 10:{number:x} htb rate {own}bit ceil {ceil}bit burst {burst} cburst {cburst} prio {prio} quantum {quantum}"
+        )
+    leaves = [node[0] for node in nodes if not node[-1]]
+    return {
+        "rate": rate,
+        "nodes": [f"node {' '.join(map(str, node))}" for node in nodes],
+        "tc": tc,
+        "steps": traffic(rng, leaves, lengths(rng), 150, rate, rng.choice([0.5, 0.9, 1.2, 2])),
+    }
+
+
+def load(rng):
+    return rng.choice([0.5, 0.9, 1.2, 2])
+
+
+def flows_of(rng):
+    return range(1, rng.randint(2, 8) + 1)
+
+
+def alone(rate, words, steps, ours=None, **more):
+    """A case of one qdisc, which has the same words in both."""
+    return {"rate": rate, "ours": ours or words, "tc": [DEEP, PARENT, QDISC + words], "steps": steps, **more}
+
+
+def tbf(rng):
+    rate = rng.choice(RATES)
+    own = 8 * round(rate * rng.uniform(0.2, 0.9) / 8)
+    words = f"tbf rate {own}bit burst {rng.choice([4000, 6000, 20000])} limit {rng.choice([10000, 60000, 10000000])}"
+    if rng.random() < 0.4:
+        words += f" peakrate {8 * round(own * rng.uniform(1.1, 3) / 8)}bit mtu {rng.choice([4000, 8000])}"
+    return alone(rate, words, traffic(rng, [1], lengths(rng), 150, own, load(rng)))
+
+
+def ets(rng):
+    rate = rng.choice(RATES)
+    bands = rng.randint(2, 9)
+    strict = rng.randint(0, bands - 1)
+    quanta = [rng.choice([300, 1500, 1514, 3000, 9000, rng.randint(256, 9000)]) for _ in range(bands - strict)]
+    words = f"ets bands {bands} strict {strict} quanta {' '.join(map(str, quanta))}"
+    return alone(rate, words, traffic(rng, range(1, bands + 1), lengths(rng), 150, rate, load(rng)), f"{words} limit 100000")
+
+
+def prio(rng):
+    rate, bands = rng.choice(RATES), rng.randint(3, 9)
+    words = f"prio bands {bands}"
+    return alone(rate, words, traffic(rng, range(1, bands + 1), lengths(rng), 150, rate, load(rng)), f"{words} limit 100000")
+
+
+def fq(rng):
+    """Flows by addresses and ports: packets have no priority, because those of priority 7 go first in Linux."""
+    rate = rng.choice(RATES)
+    flows = flows_of(rng)
+    own = 8 * round(rate / len(flows) * rng.uniform(0.3, 2) / 8)
+    words = f"fq limit {rng.choice([10000, 50])} flow_limit {rng.choice([100, 20])} quantum {rng.randint(1500, 6000)} initial_quantum {rng.randint(1500, 20000)}"
+    words += f" maxrate {own}bit refill_delay {rng.choice([40, 500])}ms"
+    steps = traffic(rng, flows, lengths(rng), 150, rate, load(rng))
+    case = alone(rate, words, steps, words, is_filtered=True)
+    case["tc"][-1] += " orphan_mask 4294967295"
+    return case
+
+
+def fq_pie(rng):
+    """The orders and the full buffer: below its target PIE drops nothing."""
+    rate = rng.choice(RATES)
+    words = f"fq_pie limit {rng.choice([10000, 60, 20])} flows 1024 target 3600s tupdate 600s quantum {rng.choice([300, 1514, rng.randint(256, 4000)])}"
+    return alone(rate, words.replace("3600s", "3600000000us").replace("600s", "600000000us"), traffic(rng, flows_of(rng), lengths(rng), 150, rate, load(rng)), words, is_filtered=True)
+
+
+def points(rng):
+    """ECN of each packet: none, capable, or marked by a router before."""
+    return lambda _: rng.choice([0, 0, 1, 2, 3])
+
+
+def signals(rng, name, flows, limits, more):
+    rate = rng.choice(RATES)
+    # A frame of the link lasts 4 ms and more.
+    target, interval = rng.choice([5, 30, 90]), rng.choice([100, 210, 410])
+    words = f"{name} target {target}ms interval {interval}ms limit {rng.choice(limits)}{more}{rng.choice([' ecn', ' noecn'])}"
+    steps = traffic(rng, flows, lambda _: rng.randint(28, 1500), 400, rate, rng.choice([1.1, 1.3, 2]), points(rng))
+    case = alone(rate, words, steps, f"{words} linux", planted=words, is_filtered=True)
+    case["tc"][0:1] = [DEEP, f"m {FRAME}"]
+    return case
+
+
+def codel(rng):
+    return signals(rng, "codel", [1], [1000, 1000, 60], "")
+
+
+def fq_codel(rng):
+    return signals(rng, "fq_codel", flows_of(rng), [1000, 1000, 60, 20], f" quantum {rng.choice([300, 1514])} drop_batch {rng.choice([1, 1, 64])}")
+
+
+# Linux takes no standing queue for one while at most a frame of the device waits: a frame of Ethernet, as ours has.
+FRAME = 1514
+
+
+CAKE_FLOWS = ["flowblind", "srchost", "dsthost", "hosts", "flows", "dual-srchost", "dual-dsthost", "triple-isolate"]
+CAKE_TINS = ["precedence", "diffserv3", "diffserv4", "diffserv8"]
+# COBALT's target is then 180 s: it signals nothing, and forgets no queue.
+PATIENT = "rtt 3600s"
+# What the kernel counts for a packet of 700 to 1,500 bytes: a block of 2,048 with its header.
+TRUESIZE = 2304
+# With this many flows or hosts no two can share a place of a set of eight, whatever their hashes.
+MOST_FLOWS = 8
+
+
+def cake_case(rng, words, rate, tos=lambda _: 0, length=None, count=150, at=None, limit="limit 100000p", memory=""):
+    """Packets from random hosts. Cake tells the flows apart by itself in both; random dither makes a quantum shorter by a byte now and then."""
+    flows = range(1, rng.randint(2, MOST_FLOWS) + 1)
+    pairs = [f"h {flow} {rng.randint(1, 4)} {100 + rng.randint(1, 4)}" for flow in flows]
+    steps = traffic(rng, flows, length or (lambda _: rng.randint(28, 1500)), count, at or rate, load(rng), tos)
+    steps = pairs + [re.sub(r"^a \d+", "a 0", step) for step in steps]
+    case = alone(rate, f"cake {words}", steps, f"cake {words} header 0 {limit}", seeds=range(1, 9))
+    case["tc"] = [DEEP, f"m {FRAME}", PARENT, QDISC + f"cake {words} {memory}"]
+    return case
+
+
+def code_points(rng):
+    """A code point a flow."""
+    codes = {number: rng.choice([0, 1, 2, 4, 8, 10, 16, 18, 24, 32, 34, 40, 44, 46, 48, 56, rng.randrange(64)]) for number in range(1, 10)}
+    return lambda number: codes[number] << 2
+
+
+def cake_overflow(rng):
+    """A full buffer. Each length comes once, so that few queues are equally long: the order of the kernel's heap would decide."""
+    fresh, limit = rng.sample(range(700, 1500), 200), rng.choice([5, 10, 30])
+    words = f"{rng.choice(['besteffort', 'diffserv4'])} {rng.choice(['flows', 'triple-isolate'])} {PATIENT}"
+    return cake_case(rng, words, rng.choice(RATES), code_points(rng), lambda _: fresh.pop(), limit=f"limit {limit}p", memory=f"memlimit {limit * TRUESIZE}")
+
+
+def cake_isolation(rng):
+    return cake_case(rng, f"besteffort {rng.choice(CAKE_FLOWS)} {PATIENT}", rng.choice(RATES))
+
+
+def cake_tins(rng):
+    return cake_case(rng, f"{rng.choice(CAKE_TINS)} {rng.choice(CAKE_FLOWS)} {PATIENT}", rng.choice(RATES), code_points(rng))
+
+
+def cake_shaped(rng):
+    """The shaper, its lengths, tins by their own rates. COBALT's target is longer than a case."""
+    rate = rng.choice(RATES)
+    own = 8 * round(rate * rng.uniform(0.2, 0.8) / 8)
+    mode = rng.choice(["besteffort", "besteffort", *CAKE_TINS])
+    line = rng.choice(["", "", "overhead 18 mpu 64", "overhead 40 atm", "overhead 30 ptm", "ethernet", "docsis", "pppoe-vcmux"])
+    return cake_case(rng, f"bandwidth {own}bit {mode} {rng.choice(CAKE_FLOWS)} {line} {PATIENT}", rate, code_points(rng), at=own)
+
+
+def cake_signals(rng):
+    """COBALT: drops and marks."""
+    rate = rng.choice(RATES)
+    shaped = rng.random() < 0.5
+    own = 8 * round(rate * rng.uniform(0.3, 0.8) / 8)
+    words = f"{f'bandwidth {own}bit' if shaped else 'unlimited'} {rng.choice(['besteffort', 'besteffort', 'diffserv4'])} {rng.choice(['flows', 'triple-isolate', 'flowblind'])}"
+    words += f" {rng.choice(['', '', 'ingress']) if shaped else ''} rtt {rng.choice([20, 100, 300])}ms"
+    ecn = points(rng)
+    return cake_case(rng, words, rate, ecn, count=400, at=own if shaped else rate)
+
+
+KINDS = {kind.__name__: kind for kind in (cake_overflow, cake_isolation, cake_tins, cake_shaped, cake_signals, htb, hfsc, tbf, ets, prio, fq, fq_pie, codel, fq_codel)}
+
+
+def scaled(pattern, factor):
+    """Replaces the first number that the pattern finds by `factor` times as much."""
+    return lambda text: re.sub(pattern, lambda found: f"{found[1]}{8 * round(int(found[2]) * factor / 8)}", text, count=1)
+
+
+# What each kind is planted with: other settings of ours, whose departures must differ from Linux's in some case.
+PLANTED = {
+    "cake_overflow": lambda words: re.sub(r"limit (\d+)p", lambda found: f"limit {int(found[1]) + 1}p", words),
+    "cake_isolation": lambda words: re.sub(r"besteffort (\S+)", lambda found: "besteffort " + ("flows" if found[1] == "flowblind" else "flowblind"), words),
+    "cake_tins": lambda words: re.sub("|".join(CAKE_TINS), "besteffort", words),
+    "cake_shaped": scaled(r"(bandwidth )(\d+)", 1.005),
+    "cake_signals": scaled(r"(rtt )(\d+)", 2),
+    "htb": scaled(r"(node \d+ \d+ )(\d+)", 0.9),
+    "hfsc": lambda node: re.sub(r"(curves \d+ \d+ 0 .* )(\d+)( \d+ \d+ \d+)$", lambda found: f"{found[1]}{int(found[2]) // 2 or 0}{found[3]}", node),
+    "tbf": scaled(r"(rate )(\d+)", 0.98),
+    "ets": scaled(r"(quanta )(\d+)", 3),
+    "prio": lambda _: "fifo limit 100000",
+    "fq": scaled(r"(maxrate )(\d+)", 0.95),
+    "fq_pie": scaled(r"(quantum )(\d+)", 1.3),
+    "codel": lambda words: words.replace(" linux", ""),
+    "fq_codel": lambda words: words.replace(" linux", ""),
+}
+
+
+def planted(name, case):
+    change = PLANTED[kind_of(name)]
+    if "nodes" in case:
+        return {**case, "nodes": [change(node) for node in case["nodes"]]}
+    return {**case, "ours": change(case["ours"])}
+
+
+def kind_of(name):
+    return name.rsplit("-", 1)[0]
+
+
+def write_cases(cases, path, ours):
+    with path.open("w") as file:
+        for name, case in cases.items():
+            file.write(f"case {name}\nrate {case['rate']}\n")
+            if not ours:
+                for line in case["tc"]:
+                    file.write(f"{line}\n" if line[:2] in ("l ", "m ") else f"$ {line}\n")
+            else:
+                file.write(f"seed {case.get('seed', 1)}\n")
+                file.writelines(f"{node}\n" for node in case.get("nodes", []))
+                file.write("grown\n" if "nodes" in case else f"ours {case['ours']}\n")
+                file.write(f"late {case.get('late', LATE[0])}\n")
+            is_filtered = not ours and case.get("is_filtered")
+            file.writelines((re.sub(r"^a \d+", "a 0", step) if is_filtered else step) + "\n" for step in case["steps"])
+
+
+# How late the kernel chooses, in ns: some microseconds, more or less. Where an arrival falls between, it may or may not be seen.
+LATE = [4800, 1000, 2500, 8000]
+
+
+def variants(cases):
+    """Each case with each lateness and, where random numbers decide, with each seed."""
+    return {
+        f"{name}/{late}/{seed}": {**case, "late": late, "seed": seed} for name, case in cases.items() for seed in case.get("seeds", [1]) for late in LATE
+    }
+
+
+def nearest(runs, theirs):
+    """The first run that equals Linux's departures, else the first."""
+    return next((run for run in runs if first_difference(run, theirs) is None), runs[0])
+
+
+def run_ours(cases, work, run_written):
+    """The runs of each case: one for each lateness and seed."""
+    write_cases(variants(cases), work / "ours", ours=True)
+    runs = {}
+    for variant, words in run_written(work / "ours").items():
+        runs.setdefault(variant.partition("/")[0], []).append(read(words))
+    return runs
+
+
+def show(name, ours, theirs):
+    at = first_difference(ours, theirs)
+    around = slice(max(at - 3, 0), at + 6)
+    print(f"  {name} from departure {at} of {len(theirs)} on:\n    ours  {ours[around]}\n    Linux {theirs[around]}")
+
+
+def comparison_can_fail(name, theirs):
+    """A comparison that cannot fail shows nothing: two departures exchanged, one less, one more, one late."""
+    late = [*theirs[:-1], (theirs[-1][0], theirs[-1][1] + 1_000_000 + round(2 * DRIFT * theirs[-1][1]))]
+    exchanged = [*theirs[:-2], (theirs[-1][0], theirs[-2][1]), (theirs[-2][0], theirs[-1][1])]
+    for other in (exchanged, theirs[:-1], [*theirs, ("70000", theirs[-1][1])], late):
+        if first_difference(other, theirs) is None:
+            sys.exit(f"{name}: a planted difference was not found")
+
+
+def run(arguments, run_written):
+    kinds = arguments.kinds or list(KINDS)
+    # Kind after kind. Full buffers of cake come first: BLUE may drop at random once the guest is older than the target.
+    cases = {
+        f"{kind}-{number}": KINDS[kind](random.Random(f"timed {kind} {number} {arguments.seed}")) for kind in kinds for number in range(arguments.cases)
+    }
+    with tempfile.TemporaryDirectory(prefix="roundelay-timed-") as directory:
+        work = pathlib.Path(directory)
+        write_cases(cases, work / "theirs", ours=False)
+        lines = virtual.boot((work / "theirs").read_text(), 300 + 10 * len(cases))
+        theirs = {name: read(words) for name, *words in (line.split() for line in lines)}
+        ours = {name: nearest(runs, theirs[name]) for name, runs in run_ours(cases, work, run_written).items()}
+        others = {name: planted(name, case) for name, case in cases.items()}
+        wrong = {name: nearest(runs, theirs[name]) for name, runs in run_ours(others, work, run_written).items()}
+    good = True
+    for kind in kinds:
+        names = [name for name in cases if kind_of(name) == kind]
+        unequal = [name for name in names if first_difference(ours[name], theirs[name]) is not None]
+        other_order = sum(not is_same_order(ours[name], theirs[name]) for name in names)
+        found = sum(first_difference(wrong[name], theirs[name]) is not None for name in names)
+        lost = sum(sum(step[0] == "a" for step in cases[name]["steps"]) - len(theirs[name]) for name in names)
+        marks = sum(word.endswith("!") for name in names for word, _ in theirs[name])
+        print(
+            f"{kind}: {len(names) - len(unequal)} of {len(names)} equal, {other_order} in another order; {lost} lost, {marks} marked; planted settings: {found} differ",
+            flush=True,
+        )
+        for name in unequal if arguments.show else []:
+            show(name, ours[name], theirs[name])
+        comparison_can_fail(names[0], theirs[names[0]])
+        if not found:
+            sys.exit(f"{kind}: planted settings were not found")
+        good &= len(unequal) <= len(names) * CLOSE
+    return good

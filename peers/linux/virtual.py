@@ -1,0 +1,98 @@
+"""A kernel in virtual time: qemu counts instructions in place of seconds, so that a qdisc decides some microseconds after the ideal time, whatever else the host does."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+BUILT = HERE.parent.parent / "target" / "peers"
+# Programs of the guest beside busybox, whose own shell and tc are others.
+PROGRAMS = ("tc", "ip", "dash")
+# Modules that a qdisc needs are found by depmod; these are loaded if the kernel has them.
+FAMILIES = ("sch_", "cls_", "act_gact", "act_mirred", "ifb", "dummy")
+
+
+def modules(image):
+    """The paths of the modules in an order in which each comes after those that it needs."""
+    [folder] = (image / "lib" / "modules").iterdir()
+    needs = {}
+    for line in (folder / "modules.dep").read_text().splitlines():
+        module, _, others = line.partition(":")
+        needs[module] = others.split()
+    order = []
+    for module in sorted(needs):
+        if pathlib.Path(module).name.startswith(FAMILIES):
+            order += [path for path in [*reversed(needs[module]), module] if path not in order]
+    return [folder / path for path in order]
+
+
+def copy_program(program, root):
+    """A program and the libraries that it is linked with."""
+    found = shutil.which(program)
+    if not found:
+        sys.exit(f"{program} is missing: make setup-qemu")
+    shutil.copy(found, root / "bin" / program)
+    listed = subprocess.run(["ldd", found], capture_output=True, text=True, check=False).stdout
+    for word in listed.split():
+        if word.startswith("/"):
+            (root / word[1:]).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(word, root / word[1:])
+
+
+def pack(cases, files, work):
+    """The guest's file system, with the cases and the other files in it."""
+    root = work / "root"
+    for folder in ("bin", "dev", "proc", "sys", "modules", "tmp", "files"):
+        (root / folder).mkdir(parents=True)
+    for name, text in files.items():
+        (root / "files" / name).write_text(text)
+    for program in PROGRAMS:
+        copy_program(program, root)
+    shutil.copy(shutil.which("busybox"), root / "bin" / "busybox")
+    applets = subprocess.run([root / "bin" / "busybox", "--list"], capture_output=True, text=True, check=True).stdout.split()
+    for applet in applets:
+        if applet not in ("busybox", "sh", *PROGRAMS):
+            (root / "bin" / applet).symlink_to("busybox")
+    (root / "bin" / "sh").symlink_to("dash")
+    image = BUILT / "kernel"
+    order = [*modules(image), BUILT / "link.ko"]
+    for module in order:
+        shutil.copy(module, root / "modules" / module.name)
+    (root / "modules" / "order").write_text("".join(f"{module.name}\n" for module in order))
+    shutil.copy(BUILT / "timed", root / "bin" / "timed")
+    (root / "cases").write_text(cases)
+    shutil.copy(HERE / "virtual" / "init.sh", root / "init")
+    (root / "init").chmod(0o755)
+    names = "\n".join(str(path.relative_to(root)) for path in sorted(root.rglob("*")))
+    archive = work / "root.cpio"
+    with archive.open("wb") as file:
+        subprocess.run(["busybox", "cpio", "-o", "-H", "newc"], cwd=root, input=names.encode(), stdout=file, stderr=subprocess.DEVNULL, check=True)
+    return archive
+
+
+def boot(cases, seconds, files=None):
+    """Runs cases in the guest, with files in its folder `files` by name, and returns the lines of their results."""
+    [kernel] = (BUILT / "kernel" / "boot").glob("vmlinuz-*")
+    with tempfile.TemporaryDirectory(prefix="roundelay-virtual-") as directory:
+        work = pathlib.Path(directory)
+        archive, results, console = pack(cases, files or {}, work), work / "results", work / "console"
+        run = ["qemu-system-x86_64", "-accel", "tcg,thread=single", "-icount", "shift=1,sleep=off", "-cpu", "max", "-machine", "q35", "-m", "512", "-smp", "1", "-rtc", "base=2026-01-01,clock=vm", "-seed", "1"]
+        run += ["-display", "none", "-no-reboot", "-nic", "none", "-kernel", kernel, "-initrd", archive]
+        run += ["-append", "console=ttyS0 panic=-1 mitigations=off ipv6.disable=1 quiet"]
+        run += ["-serial", f"file:{console}", "-serial", f"file:{results}"]
+        try:
+            subprocess.run(run, stdin=subprocess.DEVNULL, timeout=seconds, check=True)
+        except subprocess.TimeoutExpired:
+            sys.exit(f"the guest did not end within {seconds} s:\n{console.read_text(errors='replace')[-3000:]}")
+        lines = results.read_text(errors="replace").splitlines()
+        if not lines or lines[-1] != "status 0":
+            last = "\n".join(lines[-20:])
+            sys.exit(f"the guest's work failed:\n{last}\n{console.read_text(errors='replace')[-3000:]}")
+        return [line for line in lines if not line.startswith(("message ", "kernel ", "status "))]
+
+
+if __name__ == "__main__":
+    print("\n".join(boot(pathlib.Path(sys.argv[1]).read_text(), int(os.environ.get("SECONDS_OF_HOST", "600")))))

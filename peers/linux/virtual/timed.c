@@ -1,0 +1,177 @@
+/*
+ * Departures of a Linux qdisc on a link of an exact rate, packet by packet.
+ *
+ * usage: timed CASES RESULTS
+ *
+ * CASES is the list of lines that `orders` reads, with
+ *
+ *   rate BITS             the link's rate, bits per second; 10,000,000 without this line
+ *   tail MILLISECONDS     how long the case goes on after its last arrival; 20,000 without this line
+ *   t MICROSECONDS        the time of the arrivals that follow, from the begin of the case
+ *   ? COMMAND             a shell command, before the packets: what it prints follows as lines
+ *                         `says NAME ..`
+ *
+ * and without `d`: the link takes the next packet when it has sent the one before.
+ *
+ * RESULTS has a line for each case: the name, then NUMBER@NANOSECONDS for each packet that was
+ * sent, in this order, at the time at which the link began to send it, with `!` behind the number
+ * if CE was set by the qdisc. Packets that are missing were dropped, or left at the case's end.
+ */
+#define _GNU_SOURCE
+#include <sched.h>
+#include <sys/socket.h>
+
+#include "../cases.h"
+#include "link.h"
+
+#define MOST 65536
+
+static const char device[] = "link0";
+static FILE *results;
+
+/* The case that is being read. */
+static struct {
+	char name[1 << 12];
+	int is_open;
+	struct run run;
+	struct arrival arrivals[MOST];
+	unsigned count;
+	u64 now;
+	char commands[1 << 16];
+	size_t commands_len;
+} current;
+
+static void set_device(unsigned long request, struct ifreq *change)
+{
+	int any = socket(AF_INET, SOCK_DGRAM, 0);
+	strcpy(change->ifr_name, device);
+	if (any < 0 || ioctl(any, request, change))
+		fail("the device, request %lx, %d", request, change->ifr_qlen);
+	close(any);
+}
+
+static void set_queue(unsigned packets)
+{
+	set_device(SIOCSIFTXQLEN, &(struct ifreq) { .ifr_qlen = packets });
+}
+
+static void set_longest(unsigned bytes)
+{
+	set_device(SIOCSIFMTU, &(struct ifreq) { .ifr_mtu = bytes });
+}
+
+static void run_commands(void)
+{
+	if (current.commands_len)
+		run_tc(current.commands, current.commands_len);
+	current.commands_len = 0;
+}
+
+static void run_case(void)
+{
+	static uint8_t bytes[sizeof current.run + sizeof current.arrivals];
+	static struct departure departures[2 * MOST];
+	int file = open("/proc/link", O_RDWR);
+	size_t len = current.count * sizeof *current.arrivals;
+	memcpy(bytes, &current.run, sizeof current.run);
+	memcpy(bytes + sizeof current.run, current.arrivals, len);
+	len += sizeof current.run;
+	if (file < 0 || write(file, bytes, len) != (ssize_t)len)
+		fail("the link");
+	/* The module has made the process one of real time. */
+	sched_setscheduler(0, SCHED_OTHER, &(struct sched_param) { 0 });
+	size_t got = 0;
+	for (ssize_t more; (more = pread(file, (char *)departures + got, sizeof departures - got, got)) > 0;)
+		got += more;
+	close(file);
+	fprintf(results, "%s", current.name);
+	for (size_t i = 0; i < got / sizeof *departures; i++) {
+		const struct departure *departure = &departures[i];
+		uint8_t sent = current.arrivals[departure->number].headers[1];
+		int marked = (departure->type_of_service & 3) == 3 && (sent & 3) != 3;
+		fprintf(results, " %u%s@%llu", departure->number, marked ? "!" : "", (unsigned long long)departure->start);
+	}
+	fprintf(results, "\n");
+	run_tc("qdisc del dev link0 root\n", strlen("qdisc del dev link0 root\n"));
+}
+
+static void open_case(const char *name)
+{
+	memset(&current, 0, sizeof current);
+	memset(hosts, 0, sizeof hosts);
+	snprintf(current.name, sizeof current.name, "%s", name);
+	current.is_open = 1;
+	current.run = (struct run) { .rate = 10000000, .tail = 20000000000ull };
+	set_queue(1000);
+	set_longest(LONGEST);
+}
+
+static void ask(const char *command)
+{
+	char line[4096];
+	run_commands();
+	FILE *output = popen(command, "r");
+	if (!output)
+		fail("'%s'", command);
+	while (fgets(line, sizeof line, output))
+		fprintf(results, "says %s %s", current.name, line);
+	pclose(output);
+}
+
+static void arrive(unsigned class, unsigned flow, unsigned len, unsigned type_of_service)
+{
+	if (current.count == MOST)
+		fail("too many packets");
+	struct arrival *arrival = &current.arrivals[current.count];
+	arrival->at = current.now;
+	arrival->len = len;
+	arrival->priority = priority_of(class);
+	write_headers(arrival->headers, current.count, flow, len, type_of_service);
+	current.count++;
+}
+
+int main(int argc, char **argv)
+{
+	FILE *cases = argc == 3 ? fopen(argv[1], "r") : NULL;
+	results = cases ? fopen(argv[2], "w") : NULL;
+	if (!results)
+		fail("usage: timed CASES RESULTS");
+	set_device(SIOCSIFFLAGS, &(struct ifreq) { .ifr_flags = IFF_UP | IFF_NOARP | IFF_POINTOPOINT });
+	static char text[1 << 12];
+	while (fgets(text, sizeof text, cases)) {
+		unsigned a, b, c, d;
+		unsigned long long wide;
+		text[strcspn(text, "\n")] = 0;
+		if (text[0] != '$')
+			run_commands();
+		if (!strncmp(text, "case ", 5)) {
+			if (current.is_open)
+				run_case();
+			open_case(text + 5);
+		} else if (text[0] == '$') {
+			add_command(current.commands, &current.commands_len, text + 2, device);
+		} else if (text[0] == '?') {
+			ask(text + 2);
+		} else if (sscanf(text, "rate %llu", &wide) == 1) {
+			current.run.rate = wide;
+		} else if (sscanf(text, "tail %llu", &wide) == 1) {
+			current.run.tail = wide * 1000000;
+		} else if (sscanf(text, "t %llu", &wide) == 1) {
+			current.now = wide * 1000;
+		} else if (sscanf(text, "l %u", &a) == 1) {
+			set_queue(a);
+		} else if (sscanf(text, "m %u", &a) == 1) {
+			set_longest(a);
+		} else if (sscanf(text, "h %u %u %u", &a, &b, &c) == 3) {
+			set_hosts(a, b, c);
+		} else if (sscanf(text, "a %u %u %u %u", &a, &b, &c, &d) == 4) {
+			arrive(a, b, c, d);
+		} else {
+			fail("'%s'", text);
+		}
+	}
+	if (current.is_open)
+		run_case();
+	fclose(results);
+	return 0;
+}
