@@ -47,6 +47,7 @@ peers-linux: target/peers/orders target/peers/registers.so target/peers/timed ta
 	python3 peers/linux/compare.py rules
 	python3 peers/linux/compare.py orders $(LINUX_CASES)
 	python3 peers/linux/compare.py orders 40 --papers
+	python3 peers/linux/compare.py imports
 	python3 peers/linux/compare.py timed $(TIMED_CASES)
 	python3 peers/linux/compare.py delays
 	python3 peers/linux/compare.py shares $(SHARE_RUNS)

@@ -6,6 +6,7 @@ compare.py timed [CASES] [--seed N]    departures, drops and marks on a link of 
 compare.py delays                      random drops of pie: losses, delays, marks and gaps between signals, within the spread of seeds
 compare.py shares [RUNS]               random drops of red, choke and sfb: means over runs under constant overloads
 compare.py rules                       printed commands for rules of weights and trees: the class that counts each packet
+compare.py imports                     scripts that `roundelay import` reads, and the commands of the trees that they became
 compare.py commands                    every tc command that `roundelay compare` prints for the example, and what the kernel made of it
 """
 
@@ -20,6 +21,7 @@ import sys
 import tempfile
 
 import delays
+import imports
 import rules
 import shares
 import timed
@@ -334,6 +336,7 @@ def main():
     command.add_argument("--kinds", nargs="*", choices=timed.KINDS)
     command.add_argument("--show", action="store_true", help="print where departures differ")
     command.set_defaults(run=lambda arguments: timed.run(arguments, run_written))
+    commands_of.add_parser("imports").set_defaults(run=lambda _: imports.run(ROOT / "target" / "release" / "roundelay", CAPTURE))
     commands_of.add_parser("delays").set_defaults(run=lambda _: delays.run(run_in_linux, run_ours, PARENT))
     commands_of.add_parser("commands").set_defaults(run=commands)
     program = ROOT / "target" / "release" / "roundelay"

@@ -10,7 +10,7 @@ import virtual
 
 HERE = pathlib.Path(__file__).resolve().parent
 SCRIPTS = HERE.parent.parent / "crates" / "roundelay-import" / "tests" / "scripts"
-DEVICES = ["eth0", "eth1", "eth2", "dsl0", "lan0", "ppp0", "ifb4eth0", "wan", "mine"]
+DEVICES = ["eth0", "eth1", "eth2", "dsl0", "lan0", "ppp0", "ifb4eth0", "wan", "ifb4wan", "pppoe-wan", "swp1", "mine"]
 # Words of a listing that say nothing about what a class does: where it hangs, what it has counted.
 NOISE = re.compile(r" (leaf \w+:|level \d+|root|refcnt \d+|direct_packets_stat \d+|direct_qlen \d+|ver \S+|r2q \d+|default 0x\w+|default \d+|linklayer ethernet|mpu 0b?|overhead 0b?)(?= |$)")
 
@@ -25,55 +25,97 @@ def printed(program, capture, tree):
     return verdict["commands"], " ".join(verdict["sentences"])
 
 
-def guest_script(files):
+def guest_script(names):
     """For each script: its own commands on its devices, then ours on one of our own, and listings behind each."""
     lines = [f"ip link add name {device} numtxqueues 4 type dummy; ip link set dev {device} up" for device in DEVICES]
-    listing = "for kind in qdisc class; do tc -d $kind show dev {device} | sed 's/^/listing {name} {whose} {device} /'; done"
-    clear = "; ".join(f"tc qdisc del dev {device} root 2> /dev/null" for device in DEVICES)
-    for name in files:
-        lines += [f"sh /files/{name}.sh 2>&1 | sed 's/^/listing {name} said - /'"]
-        lines += [listing.format(name=name, whose="script", device=device) for device in DEVICES[:-1]]
-        lines += [clear, f"DEV=mine sh /files/{name}.ours 2>&1 | sed 's/^/listing {name} failed - /'"]
-        lines += [listing.format(name=name, whose="ours", device="mine"), clear]
+    clear = "; ".join(f"tc qdisc del dev {device} root 2> /dev/null; tc qdisc del dev {device} ingress 2> /dev/null" for device in DEVICES)
+    for name in names:
+        # A list of commands without `tc` in front is a batch.
+        runs = f"tc -force -batch /files/{name}.sh" if is_batch(name) else f"sh /files/{name}.sh"
+        for whose, command, devices in (("script", runs, DEVICES[:-1]), ("ours", f"DEV=mine sh -e /files/{name}.ours", DEVICES[-1:])):
+            lines.append(f"{command} 2>&1 | sed 's/^/said {name} {whose} - /'")
+            for device in devices:
+                lines += [f"tc -d {kind} show dev {device} | sed 's/^/list {name} {whose} {device} /'" for kind in ("qdisc", "class")]
+            lines.append(clear)
     return "\n".join(lines) + "\n"
 
 
+def is_batch(name):
+    words = (line.split() for line in (SCRIPTS / f"{name}.sh").read_text().splitlines())
+    return any(line and line[0] in ("qdisc", "class") for line in words)
+
+
 def read(lines):
-    """Classes by number: kind, parent, words; and queues by the class that they are in."""
-    classes, queues, root = {}, {}, None
+    """Classes by number, with kind, parent, and words; and queues by the class that they are in, or `root`."""
+    classes, queues = {}, {}
     for line in lines:
         what, kind, handle, *_ = line.split()
         words = NOISE.sub("", " " + line.split(handle, 1)[1]).split()
-        parent = words[words.index("parent") + 1] if "parent" in words else None
-        rest = [word for at, word in enumerate(words) if word != "parent" and (at == 0 or words[at - 1] != "parent")]
-        if what == "class" and kind not in ("mq", "fq_codel", "cake", "sfq"):
-            classes[handle] = (kind, parent, rest)
-        elif what == "qdisc" and parent:
-            queues[parent] = (kind, rest)
-        elif what == "qdisc":
-            root = (kind, handle)
-    return classes, queues, root
+        parent = words.pop(words.index("parent") + 1) if "parent" in words else "root"
+        words = [word for word in words if word != "parent"]
+        if kind == "ingress" or (kind == "noqueue" and parent == "root"):
+            continue
+        if what == "class":
+            classes[handle] = (kind, parent, words)
+        else:
+            queues[parent] = (kind, handle, words)
+    return classes, queues
 
 
 def names_of(commands):
-    """What each class of the printed commands is called in the tree."""
-    found = (re.search(r"(?:classid|handle) (\w+:\w*) .* # (.*)$", line) for line in commands)
-    return {match[1]: match[2] for match in found if match}
+    """What each class of the printed commands is called in the tree, and each qdisc by the class that it is in."""
+    names = {}
+    for line in commands:
+        found = re.search(r"classid (\w+:\w+) .* # (.*)$", line) or re.search(r"parent (\w+:\w+) handle \w+: .* # (.*)$", line)
+        if found:
+            names.setdefault(found[1], found[2])
+    return names
+
+
+def faults(script, ours, names):
+    """Where the two set-ups part, as sentences, and the number of classes and queues compared."""
+    classes, queues = script
+    our_classes, our_queues = ours
+    by_name = {name: number for number, name in names.items()}
+    found, compared = [], 0
+    for number, (kind, _, words) in classes.items():
+        if kind not in ("htb", "hfsc", "drr", "qfq"):
+            continue
+        compared += 1
+        our_kind, _, our_words = our_classes.get(by_name.get(number), (None, None, None))
+        if (kind, words) != (our_kind, our_words):
+            found.append(f"class {number}: {kind} {' '.join(words)}; ours {our_kind} {' '.join(our_words or [])}")
+    for parent, (kind, _, words) in queues.items():
+        if parent not in by_name and parent != "root":
+            continue
+        compared += 1
+        our_kind, _, our_words = our_queues.get(by_name.get(parent, "root"), (None, None, []))
+        if kind != our_kind or words != our_words:
+            found.append(f"queue in {parent}: {kind} {' '.join(words)}; ours {our_kind} {' '.join(our_words)}")
+    return found, compared
 
 
 def run(program, capture):
-    trees, why = {}, {}
+    trees, why, device = {}, {}, {}
     for tree in sorted(SCRIPTS.glob("*.toml")):
         trees[tree.stem], why[tree.stem] = printed(program, capture, tree)
-    files = {}
+        device[tree.stem] = re.search(r"Interface (\S+) of", tree.read_text())[1]
+    files = {"all.sh": guest_script(trees)}
     for name, commands in trees.items():
         files[f"{name}.sh"] = (SCRIPTS / f"{name}.sh").read_text()
         files[f"{name}.ours"] = "\n".join(commands) + "\n"
-    files["all.sh"] = guest_script(trees)
     output = virtual.boot("case imports\n$ qdisc add dev DEV root pfifo\n? sh /files/all.sh\nt 1\na 0 1 100 0\n", 900, files)
+    lists, said = {}, {}
     for line in output:
-        print(line)
-
-
-if __name__ == "__main__":
-    run(HERE.parent.parent / "target" / "release" / "roundelay", HERE.parent.parent / "examples" / "captures" / "home-downlink.pcap")
+        if line.startswith("says imports "):
+            what, name, whose, of, rest = [*line.removeprefix("says imports ").split(" ", 4), ""][:5]
+            (lists if what == "list" else said).setdefault((name, whose, of), []).append(rest)
+    good = True
+    for name, commands in trees.items():
+        script = read(lists.get((name, "script", device[name]), []))
+        ours = read(lists.get((name, "ours", "mine"), []))
+        found, compared = faults(script, ours, names_of(commands))
+        found += [f"no commands: {why[name]}"] * (not commands) + [f"ours: {text}" for text in said.get((name, "ours", "-"), [])]
+        print(f"{name}: {compared - len(found)} of {compared} classes and queues the same" + "".join(f"\n  {each}" for each in found), flush=True)
+        good &= not found
+    return good

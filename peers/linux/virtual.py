@@ -57,6 +57,9 @@ def pack(cases, files, work):
         if applet not in ("busybox", "sh", *PROGRAMS):
             (root / "bin" / applet).symlink_to("busybox")
     (root / "bin" / "sh").symlink_to("dash")
+    # Scripts name tc by its path.
+    (root / "usr").mkdir(exist_ok=True)
+    (root / "usr" / "sbin").symlink_to("/bin")
     image = BUILT / "kernel"
     order = [*modules(image), BUILT / "link.ko"]
     for module in order:

@@ -769,6 +769,20 @@ mod tests {
         assert!(!starves("drr", weighted));
     }
 
+    #[test]
+    fn a_quantum_that_linux_does_not_take_is_named() {
+        let is_named = |text| {
+            own_commands(text, Distinctions::default())
+                .iter()
+                .any(|line| line.contains("below 256 bytes for 256"))
+        };
+        assert!(is_named("drr quantum 255"));
+        assert!(!is_named("drr quantum 256"));
+        assert!(is_named("ets bands 3 strict 1 quanta 1500 100"));
+        assert!(!is_named("ets bands 3 strict 1 quanta 1500 300"));
+        assert!(!is_named("ets bands 3 strict 3"));
+    }
+
     /// The commands after the root qdisc, the shaper and its class.
     fn own_commands(text: &str, distinctions: Distinctions<'_>) -> Vec<String> {
         let spec: QueueSpec = text.parse().unwrap();

@@ -11,6 +11,8 @@ use super::{CLASSES, Distinctions, FULL_PACKET, MOST_IN_A_TURN, weights};
 
 /// Bytes of the smallest Ethernet frame: smaller quanta are units of weights, not turns.
 const SMALL_QUANTUM: u64 = 64;
+/// What drr and ets of Linux take for a smaller quantum, in bytes: seen in 6.1.192.
+const LEAST_QUANTUM: u32 = 256;
 
 /// A remark as a line of a script.
 pub(super) fn comment(remark: String) -> String {
@@ -44,6 +46,7 @@ pub(super) fn remarks(
         });
     }
     remarks.extend(of_quantum(discipline, distinctions));
+    remarks.extend(of_least_quantum(discipline, distinctions));
     if has_bands(discipline) && distinctions.prioritised {
         remarks.push(
             "classes are by code point here: packets with another priority by a rule need filters"
@@ -137,6 +140,33 @@ fn of_quantum(discipline: &AnyDiscipline, distinctions: &Distinctions<'_>) -> Op
          gives them packets",
         counted(quantum, "byte")
     ))
+}
+
+/// Remark on a class or band whose quantum Linux does not take.
+fn of_least_quantum(
+    discipline: &AnyDiscipline,
+    distinctions: &Distinctions<'_>,
+) -> Option<String> {
+    let mut least = u32::MAX;
+    match discipline {
+        AnyDiscipline::Drr(config) => {
+            let weights = distinctions.code_points.weights;
+            let weight = weights.into_iter().min().unwrap_or(1);
+            least = config.quantum.saturating_mul(weight);
+        }
+        AnyDiscipline::Ets(config) => {
+            for band in 0..config.number_of_bands() {
+                least = least.min(config.quantum_of(band).unwrap_or(u32::MAX));
+            }
+        }
+        _ => {}
+    }
+    (least < LEAST_QUANTUM).then(|| {
+        format!(
+            "kernels since 2026 take a quantum below {LEAST_QUANTUM} bytes for {LEAST_QUANTUM}, so the \
+             shares there are others: write all quanta larger, in the same ratio"
+        )
+    })
 }
 
 pub(super) fn of_discipline(discipline: &AnyDiscipline) -> Option<String> {

@@ -22,7 +22,7 @@
 //! Linux computes 1 / sqrt(count) from the value for count - 1, by one step of Newton's iteration
 //! in 16 bits ([`Roots::Newton`]): the second signal follows after interval / 2 (exactly: interval
 //! / sqrt 2), and later ones come nearer to the exact times. The times of drops of a Linux 6.1 show
-//! this (`peers/linux`, `compare.py clock`).
+//! this (`peers/linux`, `compare.py timed`).
 //!
 //! Differences from the RFC: the queue is too short to signal while the bytes behind the packet are
 //! at most the packet's own length or one frame, the longer of the two. The RFC uses the longest

@@ -8,7 +8,7 @@
 //!
 //! Source: T. Hoeiland-Joergensen, D. Taht, J. Morton, "Piece of CAKE: A Comprehensive Queue
 //! Management Solution for Home Gateways", arXiv 1804.07617, 2018; parameters and defaults as in
-//! tc-cake(8); orders, drops and times of Linux 6.1 and 7.3 (`peers/linux`).
+//! tc-cake(8); orders, drops and times of Linux 6.1 (`peers/linux`).
 //!
 //! | paper, manual page | here |
 //! |---|---|
