@@ -94,19 +94,24 @@ impl Curve {
 
     /// What the curve gives in a time, in bits times 10^12.
     pub(crate) fn bits(&self, time: Duration) -> u128 {
-        let [m1, m2] = [self.m1, self.m2].map(|rate| u128::from(bits(rate)));
+        let (m1, m2) = self.slopes();
         let first = time.min(self.d).as_picos();
         m1 * u128::from(first) + m2 * u128::from(time.as_picos() - first)
     }
 
+    /// Bits a second of each piece.
+    pub(crate) fn slopes(&self) -> (u128, u128) {
+        (bits(self.m1).into(), bits(self.m2).into())
+    }
+
     /// Bytes a second of each piece, rounded down as tc does.
-    pub(crate) fn slopes(&self) -> [u64; 2] {
+    pub(crate) fn bytes_per_second(&self) -> [u64; 2] {
         [self.m1, self.m2].map(|rate| bits(rate) / 8)
     }
 
     /// Whether the second piece is at least as steep as the first.
     pub(crate) fn is_convex(&self) -> bool {
-        let [m1, m2] = self.slopes();
+        let [m1, m2] = self.bytes_per_second();
         m1 <= m2
     }
 

@@ -80,7 +80,7 @@ pub(super) struct Placed {
 
 impl Placed {
     pub(super) fn new(curve: &Curve, x: u64, y: Work) -> Self {
-        let [m1, m2] = curve.slopes();
+        let [m1, m2] = curve.bytes_per_second();
         let (first, second) = (Slope::new(m1), Slope::new(m2));
         // tc hands over whole microseconds.
         let micros = curve.d.as_picos().div_ceil(PICOS_PER_MICRO);
