@@ -99,6 +99,39 @@ const LEFT_OUT: [(&str, &str, usize, &str); 26] = [
 /// Kinds with Linux's own rules behind a word.
 const WITH_RULES_OF_LINUX: [&str; 4] = ["fq_codel", "sfq", "codel", "choke"];
 
+/// Kinds whose limit in Linux is their own where a script has none. That of the others is the
+/// interface's, as a leaf's without limit is that of the buffer.
+const WITH_OWN_LIMIT: [&str; 7] = ["fq_codel", "fq_pie", "codel", "fq", "pie", "sfq", "cake"];
+
+/// The default limit, written down: a leaf without limit has that of the buffer.
+fn own_limit(text: &str) -> String {
+    let Ok(spec) = text.parse::<QueueSpec>() else {
+        return String::new();
+    };
+    if spec.limit.is_some() {
+        return String::new();
+    }
+    let limit = spec.limit_or_default();
+    if limit.packets < u64::MAX {
+        format!(" limit {}", limit.packets)
+    } else {
+        format!(" limit {}b", limit.bytes)
+    }
+}
+
+/// tc's thresholds of a choke without: a quarter of the limit, and a third of that.
+fn thresholds_of_choke(words: &[String]) -> String {
+    let mut words = words.iter();
+    let limit = match words.find(|word| *word == "limit") {
+        Some(_) => words.next().and_then(|limit| limit.parse::<u64>().ok()),
+        None => None,
+    };
+    match limit {
+        Some(limit) if limit >= 12 => format!(" min {} max {}", limit / 4 / 3, limit / 4),
+        _ => String::new(),
+    }
+}
+
 /// The queue of a kind with these words. None: it is no queue without classes that trees have.
 pub(crate) fn leaf(kind: &str, words: &[String]) -> Option<Leaf> {
     let mut remarks = Vec::new();
@@ -146,6 +179,12 @@ pub(crate) fn leaf(kind: &str, words: &[String]) -> Option<Leaf> {
              bytes"
                 .to_owned(),
         );
+    }
+    if WITH_OWN_LIMIT.contains(&kind) {
+        text += &own_limit(&text);
+    }
+    if kind == "choke" && !text.contains(" max ") {
+        text += &thresholds_of_choke(words);
     }
     if let Err(error) = text.parse::<QueueSpec>() {
         remarks.push(format!("`{text}` is left out: {error}"));
@@ -320,18 +359,24 @@ mod tests {
                 "limit 1001 target 5ms interval 100ms quantum 300 noecn",
                 "fq_codel linux limit 1001 target 5ms interval 100ms quantum 300b noecn",
             ),
-            ("sfq", "perturb 10", "sfq linux perturb 10"),
+            ("sfq", "perturb 10", "sfq linux perturb 10 limit 127"),
+            ("fq_codel", "noecn", "fq_codel linux noecn limit 10240"),
+            (
+                "choke",
+                "limit 400 bandwidth 10mbit",
+                "choke linux limit 400 bandwidth 10mbit min 33 max 100",
+            ),
             ("pfifo", "limit 50", "pfifo limit 50"),
             ("bfifo", "limit 30k", "bfifo limit 30720b"),
             (
                 "cake",
                 "bandwidth 20Mbit besteffort dual-srchost nat overhead 22 mpu 64",
-                "cake bandwidth 20mbit besteffort dual-srchost nat overhead 22 mpu 64",
+                "cake bandwidth 20mbit besteffort dual-srchost nat overhead 22 mpu 64 limit 4194304b",
             ),
             (
                 "cake",
                 "bandwidth 1Mbit ack-filter no-split-gso",
-                "cake bandwidth 1mbit ack-filter",
+                "cake bandwidth 1mbit ack-filter limit 4194304b",
             ),
             (
                 "tbf",

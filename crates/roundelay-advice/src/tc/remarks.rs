@@ -143,10 +143,7 @@ fn of_quantum(discipline: &AnyDiscipline, distinctions: &Distinctions<'_>) -> Op
 }
 
 /// Remark on a class or band whose quantum Linux does not take.
-fn of_least_quantum(
-    discipline: &AnyDiscipline,
-    distinctions: &Distinctions<'_>,
-) -> Option<String> {
+fn of_least_quantum(discipline: &AnyDiscipline, distinctions: &Distinctions<'_>) -> Option<String> {
     let mut least = u32::MAX;
     match discipline {
         AnyDiscipline::Drr(config) => {

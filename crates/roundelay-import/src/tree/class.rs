@@ -13,6 +13,8 @@ type Read = (Keys, Vec<String>);
 
 /// The quantum of drr's classes if none is given: the MTU of Ethernet and its header.
 const FRAME: u64 = 1514;
+/// What drr of Linux takes for a smaller quantum.
+const LEAST_QUANTUM: u64 = 256;
 
 fn quoted(text: &str) -> String {
     format!("\"{text}\"")
@@ -358,6 +360,17 @@ pub(super) fn weights(
                 "quantum {quantum} is less than a packet of {FRAME} bytes, so a class may wait \
                  several rounds for a turn"
             ));
+        }
+        if quantum < LEAST_QUANTUM {
+            notes.push(format!(
+                "quantum {quantum}: kernels since 2026 take {LEAST_QUANTUM} for it, so the class has \
+                 more there than here"
+            ));
+        }
+        let has_longest = keys.iter().any(|(key, _)| *key == "maxpkt");
+        if kind == "qfq" && !has_longest {
+            // tc's default: a frame of the interface.
+            keys.push(("maxpkt", FRAME.to_string()));
         }
         quanta.push(quantum);
         all.push((keys, notes));
