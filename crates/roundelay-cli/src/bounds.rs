@@ -6,9 +6,11 @@ mod bands;
 pub(crate) mod outputs;
 mod plan;
 pub(crate) mod report;
+mod trees;
 
 use std::path::Path;
 
+use crate::compare::read_tree;
 use crate::failure::Failure;
 use crate::host::{Host, Text};
 use crate::terminal::print;
@@ -32,11 +34,18 @@ pub(crate) fn text(arguments: &Bounds, host: &Host) -> Result<String, Failure> {
         Defaults {
             rate: arguments.rate,
             hops: arguments.hops,
+            has_tree: arguments.tree.is_some(),
         },
     )?;
     let with_sources = arguments.sources || arguments.outputs.has("json");
-    let report =
-        Report::new(&plan, &arguments.disciplines, with_sources).map_err(Failure::usage)?;
+    let report = match &arguments.tree {
+        Some(path) => {
+            let (tree, _) = read_tree(path, &host.stop)?;
+            Report::of_tree(&plan, &tree)
+        }
+        None => Report::new(&plan, &arguments.disciplines, with_sources),
+    };
+    let report = report.map_err(Failure::usage)?;
     Ok(arguments
         .outputs
         .printed(&report)?

@@ -979,6 +979,97 @@ fn bands_and_token_bucket_filters_keep_their_bounds() {
     }
 }
 
+/// A tree of this root with a leaf `a` and a leaf `b`, which have these services.
+fn tree_of(root: &str, a: &str, b: &str) -> File {
+    let node = |name: &str, discipline: &str, keys: &str| {
+        format!("[[node]]\nname = \"{name}\"\ndiscipline = \"{discipline}\"\n{keys}\n\n")
+    };
+    let leaf = |name, keys: &str| {
+        let keys = format!("parent = \"link\"\nmaxpkt = 1000\n{keys}");
+        node(name, "fifo", &keys)
+    };
+    let b = format!("{b}\ndefault = true");
+    File::new(&(node("link", root, "") + &leaf("a", a) + &leaf("b", &b)))
+}
+
+/// At 8 Mbit/s a byte takes a microsecond. The flow in leaf a sends 3000 bytes at once and 1 Mbit/s.
+fn delay_in_tree(tree: &File, file: &str) -> Value {
+    let tree = tree.0.display().to_string();
+    let page = json(file, &["--tree", &tree, "--rate", "8mbit"]);
+    page["disciplines"][0]["flows"][0]["delay"].clone()
+}
+
+const LEAVES: &str = "
+[[flow]]
+name = \"a\"
+maxpkt = \"1000b\"
+burst = \"3000b\"
+rate = \"1mbit\"
+
+[[flow]]
+name = \"others\"
+leaf = \"b\"
+maxpkt = \"1000b\"
+";
+
+/// The horizontal distance to the curve and a packet's time, computed by hand; a rate with what
+/// others may send before.
+#[test]
+fn a_tree_has_the_delays_of_its_curves_and_rates() {
+    let hfsc = |curve: &str| {
+        let curve = format!("rt = \"{curve}\"\nls = \"m2 1mbit\"");
+        delay_in_tree(&tree_of("hfsc", &curve, "ls = \"m2 1mbit\""), LEAVES)
+    };
+    // 3000 bytes at 2 Mbit/s, and a packet of 1000 on the link.
+    assert_eq!(hfsc("m2 2mbit").as_f64(), Some(0.013));
+    // 2000 bytes in 4 ms, and 1000 at 1 Mbit/s.
+    assert_eq!(hfsc("m1 4mbit d 4ms m2 1mbit").as_f64(), Some(0.013));
+    assert_eq!(hfsc("m2 999kbit"), Value::Null, "less than the flow sends");
+    let htb = |a: &str| {
+        let b = "rate = \"4mbit\"\nburst = \"2000b\"\ncburst = \"2000b\"";
+        delay_in_tree(&tree_of("htb", a, b), LEAVES)
+    };
+    // X = 1000 + 2000 + 1000 bytes; B = 4000 * 2 / (8 - 4) = 2000; 3000 + B + 2000 at 2 Mbit/s.
+    let rate = "rate = \"2mbit\"\nceil = \"8mbit\"\nburst = \"4000b\"\ncburst = \"4000b\"";
+    assert_eq!(htb(rate).as_f64(), Some(0.028));
+    assert_eq!(
+        htb("rate = \"2mbit\""),
+        Value::Null,
+        "its bucket is too small"
+    );
+}
+
+#[test]
+fn a_tree_without_a_bound_says_why() {
+    let tree = tree_of("hfsc", "rt = \"m2 2mbit\"", "ls = \"m2 1mbit\"");
+    let tree = tree.0.display().to_string();
+    let arguments = ["--tree", tree.as_str(), "--rate", "8mbit"];
+    let text = success(LEAVES, &arguments);
+    assert!(
+        text.contains("13.000ms") && !text.contains("weight"),
+        "{text}"
+    );
+    let unnamed = LEAVES.replace("leaf = \"b\"\n", "");
+    let told = refusal(&unnamed, &arguments);
+    assert!(
+        told.contains("no leaf 'others'") && told.contains("one of a, b"),
+        "{told}"
+    );
+    let long = LEAVES.replace("1000b", "1001b");
+    let told = refusal(&long, &arguments);
+    assert!(told.contains("packets of up to 1000 bytes"), "{told}");
+    let without = LEAVES.replace("rate = \"1mbit\"\n", "");
+    let text = success(&without, &arguments);
+    assert!(text.contains("each of its flows states its rate"), "{text}");
+    let fair = tree_of("drr", "", "");
+    let fair = fair.0.display().to_string();
+    let text = success(LEAVES, &["--tree", &fair, "--rate", "8mbit"]);
+    assert!(text.contains("below a root of hfsc or htb"), "{text}");
+    let hop = format!("{LEAVES}\n[[hop]]\ndiscipline = \"drr\"\n");
+    let told = refusal(&hop, &arguments);
+    assert!(told.contains("leave it or --tree out"), "{told}");
+}
+
 /// Without a bucket, with more than the band's part, or over two links, nothing is proven, and the
 /// output says what is missing.
 #[test]

@@ -109,11 +109,14 @@ impl LinkConfig {
 
     /// Whether priorities of packets are code points to the queue, or to a node of its tree.
     pub(crate) fn reads_code_points(&self) -> bool {
-        let reads = |discipline: &AnyDiscipline| discipline.info().priority == Priority::CodePoint;
-        match &self.queue.discipline {
-            AnyDiscipline::Tree(tree) => tree.nodes().any(|node| reads(&node.spec.discipline)),
-            discipline => reads(discipline),
+        if let AnyDiscipline::Tree(tree) = &self.queue.discipline {
+            for node in tree.nodes() {
+                if node.spec.discipline.info().priority == Priority::CodePoint {
+                    return true;
+                }
+            }
         }
+        self.queue.discipline.info().priority == Priority::CodePoint
     }
 
     /// Whether the queue drops redundant acknowledgements.

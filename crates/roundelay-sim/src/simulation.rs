@@ -256,13 +256,16 @@ impl<P: Probe> Simulation<P> {
         if links.len() >= OWNERS {
             return Err(SimulationError::TooLarge);
         }
-        let has_trees = network.links().iter().any(|link| link.tree.is_some());
-        let reads_code_points = network.links().iter().any(LinkConfig::reads_code_points);
-        let reads_acks = network
-            .links()
-            .iter()
-            .any(LinkConfig::reads_acknowledgements);
-        let reads_hosts = network.links().iter().any(LinkConfig::reads_hosts);
+        let mut has_trees = false;
+        let mut reads_code_points = false;
+        let mut reads_acks = false;
+        let mut reads_hosts = false;
+        for link in network.links() {
+            has_trees |= link.tree.is_some();
+            reads_code_points |= link.reads_code_points();
+            reads_acks |= link.reads_acknowledgements();
+            reads_hosts |= link.reads_hosts();
+        }
         let world = World {
             arena: Arena::default(),
             flows: Flows::default(),

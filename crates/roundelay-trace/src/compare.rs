@@ -94,9 +94,15 @@ impl Options {
 
     /// Whether some discipline or tree filters acknowledgements.
     pub(crate) fn reads_acknowledgements(&self) -> bool {
-        let by_spec = |spec: &QueueSpec| spec.discipline.info().reads_acknowledgements;
-        let by_tree = |tree: &TreeFile| tree.config().nodes().any(|node| by_spec(&node.spec));
-        self.specs.iter().any(by_spec) || self.trees.iter().any(by_tree)
+        let mut specs: Vec<&QueueSpec> = self.specs.iter().collect();
+        for tree in &self.trees {
+            for node in tree.config().nodes() {
+                specs.push(&node.spec);
+            }
+        }
+        specs
+            .iter()
+            .any(|spec| spec.discipline.info().reads_acknowledgements)
     }
 
     /// The given disciplines and link rate, with defaults for the rest: flows by 5-tuple, equal

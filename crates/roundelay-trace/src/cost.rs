@@ -29,8 +29,10 @@ pub(crate) fn measure(
     options: &Options,
     go_on: impl Fn() -> Result<(), CompareError>,
 ) -> Result<Vec<Option<Cost>>, CompareError> {
-    let is_arrival = |event: &&Event| matches!(event.kind, EventKind::Arrival(_));
-    let arrivals = sample.iter().filter(is_arrival).count();
+    let mut arrivals = 0;
+    for event in sample {
+        arrivals += usize::from(matches!(event.kind, EventKind::Arrival(_)));
+    }
     if arrivals == 0 {
         return Ok(vec![None; subjects.len()]);
     }

@@ -160,8 +160,8 @@ fn of_least_quantum(discipline: &AnyDiscipline, distinctions: &Distinctions<'_>)
     }
     (least < LEAST_QUANTUM).then(|| {
         format!(
-            "kernels since 2026 take a quantum below {LEAST_QUANTUM} bytes for {LEAST_QUANTUM}, so the \
-             shares there are others: write all quanta larger, in the same ratio"
+            "kernels since 2026 take a quantum below {LEAST_QUANTUM} bytes for {LEAST_QUANTUM}, so \
+             the shares there are others: write all quanta larger, in the same ratio"
         )
     })
 }

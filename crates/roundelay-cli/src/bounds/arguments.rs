@@ -18,6 +18,10 @@ pub(crate) struct Bounds {
     #[arg(value_parser = parse_spec)]
     pub(crate) disciplines: Vec<QueueSpec>,
 
+    /// Tree of classes in TOML, in place of disciplines: each flow takes the leaf of its name
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["disciplines", "hops"])]
+    pub(crate) tree: Option<PathBuf>,
+
     /// Rate of links without a rate in the file: 20mbit, 1gbit
     #[arg(long, allow_hyphen_values = true, value_parser = parse_rate)]
     pub(crate) rate: Option<Rate>,

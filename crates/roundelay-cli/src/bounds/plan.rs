@@ -42,7 +42,16 @@ pub(crate) struct Flow {
     /// Size of the token bucket in bytes.
     pub(crate) burst: u64,
     /// Whether the file states both the rate and the burst.
-    has_bucket: bool,
+    pub(crate) has_bucket: bool,
+    /// Its leaf in a tree; None: the one of its name.
+    leaf: Option<String>,
+}
+
+impl Flow {
+    /// The leaf of a tree that takes the flow.
+    pub(crate) fn leaf(&self) -> &str {
+        self.leaf.as_deref().unwrap_or(&self.name)
+    }
 }
 
 /// A link and its queue.
@@ -61,6 +70,8 @@ pub(crate) struct Hop {
 pub(crate) struct Defaults {
     pub(crate) rate: Option<Rate>,
     pub(crate) hops: u16,
+    /// Whether a tree gives the flows their service, so that weights do not matter.
+    pub(crate) has_tree: bool,
 }
 
 /// Maximum size of a token bucket, a tebibyte; the minimum is one packet.
@@ -124,6 +135,7 @@ struct WrittenFlow {
     #[serde(alias = "maxpkt")]
     max_packet_len: Option<Longest>,
     priority: Option<Whole<0, { u32::MAX }>>,
+    leaf: Option<Text>,
     rate: Option<Spanned<UnitRate>>,
     burst: Option<Spanned<Size<1, MOST_BURST>>>,
 }
@@ -191,7 +203,10 @@ impl Plan {
             bursts: without_bucket.is_none().then_some(bursts),
             without_bucket,
         };
-        plan.check_rates(&file.flow)?;
+        plan.check_sum()?;
+        if !defaults.has_tree {
+            plan.check_rates(&file.flow)?;
+        }
         Ok(plan)
     }
 
@@ -202,9 +217,8 @@ impl Plan {
         u64::try_from(bits).unwrap_or(u64::MAX)
     }
 
-    /// Rejects rates above the capacity of the slowest link or of a flow's share: no queue stays
-    /// finite then.
-    fn check_rates(&self, written: &[WrittenFlow]) -> Result<(), Fault> {
+    /// Rejects rates above the capacity of the slowest link: no queue stays finite then.
+    fn check_sum(&self) -> Result<(), Fault> {
         let mut sum: u128 = 0;
         for flow in &self.flows {
             if let Some(rate) = flow.rate {
@@ -218,6 +232,12 @@ impl Plan {
                 rate_text(sum)
             )));
         }
+        Ok(())
+    }
+
+    /// Rejects rates above a flow's share of the slowest link.
+    fn check_rates(&self, written: &[WrittenFlow]) -> Result<(), Fault> {
+        let slowest = self.slowest;
         for (flow, WrittenFlow { rate, .. }) in self.flows.iter().zip(written) {
             let share = self.share_of(flow);
             let Some(rate) = rate else { continue };
@@ -303,6 +323,7 @@ impl WrittenFlow {
             rate,
             burst,
             has_bucket: self.rate.is_some() && self.burst.is_some(),
+            leaf: self.leaf.as_ref().map(|leaf| leaf.get_ref().clone()),
         })
     }
 }

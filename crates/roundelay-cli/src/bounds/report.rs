@@ -6,11 +6,13 @@ use std::fmt::{self, Write};
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{Bound, Duration, FlowConfig, Guarantees, QueueSpec, Rate, Share};
 use roundelay_report::{Printed, aligned, clean};
+use roundelay_trace::TreeFile;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 
 use super::bands;
 use super::plan::{Flow, Hop, Plan, without_limit};
+use super::trees;
 
 /// Bounds by flow and discipline. Times in seconds, rates in bits per second, sizes in bytes.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -22,6 +24,9 @@ pub(crate) struct Report {
     /// The first flow whose rate or burst the file leaves out.
     #[serde(skip)]
     without_bucket: Option<String>,
+    /// A tree gives the flows their service, so weights and shares do not matter.
+    #[serde(skip)]
+    has_tree: bool,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -285,26 +290,59 @@ impl Report {
             flows: flows(plan),
             disciplines: reports,
             without_bucket: plan.without_bucket.clone(),
+            has_tree: false,
+        })
+    }
+
+    /// The bounds of flows in the leaves of a tree.
+    ///
+    /// # Errors
+    /// A flow has no leaf, or the file lists several links or their disciplines.
+    pub(super) fn of_tree(plan: &Plan, tree: &TreeFile) -> Result<Self, String> {
+        if plan.hops.iter().any(|hop| hop.discipline.is_some()) {
+            return Err("the link of the file has a discipline: leave it or --tree out".to_owned());
+        }
+        let mut promises = Vec::new();
+        for flow in &plan.flows {
+            let delay = trees::delay(plan, tree, flow)?;
+            promises.push(Promise {
+                delay: delay.map(|(delay, _)| Amount::Time(delay)),
+                delay_source: delay.map(|(_, source)| source),
+                hops: Vec::new(),
+            });
+        }
+        Ok(Self {
+            version: env!("CARGO_PKG_VERSION"),
+            hops: hops(plan),
+            flows: flows(plan),
+            disciplines: vec![DisciplineReport {
+                spec: Some(tree.name().to_owned()),
+                flows: promises,
+            }],
+            without_bucket: plan.without_bucket.clone(),
+            has_tree: true,
         })
     }
 
     pub(super) fn to_text(&self, sources: bool) -> String {
         let mut head: Vec<String> = Vec::new();
         for name in ["flow", "weight", "share", "rate", "burst"] {
-            head.push(name.to_owned());
+            if !self.has_tree || !matches!(name, "weight" | "share") {
+                head.push(name.to_owned());
+            }
         }
         for discipline in &self.disciplines {
             head.push(discipline.title().to_owned());
         }
         let mut rows = vec![head];
         for (number, flow) in self.flows.iter().enumerate() {
-            let mut row = vec![
-                clean(&flow.name),
-                flow.weight.to_string(),
-                bits(flow.share),
-                bits(flow.rate),
-                flow.burst.to_string() + "b",
-            ];
+            let mut row = vec![clean(&flow.name)];
+            if !self.has_tree {
+                row.push(flow.weight.to_string());
+                row.push(bits(flow.share));
+            }
+            row.push(bits(flow.rate));
+            row.push(flow.burst.to_string() + "b");
             for discipline in &self.disciplines {
                 row.push(shown(discipline.flows[number].delay.as_ref()));
             }
@@ -347,6 +385,15 @@ impl Report {
                     .next()
                     .unwrap_or_default(),
             );
+        }
+        if self.has_tree {
+            let _ = writeln!(
+                text,
+                "A leaf has a bound if it is a fifo below a root of hfsc or htb, each of its flows \
+                 states its rate and its burst, and the classes are promised no more than the link \
+                 has."
+            );
+            return;
         }
         let is_fifo = names.iter().all(|name| *name == "fifo");
         let has_bands = ["priority", "ets", "tbf"].contains(&names[0]);
