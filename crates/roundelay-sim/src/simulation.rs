@@ -15,7 +15,7 @@ use crate::event_queue::{EVENTS, EventQueue, Key, OWNERS, Owner};
 use crate::flows::{FlowCounts, FlowNumber, FlowState, Flows};
 use crate::headers::{self, Marks};
 use crate::link::{Link, LinkCounts, Work, next_key};
-use crate::network::{ARRIVED, LinkConfig, LinkId, Network, NetworkError, Route, Routes};
+use crate::network::{ARRIVED, LinkId, Network, NetworkError, Route, Routes};
 use crate::packet_state::{Arena, PacketState, Tag, acknowledgement};
 use crate::probe::{Opening, Probe, Report};
 use crate::random::generator;
