@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use roundelay::QueueSpec;
 use roundelay::schedulers::{AnyDiscipline, DisciplineInfo, Linux, ParameterInfo};
 use roundelay::suggestion::nearest;
 use roundelay_report::{Printed, json};
@@ -72,7 +73,12 @@ pub(crate) fn list(as_json: bool) -> String {
 /// # Errors
 /// No discipline has the name, nor has one of the commands, which have help of their own.
 pub(crate) fn help(name: &str, commands: &[&str]) -> Result<String, Failure> {
-    let discipline = match AnyDiscipline::named(name) {
+    // Names of tc answer as `compare` takes them.
+    let known = match name.parse::<QueueSpec>() {
+        Ok(spec) => Ok(spec.discipline),
+        Err(_) => AnyDiscipline::named(name),
+    };
+    let discipline = match known {
         Ok(discipline) => discipline,
         Err(error) => {
             let message = match nearest(name, commands.iter().copied()) {
@@ -87,6 +93,9 @@ pub(crate) fn help(name: &str, commands: &[&str]) -> Result<String, Failure> {
     };
     let info = discipline.info();
     let mut text = format!("{}: {}\n\n", info.name, info.about);
+    if name != info.name {
+        text = format!("'{name}' in tc is '{}' here.\n\n{text}", info.name);
+    }
     let mut rows: Vec<_> = info.parameters.iter().map(row).collect();
     let roundelay::Limit { packets, bytes } = info.default_limit;
     let memory = if bytes == u64::MAX {

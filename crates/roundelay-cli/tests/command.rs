@@ -489,6 +489,14 @@ fn help_knows_what_command_was_meant() {
     let output = run(&["help", "compre"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("did you mean the command 'compare'?"));
+    // A name of tc, as compare takes it.
+    let prio = success(run(&["help", "prio"]));
+    assert!(
+        prio.starts_with("'prio' in tc is 'priority' here."),
+        "{prio}"
+    );
+    assert!(prio.contains("\npriority: "), "{prio}");
+    assert!(!success(run(&["help", "priority"])).contains("in tc is"));
     let output = run(&["help", "fq_codl"]);
     assert!(text(&output.stderr).contains("did you mean 'fq_codel'?"));
 }

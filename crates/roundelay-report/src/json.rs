@@ -37,7 +37,7 @@ pub fn json_line<T: Printed>(results: &T) -> String {
     serde_json::to_string(&Named { schema, results }).expect(PLAIN) + "\n"
 }
 
-/// The JSON Schema of what [`json`] prints, as text.
+/// The JSON Schema of what [`json()`] prints, as text.
 pub fn schema<T: Printed>() -> String {
     let settings = SchemaSettings::draft2020_12().for_serialize();
     let mut all = settings
