@@ -115,7 +115,7 @@ pub struct Config {
     /// When the first slow start ends.
     pub slow_start: SlowStart,
     /// Whether the window shrinks with what arrives during a fast recovery with selective
-    /// acknowledgements, and not at once: RFC 6937. BBR has a way of its own.
+    /// acknowledgements, and not at once: RFC 9937. BBR has a way of its own.
     pub proportional_reduction: bool,
     /// Whether `min_timeout` is the least that the timeout lies above the smoothed round trip, as in
     /// Linux, and not the least timeout.

@@ -1,5 +1,10 @@
 //! Proportional rate reduction: in fast recovery the window shrinks with what arrives, not at once.
-//! RFC 6937, by the names of its section 3, with the slow start reduction bound (PRR-SSRB).
+//! RFC 9937, by its names.
+//!
+//! With little in the network, as much goes out as arrives (PRR-CRB). One segment more goes out, as
+//! in slow start (PRR-SSRB), only for an acknowledgement of new data that tells of no further loss.
+//! RFC 6937 sent it for each arrival: with losses of retransmissions found by time, a sender then
+//! sent twice what arrived for as long as half of it was lost.
 
 /// State of a recovery.
 #[derive(Debug, Clone, Copy, Default)]
@@ -19,24 +24,56 @@ impl Reduction {
         }
     }
 
+    /// Whether nothing has been sent yet.
+    pub(crate) fn has_sent_nothing(&self) -> bool {
+        self.out == 0
+    }
+
     /// Data is sent in the recovery.
     pub(crate) fn send(&mut self, len: u32) {
         self.out += u64::from(len);
     }
 
     /// The window after an acknowledgement by which `news` bytes are known to have arrived, with
-    /// `pipe` bytes in the network.
-    pub(crate) fn window(&mut self, news: u64, pipe: u64, threshold: u64, segment_len: u64) -> u64 {
+    /// `pipe` bytes in the network. `is_safe` is SafeACK: all data up to some new byte has arrived,
+    /// and nothing more is known to be lost.
+    pub(crate) fn window(
+        &mut self,
+        (news, is_safe): (u64, bool),
+        pipe: u64,
+        threshold: u64,
+        segment_len: u64,
+    ) -> u64 {
         self.delivered += news;
+        let window = pipe + self.allowed((news, is_safe), pipe, threshold, segment_len);
+        if self.out == 0 {
+            // A recovery begins with a retransmission.
+            return window.max(pipe + segment_len);
+        }
+        window
+    }
+
+    /// sndcnt.
+    fn allowed(
+        &self,
+        (news, is_safe): (u64, bool),
+        pipe: u64,
+        threshold: u64,
+        segment_len: u64,
+    ) -> u64 {
         if pipe > threshold {
             // Proportional rate reduction.
             let due = u128::from(self.delivered) * u128::from(threshold);
             let due = u64::try_from(due.div_ceil(u128::from(self.flight))).unwrap_or(u64::MAX);
-            return pipe + due.saturating_sub(self.out);
+            return due.saturating_sub(self.out);
         }
-        // Slow start reduction bound.
-        let limit = self.delivered.saturating_sub(self.out).max(news) + segment_len;
-        pipe + (threshold - pipe).min(limit)
+        // Conservative reduction bound.
+        let mut limit = self.delivered.saturating_sub(self.out).max(news);
+        if is_safe {
+            // Slow start reduction bound.
+            limit += segment_len;
+        }
+        limit.min(threshold - pipe)
     }
 }
 
@@ -44,8 +81,8 @@ impl Reduction {
 mod tests {
     use super::*;
 
-    /// The RFC's first example (section 4): a window of twenty, the first segment lost, half the rate.
-    /// One segment goes out for every second acknowledgement, beginning with the retransmission.
+    /// A window of twenty, the first segment lost, half the rate, as in RFC 6937's first example. The
+    /// retransmission goes out at once, and then a segment for every second one that arrives.
     #[test]
     fn half_of_what_arrives_goes_out() {
         let mut reduction = Reduction::begin(20_000);
@@ -53,7 +90,7 @@ mod tests {
         // Of twenty, the first was lost, and one arrives with each acknowledgement.
         for _ in 0..16 {
             pipe -= 1000;
-            let window = reduction.window(1000, pipe, 10_000, 1000);
+            let window = reduction.window((1000, false), pipe, 10_000, 1000);
             let room = (window - pipe) / 1000;
             for _ in 0..room {
                 reduction.send(1000);
@@ -61,20 +98,33 @@ mod tests {
             }
             sent.push(room);
         }
-        // Of 500 bytes that are due, nothing whole can be sent; of 1,000 a segment.
-        assert_eq!(sent[..8], [0, 1, 0, 1, 0, 1, 0, 1]);
+        // 500 bytes are due for each that arrives, and the retransmission counts.
+        assert_eq!(sent[..8], [1, 0, 0, 1, 0, 1, 0, 1]);
         assert_eq!(pipe, 10_000, "the pipe ends at the threshold");
     }
 
-    /// The RFC's second example: most of the window is lost. Slow start from what is left: up to two
+    /// Most of the window is lost, so the pipe is below the threshold: what arrives beyond a gap lets as
+    /// much go out.
+    #[test]
+    fn after_many_losses_as_much_goes_out_as_arrives() {
+        assert_eq!(sent_for([false; 4]), [1, 1, 1, 1]);
+    }
+
+    /// Once retransmissions arrive, and nothing more is lost, the pipe grows like slow start: two
     /// segments for one that arrives, and no burst.
     #[test]
-    fn after_many_losses_the_pipe_grows_like_slow_start() {
+    fn a_recovery_in_good_progress_is_like_slow_start() {
+        assert_eq!(sent_for([true; 4]), [2, 2, 2, 2]);
+        assert_eq!(sent_for([false, true, false, true]), [1, 2, 1, 2]);
+    }
+
+    /// Segments that go out for four that arrive, of twenty of which sixteen were lost.
+    fn sent_for(is_safe: [bool; 4]) -> Vec<u64> {
         let mut reduction = Reduction::begin(20_000);
         let (mut pipe, mut sent) = (4_000, Vec::new());
-        for _ in 0..4 {
+        for is_safe in is_safe {
             pipe -= 1000;
-            let window = reduction.window(1000, pipe, 10_000, 1000);
+            let window = reduction.window((1000, is_safe), pipe, 10_000, 1000);
             let room = (window - pipe) / 1000;
             for _ in 0..room {
                 reduction.send(1000);
@@ -82,7 +132,6 @@ mod tests {
             }
             sent.push(room);
         }
-        assert_eq!(sent, [2, 2, 2, 2]);
-        assert_eq!(pipe, 8_000);
+        sent
     }
 }

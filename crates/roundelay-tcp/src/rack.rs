@@ -280,12 +280,12 @@ impl Sender {
     }
 
     /// The reordering timer expires. Nothing arrives now, so a window that shrinks with what
-    /// arrives lets one segment go.
+    /// arrives lets nothing but the first retransmission go.
     pub(crate) fn on_reordering_timer(&mut self, now: Instant) {
         let was_repair = is_repair(self.mode);
         self.judge_by_time(now);
         if !was_repair && self.mode == Mode::Recovery {
-            self.reduce_in_proportion(0);
+            self.reduce_in_proportion(0, false);
         }
     }
 

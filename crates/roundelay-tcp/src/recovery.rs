@@ -76,6 +76,8 @@ impl Sender {
         }
         let is_duplicate = number == self.acknowledged && self.highest > number && segment.len == 0;
         let was_in_flight = self.scoreboard.pipe();
+        let was_lost = self.scoreboard.lost_bytes();
+        let advances = number > self.acknowledged;
         if let Some(meter) = &mut self.scoreboard.meter {
             meter.tell_time(now);
         }
@@ -99,19 +101,23 @@ impl Sender {
         if self.scoreboard.meter.is_some() {
             self.update_model(now, was_in_flight);
         } else if self.mode == Mode::Recovery {
-            self.reduce_in_proportion(news);
+            let is_safe = advances && self.scoreboard.lost_bytes() == was_lost;
+            self.reduce_in_proportion(news, is_safe);
         }
     }
 
-    /// In a recovery, sets the window by what has arrived, if the configuration says so.
-    pub(crate) fn reduce_in_proportion(&mut self, news: u64) {
+    /// In a recovery, sets the window by what has arrived, if the configuration says so. `is_safe`:
+    /// new data is acknowledged, and nothing more is lost.
+    pub(crate) fn reduce_in_proportion(&mut self, news: u64, is_safe: bool) {
         let has_model = self.scoreboard.meter.is_some();
         let is_on = self.config.proportional_reduction && self.config.flavour == Flavour::Sack;
-        if has_model || !is_on {
+        // Without news the window stays, but a recovery begins with a segment.
+        let tells_nothing = news == 0 && !self.reduction.has_sent_nothing();
+        if has_model || !is_on || tells_nothing {
             return;
         }
         self.congestion.window = self.reduction.window(
-            news,
+            (news, is_safe),
             self.scoreboard.pipe(),
             self.congestion.threshold,
             self.segment_len(),

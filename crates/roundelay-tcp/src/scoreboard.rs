@@ -66,6 +66,8 @@ pub(crate) struct Scoreboard {
     threshold: u64,
     /// Bytes that have arrived since the last `take_news`.
     news: u64,
+    /// Bytes of all transmissions that were taken for lost by what arrived.
+    lost_bytes: u64,
     /// For a law that asks how fast data arrives.
     pub(crate) meter: Option<Box<DeliveryMeter>>,
     /// Finds losses by time, in place of the frontier.
@@ -85,7 +87,12 @@ impl Scoreboard {
         }
     }
 
-    /// Bytes that are known to have arrived since the last call (DeliveredData of RFC 6937).
+    /// Bytes of all transmissions that were taken for lost so far, but for those of timeouts.
+    pub(crate) fn lost_bytes(&self) -> u64 {
+        self.lost_bytes
+    }
+
+    /// Bytes that are known to have arrived since the last call (DeliveredData of RFC 9937).
     pub(crate) fn take_news(&mut self) -> u64 {
         std::mem::take(&mut self.news)
     }
@@ -196,6 +203,7 @@ impl Scoreboard {
                 self.arrived_beyond -= u64::from(entry.counts);
             } else {
                 self.pipe -= u64::from(entry.len);
+                self.lost_bytes += u64::from(entry.len);
                 entry.is_lost = true;
                 if let Some(meter) = &mut self.meter {
                     meter.lose(entry.len);
@@ -292,6 +300,7 @@ impl Scoreboard {
     pub(crate) fn lose(&mut self, place: u64) {
         let index = (place - self.base) as usize;
         self.lose_at(index);
+        self.lost_bytes += u64::from(self.entries[index].len);
         if let Some(meter) = &mut self.meter {
             meter.lose(self.entries[index].len);
         }

@@ -1012,7 +1012,7 @@ class Protocol(Table):
     pacing: bool | None = None
     #: When the first slow start ends, if not at a threshold.
     slow_start: SlowStart | None = None
-    #: Whether the window shrinks with what arrives during a repair, with ``flavour = "sack"`` (RFC 6937).
+    #: Whether the window shrinks with what arrives during a repair, with ``flavour = "sack"`` (RFC 9937).
     proportional_reduction: bool | None = None
     #: Whether ``min_timeout`` is the least that a timeout lies above the round trip, as in Linux.
     timeout_above_round_trip: bool | None = None

@@ -124,7 +124,7 @@ pub struct Protocol {
     /// When the first slow start ends, if not at a threshold.
     pub slow_start: Option<SlowStart>,
     /// Whether the window shrinks with what arrives during a repair, with `flavour = "sack"` (RFC
-    /// 6937).
+    /// 9937).
     pub proportional_reduction: Option<bool>,
     /// Whether `min_timeout` is the least that a timeout lies above the round trip, as in Linux.
     pub timeout_above_round_trip: Option<bool>,
