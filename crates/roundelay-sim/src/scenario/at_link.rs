@@ -47,15 +47,13 @@ fn is_bare(state: &PacketState) -> bool {
 
 impl Probe for AtLink<'_> {
     fn opened(&mut self, _: Instant, flow: FlowNumber, opening: Opening) {
-        let known = match (opening.reply_to, opening.listed) {
-            (Some(other), _) => self.flows.get(&other),
-            (None, Some(entry)) => self
-                .numbers
-                .get(opening.group as usize)
-                .and_then(|list| list.get(entry as usize)),
-            (None, None) => None,
+        let list = self.numbers.get(opening.group as usize);
+        let known = match (opening.reply_to, opening.listed, list) {
+            (Some(other), _, _) => self.flows.get(&other),
+            (None, Some(entry), Some(list)) => list.get(entry as usize),
+            (None, _, _) => None,
         };
-        if let Some(number) = known.copied() {
+        if let Some(&number) = known {
             self.flows.insert(flow, number);
         }
     }
@@ -64,7 +62,7 @@ impl Probe for AtLink<'_> {
         if link != self.link {
             return;
         }
-        if let Some(flow) = self.flows.get(&state.flow).copied() {
+        if let Some(&flow) = self.flows.get(&state.flow) {
             let arrived = Arrived {
                 number: state.number,
                 flow,
@@ -107,8 +105,11 @@ impl Probe for AtLink<'_> {
             return;
         }
         if let Some(flow) = self.flows.get(&flow) {
-            let time = report.is_complete.then(|| report.completion_time());
-            self.witness.transfer(*flow, time);
+            if report.is_complete {
+                self.witness.transfer(*flow, Some(report.completion_time()));
+            } else {
+                self.witness.transfer(*flow, None);
+            }
         }
     }
 
