@@ -155,7 +155,10 @@ impl Config {
             let (m1, m2) = curve.slopes();
             first += if curve.d == Duration::ZERO { m2 } else { m1 };
         }
-        let late = link.time_of(self.longest_packet().into());
+        // A packet that the link sends, and what fixed point adds.
+        let curve = hfsc::kept(&curve);
+        let byte = curve.m2.or(curve.m1)?.time_of(1);
+        let late = link.time_of(self.longest_packet().into()) + byte + hfsc::TICK;
         (first <= rate && last <= rate).then_some(Bound {
             value: LeastService { curve, late },
             source: BY_CURVE,

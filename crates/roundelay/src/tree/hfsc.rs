@@ -32,6 +32,8 @@
 //! and 1,032 for an inner class.
 //!
 //! Times are ticks of 64 ns and slopes are in fixed point, as in Linux, so that orders are Linux's.
+//! A curve then has a little less than was set: at most .05% at 1 Gbit/s, .5% at 10, 1.7% at 34.
+//! Above that, where tc ends, slopes are finer.
 //!
 //! Invariants are at `check_invariants`.
 
@@ -41,6 +43,7 @@ use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use self::curve::{Placed, Work, begin_of, tick_at};
+pub(super) use self::curve::{TICK, kept};
 use crate::author::{
     Backlog, ByCopy, ConfigError, Configured, Control, Discipline, DropReason, FlowConfig, FlowId,
     Footprint, Handle, Instant, Linux, LinuxFlows, LinuxLimit, Packet, Queues, Refusal, Scheduler,

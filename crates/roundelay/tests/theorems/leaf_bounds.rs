@@ -265,3 +265,54 @@ fn distances_are_those_of_the_curves() {
     // kbit, the line has been for (10 - 2) / 4 = 2 ms.
     assert_eq!(delay("m1 1mbit d 10ms m2 8mbit", "4mbit", 250), millis(8));
 }
+
+/// 10 Gbit/s are 9.990 in Linux's fixed point, and here: a flow of 10 Gbit/s beside a flood falls
+/// behind a curve of this rate, and has no bound; one of 9.98 has, and keeps it.
+#[test]
+fn what_fixed_point_takes_is_not_promised() {
+    let leaf = |curves: [Option<&str>; 2]| {
+        let [rt, ls] = curves.map(|text| text.map(|text| text.parse().expect("a curve")));
+        Service::Hfsc(hfsc::Class { rt, ls, ul: None })
+    };
+    let services = [
+        leaf([Some("m2 10gbit"), Some("m2 8bit")]),
+        leaf([None, Some("m2 20gbit")]),
+    ];
+    let class = leaf([None, Some("m2 20gbit")]);
+    let case = Case::new(AnyDiscipline::Hfsc(hfsc::Config), &services, class);
+    let link = rate(20_000_000_000);
+    let guarantees = case.tree.leaf_guarantees("leaf 0", link).expect("a leaf");
+    let service = guarantees.service.expect("a curve below the link").value;
+
+    let burst = 20 * u64::from(LEN);
+    for (fill, has_bound) in [(rate(10_000_000_000), false), (rate(9_980_000_000), true)] {
+        let tree = case
+            .tree
+            .build_tree::<Instant>(Seed::new(0))
+            .expect("legal");
+        let mut port = Port::new(tree, Limit::UNBOUNDED, link);
+        let mut delays = Delays(vec![Duration::ZERO; 2]);
+        for _ in 0..60_000 {
+            let flood = Packet::new(FlowId(1), LEN, Instant::ZERO);
+            port.arrive(Instant::ZERO, flood, &mut delays);
+        }
+        for number in 0..20_000_u64 {
+            // A burst first, so that the leaf is never idle.
+            let bytes = (number * u64::from(LEN)).saturating_sub(burst);
+            let at = Instant::ZERO + fill.time_of(bytes);
+            port.advance(at, &mut delays);
+            port.arrive(at, Packet::new(FlowId(0), LEN, at), &mut delays);
+        }
+        port.drain(&mut delays);
+        let bound = service.delay(fill, burst + u64::from(LEN));
+        assert_eq!(bound.is_some(), has_bound, "{fill}");
+        // That of an exact curve: the burst at 10 Gbit/s, and a packet on the link.
+        let line = rate(10_000_000_000);
+        let exact = line.time_of(burst + u64::from(LEN)) + link.time_of(LEN.into());
+        let measured = delays.0[0];
+        match bound {
+            Some(bound) => assert!(measured <= bound, "{measured:?} of {bound:?}"),
+            None => assert!(measured > exact, "{measured:?} of {exact:?}"),
+        }
+    }
+}

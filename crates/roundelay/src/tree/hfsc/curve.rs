@@ -3,8 +3,14 @@
 //! Times are ticks of 64 ns and service is bytes, with slopes in fixed point, as in Linux. That
 //! decides more than it seems to: a class that returns at its own virtual time goes on with the
 //! curve that it had, or begins a fresh one, as the last bit falls.
+//!
+//! It also costs rate: at 10 Gbit/s a byte takes 204.8 units of 2^-14 ticks, so a curve of this
+//! rate has 9.990. [`kept`] says what a curve has. Rates beyond those that tc can write have finer
+//! slopes.
 
 use crate::service::hfsc::Curve;
+use crate::time::Duration;
+use crate::units::Rate;
 
 /// Service, in bytes.
 pub(super) type Work = u64;
@@ -32,7 +38,11 @@ struct Slope {
 
 impl Slope {
     const BYTES_SHIFT: u32 = 24;
-    const TICKS_SHIFT: u32 = 14;
+    const TICKS_SHIFT: u32 = 30;
+    /// Bits of ticks that Linux has.
+    const TICKS_IN_LINUX: u32 = 14;
+    /// The largest rate that tc can write, in bytes a second.
+    const MOST_IN_LINUX: u64 = u32::MAX as u64;
 
     /// Both are rounded up.
     fn new(bytes_per_second: u64) -> Self {
@@ -40,11 +50,24 @@ impl Slope {
             return Self::default();
         }
         let rate = u128::from(bytes_per_second);
-        let fixed = |value: u128| u64::try_from(value).unwrap_or(u64::MAX);
+        let bits = if bytes_per_second > Self::MOST_IN_LINUX {
+            Self::TICKS_SHIFT
+        } else {
+            Self::TICKS_IN_LINUX
+        };
+        let ticks = (TICKS_PER_SECOND << bits).div_ceil(rate) << (Self::TICKS_SHIFT - bits);
+        let bytes = (rate << Self::BYTES_SHIFT).div_ceil(TICKS_PER_SECOND);
         Self {
-            bytes: fixed((rate << Self::BYTES_SHIFT).div_ceil(TICKS_PER_SECOND)),
-            ticks: fixed((TICKS_PER_SECOND << Self::TICKS_SHIFT).div_ceil(rate)),
+            bytes: u64::try_from(bytes).unwrap_or(u64::MAX),
+            ticks: u64::try_from(ticks).unwrap_or(u64::MAX),
         }
+    }
+
+    /// The rate at which bytes get their times, at most what was set.
+    fn kept(self) -> Option<Rate> {
+        let bits = (TICKS_PER_SECOND << Self::TICKS_SHIFT) * 8;
+        let rate = bits.checked_div(self.ticks.into())?;
+        Rate::from_bits_per_second(u64::try_from(rate).unwrap_or(u64::MAX))
     }
 
     fn bytes_in(self, ticks: u64) -> Work {
@@ -65,6 +88,24 @@ fn scaled(number: u64, factor: u64, shift: u32) -> u64 {
     let product = (u128::from(number) * u128::from(factor)) >> shift;
     u64::try_from(product).unwrap_or(u64::MAX)
 }
+
+/// What the fixed point leaves of a curve, but for a byte and a tick.
+pub(in crate::tree) fn kept(curve: &Curve) -> Curve {
+    let placed = Placed::new(curve, 0, 0);
+    Curve {
+        m1: placed.first.kept(),
+        // A first piece is rounded up, which is worse if the second one is the steeper.
+        d: if curve.is_convex() {
+            Duration::from_picos(begin_of(placed.dx))
+        } else {
+            curve.d
+        },
+        m2: placed.second.kept(),
+    }
+}
+
+/// How much earlier than by its curve a packet may be due.
+pub(in crate::tree) const TICK: Duration = Duration::from_picos(PICOS_PER_TICK);
 
 /// A curve at a place: from service `y` at tick `x` on.
 #[derive(Debug, Clone, Copy, Default)]
@@ -243,6 +284,25 @@ mod tests {
         assert_eq!(slow.time_of(1000), 1000 * 15_625_000);
         let fast = Placed::new(&curve("m2 100tbit"), 0, 0);
         assert_eq!(fast.service_at(15_625_000), 12_500_000_000_000);
+    }
+
+    /// Linux's fixed point takes a thousandth of 10 Gbit/s; above what tc can write it is finer.
+    #[test]
+    fn rates_are_kept_as_far_as_fixed_point_allows() {
+        for (text, least, most) in [
+            ("m2 1mbit", 999_999, 1_000_000),
+            ("m2 1gbit", 999_900_000, 1_000_000_000),
+            ("m2 10gbit", 9_990_000_000, 9_991_000_000),
+            ("m2 34gbit", 33_500_000_000, 33_600_000_000),
+            ("m2 35gbit", 34_999_900_000, 35_000_000_000),
+            ("m2 100gbit", 99_999_000_000, 100_000_000_000),
+            ("m2 100tbit", 99_900_000_000_000, 100_000_000_000_000),
+        ] {
+            let rate = kept(&curve(text)).m2.expect("a rate").bits_per_second();
+            assert!((least..=most).contains(&rate), "{text}: {rate}");
+        }
+        let convex = kept(&curve("m1 8kbit d 1us m2 1mbit"));
+        assert_eq!(convex.d, Duration::from_picos(16 * PICOS_PER_TICK));
     }
 
     /// A class that is idle for no time goes on with its second piece, unless rounding has it that
