@@ -246,15 +246,7 @@ mod tests {
             if order == 0 {
                 let number = numbers.len() as u64;
                 numbers.push((record, number));
-                let arrived = Arrived {
-                    number,
-                    flow: record.flow,
-                    len: record.len,
-                    ecn: Ecn::NotCapable,
-                    is_bare: false,
-                    has_place: true,
-                };
-                witness.arrive(at, arrived);
+                witness.arrive(at, arrived(number, record.flow, record.len));
                 continue;
             }
             let known = numbers.iter().find(|(known, _)| *known == record);
@@ -267,6 +259,29 @@ mod tests {
                 PacketFate::Sent { start, end, .. } => witness.send(*number, &packet, [start, end]),
                 PacketFate::Dropped(reason) => witness.drop(*number, &packet, at, reason),
             }
+        }
+    }
+
+    /// A packet with data of this number.
+    fn arrived(number: u64, flow: FlowId, len: u32) -> Arrived {
+        Arrived {
+            number,
+            flow,
+            len,
+            ecn: Ecn::NotCapable,
+            is_bare: false,
+            has_place: true,
+        }
+    }
+
+    /// What rests on this replay, in one replica.
+    fn on(replay: &Comparison) -> Reaction {
+        Reaction {
+            replicas: 1,
+            control: "cubic",
+            basis: Basis::default(),
+            replay: replay.clone(),
+            open: Vec::new(),
         }
     }
 
@@ -302,14 +317,7 @@ mod tests {
         let mut witness = reference.witness(options.rate, 0);
         retell(&mut witness, &records);
         let result = witness.result(&reference, &replay.disciplines[0]).unwrap();
-        let reaction = Reaction {
-            replicas: 1,
-            control: "cubic",
-            basis: Basis::default(),
-            replay: replay.clone(),
-            open: Vec::new(),
-        };
-        let comparison = conclude(&reference, vec![vec![result]], reaction);
+        let comparison = conclude(&reference, vec![vec![result]], on(&replay));
         let [ours, theirs] = [&comparison, &replay].map(|comparison| &comparison.disciplines[0]);
         assert!(theirs.total.drops.full > 100, "{:?}", theirs.total);
         let words = |result: &DisciplineResult| {
@@ -350,15 +358,7 @@ mod tests {
         // 400 packets without a pause under the fairest queue, with pauses as long otherwise.
         let bulk = |witness: &mut Witness, pause: u64| {
             for number in 0..400 {
-                let arrived = Arrived {
-                    number,
-                    flow,
-                    len: 1500,
-                    ecn: Ecn::NotCapable,
-                    is_bare: false,
-                    has_place: true,
-                };
-                witness.arrive(Instant::ZERO, arrived);
+                witness.arrive(Instant::ZERO, arrived(number, flow, 1500));
             }
             for number in 0..400 {
                 let packet = Packet::new(flow, 1500, ());
@@ -373,14 +373,7 @@ mod tests {
         let mut slow = reference.witness(options.rate, 0);
         bulk(&mut slow, 1);
         let result = slow.result(&reference, &replay.disciplines[0]).unwrap();
-        let reaction = Reaction {
-            replicas: 1,
-            control: "cubic",
-            basis: Basis::default(),
-            replay: replay.clone(),
-            open: Vec::new(),
-        };
-        let comparison = conclude(&reference, vec![vec![result]], reaction);
+        let comparison = conclude(&reference, vec![vec![result]], on(&replay));
         let kind = &comparison.disciplines[0].kinds[0];
         let share = kind.least_share.expect("bulk");
         assert!((0.5..0.51).contains(&share), "{kind:?}");
@@ -403,15 +396,7 @@ mod tests {
         }
         let told = |witness: &mut Witness| {
             for (number, flow) in (0..).zip(&flows) {
-                let arrived = Arrived {
-                    number,
-                    flow: *flow,
-                    len: 100,
-                    ecn: Ecn::NotCapable,
-                    is_bare: false,
-                    has_place: true,
-                };
-                witness.arrive(Instant::ZERO, arrived);
+                witness.arrive(Instant::ZERO, arrived(number, *flow, 100));
             }
             for millis in [40, 10, 20, 30] {
                 let time = roundelay::Duration::from_millis(millis);
