@@ -123,13 +123,13 @@ setup-musl:
 RELEASE_CLONE := $(CURDIR)/target/release-clone
 release-offline: release-fetch ## make release from the last commit: in a fresh clone, without a network after its dependencies are fetched
 	rm -rf $(RELEASE_CLONE)
-	git clone --quiet . $(RELEASE_CLONE)/work
-	mkdir -p $(RELEASE_CLONE)/work/$(TOOLS) && ln -s $(CURDIR)/$(TOOLS)/maturin $(RELEASE_CLONE)/work/$(TOOLS)/maturin
+	git clone --quiet . $(RELEASE_CLONE)/clone
+	mkdir -p $(RELEASE_CLONE)/clone/$(TOOLS) && ln -s $(CURDIR)/$(TOOLS)/maturin $(RELEASE_CLONE)/clone/$(TOOLS)/maturin
 	touch $(MATURIN) # younger than the clone's list of packages
-	export CARGO_HOME=$(RELEASE_CLONE)/cargo PATH="$$(dirname $$(command -v cargo)):$$PATH" && cd $(RELEASE_CLONE)/work && \
+	export CARGO_HOME=$(RELEASE_CLONE)/cargo PATH="$$(dirname $$(command -v cargo)):$$PATH" && cd $(RELEASE_CLONE)/clone && \
 	  CARGO_NET_OFFLINE=false cargo fetch --locked && \
 	  CARGO_NET_OFFLINE=true unshare --net $$(test $$(id -u) = 0 || echo --map-root-user) $(MAKE) release
-	rm -rf $(FILES)-offline && cp -r $(RELEASE_CLONE)/work/target/release-files $(FILES)-offline
+	rm -rf $(FILES)-offline && cp -r $(RELEASE_CLONE)/clone/target/release-files $(FILES)-offline
 	rm -rf $(RELEASE_CLONE)
 
 # What Cargo.toml promises.
