@@ -63,7 +63,8 @@ def read(lines):
         if kind == "ingress" or (kind == "noqueue" and parent == "root"):
             continue
         if what == "class":
-            classes[handle] = (kind, parent, words)
+            # Some kinds name the qdisc as the parent of its own classes.
+            classes[handle] = (kind, "root" if parent.endswith(":") else parent, words)
             continue
         # Ours has a shaper at the root, if the tree does not shape by itself.
         queues[parent] = (kind, handle, words)
@@ -88,13 +89,14 @@ def faults(script, ours, names):
     our_classes, our_queues = ours
     by_name = {name: number for number, name in names.items()}
     found, compared = [], 0
-    for number, (kind, _, words) in classes.items():
+    for number, (kind, parent, words) in classes.items():
         if kind not in ("htb", "hfsc", "drr", "qfq") or number.endswith(":"):
             continue
         compared += 1
-        our_kind, _, our_words = our_classes.get(by_name.get(number), (None, None, None))
-        if (kind, words) != (our_kind, our_words):
-            found.append(f"class {number}: {kind} {' '.join(words)}; ours {our_kind} {' '.join(our_words or [])}")
+        our_kind, our_parent, our_words = our_classes.get(by_name.get(number), (None, None, []))
+        our_parent = names.get(our_parent, our_parent)
+        if (kind, parent, words) != (our_kind, our_parent, our_words):
+            found.append(f"class {number}: {kind} {' '.join(words)} in {parent}; ours {our_kind} {' '.join(our_words)} in {our_parent}")
     for parent, (kind, handle, words) in queues.items():
         if parent not in by_name and parent != "root":
             continue

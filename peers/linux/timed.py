@@ -12,8 +12,6 @@ import virtual
 NEAR_NS = 30_000
 # Late decisions add up where a shaper forgets lateness. As a share of the time since the case began.
 DRIFT = 0.0005
-
-
 # Part of the cases that may differ: decisions of ours and theirs some microseconds apart, or random numbers of cake that no seed of ours has.
 CLOSE = 0.1
 
@@ -209,7 +207,7 @@ def signals(rng, name, flows, limits, more):
     target, interval = rng.choice([5, 30, 90]), rng.choice([100, 210, 410])
     words = f"{name} target {target}ms interval {interval}ms limit {rng.choice(limits)}{more}{rng.choice([' ecn', ' noecn'])}"
     steps = traffic(rng, flows, lambda _: rng.randint(28, 1500), 400, rate, rng.choice([1.1, 1.3, 2]), points(rng))
-    case = alone(rate, words, steps, f"{words} linux", planted=words, is_filtered=True)
+    case = alone(rate, words, steps, f"{words} linux", is_filtered=True)
     case["tc"][0:1] = [DEEP, f"m {FRAME}"]
     return case
 
@@ -304,7 +302,7 @@ PLANTED = {
     "cake_shaped": scaled(r"(bandwidth )(\d+)", 1.005),
     "cake_signals": scaled(r"(rtt )(\d+)", 2),
     "htb": scaled(r"(node \d+ \d+ )(\d+)", 0.9),
-    "hfsc": lambda node: re.sub(r"(curves \d+ \d+ 0 .* )(\d+)( \d+ \d+ \d+)$", lambda found: f"{found[1]}{int(found[2]) // 2 or 0}{found[3]}", node),
+    "hfsc": lambda node: re.sub(r"(curves \d+ \d+ 0 .* )(\d+)( \d+ \d+ \d+)$", lambda found: f"{found[1]}{int(found[2]) // 2}{found[3]}", node),
     "tbf": scaled(r"(rate )(\d+)", 0.98),
     "ets": scaled(r"(quanta )(\d+)", 3),
     "prio": lambda _: "fifo limit 100000",
@@ -404,8 +402,9 @@ def run(arguments, run_written):
         found = sum(first_difference(wrong[name], theirs[name]) is not None for name in names)
         lost = sum(sum(step[0] == "a" for step in cases[name]["steps"]) - len(theirs[name]) for name in names)
         marks = sum(word.endswith("!") for name in names for word, _ in theirs[name])
+        apart = [abs(our - their) for name in names if name not in unequal for (_, our), (_, their) in zip(ours[name], theirs[name])]
         print(
-            f"{kind}: {len(names) - len(unequal)} of {len(names)} equal, {other_order} in another order; {lost} lost, {marks} marked; planted settings: {found} differ",
+            f"{kind}: {len(names) - len(unequal)} of {len(names)} equal, {other_order} in another order; {lost} lost, {marks} marked; times up to {max(apart, default=0) / 1000:.0f} us apart; planted settings: {found} differ",
             flush=True,
         )
         for name in unequal if arguments.show else []:
