@@ -160,7 +160,7 @@ fn of_least_quantum(discipline: &AnyDiscipline, distinctions: &Distinctions<'_>)
     }
     (least < LEAST_QUANTUM).then(|| {
         format!(
-            "kernels since 2026 take a quantum below {LEAST_QUANTUM} bytes for {LEAST_QUANTUM}, so \
+            "Linux 6.1.192 takes a quantum below {LEAST_QUANTUM} bytes for {LEAST_QUANTUM}, so \
              the shares there are others: write all quanta larger, in the same ratio"
         )
     })

@@ -363,7 +363,7 @@ pub(super) fn weights(
         }
         if quantum < LEAST_QUANTUM {
             notes.push(format!(
-                "quantum {quantum}: kernels since 2026 take {LEAST_QUANTUM} for it, so the class has \
+                "quantum {quantum}: Linux 6.1.192 takes {LEAST_QUANTUM} for it, so the class has \
                  more there than here"
             ));
         }

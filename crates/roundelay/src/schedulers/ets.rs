@@ -28,7 +28,7 @@
 //! A band gets its quantum when it becomes backlogged, at the end of the list, and one more each
 //! time that its head packet is longer than what is left; it then goes to the end of the list. A
 //! band that empties forfeits the rest. These are the rules of Linux's ets: `peers/linux` compares
-//! departures packet by packet. Kernels since 2026 take a quantum below 256 bytes for 256.
+//! departures packet by packet. Linux 6.1.192 takes a quantum below 256 bytes for 256.
 //!
 //! In a hierarchy the class of a child is its `priority`, so children of one class share a band and
 //! take turns packet by packet.
