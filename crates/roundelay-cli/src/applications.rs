@@ -18,6 +18,7 @@ use crate::anonymise::CAPTURE;
 use crate::compare::open;
 use crate::failure::Failure;
 use crate::host::Host;
+use crate::progress::BarOfReadings;
 use crate::terminal::print;
 use crate::text_file;
 use crate::threads::in_pool;
@@ -49,7 +50,7 @@ pub(crate) fn text(arguments: &Arguments, host: &Host) -> Result<String, Failure
     };
     options.adapts = true;
     let strangers = arguments.strangers.map(&host.stop)?;
-    let mut applications = read(arguments, &options, &host.stop)?;
+    let mut applications = read(arguments, &options, host)?;
     if strangers.is_some() {
         applications.name = CAPTURE.to_owned();
     }
@@ -77,12 +78,12 @@ fn written(arguments: &Arguments, applications: &Applications) -> String {
     scenario::text(applications, &setting)
 }
 
-fn read(arguments: &Arguments, options: &Options, stop: &Stop) -> Result<Applications, Failure> {
+fn read(arguments: &Arguments, options: &Options, host: &Host) -> Result<Applications, Failure> {
     let path = &arguments.capture;
     if !has_vectors(path) {
-        return read_capture(path, options, stop);
+        return read_capture(path, options, false, &host.stop);
     }
-    let text = text_file::read(path, "Tmix's connection vectors", stop)?;
+    let text = text_file::read(path, "Tmix's connection vectors", &host.stop)?;
     tmix::read(&path.display().to_string(), &text).map_err(Failure::usage)
 }
 
@@ -96,17 +97,19 @@ fn has_vectors(path: &Path) -> bool {
     path.is_file() && read.is_ok() && tmix::is_vectors(&String::from_utf8_lossy(&head))
 }
 
-/// Reads the applications behind a capture.
+/// Reads the applications behind a capture, with a bar on a terminal unless quiet.
 ///
 /// # Errors
 /// The capture is unreadable, holds no packet, or a stop was requested.
 pub(crate) fn read_capture(
     path: &Path,
     options: &Options,
+    is_quiet: bool,
     stop: &Stop,
 ) -> Result<Applications, Failure> {
     let capture = open(path, stop)?;
-    let read = in_pool(None, || applications(capture, options, stop))?;
+    let mut observer = BarOfReadings::new(capture.size(), is_quiet, stop);
+    let read = in_pool(None, || applications(capture, options, &mut observer))?;
     read.map_err(|error| {
         if stop.is_requested() {
             Failure::stopped()

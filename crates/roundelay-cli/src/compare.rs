@@ -21,7 +21,7 @@ use roundelay_trace::{
 use crate::failure::Failure;
 use crate::host::Host;
 use crate::outputs::{Opened, SinkError, finish_all};
-use crate::progress::Bar;
+use crate::progress::{Bar, bytes_of_readings};
 use crate::terminal::{self, MEMORY_ADVICE, print, tell};
 use crate::threads::in_pool;
 use crate::{anonymise, live, pipe, text_file};
@@ -160,8 +160,15 @@ fn replay(
 ) -> Result<Comparison, Failure> {
     let capture = open(&arguments.capture, &host.stop)?;
     let bar = (!arguments.quiet && io::stderr().is_terminal()).then(|| Bar::new(capture.size()));
-    host.gauge.start(capture.size().unwrap_or(0));
-    let mut observer = CallObserver { outputs, bar, host };
+    let size = capture.size().unwrap_or(0);
+    let readings = options.mending().readings();
+    host.gauge.start(u64::from(readings) * size);
+    let mut observer = CallObserver {
+        outputs,
+        bar,
+        host,
+        size,
+    };
     let outcome = in_pool(arguments.threads, || {
         compare(capture, options, &mut observer)
     })?;
@@ -379,6 +386,8 @@ struct CallObserver<'a> {
     outputs: &'a mut [Box<dyn Opened<Comparing>>],
     bar: Option<Bar>,
     host: &'a Host,
+    /// Bytes of the capture; 0 if not known.
+    size: u64,
 }
 
 impl ReplayObserver for CallObserver<'_> {
@@ -387,7 +396,7 @@ impl ReplayObserver for CallObserver<'_> {
     }
 
     fn progress(&mut self, progress: Progress) {
-        self.host.gauge.set(progress.read);
+        self.host.gauge.set(bytes_of_readings(progress, self.size));
         if let Some(bar) = &self.bar {
             bar.show(progress);
         }

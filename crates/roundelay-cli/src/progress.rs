@@ -1,12 +1,13 @@
 //! Progress: bars on stderr, and a gauge for programs.
 
+use std::io::{self, IsTerminal as _};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use roundelay::Duration;
 use roundelay_sim::scenario;
-use roundelay_trace::Progress;
+use roundelay_trace::{Progress, ReplayObserver, Stop};
 
 /// Progress of a call, written by its threads and read by another one. Clones share the values.
 #[derive(Debug, Clone, Default)]
@@ -36,7 +37,7 @@ impl Gauge {
     }
 }
 
-/// Progress of a capture replay. The bar disappears on drop.
+/// Progress of the readings of a capture, a bar for each. It disappears on drop.
 pub(crate) struct Bar {
     bar: ProgressBar,
 }
@@ -57,10 +58,58 @@ impl Bar {
     }
 
     pub(crate) fn show(&self, progress: Progress) {
-        self.bar.set_position(progress.read);
-        self.bar
-            .set_message(format!("{} packets", progress.packets));
+        let Progress {
+            read,
+            packets,
+            reading,
+            readings,
+        } = progress;
+        if read < self.bar.position() {
+            // The next reading, with a time of its own.
+            self.bar.reset();
+        }
+        let which = if readings > 1 {
+            format!("reading {reading} of {readings}, ")
+        } else {
+            String::new()
+        };
+        self.bar.set_message(format!("{which}{packets} packets"));
+        self.bar.set_position(read);
     }
+}
+
+/// The readings of a capture without outputs: a bar on a terminal.
+pub(crate) struct BarOfReadings {
+    bar: Option<Bar>,
+    stop: Stop,
+}
+
+impl BarOfReadings {
+    /// No bar if quiet, or without a terminal.
+    pub(crate) fn new(size: Option<u64>, is_quiet: bool, stop: &Stop) -> Self {
+        let is_shown = !is_quiet && io::stderr().is_terminal();
+        Self {
+            bar: is_shown.then(|| Bar::new(size)),
+            stop: stop.clone(),
+        }
+    }
+}
+
+impl ReplayObserver for BarOfReadings {
+    fn progress(&mut self, progress: Progress) {
+        if let Some(bar) = &self.bar {
+            bar.show(progress);
+        }
+    }
+
+    fn stop(&self) -> Stop {
+        self.stop.clone()
+    }
+}
+
+/// The work done of all readings of a capture of `size` bytes, for a gauge.
+pub(crate) fn bytes_of_readings(progress: Progress, size: u64) -> u64 {
+    u64::from(progress.reading - 1) * size + progress.read
 }
 
 impl Drop for Bar {

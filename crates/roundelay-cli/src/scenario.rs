@@ -45,8 +45,8 @@ impl Read {
         let (name, text) = text(path, host)?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let notes = RefCell::default();
-        let scenario = read(&name, &text, folder, &|path, by, end| {
-            captures::read(path, by, end, &notes)
+        let scenario = read(&name, &text, folder, &|path, captured, end| {
+            captures::read(path, captured, end, &host.stop, &notes)
         });
         let mut scenario = scenario.map_err(|error| Failure::usage(clean(&error.to_string())))?;
         scenario.topology.network.set_stop(host.stop.clone());
@@ -71,7 +71,8 @@ impl Read {
         stop: &Stop,
     ) -> Result<Scenario, String> {
         let notes = RefCell::default();
-        let capture: &ReadCapture<'_> = &|path, by, end| captures::read(path, by, end, &notes);
+        let capture: &ReadCapture<'_> =
+            &|path, captured, end| captures::read(path, captured, end, stop, &notes);
         let scenario = Scenario::from_toml_with_own(name, text, folder, capture, own);
         let mut scenario = scenario.map_err(|error| clean(&error.message))?;
         scenario.topology.network.set_stop(stop.clone());

@@ -85,6 +85,54 @@ fn the_quiet_see_none() {
     );
 }
 
+/// 200,000 packets of 28 bytes in raw IP.
+fn large_capture() -> Vec<u8> {
+    let header = [0xa1b2_c3d4_u32, 2 | 4 << 16, 0, 0, 65_535, 101];
+    let mut bytes: Vec<u8> = header.map(u32::to_le_bytes).concat();
+    for number in 0..200_000_u32 {
+        let record = [number / 10_000, number % 10_000 * 100, 28, 28];
+        bytes.extend(record.map(u32::to_le_bytes).concat());
+        bytes.extend([0x45, 0, 0, 28, 0, 0, 0, 0, 64, 17, 0, 0]);
+        bytes.extend([10, 0, 0, 1, 10, 0, 0, 2, 0, 53, 4, 0, 0, 8, 0, 0]);
+    }
+    bytes
+}
+
+/// A capture is read once before it is replayed, to find what to replay of it. Formerly nothing was
+/// shown meanwhile.
+#[test]
+fn a_terminal_sees_the_first_reading_of_a_capture() {
+    let path = std::env::temp_dir().join(format!(
+        "roundelay-progress-{}-readings.pcap",
+        std::process::id()
+    ));
+    fs::write(&path, large_capture()).unwrap();
+    let file = path.display();
+    let compare = format!("compare '{file}' --rate 50mbit --no-cost fifo");
+    let applications = format!("applications '{file}'");
+    for (arguments, is_shown) in [
+        (compare.clone(), true),
+        (compare + " --quiet", false),
+        (applications, true),
+    ] {
+        let Some(shown) = shown(&arguments) else {
+            break;
+        };
+        for reading in ["reading 1 of 2, ", "reading 2 of 2, "] {
+            assert_eq!(shown.contains(reading), is_shown, "{arguments}: {shown}");
+        }
+    }
+    let output = Command::new(env!("CARGO_BIN_EXE_roundelay"))
+        .arg("compare")
+        .arg(&path)
+        .args(["fifo", "--rate", "50mbit", "--no-cost"])
+        .output()
+        .unwrap();
+    fs::remove_file(&path).unwrap();
+    assert!(output.status.success());
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}
+
 /// A capture of 20 GB, a header, a record that cannot be and a hole in the file: the estimate comes
 /// before the error.
 #[test]

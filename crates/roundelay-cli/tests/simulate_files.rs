@@ -1104,6 +1104,154 @@ fn a_capture_is_sent_as_compare_replays_it() {
     );
 }
 
+/// UDP packets of raw IP: time in milliseconds, whether from the other end, bytes in the IP header
+/// and bytes of the frame.
+fn packets_of(list: &[(u32, bool, u16, u32)]) -> Vec<u8> {
+    let header = [0xa1b2_c3d4_u32, 2 | 4 << 16, 0, 0, 65_535, 101];
+    let mut bytes = header.map(u32::to_le_bytes).concat();
+    for (number, (millis, is_back, len, frame_len)) in list.iter().enumerate() {
+        let captured = 28.min(*frame_len);
+        let record = [millis / 1000, millis % 1000 * 1000, captured, *frame_len];
+        bytes.extend(record.map(u32::to_le_bytes).concat());
+        let (ends, ports) = match is_back {
+            false => ([10, 0, 0, 1, 192, 168, 1, 2], [0, 80, 4, 0]),
+            true => ([192, 168, 1, 2, 10, 0, 0, 1], [4, 0, 0, 80]),
+        };
+        let first = [&[0x45, 0], &len.to_be_bytes()[..], &[0, number as u8]].concat();
+        let packet = [&first[..], &[0, 0, 64, 17, 0, 0], &ends, &ports, &[0; 4]].concat();
+        bytes.extend(&packet[..captured as usize]);
+    }
+    bytes
+}
+
+/// A source mends a capture as `compare` does: formerly both directions went one way, packets out
+/// of order stood still until the clock was past them, and frames merged by offloading stayed whole.
+#[test]
+fn a_capture_is_mended_as_compare_mends_it() {
+    let folder = Folder::new("mended");
+    // 20 packets down and 10 up; the last three come late in the file, one is merged of three, and
+    // one was cut with its length.
+    let mut list = Vec::new();
+    for number in 0..17_u32 {
+        list.push((number * 10, false, 1000, 1000));
+        if number % 2 == 0 {
+            list.push((number * 10 + 1, true, 60, 60));
+        }
+    }
+    list.push((400, false, 1000, 1000));
+    list.push((350, true, 60, 60));
+    list.push((300, false, 4020, 4020));
+    list.push((500, false, 900, 28));
+    let path = folder.path("mixed.pcap");
+    fs::write(&path, packets_of(&list)).unwrap();
+    let scenario = replay(&folder, "from = \"a0\"\nto = \"b0\"");
+    let text = fs::read_to_string(&scenario).unwrap();
+    let mut old = "";
+    for line in text.lines() {
+        if line.starts_with("file = ") {
+            old = line;
+        }
+    }
+    let simulated = |keys: &str| {
+        fs::write(
+            &scenario,
+            text.replace(old, &format!("file = \"mixed.pcap\"\n{keys}")),
+        )
+        .unwrap();
+        let output = run(&["simulate", &scenario, "--json"], "");
+        let results: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+        let packets = &results["replicas"][0]["groups"][0]["packets"];
+        (
+            packets["sent"].as_u64().unwrap(),
+            results["replicas"][0]["links"][0]["bytes"]
+                .as_u64()
+                .unwrap_or(0),
+            results["notes"].to_string(),
+        )
+    };
+    let compared = |options: &[&str]| {
+        let words = [
+            "compare",
+            &path,
+            "fifo limit 100",
+            "--rate",
+            "5mbit",
+            "--no-cost",
+            "--json",
+        ];
+        let output = run(&[&words, options].concat(), "");
+        let results: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+        results["capture"]["packets"].as_u64().unwrap()
+    };
+    let (sent, _, notes) = simulated("");
+    // 17, one late, three of the merged one, and the cut one.
+    assert_eq!((sent, compared(&[])), (22, 22), "{notes}");
+    for part in [
+        "Sent: one direction of one link, the one with the larger load (that of compare --direction ",
+        "because the capture holds both directions of 1 connection",
+        "are out of order in the file and were put in the order of times",
+        "1 packet is longer than 1500 bytes, as offloading makes them, and was split into 3",
+        "1 frame was cut by a tool together with its length",
+    ] {
+        assert!(notes.contains(part), "{part} is missing in {notes}");
+    }
+    for (keys, options, packets) in [
+        ("direction = \"both\"", &["--direction", "both"][..], 32),
+        ("mtu = \"none\"", &["--mtu", "none"], 20),
+        ("mtu = 600", &["--mtu", "600"], compared(&["--mtu", "600"])),
+        (
+            "direction = \"to 10.0.0.1\"",
+            &["--direction", "to 10.0.0.1"],
+            10,
+        ),
+    ] {
+        let (sent, _, notes) = simulated(keys);
+        assert_eq!(
+            (sent, compared(options)),
+            (packets, packets),
+            "{keys}: {notes}"
+        );
+        assert_eq!(
+            notes.contains("Sent: one direction"),
+            keys.starts_with("mtu"),
+            "{keys}: {notes}"
+        );
+    }
+}
+
+#[test]
+fn a_wrong_direction_or_length_of_a_capture_is_told_with_its_line() {
+    let folder = Folder::new("wrong-direction");
+    for (keys, expected) in [
+        ("direction = \"up\"", "auto, both, in, out"),
+        ("direction = \"from 1.2.3\"", "from 1.2.3"),
+        ("direction = \"from 1.2.3.4\"", "none of this direction"),
+        ("mtu = 100", "legal range 576 to 65535"),
+        ("mtu = \"some\"", "legal range 576 to 65535"),
+    ] {
+        let scenario = replay(&folder, &format!("from = \"a0\"\nto = \"b0\"\n{keys}"));
+        let output = run(&["simulate", &scenario], "");
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{keys}: {said}");
+        assert!(
+            said.contains("replay.toml:") && said.contains(expected),
+            "{keys}: {said}"
+        );
+    }
+    fs::write(folder.path("packets.txt"), "0 1000\n").unwrap();
+    let scenario = replay(&folder, "from = \"a0\"\nto = \"b0\"\nmtu = 1400");
+    let text = fs::read_to_string(&scenario).unwrap();
+    let mut old = "";
+    for line in text.lines() {
+        if line.starts_with("file = ") {
+            old = line;
+        }
+    }
+    fs::write(&scenario, text.replace(old, "file = \"packets.txt\"")).unwrap();
+    let said = stderr(&run(&["simulate", &scenario], ""));
+    assert!(said.contains("mtu is for captures, leave it out"), "{said}");
+}
+
 #[test]
 fn flows_of_a_capture_are_dealt_out() {
     let folder = Folder::new("dealt");
@@ -1237,7 +1385,7 @@ fn what_is_odd_about_a_capture_is_told() {
         .collect();
     let expected = [
         "5 packets whose headers could not be read share a flow of their own.",
-        "1 packet has an earlier time than the packet before; it is sent at the time of that packet.",
+        "1 packet is out of order in the file and was put in the order of times.",
         "2 packets are longer than 1500 bytes: ",
         "1 packet is longer than 65,535 bytes and was taken for so many.",
         "1 packet has no bytes and was taken for one.",

@@ -7,9 +7,11 @@ mod reasons;
 mod warning;
 mod why_not;
 
+pub use chosen::{sent_of, sent_together};
 pub use notes::{
-    CUT_OFF, ENCRYPTED, LARGE_FRACTIONS, LONG_PACKETS, NOT_IP, RAISED_LENGTHS, SKIPPED_BLOCKS,
-    TRUNCATED_COMPRESSION, UNREADABLE, counted_sentences, reordering_note,
+    CUT_OFF, CUT_SILENCES, ENCRYPTED, LARGE_FRACTIONS, LONG_PACKETS, NOT_IP, RAISED_LENGTHS,
+    SKIPPED_BLOCKS, SORTED, TRUNCATED_COMPRESSION, UNCUT, UNREADABLE, WITHOUT_PORTS,
+    counted_sentences, reordering_note,
 };
 
 use roundelay_advice::{Note, Verdict};

@@ -12,7 +12,8 @@ use roundelay::schedulers::{AnyDiscipline, Discipline as _};
 use roundelay::{
     Billionths, Bytes, Duration, Framing, Limit, LinkLayer, LinkLayerError, QueueSpec, Rate, tree,
 };
-use roundelay_trace::dscp_number;
+use roundelay_trace::arguments::{Mtu, parse_mtu};
+use roundelay_trace::{DirectionChoice, DirectionError, dscp_number};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serializer, ser};
@@ -130,6 +131,30 @@ impl Written for u32 {
 
     fn from_number(number: u64) -> Option<Self> {
         Self::try_from(number).ok()
+    }
+}
+
+/// The packets of a capture that go one way.
+impl Written for DirectionChoice {
+    const EXPECTED: &'static str = "auto, both, in, out, \"from ADDRESS\" or \"to ADDRESS\"";
+
+    fn from_text(text: &str) -> Result<Self, String> {
+        text.parse()
+            .map_err(|error: DirectionError| error.to_string())
+    }
+}
+
+/// The longest IP packet of a link.
+impl Written for Mtu {
+    const EXPECTED: &'static str = "bytes of an IP packet, as in 1500, or \"none\"";
+    const RANGE: &'static str = ", legal range 576 to 65535";
+
+    fn from_text(text: &str) -> Result<Self, String> {
+        parse_mtu(text).map_err(|_| wrong::<Self>(format!("'{text}'")))
+    }
+
+    fn from_number(number: u64) -> Option<Self> {
+        parse_mtu(&number.to_string()).ok()
     }
 }
 
@@ -613,6 +638,15 @@ schema! {
     "PacketBytes" for u32: {
         "anyOf": [{"type": "string", "pattern": "^[0-9.]+[a-zA-Z]+$"}, {"type": "integer", "minimum": 0, "maximum": 65535}],
         "description": "Bytes of a packet.", "examples": [1000, "1500b"]
+    },
+    "Direction" for DirectionChoice: {
+        "type": "string", "pattern": "^(auto|both|in|out|(from|to) +[0-9a-fA-F.:/]+)$",
+        "description": "Packets of a capture: those of the direction with the larger load (auto), all (both), received (in) or sent ones (out), or those from or to an address or network.",
+        "examples": ["both", "to 192.168.1.0/24"]
+    },
+    "Mtu" for Mtu: {
+        "anyOf": [{"type": "integer", "minimum": 576, "maximum": 65535}, {"const": "none"}],
+        "description": "Bytes of the longest IP packet, or none.", "examples": [1400, "none"]
     },
     "Message" for Message: {
         "type": "string", "pattern": "^[<>] ([0-9.]+[a-zA-Z]+|endless)( after [0-9.]+[a-zA-Z]+)?$",

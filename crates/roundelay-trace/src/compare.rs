@@ -10,6 +10,7 @@ use roundelay::schedulers::{AnyDiscipline, Discipline, cake};
 use roundelay::{ConfigError, Limit, LinkLayer, QueueSpec, Rate, tree};
 use thiserror::Error;
 
+use crate::arrivals::Mending;
 use crate::capture::{Capture, LinkType};
 use crate::classifier::{Classifier, FlowBy};
 use crate::comparison::{CaptureSummary, Comparison, Cost, DisciplineResult, FlowSummary};
@@ -90,6 +91,16 @@ impl Options {
     /// first link of a simulation with this seed would get.
     pub(crate) const fn seed_of_link(&self) -> Seed {
         Seed::new(self.seed).derive(Purpose::Queue, 0)
+    }
+
+    /// Which packets arrive, and what is mended.
+    pub fn mending(&self) -> Mending {
+        Mending {
+            selection: self.selection.clone(),
+            span: self.span,
+            adapts: self.adapts,
+            mtu: self.mtu,
+        }
     }
 
     /// Whether some discipline or tree filters acknowledgements.
@@ -250,10 +261,15 @@ pub enum CompareError {
 /// Progress of a comparison.
 #[derive(Debug, Clone, Copy)]
 pub struct Progress {
-    /// Bytes of the capture read.
+    /// Bytes of the capture read, in this reading.
     pub read: u64,
-    /// Packets replayed.
+    /// Packets read; in the last reading, packets replayed.
     pub packets: u64,
+    /// The number of this reading, from 1 on. What to replay, and in which order, is known after the
+    /// others.
+    pub reading: u32,
+    /// The number of all readings.
+    pub readings: u32,
 }
 
 /// Callbacks during a comparison. They do nothing by default.
@@ -304,7 +320,9 @@ pub fn compare(
 ) -> Result<Comparison, CompareError> {
     let stop = observer.stop();
     let classifier = Classifier::with_max_flows(options.flow_by, options.most_flows());
-    let surveyed = survey(capture, options, &stop)?;
+    let mending = options.mending();
+    let readings = mending.readings();
+    let surveyed = survey(capture, &mending, observer)?;
     let mut offered = Offered::new(surveyed, classifier, options.weights.clone(), options);
     let mut block = Vec::new();
     let mut sample = Vec::new();
@@ -315,17 +333,22 @@ pub fn compare(
     }
     check_weights(&specs, &options.weights)?;
     if specs.into_iter().any(reads_sizes) {
-        read_ahead(&mut offered, &mut block, observer)?;
+        read_ahead(&mut offered, &mut block, readings, observer)?;
     }
     let known = offered.known();
     while !block.is_empty() || offered.read(&mut block, BLOCK)? {
         if lanes.is_empty() {
-            lanes = build_lanes(options, &known, observer, offered.first_unix_nanos())?;
+            lanes = build_lanes(
+                options,
+                &known,
+                observer,
+                offered.arrivals().first_unix_nanos(),
+            )?;
         }
         if options.measure_cost {
             keep_sample(&mut sample, &block);
         }
-        let flows = offered.classifier().flows();
+        let flows = offered.arrivals().classifier().flows();
         lanes
             .par_iter_mut()
             .try_for_each(|lane| {
@@ -336,20 +359,17 @@ pub fn compare(
                 }
             })
             .map_err(CompareError::Lane)?;
-        observer.progress(Progress {
-            read: offered.capture().position(),
-            packets: offered.packets(),
-        });
+        observer.progress(offered.progress(readings));
         go_on(&stop)?;
         block.clear();
     }
     if lanes.is_empty() {
         return Err(without_packets(&offered));
     }
-    if offered.classifier().unparsable().unknown_link == offered.packets() {
+    if offered.arrivals().classifier().unparsable().unknown_link == offered.packets() {
         return Err(CompareError::UnknownLink {
-            name: offered.capture().name().to_owned(),
-            link: offered.link(),
+            name: offered.arrivals().capture().name().to_owned(),
+            link: offered.arrivals().link(),
         });
     }
     conclude(&offered, lanes, &sample, &known, options, &stop)
@@ -380,15 +400,15 @@ fn go_on(stop: &Stop) -> Result<(), CompareError> {
 
 /// The error for a capture without packets to replay.
 fn without_packets(offered: &Offered) -> CompareError {
-    let name = offered.capture().name().to_owned();
-    let selector = offered.selector();
+    let name = offered.arrivals().capture().name().to_owned();
+    let selector = offered.arrivals().selector();
     if selector.read() == 0 {
         return CompareError::NoPackets { name };
     }
     if selector.knows_no_link() {
         return CompareError::UnknownLink {
             name,
-            link: offered.link(),
+            link: offered.arrivals().link(),
         };
     }
     let (option, packets, advice) = selector.emptied_by();
@@ -404,16 +424,14 @@ fn without_packets(offered: &Offered) -> CompareError {
 fn read_ahead(
     offered: &mut Offered,
     block: &mut Vec<Event>,
+    readings: u32,
     observer: &mut impl ReplayObserver,
 ) -> Result<(), CompareError> {
     let mut next = Vec::new();
     let stop = observer.stop();
     while offered.read(&mut next, BLOCK)? {
         block.append(&mut next);
-        observer.progress(Progress {
-            read: offered.capture().position(),
-            packets: offered.packets(),
-        });
+        observer.progress(offered.progress(readings));
         go_on(&stop)?;
     }
     Ok(())
@@ -515,14 +533,14 @@ fn measure_costs(
         subjects.push((options.discipline_of(spec), options.limit_of(spec)));
     }
     for tree in &options.trees {
-        let config = tree.with_flows(offered.classifier().flows());
+        let config = tree.with_flows(offered.arrivals().classifier().flows());
         subjects.push((AnyDiscipline::Tree(config), options.limit_of_trees()));
     }
     cost::measure(&subjects, sample, known, options, || go_on(stop))
 }
 
 fn summarise_flows(offered: &Offered, link: Rate) -> Vec<FlowSummary> {
-    let duration = offered.seconds();
+    let duration = offered.arrivals().seconds();
     // A capture with a duration of zero has no rates.
     let rate = |bytes: f64| {
         if duration > 0.0 {
@@ -531,7 +549,7 @@ fn summarise_flows(offered: &Offered, link: Rate) -> Vec<FlowSummary> {
             0.0
         }
     };
-    let known = offered.classifier().flows();
+    let known = offered.arrivals().classifier().flows();
     let mut summaries = Vec::with_capacity(known.len());
     for (number, flow) in offered.flows().iter().enumerate() {
         let demand = flow.demand(link);
@@ -564,13 +582,13 @@ pub(crate) fn choose_charted(flows: &[FlowSummary]) -> Vec<usize> {
 
 fn summarise_capture(offered: &Offered, options: &Options) -> CaptureSummary {
     CaptureSummary {
-        name: offered.capture().name().to_owned(),
+        name: offered.arrivals().capture().name().to_owned(),
         packets: offered.packets(),
         bytes: offered.bytes(),
         longest_packet: offered.longest_packet(),
-        seconds: offered.seconds(),
-        first_unix_nanos: offered.first_unix_nanos(),
-        selection: offered.selector().summary(),
+        seconds: offered.arrivals().seconds(),
+        first_unix_nanos: offered.arrivals().first_unix_nanos(),
+        selection: offered.arrivals().selector().summary(),
         link: (options.link != LinkLayer::NONE).then(|| options.link.to_string()),
         flow_by: options.flow_by.to_string(),
     }
@@ -621,14 +639,13 @@ mod tests {
             let capture =
                 Capture::from_reader("t.pcap", std::io::Cursor::new(pcap(packets))).unwrap();
             let classifier = Classifier::with_max_flows(FlowBy::default(), 10);
-            let stop = Stop::default();
             let options = Options::new("1mbit".parse().unwrap(), Vec::new());
-            let surveyed = survey(capture, &options, &stop).unwrap();
+            let surveyed = survey(capture, &options.mending(), &mut ()).unwrap();
             Offered::new(surveyed, classifier, WeightRules::default(), &options)
         };
         let mut once = offered();
         let mut whole = Vec::new();
-        read_ahead(&mut once, &mut whole, &mut ()).unwrap();
+        read_ahead(&mut once, &mut whole, 1, &mut ()).unwrap();
         assert_eq!(
             *once.known().sizes,
             [

@@ -13,11 +13,11 @@ use roundelay::{
     tree,
 };
 
+use crate::arrivals::lengths;
 use crate::capture::Frame;
 use crate::classifier::{Classifier, Flow, FlowBy};
 use crate::headers::{TCP, flow_headers, parse};
 use crate::hosts::HostNumbers;
-use crate::offered::lengths;
 use crate::presence::Presence;
 use crate::tree::TreeFile;
 use crate::urgency::{Known, Marker, Offer, RulePlace, reads_sizes};

@@ -1,6 +1,7 @@
 //! Replay of packet captures: reads captures, classifies flows, compares disciplines.
 
 pub mod arguments;
+mod arrivals;
 mod audit;
 mod capture;
 mod classifier;
@@ -39,6 +40,7 @@ mod tree;
 mod urgency;
 mod weights;
 
+pub use arrivals::{Arrival, Arrivals, Lens, Mending, Oddities};
 pub use capture::{Capture, CaptureNotes, Frame, Heading, LinkType, Tap};
 pub use classifier::{Classifier, Flow, FlowBy};
 pub use compare::{CompareError, Options, Progress, ReplayObserver, compare};
@@ -59,7 +61,6 @@ pub use kind::{Kind, KindOutcome, Served};
 pub use lane::{PacketFate, PacketRecord, PacketSink};
 pub use link_trace::{LinkTrace, TracedLink};
 pub use observed::{CodePoints, Observed, OtherFlows, PartOfTime, PlateauRate};
-pub use offered::Oddities;
 pub use selection::{
     Chosen, Cure, Direction, DirectionChoice, InterfaceLoad, InterfaceName, LeftOut, Mixed,
     OppositeLoad, OtherWay, Part, Selection, SelectionSummary,

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use crate::arrivals::Oddities;
 use crate::capture::CaptureNotes;
 use crate::classifier::{Flow, FlowBy};
 use crate::compare::Options;
 use crate::headers::{Tunnel, UnparsableCounts};
 use crate::kind::Kind;
-use crate::offered::{Oddities, Offered};
+use crate::offered::Offered;
 use crate::selection::{Chosen, Mixed, Selection};
 use crate::urgency::Carried;
 use crate::weights::WeightRules;
@@ -102,7 +103,13 @@ impl CodePoints {
         for dscp in 0..64_u8 {
             weights[usize::from(dscp)] = rules.weight_of_code_point(dscp);
         }
-        for (flow, offer) in offered.classifier().flows().iter().zip(offered.flows()) {
+        for (flow, offer) in offered
+            .arrivals()
+            .classifier()
+            .flows()
+            .iter()
+            .zip(offered.flows())
+        {
             if let Flow::Headers {
                 by: FlowBy::Dscp,
                 first,
@@ -124,32 +131,32 @@ impl Observed {
         Self {
             carried: offered.carried(),
             code_points: CodePoints::of(offered, &options.weights),
-            captured_bytes: offered.captured_bytes(),
-            file: offered.capture().notes(),
-            oddities: offered.oddities(),
+            captured_bytes: offered.arrivals().captured_bytes(),
+            file: offered.arrivals().capture().notes(),
+            oddities: offered.arrivals().oddities(),
             tunnels: parts_in_tunnels(offered),
-            unparsable: offered.classifier().unparsable(),
+            unparsable: offered.arrivals().classifier().unparsable(),
             plateau: offered.plateau().rate(),
             possible_calls: possible_calls(offered, options),
             others: other_flows(offered),
             idle_rules: idle_rules(offered, &options.weights),
             idle_leaves: idle_leaves(offered, options),
             part: part_of_time(offered),
-            mixed: offered.selector().mixed(),
-            selection: offered.selector().selection().clone(),
-            chosen: offered.chosen(),
+            mixed: offered.arrivals().selector().mixed(),
+            selection: offered.arrivals().selector().selection().clone(),
+            chosen: offered.arrivals().chosen(),
         }
     }
 }
 
 fn parts_in_tunnels(offered: &Offered) -> [f64; Tunnel::ALL.len()] {
-    let all = offered.captured_bytes().max(1) as f64;
-    offered.tunnels().map(|bytes| bytes as f64 / all)
+    let all = offered.arrivals().captured_bytes().max(1) as f64;
+    offered.arrivals().tunnels().map(|bytes| bytes as f64 / all)
 }
 
 fn part_of_time(offered: &Offered) -> Option<PartOfTime> {
-    let (from, to) = offered.selector().between()?;
-    let start = offered.start();
+    let (from, to) = offered.arrivals().selector().between()?;
+    let start = offered.arrivals().start();
     Some(PartOfTime {
         from: seconds_after(start, from),
         to: (to < i64::MAX).then(|| seconds_after(start, to)),
@@ -164,7 +171,13 @@ fn seconds_after(start: i64, time: i64) -> f64 {
 /// Flows that count as bulk, as each asks for more than its fair share, and may be calls.
 fn possible_calls(offered: &Offered, options: &Options) -> usize {
     let mut count = 0;
-    for (flow, offer) in offered.classifier().flows().iter().zip(offered.flows()) {
+    for (flow, offer) in offered
+        .arrivals()
+        .classifier()
+        .flows()
+        .iter()
+        .zip(offered.flows())
+    {
         let demand = offer.demand(options.rate);
         count += usize::from(Kind::may_be_call(
             flow,
@@ -177,18 +190,18 @@ fn possible_calls(offered: &Offered, options: &Options) -> usize {
 }
 
 fn other_flows(offered: &Offered) -> Option<OtherFlows> {
-    let others = offered.classifier().others()?;
+    let others = offered.arrivals().classifier().others()?;
     let flow = offered.flows().get(others.index())?;
     Some(OtherFlows {
         packets: flow.packets,
-        most: offered.classifier().max_flows(),
+        most: offered.arrivals().classifier().max_flows(),
     })
 }
 
 /// Rules that are the first to match for no flow.
 fn idle_rules(offered: &Offered, weights: &WeightRules) -> Vec<usize> {
     let mut deciding = BTreeSet::new();
-    for flow in offered.classifier().flows() {
+    for flow in offered.arrivals().classifier().flows() {
         deciding.extend(weights.place(flow.headers()));
     }
     let all = 0..weights.rules().len();
@@ -196,7 +209,7 @@ fn idle_rules(offered: &Offered, weights: &WeightRules) -> Vec<usize> {
 }
 
 fn idle_leaves(offered: &Offered, options: &Options) -> Vec<Vec<String>> {
-    let flows = offered.classifier().flows();
+    let flows = offered.arrivals().classifier().flows();
     let mut all = Vec::new();
     for tree in &options.trees {
         let idle = tree.idle_leaves(flows).into_iter();

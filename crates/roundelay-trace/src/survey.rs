@@ -4,15 +4,15 @@
 //! is how far packets are out of order. A comparison that chooses or mends reads the capture twice,
 //! and a third time for a part of its time.
 
+use crate::arrivals::Mending;
 use crate::capture::{Capture, Frame};
-use crate::compare::{CompareError, Options};
+use crate::compare::{CompareError, Progress, ReplayObserver};
 use crate::headers::parse;
 use crate::selection::{Chosen, Selector};
 use crate::span::Busiest;
-use crate::stop::Stop;
 use crate::timeline::{Ordered, TimePlan, TimeSurvey};
 
-/// Packets between two looks at the request to stop.
+/// Packets between two reports of the progress, with a look at the request to stop.
 const BLOCK: u64 = 8192;
 
 /// What the first reading found.
@@ -25,19 +25,28 @@ pub(crate) struct Survey {
     pub(crate) chosen: Option<Chosen>,
 }
 
-/// Reads the capture as often as the options need, and finds what to replay.
+/// Reads the capture as often as needed, and finds what to replay.
 ///
 /// # Errors
 /// The capture is unreadable or too far out of order, or a stop was requested.
 pub(crate) fn survey(
     mut capture: Capture,
-    options: &Options,
-    stop: &Stop,
+    mending: &Mending,
+    observer: &mut dyn ReplayObserver,
 ) -> Result<Survey, CompareError> {
-    let selection = &options.selection;
-    let span = &options.span;
+    let Mending {
+        selection,
+        span,
+        adapts,
+        ..
+    } = mending;
+    let mut readings = Readings {
+        done: 0,
+        all: mending.readings(),
+        observer,
+    };
     let mut surveyor = Selector::new(selection.clone());
-    if !selection.chooses && !options.adapts && span.is_whole() {
+    if mending.is_none() {
         return Ok(Survey {
             capture: Ordered::new(capture, TimePlan::default(), false),
             selector: surveyor,
@@ -48,15 +57,15 @@ pub(crate) fn survey(
     let mut times = TimeSurvey::default();
     let chooses_at_once = selection.chooses && !span.has_bounds();
     capture.keep();
-    let mut whole = Ordered::new(capture, TimePlan::default(), options.adapts);
-    read(&mut whole, stop, |frame| {
+    let mut whole = Ordered::new(capture, TimePlan::default(), *adapts);
+    readings.read(&mut whole, |frame| {
         times.count(frame);
         if chooses_at_once {
             let headers = parse(frame.link, frame.bytes);
             surveyor.admit(frame, headers.as_ref().map_err(|reason| *reason));
         }
     })?;
-    let plan = if options.adapts {
+    let plan = if *adapts {
         times.finish(whole.capture().name())?
     } else {
         times.in_file_order()
@@ -67,8 +76,8 @@ pub(crate) fn survey(
     if selection.chooses && !chooses_at_once {
         surveyor.keep_between(bounds);
         capture.keep();
-        let mut part = Ordered::new(capture, plan.clone(), options.adapts);
-        read(&mut part, stop, |frame| {
+        let mut part = Ordered::new(capture, plan.clone(), *adapts);
+        readings.read(&mut part, |frame| {
             let headers = parse(frame.link, frame.bytes);
             surveyor.admit(frame, headers.as_ref().map_err(|reason| *reason));
         })?;
@@ -84,8 +93,8 @@ pub(crate) fn survey(
         let (mut counter, _) = self::chosen(&surveyor);
         counter.keep_between(bounds);
         capture.keep();
-        let mut part = Ordered::new(capture, plan.clone(), options.adapts);
-        read(&mut part, stop, |frame| {
+        let mut part = Ordered::new(capture, plan.clone(), *adapts);
+        readings.read(&mut part, |frame| {
             let headers = parse(frame.link, frame.bytes);
             if counter.admit(frame, headers.as_ref().map_err(|reason| *reason)) {
                 busiest.count(frame.time_nanos, u64::from(frame.len_on_link()));
@@ -97,7 +106,7 @@ pub(crate) fn survey(
         }
     }
     Ok(Survey {
-        capture: Ordered::new(capture, plan, options.adapts),
+        capture: Ordered::new(capture, plan, *adapts),
         selector,
         chosen,
     })
@@ -116,19 +125,39 @@ fn chosen(surveyor: &Selector) -> (Selector, Option<Chosen>) {
     (selector, chosen)
 }
 
-/// Reads all packets.
-fn read(
-    capture: &mut Ordered,
-    stop: &Stop,
-    mut count: impl FnMut(&Frame<'_>),
-) -> Result<(), CompareError> {
-    let mut packets = 0_u64;
-    while let Some(frame) = capture.next()? {
-        count(&frame);
-        packets += 1;
-        if packets.is_multiple_of(BLOCK) && stop.is_requested() {
-            return Err(CompareError::Stopped);
+/// The readings of a capture, and who is told of their progress.
+struct Readings<'a> {
+    done: u32,
+    all: u32,
+    observer: &'a mut dyn ReplayObserver,
+}
+
+impl Readings<'_> {
+    /// Reads all packets.
+    fn read(
+        &mut self,
+        capture: &mut Ordered,
+        mut count: impl FnMut(&Frame<'_>),
+    ) -> Result<(), CompareError> {
+        let stop = self.observer.stop();
+        let mut packets = 0_u64;
+        self.done += 1;
+        while let Some(frame) = capture.next()? {
+            count(&frame);
+            packets += 1;
+            if !packets.is_multiple_of(BLOCK) {
+                continue;
+            }
+            self.observer.progress(Progress {
+                read: capture.capture().position(),
+                packets,
+                reading: self.done,
+                readings: self.all,
+            });
+            if stop.is_requested() {
+                return Err(CompareError::Stopped);
+            }
         }
+        Ok(())
     }
-    Ok(())
 }

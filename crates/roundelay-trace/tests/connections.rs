@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use roundelay::Duration;
 use roundelay_trace::connections::{Applications, Close, Connection, End, applications};
-use roundelay_trace::{Capture, CompareError, Options, Stop};
+use roundelay_trace::{Capture, CompareError, Options};
 
 const CLIENT: [u8; 4] = [192, 168, 1, 2];
 const SERVER: [u8; 4] = [203, 0, 113, 5];
@@ -59,7 +59,7 @@ fn read_bytes(bytes: Vec<u8>) -> Result<Applications, CompareError> {
     let mut options = Options::new("10mbit".parse().unwrap(), Vec::new());
     options.adapts = true;
     options.selection.chooses = true;
-    applications(capture, &options, &Stop::default())
+    applications(capture, &options, &mut ())
 }
 
 fn read(packets: &[Packet]) -> Applications {

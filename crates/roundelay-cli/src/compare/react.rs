@@ -47,7 +47,7 @@ pub(super) fn applications(
             options.flow_by
         )));
     }
-    let mut applications = read_capture(&arguments.capture, options, &host.stop)?;
+    let mut applications = read_capture(&arguments.capture, options, arguments.quiet, &host.stop)?;
     if for_strangers {
         applications.name = CAPTURE.to_owned();
     }

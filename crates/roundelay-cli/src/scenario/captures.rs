@@ -4,80 +4,135 @@ use std::cell::RefCell;
 use std::path::Path;
 
 use roundelay::{Duration, FlowConfig, Instant};
+use roundelay_metrics::units::in_number;
 use roundelay_report::sentences::{
-    CUT_OFF, ENCRYPTED, LARGE_FRACTIONS, LONG_PACKETS, NOT_IP, RAISED_LENGTHS, SKIPPED_BLOCKS,
-    TRUNCATED_COMPRESSION, UNREADABLE, counted_sentences,
+    CUT_OFF, CUT_SILENCES, ENCRYPTED, LARGE_FRACTIONS, LONG_PACKETS, NOT_IP, RAISED_LENGTHS,
+    SKIPPED_BLOCKS, SORTED, TRUNCATED_COMPRESSION, UNCUT, UNREADABLE, WITHOUT_PORTS,
+    counted_sentences, sent_of, sent_together,
 };
 use roundelay_sim::scenario;
-use roundelay_sim::sources::trace::Entry;
-use roundelay_trace::{Capture, CaptureNotes, Classifier, FlowBy, Frame, UnparsableCounts, parse};
+use roundelay_sim::sources::trace::{Captured, Entry};
+use roundelay_trace::{
+    Arrivals, Capture, Classifier, DirectionChoice, FlowBy, Mending, Selection, Stop,
+};
+
+use crate::live;
+use crate::progress::BarOfReadings;
 
 /// Maximum number of packets of a capture: all are kept in memory.
 const MOST_PACKETS: usize = 100_000_000;
 
-/// Reads a capture's packets before `end`. Lengths, flows and times are the same as in
-/// `roundelay compare`, but long silences keep their length. Oddities go to `notes`.
+/// Reads a capture's packets before `end`: those that `roundelay compare` would replay, with the
+/// same lengths, flows and times. What was chosen, mended or odd goes to `notes`.
 pub(super) fn read(
     path: &Path,
-    by: scenario::FlowBy,
+    captured: &Captured,
     end: Duration,
+    stop: &Stop,
     notes: &RefCell<Vec<String>>,
 ) -> Result<Vec<Entry>, String> {
-    let by = match by {
+    let by = match captured.flow_by {
         scenario::FlowBy::FiveTuple => FlowBy::FiveTuple,
         scenario::FlowBy::Source => FlowBy::Source,
         scenario::FlowBy::Destination => FlowBy::Destination,
         scenario::FlowBy::Dscp => FlowBy::Dscp,
     };
-    let mut capture = Capture::open(path).map_err(|error| error.to_string())?;
-    let mut classifier = Classifier::new(by);
+    let mending = mending(path, captured);
+    let capture = Capture::open(path).map_err(|error| error.to_string())?;
+    let mut observer = BarOfReadings::new(None, true, stop);
+    let arrivals = Arrivals::of(capture, &mending, Classifier::new(by), &mut observer);
+    let mut arrivals = arrivals.map_err(|error| error.to_string())?;
     let mut packets = Vec::new();
-    let mut clock = Clock::default();
     let mut lengths = Lengths::default();
-    while let Some(frame) = capture.next().map_err(|error| error.to_string())? {
-        let since = clock.read(frame.time_nanos);
-        if since >= end {
+    while let Some(arrival) = arrivals.next().map_err(|error| error.to_string())? {
+        if arrival.at >= Instant::ZERO + end {
             break;
         }
-        if packets.len() == MOST_PACKETS {
-            return Err(format!(
-                "{}: legal range up to {MOST_PACKETS} packets within the run",
-                path.display()
-            ));
+        for len in arrival.lens {
+            if packets.len() == MOST_PACKETS {
+                return Err(format!(
+                    "{}: legal range up to {MOST_PACKETS} packets within the run",
+                    path.display()
+                ));
+            }
+            let len = lengths.legal(len);
+            packets.push(Entry::new(arrival.at, arrival.flow.0, len));
         }
-        let headers = parse(frame.link, frame.bytes);
-        let flow = classifier
-            .classify(headers.as_ref().map_err(|reason| *reason))
-            .0;
-        packets.push(Entry::new(
-            Instant::ZERO + since,
-            flow,
-            lengths.legal(&frame),
-        ));
     }
     if packets.is_empty() {
-        return Err(format!("{}: no packet in it", path.display()));
+        let why = match arrivals.read() {
+            (0, _) => "no packet in it".to_owned(),
+            (all, _) => in_number(all, "{packet|packets} in it, but none of this direction"),
+        };
+        return Err(format!("{}: {why}", path.display()));
     }
-    let met = capture.notes();
-    for note in odd(&met, classifier.unparsable(), &lengths) {
+    let mut told = Vec::new();
+    if captured.direction == DirectionChoice::Auto {
+        told.extend(match arrivals.chosen() {
+            Some(chosen) => Some(sent_of(&chosen)),
+            None => sent_together(&arrivals.mixed()),
+        });
+    }
+    told.extend(split(&arrivals, &mending));
+    told.extend(odd(&arrivals, &lengths));
+    for note in told {
         let note = format!("{}: {note}", path.display());
         notes.borrow_mut().push(note);
     }
     Ok(packets)
 }
 
+/// As `roundelay compare` mends a capture; a record of `roundelay live` is sent as it is.
+fn mending(path: &Path, captured: &Captured) -> Mending {
+    if live::is_record(path) {
+        return Mending::default();
+    }
+    Mending {
+        selection: captured.direction.clone().choose(Selection::default()),
+        adapts: true,
+        mtu: captured.mtu.0,
+        ..Mending::default()
+    }
+}
+
+fn split(arrivals: &Arrivals, mending: &Mending) -> Option<String> {
+    let oddities = arrivals.oddities();
+    let mtu = mending.mtu.filter(|_| oddities.split > 0)?;
+    let pieces = oddities.pieces;
+    Some(in_number(
+        oddities.split,
+        &format!(
+            "{{packet is|packets are}} longer than {mtu} bytes, as offloading makes them, and \
+             {{was|were}} split into {pieces} as on the wire (mtu = \"none\" splits none)."
+        ),
+    ))
+}
+
 /// A sentence for each oddity found, as `roundelay compare` reports them.
-fn odd(capture: &CaptureNotes, unparsable: UnparsableCounts, lengths: &Lengths) -> Vec<String> {
+fn odd(arrivals: &Arrivals, lengths: &Lengths) -> Vec<String> {
+    let capture = arrivals.file_notes();
+    let unparsable = arrivals.unparsable();
+    let oddities = arrivals.oddities();
+    let unreadable = unparsable.total() - unparsable.not_ip - unparsable.no_ports;
     counted_sentences(&[
         (unparsable.not_ip, NOT_IP),
-        (unparsable.total() - unparsable.not_ip, UNREADABLE),
+        (unreadable, UNREADABLE),
+        (unparsable.no_ports, WITHOUT_PORTS),
         (unparsable.encrypted, ENCRYPTED),
+        (oddities.sorted, SORTED),
         (
-            capture.backwards,
+            oddities.strays,
+            "{packet has a time|packets have times} that all others contradict by more than a \
+             second; {it is|they are} sent together with the packet before",
+        ),
+        (
+            oddities.backward_steps,
             "{packet has|packets have} an earlier time than the packet before; {it is|they are} \
              sent at the time of that packet",
         ),
-        (lengths.superframes, LONG_PACKETS),
+        (oddities.uncut, UNCUT),
+        (oddities.cut_gaps, CUT_SILENCES),
+        (oddities.superframes, LONG_PACKETS),
         (
             lengths.cut,
             "{packet is longer than 65,535 bytes and was|packets are longer than 65,535 bytes and were} \
@@ -107,52 +162,17 @@ fn odd(capture: &CaptureNotes, unparsable: UnparsableCounts, lengths: &Lengths) 
 /// The longest packet that the simulator sends.
 const LONGEST: u32 = FlowConfig::MAX_PACKET_LEN - 1;
 
-/// Counters of packets with an illegal length, or longer than a frame.
+/// Counters of packets with an illegal length.
 #[derive(Debug, Default)]
 struct Lengths {
-    superframes: u64,
     cut: u64,
     raised: u64,
 }
 
 impl Lengths {
-    fn legal(&mut self, frame: &Frame<'_>) -> u32 {
-        let len = frame.len_on_link();
-        self.superframes += u64::from(frame.exceeds_ethernet());
+    fn legal(&mut self, len: u32) -> u32 {
         self.cut += u64::from(len > LONGEST);
         self.raised += u64::from(len == 0);
         len.clamp(1, LONGEST)
-    }
-}
-
-/// Clock of a capture: starts at zero and never runs backwards.
-#[derive(Debug, Default)]
-struct Clock {
-    first: Option<i64>,
-    since: Duration,
-}
-
-impl Clock {
-    fn read(&mut self, nanos: i64) -> Duration {
-        let first = *self.first.get_or_insert(nanos);
-        let since = u64::try_from(i128::from(nanos) - i128::from(first)).unwrap_or(0);
-        self.since = self
-            .since
-            .max(Duration::from_picos(since.saturating_mul(1_000)));
-        self.since
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_clock_starts_at_zero_and_never_runs_back() {
-        let mut clock = Clock::default();
-        let times =
-            [7_000, 9_000, 8_000, 10_000, i64::MAX].map(|nanos| clock.read(nanos).as_nanos());
-        assert_eq!(times[..4], [0, 2_000, 2_000, 3_000]);
-        assert!(times[4] > 1 << 53);
     }
 }

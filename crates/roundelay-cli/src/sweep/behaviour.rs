@@ -11,7 +11,9 @@ mod fingerprints;
 use std::collections::{BTreeMap, BTreeSet};
 
 use roundelay::{Duration, LinkLayer};
-use roundelay_sim::scenario::{Control, Flavour, Preset, Protocol, Scenario, SlowStart};
+use roundelay_sim::scenario::{
+    Control, Flavour, Preset, Protocol, Scenario, SlowStart, SourceSpec,
+};
 use roundelay_sim::sources::Urgency;
 use roundelay_sim::{DecisionCost, LinkConfig};
 
@@ -120,6 +122,9 @@ fn used(scenario: &Scenario) -> BTreeSet<String> {
     }
     for group in &scenario.groups {
         all.insert(format!("source.{}", group.source.kind()));
+        if matches!(&group.source, SourceSpec::Trace(trace) if trace.is_dealt) {
+            all.insert("capture".to_owned());
+        }
         if let Some(protocol) = group.source.protocol() {
             of_tcp(protocol, &mut all);
         }

@@ -35,6 +35,7 @@ __all__ = [
     "Connections",
     "Control",
     "Decision",
+    "Direction",
     "Dumbbell",
     "EdgeCodel",
     "FatTree",
@@ -55,6 +56,7 @@ __all__ = [
     "Message",
     "Meter",
     "Metric",
+    "Mtu",
     "Node",
     "Objective",
     "OnOff",
@@ -1392,6 +1394,17 @@ class Arrivals(Table):
 FlowBy: TypeAlias = Literal["5tuple", "src", "dst", "dscp"]
 
 
+#: Packets of a capture: those of the direction with the larger load (auto), all (both), received (in) or sent
+#: ones (out), or those from or to an address or network.
+#: Examples: "both", "to 192.168.1.0/24".
+Direction: TypeAlias = str
+
+
+#: Bytes of the longest IP packet, or none.
+#: Examples: 1400, "none".
+Mtu: TypeAlias = int | Literal["none"]
+
+
 @dataclass(kw_only=True)
 class Trace(Table):
     """A list of packets from a file."""
@@ -1409,6 +1422,11 @@ class Trace(Table):
     from_: OneOrMany
     #: Header fields that define a flow of a capture.
     flow_by: FlowBy | None = None
+    #: Direction of a capture's packets. Left out: auto, the direction with the larger load.
+    direction: Direction | None = None
+    #: Bytes of the longest IP packet of a capture. Longer ones, as offloading makes them, are split as on the
+    #: wire. Left out: 1500.
+    mtu: Mtu | None = None
     #: Name in results. Left out: kind and number.
     name: str | None = None
     #: Receiving hosts; none for ``arrivals`` and ``workload``.

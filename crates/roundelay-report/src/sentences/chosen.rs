@@ -38,6 +38,36 @@ pub(super) fn note(chosen: &Chosen) -> String {
     )
 }
 
+/// What a source of a scenario sends of a capture with several links, and why.
+pub fn sent_of(chosen: &Chosen) -> String {
+    let contents = contents(&chosen.whole);
+    let options = chosen.options.join(" ");
+    if chosen.options == ["--mirrored"] {
+        return format!(
+            "Each packet is sent once, because the capture holds {contents}. direction = \"both\" \
+             sends all."
+        );
+    }
+    let nearest = if chosen.is_pure { "" } else { "nearly " };
+    format!(
+        "Sent: {nearest}one direction of one link, the one with the larger load (that of compare \
+         {options}), because the capture holds {contents}. direction = \"both\" sends all."
+    )
+}
+
+/// What a source of a scenario sends where nothing separates the packets of several links; none
+/// where they are of one link and direction.
+pub fn sent_together(mixed: &Mixed) -> Option<String> {
+    let contents = contents(mixed);
+    if mixed.is_slight || contents.is_empty() {
+        return None;
+    }
+    Some(format!(
+        "Sent: all packets, in one direction, although the capture holds {contents}. direction = \
+         \"from ADDRESS\" selects some."
+    ))
+}
+
 /// `both directions of 3 connections and packets of 2 interfaces`.
 fn contents(whole: &Mixed) -> String {
     let mut contents = Vec::new();

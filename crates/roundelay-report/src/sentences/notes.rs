@@ -42,6 +42,23 @@ pub const UNREADABLE: &str = "{packet whose headers could not be read has a flow
 pub const ENCRYPTED: &str = "of these packets {is an encrypted 802.11 frame|are encrypted 802.11 \
     frames}; decrypt the capture first, as with airdecap-ng";
 
+/// Note on packets cut before the ports, after their number.
+pub const WITHOUT_PORTS: &str = "{packet was|packets were} cut before the ports: {its flow \
+    is|their flows are} told by addresses and protocol alone";
+
+/// Note on packets out of order, after their number.
+pub const SORTED: &str = "{packet is|packets are} out of order in the file and {was|were} put in \
+    the order of times";
+
+/// Note on frames cut with their length, after their number.
+pub const UNCUT: &str = "{frame|frames} {was|were} cut by a tool together with {its length|their \
+    lengths}; the length in the IP header counts";
+
+/// Note on silences too long for the clock, after their number.
+pub const CUT_SILENCES: &str = "{silence of more than an hour was|silences of more than an hour \
+    were} cut to an hour, because the capture is longer than the clock; rates are over its real \
+    time";
+
 /// Limitation of every replay.
 const OPEN_LOOP: &str = "A replay is open-loop: TCP does not react to drops and delays.";
 
@@ -281,19 +298,13 @@ const fn what_is_odd(oddity: Oddity) -> &'static str {
     match oddity {
         Oddity::NotIp => NOT_IP,
         Oddity::Unreadable => UNREADABLE,
-        Oddity::WithoutPorts => {
-            "{packet was|packets were} cut before the ports: {its flow is|their flows are} told by \
-            addresses and protocol alone"
-        }
+        Oddity::WithoutPorts => WITHOUT_PORTS,
         Oddity::Encrypted => ENCRYPTED,
         Oddity::Backwards => {
             "{packet has|packets have} an earlier time than the packet before; {it arrives|they \
             arrive} at the time of that packet"
         }
-        Oddity::Sorted => {
-            "{packet is|packets are} out of order in the file and {was|were} put in the order of \
-            times"
-        }
+        Oddity::Sorted => SORTED,
         Oddity::Strays => {
             "{packet has a time|packets have times} that all others contradict by more than a \
             second; {it arrives|they arrive} with the packet before"
@@ -302,14 +313,8 @@ const fn what_is_odd(oddity: Oddity) -> &'static str {
             "{packet has a time|packets have times} outside of the years 1677 to 2262; {it \
             arrives|they arrive} with the packet before"
         }
-        Oddity::Uncut => {
-            "{frame|frames} {was|were} cut by a tool together with {its length|their lengths}; the \
-            length in the IP header counts"
-        }
-        Oddity::CutSilences => {
-            "{silence of more than an hour was|silences of more than an hour were} cut to an hour, \
-            because the capture is longer than the clock; rates are over its real time"
-        }
+        Oddity::Uncut => UNCUT,
+        Oddity::CutSilences => CUT_SILENCES,
         Oddity::Long => LONG_PACKETS,
         Oddity::TooLong => {
             "{packet is longer than 64 KB and was|packets are longer than 64 KB and were} taken \

@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use roundelay::Duration;
 use roundelay_trace::file::read_text;
 
-use crate::sources::trace::{Entry, FlowBy};
+use crate::sources::trace::{Captured, Entry};
 
 /// A reader of captures, called for each binary file because the simulator does not know capture
 /// formats. Returns the packets up to a time: the first at time zero, times not decreasing, flows
 /// numbered from 0 in the order of their first packet; or the error in the file.
-pub type ReadCapture<'a> = dyn Fn(&Path, FlowBy, Duration) -> Result<Vec<Entry>, String> + 'a;
+pub type ReadCapture<'a> = dyn Fn(&Path, &Captured, Duration) -> Result<Vec<Entry>, String> + 'a;
 
 /// The folder of files, the reader of captures, and the files asked for.
 pub(crate) struct Files<'a> {
@@ -53,7 +53,7 @@ impl<'a> Files<'a> {
 }
 
 /// Refuses captures: there is no reader of captures.
-pub(super) fn no_captures(path: &Path, _: FlowBy, _: Duration) -> Result<Vec<Entry>, String> {
+pub(super) fn no_captures(path: &Path, _: &Captured, _: Duration) -> Result<Vec<Entry>, String> {
     Err(format!(
         "'{}' is no text, and there is nobody to read captures: Scenario::from_toml_with",
         path.display()

@@ -37,7 +37,7 @@ use std::path::PathBuf;
 use roundelay::Duration;
 use roundelay_tcp::CustomControl;
 
-pub use crate::sources::trace::FlowBy;
+pub use crate::sources::trace::{Captured, FlowBy};
 pub use crate::sources::{Control, Flavour, Preset, Protocol, SlowStart, SourceSpec};
 pub use at_link::AtLink;
 pub use control::ControlError;

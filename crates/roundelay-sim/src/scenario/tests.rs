@@ -69,7 +69,7 @@ fn queues_have_the_names_of_disciplines_of_the_program() {
     let text = DUMBBELL
         .replace("\"fifo limit 100\"", "\"Mine\"")
         .replace("\"qfq\"", "\"Other limit 7\"");
-    let none = |_: &Path, _: FlowBy, _: Duration| Ok(Vec::new());
+    let none = |_: &Path, _: &Captured, _: Duration| Ok(Vec::new());
     let with = |disciplines: &[AnyDiscipline]| {
         Scenario::from_toml_with_own("mine.toml", &text, Path::new("."), &none, disciplines)
     };

@@ -4,6 +4,8 @@
 //! order.
 
 use roundelay::{Duration, FlowId, Instant, Slack};
+use roundelay_trace::DirectionChoice;
+use roundelay_trace::arguments::Mtu;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -15,6 +17,7 @@ use crate::sources::load::{Amount, Load};
 use crate::sources::source::{Conditions, Ending, Facts, FileFault, Listed, Reading, Site, Source};
 use crate::sources::stamp::Stamp;
 use crate::sources::{Check, LONGEST_PACKET, SourceError, Terms, WrittenFields, draw};
+use crate::written::{InWords, Maybe};
 
 /// A packet of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,6 +76,17 @@ pub enum FlowBy {
     Dscp,
 }
 
+/// Which packets of a capture are sent, and as what: keys of a source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Captured {
+    /// Header fields that define a flow.
+    pub flow_by: FlowBy,
+    /// The direction.
+    pub direction: DirectionChoice,
+    /// The longest IP packet: longer ones are split.
+    pub mtu: Mtu,
+}
+
 /// A list of packets, or a capture.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -84,6 +98,15 @@ pub struct Config {
     /// Header fields that define a flow of a capture.
     #[serde(default)]
     pub flow_by: FlowBy,
+    /// Direction of a capture's packets. Left out: auto, the direction with the larger load.
+    #[serde(default, deserialize_with = "Maybe::deserialize")]
+    #[schemars(with = "Option<InWords<DirectionChoice>>")]
+    pub direction: Option<DirectionChoice>,
+    /// Bytes of the longest IP packet of a capture. Longer ones, as offloading makes them, are split
+    /// as on the wire. Left out: 1500.
+    #[serde(default, deserialize_with = "Maybe::deserialize")]
+    #[schemars(with = "Option<InWords<Mtu>>")]
+    pub mtu: Option<Mtu>,
     /// The packets of the file.
     #[serde(skip)]
     pub packets: Vec<Entry>,
@@ -184,18 +207,25 @@ impl Source for Config {
         let path = reading.files.path(&self.file);
         self.is_dealt = is_capture(&path);
         if self.is_dealt {
-            let read = (reading.files.capture)(&path, self.flow_by, reading.duration);
+            let captured = Captured {
+                flow_by: self.flow_by,
+                direction: self.direction.clone().unwrap_or_default(),
+                mtu: self.mtu.unwrap_or_default(),
+            };
+            let read = (reading.files.capture)(&path, &captured, reading.duration);
             self.packets = read.map_err(of_file)?;
             self.longest = longest(&self.packets);
             return Ok(());
         }
         let text = text(&path, &self.file, "a list of packets or a capture").map_err(of_file)?;
-        if (reading.has)("flow_by") {
-            let message = format!(
-                "'{}' is a list, which is one flow: flow_by is for captures, leave it out",
-                self.file
-            );
-            return Err(FileFault::Key("flow_by", message));
+        for key in ["flow_by", "direction", "mtu"] {
+            if (reading.has)(key) {
+                let message = format!(
+                    "'{}' is a list, which is one flow: {key} is for captures, leave it out",
+                    self.file
+                );
+                return Err(FileFault::Key(key, message));
+            }
         }
         self.packets = packets(&self.file, &text)?;
         let all = self.packets.len();

@@ -18,16 +18,15 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use roundelay::Duration;
 
 use crate::capture::{Capture, Frame};
-use crate::compare::{CompareError, Options};
+use crate::compare::{CompareError, Options, Progress, ReplayObserver};
 use crate::headers::{Headers, Ports, TCP, UDP, parse};
 use crate::selection::Selector;
-use crate::stop::Stop;
 use crate::survey::{Survey, survey};
 use dialogue::Dialogue;
 
 /// The port of QUIC's web.
 const HTTPS: u16 = 443;
-/// Packets between two looks at the request to stop.
+/// Packets between two reports of the progress, with a look at the request to stop.
 const BLOCK: u64 = 8192;
 
 /// The end of a connection: an index, too.
@@ -228,13 +227,16 @@ fn network(address: IpAddr) -> IpAddr {
 pub fn applications(
     capture: Capture,
     options: &Options,
-    stop: &Stop,
+    observer: &mut impl ReplayObserver,
 ) -> Result<Applications, CompareError> {
+    let stop = observer.stop();
+    let mending = options.mending();
+    let readings = mending.readings();
     let Survey {
         mut capture,
         selector,
         chosen,
-    } = survey(capture, options, stop)?;
+    } = survey(capture, &mending, observer)?;
     let first = capture.start();
     let mut reader = Reader::new(selector);
     let mut read = 0_u64;
@@ -244,7 +246,16 @@ pub fn applications(
         let nanos = frame.time_nanos.saturating_sub(zero);
         reader.read(&frame, u64::try_from(nanos).unwrap_or(0));
         read += 1;
-        if read.is_multiple_of(BLOCK) && stop.is_requested() {
+        if !read.is_multiple_of(BLOCK) {
+            continue;
+        }
+        observer.progress(Progress {
+            read: capture.capture().position(),
+            packets: read,
+            reading: readings,
+            readings,
+        });
+        if stop.is_requested() {
             return Err(CompareError::Stopped);
         }
     }

@@ -19,8 +19,11 @@ use roundelay_papers::plan::Variation;
 use roundelay_report::sweep_rows;
 use roundelay_sim::scenario::{Scenario, SourceSpec};
 use roundelay_sim::{LinkId, PacketState, Probe, Tag};
+use roundelay_trace::Stop;
 
 use super::{Behaviours, FIGURES, MEASUREMENTS, TABLE, used};
+use crate::host::Host;
+use crate::scenario::Read;
 use crate::sweep::hash::hash;
 use crate::sweep::version_of_experiment;
 
@@ -222,7 +225,7 @@ fn scenario(text: &str, folder: &Path) -> Scenario {
     } else {
         format!("{NETWORK}{text}")
     };
-    Scenario::from_toml("canonical.toml", &text, folder)
+    Read::of_text("canonical.toml", &text, folder, &[], &Stop::default())
         .unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
@@ -288,6 +291,13 @@ fn scenarios(folder: &Path) -> Vec<(String, String)> {
                 "duration = '1s'\n[routing]\nspread = true\n[topology]\ntemplate = 'leaf_spine'\n{}",
                 "[[source]]\nkind = 'cbr'\nfrom = 'host*'\nto = 'host*'\npairs = 'random'\nrate = \
                  '1mbit'\n"
+            ),
+        ),
+        (
+            "capture".to_owned(),
+            format!(
+                "{queue}{}",
+                source("kind = 'trace'\nfile = 'canonical.pcap'")
             ),
         ),
         (
@@ -586,7 +596,65 @@ impl Folder {
         // 4 Mbit/s that pause for 30 ms now and then.
         let times: String = (1..30).map(|time| format!("{}\n", 3 * time)).collect();
         fs::write(folder.join("canonical.trace"), times + "120\n").unwrap();
+        fs::write(folder.join("canonical.pcap"), capture()).unwrap();
         Self(folder)
+    }
+}
+
+/// A capture in which everything has to be mended: both directions, packets out of order, frames
+/// merged by offloading, and frames cut with their length.
+fn capture() -> Vec<u8> {
+    let header = [0xa1b2_c3d4_u32, 2 | 4 << 16, 0, 0, 65_535, 101];
+    let mut bytes = header.map(u32::to_le_bytes).concat();
+    let ends = [[10, 0, 0, 1], [10, 0, 0, 2]];
+    for number in 0..300_u32 {
+        let is_back = number % 3 == 0;
+        let len = match number % 7 {
+            0 => 4400_u16,
+            1 => 900,
+            _ => 60,
+        };
+        let is_cut = number % 7 == 1;
+        let [from, to] = if is_back { [ends[1], ends[0]] } else { ends };
+        let micros = if number % 5 == 4 {
+            number * 5000 - 12_000
+        } else {
+            number * 5000
+        };
+        let frame_len = if is_cut { 40 } else { u32::from(len) };
+        let record = [micros / 1_000_000, micros % 1_000_000, 40, frame_len];
+        bytes.extend(record.map(u32::to_le_bytes).concat());
+        bytes.extend([0x45, 0]);
+        bytes.extend(len.to_be_bytes());
+        bytes.extend((number as u16).to_be_bytes());
+        bytes.extend([0, 0, 64, 6, 0, 0]);
+        bytes.extend([from, to].concat());
+        let ports = [1000 + number as u16 % 4, 80];
+        let [source, destination] = if is_back { [ports[1], ports[0]] } else { ports };
+        bytes.extend([source.to_be_bytes(), destination.to_be_bytes()].concat());
+        bytes.extend([0, 0, 0, 0, 0, 0, 0, 0, 0x50, 0x10, 0, 0, 0, 0, 0, 0]);
+    }
+    bytes
+}
+
+/// The canonical capture has all that it stands for.
+#[test]
+fn the_canonical_capture_is_mended() {
+    let folder = Folder::new();
+    let text = "duration = '3s'\n[topology]\ntemplate = 'dumbbell'\n[[source]]\nkind = 'trace'\nfrom = 's0'\nto = 'r0'\nfile = 'canonical.pcap'\n";
+    fs::write(folder.0.join("scenario.toml"), text).unwrap();
+    let read = Read::scenario(&folder.0.join("scenario.toml"), &Host::default()).unwrap();
+    for part in [
+        "Sent: one direction of one link",
+        "put in the order of times",
+        "were split into",
+        "were cut by a tool together with their lengths",
+    ] {
+        assert!(
+            read.notes.iter().any(|note| note.contains(part)),
+            "{part}: {:?}",
+            read.notes
+        );
     }
 }
 
