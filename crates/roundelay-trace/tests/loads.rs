@@ -6,21 +6,21 @@ use std::io::Cursor;
 use crate::common::*;
 use roundelay_trace::{Capture, CompareError, Comparison, Kind, Options, Span, compare};
 
-const CALLER: [u8; 4] = [192, 168, 7, 1];
-const CALLED: [u8; 4] = [192, 168, 7, 2];
+pub(crate) const CALLER: [u8; 4] = [192, 168, 7, 1];
+pub(crate) const CALLED: [u8; 4] = [192, 168, 7, 2];
 /// Nanoseconds.
-const MILLI: u64 = 1_000_000;
+pub(crate) const MILLI: u64 = 1_000_000;
 
 /// A packet: time in nanoseconds from the start, and its frame.
-type Sample = (u64, Vec<u8>);
+pub(crate) type Sample = (u64, Vec<u8>);
 
-fn numbered(mut packet: Vec<u8>, number: usize) -> Vec<u8> {
+pub(crate) fn numbered(mut packet: Vec<u8>, number: usize) -> Vec<u8> {
     packet[4..6].copy_from_slice(&(number as u16 + 1).to_be_bytes());
     packet
 }
 
 /// A call: 200 bytes each 20 ms.
-fn call(seconds: usize) -> Vec<Sample> {
+pub(crate) fn call(seconds: usize) -> Vec<Sample> {
     let mut samples = Vec::new();
     for number in 0..seconds * 50 {
         let payload = [&ports(5004, 5006)[..], &[0; 172]].concat();
@@ -34,7 +34,7 @@ fn call(seconds: usize) -> Vec<Sample> {
 }
 
 /// Bulk: bursts of 30 full packets, 6 Mbit/s.
-fn bulk(seconds: usize) -> Vec<Sample> {
+pub(crate) fn bulk(seconds: usize) -> Vec<Sample> {
     let mut samples = Vec::new();
     for number in 0..seconds * 515 {
         let burst = number as u64 / 30;
@@ -45,7 +45,7 @@ fn bulk(seconds: usize) -> Vec<Sample> {
 }
 
 /// A TCP segment with this much data.
-fn segment(data: usize, number: usize) -> Vec<u8> {
+pub(crate) fn segment(data: usize, number: usize) -> Vec<u8> {
     let header = [
         &ports(40_000, 9000)[..4],
         &[0; 8],
@@ -56,12 +56,12 @@ fn segment(data: usize, number: usize) -> Vec<u8> {
     numbered(ipv4(6, CALLER, CALLED, &payload), number)
 }
 
-fn sorted(mut samples: Vec<Sample>) -> Vec<Sample> {
+pub(crate) fn sorted(mut samples: Vec<Sample>) -> Vec<Sample> {
     samples.sort_by_key(|(at, _)| *at);
     samples
 }
 
-fn both(seconds: usize) -> Vec<Sample> {
+pub(crate) fn both(seconds: usize) -> Vec<Sample> {
     sorted([call(seconds), bulk(seconds)].concat())
 }
 
@@ -84,7 +84,7 @@ fn file(samples: &[Sample]) -> Vec<u8> {
     bytes
 }
 
-fn mending() -> Options {
+pub(crate) fn mending() -> Options {
     let specs = ["fifo", "fq_codel linux", "drr"].map(|spec| spec.parse().unwrap());
     Options {
         measure_cost: false,
@@ -94,7 +94,7 @@ fn mending() -> Options {
     }
 }
 
-fn replayed(bytes: Vec<u8>, options: &Options) -> Result<Comparison, CompareError> {
+pub(crate) fn replayed(bytes: Vec<u8>, options: &Options) -> Result<Comparison, CompareError> {
     let capture = Capture::from_reader("t.pcap", Cursor::new(bytes))?;
     compare(capture, options, &mut ())
 }
@@ -269,8 +269,8 @@ fn wrapped(wrap: impl Fn(usize, &[u8]) -> Vec<u8>) -> Vec<u8> {
     file(&samples)
 }
 
-const NEAR: [u8; 4] = [10, 0, 0, 1];
-const FAR: [u8; 4] = [10, 0, 0, 2];
+pub(crate) const NEAR: [u8; 4] = [10, 0, 0, 1];
+pub(crate) const FAR: [u8; 4] = [10, 0, 0, 2];
 
 fn labels(bytes: Vec<u8>, by: &str) -> Vec<String> {
     let options = Options {

@@ -10,6 +10,7 @@ mod connections;
 mod corpora;
 mod foreign;
 mod hostile;
+mod kinds;
 mod link_layer;
 mod links;
 mod loads;
