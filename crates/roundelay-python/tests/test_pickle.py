@@ -9,18 +9,28 @@ from concurrent.futures import ProcessPoolExecutor
 
 import pyarrow
 import pytest
-from conftest import CAPTURE, ROOT, SMALL
+from conftest import CAPTURE, ROOT, SMALL, Fifo
 
 import roundelay as rd
 
 METER = '[meter]\nrates = "100ms"\ntransfers = true\nflows = true\n'
 OFFICE = ROOT / "examples/bounds/office.toml"
 
+
+class Refuses(Fifo):
+    """Fails at its first packet, for a run that fails."""
+
+    limit = "10p"
+
+    def enqueue(self, packet, now):
+        raise LookupError("no table")
+
+
 CALLS = {
     "compare": lambda: rd.compare(CAPTURE, "5mbit", ["fifo", "fq_codel", "drr", "qfq"], trees=ROOT / "examples/trees/home.toml"),
     "simulate": lambda: rd.simulate(SMALL + METER, replicas=2),
     "replay": lambda: rd.replay(SMALL, ["lstf", "edf"]),
-    "sweep": lambda: rd.sweep(SMALL, {"queue.core": ["fifo", "qfq", "sfq depth 70000"]}, seeds=2),
+    "sweep": lambda: rd.sweep(SMALL, {"queue.core": ["fifo", "qfq", Refuses]}, seeds=2),
     "bounds": lambda: rd.bounds(OFFICE, ["drr", "qfq"], rate="100mbit"),
 }
 TABLES = ["flows", "links", "transfers", "rates", "replays", "runs"]
@@ -50,6 +60,10 @@ def test_a_pickled_result_shows_the_same(result, protocol):
     again = pickle.loads(pickle.dumps(result, protocol))
     assert type(again) is type(result) and shown(again) == shown(result)
     assert pickle.loads(pickle.dumps(again, protocol)).to_dict() == result.to_dict()
+
+
+def test_the_sweep_has_a_failed_run():
+    assert len(CALLS["sweep"]().failed) == 2
 
 
 def test_copies_show_the_same(result):

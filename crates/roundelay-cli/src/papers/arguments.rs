@@ -109,7 +109,8 @@ fn parse_seeds(text: &str) -> Result<RangeInclusive<u64>, String> {
     match (first, last) {
         (Some(first), Some(last)) if first <= last => Ok(first..=last),
         _ => Err(
-            "expected a number of seeds, 1 to 10000, or the first and the last of them as in 5..8"
+            "expected a number of seeds, or the first and the last of them as in 5..8, legal range \
+             1 to 10000"
                 .to_owned(),
         ),
     }
