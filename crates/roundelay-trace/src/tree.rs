@@ -487,13 +487,13 @@ impl FileNode {
     fn fault(&self, error: &TreeError) -> Fault {
         let span = match &error.problem {
             Problem::NotTaken { .. } => self.maxpkt.as_ref().map(Spanned::span),
-            Problem::NotInterior { .. }
-            | Problem::NoLeaf { .. }
-            | Problem::OnlyAtRoot { .. }
-            | Problem::LimitOfClass => Some(self.discipline.span()),
-            Problem::UnknownParent { .. } | Problem::ParentIsLeaf | Problem::TooDeep => {
-                self.parent.as_ref().map(Spanned::span)
+            Problem::NotInterior { .. } | Problem::NoLeaf { .. } | Problem::LimitOfClass => {
+                Some(self.discipline.span())
             }
+            Problem::UnknownParent { .. }
+            | Problem::ParentIsLeaf
+            | Problem::OneChild { .. }
+            | Problem::TooDeep => self.parent.as_ref().map(Spanned::span),
             _ => None,
         };
         (span.unwrap_or_else(|| self.name.span()), error.to_string())

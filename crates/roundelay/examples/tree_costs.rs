@@ -1,5 +1,6 @@
 //! What a packet costs in a tree of `htb`, `hfsc` or `drr`, by the number of leaves and of levels:
-//! enqueue and dequeue, all leaves backlogged. Counted from outside, as the difference of two runs:
+//! enqueue and dequeue, all leaves backlogged. `drr+htb` is drr at the root and htb below, `drr+tbf+drr`
+//! has a class of tbf in between. Counted from outside, as the difference of two runs:
 //!
 //!     cargo build --release -p roundelay --example tree_costs
 //!     valgrind --tool=callgrind target/release/examples/tree_costs htb 64 1 100000
@@ -43,20 +44,30 @@ fn class(name: &str, kind: &str) -> Result<Node, Box<dyn Error>> {
     match kind {
         "htb" => node.spec.discipline = AnyDiscipline::Htb(htb::Config::default()),
         "hfsc" => node.spec.discipline = AnyDiscipline::Hfsc(hfsc::Config),
-        "drr" => {}
-        other => return Err(format!("'{other}': expected htb, hfsc or drr").into()),
+        "drr" | "priority" | "tbf rate 1tbit burst 1mb" => node.spec = kind.parse()?,
+        other => return Err(format!("'{other}': expected htb, hfsc, drr, priority or tbf").into()),
     }
     Ok(node)
 }
 
 /// `levels` - 1 classes, each below the one before, and the leaves below the last.
-fn tree(kind: &str, leaves: u32, levels: u32) -> Result<Config, Box<dyn Error>> {
-    let mut tree = Config::new(class("0", kind)?)?;
+fn tree(kinds: &str, leaves: u32, levels: u32) -> Result<Config, Box<dyn Error>> {
+    let mut of_levels = Vec::new();
+    for kind in kinds.split('+') {
+        of_levels.push(if kind == "tbf" {
+            "tbf rate 1tbit burst 1mb"
+        } else {
+            kind
+        });
+    }
+    let kind_of = |level: u32| of_levels[(level as usize).min(of_levels.len() - 1)];
+    let mut tree = Config::new(class("0", kind_of(0))?)?;
     for level in 1..levels {
-        let mut inner = class(&level.to_string(), kind)?;
-        inner.service = service(kind, 1);
+        let mut inner = class(&level.to_string(), kind_of(level))?;
+        inner.service = service(kind_of(level - 1), 1);
         tree.add_class(&(level - 1).to_string(), inner)?;
     }
+    let kind = kind_of(levels - 1);
     let parent = (levels - 1).to_string();
     // Below the root each leaf sends at its rate; below a class it borrows every second packet, or
     // gets it by sharing.
@@ -75,7 +86,7 @@ fn tree(kind: &str, leaves: u32, levels: u32) -> Result<Config, Box<dyn Error>> 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let [kind, leaves, levels, packets] = &arguments[..] else {
-        return Err("expected: htb, hfsc or drr; leaves; levels; packets".into());
+        return Err("expected: kinds such as htb or drr+tbf; leaves; levels; packets".into());
     };
     let (leaves, levels): (u32, u32) = (leaves.parse()?, levels.parse()?);
     let packets: u64 = packets.parse()?;

@@ -61,6 +61,10 @@ impl<T, L: Leaving, S: Scheduler<T, L> + ?Sized> Scheduler<T, L> for Box<S> {
     }
 
     #[inline(always)]
+    fn next_len(&self) -> Option<u32> {
+        (**self).next_len()
+    }
+
     fn has_decided(&self) -> bool {
         (**self).has_decided()
     }

@@ -102,6 +102,13 @@ pub trait Scheduler<T, L: Leaving = Packet<T>>: Control {
         None
     }
 
+    /// The length of the packet that a [`dequeue`](Self::dequeue) would give now, for a class of a
+    /// tree that shapes what is below it. None: the queue is empty, or the discipline decides only
+    /// when it is asked.
+    fn next_len(&self) -> Option<u32> {
+        None
+    }
+
     /// Whether the next packet follows from a decision already taken: of a turn, or of a service of
     /// several packets. A [`Port`](crate::Port) with a decision time asks before each
     /// [`dequeue`](Self::dequeue). False: each packet is a decision of its own.

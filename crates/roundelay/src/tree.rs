@@ -55,6 +55,12 @@
 //! leaf has been backlogged since the packet's arrival, with Q bytes at first, so the link has sent
 //! at most (Q - len + B) / phi in between: the T-WFI.
 //!
+//! **Shapers.** A class of `tbf`, `htb` or `hfsc` may give nothing although its children have
+//! packets. It is out of its class's scheduler then, and `Below::asleep` has it with the time at
+//! which it is asked again; see `shaper.rs`. Such a class is asked as the root is, so it needs no
+//! place holders. The bound's proof holds for its siblings: to them it is a child that is idle now
+//! and then.
+//!
 //! Cost: at each level the cost of its discipline, three times below the root: place holder,
 //! stand-in and choice. Memory: see `footprint`.
 //!
@@ -68,6 +74,7 @@ mod class;
 mod config;
 pub mod hfsc;
 pub mod htb;
+mod shaper;
 
 use alloc::collections::VecDeque;
 use alloc::string::ToString as _;
@@ -79,6 +86,7 @@ use class::Class;
 pub use class::StandIn;
 pub use config::{Config, Node, Problem, TreeError};
 use config::{NONE, Placed, ROOT, problem, setting};
+use shaper::Offer;
 
 use crate::acknowledgement::Acknowledgement;
 use crate::config::ConfigError;
@@ -153,7 +161,7 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
                 root = Some(Class::new(class(node, seed).map_err(fails)?));
             } else if *is_class {
                 let scheduler = class(node, seed).map_err(fails)?;
-                nodes.push(State::Class(Class::new(scheduler)));
+                nodes.push(State::class(plan.offer_of(number), scheduler));
             } else {
                 let scheduler = leaf(node, seed).map_err(fails)?;
                 nodes.push(State::leaf(node, scheduler));
@@ -172,6 +180,7 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
             backlog,
             longest,
             asleep,
+            due: Vec::new(),
             dropped,
             now: Instant::ZERO,
         };
@@ -211,18 +220,18 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
         let node = self.below.plan.number(name)?;
         let mut sum = Backlog::default();
         for (number, state) in self.below.nodes.iter().enumerate() {
-            if let State::Leaf(leaf) = state
-                && (node == ROOT || self.below.plan.path(number).any(|above| above == node))
-            {
-                let head = leaf.head.as_ref().map_or(0, |head| u64::from(head.len));
+            let (told, head) = match state {
+                State::Leaf(leaf) => (leaf.told, &leaf.head),
+                State::Shaper(shaper) => (Backlog::default(), &shaper.head),
+                State::Absent | State::Class(_) => continue,
+            };
+            if node == ROOT || self.below.plan.path(number).any(|above| above == node) {
+                let len = head.as_ref().map_or(0, |head| u64::from(head.len));
                 sum.packets = sum
                     .packets
-                    .saturating_add(leaf.told.packets)
-                    .saturating_add(leaf.head.is_some().into());
-                sum.bytes = sum
-                    .bytes
-                    .saturating_add(leaf.told.bytes)
-                    .saturating_add(head);
+                    .saturating_add(told.packets)
+                    .saturating_add(head.is_some().into());
+                sum.bytes = sum.bytes.saturating_add(told.bytes).saturating_add(len);
             }
         }
         Some(sum)
@@ -244,12 +253,13 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
             return Ok(());
         }
         let way = self.below.plan.way(number);
-        let class = match self.below.nodes.get_mut(placed.server) {
-            Some(State::Class(class)) => class,
-            _ => &mut self.root,
+        let (server, placed) = (placed.server, placed.clone());
+        let class = match self.below.class_mut(server) {
+            Some(class) => class,
+            None => &mut self.root,
         };
         class
-            .adopt(number, placed, &way)
+            .adopt(number, &placed, &way)
             .map_err(|error| setting(&placed.node.name, error))
     }
 
@@ -263,10 +273,18 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
             if parent == ROOT {
                 return self.report_to_root(number);
             }
+            let first = self.below.next_of_first(parent);
             self.below.report(number);
-            match self.below.class_mut(parent) {
+            if let Some(before) = first {
+                if self.below.next_of_first(parent) != Some(before) {
+                    self.renew(parent);
+                }
+                return;
+            }
+            match self.below.nodes.get_mut(parent) {
                 // RESTART-NODE: the class chooses, and is reported in turn.
-                Some(class) if class.head.is_none() => class.choose(now),
+                Some(State::Class(class)) if class.head.is_none() => class.choose(now),
+                Some(State::Shaper(shaper)) if !shaper.is_offered => self.below.prepare(parent),
                 _ => return,
             }
             number = parent;
@@ -283,20 +301,74 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
         }
     }
 
-    /// Asks the sleeping leaves again, when due.
+    /// Asks the sleeping leaves and shapers again that are due, in the order of their times.
     fn wake(&mut self) {
-        let mut at = 0;
-        while let Some(&number) = self.below.asleep.get(at) {
-            let ready = self
-                .below
-                .leaf(number)
-                .and_then(|leaf| leaf.buffer.scheduler().ready_at());
-            if ready.is_none_or(|ready| ready <= self.below.now) {
-                self.below.commit(number);
-                self.activate(number);
-            }
-            at += usize::from(self.below.asleep.get(at) == Some(&number));
+        if self.below.asleep.is_empty() {
+            return;
         }
+        let mut due = core::mem::take(&mut self.below.due);
+        for number in &self.below.asleep {
+            let wakes_at = self.below.wakes_at(*number).unwrap_or(Instant::ZERO);
+            if wakes_at <= self.below.now {
+                due.push((wakes_at, *number));
+            }
+        }
+        due.sort_unstable();
+        for (_, number) in due.drain(..) {
+            // One that slept above another may have been asked since.
+            if self.below.asleep.contains(&number) {
+                self.ask_again(number);
+            }
+        }
+        self.below.due = due;
+    }
+
+    /// Asks a leaf or a shaper that offers no packet.
+    fn ask_again(&mut self, number: usize) {
+        match self.below.nodes.get(number) {
+            Some(State::Leaf(_)) => self.below.commit(number),
+            Some(State::Shaper(_)) => self.below.prepare(number),
+            _ => return,
+        }
+        self.activate(number);
+    }
+
+    /// Looks at a shaper again after a change below it or of its settings.
+    fn look_again(&mut self, number: usize) {
+        let Some(shaper) = self.below.shaper(number) else {
+            return;
+        };
+        let is_empty = shaper.backlog().is_empty();
+        if !shaper.is_offered {
+            self.ask_again(number);
+            return;
+        }
+        match shaper.offer() {
+            Offer::First => self.renew(number),
+            Offer::InTurn if is_empty => {
+                let place = self.below.place(number);
+                self.root.withdraw(place);
+                self.below.set_offered(number, false);
+            }
+            _ => {}
+        }
+    }
+
+    /// The class below a token bucket has another first packet, or none: the bucket waits for its
+    /// length.
+    fn renew(&mut self, number: usize) {
+        let bucket = self.below.parent(number);
+        let place = self.below.place(number);
+        if let Some(class) = self.class_mut(bucket) {
+            class.withdraw(place);
+        }
+        if bucket != ROOT {
+            let place = self.below.place(bucket);
+            self.root.withdraw(place);
+            self.below.set_offered(bucket, false);
+        }
+        self.below.set_offered(number, false);
+        self.ask_again(number);
     }
 
     fn dequeue_packet(&mut self) -> Option<Packet<T>> {
@@ -318,21 +390,17 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
         }
     }
 
-    /// Takes back a leaf's ready packet. Classes that have chosen the packet count it as sent.
-    fn withdraw(&mut self, leaf: usize) -> Option<Packet<T>> {
-        self.below.leaf(leaf)?.head.as_ref()?;
-        let mut top = leaf;
-        loop {
-            let parent = self.below.parent(top);
-            let place = self.below.place(top);
-            let chosen = self
-                .below
-                .class(parent)
-                .and_then(|class| class.head.as_ref());
-            if chosen.is_none_or(|head| head.flow != place) {
-                break;
-            }
-            top = parent;
+    /// Takes back the ready packet of a leaf, or one that a shaper holds. Classes that have chosen
+    /// the packet count it as sent.
+    fn withdraw(&mut self, holder: usize) -> Option<Packet<T>> {
+        match self.below.nodes.get(holder)? {
+            State::Leaf(leaf) => leaf.head.as_ref()?,
+            State::Shaper(shaper) => shaper.head.as_ref()?,
+            State::Absent | State::Class(_) => return None,
+        };
+        let mut top = holder;
+        while self.below.has_chosen(self.below.parent(top), top) {
+            top = self.below.parent(top);
         }
         let parent = self.below.parent(top);
         let place = self.below.place(top);
@@ -343,6 +411,7 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
         } else {
             self.below.report(top)
         }
+        self.look_again(parent);
         packet
     }
 
@@ -350,6 +419,27 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
         self.below
             .evict_waiting(leaf)
             .or_else(|| self.withdraw(leaf))
+    }
+}
+
+impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
+    /// When a root without times of its own has a packet, if all its children that have packets are
+    /// shapers asked in their turn: they may have none now.
+    fn ready_in_turn(&self) -> Option<Instant> {
+        let mut earliest = None;
+        for child in &self.root.children {
+            let number = child.node as usize;
+            if !self.below.has_head(number) {
+                continue;
+            }
+            let shaper = self.below.shaper(number)?;
+            if shaper.offer() != Offer::InTurn {
+                return None;
+            }
+            let ready = shaper.ready_at()?;
+            earliest = Some(earliest.map_or(ready, |earliest: Instant| earliest.min(ready)));
+        }
+        earliest
     }
 }
 
@@ -390,13 +480,15 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Scheduler<T> for Tree<T, L
     fn evict(&mut self) -> Option<Packet<T>> {
         let sizes = self.below.nodes.iter().map(|state| match state {
             State::Leaf(leaf) => leaf.size(),
-            State::Absent | State::Class(_) => 0,
+            State::Absent | State::Class(_) | State::Shaper(_) => 0,
         });
-        let leaf = self.below.longest.find(sizes)?;
-        if let Some(victim) = self.evict_from(leaf) {
+        if let Some(leaf) = self.below.longest.find(sizes)
+            && let Some(victim) = self.evict_from(leaf)
+        {
             return Some(victim);
         }
-        // A leaf that gives nothing up must not block evictions from other leaves.
+        // A leaf that gives nothing up must not block evictions from other leaves. A shaper may
+        // hold the last packet.
         (0..self.below.nodes.len()).find_map(|other| self.evict_from(other))
     }
 
@@ -405,18 +497,17 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Scheduler<T> for Tree<T, L
         self.below.backlog
     }
 
-    /// The time of the root, if it may idle. With no packet ready: the earliest time of a leaf that
-    /// holds packets and gave none. A leaf without a time is never ready.
+    /// The time of the root, if it may idle. With no packet ready: the earliest time of a leaf or
+    /// shaper that holds packets and gave none. A leaf without a time is never ready.
     fn ready_at(&self) -> Option<Instant> {
         let mut earliest = None;
         if !self.root.scheduler.backlog().is_empty() {
-            earliest = Some(self.root.scheduler.ready_at()?);
+            let ready = self.root.scheduler.ready_at();
+            earliest = Some(ready.or_else(|| self.ready_in_turn())?);
         }
         for number in &self.below.asleep {
-            if let Some(leaf) = self.below.leaf(*number) {
-                let ready = leaf.buffer.scheduler().ready_at().unwrap_or(Instant::MAX);
-                earliest = Some(earliest.map_or(ready, |earliest: Instant| earliest.min(ready)));
-            }
+            let ready = self.below.wakes_at(*number).unwrap_or(Instant::MAX);
+            earliest = Some(earliest.map_or(ready, |earliest: Instant| earliest.min(ready)));
         }
         earliest
     }
@@ -492,6 +583,9 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Control for Tree<T, L, I> 
                 State::Absent => Footprint::default(),
                 State::Leaf(leaf) => leaf.buffer.scheduler().footprint(),
                 State::Class(class) => class.footprint(),
+                State::Shaper(shaper) => shaper
+                    .class()
+                    .map_or(Footprint::default(), Class::footprint),
             };
             let place = size_of::<State<T, L, I>>() + size_of::<Option<Placed>>();
             sum.fixed_bytes += of_node.fixed_bytes + place;
@@ -507,8 +601,11 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Control for Tree<T, L, I> 
     ///    length of the child's head. The root has chosen none.
     /// 3. The chosen child has a place holder. There are no place holders where no child has a
     ///    packet, and none in the root.
-    /// 4. The backlog is the leaves' reported backlogs plus their heads.
-    /// 5. A leaf is asleep if it holds packets and has no head.
+    /// 4. The backlog is the leaves' reported backlogs plus the heads of leaves and shapers.
+    /// 5. A leaf is asleep if it holds packets and has no head, a shaper if it has packets and
+    ///    offers none.
+    /// 6. Shapers choose nothing ahead within their schedulers and have no place holders, as the
+    ///    root.
     fn check_invariants(&self) {
         self.check_tree();
         self.root.scheduler.check_invariants();
@@ -516,6 +613,11 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Control for Tree<T, L, I> 
             match state {
                 State::Absent => {}
                 State::Class(class) => class.scheduler.check_invariants(),
+                State::Shaper(shaper) => {
+                    if let Some(class) = shaper.class() {
+                        class.scheduler.check_invariants();
+                    }
+                }
                 State::Leaf(leaf) => leaf.buffer.scheduler().check_invariants(),
             }
         }
@@ -530,6 +632,23 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
             match state {
                 State::Absent => {}
                 State::Class(class) => self.check_class(class, false),
+                State::Shaper(shaper) => {
+                    let class = shaper.class().expect("it is put back");
+                    self.check_class(class, true);
+                    if let Some(head) = &shaper.head {
+                        sum.packets = sum.packets.wrapping_add(1);
+                        sum.bytes = sum.bytes.wrapping_add(head.len.into());
+                    }
+                    let sleeps = !shaper.is_offered && !shaper.backlog().is_empty();
+                    assert_eq!(
+                        (
+                            shaper.asleep_until.is_some(),
+                            self.below.asleep.contains(&number)
+                        ),
+                        (sleeps, sleeps),
+                        "invariant 5"
+                    );
+                }
                 State::Leaf(leaf) => {
                     let head = leaf.head.as_ref().map_or(0, |head| u64::from(head.len));
                     sum.packets = sum
@@ -556,11 +675,8 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
             if child.node == NONE {
                 continue;
             }
-            let len = match &self.below.nodes[child.node as usize] {
-                State::Leaf(leaf) => leaf.head.as_ref().map(|head| head.len),
-                State::Class(class) => class.head.as_ref().map(|head| head.len),
-                State::Absent => None,
-            };
+            let next = self.below.next_of(child.node as usize);
+            let len = next.map(|(len, ..)| len);
             let chosen = class
                 .head
                 .as_ref()

@@ -71,6 +71,11 @@ impl<R: Rank, T> Scheduler<T> for ByRank<R, T> {
     fn backlog(&self) -> Backlog {
         self.waiting.backlog()
     }
+
+    fn next_len(&self) -> Option<u32> {
+        let (_, first) = self.waiting.first()?;
+        Some(first.len)
+    }
 }
 
 impl<R: Rank, T> Control for ByRank<R, T> {

@@ -239,6 +239,10 @@ macro_rules! any {
                 match self { $(Self::$variant(scheduler) => scheduler.ready_at(),)* }
             }
 
+            fn next_len(&self) -> Option<u32> {
+                match self { $(Self::$variant(scheduler) => scheduler.next_len(),)* }
+            }
+
             fn has_decided(&self) -> bool {
                 match self { $(Self::$variant(scheduler) => scheduler.has_decided(),)* }
             }

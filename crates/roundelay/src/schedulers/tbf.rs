@@ -35,14 +35,13 @@
 //! Cost: O(1) a packet, two divisions. Memory: packets alone, no state per flow.
 //!
 //! Differences from Linux's tbf: the queue within is first in, first out with the buffer's limit in
-//! bytes or packets; another discipline within is a class of a tree, where the tree has such
-//! classes. Tokens are not cut to ticks of 64 ns. `rate link` is the rate of the link: with it tbf
+//! bytes or packets; another discipline within is the child of a class of a tree. Tokens are not cut to ticks of 64 ns. `rate link` is the rate of the link: with it tbf
 //! never waits at a port.
 
 use crate::author::{
-    Backlog, ConfigError, Configured, Control, Discipline, DropReason, Duration, Handle, Instant,
-    Limit, Linux, LinuxFlows, LinuxLimit, Packet, Parameter, Queues, Rate, Refusal, Scheduler,
-    Seed,
+    Backlog, ConfigError, Configured, Control, Discipline, DropReason, Duration, FlowId, Handle,
+    Instant, Limit, Linux, LinuxFlows, LinuxLimit, Packet, Parameter, Queues, Rate, Refusal,
+    Scheduler, Seed,
 };
 use crate::mechanisms::line::{InLine, Waits};
 use crate::schedulers::fifo::{self, Fifo};
@@ -322,6 +321,11 @@ impl<T, W: Waits<T>> Scheduler<T, W::Leaving> for Tbf<T, W> {
 
     /// Drop tail: the newest packet.
     fn evict(&mut self) -> Option<W::Leaving> {
+        self.queue.evict()
+    }
+
+    /// The newest packet: as a class of a tree it has one child, so one flow.
+    fn evict_flow(&mut self, _flow: FlowId) -> Option<W::Leaving> {
         self.queue.evict()
     }
 

@@ -6,13 +6,14 @@ use alloc::vec::Vec;
 
 use super::class::{Class, StandIn};
 use super::config::{Config, Node, Placed, ROOT};
+use super::shaper::{Offer, Shaper};
 use crate::buffer::Buffer;
 use crate::drops::{DropReason, Refusal};
 use crate::limit::Backlog;
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::scheduler::Scheduler;
-use crate::time::Instant;
+use crate::time::{Instant, Slack};
 
 /// Dropped packets with the reason, oldest first.
 type Dropped<T> = VecDeque<(Packet<T>, DropReason)>;
@@ -25,8 +26,10 @@ pub(super) struct Below<T, L, I> {
     pub(super) backlog: Backlog,
     /// Leaves by backlog.
     pub(super) longest: Longest,
-    /// Leaves that hold packets but gave none when asked.
+    /// Leaves and shapers that hold packets but gave none when asked.
     pub(super) asleep: Vec<usize>,
+    /// Those that are due, while they are asked again.
+    pub(super) due: Vec<(Instant, usize)>,
     /// Dropped packets, until the caller takes them.
     pub(super) dropped: Dropped<T>,
     /// The latest time argument of all calls.
@@ -42,6 +45,8 @@ pub(super) enum State<T, L, I> {
     Absent,
     Leaf(Leaf<T, L>),
     Class(Class<I>),
+    /// A class that may wait though its children have packets.
+    Shaper(Shaper<T, I>),
 }
 
 pub(super) struct Leaf<T, L> {
@@ -62,6 +67,17 @@ impl<T, L: Scheduler<T>, I> State<T, L, I> {
             told: Backlog::default(),
             is_asleep: false,
         })
+    }
+
+    /// A class, or a shaper that offers its packets so.
+    pub(super) const fn class(offer: Option<Offer>, scheduler: I) -> Self
+    where
+        I: Scheduler<StandIn>,
+    {
+        match offer {
+            Some(offer) => Self::Shaper(Shaper::new(offer, scheduler)),
+            None => Self::Class(Class::new(scheduler)),
+        }
     }
 }
 
@@ -92,19 +108,11 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
             .map_or(FlowId::default(), |placed| placed.place)
     }
 
-    pub(super) fn class(&self, number: usize) -> Option<&Class<I>> {
-        if let Some(State::Class(class)) = self.nodes.get(number) {
-            Some(class)
-        } else {
-            None
-        }
-    }
-
     pub(super) fn class_mut(&mut self, number: usize) -> Option<&mut Class<I>> {
-        if let Some(State::Class(class)) = self.nodes.get_mut(number) {
-            Some(class)
-        } else {
-            None
+        match self.nodes.get_mut(number) {
+            Some(State::Class(class)) => Some(class),
+            Some(State::Shaper(shaper)) => shaper.class_mut(),
+            _ => None,
         }
     }
 
@@ -129,6 +137,19 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
         match self.nodes.get(number) {
             Some(State::Leaf(leaf)) => leaf.head.is_some(),
             Some(State::Class(class)) => class.head.is_some(),
+            Some(State::Shaper(shaper)) => shaper.is_offered,
+            Some(State::Absent) | None => false,
+        }
+    }
+
+    /// Whether the child's next packet is the one that the class gives next.
+    pub(super) fn has_chosen(&self, class: usize, child: usize) -> bool {
+        match self.nodes.get(class) {
+            Some(State::Class(class)) => {
+                let head = class.head.as_ref();
+                head.is_some_and(|head| head.flow == self.place(child))
+            }
+            Some(State::Shaper(shaper)) => shaper.is_bound(),
             _ => false,
         }
     }
@@ -223,6 +244,23 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
                 self.class_mut(number)?.choose(now);
                 packet
             }
+            State::Shaper(_) => self.take_offered(number),
+        }
+    }
+
+    /// Length, slack and deadline of a node's next packet.
+    pub(super) fn next_of(&self, number: usize) -> Option<(u32, Slack, Instant)> {
+        match self.nodes.get(number)? {
+            State::Absent => None,
+            State::Leaf(leaf) => {
+                let head = leaf.head.as_ref()?;
+                Some((head.len, head.slack, head.deadline))
+            }
+            State::Class(class) => {
+                let head = class.head.as_ref()?;
+                Some((head.len, head.slack, head.deadline))
+            }
+            State::Shaper(shaper) => self.offered(shaper),
         }
     }
 
@@ -230,19 +268,14 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
     /// on the way.
     pub(super) fn stand_in(&mut self, number: usize) -> Option<Packet<StandIn>> {
         loop {
-            let Placed { node, place, .. } = self.plan.placed(number)?;
-            let (len, slack, deadline) = match self.nodes.get(number)? {
-                State::Absent => return None,
-                State::Leaf(leaf) => leaf
-                    .head
-                    .as_ref()
-                    .map(|head| (head.len, head.slack, head.deadline))?,
-                State::Class(class) => class
-                    .head
-                    .as_ref()
-                    .map(|head| (head.len, head.slack, head.deadline))?,
-            };
-            if len <= node.max_packet_len {
+            let (len, slack, deadline) = self.next_of(number)?;
+            let Placed {
+                node,
+                place,
+                longest,
+                ..
+            } = self.plan.placed(number)?;
+            if len <= *longest {
                 let arrival = self.now;
                 let priority = node.priority;
                 return Some(Packet {

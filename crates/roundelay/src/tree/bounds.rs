@@ -100,9 +100,13 @@ impl Config {
         share
     }
 
-    /// The service of a leaf under a root of `hfsc` or `htb`. None: another root, or the classes
-    /// together are promised more than the link has.
+    /// The service of a leaf that a root of `hfsc` or `htb` serves, whatever is below its siblings.
+    /// None: another root, a class of another discipline in between, or the classes together are
+    /// promised more than the link has.
     fn least_service(&self, number: usize, link: Rate) -> Option<Bound<LeastService>> {
+        if self.placed(number)?.server != ROOT {
+            return None;
+        }
         let of = &self.node(number)?.service;
         match (&self.node(ROOT)?.spec.discipline, of) {
             (AnyDiscipline::Hfsc(_), Service::Hfsc(class)) => self.by_curve(class, link),
@@ -111,18 +115,10 @@ impl Config {
         }
     }
 
-    /// The leaves below the root, with the classes in between.
-    fn leaves(&self) -> impl Iterator<Item = usize> {
-        (ROOT + 1..self.nodes.len()).filter(|number| {
-            let placed = self.placed(*number);
-            placed.is_some_and(|placed| !placed.is_class)
-        })
-    }
-
     fn longest_packet(&self) -> u32 {
         let lens = self
-            .leaves()
-            .map(|leaf| self.flow_config(leaf).max_packet_len);
+            .served_by(ROOT)
+            .map(|served| self.flow_config(served).max_packet_len);
         lens.max().unwrap_or(0)
     }
 
@@ -131,8 +127,8 @@ impl Config {
     fn by_curve(&self, class: &hfsc::Class, link: Rate) -> Option<Bound<LeastService>> {
         let curve = class.rt?;
         let mut curves = alloc::vec::Vec::new();
-        for leaf in self.leaves() {
-            match self.node(leaf)?.service {
+        for served in self.served_by(ROOT) {
+            match self.node(served)?.service {
                 Service::Hfsc(class) => curves.extend(class.rt),
                 _ => return None,
             }
@@ -176,12 +172,12 @@ impl Config {
         // X, and what the others leave of the link.
         let mut before = u64::from(self.longest_packet());
         let mut left = link.bits_per_second();
-        for leaf in self.leaves() {
-            let Service::Htb(other) = self.node(leaf)?.service else {
+        for served in self.served_by(ROOT) {
+            let Service::Htb(other) = self.node(served)?.service else {
                 return None;
             };
-            if leaf != number {
-                let packet = u64::from(self.flow_config(leaf).max_packet_len);
+            if served != number {
+                let packet = u64::from(self.flow_config(served).max_packet_len);
                 before += u64::from(other.burst()) + packet;
                 left = left.checked_sub(other.rate.min(other.ceil()).bits_per_second())?;
             }

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use super::Tree;
 use super::below::State;
-use super::class::{Child, Class, StandIn};
+use super::class::{Child, StandIn};
 use super::config::{self, Config, Node, Problem, ROOT, TreeError, of_classes, problem, setting};
 
 use crate::config::ConfigError;
@@ -69,7 +69,7 @@ impl<T: Send> Tree<T> {
         let made = if is_class {
             discipline
                 .build_class(seed)
-                .map(|scheduler| State::Class(Class::new(scheduler)))
+                .map(|scheduler| State::class(self.below.plan.offer_of(number), scheduler))
         } else {
             discipline
                 .build(seed)
@@ -107,6 +107,10 @@ impl<T: Send> Tree<T> {
                 .discipline
                 .reconfigure(leaf.buffer.scheduler_mut()),
             State::Class(class) => node.spec.discipline.reconfigure(&mut class.scheduler),
+            State::Shaper(shaper) => match shaper.class_mut() {
+                Some(class) => node.spec.discipline.reconfigure(&mut class.scheduler),
+                None => Ok(()),
+            },
             State::Absent if self.below.plan.is_inner(number) => Ok(()),
             State::Absent => node.spec.discipline.reconfigure(&mut self.root.scheduler),
         };
@@ -116,6 +120,8 @@ impl<T: Send> Tree<T> {
         }
         self.settle(number, node);
         self.classify(number);
+        self.look_again(number);
+        self.look_again(self.below.parent(number));
         Ok(())
     }
 
@@ -232,6 +238,7 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
                 class.children[place.index()] = Child::ABSENT;
             }
             self.below.plan.forget(number);
+            self.look_again(parent);
         }
         Ok(())
     }

@@ -9,6 +9,7 @@ use core::fmt;
 
 use super::Tree;
 use super::class::StandIn;
+use super::shaper::{has_one_child, longest_through};
 use super::{hfsc, htb};
 use crate::service::Service;
 
@@ -295,13 +296,14 @@ impl Config {
         }
         let shares = &above.node.spec.discipline;
         check_service(&node, shares)?;
-        let is_inner = is_class && of_classes(&node.spec.discipline).is_some();
+        let own = of_classes(&node.spec.discipline);
+        let is_inner = is_class && own.is_some() && own == of_classes(shares);
         if is_inner {
             check_inner(&node)?;
         }
-        if is_inner && of_classes(&node.spec.discipline) != of_classes(shares) {
-            let discipline = node.spec.discipline.name();
-            return Err(problem(&node.name, Problem::OnlyAtRoot { discipline }));
+        if has_one_child(shares) && self.children(parent_number).next().is_some() {
+            let parent = parent.to_owned();
+            return Err(problem(&node.name, Problem::OneChild { parent }));
         }
         let server = if above.is_inner {
             above.server
@@ -313,7 +315,8 @@ impl Config {
         node.flow_config()
             .check_up_to(info.max_weight, info.name, place)
             .map_err(|error| setting(&node.name, error))?;
-        if of_classes(shares).is_none() && !takes(shares, &node) {
+        let is_shared = of_classes(shares).is_none() && !has_one_child(shares);
+        if is_shared && !takes(shares, &node) {
             let parent = parent.to_owned();
             return Err(problem(&node.name, Problem::NotTaken { parent }));
         }
@@ -379,11 +382,20 @@ impl Config {
             let mut longest = FlowConfig::MAX_PACKET_LEN;
             for node in self.path(number) {
                 longest = longest.min(self.node(node).map_or(longest, |node| node.max_packet_len));
+                longest = longest.min(self.longest_below(self.above(node)));
             }
             if let Some(placed) = &mut self.nodes[number] {
                 placed.longest = longest;
             }
         }
+    }
+
+    /// The longest packet that a class lets pass from its children.
+    fn longest_below(&self, class: usize) -> u32 {
+        let through = self
+            .node(class)
+            .and_then(|node| longest_through(&node.spec.discipline));
+        through.unwrap_or(FlowConfig::MAX_PACKET_LEN)
     }
 
     /// The default leaf.
@@ -535,7 +547,7 @@ fn check_node(node: &Node, is_class: bool) -> Result<(), TreeError> {
     if node.name.trim().is_empty() || node.name.contains(char::is_control) {
         return Err(problem(&node.name, Problem::BadName));
     }
-    if is_class && !info.interior {
+    if is_class && !info.interior && !has_one_child(&node.spec.discipline) {
         let discipline = info.name;
         return Err(problem(&node.name, Problem::NotInterior { discipline }));
     }
@@ -543,7 +555,7 @@ fn check_node(node: &Node, is_class: bool) -> Result<(), TreeError> {
         let discipline = info.name;
         return Err(problem(&node.name, Problem::NoLeaf { discipline }));
     }
-    if is_class && node.spec.limit.is_some() {
+    if is_class && (node.spec.limit.is_some() || has_latency(&node.spec.discipline)) {
         return Err(problem(&node.name, Problem::LimitOfClass));
     }
     let built = node.spec.discipline.build::<StandIn>(Seed::new(0));
@@ -551,6 +563,11 @@ fn check_node(node: &Node, is_class: bool) -> Result<(), TreeError> {
     let config = node.flow_config();
     let checked = config.check_up_to(FlowConfig::LARGEST_WEIGHT, Config::NAME, FlowId(0));
     checked.map_err(|error| setting(&node.name, error))
+}
+
+/// Whether the discipline has a limit in the place of one that is written beside it.
+const fn has_latency(discipline: &AnyDiscipline) -> bool {
+    matches!(discipline, AnyDiscipline::Tbf(tbf) if tbf.latency.is_some())
 }
 
 /// The discipline's name, if its children are classes with settings of their own.
@@ -654,10 +671,10 @@ pub enum Problem {
         /// The discipline.
         discipline: &'static str,
     },
-    /// The discipline may leave the link idle, which the classes above a node do not know of.
-    OnlyAtRoot {
-        /// The discipline.
-        discipline: &'static str,
+    /// The parent's discipline has one child, and another node is it.
+    OneChild {
+        /// The parent.
+        parent: String,
     },
     /// The parent's discipline needs settings of its classes, and the node has none.
     NoService {
@@ -731,6 +748,7 @@ impl fmt::Display for Problem {
                         able.push(info.name);
                     }
                 }
+                able.push("tbf (to one child)");
                 write!(
                     f,
                     "{discipline} cannot share a link among children; {} can",
@@ -746,10 +764,10 @@ impl fmt::Display for Problem {
                 "{discipline} holds no packets, it shares the link among classes: name the node \
                  as the parent of others"
             ),
-            Self::OnlyAtRoot { discipline } => write!(
+            Self::OneChild { parent } => write!(
                 f,
-                "a class of {discipline} may wait though the link is free, so its parent is of \
-                 {discipline} too, or it is the root"
+                "its parent '{parent}' is of tbf, which has one child: put a class such as drr \
+                 between them to share the rate"
             ),
             Self::NoService { discipline } => write!(
                 f,

@@ -31,6 +31,9 @@ impl Observer<Instant> for Delays {
     }
 }
 
+/// The leaf that is below a token bucket, which idles while packets wait.
+const BEHIND_A_BUCKET: u32 = 2;
+
 /// A tree of leaves, some below a class, and the flow in each leaf.
 struct Case {
     tree: Config,
@@ -54,7 +57,16 @@ impl Case {
         for (flow, service) in (0..).zip(services) {
             let parent = if flow % 2 == 0 { "link" } else { "class" };
             let name = format!("leaf {flow}");
-            tree.add_leaf(parent, node(&name, *service)).expect("legal");
+            if flow == BEHIND_A_BUCKET {
+                let mut bucket = node("bucket", *service);
+                let tbf = "tbf rate 2mbit burst 4000b";
+                bucket.spec = tbf.parse().expect("legal");
+                tree.add_class(parent, bucket).expect("legal");
+                let leaf = node(&name, Service::Shared);
+                tree.add_leaf("bucket", leaf).expect("legal");
+            } else {
+                tree.add_leaf(parent, node(&name, *service)).expect("legal");
+            }
             tree.assign(FlowId(flow), &name).expect("legal");
             tree.set_default(&name).expect("legal");
         }

@@ -154,7 +154,7 @@ fn only_what_can_be_a_class_is_offered() {
     );
 }
 
-/// Classes of HTB have rates, and stand at the root or below others.
+/// Classes of HTB have rates, and are below nodes of HTB.
 #[test]
 fn classes_of_htb_are_checked_as_they_are_added() {
     let (_, mut plan) = idling().swap_remove(0);
@@ -174,11 +174,6 @@ fn classes_of_htb_are_checked_as_they_are_added() {
         "x",
         &Problem::NoLeaf { discipline: htb },
         plan.add_leaf("near", of_htb(rated("x", "drr", "1mbit", "1mbit"))),
-    );
-    refuses(
-        "x",
-        &Problem::OnlyAtRoot { discipline: htb },
-        plan.add_class("shares", of_htb(node("x", "drr"))),
     );
     refuses(
         "x",

@@ -6,6 +6,7 @@ mod errors;
 mod liars;
 mod memory;
 mod plans;
+mod shapers;
 mod stand_ins;
 
 use std::cell::RefCell;
