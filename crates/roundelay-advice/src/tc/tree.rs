@@ -6,15 +6,16 @@
 //! rule of another leaf needs no filter here, for a packet that matches such a rule first goes
 //! elsewhere further up.
 //!
-//! A root of htb or hfsc is the device's root qdisc, without a shaper above. All its classes are of this
-//! one qdisc, with the filters straight to those that send.
+//! A root of htb or hfsc is the device's root qdisc, without a shaper above. All classes of an htb or
+//! hfsc are of one qdisc, at the root or further down, with the filters straight to those that send.
+//! A class of tbf is a tbf with the child's qdisc inside.
 
 use roundelay::schedulers::{AnyDiscipline, Linux};
 use roundelay::tree::{Node, Service, hfsc, htb};
 use roundelay::{Limit, Rate};
 use roundelay_trace::TreeFile;
 
-use super::leaf::{absent, ets, prio};
+use super::leaf::{self, absent, ets, prio};
 use super::remarks::{comment, has_bands, of_discipline, of_rules, remarks};
 use super::weights::MOST_WEIGHT;
 use super::{
@@ -53,7 +54,7 @@ pub(super) fn commands_of_tree(
     );
     if has_classes {
         plot.lines.extend(delete_root());
-        plot.plant_classes(root)?;
+        plot.plant_classes(None, root)?;
     } else {
         plot.lines.extend(shaper(rate));
         plot.plant(ROOT, root)?;
@@ -90,6 +91,18 @@ impl<'a> Plot<'a> {
         self.next += 1;
         let discipline = &node.spec.discipline;
         let mut children = self.tree.config().children_of(&node.name);
+        if matches!(discipline, AnyDiscipline::Htb(_) | AnyDiscipline::Hfsc(_)) {
+            self.next -= 1;
+            return self.plant_classes(Some(parent), node);
+        }
+        if let (AnyDiscipline::Tbf(_), [child]) = (discipline, &children[..]) {
+            // The qdisc inside has a limit of its own, and tc asks for one.
+            let limit = discipline.default_limit();
+            let link = (parent == ROOT).then_some(self.rate);
+            let words = leaf::leaf(&node.spec, limit, link).map_err(at)?;
+            self.add(handle, node, qdisc_add(parent, handle, discipline, &words));
+            return self.plant(&format!("{handle:x}:1"), child);
+        }
         if children.is_empty() {
             let limit = node.spec.limit.unwrap_or(self.limit);
             let limit = Limit {
@@ -135,17 +148,13 @@ impl<'a> Plot<'a> {
         Ok(())
     }
 
-    /// Adds an htb or hfsc at the device's root, with its classes and all below.
-    fn plant_classes(&mut self, root: &'a Node) -> Result<(), Reason> {
+    /// Adds an htb or hfsc in a class of another qdisc, or at the device's root, with its classes and
+    /// all below.
+    fn plant_classes(&mut self, parent: Option<&str>, root: &'a Node) -> Result<(), Reason> {
         let handle = self.next;
         self.next += 1;
         let tree = self.tree.config();
-        let mut classes = Vec::new();
-        for node in tree.nodes() {
-            if node.service != Service::Shared {
-                classes.push(node);
-            }
-        }
+        let classes = self.classes_of(root);
         if classes.len() > MOST {
             let name = &root.name;
             return Err(format!(
@@ -162,8 +171,10 @@ impl<'a> Plot<'a> {
             Some(format!("{handle:x}:{:x}", at + 1))
         };
         let default = class_of(self.tree.default_leaf()).unwrap_or_default();
-        let default = default.rsplit(':').next().unwrap_or_default();
-        let mut words = format!("{kind} default {default}");
+        let mut words = kind.to_owned();
+        if let Some((_, minor)) = default.split_once(':') {
+            words += &format!(" default {minor}");
+        }
         let mut r2q = htb::Config::default().r2q;
         if let AnyDiscipline::Htb(config) = &root.spec.discipline
             && config.r2q != r2q
@@ -171,8 +182,12 @@ impl<'a> Plot<'a> {
             r2q = config.r2q;
             words += &format!(" r2q {r2q}");
         }
+        let place = match parent {
+            Some(parent) => format!("parent {parent}"),
+            None => "root".to_owned(),
+        };
         self.lines.push(format!(
-            "tc qdisc add dev $DEV root handle {handle:x}: {words} # {}",
+            "tc qdisc add dev $DEV {place} handle {handle:x}: {words} # {}",
             root.name
         ));
         for (at, node) in classes.iter().enumerate() {
@@ -180,7 +195,7 @@ impl<'a> Plot<'a> {
                 let children = tree.children_of(&above.name);
                 children.iter().any(|child| child.name == node.name)
             });
-            let parent = above.map_or(String::new(), |at| format!("{:x}", at + 1));
+            let class_above = above.map_or(String::new(), |at| format!("{:x}", at + 1));
             let id = format!("{handle:x}:{:x}", at + 1);
             let words = match &node.service {
                 Service::Htb(class) => htb_class(class, r2q, is_inner(node)),
@@ -188,10 +203,11 @@ impl<'a> Plot<'a> {
                 _ => continue,
             };
             self.lines.push(format!(
-                "tc class add dev $DEV parent {handle:x}:{parent} classid {id} {words} # {}",
+                "tc class add dev $DEV parent {handle:x}:{class_above} classid {id} {words} # {}",
                 node.name
             ));
-            if above.is_none()
+            if parent.is_none()
+                && above.is_none()
                 && let Some(most) = above_the_link(&node.service, self.rate)
             {
                 self.remarks.push(format!("node '{}': {most}", node.name));
@@ -202,6 +218,25 @@ impl<'a> Plot<'a> {
         }
         self.filters(handle, &class_of);
         Ok(())
+    }
+
+    /// The classes of an htb or hfsc, level by level.
+    fn classes_of(&self, root: &'a Node) -> Vec<&'a Node> {
+        let tree = self.tree.config();
+        let kind = root.spec.discipline.name();
+        let mut inner = vec![root];
+        let mut classes = Vec::new();
+        let mut at = 0;
+        while let Some(node) = inner.get(at) {
+            at += 1;
+            for child in tree.children_of(&node.name) {
+                classes.push(child);
+                if child.spec.discipline.name() == kind {
+                    inner.push(child);
+                }
+            }
+        }
+        classes
     }
 
     /// Adds the commands of a node, with the node's name behind the qdisc's command.
@@ -358,7 +393,7 @@ fn nested(discipline: &AnyDiscipline, children: &[&Node]) -> Result<String, Reas
                 Linux::Absent => absent(other),
             };
             Err(format!(
-                "{why} (classes of Linux are drr, qfq, qfq_plus, priority and ets)"
+                "{why} (classes of Linux are drr, qfq, qfq_plus, priority, ets, htb, hfsc and tbf)"
             ))
         }
     }
@@ -580,6 +615,87 @@ mod tests {
     }
 
     #[test]
+    fn shapers_below_other_qdiscs_are_qdiscs_of_their_own() {
+        let text = r#"
+            [[node]]
+            name = "link"
+            discipline = "priority"
+
+            [[node]]
+            name = "calls"
+            parent = "link"
+            discipline = "tbf rate 1mbit burst 5000b"
+
+            [[node]]
+            name = "queue"
+            parent = "calls"
+            discipline = "fifo limit 50"
+            flows = ["dscp ef"]
+
+            [[node]]
+            name = "rest"
+            parent = "link"
+            priority = 1
+            discipline = "htb"
+
+            [[node]]
+            name = "all"
+            parent = "rest"
+            discipline = "htb"
+            rate = "4mbit"
+
+            [[node]]
+            name = "web"
+            parent = "all"
+            discipline = "tbf rate 2mbit burst 4000b"
+            rate = "3mbit"
+
+            [[node]]
+            name = "shares"
+            parent = "web"
+            discipline = "hfsc"
+
+            [[node]]
+            name = "one"
+            parent = "shares"
+            discipline = "fifo"
+            ls = "rate 1mbit"
+            default = true
+        "#;
+        let tree = TreeFile::from_toml("t.toml", text).unwrap();
+        let limit = Limit::of_packets(300);
+        let rate = "5mbit".parse().unwrap();
+        let lines = commands_of_tree(&tree, limit, rate, &Distinctions::default()).unwrap();
+        assert_eq!(
+            lines[4..],
+            [
+                "tc qdisc add dev $DEV parent 1:1 handle 10: prio bands 2 priomap 1 1 1 1 1 1 1 1 \
+                1 1 1 1 1 1 1 1 # link",
+                "tc qdisc add dev $DEV parent 10:1 handle 11: tbf rate 1mbit burst 5000 limit \
+                1514000 # calls",
+                "tc qdisc add dev $DEV parent 11:1 handle 12: pfifo limit 50 # queue",
+                "tc qdisc add dev $DEV parent 10:2 handle 13: htb default 2 # rest",
+                "tc class add dev $DEV parent 13: classid 13:1 htb rate 4mbit # all",
+                "tc class add dev $DEV parent 13:1 classid 13:2 htb rate 3mbit # web",
+                "tc qdisc add dev $DEV parent 13:2 handle 14: tbf rate 2mbit burst 4000 limit \
+                1514000 # web",
+                "tc qdisc add dev $DEV parent 14:1 handle 15: hfsc default 1 # shares",
+                "tc class add dev $DEV parent 15: classid 15:1 hfsc ls m2 1mbit # one",
+                "tc qdisc add dev $DEV parent 15:1 handle 16: pfifo limit 300 # one",
+                "tc filter add dev $DEV parent 15: protocol all prio 65000 matchall flowid 15:1",
+                "tc filter add dev $DEV parent 13: protocol all prio 65000 matchall flowid 13:2",
+                "tc filter add dev $DEV parent 10: protocol ip prio 1 flower ip_tos 0xb8/0xfc \
+                flowid 10:1 # queue",
+                "tc filter add dev $DEV parent 10: protocol ipv6 prio 2 flower ip_tos 0xb8/0xfc \
+                flowid 10:1 # queue",
+                "tc filter add dev $DEV parent 10: protocol all prio 65000 matchall flowid 10:2",
+                "# each leaf has a queue of its own, where leaves shared one buffer in the \
+                comparison",
+            ]
+        );
+    }
+
+    #[test]
     fn classes_of_hfsc_have_their_curves() {
         let text = r#"
             [[node]]
@@ -624,7 +740,7 @@ mod tests {
     #[test]
     fn a_node_that_linux_cannot_nest_is_the_reason() {
         let reason = |from: &str, to: &str| lines(&OFFICE.replacen(from, to, 1)).unwrap_err();
-        let classes = "(classes of Linux are drr, qfq, qfq_plus, priority and ets)";
+        let classes = "(classes of Linux are drr, qfq, qfq_plus, priority, ets, htb, hfsc and tbf)";
         assert_eq!(
             reason("drr quantum 1500", "wf2q_plus"),
             format!("node 'link': Linux has no wf2q_plus {classes}")
