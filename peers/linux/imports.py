@@ -49,7 +49,7 @@ def is_batch(name):
 
 def read(lines):
     """Classes by number, with kind, parent, and words; and queues by the class that they are in, or `root`."""
-    classes, queues = {}, {}
+    classes, queues, buckets = {}, {}, set()
     for line in lines:
         if not line.startswith(("qdisc ", "class ")):
             # A table of sizes (stab) is of the link: `compare --link`.
@@ -66,6 +66,11 @@ def read(lines):
             # Some kinds name the qdisc as the parent of its own classes.
             classes[handle] = (kind, "root" if parent.endswith(":") else parent, words)
             continue
+        # The only class of tbf may go by the name of its qdisc. Its limit is that of the queue which it had before.
+        if kind == "tbf":
+            buckets.add(handle)
+        if parent in buckets:
+            parent += "1"
         # Ours has a shaper at the root, if the tree does not shape by itself.
         queues[parent] = (kind, handle, words)
         if handle == "10:":
@@ -100,15 +105,22 @@ def faults(script, ours, names):
     for parent, (kind, handle, words) in queues.items():
         if parent not in by_name and parent != "root":
             continue
-        # A tree has a class of htb in the place of a tbf at the root, and no netem, which its remarks say.
-        if kind == "netem" or (kind == "tbf" and parent == "root"):
+        # A tree has no netem, which its remarks say.
+        if kind == "netem":
             continue
         compared += 1
         place = by_name.get(parent) or by_name.get(handle) or "10:"
         our_kind, _, our_words = our_queues.get(place, (None, None, []))
+        if kind == "tbf" and f"{handle}1" in queues:
+            words, our_words = without_latency(words), without_latency(our_words)
         if kind != our_kind or words != our_words:
             found.append(f"queue in {parent}: {kind} {' '.join(words)}; ours {our_kind} {' '.join(our_words)}")
     return found, compared
+
+
+def without_latency(words):
+    """The words of a tbf with a queue of its own inside, whose limit plays no part."""
+    return re.sub(r"(^| )(lat|limit) \S+", "", " ".join(words)).split()
 
 
 def run(program, capture):

@@ -163,7 +163,9 @@ impl<'a> Planter<'a> {
             }
             .to_string()
         };
-        if ["htb", "hfsc", "drr", "qfq", "prio", "ets"].contains(&root.kind.as_str()) {
+        let has_child = self.child_of(root).is_some();
+        let is_class = ["htb", "hfsc", "drr", "qfq", "prio", "ets"].contains(&root.kind.as_str());
+        if is_class || (root.kind == "tbf" && has_child) {
             let slot = Slot {
                 name,
                 ..Slot::default()
@@ -180,17 +182,11 @@ impl<'a> Planter<'a> {
             name: "link".to_owned(),
             ..Slot::default()
         };
-        let has_child = self.child_of(root).is_some();
-        let above = if root.kind == "tbf" && has_child {
-            "htb"
-        } else {
-            "drr"
-        };
-        self.push(&link, above, false);
+        self.push(&link, "drr", false);
         let slot = Slot {
             name,
             parent: Some(link.name),
-            above,
+            above: "drr",
             depth: 1,
             ..Slot::default()
         };
@@ -260,7 +256,9 @@ impl<'a> Planter<'a> {
             "htb" | "hfsc" => self.shaper(qdisc, slot),
             "drr" | "qfq" => self.by_weight(qdisc, slot),
             "prio" | "ets" => self.bands(qdisc, slot),
-            "tbf" if self.child_of(qdisc).is_some() => self.bucket(qdisc, slot),
+            "tbf" if slot.depth < MOST_LEVELS && self.child_of(qdisc).is_some() => {
+                self.bucket(qdisc, slot)
+            }
             kind if PASSED.contains(&kind) => {
                 self.note_passed(qdisc, &slot.name);
                 let child = self.child_of(qdisc);
@@ -283,29 +281,24 @@ impl<'a> Planter<'a> {
         }
     }
 
-    /// tbf with a queue inside: a class of htb that does not borrow.
+    /// tbf with a queue inside.
     fn bucket(&mut self, qdisc: &Qdisc, slot: Slot) -> Choice {
         let child = self.child_of(qdisc);
-        let (keys, notes) = self.read(qdisc.line, class::of_bucket(&qdisc.words));
-        for text in notes {
-            self.note(qdisc.line, &slot.name, text);
+        let (text, notes) = self.read(qdisc.line, class::of_bucket(&qdisc.words));
+        for note in notes {
+            self.note(qdisc.line, &slot.name, note);
         }
-        if slot.above != "htb" {
-            let text = "tbf is left out here: below a class that is not of htb, a tree has shapers \
-                        only as leaves";
-            self.note(qdisc.line, &slot.name, text);
-            return self.qdisc_or_queue(child, slot);
-        }
-        if slot.keys.is_empty() {
-            return self.qdisc_or_queue(child, Slot { keys, ..slot });
-        }
-        self.push(&slot, "htb", false);
+        self.push(&slot, &text, false);
+        let inside = Handle {
+            major: qdisc.major,
+            minor: 1,
+        };
         let below = Slot {
-            name: format!("{}/tbf", slot.name),
+            name: inside.to_string(),
             parent: Some(slot.name),
-            keys,
+            above: "tbf",
             depth: slot.depth + 1,
-            ..slot
+            ..Slot::default()
         };
         self.qdisc_or_queue(child, below)
     }
@@ -313,15 +306,8 @@ impl<'a> Planter<'a> {
     /// htb or hfsc with its classes.
     fn shaper(&mut self, qdisc: &Qdisc, slot: Slot) -> Choice {
         let kind = if qdisc.kind == "htb" { "htb" } else { "hfsc" };
-        if slot.parent.is_some() && slot.above != kind {
-            let text = format!(
-                "{kind} is left out: in a tree it stands at the root or below {kind}, because a class \
-                 that waits must tell the link; the leaf is a fifo"
-            );
-            self.note(qdisc.line, &slot.name, text);
-            return Choice::only(self.push(&slot, QUEUE_OF_DEVICE, true));
-        }
-        if slot.parent.is_some() {
+        let is_inner = slot.above == kind;
+        if is_inner {
             let text = format!(
                 "this {kind} inside {kind} is one {kind} with the outer one here, so a class below \
                  it sends at its own rate whatever the outer class has left"
@@ -332,7 +318,7 @@ impl<'a> Planter<'a> {
         for note in notes {
             self.note(qdisc.line, &slot.name, note);
         }
-        let discipline = if slot.parent.is_some() { kind } else { &text };
+        let discipline = if is_inner { kind } else { &text };
         self.push(&slot, discipline, false);
         let top = Handle {
             major: qdisc.major,

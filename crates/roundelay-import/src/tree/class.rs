@@ -1,6 +1,6 @@
 //! Words of classes, and of the qdiscs that have classes, as keys of nodes.
 
-use roundelay::Rate;
+use roundelay::{QueueSpec, Rate};
 
 use crate::commands::Class;
 use crate::leaf::in_bytes;
@@ -283,27 +283,30 @@ pub(super) fn default_of(words: &[String]) -> Option<u16> {
     minor(words.get(place + 1)?).filter(|minor| *minor != 0)
 }
 
-/// tbf as a class of htb: its rate is all it gets.
-pub(super) fn of_bucket(words: &[String]) -> Result<Read, String> {
+/// The discipline of tbf with a queue inside.
+pub(super) fn of_bucket(words: &[String]) -> Result<(String, Vec<String>), String> {
     let mut keys: Keys = Vec::new();
     let mut notes = Vec::new();
+    let has_peak = words.iter().any(|word| word == "peakrate");
     let mut at = 0;
     while let Some(word) = words.get(at) {
         let value = words.get(at + 1);
         at += 2;
         match word.as_str() {
-            "rate" => keys.push(("rate", quoted(&rate(word, value, &mut notes)?.to_string()))),
+            "rate" => keys.push(("rate", rate(word, value, &mut notes)?.to_string())),
+            "peakrate" => keys.push(("peakrate", rate(word, value, &mut notes)?.to_string())),
             "burst" | "buffer" | "maxburst" => {
-                let bytes = quoted(&format!("{}b", size(word, value, 1 << 30)?));
-                keys.push(("burst", bytes.clone()));
-                keys.push(("cburst", bytes));
+                keys.push(("burst", format!("{}b", size(word, value, 1 << 30)?)));
+            }
+            "mtu" | "minburst" if has_peak => {
+                keys.push(("mtu", format!("{}b", size(word, value, 1 << 20)?)));
             }
             "limit" | "latency" => notes.push(format!(
                 "{word} of tbf is left out: the queue inside has its own limit, in Linux too"
             )),
-            "peakrate" | "mtu" | "minburst" => {
+            "mtu" | "minburst" => {
                 notes.push(format!(
-                    "{word} of tbf is left out: a class here has one bucket"
+                    "{word} of tbf is left out: it is of the bucket of peakrate"
                 ));
             }
             "mpu" | "overhead" | "linklayer" => {
@@ -323,7 +326,14 @@ pub(super) fn of_bucket(words: &[String]) -> Result<Read, String> {
         return Err("tbf has a rate; expected `rate 10mbit`".to_owned());
     }
     keep_last(&mut keys);
-    Ok((keys, notes))
+    let mut text = "tbf".to_owned();
+    for (key, value) in keys {
+        text += &format!(" {key} {value}");
+    }
+    if let Err(error) = text.parse::<QueueSpec>() {
+        return Err(error.to_string());
+    }
+    Ok((text, notes))
 }
 
 /// The discipline of drr or qfq, and the keys of each class.
