@@ -43,6 +43,11 @@ const checkCards = async (page) => {
   const flows = await page.locator("#view optgroup option").count();
   assert.equal(await page.locator(".card").count(), flows, "a card for each charted flow");
   assert.ok(await page.locator(".dot").count() > 0, "dots on the cards");
+  // Formerly a card said "heavy, fair share 6.75 kbit/s" of a flow that offers 6.75 kbit/s.
+  for (const text of await page.locator(".card").allTextContents()) {
+    const said = text.match(/Offers (.+?): heavy, fair share ([\d.]+\s\w+\/s)/);
+    if (said) assert.notEqual(said[1], said[2], "a flow that offers its fair share is heavy in bursts only");
+  }
 };
 
 const checkSelector = async (page) => {
