@@ -583,9 +583,7 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Control for Tree<T, L, I> 
                 State::Absent => Footprint::default(),
                 State::Leaf(leaf) => leaf.buffer.scheduler().footprint(),
                 State::Class(class) => class.footprint(),
-                State::Shaper(shaper) => shaper
-                    .class()
-                    .map_or(Footprint::default(), Class::footprint),
+                State::Shaper(shaper) => shaper.footprint(),
             };
             let place = size_of::<State<T, L, I>>() + size_of::<Option<Placed>>();
             sum.fixed_bytes += of_node.fixed_bytes + place;

@@ -1,6 +1,7 @@
 //! The nodes below the root: packets wait in leaves and move up from class to class as they are
 //! chosen.
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
@@ -46,7 +47,7 @@ pub(super) enum State<T, L, I> {
     Leaf(Leaf<T, L>),
     Class(Class<I>),
     /// A class that may wait though its children have packets.
-    Shaper(Shaper<T, I>),
+    Shaper(Box<Shaper<T, I>>),
 }
 
 pub(super) struct Leaf<T, L> {
@@ -70,12 +71,12 @@ impl<T, L: Scheduler<T>, I> State<T, L, I> {
     }
 
     /// A class, or a shaper that offers its packets so.
-    pub(super) const fn class(offer: Option<Offer>, scheduler: I) -> Self
+    pub(super) fn class(offer: Option<Offer>, scheduler: I) -> Self
     where
         I: Scheduler<StandIn>,
     {
         match offer {
-            Some(offer) => Self::Shaper(Shaper::new(offer, scheduler)),
+            Some(offer) => Self::Shaper(Box::new(Shaper::new(offer, scheduler))),
             None => Self::Class(Class::new(scheduler)),
         }
     }

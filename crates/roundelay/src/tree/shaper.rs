@@ -11,6 +11,7 @@
 use super::below::{Below, State};
 use super::class::{Class, StandIn};
 use super::config::{Config, ROOT};
+use crate::control::Footprint;
 use crate::limit::Backlog;
 use crate::packet::Packet;
 use crate::scheduler::Scheduler;
@@ -66,6 +67,15 @@ impl<T, I: Scheduler<StandIn>> Shaper<T, I> {
 
     pub(super) const fn class_mut(&mut self) -> Option<&mut Class<I>> {
         self.class.as_mut()
+    }
+
+    pub(super) fn footprint(&self) -> Footprint {
+        let mut sum = self
+            .class
+            .as_ref()
+            .map_or(Footprint::default(), Class::footprint);
+        sum.fixed_bytes += size_of::<Self>();
+        sum
     }
 
     pub(super) const fn offer(&self) -> Offer {
