@@ -12,6 +12,7 @@ mod preference;
 mod reaction;
 mod reasons;
 mod reserve;
+mod seeds;
 mod standing;
 mod tc;
 mod verdict;
@@ -19,7 +20,7 @@ mod verdict;
 pub use notes::{Note, Oddity};
 pub use reaction::{Change, Trust};
 pub use reasons::{
-    But, Cause, Equality, Fate, Instead, Lower, Reason, Share, Unfairness, Wait, Worst,
+    But, Cause, Equality, Fate, Instead, Lower, OtherWinner, Reason, Share, Unfairness, Wait, Worst,
 };
 pub use reserve::{Problem, Reserve};
 pub use standing::Obstacle;
@@ -48,6 +49,9 @@ pub struct Verdict {
     pub other: Option<OtherWay>,
     /// The answer, then the reasons.
     pub reasons: Vec<Reason>,
+    /// The best discipline with each of the other seeds: indices, in the order of
+    /// [`Comparison::other_seeds`].
+    pub with_other_seeds: Vec<usize>,
     /// Linux commands that set up the discipline, one per line; empty if none are known.
     pub commands: Vec<String>,
 }
@@ -58,6 +62,7 @@ pub fn advise(comparison: &Comparison, options: &Options) -> Advice {
     let standings = Standing::of_all(comparison, options, &commands);
     let mut choice = verdict::choose(comparison, &standings);
     let mut reasons = std::mem::take(&mut choice.reasons);
+    let with_other_seeds = seeds::choices(comparison, &standings);
     // What changes for users stands behind the answer, before the reasons.
     let of_senders = reaction::reasons(comparison, options, &standings, &choice);
     let behind = reasons.len().min(1);
@@ -67,6 +72,7 @@ pub fn advise(comparison: &Comparison, options: &Options) -> Advice {
         options,
         choice.is_contended,
     ));
+    reasons.extend(seeds::reason(comparison, &choice, &with_other_seeds));
     let reserve = reserve::of(comparison, options);
     let is_question = match &reserve {
         Some(reserve) => reserve.is_question,
@@ -90,6 +96,7 @@ pub fn advise(comparison: &Comparison, options: &Options) -> Advice {
             reserve,
             other: other_way(comparison),
             reasons,
+            with_other_seeds,
             commands: tc::with_size_table(commands, options.link),
         },
         notes: notes::of(comparison, options, &standings),

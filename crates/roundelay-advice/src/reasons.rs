@@ -11,6 +11,15 @@ use crate::reaction::{Change, Trust};
 use crate::standing::Obstacle;
 use crate::tc::FULL_PACKET;
 
+/// A discipline that is best with other seeds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OtherWinner {
+    /// The discipline.
+    pub spec: String,
+    /// The seeds.
+    pub seeds: Vec<u64>,
+}
+
 /// A sentence of the verdict. Delays are 99th percentiles in seconds, losses and shares fractions.
 #[derive(Debug, Clone)]
 pub enum Reason {
@@ -113,6 +122,17 @@ pub enum Reason {
         loss: Option<f64>,
         /// The worst of several flows.
         worst: Option<Worst>,
+    },
+    /// With other seeds other disciplines are best.
+    OtherSeeds {
+        /// The best discipline with the seed whose figures are shown.
+        spec: String,
+        /// This seed.
+        seed: u64,
+        /// The others.
+        winners: Vec<OtherWinner>,
+        /// All seeds that were tried.
+        seeds: usize,
     },
     /// Disciplines of Linux about as good as the best one.
     Peers(Vec<String>),

@@ -42,10 +42,12 @@ pub(crate) fn run(arguments: &Compare) -> Result<(), Failure> {
         return live::compare(&arguments.capture);
     }
     _ = MEMORY_ADVICE.set("; flows take most of it: --max-flows, or fewer disciplines");
-    if let Some(warning) = long_comparison(arguments).filter(|_| !arguments.quiet) {
+    let host = Host::default();
+    let options = options(arguments, &host.stop)?;
+    if let Some(warning) = long_comparison(arguments, &options).filter(|_| !arguments.quiet) {
         tell(&warning);
     }
-    let compared = match answer(arguments, &Host::default())? {
+    let compared = match answer(arguments, &options, &host)? {
         Answer::Compared(compared) => compared,
         Answer::Question(question) => return print(&question),
     };
@@ -73,25 +75,21 @@ const SMALLEST_RECORD_BYTES: u64 = 44;
 
 /// A sentence before a comparison of minutes, or of much memory. None for standard input, which has
 /// no size.
-fn long_comparison(arguments: &Compare) -> Option<String> {
+fn long_comparison(arguments: &Compare, options: &Options) -> Option<String> {
     let size = fs::metadata(&arguments.capture)
         .ok()
         .filter(fs::Metadata::is_file)?
         .len();
-    let lanes = (chosen(&arguments.disciplines, !arguments.trees.is_empty()).len()
-        + arguments.trees.len()) as u64;
+    let lanes = options.lanes();
     let packets = size / RECORD_BYTES;
-    let most = arguments
-        .max_flows
-        .map_or_else(|| Options::usual_flows(lanes) as u64, u64::from);
-    let flows = most.min(size / SMALLEST_RECORD_BYTES);
+    let flows = (options.most_flows() as u64).min(size / SMALLEST_RECORD_BYTES);
     let memory = Options::memory_of_flows(flows, lanes);
     (packets.saturating_mul(lanes) > MANY_PACKETS || memory > MUCH_MEMORY).then(|| {
         let packets = packets as f64;
         let gigabytes = memory as f64 / 1e9;
         format!(
             "about {packets:.2e} packets, if a packet takes {RECORD_BYTES} bytes of the file (compressed fewer), through {lanes} \
-             disciplines, half a million to five million a second on a core; {gigabytes:.1} GB of memory if there are {flows} flows \
+             queues, half a million to five million a second on a core; {gigabytes:.1} GB of memory if there are {flows} flows \
              (--max-flows); Ctrl-C ends the comparison"
         )
     })
@@ -103,7 +101,8 @@ fn long_comparison(arguments: &Compare) -> Option<String> {
 /// An argument or a file is wrong, a file cannot be written, the capture cannot tell what senders
 /// that react would do, or a stop was requested.
 pub(crate) fn compute(arguments: &Compare, host: &Host) -> Result<Compared, Failure> {
-    match answer(arguments, host)? {
+    let options = options(arguments, &host.stop)?;
+    match answer(arguments, &options, host)? {
         Answer::Compared(compared) => Ok(*compared),
         Answer::Question(question) => Err(Failure::usage(question)),
     }
@@ -115,36 +114,35 @@ enum Answer {
     Question(String),
 }
 
-fn answer(arguments: &Compare, host: &Host) -> Result<Answer, Failure> {
-    let options = options(arguments, &host.stop)?;
+fn answer(arguments: &Compare, options: &Options, host: &Host) -> Result<Answer, Failure> {
     check_outputs(arguments)?;
     let strangers = arguments.strangers.map(&host.stop)?;
     let mut applications = None;
     if arguments.react {
-        match react::applications(arguments, &options, strangers.is_some(), host)? {
+        match react::applications(arguments, options, strangers.is_some(), host)? {
             Ok(read) => applications = Some(read),
             Err(question) => return Ok(Answer::Question(question)),
         }
     }
-    let metadata = metadata(&options);
+    let metadata = metadata(options);
     let mut outputs = arguments.outputs.begin(&Measures::default(), &metadata)?;
     let comparison = match applications {
-        None => replay(arguments, &options, &mut outputs, host)?,
+        None => replay(arguments, options, &mut outputs, host)?,
         Some(applications) => {
             // The packets to store are those that meet senders that react.
-            let replay = replay(arguments, &options, &mut [], host)?;
+            let replay = replay(arguments, options, &mut [], host)?;
             let zero = replay.capture.first_unix_nanos;
             let mut sinks = Vec::new();
             for (index, result) in replay.disciplines.iter().enumerate() {
                 let sink = sink(&mut outputs, result.name, index, zero);
                 sinks.push(sink.map_err(Failure::run)?);
             }
-            react::compare(arguments, &options, &applications, replay, sinks, host)?
+            react::compare(arguments, options, &applications, replay, sinks, host)?
         }
     };
     let advised = match &strangers {
-        Some(map) => for_strangers(arguments, comparison, &options).anonymised(map),
-        None => Advised::new(comparison, &options, Some(&command(&arguments.words))),
+        Some(map) => for_strangers(arguments, comparison, options).anonymised(map),
+        None => Advised::new(comparison, options, Some(&command(&arguments.words))),
     };
     let compared = Compared { advised, metadata };
     finish_all(outputs, &compared)?;
@@ -249,6 +247,8 @@ fn options(arguments: &Compare, stop: &Stop) -> Result<Options, Failure> {
     options.max_flows = arguments.max_flows.map(|most| most as usize);
     options.weights = weights;
     options.seed = arguments.seed;
+    // Senders that react have replicas in place of further seeds.
+    options.seeds = if arguments.react { 1 } else { arguments.seeds };
     options.measure_cost = !arguments.no_cost;
     options.selection = selection(arguments);
     options.span = Span {

@@ -25,6 +25,8 @@ pub struct Advised {
     pub notes: Vec<String>,
     /// The best discipline for this traffic.
     pub verdict: Recommendation,
+    /// The best discipline with each of [`Comparison::other_seeds`]: indices.
+    pub with_other_seeds: Vec<usize>,
 }
 
 /// The recommendation.
@@ -72,6 +74,7 @@ impl Advised {
         let command = command.unwrap_or(&shortest);
         Self {
             notes: sentences::notes(&advice.notes),
+            with_other_seeds: advice.verdict.with_other_seeds.clone(),
             verdict: sentences::recommendation(&advice.verdict, comparison.link_rate, command),
             comparison,
         }
@@ -90,9 +93,22 @@ struct Whole<'a> {
     charted: &'a [usize],
     disciplines: Vec<Discipline<'a>>,
     verdict: &'a Recommendation,
+    /// The results with further seeds, if some discipline draws or hashes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    other_seeds: Vec<Seeded<'a>>,
     /// What the figures rest on, where senders react.
     #[serde(skip_serializing_if = "Option::is_none")]
     reaction: Option<Reacting<'a>>,
+}
+
+/// The results with another seed.
+#[derive(Serialize, JsonSchema)]
+struct Seeded<'a> {
+    seed: u64,
+    /// The best discipline with this seed: an index.
+    best: usize,
+    /// Every discipline. Those that neither draw nor hash are as with the first seed.
+    disciplines: Vec<Replayed<'a>>,
 }
 
 /// A discipline, where senders react with intervals over replicas.
@@ -131,6 +147,7 @@ struct End<'a> {
     light_p99: Option<f64>,
 }
 
+/// A discipline in short.
 #[derive(Serialize, JsonSchema)]
 struct Replayed<'a> {
     spec: &'a str,
@@ -138,16 +155,20 @@ struct Replayed<'a> {
     kinds: &'a [KindOutcome],
 }
 
+fn replayed(results: &[DisciplineResult]) -> Vec<Replayed<'_>> {
+    let mut replayed = Vec::new();
+    for result in results {
+        replayed.push(Replayed {
+            spec: &result.spec,
+            total: &result.total,
+            kinds: &result.kinds,
+        });
+    }
+    replayed
+}
+
 impl<'a> Reacting<'a> {
     fn of(reaction: &'a Reaction) -> Self {
-        let mut replay = Vec::new();
-        for result in &reaction.replay.disciplines {
-            replay.push(Replayed {
-                spec: &result.spec,
-                total: &result.total,
-                kinds: &result.kinds,
-            });
-        }
         let mut open = Vec::new();
         for end in &reaction.open {
             open.push(End {
@@ -167,7 +188,7 @@ impl<'a> Reacting<'a> {
             quic: basis.quic,
             recorded: basis.recorded,
             endless: basis.endless,
-            replay,
+            replay: replayed(&reaction.replay.disciplines),
             open,
         }
     }
@@ -204,6 +225,14 @@ impl Serialize for Advised {
                 intervals: Intervals::of(result),
             });
         }
+        let mut other_seeds = Vec::new();
+        for (other, &best) in comparison.other_seeds.iter().zip(&self.with_other_seeds) {
+            other_seeds.push(Seeded {
+                seed: other.seed,
+                best,
+                disciplines: replayed(&other.disciplines),
+            });
+        }
         let whole = Whole {
             version: comparison.version,
             capture: Capture {
@@ -216,6 +245,7 @@ impl Serialize for Advised {
             charted: &comparison.charted,
             disciplines,
             verdict: &self.verdict,
+            other_seeds,
             reaction: comparison.reaction.as_deref().map(Reacting::of),
         };
         whole.serialize(serializer)

@@ -102,19 +102,6 @@ impl Column {
         self
     }
 
-    /// An empty cell below the cell of each of these rows.
-    pub(crate) fn with_rows_below(mut self, is_above: impl Fn(usize) -> bool) -> Self {
-        let mut cells = Vec::new();
-        for (row, cell) in self.cells.into_iter().enumerate() {
-            cells.push(cell);
-            if is_above(row) {
-                cells.push(Cell::default());
-            }
-        }
-        self.cells = cells;
-        self
-    }
-
     /// The column's name without a group heading above.
     fn title(&self) -> String {
         if self.group.is_empty() {

@@ -34,6 +34,7 @@ pub fn html(advised: &Advised) -> String {
         comparison,
         notes: remarks,
         verdict,
+        ..
     } = advised;
     let name = &comparison.capture.name;
     let (headline, reasons) = answer(verdict);

@@ -1,7 +1,7 @@
-//! Spread of a comparison's figures over replicas, where senders react.
+//! Spread of a comparison's figures: over replicas, where senders react, and over seeds.
 
 use roundelay_sim::scenario::{Interval, student_95};
-use roundelay_trace::{Delay, DisciplineResult, Kind, KindOutcome};
+use roundelay_trace::{Comparison, Delay, DisciplineResult, Kind, KindOutcome};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -34,6 +34,50 @@ pub(crate) fn half_width(
         }) if half > 0.0 => format!("±{}", in_words(half)),
         _ => String::new(),
     }
+}
+
+/// A delay counts as another one from this factor and this many seconds on, a loss from this part.
+const NOTABLE_FACTOR: f64 = 1.25;
+const NOTABLE_SECONDS: f64 = 0.001;
+const NOTABLE_LOSS: f64 = 0.01;
+
+/// The seed with the most different figures of a discipline, and these; none if no seed makes a
+/// notable difference.
+pub(crate) fn farthest_seed(
+    comparison: &Comparison,
+    discipline: usize,
+) -> Option<(u64, &DisciplineResult)> {
+    let mut farthest = None;
+    let mut most = 1.0;
+    for other in &comparison.other_seeds {
+        let result = &other.disciplines[discipline];
+        let distance = distance(&comparison.disciplines[discipline], result);
+        if distance > most {
+            most = distance;
+            farthest = Some((other.seed, result));
+        }
+    }
+    farthest
+}
+
+/// How far apart two results are: 1 is the least that is notable. By the figures that a verdict
+/// quotes: delay and loss of light flows, or of all packets if there are none.
+fn distance(one: &DisciplineResult, other: &DisciplineResult) -> f64 {
+    let [one, other] = [one, other].map(|result| {
+        if result.light.delay.is_some() {
+            &result.light
+        } else {
+            &result.total
+        }
+    });
+    let mut distance = (one.loss - other.loss).abs() / NOTABLE_LOSS;
+    if let (Some(one), Some(other)) = (one.delay, other.delay)
+        && (one.p99 - other.p99).abs() > NOTABLE_SECONDS
+    {
+        let factor = (one.p99 / other.p99).max(other.p99 / one.p99);
+        distance = distance.max((factor - 1.0) / (NOTABLE_FACTOR - 1.0));
+    }
+    distance
 }
 
 /// The intervals of a discipline's figures, for JSON.

@@ -7,7 +7,7 @@ use roundelay_trace::{Comparison, Delay, DisciplineResult, Drops, Kind, KindOutc
 use crate::advised::{Advised, Recommendation, Warning};
 use crate::document::{self, Block, Document, Section};
 use crate::grid::{Cell, Column, Fold, Grid, Paint};
-use crate::spread::half_width;
+use crate::spread::{self, half_width};
 use crate::text::{clean, cut, cut_apart, cut_parts, distinct_at, width};
 use crate::units::{bytes, count, counted, percent, rate, seconds, short_count, significant};
 
@@ -130,9 +130,9 @@ fn headline(advised: &Advised) -> Section {
 
 fn service(advised: &Advised) -> Section {
     let comparison = &advised.comparison;
-    let all = &comparison.disciplines;
+    let all = &Rows::of(comparison);
     let mut columns = vec![
-        with_rows_of_intervals(names(comparison, advised.verdict.best), all),
+        names_and_seeds(comparison, advised.verdict.best, all),
         measured("sent", all, |one| Some(one.total.throughput), rate).spare(5),
         lost("loss", all, |one| Some(one.total.loss)),
         plain("dropped", all, |result| reasons(result.total.drops)).spare(9),
@@ -148,70 +148,121 @@ fn service(advised: &Advised) -> Section {
             .under("light flows")
             .spare(4),
     ];
-    if all.iter().any(|result| result.total.marked > 0) {
+    if all.results.iter().any(|result| result.total.marked > 0) {
         columns.insert(3, plain("marked", all, marked));
     }
-    if all.iter().any(|result| result.total.reordered > 0) {
+    if all.results.iter().any(|result| result.total.reordered > 0) {
         columns.push(plain("reordered", all, |result| reordered(&result.total)).spare(6));
     }
-    columns.extend(kinds(comparison));
+    columns.extend(kinds(all));
     vec![Block::Table(Grid::new(columns))]
 }
 
-/// Whether a discipline's figures have intervals, which stand in a row below.
-fn has_interval(result: &DisciplineResult) -> bool {
-    result.replicas.len() > 1
+/// The disciplines of a table, with a row below some of them.
+struct Rows<'a> {
+    results: &'a [DisciplineResult],
+    below: Vec<Below<'a>>,
 }
 
-/// A column of figures with their intervals below, if senders react.
+/// What stands in the row below a discipline.
+enum Below<'a> {
+    /// There is no such row.
+    Nothing,
+    /// Intervals of the figures, where senders react.
+    Intervals,
+    /// The figures with another seed.
+    Seed(u64, &'a DisciplineResult),
+}
+
+impl<'a> Rows<'a> {
+    fn of(comparison: &'a Comparison) -> Self {
+        let mut below = Vec::new();
+        for (index, result) in comparison.disciplines.iter().enumerate() {
+            below.push(if result.replicas.len() > 1 {
+                Below::Intervals
+            } else if let Some((seed, other)) = spread::farthest_seed(comparison, index) {
+                Below::Seed(seed, other)
+            } else {
+                Below::Nothing
+            });
+        }
+        Self {
+            results: &comparison.disciplines,
+            below,
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (&'a DisciplineResult, &Below<'a>)> {
+        self.results.iter().zip(&self.below)
+    }
+}
+
+/// A column of figures with what stands below them.
 fn measured(
     head: &str,
-    all: &[DisciplineResult],
+    all: &Rows<'_>,
     of: impl Fn(&DisciplineResult) -> Option<f64>,
     unit: fn(f64) -> String,
 ) -> Column {
     let mut cells = Vec::new();
-    for result in all {
+    for (result, below) in all.iter() {
         cells.push(Cell::from(if_any(of(result), unit)));
-        if has_interval(result) {
-            cells.push(faint(half_width(result, &of, unit)));
+        match below {
+            Below::Nothing => {}
+            Below::Intervals => cells.push(faint(half_width(result, &of, unit))),
+            Below::Seed(_, other) => cells.push(faint(if_any(of(other), unit))),
         }
     }
     Column::new(head, cells)
 }
 
 /// The same of a part of the packets that is lost.
-fn lost(
-    head: &str,
-    all: &[DisciplineResult],
-    of: impl Fn(&DisciplineResult) -> Option<f64>,
-) -> Column {
+fn lost(head: &str, all: &Rows<'_>, of: impl Fn(&DisciplineResult) -> Option<f64>) -> Column {
     let mut cells = Vec::new();
-    for result in all {
+    for (result, below) in all.iter() {
         cells.push(match of(result) {
             Some(part) => part_lost(part),
             None => none().into(),
         });
-        if has_interval(result) {
-            cells.push(faint(half_width(result, &of, percent)));
+        match below {
+            Below::Nothing => {}
+            Below::Intervals => cells.push(faint(half_width(result, &of, percent))),
+            Below::Seed(_, other) => cells.push(faint(if_any(of(other), percent))),
         }
     }
     Column::new(head, cells)
 }
 
-/// A column of figures without intervals.
+/// A column without intervals.
 fn plain<C: Into<Cell>>(
     head: &str,
-    all: &[DisciplineResult],
+    all: &Rows<'_>,
     cell: impl Fn(&DisciplineResult) -> C,
 ) -> Column {
-    let column = Column::of(head, all, cell);
-    with_rows_of_intervals(column, all)
+    let mut cells = Vec::new();
+    for (result, below) in all.iter() {
+        cells.push(cell(result).into());
+        match below {
+            Below::Nothing => {}
+            Below::Intervals => cells.push(Cell::default()),
+            Below::Seed(_, other) => cells.push(faint(cell(other).into().text)),
+        }
+    }
+    Column::new(head, cells)
 }
 
-/// The column with an empty cell for each row of intervals.
-fn with_rows_of_intervals(column: Column, all: &[DisciplineResult]) -> Column {
-    column.with_rows_below(|row| has_interval(&all[row]))
+/// The names, and below them the seeds of further figures.
+fn names_and_seeds(comparison: &Comparison, best: usize, all: &Rows<'_>) -> Column {
+    let mut cells = Vec::new();
+    for (name, below) in name_cells(comparison, best).into_iter().zip(&all.below) {
+        cells.push(name);
+        match below {
+            Below::Nothing => {}
+            Below::Intervals => cells.push(Cell::default()),
+            Below::Seed(seed, _) => cells.push(faint(format!("    seed {seed}"))),
+        }
+    }
+    Column::new(NAMES, cells)
 }
 
 fn faint(text: String) -> Cell {
@@ -221,16 +272,15 @@ fn faint(text: String) -> Cell {
     }
 }
 
-fn delays(head: &str, all: &[DisciplineResult], of: fn(&Delay) -> f64) -> Column {
+fn delays(head: &str, all: &Rows<'_>, of: fn(&Delay) -> f64) -> Column {
     measured(head, all, |one| one.total.delay.as_ref().map(of), seconds).under("delay")
 }
 
 /// Columns by kind of flow, where the capture has several kinds: the typical and the worst flow's
 /// delay and the loss of light kinds, the least share of bulk; where senders react, also the rate of
 /// bulk and the time until transfers are complete.
-fn kinds(comparison: &Comparison) -> Vec<Column> {
-    let all = &comparison.disciplines;
-    let first = match all.first() {
+fn kinds(all: &Rows<'_>) -> Vec<Column> {
+    let first = match all.results.first() {
         Some(first) if first.kinds.len() > 1 => first,
         _ => return Vec::new(),
     };
@@ -257,7 +307,7 @@ fn kinds(comparison: &Comparison) -> Vec<Column> {
             let lost = lost("loss", all, |one| Some(one.kinds[index].loss));
             columns.push(lost.under(group).spare(11));
         }
-        if has_transfers(all, index) {
+        if has_transfers(all.results, index) {
             columns.push(column("done", |of| of.served?.mean, seconds).spare(1));
             columns.push(column("done p99", |of| of.served?.p99, seconds).spare(10));
         }
@@ -442,7 +492,15 @@ fn warning(reserve: &Warning) -> Section {
         .collect()
 }
 
+/// The head of the column of names.
+const NAMES: &str = "  discipline";
+
 fn names(comparison: &Comparison, best: usize) -> Column {
+    Column::new(NAMES, name_cells(comparison, best))
+}
+
+fn name_cells(comparison: &Comparison, best: usize) -> Vec<Cell> {
+    debug_assert_eq!(width(NAMES), 12, "as short as a name may be cut");
     let mut texts = Vec::new();
     for (index, result) in comparison.disciplines.iter().enumerate() {
         let is_best = index == best;
@@ -457,9 +515,7 @@ fn names(comparison: &Comparison, best: usize) -> Column {
             paint: if is_best { Paint::Good } else { Paint::Plain },
         });
     }
-    let title = "  discipline";
-    debug_assert_eq!(width(title), 12, "as short as a name may be cut");
-    Column::new(title, cells)
+    cells
 }
 
 fn delay(outcome: &Outcome, of: impl Fn(&Delay) -> f64) -> String {

@@ -4,6 +4,7 @@ use crate::common::samples::{self, *};
 use roundelay::author::ByCopy;
 use roundelay::schedulers::{AnyDiscipline, custom, lifo};
 use roundelay::{Limit, QueueSpec};
+use roundelay_report::{Advised, TableStyle, table};
 use roundelay_trace::arguments::DEPLOYED;
 use roundelay_trace::{CompareError, Options, WeightRules};
 
@@ -720,4 +721,44 @@ fn no_lower_figure_goes_without_a_word() {
         }
     }
     assert!(explained > 5, "{explained}");
+}
+
+/// A call and a greedy flow that share one of two queues with every second seed.
+#[test]
+fn another_seed_that_changes_the_winner_is_told() {
+    let samples = merged([
+        steady(0, MILLISECOND, 2000, 0, 1000),
+        steady(0, 20 * MILLISECOND, 100, 1, 200),
+    ]);
+    let told = |seed, seeds| {
+        let options = Options {
+            seed,
+            seeds,
+            ..options("4mbit", specs(&["sfq divisor 2", "fifo limit 127"]))
+        };
+        Advised::new(samples::run(&samples, &options), &options, None)
+    };
+    let winner = |told: &Advised| told.comparison.disciplines[told.verdict.best].spec.clone();
+    let mut winners = Vec::new();
+    for seed in 1..=12 {
+        winners.push(winner(&told(seed, 1)));
+    }
+    let mut differing = 0;
+    for (seed, pair) in (1..).zip(winners.windows(2)) {
+        let both = told(seed, 2);
+        let text = both.verdict.sentences.join(" ");
+        let table = table(&both, TableStyle::default());
+        assert_eq!(winner(&both), pair[0]);
+        let sentence = format!(
+            "That depends on the seed: {} is best with seed {seed}, but {} with seed {} (of 2 tried).",
+            pair[0],
+            pair[1],
+            seed + 1
+        );
+        assert_eq!(text.contains(&sentence), pair[0] != pair[1], "{text}");
+        let row = format!("\n    seed {} ", seed + 1);
+        assert_eq!(table.contains(&row), pair[0] != pair[1], "{table}");
+        differing += usize::from(pair[0] != pair[1]);
+    }
+    assert!((1..11).contains(&differing), "{winners:?}");
 }

@@ -19,6 +19,7 @@ impl Told {
             comparison,
             notes,
             verdict,
+            ..
         } = Advised::new(comparison, options, None);
         assert!(!verdict.sentences.is_empty() && verdict.best < comparison.disciplines.len());
         Self {

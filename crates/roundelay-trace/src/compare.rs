@@ -6,7 +6,7 @@ use std::error::Error;
 use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
 use roundelay::Purpose;
 use roundelay::Seed;
-use roundelay::schedulers::{AnyDiscipline, Discipline, cake};
+use roundelay::schedulers::{AnyDiscipline, Discipline, DisciplineInfo, cake};
 use roundelay::{ConfigError, Limit, LinkLayer, QueueSpec, Rate, tree};
 use thiserror::Error;
 
@@ -66,6 +66,9 @@ pub struct Options {
     pub weights: WeightRules,
     /// Seed of all random numbers and hashes.
     pub seed: u64,
+    /// Runs of each discipline that draws or hashes, with consecutive seeds from `seed` on. The
+    /// figures are those of the first; the others tell what another seed would change.
+    pub seeds: u16,
     /// Measure the cost of each discipline on this machine, the only result that differs from run
     /// to run.
     pub measure_cost: bool,
@@ -87,10 +90,38 @@ pub struct Options {
 }
 
 impl Options {
-    /// The seed of the replayed link's queue. Every discipline gets the same, and the one that the
-    /// first link of a simulation with this seed would get.
+    /// The usual number of seeds.
+    pub const SEEDS: u16 = 3;
+
+    /// The seed of the replayed link's queue, with the first of the seeds. Every discipline gets the
+    /// same, and the one that the first link of a simulation with this seed would get.
     pub(crate) const fn seed_of_link(&self) -> Seed {
-        Seed::new(self.seed).derive(Purpose::Queue, 0)
+        Self::seed_of_link_with(self.seed)
+    }
+
+    const fn seed_of_link_with(seed: u64) -> Seed {
+        Seed::new(seed).derive(Purpose::Queue, 0)
+    }
+
+    /// Runs of all disciplines and trees together.
+    pub fn lanes(&self) -> u64 {
+        let mut lanes = 0;
+        for spec in &self.specs {
+            lanes += self.runs_of(&spec.discipline.info());
+        }
+        for tree in &self.trees {
+            lanes += self.runs_of(&tree.config().info());
+        }
+        lanes
+    }
+
+    /// Runs of a discipline: one if no seed changes anything.
+    fn runs_of(&self, info: &DisciplineInfo) -> u64 {
+        if info.reads_seed {
+            u64::from(self.seeds.max(1))
+        } else {
+            1
+        }
     }
 
     /// Which packets arrive, and what is mended.
@@ -117,7 +148,7 @@ impl Options {
     }
 
     /// The given disciplines and link rate, with defaults for the rest: flows by 5-tuple, equal
-    /// weights, default buffers, seed 1, costs measured, all packets but duplicates, lengths as
+    /// weights, default buffers, seeds 1 to 3, costs measured, all packets but duplicates, lengths as
     /// captured.
     pub fn new(rate: Rate, specs: Vec<QueueSpec>) -> Self {
         let trees = Vec::new();
@@ -133,6 +164,7 @@ impl Options {
             max_flows: None,
             weights,
             seed: 1,
+            seeds: Self::SEEDS,
             measure_cost: true,
             selection,
             span: Span::default(),
@@ -143,8 +175,7 @@ impl Options {
         }
     }
 
-    /// Memory of the flows of a comparison in bytes, as measured: with this many disciplines and
-    /// trees.
+    /// Memory of the flows of a comparison in bytes, as measured: with this many runs.
     pub const fn memory_of_flows(flows: u64, lanes: u64) -> u64 {
         let of_a_flow = FLOW_BYTES + LANE_BYTES * lanes;
         flows.saturating_mul(of_a_flow)
@@ -153,11 +184,11 @@ impl Options {
     /// Maximum number of distinct flows: as set, or else as many as fit into two gigabytes, from
     /// 65,536 to a million.
     pub fn most_flows(&self) -> usize {
-        let lanes = (self.specs.len() + self.trees.len()) as u64;
-        self.max_flows.unwrap_or_else(|| Self::usual_flows(lanes))
+        self.max_flows
+            .unwrap_or_else(|| Self::usual_flows(self.lanes()))
     }
 
-    /// [`Options::most_flows`] of a comparison with this many disciplines and trees, if not set.
+    /// [`Options::most_flows`] of a comparison with this many runs, if not set.
     pub fn usual_flows(lanes: u64) -> usize {
         let fitting = MEMORY / Self::memory_of_flows(1, lanes);
         (fitting as usize).clamp(Classifier::DEFAULT_MAX_FLOWS, MOST_FLOWS)
@@ -351,11 +382,11 @@ pub fn compare(
         let flows = offered.arrivals().classifier().flows();
         lanes
             .par_iter_mut()
-            .try_for_each(|lane| {
+            .try_for_each(|run| {
                 if stop.is_requested() {
                     Ok(())
                 } else {
-                    lane.run(&block, flows)
+                    run.lane.run(&block, flows)
                 }
             })
             .map_err(CompareError::Lane)?;
@@ -437,33 +468,71 @@ fn read_ahead(
     Ok(())
 }
 
+/// One discipline or tree with one seed.
+struct Run {
+    /// The number of the discipline or tree.
+    discipline: usize,
+    /// The number of the seed: 0 for the one whose figures are shown.
+    seed: u16,
+    lane: Lane,
+}
+
+/// The runs with each seed, seed after seed: first one of each discipline and tree, then, with
+/// further seeds, those that another seed may change.
 fn build_lanes(
     options: &Options,
     known: &Known,
     observer: &mut impl ReplayObserver,
     zero: i64,
-) -> Result<Vec<Lane>, CompareError> {
-    let link = Link {
-        known,
-        rate: options.rate,
-        seed: options.seed_of_link(),
-    };
-    let mut lanes = Vec::new();
-    for spec in &options.specs {
-        let sink = observer
-            .sink(spec.discipline.name(), lanes.len(), zero)
-            .map_err(CompareError::Lane)?;
-        let discipline = options.discipline_of(spec);
-        let limit = options.limit_of(spec);
-        lanes.push(Lane::new(spec, discipline, limit, &link, sink)?);
+) -> Result<Vec<Run>, CompareError> {
+    let mut runs: Vec<Run> = Vec::new();
+    for seed in 0..options.seeds.max(1) {
+        let link = Link {
+            known,
+            rate: options.rate,
+            seed: Options::seed_of_link_with(options.seed.wrapping_add(seed.into())),
+        };
+        for (index, spec) in options.specs.iter().enumerate() {
+            let discipline = options.discipline_of(spec);
+            if u64::from(seed) >= options.runs_of(&discipline.info()) {
+                continue;
+            }
+            let sink = sink(observer, seed, spec.discipline.name(), index, zero)?;
+            let limit = options.limit_of(spec);
+            runs.push(Run {
+                discipline: index,
+                seed,
+                lane: Lane::new(spec, discipline, limit, &link, sink)?,
+            });
+        }
+        for (number, tree) in options.trees.iter().enumerate() {
+            if u64::from(seed) >= options.runs_of(&tree.config().info()) {
+                continue;
+            }
+            let index = options.specs.len() + number;
+            let sink = sink(observer, seed, tree.name(), index, zero)?;
+            runs.push(Run {
+                discipline: index,
+                seed,
+                lane: Lane::of_tree(tree, options.limit_of_trees(), &link, sink)?,
+            });
+        }
     }
-    for tree in &options.trees {
-        let sink = observer
-            .sink(tree.name(), lanes.len(), zero)
-            .map_err(CompareError::Lane)?;
-        lanes.push(Lane::of_tree(tree, options.limit_of_trees(), &link, sink)?);
+    Ok(runs)
+}
+
+/// The sink for the packets of a run, which only runs with the first seed have.
+fn sink(
+    observer: &mut impl ReplayObserver,
+    seed: u16,
+    name: &str,
+    index: usize,
+    zero: i64,
+) -> Result<Option<Box<dyn PacketSink>>, CompareError> {
+    if seed > 0 {
+        return Ok(None);
     }
-    Ok(lanes)
+    observer.sink(name, index, zero).map_err(CompareError::Lane)
 }
 
 fn keep_sample(sample: &mut Vec<Event>, block: &[Event]) {
@@ -474,7 +543,7 @@ fn keep_sample(sample: &mut Vec<Event>, block: &[Event]) {
 
 fn conclude(
     offered: &Offered,
-    lanes: Vec<Lane>,
+    runs: Vec<Run>,
     sample: &[Event],
     known: &Known,
     options: &Options,
@@ -484,37 +553,54 @@ fn conclude(
     let charted = choose_charted(&flows);
     // Costs come first: a stop during their measurement leaves no file of packets.
     let costs = measure_costs(offered, sample, known, options, stop)?;
+    let mut by_seed = finish(runs, &flows, &charted)?;
+    let others = by_seed.split_off(1);
     let mut comparison = Comparison {
         version: env!("CARGO_PKG_VERSION"),
         capture: summarise_capture(offered, options),
         link_rate: options.rate.bits_per_second(),
         seed: options.seed,
-        disciplines: finish(lanes, costs, &flows, &charted)?,
+        disciplines: Vec::new(),
         observed: Observed::of(offered, options),
         flows,
         charted,
+        other_seeds: Vec::new(),
         reaction: None,
     };
+    for ((_, mut result), cost) in by_seed.remove(0).into_iter().zip(costs) {
+        result.cost = cost;
+        comparison.disciplines.push(result);
+    }
     find_worst_flows(&mut comparison);
+    for (number, changed) in others.into_iter().enumerate() {
+        let seed = options.seed.wrapping_add(number as u64 + 1);
+        let other = comparison.with_another_seed(seed, changed);
+        comparison.other_seeds.push(other);
+    }
     Ok(comparison)
 }
 
-/// Sends what still waits, and takes the results of all lanes.
+/// The results of the disciplines that ran with a seed, with their numbers.
+type BySeed = Vec<(usize, DisciplineResult)>;
+
+/// Sends what still waits, and takes the results of all runs: one list for each seed, of which the
+/// first has every discipline.
 fn finish(
-    lanes: Vec<Lane>,
-    costs: Vec<Option<Cost>>,
+    runs: Vec<Run>,
     flows: &[FlowSummary],
     charted: &[usize],
-) -> Result<Vec<DisciplineResult>, CompareError> {
+) -> Result<Vec<BySeed>, CompareError> {
     let sorts = Sorts::of(flows);
-    let mut results = Vec::with_capacity(lanes.len());
-    for (lane, cost) in lanes.into_iter().zip(costs) {
-        let result = lane.finish(flows.len(), &sorts, charted);
-        let mut result = result.map_err(CompareError::Lane)?;
-        result.cost = cost;
-        results.push(result);
+    let mut by_seed: Vec<BySeed> = Vec::new();
+    for run in runs {
+        if by_seed.len() == usize::from(run.seed) {
+            by_seed.push(Vec::new());
+        }
+        let result = run.lane.finish(flows.len(), &sorts, charted);
+        let result = result.map_err(CompareError::Lane)?;
+        by_seed[usize::from(run.seed)].push((run.discipline, result));
     }
-    Ok(results)
+    Ok(by_seed)
 }
 
 /// The processing time of each discipline and tree on the sample, if asked for.

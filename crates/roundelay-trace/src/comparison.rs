@@ -6,6 +6,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::harm::find_worst_flows;
 use crate::kind::{Kind, KindOutcome};
 use crate::observed::Observed;
 use crate::reaction::Reaction;
@@ -28,6 +29,9 @@ pub struct Comparison {
     pub charted: Vec<usize>,
     /// One entry per discipline, in the order of the options.
     pub disciplines: Vec<DisciplineResult>,
+    /// The results with further seeds, if some discipline draws or hashes.
+    #[serde(skip)]
+    pub other_seeds: Vec<OtherSeed>,
     /// What was met beside these figures. Advice needs it, tables and files do not.
     #[serde(skip)]
     pub observed: Observed,
@@ -47,6 +51,50 @@ impl Comparison {
         (!names.is_empty()).then(|| format!("a proven bound was broken by {}", names.join(", ")))
     }
 
+    /// What another seed gives: these results, and those of disciplines that read no seed.
+    pub(crate) fn with_another_seed(
+        &self,
+        seed: u64,
+        changed: Vec<(usize, DisciplineResult)>,
+    ) -> OtherSeed {
+        let mut disciplines = self.disciplines.clone();
+        let mut reads_seed = vec![false; disciplines.len()];
+        for (index, result) in changed {
+            disciplines[index] = result;
+            reads_seed[index] = true;
+        }
+        for result in &mut disciplines {
+            result.leave_curves_out();
+        }
+        let other = OtherSeed {
+            seed,
+            disciplines,
+            reads_seed,
+        };
+        let mut comparison = self.of_seed(&other);
+        find_worst_flows(&mut comparison);
+        OtherSeed {
+            disciplines: comparison.disciplines,
+            ..other
+        }
+    }
+
+    /// The comparison as it is with another of its seeds, without curves.
+    pub fn of_seed(&self, other: &OtherSeed) -> Self {
+        Self {
+            version: self.version,
+            capture: self.capture.clone(),
+            link_rate: self.link_rate,
+            seed: other.seed,
+            flows: self.flows.clone(),
+            charted: Vec::new(),
+            disciplines: other.disciplines.clone(),
+            other_seeds: Vec::new(),
+            observed: self.observed.clone(),
+            reaction: None,
+        }
+    }
+
     /// The flows of a kind, as indices into `flows`.
     pub fn flows_of(&self, kind: Kind) -> Vec<usize> {
         let mut found = Vec::new();
@@ -57,6 +105,17 @@ impl Comparison {
         }
         found
     }
+}
+
+/// The results of all disciplines with another seed, without curves.
+#[derive(Debug, Clone)]
+pub struct OtherSeed {
+    /// The seed.
+    pub seed: u64,
+    /// One entry per discipline. Those that read no seed are as with the first one.
+    pub disciplines: Vec<DisciplineResult>,
+    /// Which disciplines draw or hash, and so have run again.
+    pub reads_seed: Vec<bool>,
 }
 
 /// The replayed capture.
@@ -164,6 +223,18 @@ pub struct DisciplineResult {
     /// and curves.
     #[serde(skip)]
     pub replicas: Vec<Self>,
+}
+
+impl DisciplineResult {
+    /// Leaves out what pages draw.
+    pub(crate) fn leave_curves_out(&mut self) {
+        self.kind_curves = Vec::new();
+        self.curves = Curves::default();
+        self.light_curves = Curves::default();
+        for flow in &mut self.flows {
+            flow.curves = None;
+        }
+    }
 }
 
 /// The flows of a kind together.

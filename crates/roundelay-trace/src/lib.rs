@@ -46,7 +46,7 @@ pub use classifier::{Classifier, Flow, FlowBy};
 pub use compare::{CompareError, Options, Progress, ReplayObserver, compare};
 pub use comparison::{
     CaptureSummary, Comparison, Cost, Curves, Delay, DisciplineResult, Drops, FlowResult,
-    FlowSummary, Jain, KindCurves, Outcome,
+    FlowSummary, Jain, KindCurves, OtherSeed, Outcome,
 };
 pub use conditions::{Condition, Network, Side};
 pub use error::{CaptureError, DirectionError, FilterError, FlowByError, RuleError};

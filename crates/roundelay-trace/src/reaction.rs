@@ -138,6 +138,7 @@ pub fn conclude(
         seed: replay.seed,
         charted: choose_charted(&flows),
         disciplines: Vec::new(),
+        other_seeds: Vec::new(),
         observed: replay.observed.clone(),
         flows,
         reaction: None,

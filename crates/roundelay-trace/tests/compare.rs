@@ -836,3 +836,49 @@ fn a_known_seed_lets_senders_collide_and_a_secret_one_does_not() {
         );
     }
 }
+
+/// One mechanism: what another seed gives is what a comparison with this seed gives.
+#[test]
+fn other_seeds_have_the_figures_of_their_own_comparisons() {
+    let samples = merged([
+        steady(0, 2 * MILLISECOND, 1000, 0, 1500),
+        steady(0, 3 * MILLISECOND, 700, 1, 1200),
+        steady(MILLISECOND, 20 * MILLISECOND, 100, 2, 200),
+        steady(0, 20 * MILLISECOND, 100, 3, 200),
+    ]);
+    let options = Options {
+        seed: 5,
+        seeds: 4,
+        ..options("6mbit", specs(&["drr", "sfq divisor 4", "pie", "fifo"]))
+    };
+    let comparison = run(&samples, &options);
+    assert_eq!(comparison.other_seeds.len(), 3);
+    let words = |results: &[roundelay_trace::DisciplineResult]| {
+        let mut words = Vec::new();
+        for result in results {
+            let flows = result.flows.iter().map(|flow| &flow.outcome);
+            let flows = Vec::from_iter(flows);
+            words.push(format!("{:?} {:?} {flows:?}", result.total, result.kinds));
+        }
+        words
+    };
+    let first = words(&comparison.disciplines);
+    let mut changed = [false; 4];
+    for (number, other) in comparison.other_seeds.iter().enumerate() {
+        assert_eq!(other.seed, 6 + number as u64);
+        assert_eq!(other.reads_seed, [false, true, true, false]);
+        let alone = Options {
+            seed: other.seed,
+            seeds: 1,
+            ..options.clone()
+        };
+        let alone = run(&samples, &alone);
+        assert!(alone.other_seeds.is_empty());
+        let others = words(&other.disciplines);
+        assert_eq!(others, words(&alone.disciplines));
+        for index in 0..4 {
+            changed[index] |= others[index] != first[index];
+        }
+    }
+    assert_eq!(changed, [false, true, true, false]);
+}

@@ -173,6 +173,7 @@ fn replay(path: &Path) -> Result<Comparison, CompareError> {
         .collect();
     let options = Options {
         measure_cost: false,
+        seeds: 1,
         ..Options::new("10mbit".parse().expect("a rate"), specs)
     };
     compare(Capture::open(path)?, &options, &mut ())

@@ -88,6 +88,7 @@ pub(crate) fn mending() -> Options {
     let specs = ["fifo", "fq_codel linux", "drr"].map(|spec| spec.parse().unwrap());
     Options {
         measure_cost: false,
+        seeds: 1,
         adapts: true,
         mtu: Some(1500),
         ..Options::new("8mbit".parse().unwrap(), specs.to_vec())

@@ -8,7 +8,7 @@ use roundelay_trace::arguments::{
     Choice, Mtu, parse_buffer, parse_choice, parse_mtu, parse_rate, whole,
 };
 use roundelay_trace::{
-    DirectionChoice, Filter, FlowBy, InterfaceName, WeightRule, parse_length, parse_time,
+    DirectionChoice, Filter, FlowBy, InterfaceName, Options, WeightRule, parse_length, parse_time,
 };
 
 use super::outputs::Comparing;
@@ -131,6 +131,11 @@ pub(crate) struct Compare {
     /// Seed of hashes and random choices; the same seed gives the same result
     #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 1, value_parser = whole(0..=u64::MAX))]
     pub(crate) seed: u64,
+
+    /// Runs of each discipline that draws or hashes, with consecutive seeds from --seed on: the
+    /// figures are those of the first, and the verdict says whether another seed changes it
+    #[arg(long, value_name = "N", allow_negative_numbers = true, conflicts_with = "react", default_value_t = Options::SEEDS, value_parser = whole(1_u16..=1000))]
+    pub(crate) seeds: u16,
 
     /// Let senders react: find what the applications behind the capture wanted, and simulate them
     /// under each discipline; times and losses are then those of TCP at this rate, with intervals.

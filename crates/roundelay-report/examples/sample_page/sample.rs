@@ -223,6 +223,7 @@ pub(crate) fn advised() -> Advised {
         comparison: comparison(),
         notes: notes.map(str::to_owned).to_vec(),
         verdict: verdict(),
+        with_other_seeds: Vec::new(),
     }
 }
 
@@ -256,6 +257,7 @@ fn comparison() -> Comparison {
         flows,
         charted,
         observed: Observed::default(),
+        other_seeds: Vec::new(),
         reaction: None,
     }
 }

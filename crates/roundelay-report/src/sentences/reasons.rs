@@ -1,6 +1,6 @@
 //! The verdict in words: the answer, then the reasons.
 
-use roundelay_advice::{Cause, Fate, Reason, Share, Worst};
+use roundelay_advice::{Cause, Fate, OtherWinner, Reason, Share, Worst};
 use roundelay_metrics::units::{counted, in_number, percent, rate, seconds, significant};
 use roundelay_trace::{Kind, KindOutcome};
 
@@ -72,6 +72,12 @@ pub(super) fn sentence(reason: &Reason) -> String {
         ),
         Reason::Hurts { .. } => hurts(reason),
         Reason::Peers(specs) => peers(specs),
+        Reason::OtherSeeds {
+            spec,
+            seed,
+            winners,
+            seeds,
+        } => other_seeds(spec, *seed, winners, *seeds),
         Reason::Standout {
             flow,
             shortest,
@@ -307,6 +313,44 @@ fn peers(specs: &[String]) -> String {
         String::new()
     };
     format!("About as good: {}{more}.", named.join(", "))
+}
+
+/// Most seeds named for a winner.
+const NAMED_SEEDS: usize = 3;
+
+fn other_seeds(spec: &str, seed: u64, winners: &[OtherWinner], seeds: usize) -> String {
+    let mut others = Vec::new();
+    for winner in winners {
+        let mut named = Vec::new();
+        for seed in winner.seeds.iter().take(NAMED_SEEDS) {
+            named.push(seed.to_string());
+        }
+        let more = winner.seeds.len() - named.len();
+        if more > 0 {
+            named.push(format!("{more} more"));
+        }
+        let noun = if winner.seeds.len() == 1 {
+            "seed"
+        } else {
+            "seeds"
+        };
+        others.push(format!("{} with {noun} {}", winner.spec, listed(&named)));
+    }
+    format!(
+        "That depends on the seed: {spec} is best with seed {seed}, but {} (of {seeds} tried). \
+         A real queue draws its hashes and drops anew, so choose one that does well with most seeds \
+         (--seeds).",
+        listed(&others)
+    )
+}
+
+/// `a`, `a and b`, `a, b and c`.
+fn listed(words: &[String]) -> String {
+    match words {
+        [] => String::new(),
+        [one] => one.clone(),
+        [others @ .., last] => format!("{} and {last}", others.join(", ")),
+    }
 }
 
 const fn because(cause: Cause) -> &'static str {

@@ -1,6 +1,6 @@
 //! Means of a discipline's figures over replicas.
 
-use crate::comparison::{Curves, Delay, DisciplineResult, Drops, FlowResult, Jain, Outcome};
+use crate::comparison::{Delay, DisciplineResult, Drops, FlowResult, Jain, Outcome};
 use crate::kind::{KindOutcome, Served};
 
 /// The means, with the figures of each replica beside them. Curves are those of the first replica.
@@ -19,9 +19,7 @@ pub(super) fn of(mut replicas: Vec<DisciplineResult>) -> DisciplineResult {
     }
     for replica in &mut replicas {
         replica.flows = Vec::new();
-        replica.kind_curves = Vec::new();
-        replica.curves = Curves::default();
-        replica.light_curves = Curves::default();
+        replica.leave_curves_out();
     }
     result.replicas = replicas;
     result

@@ -62,6 +62,7 @@ pub(crate) fn options_of(trees: Vec<TreeFile>, specs: &[&str], rate: &str) -> Op
     Options {
         trees,
         measure_cost: false,
+        seeds: 1,
         buffer: Some(roundelay::Limit::UNBOUNDED),
         ..Options::new(rate.parse().unwrap(), specs)
     }

@@ -82,6 +82,7 @@ pub(crate) fn all_specs() -> Vec<QueueSpec> {
 pub(crate) fn options(rate: &str, specs: Vec<QueueSpec>) -> Options {
     Options {
         measure_cost: false,
+        seeds: 1,
         ..Options::new(rate.parse().unwrap(), specs)
     }
 }

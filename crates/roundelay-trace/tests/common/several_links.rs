@@ -83,6 +83,7 @@ pub(crate) fn options_of(selection: Selection) -> Options {
     let specs = vec!["fifo".parse().unwrap()];
     Options {
         measure_cost: false,
+        seeds: 1,
         selection,
         ..Options::new("1gbit".parse().unwrap(), specs)
     }

@@ -134,6 +134,10 @@ impl Discipline for Config {
     /// By copy. A mark is set on arrival and reported on departure.
     type ByHandle = ByCopy<Afd<Handle>>;
 
+    fn reads_seed(&self) -> bool {
+        true
+    }
+
     fn configuration<T: Send>(scheduler: &mut Afd<T>) -> Option<&mut Self> {
         Some(&mut scheduler.config)
     }

@@ -238,6 +238,10 @@ impl Discipline for Config {
     type Scheduler<T: Send> = Cake<T>;
     type ByHandle = Cake<Handle, Links<Age>>;
 
+    fn reads_seed(&self) -> bool {
+        true
+    }
+
     fn priority(&self) -> Priority {
         match self.tins {
             Tins::BestEffort => Priority::Unread,

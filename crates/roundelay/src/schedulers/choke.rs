@@ -146,6 +146,10 @@ impl Discipline for Config {
     /// By copy. Packets in the middle of the queue are compared by flow and removed.
     type ByHandle = ByCopy<Choke<Handle>>;
 
+    fn reads_seed(&self) -> bool {
+        true
+    }
+
     fn onset(&self, link: Rate) -> Onset {
         self.thresholds(link).onset(false)
     }

@@ -178,6 +178,8 @@ impl Discipline for Config {
             times,
             reads_hosts: false,
             reads_acknowledgements: false,
+            // Whoever wrote it may use the seed that it gets.
+            reads_seed: true,
             default_limit,
             parameters: alloc::vec![],
         }

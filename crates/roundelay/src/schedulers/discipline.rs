@@ -127,6 +127,7 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
             times: self.times(),
             reads_hosts: self.reads_hosts(),
             reads_acknowledgements: self.reads_acknowledgements(),
+            reads_seed: self.reads_seed(),
             default_limit: self.default_limit(),
             parameters: parameters_of(self),
         }
@@ -210,6 +211,12 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
     /// Whether the discipline drops redundant acknowledgements in this configuration, and so needs
     /// [`Control::set_acknowledgement`](crate::Control::set_acknowledgement).
     fn reads_acknowledgements(&self) -> bool {
+        false
+    }
+
+    /// Whether another seed may change what happens to packets: the discipline draws, or hashes
+    /// flows.
+    fn reads_seed(&self) -> bool {
         false
     }
 
@@ -377,6 +384,8 @@ pub struct DisciplineInfo {
     pub reads_hosts: bool,
     /// [`Discipline::reads_acknowledgements`].
     pub reads_acknowledgements: bool,
+    /// [`Discipline::reads_seed`].
+    pub reads_seed: bool,
     /// [`Discipline::DEFAULT_LIMIT`].
     pub default_limit: Limit,
     /// Parameters with values.

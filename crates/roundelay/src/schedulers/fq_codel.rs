@@ -170,6 +170,10 @@ impl Discipline for Config {
     type Scheduler<T: Send> = FqCodel<T>;
     type ByHandle = FqCodel<Handle, Links<Age>>;
 
+    fn reads_seed(&self) -> bool {
+        true
+    }
+
     fn onset(&self, _link: Rate) -> Onset {
         Onset::Wait(self.target)
     }

@@ -185,6 +185,10 @@ impl Discipline for Config {
     /// By copy. A mark is set on arrival and reported on departure.
     type ByHandle = ByCopy<FqPie<Handle>>;
 
+    fn reads_seed(&self) -> bool {
+        true
+    }
+
     fn onset(&self, _link: Rate) -> Onset {
         Onset::Backlog {
             above: 2 * u64::from(FRAME),

@@ -196,6 +196,10 @@ impl Discipline for Config {
     /// By copy. Tickets wait in the ring; the resequencer finds packets by flow.
     type ByHandle = ByCopy<Mqfq<Handle>>;
 
+    fn reads_seed(&self) -> bool {
+        true
+    }
+
     fn configuration<T: Send>(scheduler: &mut Mqfq<T>) -> Option<&mut Self> {
         Some(&mut scheduler.config)
     }

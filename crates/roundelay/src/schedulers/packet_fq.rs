@@ -80,6 +80,10 @@ impl Discipline for Config {
     type Scheduler<T: Send> = PacketFq<T>;
     type ByHandle = PacketFq<Handle, Links<FlowId>>;
 
+    fn reads_seed(&self) -> bool {
+        true
+    }
+
     fn build_class<T: Send>(&self, _seed: Seed) -> Result<PacketFq<T>, ConfigError> {
         PacketFq::of_children(*self)
     }

@@ -44,6 +44,10 @@ impl Discipline for Config {
     type Scheduler<T: Send> = Random<T>;
     /// By copy. Any packet of a plain array may be the next.
     type ByHandle = ByCopy<Random<Handle>>;
+
+    fn reads_seed(&self) -> bool {
+        true
+    }
 }
 
 /// The scheduler.

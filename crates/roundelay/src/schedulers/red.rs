@@ -183,6 +183,10 @@ impl Discipline for Config {
     /// By copy. A mark is set on arrival and reported on departure.
     type ByHandle = ByCopy<Red<Handle>>;
 
+    fn reads_seed(&self) -> bool {
+        true
+    }
+
     fn onset(&self, link: Rate) -> Onset {
         self.thresholds(link).onset(true)
     }

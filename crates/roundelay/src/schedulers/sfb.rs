@@ -194,6 +194,10 @@ impl Discipline for Config {
     /// then.
     type ByHandle = ByCopy<Sfb<Handle>>;
 
+    fn reads_seed(&self) -> bool {
+        true
+    }
+
     fn configuration<T: Send>(scheduler: &mut Sfb<T>) -> Option<&mut Self> {
         Some(&mut scheduler.config)
     }

@@ -165,6 +165,10 @@ impl Discipline for Config {
     type Scheduler<T: Send> = Sfq<T>;
     type ByHandle = Sfq<Handle, Links<FlowId>>;
 
+    fn reads_seed(&self) -> bool {
+        true
+    }
+
     fn has_timer(&self) -> bool {
         self.perturb > Duration::ZERO
     }

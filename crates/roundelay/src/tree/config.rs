@@ -534,6 +534,11 @@ impl Discipline for Config {
         self.nodes()
             .any(|node| node.spec.discipline.info().reads_acknowledgements)
     }
+
+    fn reads_seed(&self) -> bool {
+        self.nodes()
+            .any(|node| node.spec.discipline.info().reads_seed)
+    }
 }
 
 impl<T: Send> Configured<Config> for Tree<T> {

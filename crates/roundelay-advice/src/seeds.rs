@@ -1,0 +1,46 @@
+//! What another seed would change: where flows share queues, or drops are drawn, a verdict may rest
+//! on one draw.
+
+use roundelay_trace::Comparison;
+
+use crate::reasons::{OtherWinner, Reason};
+use crate::standing::Standing;
+use crate::verdict::{self, Choice};
+
+/// The best discipline with each of the other seeds.
+pub(crate) fn choices(comparison: &Comparison, standings: &[Standing]) -> Vec<usize> {
+    let mut choices = Vec::new();
+    for other in &comparison.other_seeds {
+        let choice = verdict::choose(&comparison.of_seed(other), standings);
+        choices.push(choice.best);
+    }
+    choices
+}
+
+/// The reason that tells of other winners, if there are any.
+pub(crate) fn reason(
+    comparison: &Comparison,
+    choice: &Choice,
+    with_others: &[usize],
+) -> Option<Reason> {
+    let mut winners: Vec<OtherWinner> = Vec::new();
+    for (other, &best) in comparison.other_seeds.iter().zip(with_others) {
+        if best == choice.best {
+            continue;
+        }
+        let spec = &comparison.disciplines[best].spec;
+        match winners.iter_mut().find(|winner| winner.spec == *spec) {
+            Some(winner) => winner.seeds.push(other.seed),
+            None => winners.push(OtherWinner {
+                spec: spec.clone(),
+                seeds: vec![other.seed],
+            }),
+        }
+    }
+    (!winners.is_empty()).then(|| Reason::OtherSeeds {
+        spec: comparison.disciplines[choice.best].spec.clone(),
+        seed: comparison.seed,
+        winners,
+        seeds: with_others.len() + 1,
+    })
+}
