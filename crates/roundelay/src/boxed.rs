@@ -65,6 +65,7 @@ impl<T, L: Leaving, S: Scheduler<T, L> + ?Sized> Scheduler<T, L> for Box<S> {
         (**self).next_len()
     }
 
+    #[inline(always)]
     fn has_decided(&self) -> bool {
         (**self).has_decided()
     }
