@@ -81,7 +81,7 @@ fn overload(discipline: &AnyDiscipline, seed: u64) -> Vec<u32> {
             ..Packet::new(FlowId(number * number % 3001), 500, number)
         };
         // A packet that is dropped, or refused, does not leave.
-        drop(scheduler.enqueue(now, packet));
+        _ = scheduler.enqueue(now, packet);
         if number % 2 == 0
             && let Some(packet) = scheduler.dequeue(now)
         {
