@@ -29,6 +29,7 @@ mod rates;
 mod replay;
 mod replicas;
 mod results;
+mod signals;
 mod slack_rules;
 mod sources;
 mod streams;

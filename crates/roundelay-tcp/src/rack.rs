@@ -270,7 +270,8 @@ impl Sender {
             return;
         };
         self.scoreboard.find_lost_by_time(window);
-        let is_lost = self.mode == Mode::Open && self.scoreboard.first_lost().is_some();
+        // What was sent in a recovery and is lost belongs to the next one, even if it was sent again.
+        let is_lost = self.mode == Mode::Open && self.scoreboard.misses_lost();
         if is_lost && self.may_recover() {
             self.retransmit_fast(now);
         }

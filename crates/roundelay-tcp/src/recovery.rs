@@ -340,25 +340,39 @@ impl Sender {
     pub(crate) fn retransmit_fast(&mut self, now: Instant) {
         self.probe.cancel();
         self.statistics.fast_retransmits += 1;
-        self.congestion.reduce(
-            Reason::Loss,
-            self.news(now, self.outstanding() - self.limited),
-        );
+        let flight = self.flight_of_loss();
+        self.congestion.reduce(Reason::Loss, self.news(now, flight));
         (self.is_partial, self.is_rescued) = (false, false);
         if self.config.flavour == Flavour::Tahoe {
             self.go_back();
         } else {
-            self.repair();
+            self.repair(flight);
         }
         self.timer.restart(now);
     }
 
+    /// The flight that a loss reduces. FlightSize counts unacknowledged data, of which much may have
+    /// arrived behind a gap that outlasts a recovery, because its retransmission was lost too. RACK
+    /// goes on then, so with RACK the window is the upper bound, as in Linux.
+    fn flight_of_loss(&self) -> u64 {
+        let flight = self.outstanding() - self.limited;
+        if self.scoreboard.rack.is_some() {
+            flight.min(self.congestion.window)
+        } else {
+            flight
+        }
+    }
+
     /// Enters fast recovery. The window is the threshold; without selective acknowledgements, plus
     /// one segment for each duplicate, because each duplicate means a segment out of the network.
-    fn repair(&mut self) {
+    fn repair(&mut self, flight: u64) {
         self.mode = Mode::Recovery;
         self.must_retransmit = true;
-        self.reduction = Reduction::begin(self.highest - self.acknowledged);
+        self.reduction = Reduction::begin(if self.scoreboard.rack.is_some() {
+            flight
+        } else {
+            self.highest - self.acknowledged
+        });
         self.congestion.window = self.congestion.threshold;
         match self.config.flavour {
             Flavour::Sack => self.scoreboard.begin_recovery(),

@@ -68,6 +68,8 @@ pub(crate) struct Scoreboard {
     news: u64,
     /// Bytes of all transmissions that were taken for lost by what arrived.
     lost_bytes: u64,
+    /// Segments that RACK has found lost and that have not arrived, sent again or not.
+    lost: u32,
     /// For a law that asks how fast data arrives.
     pub(crate) meter: Option<Box<DeliveryMeter>>,
     /// Finds losses by time, in place of the frontier.
@@ -146,6 +148,7 @@ impl Scoreboard {
                 }
                 rack.sacked -= u32::from(entry.counts);
                 rack.pop();
+                self.lost -= u32::from(entry.is_lost);
             }
             self.entries.pop_front();
             self.base += 1;
@@ -174,6 +177,7 @@ impl Scoreboard {
             if let Some(rack) = &mut self.rack {
                 rack.arrive(index, self.base + index as u64, false);
                 rack.sacked += u32::from(counts);
+                self.lost -= u32::from(entry.is_lost);
             }
             self.pipe -= entry.copies() * u64::from(entry.len);
             news += u64::from(entry.len);
@@ -272,6 +276,11 @@ impl Scoreboard {
         self.rack.as_ref().map_or(0, |rack| rack.sacked)
     }
 
+    /// Whether something that RACK has found lost has not arrived, sent again or not.
+    pub(crate) fn misses_lost(&self) -> bool {
+        self.lost > 0
+    }
+
     /// The index of a position, if the segment is still here.
     pub(crate) fn index_at(&self, place: u64) -> Option<usize> {
         let index = place.checked_sub(self.base)? as usize;
@@ -291,6 +300,7 @@ impl Scoreboard {
     pub(crate) fn lose_at(&mut self, index: usize) -> u64 {
         let entry = &mut self.entries[index];
         self.pipe -= entry.copies() * u64::from(entry.len);
+        self.lost += u32::from(!entry.is_lost);
         entry.is_lost = true;
         entry.is_retransmitted = false;
         self.base + index as u64

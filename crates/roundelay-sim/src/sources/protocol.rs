@@ -246,6 +246,9 @@ impl Protocol {
                 SlowStart::HyStartPlusPlus => tcp::SlowStart::HyStartPlusPlus,
                 SlowStart::HyStart => tcp::SlowStart::HyStart,
             };
+        } else if config.control == tcp::Control::Reno {
+            // The preset's HyStart is a part of CUBIC in Linux.
+            config.slow_start = tcp::SlowStart::UntilLoss;
         }
         config.proportional_reduction = self
             .proportional_reduction
@@ -297,6 +300,14 @@ mod tests {
                     rack: true,
                     tail_loss_probe: true,
                     ..rfc
+                },
+            ),
+            (
+                "preset = \"linux\"\ncontrol = \"reno\"",
+                tcp::Config {
+                    control: tcp::Control::Reno,
+                    slow_start: tcp::SlowStart::UntilLoss,
+                    ..tcp::Config::linux()
                 },
             ),
             (

@@ -379,3 +379,22 @@ fn no_flight_needs_a_timeout() {
     }
     assert!(timeouts_of_plain > 150, "{timeouts_of_plain}");
 }
+
+/// A retransmission is lost, so the recovery takes a round trip more, in which new data is sent. What
+/// is lost of that belongs to another window: it reduces the window again, as RFC 5681 has it, although
+/// the same recovery has sent it again. Regression, found beside a real Linux under fq_codel.
+#[test]
+fn what_is_lost_in_a_recovery_reduces_the_window_again() {
+    let reductions = |lost: &[u64]| {
+        let found = world(rack(), 100, losing(lost));
+        let statistics = found.sender.statistics();
+        assert_eq!(statistics.timeouts, 0, "{lost:?}");
+        (statistics.fast_retransmits, found.sender.threshold())
+    };
+    let (once, threshold) = reductions(&[5, 5]);
+    assert_eq!(once, 1);
+    let (twice, lower) = reductions(&[5, 5, 47]);
+    assert_eq!(twice, 2, "47 is new in the recovery");
+    // Data that has arrived behind the gap is no flight: the second half is one of the window.
+    assert!(lower <= threshold / 2 + 1000, "{lower} after {threshold}");
+}
