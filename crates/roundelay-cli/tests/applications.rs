@@ -383,6 +383,41 @@ fn what_no_capture_shows_is_tried_at_both_ends() {
     assert_eq!(output.status.code(), Some(2));
 }
 
+/// Where the link is wide and no transfer wanted more than it got, a sentence asks for a capture in
+/// which one does; with a download without end there is no such sentence.
+#[test]
+fn a_capture_without_a_large_download_gets_the_question() {
+    let folder = Folder::new("wanted");
+    let flat = |name: &str, office: &str| {
+        let office = folder.write(&format!("{name}.toml"), office);
+        let capture = folder.path(&format!("{name}.pcapng"));
+        stdout(&["simulate", &office, "--json", "--pcapng", &capture]);
+        let compare = ["compare", &capture, "--interface", "entry to exit"];
+        let react = [
+            "--rate",
+            "10gbit",
+            "--react",
+            "--replicas",
+            "1",
+            "--no-cost",
+        ];
+        let text = stdout(&[&compare[..], &react, &["fifo", "fq_codel"]].concat());
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let text = flat("office", OFFICE);
+    assert!(
+        text.contains("no transfer of this capture wanted more than it got"),
+        "{text}"
+    );
+    assert!(text.contains("tcpdump -i INTERFACE -s 100"), "{text}");
+    assert!(
+        text.contains("No transfer wanted more than it got in the capture"),
+        "{text}"
+    );
+    let text = flat("bulk", &format!("{OFFICE}{BULK}"));
+    assert!(!text.contains("wanted more than it got"), "{text}");
+}
+
 #[test]
 fn flows_that_are_no_connections_do_not_react() {
     let output = run(&[&REACT[..], &["--flow-by", "src", "fifo"]].concat());
