@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help compare kills wheel wheel-freethreaded wheel-3.14t python python-bench python-hashes setup-python setup-freethreaded test-freethreaded setup-docs papers papers-full papers-faults papers-pages peers peers-linux peers-lengths validation test test-full lint test-debug own-scheduler package oldest release release-fetch release-offline setup-musl without-parquet test-release rustdoc docs purity deny browser seeded fuzz soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs command-costs index sources capture captures setup-npm setup-ns2 setup-ns3 setup-uml setup-qemu setup-valgrind setup-chromium setup-deny setup-bare-metal setup-wasm page page-test clean
+.PHONY: help compare kills wheel wheel-freethreaded wheel-3.14t python python-bench python-hashes setup-python setup-freethreaded test-freethreaded setup-docs papers papers-full papers-faults papers-pages peers peers-linux peers-tcp peers-tcp-check peers-lengths validation test test-full lint test-debug own-scheduler package oldest release release-fetch release-offline setup-musl without-parquet test-release rustdoc docs purity deny browser seeded fuzz soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs command-costs index sources capture captures setup-npm setup-ns2 setup-ns3 setup-uml setup-qemu setup-valgrind setup-chromium setup-deny setup-bare-metal setup-wasm page page-test clean
 
 CAPTURE ?= examples/captures/home-downlink.pcap
 RATE ?= 5mbit
@@ -58,7 +58,7 @@ test: lint rustdoc test-debug test-release purity deny browser ## everything tha
 kills: ## kill -9 on a sweep two hundred times: the resumed dataset is that of an undisturbed sweep
 	cargo test --release --locked -p roundelay-cli --test all -- sweep:: --ignored
 
-test-full: test own-scheduler without-parquet page-test wheel-freethreaded wheel-3.14t python docs kills package oldest release captures fuzz seeded peers-programs peers-linux peers-lengths setup-valgrind ## the same and the long tests: the pages, the Python package, the site, captures of other projects, fuzzing, seeded bugs, formulas, ns-2, ns-3 and Linux
+test-full: test own-scheduler without-parquet page-test wheel-freethreaded wheel-3.14t python docs kills package oldest release captures fuzz seeded peers-programs peers-linux peers-lengths peers-tcp-check setup-valgrind ## the same and the long tests: the pages, the Python package, the site, captures of other projects, fuzzing, seeded bugs, formulas, ns-2, ns-3 and Linux
 	cargo test --profile release-test --locked -p roundelay --lib --test all
 	cargo test --release --locked -p roundelay-sim -p roundelay-cli
 	cargo test --release --locked -p roundelay-cli --test all -- command:: live:: --ignored
@@ -303,6 +303,28 @@ peers-programs: setup-ns2 target/peers/ns3
 target/peers/ns3: peers/ns3.cc | setup-ns3
 	mkdir -p target/peers
 	g++ -std=c++17 -O2 -o $@ $< $(addprefix -lns3-,applications point-to-point internet traffic-control network core)
+
+# Runs of real TCP in the guest, all set-ups or some, as "slowest:1,2 pie".
+TCP_RUNS =
+peers-tcp: target/peers/traffic target/peers/wire.ko ## predictions from a capture beside TCP of a real Linux in virtual time: runs the kernel, and makes the table of docs/simulator/validation.md anew; half an hour
+	cargo build --release --locked -p roundelay-cli
+	python3 peers/tcp/compare.py kernel $(TCP_RUNS)
+	python3 peers/tcp/compare.py table
+
+peers-tcp-check: ## the same predictions beside the runs of the kernel that are committed: a minute
+	cargo build --release --locked -p roundelay-cli
+	python3 peers/tcp/compare.py check
+
+target/peers/traffic: peers/tcp/traffic.c | setup-uml
+	mkdir -p target/peers
+	gcc -O2 -Wall -Wextra -static -pthread -o $@ $< -lm
+
+target/peers/wire.ko: peers/tcp/wire.c peers/tcp/Kbuild | target/peers/kernel
+	rm -rf target/peers/wire
+	mkdir -p target/peers/wire
+	cp $^ target/peers/wire
+	$(MAKE) -C /lib/modules/$(KERNEL)/build M=$(CURDIR)/target/peers/wire modules
+	cp target/peers/wire/wire.ko $@
 
 # Static: the guest has no libraries of its own.
 target/peers/orders: peers/linux/orders.c peers/linux/cases.h | setup-uml

@@ -15,8 +15,8 @@ PROGRAMS = ("tc", "ip", "dash")
 FAMILIES = ("sch_", "cls_", "act_gact", "act_mirred", "ifb", "dummy")
 
 
-def modules(image):
-    """The paths of the modules in an order in which each comes after those that it needs."""
+def modules(image, families=FAMILIES):
+    """The paths of the modules of some families in an order in which each comes after those that it needs."""
     [folder] = (image / "lib" / "modules").iterdir()
     needs = {}
     for line in (folder / "modules.dep").read_text().splitlines():
@@ -24,7 +24,7 @@ def modules(image):
         needs[module] = others.split()
     order = []
     for module in sorted(needs):
-        if pathlib.Path(module).name.startswith(FAMILIES):
+        if pathlib.Path(module).name.startswith(families):
             order += [path for path in [*reversed(needs[module]), module] if path not in order]
     return [folder / path for path in order]
 

@@ -1,0 +1,284 @@
+#!/usr/bin/env python3
+"""Predictions from a capture beside a real kernel's TCP: `make peers-tcp`.
+
+compare.py kernel [SETUP:SEED,SEED ..]   runs the kernel, all set-ups or some, and writes kernel.json and capture.pcap.gz
+compare.py figures                       the same from the runs that are in target/peers/tcp
+compare.py table                         predicts all set-ups from capture.pcap.gz and writes the table of docs/simulator/validation.md
+compare.py check                         asserts that the predictions are near the kernel's runs, and that wrong models are found
+"""
+
+import gzip
+import json
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+
+import guest
+from figures import FIGURES, of_kernel, of_replay, of_simulation
+from setups import SECONDS, SETUPS
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+RUNS = guest.BUILT / "tcp"
+ROUNDELAY = ROOT / "target" / "release" / "roundelay"
+CAPTURE = HERE / "capture.pcap.gz"
+KERNEL = HERE / "kernel.json"
+PAGE = ROOT / "docs" / "simulator" / "validation.md"
+BEGIN, END = "<!-- peers-tcp: begin -->", "<!-- peers-tcp: end -->"
+SEEDS = 4
+REPLICAS = 8
+FEW_REPLICAS = 3
+# Headers of IP and TCP with timestamps and two blocks.
+KEPT = 80
+# The band around the kernel's mean: deviations of its runs, and a part of the mean.
+DEVIATIONS, PART = 2, 0.15
+# This part of the closed loop's figures must be in the band, and a wrong model's may be at most this part of ours.
+NEEDED, FOUND = 0.75, 0.85
+
+
+def run(*words, text=None):
+    """What a command of ours prints."""
+    done = subprocess.run([ROUNDELAY, *words], input=text, capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"{' '.join(map(str, words))}:\n{done.stderr}")
+    return done.stdout
+
+
+# The kernel
+
+
+def run_kernel(jobs):
+    """Boots a guest for each job, and notes the figures of its runs."""
+    RUNS.mkdir(parents=True, exist_ok=True)
+    setups = {setup.name: setup for setup in SETUPS}
+    for job in jobs:
+        name, _, seeds = job.partition(":")
+        numbers = [int(seed) for seed in seeds.split(",")] if seeds else range(1, SEEDS + 1)
+        guest.boot("".join(setups[name].run_line(seed) for seed in numbers), 3600, RUNS)
+    kernel = json.loads(KERNEL.read_text()) if KERNEL.exists() else {}
+    for setup in SETUPS:
+        names = sorted(path.stem for path in RUNS.glob(f"{setup.name}-*.packets"))
+        if not names:
+            continue
+        runs = [of_kernel(RUNS, name, setup, SECONDS) for name in names]
+        kernel[setup.name] = {figure: [round(one[figure], 4) if one[figure] is not None else None for one in runs] for figure in FIGURES}
+    KERNEL.write_text(json.dumps(kernel, indent=1) + "\n")
+    captured = RUNS / f"{SETUPS[0].name}-1.pcap"
+    if captured.exists():
+        cut_capture(captured)
+
+
+def cut_capture(path):
+    """Keeps the headers of a capture, compressed."""
+    data = path.read_bytes()
+    kept, at = [data[:16] + KEPT.to_bytes(4, "little") + data[20:24]], 24
+    while at < len(data):
+        length = int.from_bytes(data[at + 8 : at + 12], "little")
+        less = min(length, KEPT)
+        kept += [data[at : at + 8], less.to_bytes(4, "little"), data[at + 12 : at + 16], data[at + 16 : at + 16 + less]]
+        at += 16 + length
+    CAPTURE.write_bytes(gzip.compress(b"".join(kept), 9, mtime=0))
+
+
+# Roundelay
+
+
+def scaled_round_trips(scenario, factor):
+    """The scenario with other round trips."""
+    return re.sub(r'round_trip = "(\d+)us"', lambda found: f'round_trip = "{int(int(found[1]) * factor)}us"', scenario)
+
+
+def finite_bulk(scenario):
+    """The scenario with bulk flows that want as much as they got in the capture."""
+    captured = json.loads(KERNEL.read_text())[SETUPS[0].name]
+    wanted = [int(captured[f"bulk, {ms} ms, Mbit/s"][0] * 1e6 / 8 * SECONDS * 1448 / 1500) for ms in (20, 40)]
+    for wants in wanted:
+        scenario = scenario.replace("< endless", f"< {wants}b", 1)
+    return scenario
+
+
+# Models that are wrong on purpose: the comparison must find each, in all set-ups or in those that are named. Bulk that is finite differs only where it could end.
+PLANTED = {
+    "round trips doubled": (lambda scenario: scaled_round_trips(scenario, 2), None),
+    "round trips halved": (lambda scenario: scaled_round_trips(scenario, 0.5), None),
+    "nothing delays acknowledgements": (lambda scenario: scenario.replace('preset = "linux"', 'preset = "linux", delayed_acknowledgement = "0ms"'), None),
+    "bulk taken for finite": (finite_bulk, ["faster"]),
+}
+
+
+def predict(setup, change=None, replicas=REPLICAS):
+    """The figures of each replica of a set-up, from the capture alone."""
+    scenario = run("applications", CAPTURE, "--rate", f"{setup.mbit}mbit", "--control", setup.control)
+    # The guest's wires carry IP packets without a frame.
+    scenario = scenario.replace("\noverhead = 14\n", "\noverhead = 0\n")
+    scenario = scenario.replace("[[port]]\n", f'[[port]]\nqueue = "{setup.discipline}"\n')
+    if change:
+        scenario = change(scenario)
+    with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
+        file.write(scenario)
+        file.flush()
+        return of_simulation(run("simulate", file.name, "--replicas", str(replicas), "--json", "--quiet"))
+
+
+def replay(setup):
+    """The figures of the open loop."""
+    return of_replay(run("compare", CAPTURE, "--rate", f"{setup.mbit}mbit", "--overhead", "0", "--no-cost", "--json", setup.discipline), setup.rate)
+
+
+# The comparison
+
+
+def means(runs):
+    """The mean of each figure over runs that have it."""
+    found = {}
+    for figure in FIGURES:
+        values = [one[figure] for one in runs if one.get(figure) is not None]
+        if values:
+            found[figure] = statistics.fmean(values)
+    return found
+
+
+def band(figure, values):
+    """The kernel's mean, deviation, and the distance from the mean that is allowed."""
+    average = statistics.fmean(values)
+    deviation = statistics.stdev(values)
+    return average, deviation, max(DEVIATIONS * deviation, PART * abs(average), FIGURES[figure][1])
+
+
+def known(kernel):
+    """The figures that all runs of the kernel have."""
+    return {figure: values for figure, values in kernel.items() if len(values) > 1 and None not in values}
+
+
+def within(kernel, found):
+    """The figures of a prediction that are in the band, and how many there are."""
+    compared = known(kernel)
+    inside = 0
+    for figure, values in compared.items():
+        average, _, allowed = band(figure, values)
+        inside += figure in found and abs(found[figure] - average) <= allowed
+    return inside, len(compared)
+
+
+def errors(kernel, found):
+    """Relative errors of a prediction."""
+    for figure, values in known(kernel).items():
+        average = statistics.fmean(values)
+        if figure in found:
+            yield abs(found[figure] - average) / max(abs(average), FIGURES[figure][1])
+
+
+def own_errors(kernel):
+    """Errors of one run of the kernel, taken for a prediction of the others."""
+    for figure, values in known(kernel).items():
+        for number, value in enumerate(values):
+            others = statistics.fmean(values[:number] + values[number + 1 :])
+            yield abs(value - others) / max(abs(others), FIGURES[figure][1])
+
+
+class Results:
+    """Predictions of all set-ups that the kernel ran."""
+
+    def __init__(self, setups=SETUPS):
+        self.kernel = json.loads(KERNEL.read_text())
+        self.setups = [setup for setup in setups if len(self.kernel.get(setup.name, {}).get("drops", [])) > 1]
+        self.closed = {setup.name: means(predict(setup)) for setup in self.setups}
+        self.open = {setup.name: replay(setup) for setup in self.setups}
+
+    def of_planted(self, name):
+        """Set-ups and predictions of a model that is wrong."""
+        change, names = PLANTED[name]
+        setups = [setup for setup in self.setups if names is None or setup.name in names]
+        return setups, {setup.name: means(predict(setup, change, FEW_REPLICAS)) for setup in setups}
+
+    def score(self, predictions, setups=None):
+        """Figures in the band, all figures, and the median error in percent."""
+        inside = total = 0
+        all_errors = []
+        for setup in setups or self.setups:
+            here, count = within(self.kernel[setup.name], predictions[setup.name])
+            inside, total = inside + here, total + count
+            all_errors += errors(self.kernel[setup.name], predictions[setup.name])
+        return inside, total, 100 * statistics.median(all_errors)
+
+    def own_error(self):
+        """The kernel's own median error in percent."""
+        return 100 * statistics.median(error for setup in self.setups for error in own_errors(self.kernel[setup.name]))
+
+
+def cell(figure, value):
+    """A figure with its decimals."""
+    return "" if value is None else f"{value:,.{FIGURES[figure][0]}f}"
+
+
+def write_table():
+    """The table between the page's marks."""
+    results = Results()
+    lines = ["| set-up | figure | Linux | ours | in the band | open loop |", "|---|---|---|---|---|---|"]
+    for setup in results.setups:
+        kernel, closed, opened = results.kernel[setup.name], results.closed[setup.name], results.open[setup.name]
+        title = f"{setup.name}: {setup.mbit} Mbit/s, `{setup.qdisc}`, {setup.control}"
+        for figure, values in known(kernel).items():
+            average, deviation, allowed = band(figure, values)
+            ours = closed.get(figure)
+            fits = "yes" if ours is not None and abs(ours - average) <= allowed else "**no**"
+            lines.append(f"| {title} | {figure} | {cell(figure, average)} ± {cell(figure, deviation)} | {cell(figure, ours)} | {fits} | {cell(figure, opened.get(figure))} |")
+            title = ""
+    runs = min(len(results.kernel[setup.name]["drops"]) for setup in results.setups)
+    lines += ["", f"Linux: mean and standard deviation of {runs} runs or more. Ours: means of {REPLICAS} replicas.", ""]
+    lines += ["| model | figures in the band | median error |", "|---|---|---|"]
+    lines.append(f"| Linux, one run beside the others | | {results.own_error():.1f} % |")
+    for name, predictions in [("ours", results.closed), ("open loop", results.open)]:
+        inside, total, error = results.score(predictions)
+        lines.append(f"| {name} | {inside} of {total} | {error:.1f} % |")
+    for name in PLANTED:
+        setups, predictions = results.of_planted(name)
+        inside, total, error = results.score(predictions, setups)
+        ours = f", ours {results.score(results.closed, setups)[0]}" if setups != results.setups else ""
+        lines.append(f"| planted: {name} | {inside} of {total}{ours} | {error:.1f} % |")
+    page = PAGE.read_text()
+    if BEGIN not in page:
+        print("\n".join(lines))
+        sys.exit(f"{PAGE} has no line {BEGIN}")
+    before, _, rest = page.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    PAGE.write_text(before + BEGIN + "\n" + "\n".join(lines) + "\n" + END + after)
+    print("\n".join(lines))
+
+
+def check():
+    """Fails unless the closed loop predicts the kernel, and the open loop and each planted model do not."""
+    results = Results()
+    inside, total, error = results.score(results.closed)
+    print(f"{'holds' if inside >= NEEDED * total else 'FAILS'}: ours has {inside} of {total} figures in the band, median error {error:.1f} %; Linux's own {results.own_error():.1f} %")
+    failed = inside < NEEDED * total
+    wrong = [("open loop", results.setups, results.open), *[(name, *results.of_planted(name)) for name in PLANTED]]
+    for name, setups, predictions in wrong:
+        here, total, worse = results.score(predictions, setups)
+        ours, _, _ = results.score(results.closed, setups)
+        found = here <= FOUND * ours
+        failed = failed or not found
+        print(f"{'holds' if found else 'FAILS'}: {name} is found: {here} of {total} figures in the band, ours {ours}, median error {worse:.1f} %")
+    if failed:
+        sys.exit(1)
+
+
+def main():
+    words = sys.argv[1:]
+    if words and words[0] == "kernel":
+        run_kernel(words[1:] or [setup.name for setup in SETUPS])
+    elif words == ["figures"]:
+        run_kernel([])
+    elif words == ["table"]:
+        write_table()
+    elif words == ["check"]:
+        check()
+    else:
+        sys.exit(__doc__)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,40 @@
+"""The set-ups of a household behind one link: what the kernel runs, and what Roundelay simulates."""
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Setup:
+    """A bottleneck and the congestion control of all servers."""
+
+    name: str
+    mbit: int
+    qdisc: str
+    discipline: str
+    control: str = "cubic"
+
+    @property
+    def rate(self):
+        """In bits per second."""
+        return self.mbit * 1_000_000
+
+    def run_line(self, seed):
+        """The guest's line for one run."""
+        return f"{self.name}-{seed} {SECONDS} {seed} {self.rate} {self.control} {BULKS} {self.qdisc}\n"
+
+
+SECONDS = 30
+BULKS = 2
+# The applications are read from a capture of the first set-up alone.
+SETUPS = [
+    Setup("captured", 20, "pfifo limit 100", "fifo limit 100"),
+    Setup("slower", 10, "pfifo limit 100", "fifo limit 100"),
+    Setup("slowest", 5, "pfifo limit 40", "fifo limit 40"),
+    Setup("faster", 50, "pfifo limit 100", "fifo limit 100"),
+    Setup("short", 20, "pfifo limit 30", "fifo limit 30"),
+    Setup("bytes", 10, "bfifo limit 60000", "fifo limit 60000b"),
+    Setup("fq_codel", 10, "fq_codel", "fq_codel linux"),
+    Setup("pie", 5, "pie limit 1000", "pie limit 1000"),
+    Setup("reno", 10, "pfifo limit 100", "fifo limit 100", "reno"),
+    Setup("bbr", 10, "pfifo limit 100", "fifo limit 100", "bbr"),
+]

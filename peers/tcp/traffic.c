@@ -1,0 +1,413 @@
+/*
+ * What applications do over real sockets, on both ends of the wires, and a capture between them.
+ *
+ * usage: traffic server CONTROL
+ *        traffic client SECONDS SEED BULKS
+ *        traffic capture DEVICE FILE
+ *
+ * The server has the addresses 10.0.2.1, 10.0.2.2 and 10.0.2.3, and sends with CONTROL. The client,
+ * as one household, does for SECONDS:
+ *
+ *   bulk    as many transfers as wanted, without end, from .1 and .2 in turn, each 1 s after the one before
+ *   file    3 MB from .3 after 10 s
+ *   web     an object of 2 to 90 kB from .3, in a connection of its own, every third of a second
+ *   video   a chunk of 400 kB from .2 after each second of pause, in one connection
+ *   call    50 packets of 200 bytes a second from .3
+ *   pings   10 a second to .1
+ *
+ * SEED moves each start by up to 10 ms. It prints a line for each transfer: what, when its request
+ * was written, its bytes, and the seconds from then on until the last one. A transfer that has not
+ * ended has `-`.
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/if_packet.h>
+#include <math.h>
+#include <net/ethernet.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <netinet/ip_icmp.h>
+#include <netinet/tcp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PORT 443
+#define CALL_PORT 9001
+#define SNAP 100
+
+static void fail(const char *what)
+{
+	fprintf(stderr, "traffic: %s: %s\n", what, strerror(errno));
+	exit(1);
+}
+
+static double now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return time.tv_sec + time.tv_nsec * 1e-9;
+}
+
+static void sleep_until(double at)
+{
+	struct timespec time = { .tv_sec = (time_t)at, .tv_nsec = (long)((at - floor(at)) * 1e9) };
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL) == EINTR)
+		;
+}
+
+static void start_thread(void *(*run)(void *), void *argument)
+{
+	pthread_t thread;
+	pthread_attr_t small;
+
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, 1 << 17);
+	if (pthread_create(&thread, &small, run, argument))
+		fail("no thread");
+}
+
+static struct sockaddr_in address_of(unsigned server, unsigned port)
+{
+	return (struct sockaddr_in) {
+		.sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(0x0a000200 + server),
+	};
+}
+
+/* The server */
+
+/* A request is a line: GET, or CLOSE for the last one, and the bytes wanted; -1 has no end. */
+static void *serve(void *argument)
+{
+	static const char block[1 << 16];
+	int socket = (int)(intptr_t)argument;
+	FILE *requests = fdopen(socket, "r");
+	char line[64], word[16];
+	long long bytes;
+
+	while (fgets(line, sizeof(line), requests) && sscanf(line, "%15s %lld", word, &bytes) == 2) {
+		while (bytes != 0) {
+			size_t want = bytes < 0 || bytes > (long long)sizeof(block) ? sizeof(block) : (size_t)bytes;
+			ssize_t sent = send(socket, block, want, MSG_NOSIGNAL);
+
+			if (sent < 0)
+				goto closed;
+			if (bytes > 0)
+				bytes -= sent;
+		}
+		if (!strcmp(word, "CLOSE"))
+			break;
+	}
+closed:
+	fclose(requests);
+	return NULL;
+}
+
+static void *serve_calls(void *argument)
+{
+	struct sockaddr_in here = address_of(3, CALL_PORT), there;
+	int call = socket(AF_INET, SOCK_DGRAM, 0);
+	char request[32], packet[172] = { 0 };
+
+	if (call < 0 || bind(call, (struct sockaddr *)&here, sizeof(here)))
+		fail("no port for calls");
+	for (;;) {
+		socklen_t len = sizeof(there);
+		ssize_t got = recvfrom(call, request, sizeof(request) - 1, 0, (struct sockaddr *)&there, &len);
+		double start = now();
+
+		if (got <= 0)
+			continue;
+		request[got] = 0;
+		for (int i = 0; i < atoi(request); i++) {
+			sleep_until(start + i * .02);
+			sendto(call, packet, sizeof(packet), 0, (struct sockaddr *)&there, sizeof(there));
+		}
+	}
+	return argument;
+}
+
+static void run_server(const char *control)
+{
+	struct sockaddr_in here = { .sin_family = AF_INET, .sin_port = htons(PORT) };
+	int yes = 1, listening = socket(AF_INET, SOCK_STREAM, 0);
+
+	setsockopt(listening, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+	if (setsockopt(listening, IPPROTO_TCP, TCP_CONGESTION, control, strlen(control)))
+		fail(control);
+	if (bind(listening, (struct sockaddr *)&here, sizeof(here)) || listen(listening, 200))
+		fail("no port");
+	start_thread(serve_calls, NULL);
+	for (;;) {
+		int client = accept(listening, NULL, NULL);
+
+		if (client >= 0)
+			start_thread(serve, (void *)(intptr_t)client);
+	}
+}
+
+/* The client */
+
+static double begin, end;
+static unsigned long long seed;
+
+struct transfer {
+	const char *name;
+	unsigned server;
+	double start;
+	long long bytes;
+};
+
+static double draw(void)
+{
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	seed ^= seed << 17;
+	return (double)(seed >> 11) / (double)(1ull << 53);
+}
+
+static int connect_to(unsigned server)
+{
+	struct sockaddr_in there = address_of(server, PORT);
+	int socket_of_it = socket(AF_INET, SOCK_STREAM, 0);
+
+	if (socket_of_it < 0 || connect(socket_of_it, (struct sockaddr *)&there, sizeof(there)))
+		fail("no connection");
+	return socket_of_it;
+}
+
+static void ask(int socket, const char *word, long long bytes)
+{
+	char line[64];
+	int len = snprintf(line, sizeof(line), "%s %lld\n", word, bytes);
+
+	if (send(socket, line, len, MSG_NOSIGNAL) != len)
+		fail("no request");
+}
+
+/* What arrived of so many bytes, or before the end. */
+static long long take(int socket, long long bytes)
+{
+	static __thread char block[1 << 14];
+	long long got = 0;
+
+	while (bytes < 0 || got < bytes) {
+		double left = end - now();
+		struct timeval wait = { .tv_sec = (long)left, .tv_usec = (long)((left - floor(left)) * 1e6) + 1 };
+
+		if (left <= 0)
+			break;
+		setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
+		ssize_t more = recv(socket, block, bytes >= 0 && bytes - got < (long long)sizeof(block) ? (size_t)(bytes - got) : sizeof(block), 0);
+		if (more <= 0)
+			break;
+		got += more;
+	}
+	return got;
+}
+
+static void print_transfer(const char *name, double start, long long wanted, long long got)
+{
+	if (got == wanted)
+		printf("%s %.6f %lld %.6f\n", name, start - begin, wanted, now() - start);
+	else
+		printf("%s %.6f %lld -\n", name, start - begin, got);
+}
+
+static void *bulk(void *argument)
+{
+	struct transfer *transfer = argument;
+
+	sleep_until(transfer->start);
+	int socket = connect_to(transfer->server);
+	ask(socket, "GET", -1);
+	long long got = take(socket, -1);
+	print_transfer(transfer->name, transfer->start, -1, got);
+	close(socket);
+	return NULL;
+}
+
+static void *fetch(void *argument)
+{
+	struct transfer *transfer = argument;
+
+	sleep_until(transfer->start);
+	int socket = connect_to(transfer->server);
+	double start = now();
+	ask(socket, "CLOSE", transfer->bytes);
+	long long got = take(socket, transfer->bytes);
+	print_transfer(transfer->name, start, transfer->bytes, got);
+	close(socket);
+	return NULL;
+}
+
+static void *video(void *argument)
+{
+	struct transfer *transfer = argument;
+
+	sleep_until(transfer->start);
+	int socket = connect_to(transfer->server);
+	while (now() < end - 1) {
+		double start = now();
+		ask(socket, "GET", transfer->bytes);
+		print_transfer(transfer->name, start, transfer->bytes, take(socket, transfer->bytes));
+		sleep_until(now() + 1);
+	}
+	close(socket);
+	return NULL;
+}
+
+static void *call(void *argument)
+{
+	struct transfer *transfer = argument;
+	struct sockaddr_in there = address_of(transfer->server, CALL_PORT);
+	int socket_of_it = socket(AF_INET, SOCK_DGRAM, 0);
+	char packet[256];
+	struct timeval second = { .tv_sec = 1 };
+
+	sleep_until(transfer->start);
+	int len = snprintf(packet, sizeof(packet), "%d", (int)((end - transfer->start - .3) * 50));
+	setsockopt(socket_of_it, SOL_SOCKET, SO_RCVTIMEO, &second, sizeof(second));
+	sendto(socket_of_it, packet, len, 0, (struct sockaddr *)&there, sizeof(there));
+	while (now() < end)
+		recv(socket_of_it, packet, sizeof(packet), 0);
+	close(socket_of_it);
+	return NULL;
+}
+
+static uint16_t checksum(const uint16_t *words, int count)
+{
+	uint32_t sum = 0;
+
+	for (int i = 0; i < count; i++)
+		sum += words[i];
+	sum = (sum & 0xffff) + (sum >> 16);
+	return (uint16_t)~(sum + (sum >> 16));
+}
+
+static void *pings(void *argument)
+{
+	struct transfer *transfer = argument;
+	struct sockaddr_in there = address_of(transfer->server, 0);
+	int raw = socket(AF_INET, SOCK_RAW, IPPROTO_ICMP);
+	uint16_t packet[32] = { 0 };
+	struct icmphdr *header = (struct icmphdr *)packet;
+
+	for (int i = 0; transfer->start + i * .1 < end - .3; i++) {
+		sleep_until(transfer->start + i * .1);
+		*header = (struct icmphdr) { .type = ICMP_ECHO, .un.echo = { htons(7), htons(i) } };
+		header->checksum = checksum(packet, 32);
+		sendto(raw, packet, sizeof(packet), 0, (struct sockaddr *)&there, sizeof(there));
+	}
+	close(raw);
+	return NULL;
+}
+
+static void plan(void *(*run)(void *), const char *name, unsigned server, double start, long long bytes)
+{
+	struct transfer *transfer = malloc(sizeof(*transfer));
+
+	*transfer = (struct transfer) { name, server, begin + start + draw() * .01, bytes };
+	start_thread(run, transfer);
+}
+
+/* Sizes spread over a decade and a half, the same in each run: the n-th of a sequence that fills the unit interval. */
+static long long size_of_object(int number)
+{
+	double place = number * .6180339887498949;
+
+	return (long long)(2000 * pow(45, place - floor(place)));
+}
+
+static void run_client(double seconds, unsigned long long number, int bulks)
+{
+	seed = 88172645463325252ull + number * 0x9e3779b97f4a7c15ull;
+	for (int i = 0; i < 20; i++)
+		draw();
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	begin = now() + .5;
+	end = begin + seconds;
+	for (int i = 0; i < bulks; i++)
+		plan(bulk, "bulk", 1 + i % 2, i, -1);
+	if (seconds > 12)
+		plan(fetch, "file", 3, 10, 3000000);
+	for (int i = 0; 1 + i / 3. < seconds - 2; i++)
+		plan(fetch, "web", 3, 1 + i / 3., size_of_object(i));
+	plan(video, "video", 2, 2, 400000);
+	plan(call, "call", 3, .5, 0);
+	plan(pings, "ping", 1, .5, 0);
+	sleep_until(end + .2);
+	exit(0);
+}
+
+/* The capture: pcap with nanoseconds, raw IP, the first bytes of each packet. */
+
+static volatile sig_atomic_t is_over;
+
+static void stop(int signal)
+{
+	(void)signal;
+	is_over = 1;
+}
+
+static void run_capture(const char *device, const char *path)
+{
+	static char buffer[1 << 20];
+	uint32_t header[6] = { 0xa1b23c4d, 2 | 4 << 16, 0, 0, SNAP, 101 };
+	struct sockaddr_ll here = { .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL), .sll_ifindex = (int)if_nametoindex(device) };
+	int yes = 1, room = 64 << 20, packets = socket(AF_PACKET, SOCK_DGRAM, htons(ETH_P_ALL));
+	FILE *file = fopen(path, "w");
+
+	if (packets < 0 || !file || bind(packets, (struct sockaddr *)&here, sizeof(here)))
+		fail(device);
+	setsockopt(packets, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room));
+	setsockopt(packets, SOL_SOCKET, SO_TIMESTAMPNS, &yes, sizeof(yes));
+	struct sigaction action = { .sa_handler = stop };
+	sigaction(SIGTERM, &action, NULL);
+	setvbuf(file, buffer, _IOFBF, sizeof(buffer));
+	fwrite(header, sizeof(header), 1, file);
+	while (!is_over) {
+		char bytes[SNAP], control[128];
+		struct iovec where = { bytes, sizeof(bytes) };
+		struct msghdr message = { .msg_iov = &where, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control) };
+		ssize_t len = recvmsg(packets, &message, MSG_TRUNC | MSG_DONTWAIT);
+
+		/* Not for each packet, because in this guest a change of process takes longer than a packet. */
+		if (len <= 0) {
+			usleep(100000);
+			continue;
+		}
+		struct timespec time = { 0 };
+		for (struct cmsghdr *part = CMSG_FIRSTHDR(&message); part; part = CMSG_NXTHDR(&message, part))
+			if (part->cmsg_level == SOL_SOCKET && part->cmsg_type == SO_TIMESTAMPNS)
+				memcpy(&time, CMSG_DATA(part), sizeof(time));
+		uint32_t kept = len < SNAP ? (uint32_t)len : SNAP;
+		uint32_t record[4] = { (uint32_t)time.tv_sec, (uint32_t)time.tv_nsec, kept, (uint32_t)len };
+		fwrite(record, sizeof(record), 1, file);
+		fwrite(bytes, kept, 1, file);
+	}
+	fclose(file);
+}
+
+int main(int count, char **words)
+{
+	signal(SIGPIPE, SIG_IGN);
+	if (count == 3 && !strcmp(words[1], "server"))
+		run_server(words[2]);
+	else if (count == 5 && !strcmp(words[1], "client"))
+		run_client(atof(words[2]), strtoull(words[3], NULL, 10), atoi(words[4]));
+	else if (count == 4 && !strcmp(words[1], "capture"))
+		run_capture(words[2], words[3]);
+	else
+		fail("usage: traffic server CONTROL, client SECONDS SEED BULKS, capture DEVICE FILE");
+	return 0;
+}
