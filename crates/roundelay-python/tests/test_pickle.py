@@ -21,6 +21,7 @@ class Refuses(Fifo):
     """Fails at its first packet, for a run that fails."""
 
     limit = "10p"
+    version = "1"
 
     def enqueue(self, packet, now):
         raise LookupError("no table")
