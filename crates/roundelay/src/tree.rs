@@ -181,6 +181,7 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
             longest,
             asleep,
             due: Vec::new(),
+            has_put_off: false,
             dropped,
             now: Instant::ZERO,
         };
@@ -284,7 +285,12 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
             match self.below.nodes.get_mut(parent) {
                 // RESTART-NODE: the class chooses, and is reported in turn.
                 Some(State::Class(class)) if class.head.is_none() => class.choose(now),
-                Some(State::Shaper(shaper)) if !shaper.is_offered => self.below.prepare(parent),
+                Some(State::Shaper(shaper)) if shaper.is_offered => return,
+                Some(State::Shaper(shaper)) if shaper.offer() == Offer::Peeked => {
+                    self.below.put_off(parent);
+                    return;
+                }
+                Some(State::Shaper(_)) => self.below.prepare(parent),
                 _ => return,
             }
             number = parent;
@@ -303,6 +309,7 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
 
     /// Asks the sleeping leaves and shapers again that are due, in the order of their times.
     fn wake(&mut self) {
+        self.below.has_put_off = false;
         if self.below.asleep.is_empty() {
             return;
         }
@@ -372,7 +379,17 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
     }
 
     fn dequeue_packet(&mut self) -> Option<Packet<T>> {
-        self.wake();
+        loop {
+            self.wake();
+            let packet = self.ask_root();
+            // A shaper may have lost its packet on the way, and chooses another.
+            if packet.is_some() || !self.below.has_put_off {
+                return packet;
+            }
+        }
+    }
+
+    fn ask_root(&mut self) -> Option<Packet<T>> {
         let root = &mut self.root;
         let below = &mut self.below;
         loop {

@@ -31,6 +31,8 @@ pub(super) struct Below<T, L, I> {
     pub(super) asleep: Vec<usize>,
     /// Those that are due, while they are asked again.
     pub(super) due: Vec<(Instant, usize)>,
+    /// A shaper waits for the next call of `Tree::dequeue`.
+    pub(super) has_put_off: bool,
     /// Dropped packets, until the caller takes them.
     pub(super) dropped: Dropped<T>,
     /// The latest time argument of all calls.

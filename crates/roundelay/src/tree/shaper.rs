@@ -27,6 +27,10 @@ pub(super) enum Offer {
     /// `htb` and `hfsc`: a packet is chosen and taken out ahead, because the class above asks for
     /// its length. Linux's qdiscs do so where the one above peeks.
     Ahead,
+    /// A class right below a token bucket that is asked late (see [`First`](Self::First)): chosen and
+    /// taken out when the bucket is asked for a packet, and kept until the bucket holds its length,
+    /// as Linux's tbf peeks. The bucket has no other child, so nobody takes the class's place.
+    Peeked,
     /// `htb` and `hfsc` right below a root of `priority`, which reads no lengths: chosen when it is
     /// the shaper's turn, as Linux's prio does.
     InTurn,
@@ -106,23 +110,31 @@ impl Config {
         if number == ROOT || !placed.is_class || placed.is_inner {
             return None;
         }
-        match placed.node.spec.discipline {
+        let is_peeked = self.is_bucket_asked_late(placed.server);
+        match &placed.node.spec.discipline {
             AnyDiscipline::Tbf(_) => Some(Offer::OfChild),
+            AnyDiscipline::Htb(_) | AnyDiscipline::Hfsc(_) if is_peeked => Some(Offer::Peeked),
             AnyDiscipline::Htb(_) | AnyDiscipline::Hfsc(_) => {
                 let root = &self.node(ROOT)?.spec.discipline;
                 let in_turn = placed.server == ROOT && matches!(root, AnyDiscipline::Priority(_));
                 Some(if in_turn { Offer::InTurn } else { Offer::Ahead })
             }
-            AnyDiscipline::Priority(_) => {
-                let bucket = self.placed(placed.server)?;
-                let root = &self.node(ROOT)?.spec.discipline;
-                let is_asked_late = placed.server == ROOT
-                    || (bucket.server == ROOT && matches!(root, AnyDiscipline::Priority(_)));
-                let is_bucket = matches!(bucket.node.spec.discipline, AnyDiscipline::Tbf(_));
-                (is_bucket && is_asked_late).then_some(Offer::First)
-            }
+            AnyDiscipline::Priority(_) if is_peeked => Some(Offer::First),
+            AnyDiscipline::Drr(_) | AnyDiscipline::Ets(_) if is_peeked => Some(Offer::Peeked),
+            AnyDiscipline::QfqPlus(config) if is_peeked && config.linux => Some(Offer::Peeked),
             _ => None,
         }
+    }
+
+    /// Whether this is a token bucket of which no class above knows the next packet before it leaves:
+    /// the root, or right below a root of `priority`, which reads no lengths.
+    fn is_bucket_asked_late(&self, number: usize) -> bool {
+        let (Some(placed), Some(root)) = (self.placed(number), self.node(ROOT)) else {
+            return false;
+        };
+        let is_late = number == ROOT || matches!(root.spec.discipline, AnyDiscipline::Priority(_));
+        let is_bucket = matches!(placed.node.spec.discipline, AnyDiscipline::Tbf(_));
+        is_bucket && is_late && placed.server == ROOT
     }
 }
 
@@ -147,7 +159,7 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
             return None;
         }
         match shaper.offer {
-            Offer::Ahead => {
+            Offer::Ahead | Offer::Peeked => {
                 let head = shaper.head.as_ref()?;
                 Some((head.len, head.slack, head.deadline))
             }
@@ -195,7 +207,7 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
         let offers = match shaper.offer {
             Offer::InTurn | Offer::First => has_packets,
             Offer::OfChild => has_packets && shaper.ready_at().is_none_or(|ready| ready <= now),
-            Offer::Ahead => {
+            Offer::Ahead | Offer::Peeked => {
                 let packet = self.ask(number);
                 self.hold(number, packet)
             }
@@ -234,6 +246,18 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
         }
     }
 
+    /// Has a shaper choose when the tree is asked for a packet the next time.
+    pub(super) fn put_off(&mut self, number: usize) {
+        self.set_offered(number, false);
+        let now = self.now;
+        if let Some(shaper) = self.shaper_mut(number)
+            && shaper.asleep_until.is_some()
+        {
+            shaper.asleep_until = Some(now);
+            self.has_put_off = true;
+        }
+    }
+
     /// Takes the packet that a shaper offers. The shaper then prepares the next one.
     pub(super) fn take_offered(&mut self, number: usize) -> Option<Packet<T>> {
         let shaper = self.shaper_mut(number)?;
@@ -241,11 +265,16 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
             return None;
         }
         match shaper.offer {
-            Offer::Ahead => {
+            Offer::Ahead | Offer::Peeked => {
+                let is_peeked = shaper.offer == Offer::Peeked;
                 let packet = shaper.head.take()?;
                 self.backlog.packets = self.backlog.packets.wrapping_sub(1);
                 self.backlog.bytes = self.backlog.bytes.wrapping_sub(packet.len.into());
-                self.prepare(number);
+                if is_peeked {
+                    self.put_off(number);
+                } else {
+                    self.prepare(number);
+                }
                 Some(packet)
             }
             Offer::OfChild | Offer::First => {
