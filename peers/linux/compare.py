@@ -2,7 +2,7 @@
 """Linux qdiscs beside Roundelay's disciplines: commands and departure orders, in kernels of user-mode-linux and in virtual time.
 
 compare.py orders [CASES] [--seed N]   departure orders of random cases, packet by packet
-compare.py timed [CASES] [--seed N]    departures, drops and marks on a link of an exact rate, in virtual time: cake, htb, hfsc, tbf, ets, prio, fq, fq_pie, codel, fq_codel
+compare.py timed [CASES] [--seed N]    departures, drops and marks on a link of an exact rate, in virtual time: cake, htb, hfsc, shapers in each other, tbf, ets, prio, fq, fq_pie, codel, fq_codel
 compare.py delays                      random drops of pie: losses, delays, marks and gaps between signals, within the spread of seeds
 compare.py shares [RUNS]               random drops of red, choke and sfb: means over runs under constant overloads
 compare.py rules                       printed commands for rules of weights and trees: the class that counts each packet

@@ -80,8 +80,8 @@ QDISC = "qdisc add dev DEV parent 1:1 handle 10: "
 DEEP = "l 10000"
 
 
-def hfsc(rng):
-    rate = rng.choice(RATES)
+def curves(rng, rate, is_inner):
+    """`rt`, `ls` and `ul` of a class: m1, d and m2 of each."""
 
     def slope(low=0.05, high=0.8):
         return 8 * round(rate * rng.uniform(low, high) / 8)
@@ -95,19 +95,28 @@ def hfsc(rng):
             return (slope(low, high), first, slope(low, high))
         return (0, 0, slope(low, high))
 
+    rt = curve(0.01, 0.3) if not is_inner and rng.random() < 0.4 else (0, 0, 0)
+    ls = (0, 0, 0) if rt[2] and rng.random() < 0.2 else curve()
+    ul = curve(0.1, 0.6) if ls[2] and rng.random() < 0.2 else (0, 0, 0)
+    return (*rt, *ls, *ul)
+
+
+def hfsc_words(numbers):
+    words = "hfsc"
+    for name, m1, d, m2 in zip(("rt", "ls", "ul"), numbers[::3], numbers[1::3], numbers[2::3]):
+        if m1 or m2:
+            words += f" {name} m1 {m1}bit d {d}us m2 {m2}bit"
+    return words
+
+
+def hfsc(rng):
+    rate = rng.choice(RATES)
     nodes = []
     for number, parent, is_inner in grow(rng):
-        rt = curve(0.01, 0.3) if not is_inner and rng.random() < 0.4 else (0, 0, 0)
-        ls = (0, 0, 0) if rt[2] and rng.random() < 0.2 else curve()
-        ul = curve(0.1, 0.6) if ls[2] and rng.random() < 0.2 else (0, 0, 0)
-        nodes.append((number, parent, is_inner, *rt, *ls, *ul))
+        nodes.append((number, parent, is_inner, *curves(rng, rate, is_inner)))
     tc = [DEEP, PARENT, QDISC + "hfsc"]
-    for number, parent, _, *curves in nodes:
-        words = ""
-        for name, m1, d, m2 in zip(("rt", "ls", "ul"), curves[::3], curves[1::3], curves[2::3]):
-            if m1 or m2:
-                words += f" {name} m1 {m1}bit d {d}us m2 {m2}bit"
-        tc.append(f"class add dev DEV parent 10:{f'{parent:x}' if parent else ''} classid 10:{number:x} hfsc{words}")
+    for number, parent, _, *numbers in nodes:
+        tc.append(f"class add dev DEV parent 10:{f'{parent:x}' if parent else ''} classid 10:{number:x} {hfsc_words(numbers)}")
     leaves = [node[0] for node in nodes if not node[2]]
     return {
         "rate": rate,
@@ -117,25 +126,123 @@ def hfsc(rng):
     }
 
 
+def rates(rng, rate):
+    """rate, ceil, burst, cburst, prio and quantum of a class."""
+    own = 8 * round(rate * rng.uniform(0.02, 0.5) / 8)
+    ceil = rng.choice([own, 8 * round(own * rng.uniform(1, 4) / 8), rate])
+    burst, cburst = rng.choice([1600, 4000, rng.randint(1500, 30000)]), rng.choice([1600, 4000, rng.randint(1500, 30000)])
+    return (own, max(own, ceil), burst, cburst, rng.choice([0, 0, 1, 2, 7]), rng.choice([300, 1500, rng.randint(28, 9000)]))
+
+
+def htb_words(numbers):
+    own, ceil, burst, cburst, prio, quantum = numbers
+    return f"htb rate {own}bit ceil {ceil}bit burst {burst} cburst {cburst} prio {prio} quantum {quantum}"
+
+
 def htb(rng):
     rate = rng.choice(RATES)
     nodes = []
     for number, parent, is_inner in grow(rng):
-        own = 8 * round(rate * rng.uniform(0.02, 0.5) / 8)
-        ceil = rng.choice([own, 8 * round(own * rng.uniform(1, 4) / 8), rate])
-        burst, cburst = rng.choice([1600, 4000, rng.randint(1500, 30000)]), rng.choice([1600, 4000, rng.randint(1500, 30000)])
-        nodes.append((number, parent, own, max(own, ceil), burst, cburst, rng.choice([0, 0, 1, 2, 7]), rng.choice([300, 1500, rng.randint(28, 9000)]), is_inner))
+        nodes.append((number, parent, *rates(rng, rate), is_inner))
     tc = [DEEP, PARENT, QDISC + "htb"]
-    for number, parent, own, ceil, burst, cburst, prio, quantum, _ in nodes:
-        tc.append(
-            f"class add dev DEV parent 10:{f'{parent:x}' if parent else ''} classid 10:{number:x} htb rate {own}bit ceil {ceil}bit burst {burst} cburst {cburst} prio {prio} quantum {quantum}"
-        )
+    for number, parent, *numbers, _ in nodes:
+        tc.append(f"class add dev DEV parent 10:{f'{parent:x}' if parent else ''} classid 10:{number:x} {htb_words(numbers)}")
     leaves = [node[0] for node in nodes if not node[-1]]
     return {
         "rate": rate,
         "nodes": [f"node {' '.join(map(str, node))}" for node in nodes],
         "tc": tc,
         "steps": traffic(rng, leaves, lengths(rng), 150, rate, rng.choice([0.5, 0.9, 1.2, 2])),
+    }
+
+
+class Nest:
+    """Qdiscs in classes of qdiscs: lines of ours, commands of tc, numbers of the leaves."""
+
+    def __init__(self, rng, rate):
+        self.rng, self.rate = rng, rate
+        self.ours, self.tc, self.leaves = [], [], []
+        self.number, self.handle = 0, 0x10
+
+    def qdisc(self, kind, place, number):
+        """What is in our node of this number, and in Linux's class at this place. Returns the leaves below."""
+        rng, handle = self.rng, self.handle
+        self.handle += 1
+        if kind == "fifo":
+            self.tc.append(f"qdisc add dev DEV parent {place} handle {handle:x}: pfifo limit 10000")
+            self.leaves.append(number)
+            return [number]
+        words = {"prio": "prio bands 4 priomap" + 16 * " 0", "tbf": f"{self.words} limit 10000000"}.get(kind, kind)
+        self.tc.append(f"qdisc add dev DEV parent {place} handle {handle:x}: {words}")
+        classes = grow(rng, 2, 5) if kind in ("htb", "hfsc") else [(1, 0, 0)] if kind == "tbf" else [(band + 1, 0, 0) for band in range(rng.randint(2, 4))]
+        numbers = {0: number}
+        below = []
+        quantum = self.quantum
+        for minor, parent, is_inner in classes:
+            inside = "fifo" if is_inner else rng.choice(INSIDE[kind] if number == 0 or kind != "tbf" else self.inside_bucket)
+            if kind == "prio" and number:
+                inside = "fifo"
+            own = self.node(kind, minor, numbers[parent], is_inner, inside)
+            numbers[minor] = own
+            at = f"parent {handle:x}:{f'{parent:x}' if parent else ''} classid {handle:x}:{minor:x}"
+            if kind in ("htb", "hfsc"):
+                self.tc.append(f"class add dev DEV {at} {self.class_words}")
+            elif kind == "drr":
+                self.tc.append(f"class add dev DEV {at} drr quantum {quantum}")
+            if not is_inner:
+                # Below a root of prio, a bucket's prio goes by what waits when the bucket is full, in both.
+                self.inside_bucket = INSIDE["tbf"] if kind == "prio" else ["fifo"]
+                leaves = self.qdisc(inside, f"{handle:x}:{minor:x}", own)
+                below += leaves
+                if kind != "tbf":
+                    for leaf in leaves:
+                        self.tc.append(f"filter add dev DEV parent {handle:x}: protocol ip prio 1 u32 match ip src 10.0.0.{leaf}/32 flowid {handle:x}:{minor:x}")
+        return below
+
+    def discipline(self, kind):
+        """The words of ours. tc's follow from them."""
+        own = 8 * round(self.rate * self.rng.uniform(0.1, 0.7) / 8)
+        self.words = f"tbf rate {own}bit burst {self.rng.choice([4000, 6000, 20000])}"
+        self.quantum = self.rng.choice([300, 1500, 9000])
+        return {"tbf": self.words, "prio": "priority", "drr": f"drr quantum {self.quantum}"}.get(kind, kind)
+
+    def node(self, above, minor, parent, is_inner, inside):
+        """A class of ours with this qdisc inside."""
+        self.number += 1
+        has_children = int(is_inner or inside != "fifo")
+        if above == "htb":
+            numbers = rates(self.rng, self.rate)
+            self.class_words = htb_words(numbers)
+            line = f"node {self.number} {parent} {' '.join(map(str, numbers))} {has_children}"
+        elif above == "hfsc":
+            numbers = curves(self.rng, self.rate, is_inner)
+            self.class_words = hfsc_words(numbers)
+            line = f"curves {self.number} {parent} {has_children} {' '.join(map(str, numbers))}"
+        else:
+            line = f"child {self.number} {parent} {minor - 1} {has_children}"
+        if not is_inner and inside != "fifo":
+            self.ours.append(f"of {self.discipline(inside)}")
+        self.ours.append(line)
+        return self.number
+
+
+# What may be in a class of each kind. Where Linux stops or takes a packet ahead at another moment, nothing is compared: drr over shapers, prio and drr in classes of htb.
+INSIDE = {"prio": ["tbf", "htb", "hfsc", "fifo"], "tbf": ["fifo", "prio", "drr"], "htb": ["fifo", "tbf"], "hfsc": ["fifo"], "drr": ["fifo"]}
+
+
+def nested(rng):
+    """Shapers as classes: prio over tbf, htb and hfsc, tbf over drr and prio, htb over tbf."""
+    rate = rng.choice(RATES)
+    nest = Nest(rng, rate)
+    kind = rng.choice(["prio", "prio", "tbf", "htb"])
+    root = nest.discipline(kind)
+    nest.qdisc(kind, "1:1", 0)
+    return {
+        "rate": rate,
+        "nodes": [f"root {root}", *nest.ours],
+        "tc": [DEEP, PARENT, *nest.tc],
+        "steps": traffic(rng, nest.leaves, lengths(rng), 150, rate, rng.choice([0.5, 0.9, 1.2])),
+        "is_filtered": True,
     }
 
 
@@ -286,7 +393,7 @@ def cake_signals(rng):
     return cake_case(rng, words, rate, ecn, count=400, at=own if shaped else rate)
 
 
-KINDS = {kind.__name__: kind for kind in (cake_overflow, cake_isolation, cake_tins, cake_shaped, cake_signals, htb, hfsc, tbf, ets, prio, fq, fq_pie, codel, fq_codel)}
+KINDS = {kind.__name__: kind for kind in (cake_overflow, cake_isolation, cake_tins, cake_shaped, cake_signals, htb, hfsc, nested, tbf, ets, prio, fq, fq_pie, codel, fq_codel)}
 
 
 def scaled(pattern, factor):
@@ -303,6 +410,7 @@ PLANTED = {
     "cake_signals": scaled(r"(rtt )(\d+)", 2),
     "htb": scaled(r"(node \d+ \d+ )(\d+)", 0.9),
     "hfsc": lambda node: re.sub(r"(curves \d+ \d+ 0 .* )(\d+)( \d+ \d+ \d+)$", lambda found: f"{found[1]}{int(found[2]) // 2}{found[3]}", node),
+    "nested": lambda line: scaled(r"((?:tbf rate|node \d+ \d+) )(\d+)", 0.9)(line),
     "tbf": scaled(r"(rate )(\d+)", 0.98),
     "ets": scaled(r"(quanta )(\d+)", 3),
     "prio": lambda _: "fifo limit 100000",

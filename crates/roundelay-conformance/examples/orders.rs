@@ -6,7 +6,9 @@
 //! place of `ours` may stand `node CLASS PARENT RATE CEIL BURST CBURST PRIO QUANTUM INNER` for each
 //! class of an htb (parent 0: the root; inner 1: it has children), or `curves CLASS PARENT INNER` and
 //! nine numbers for each of an hfsc: m1, d in microseconds and m2 of `rt`, `ls` and `ul`, with zeros
-//! for none. `grown` stands behind the last one.
+//! for none. `grown` stands behind the last one. Other trees begin with `root DISCIPLINE`, and have
+//! `child CLASS PARENT PRIORITY INNER` for a class of something else; `of DISCIPLINE` before a class
+//! says what is in it, if it has children and is none of the same htb or hfsc.
 //!
 //! `rate BITS`, before `ours`, gives the case a link of this rate, as `peers/linux/virtual/timed.c`
 //! has it: the link takes the next packet when it has sent the one before, and `d` is no longer needed.
@@ -21,7 +23,7 @@ use std::fmt::Write as _;
 use std::io::{self, BufRead as _};
 
 use roundelay::schedulers::{AnyDiscipline, AnyScheduler, Priority};
-use roundelay::tree::{Config, Node, Service, hfsc, htb};
+use roundelay::tree::{Config, Node, Service, hfsc, htb, only_classes};
 use roundelay::{Buffer, Duration, Ecn, FlowConfig, FlowId, Hosts, Instant, Limit, Packet};
 use roundelay::{Control, QueueSpec, Rate, Scheduler as _, Seed};
 
@@ -186,22 +188,37 @@ fn node(number: u32, service: Service) -> Result<Node, Box<dyn Error>> {
     })
 }
 
+/// The tree of a case as far as it is read, and the discipline of its next class, if one is written.
+#[derive(Default)]
+struct Growing {
+    tree: Option<Config>,
+    next: Option<QueueSpec>,
+}
+
+/// A discipline, those of classes included.
+fn spec(text: &str) -> Result<QueueSpec, Box<dyn Error>> {
+    Ok(QueueSpec::read(text, &only_classes())?)
+}
+
 /// Adds a class of this discipline. The first one makes the tree.
 fn add_class(
-    tree: &mut Option<Config>,
+    growing: &mut Growing,
     discipline: AnyDiscipline,
     node: Node,
     (parent, inner): (u32, u32),
 ) -> Result<(), Box<dyn Error>> {
-    let spec = QueueSpec {
+    let mut spec = QueueSpec {
         discipline,
         limit: None,
     };
-    if tree.is_none() {
-        *tree = Some(Config::new(Node::new("0", spec.clone()))?);
+    if growing.tree.is_none() {
+        growing.tree = Some(Config::new(Node::new("0", spec.clone()))?);
     }
-    let tree = tree.as_mut().ok_or("no tree")?;
+    let tree = growing.tree.as_mut().ok_or("no tree")?;
     let parent = parent.to_string();
+    if let Some(written) = growing.next.take() {
+        spec = written;
+    }
     if inner == 1 {
         return Ok(tree.add_class(&parent, Node { spec, ..node })?);
     }
@@ -212,7 +229,7 @@ fn add_class(
 }
 
 /// Adds a class of an htb.
-fn add_rates(tree: &mut Option<Config>, numbers: [u32; 9]) -> Result<(), Box<dyn Error>> {
+fn add_rates(growing: &mut Growing, numbers: [u32; 9]) -> Result<(), Box<dyn Error>> {
     let [
         number,
         parent,
@@ -235,11 +252,11 @@ fn add_rates(tree: &mut Option<Config>, numbers: [u32; 9]) -> Result<(), Box<dyn
     };
     let discipline = AnyDiscipline::Htb(htb::Config::default());
     let node = node(number, Service::Htb(class))?;
-    add_class(tree, discipline, node, (parent, inner))
+    add_class(growing, discipline, node, (parent, inner))
 }
 
 /// Adds a class of an hfsc.
-fn add_curves(tree: &mut Option<Config>, numbers: [u32; 12]) -> Result<(), Box<dyn Error>> {
+fn add_curves(growing: &mut Growing, numbers: [u32; 12]) -> Result<(), Box<dyn Error>> {
     let [number, parent, inner, curves @ ..] = numbers;
     let curve = |at: usize| {
         let [m1, d, m2] = [curves[at], curves[at + 1], curves[at + 2]].map(u64::from);
@@ -256,7 +273,7 @@ fn add_curves(tree: &mut Option<Config>, numbers: [u32; 12]) -> Result<(), Box<d
     };
     let node = node(number, Service::Hfsc(class))?;
     add_class(
-        tree,
+        growing,
         AnyDiscipline::Hfsc(hfsc::Config),
         node,
         (parent, inner),
@@ -265,7 +282,7 @@ fn add_curves(tree: &mut Option<Config>, numbers: [u32; 12]) -> Result<(), Box<d
 
 fn main() -> Result<(), Box<dyn Error>> {
     let (mut name, mut case, mut seed) = (String::new(), None::<Case>, 1);
-    let (mut tree, mut rate) = (None, None);
+    let (mut growing, mut rate) = (Growing::default(), None);
     for line in io::stdin().lock().lines() {
         let line = line?;
         let (word, rest) = line.split_once(' ').unwrap_or((&line, ""));
@@ -284,12 +301,22 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
             ("rate", _) => rate = Rate::from_bits_per_second(rest.parse()?),
             ("seed", [number]) => seed = u64::from(*number),
+            ("root", _) => growing.tree = Some(Config::new(Node::new("0", spec(rest)?))?),
+            ("of", _) => growing.next = Some(spec(rest)?),
+            ("child", [number, parent, priority, inner]) => {
+                let node = Node {
+                    priority: *priority,
+                    ..node(*number, Service::Shared)?
+                };
+                let discipline = node.spec.discipline.clone();
+                add_class(&mut growing, discipline, node, (*parent, *inner))?;
+            }
             ("ours", _) => case = Some(Case::new(&name, rest, seed, rate)?),
-            ("node", _) => add_rates(&mut tree, numbers.try_into().map_err(|_| error())?)?,
-            ("curves", _) => add_curves(&mut tree, numbers.try_into().map_err(|_| error())?)?,
+            ("node", _) => add_rates(&mut growing, numbers.try_into().map_err(|_| error())?)?,
+            ("curves", _) => add_curves(&mut growing, numbers.try_into().map_err(|_| error())?)?,
             ("grown", _) => {
                 let queue = QueueSpec {
-                    discipline: AnyDiscipline::Tree(tree.take().ok_or_else(error)?),
+                    discipline: AnyDiscipline::Tree(growing.tree.take().ok_or_else(error)?),
                     limit: Some(Limit::UNBOUNDED),
                 };
                 case = Some(Case::of(&name, &queue, seed, rate)?);
