@@ -71,6 +71,7 @@ pub(crate) fn acknowledgement(state: &PacketState) -> Option<Acknowledgement> {
         echoes_mark: flags.has(Flags::ECE),
         has_reduced: flags.has(Flags::CWR),
         is_bare: segment.len == 0 && !flags.has(Flags::OUT_OF_BAND),
+        is_silent: false,
     })
 }
 

@@ -22,8 +22,11 @@ pub struct Acknowledgement {
     /// The sender has reduced its window (CWR, RFC 3168).
     pub has_reduced: bool,
     /// Whether the segment does nothing else: no data, no flag but ACK, ECE and CWR, and no option
-    /// but selective acknowledgements and timestamps. Others are never dropped.
+    /// but selective acknowledgements, timestamps and a signature. Others are never dropped.
     pub is_bare: bool,
+    /// Whether the segment acknowledges nothing: a SYN, or one without the flag ACK. It makes no
+    /// other redundant, and counts only where the flags of ECN of its connection change.
+    pub is_silent: bool,
 }
 
 impl Acknowledgement {
@@ -31,7 +34,7 @@ impl Acknowledgement {
     /// all that the earlier one says is said again, and more. An exact repetition is not redundant,
     /// because senders count duplicates.
     pub(crate) fn replaces(&self, earlier: &Self) -> bool {
-        if !earlier.is_bare || is_after(earlier.number, self.number) {
+        if self.is_silent || !earlier.is_bare || is_after(earlier.number, self.number) {
             return false;
         }
         if let Some((value, echo)) = earlier.timestamps {

@@ -19,8 +19,8 @@ const CWR: u8 = 128;
 
 impl Frame<'_> {
     /// What the packet's TCP header acknowledges. None unless the capture has the whole header with
-    /// its options, and of a SYN, before which its connection has acknowledged nothing.
-    pub(crate) fn acknowledgement(&self) -> Option<Acknowledgement> {
+    /// its options.
+    pub fn acknowledgement(&self) -> Option<Acknowledgement> {
         let packet = network_layer(self.link, self.bytes).ok()?;
         let (ip, _) = LaxIpSlice::from_slice(packet).ok()?;
         let payload = ip.payload();
@@ -31,9 +31,6 @@ impl Frame<'_> {
         let header_len = usize::from(segment.get(12)? >> 4) * 4;
         let header = segment.get(..header_len)?;
         let [offset, flags] = *header.get(12..)?.first_chunk()?;
-        if flags & ACK == 0 || flags & SYN != 0 {
-            return None;
-        }
         let mut connection = DefaultHasher::new();
         (ip.source_addr(), ip.destination_addr(), &header[..4]).hash(&mut connection);
         let mut told = Acknowledgement {
@@ -41,6 +38,7 @@ impl Frame<'_> {
             number: u32::from_be_bytes(*header[8..].first_chunk()?),
             echoes_mark: flags & ECE != 0,
             has_reduced: flags & CWR != 0,
+            is_silent: flags & ACK == 0 || flags & SYN != 0,
             ..Acknowledgement::default()
         };
         let knows_options = read_options(header.get(20..)?, &mut told);
@@ -48,17 +46,19 @@ impl Frame<'_> {
         // Segmentation offload may have left the length unset: then there is data.
         let has_data = ip_len(packet).is_none_or(|len| len as usize > before + header_len);
         let does_more = flags & (FIN | RST | PSH | URG) != 0 || offset & 15 != 0;
-        told.is_bare = knows_options && !has_data && !does_more;
+        told.is_bare = knows_options && !has_data && !does_more && !told.is_silent;
         Some(told)
     }
 }
 
-/// Reads blocks (RFC 2018) and timestamps (RFC 7323). Returns whether there is nothing else.
+/// Reads blocks (RFC 2018) and timestamps (RFC 7323). Returns whether there is nothing else that
+/// says something: a signature (RFC 2385) vouches for the segment only.
 fn read_options(mut options: &[u8], told: &mut Acknowledgement) -> bool {
     const END: u8 = 0;
     const NO_OPERATION: u8 = 1;
     const BLOCKS: u8 = 5;
     const TIMESTAMPS: u8 = 8;
+    const SIGNATURE: u8 = 19;
     let mut knows_all = true;
     while let [kind, rest @ ..] = options {
         match *kind {
@@ -82,6 +82,7 @@ fn read_options(mut options: &[u8], told: &mut Acknowledgement) -> bool {
                 }
             }
             (TIMESTAMPS, 2) if odd.is_empty() => told.timestamps = Some((number(0), number(1))),
+            (SIGNATURE, _) => {}
             _ => knows_all = false,
         }
         options = &options[len..];
@@ -156,12 +157,18 @@ mod tests {
         reserved[32] |= 1;
         assert!(!told(&reserved).is_bare, "a reserved flag");
         assert!(told(&packet(ACK, &[0, 9, 9, 9], 0)).is_bare, "padding");
+        let mut signature = [1; 20];
+        signature[2..4].copy_from_slice(&[19, 18]);
+        assert!(told(&packet(ACK, &signature, 0)).is_bare, "a signature");
     }
 
     #[test]
     fn what_is_not_whole_or_acknowledges_nothing_is_left_alone() {
-        assert_eq!(told_of(&packet(ACK | SYN, &[], 0), 100), None);
-        assert_eq!(told_of(&packet(RST, &[], 0), 100), None);
+        for flags in [ACK | SYN, SYN, RST, 0] {
+            let ack = told(&packet(flags, &[], 0));
+            assert!(ack.is_silent && !ack.is_bare, "{flags}");
+        }
+        assert!(!told(&packet(ACK, &[], 0)).is_silent);
         assert_eq!(told_of(&packet(ACK, &OPTIONS, 0), 54), None, "cut options");
         let mut udp = packet(ACK, &[], 0);
         udp[9] = 17;

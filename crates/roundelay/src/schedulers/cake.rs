@@ -17,6 +17,7 @@
 //! | set-associative hash, hosts | `hosts.rs`, `isolation.rs` |
 //! | deficit-mode shaper | `shaper.rs` |
 //! | ACK filter | `acks.rs` |
+//! | overflow | `overflow.rs` |
 //! | COBALT | `mechanisms/cobalt.rs` |
 //!
 //! | guarantee | value | test in `theorems/cake.rs` |
@@ -36,8 +37,8 @@
 //! start; 12 bytes for each flow whose hosts are named; with an ACK filter, 68 bytes for each slot of
 //! a packet, and a walk along the queue for each acknowledgement.
 //!
-//! Differences from Linux: the buffer counts bytes of packets, not the memory they occupy. Ties of
-//! the longest queue are broken by number. Packets are not split. Longest packet: 65,536 bytes.
+//! Differences from Linux: the buffer counts bytes of packets, not the memory they occupy. Unless
+//! `linux`, a full buffer drops from the longest queue, of equals from the first. Packets are not split. Longest packet: 65,536 bytes.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -52,13 +53,13 @@ use crate::author::{
 use crate::config::{HOUR, MICROSECOND};
 use crate::link_layer::{Framing, LinkLayer};
 use crate::mechanisms::cobalt::{Leaving, Verdict};
-use crate::mechanisms::longest::Longest;
 use crate::mechanisms::random::Random;
 
 mod acks;
 mod hosts;
 mod isolation;
 mod lists;
+mod overflow;
 mod shaper;
 mod tin;
 mod tins;
@@ -66,6 +67,7 @@ mod tins;
 use acks::Acks;
 use hosts::PLACES;
 use isolation::Hasher;
+use overflow::Overflow;
 use shaper::Shaper;
 use tin::Tin;
 
@@ -103,6 +105,8 @@ pub struct Config {
     pub mpu: u32,
     /// Framing after overhead and minimum.
     pub framing: Framing,
+    /// Whether a full buffer drops from the queue that Linux takes for the longest.
+    pub linux: bool,
 }
 
 impl Default for Config {
@@ -121,6 +125,7 @@ impl Default for Config {
             overhead: 0,
             mpu: 0,
             framing: Framing::None,
+            linux: false,
         }
     }
 }
@@ -220,6 +225,11 @@ impl Discipline for Config {
             "cells of ATM, or the bytes that PTM adds",
             |config| config.framing as u64,
             |config, place| config.framing = Framing::ALL[place as usize % 3],
+        ),
+        Parameter::switch(
+            "linux",
+            "a full buffer drops from the queue that Linux's heap takes for the longest",
+            |config| &mut config.linux,
         ),
     ];
     /// Flows that share a queue may part while packets wait, and a flow's packets may have several
@@ -368,7 +378,7 @@ pub struct Cake<T, P: Storage<T> = Nodes<T>> {
     /// None without a filter.
     acks: Option<Box<Acks>>,
     random: Random,
-    longest: Longest,
+    overflow: Overflow,
     /// Dropped packets, not yet taken by the caller.
     dropped: VecDeque<(P::Leaving, DropReason)>,
     /// Time of the last call, for push-outs.
@@ -392,7 +402,7 @@ impl<T, P: Storage<T>> Configured<Config> for Cake<T, P> {
             hasher: Hasher::new(config.isolation, seed),
             acks: Acks::new(config.acks).map(Box::new),
             random: Random::new(seed),
-            longest: Longest::default(),
+            overflow: Overflow::default(),
             dropped: VecDeque::new(),
             now: Instant::ZERO,
             config,
@@ -424,7 +434,7 @@ impl<T, P: Storage<T>> Cake<T, P> {
             }
         }
         let size = self.tins[number].flows[place].queue.size();
-        self.longest.changed(number * PLACES + place, size);
+        self.overflow.grew(number, place, size);
     }
 
     /// Drops the acknowledgement that the packet which has just come makes redundant.
@@ -505,7 +515,6 @@ impl<T, P: Storage<T>> Cake<T, P> {
         } else {
             0
         };
-        let queue_number = number * PLACES + place;
         loop {
             let flow = &mut tin.flows[place];
             let Some(age) = self.pool.head_age(&flow.queue) else {
@@ -517,7 +526,7 @@ impl<T, P: Storage<T>> Cake<T, P> {
                 return Pulled::Empty;
             };
             tin.packets -= 1;
-            self.longest.changed(queue_number, flow.queue.size());
+            self.overflow.shrank(number, place, flow.queue.size());
             let leaving = Leaving {
                 sojourn: now.since(age.arrival),
                 takes_marks: age.ecn != Ecn::NotCapable,
@@ -539,6 +548,7 @@ impl<T, P: Storage<T>> Cake<T, P> {
             }
             tin.charge(place, len, now);
             self.shaper.advance(len, true);
+            self.overflow.sent();
             return Pulled::Packet(packet);
         }
     }
@@ -584,15 +594,15 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Cake<T, P> {
     /// The head of the longest queue, whose BLUE then drops more.
     fn evict(&mut self) -> Option<P::Leaving> {
         let flows = self.tins.iter().flat_map(|tin| &tin.flows);
-        let number = self.longest.find(flows.map(|flow| flow.queue.size()))?;
-        let tin = &mut self.tins[number / PLACES];
-        let place = number % PLACES;
+        let sizes = flows.map(|flow| flow.queue.size());
+        let (number, place) = self.overflow.find(self.config.linux, sizes)?;
+        let tin = &mut self.tins[number];
         let flow = &mut tin.flows[place];
         flow.cobalt.overflowed(&tin.settings, self.now);
         let len = self.layer.len_on_link(flow.queue.head_len());
         let packet = self.pool.pop(&mut flow.queue)?;
         tin.packets -= 1;
-        self.longest.changed(number, flow.queue.size());
+        self.overflow.shrank(number, place, flow.queue.size());
         if self.config.ingress {
             tin.schedule.advance(len, self.now);
             self.shaper.advance(len, false);
@@ -640,11 +650,9 @@ impl<T, P: Storage<T>> Control for Cake<T, P> {
     /// longest queue. Hosts of flows are not counted.
     fn footprint(&self) -> Footprint {
         let tins = self.tins.len() * (size_of::<Tin>() + Tin::BYTES);
-        // The index grows by doubling.
-        let queues = (self.tins.len() * PLACES).next_power_of_two();
-        let longest = Longest::FIXED_BYTES + queues * Longest::BYTES_PER_QUEUE;
+        let overflow = Overflow::bytes(self.config.linux, self.tins.len());
         Footprint {
-            fixed_bytes: size_of::<Self>() + tins + longest,
+            fixed_bytes: size_of::<Self>() + tins + overflow,
             bytes_per_flow: 0,
         }
     }

@@ -79,6 +79,22 @@ fn flags_of_ecn_are_told() {
     }
 }
 
+/// A segment that acknowledges nothing makes none redundant. Without the flags of those before it,
+/// it ends their run, as Linux has it.
+#[test]
+fn a_silent_segment_makes_none_redundant() {
+    let mut acks: Vec<_> = (1..=4).map(|number| ack(1000 * number)).collect();
+    for ack in &mut acks {
+        ack.echoes_mark = true;
+    }
+    assert_eq!(left(CONSERVATIVE, &acks), [2, 3]);
+    acks[1].is_bare = false;
+    acks[1].is_silent = true;
+    assert_eq!(left(CONSERVATIVE, &acks), [1, 2, 3], "the first goes");
+    acks[1].echoes_mark = false;
+    assert_eq!(left(CONSERVATIVE, &acks), [0, 1, 2, 3]);
+}
+
 /// What has data, other flags or unknown options stays, and so does another connection's.
 #[test]
 fn others_stay() {
