@@ -41,7 +41,7 @@ TIMED_CASES ?= 30
 # Runs of each load with random drops; each takes a second or two, and there are eight loads.
 SHARE_RUNS ?= 40
 peers-linux: target/peers/orders target/peers/registers.so target/peers/timed target/peers/link.ko ## our disciplines beside qdiscs of Linux, in kernels of user-mode-linux and of virtual time: half an hour
-	cargo build --release --locked -p roundelay-conformance --example orders
+	cargo build --release --locked -p roundelay-trace --example orders
 	cargo build --release --locked -p roundelay-cli
 	python3 peers/linux/compare.py commands
 	python3 peers/linux/compare.py rules
@@ -49,6 +49,7 @@ peers-linux: target/peers/orders target/peers/registers.so target/peers/timed ta
 	python3 peers/linux/compare.py orders 40 --papers
 	python3 peers/linux/compare.py imports
 	python3 peers/linux/compare.py timed $(TIMED_CASES)
+	python3 peers/linux/compare.py collisions
 	python3 peers/linux/compare.py delays
 	python3 peers/linux/compare.py shares $(SHARE_RUNS)
 
@@ -298,7 +299,7 @@ peers-lengths: setup-uml target/peers/registers.so ## lengths on links beside ca
 ROUNDS ?= 3
 peers-programs: setup-ns2 target/peers/ns3
 	cargo build --release --locked -p roundelay-sim --examples
-	cargo build --release --locked -p roundelay-conformance --example orders
+	cargo build --release --locked -p roundelay-trace --example orders
 
 target/peers/ns3: peers/ns3.cc | setup-ns3
 	mkdir -p target/peers
@@ -398,7 +399,7 @@ bench: bench-program bench-simulator ## what a packet costs here, beside what th
 
 bench-simulator: setup-valgrind ## what a packet-hop costs in the simulator, beside ns-2 and ns-3 where they are installed
 	cargo build --release --locked -p roundelay-sim --examples
-	cargo build --release --locked -p roundelay-conformance --example orders
+	cargo build --release --locked -p roundelay-trace --example orders
 	test ! -d /usr/include/ns3 || $(MAKE) target/peers/ns3
 	python3 peers/compare.py speed $(ROUNDS)
 	python3 peers/compare.py counts

@@ -80,31 +80,38 @@ static uint32_t priority_of(unsigned class)
 	return class >= PRIORITY ? class - PRIORITY : class ? MAJOR << 16 | class : 0;
 }
 
-/* Headers of a packet whose identification is its number, from the hosts and the port of its flow. */
-static void write_headers(uint8_t *packet, unsigned number, unsigned flow, unsigned len, unsigned type_of_service)
+/* The IP header of a packet whose identification is its number, between the hosts of its flow. */
+static void write_ip_header(uint8_t *packet, unsigned number, unsigned flow, unsigned len, unsigned type_of_service, uint8_t protocol)
 {
-	if (len < HEADERS || len > LONGEST)
-		fail("a length of %u", len);
-	memset(packet, 0, HEADERS);
+	memset(packet, 0, 20);
 	packet[0] = 0x45;
 	packet[1] = type_of_service;
 	packet[2] = len >> 8, packet[3] = len;
 	packet[4] = number >> 8, packet[5] = number;
-	packet[8] = 64, packet[9] = 17; /* UDP */
+	packet[8] = 64, packet[9] = protocol;
 	packet[12] = 10, packet[13] = flow >> 16, packet[14] = flow >> 8, packet[15] = flow;
 	packet[16] = 10, packet[17] = 255, packet[18] = 0, packet[19] = 1;
 	if (flow < 256 && hosts[flow][0]) {
 		packet[13] = 254, packet[14] = 0, packet[15] = hosts[flow][0];
 		packet[19] = hosts[flow][1];
 	}
-	packet[20] = flow >> 8, packet[21] = flow, packet[23] = 9;
-	packet[24] = (len - 20) >> 8, packet[25] = len - 20;
 	uint32_t sum = 0;
 	for (int i = 0; i < 20; i += 2)
 		sum += packet[i] << 8 | packet[i + 1];
 	sum = (sum & 0xffff) + (sum >> 16);
 	sum = ~(sum + (sum >> 16));
 	packet[10] = sum >> 8, packet[11] = sum;
+}
+
+/* Headers of a packet of UDP, from the port of its flow. */
+static void write_headers(uint8_t *packet, unsigned number, unsigned flow, unsigned len, unsigned type_of_service)
+{
+	if (len < HEADERS || len > LONGEST)
+		fail("a length of %u", len);
+	write_ip_header(packet, number, flow, len, type_of_service, 17);
+	memset(packet + 20, 0, 8);
+	packet[20] = flow >> 8, packet[21] = flow, packet[23] = 9;
+	packet[24] = (len - 20) >> 8, packet[25] = len - 20;
 }
 
 #endif

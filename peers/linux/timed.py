@@ -3,6 +3,7 @@
 import pathlib
 import random
 import re
+import struct
 import sys
 import tempfile
 
@@ -11,7 +12,7 @@ import virtual
 # A departure is equal if it is the same packet, at a time within this of ours: qdiscs decide some microseconds late, and timers are late by as much.
 NEAR_NS = 30_000
 # Late decisions add up where a shaper forgets lateness. As a share of the time since the case began.
-DRIFT = 0.0005
+DRIFT = 0.00005
 # Part of the cases that may differ: decisions of ours and theirs some microseconds apart, or random numbers of cake that no seed of ours has.
 CLOSE = 0.1
 
@@ -331,6 +332,8 @@ def fq_codel(rng):
 FRAME = 1514
 
 
+# Modes in which a packet's hash alone finds its queue, so that the guest can be told our queues.
+BY_HASH = ["flows", "dual-srchost", "dual-dsthost", "triple-isolate"]
 CAKE_FLOWS = ["flowblind", "srchost", "dsthost", "hosts", "flows", "dual-srchost", "dual-dsthost", "triple-isolate"]
 CAKE_TINS = ["precedence", "diffserv3", "diffserv4", "diffserv8"]
 # COBALT's target is then 180 s: it signals nothing, and forgets no queue.
@@ -341,12 +344,13 @@ TRUESIZE = 2304
 MOST_FLOWS = 8
 
 
-def cake_case(rng, words, rate, tos=lambda _: 0, length=None, count=150, at=None, limit="limit 100000p", memory=""):
-    """Packets from random hosts. Cake tells the flows apart by itself in both; random dither makes a quantum shorter by a byte now and then."""
-    flows = range(1, rng.randint(2, MOST_FLOWS) + 1)
+def cake_case(rng, words, rate, tos=lambda _: 0, length=None, count=150, at=None, limit="limit 100000p", memory="", queues=None):
+    """Packets from random hosts. Cake tells the flows apart by itself in both, or by `queues` in both; random dither makes a quantum shorter by a byte now and then."""
+    flows = range(1, len(queues) + 1) if queues else range(1, rng.randint(2, MOST_FLOWS) + 1)
+    places = [f"q {flow} {queue}" for flow, queue in zip(flows, queues or [])]
     pairs = [f"h {flow} {rng.randint(1, 4)} {100 + rng.randint(1, 4)}" for flow in flows]
     steps = traffic(rng, flows, length or (lambda _: rng.randint(28, 1500)), count, at or rate, load(rng), tos)
-    steps = pairs + [re.sub(r"^a \d+", "a 0", step) for step in steps]
+    steps = places + pairs + [re.sub(r"^a \d+", "a 0", step) for step in steps]
     case = alone(rate, f"cake {words}", steps, f"cake {words} header 0 {limit}", seeds=range(1, 9))
     case["tc"] = [DEEP, f"m {FRAME}", PARENT, QDISC + f"cake {words} {memory}"]
     return case
@@ -355,14 +359,25 @@ def cake_case(rng, words, rate, tos=lambda _: 0, length=None, count=150, at=None
 def code_points(rng):
     """A code point a flow."""
     codes = {number: rng.choice([0, 1, 2, 4, 8, 10, 16, 18, 24, 32, 34, 40, 44, 46, 48, 56, rng.randrange(64)]) for number in range(1, 10)}
-    return lambda number: codes[number] << 2
+    return lambda number: codes[(number - 1) % 9 + 1] << 2
 
 
 def cake_overflow(rng):
-    """A full buffer. Each length comes once, so that few queues are equally long: the order of the kernel's heap would decide."""
-    fresh, limit = rng.sample(range(700, 1500), 200), rng.choice([5, 10, 30])
-    words = f"{rng.choice(['besteffort', 'diffserv4'])} {rng.choice(['flows', 'triple-isolate'])} {PATIENT}"
-    return cake_case(rng, words, rng.choice(RATES), code_points(rng), lambda _: fresh.pop(), limit=f"limit {limit}p", memory=f"memlimit {limit * TRUESIZE}")
+    """A full buffer: the order of the kernel's heap decides, and in it the queues' numbers."""
+    limit = rng.choice([5, 10, 30])
+    words = f"{rng.choice(['besteffort', 'diffserv4'])} {rng.choice(BY_HASH)} {PATIENT}"
+    queues = [rng.randrange(1024) for _ in range(rng.randint(2, MOST_FLOWS))]
+    short = rng.choice([700, 1500])
+    case = cake_case(rng, words, rng.choice(RATES), code_points(rng), lambda _: rng.randint(short, 1500), limit=f"limit {limit}p", memory=f"memlimit {limit * TRUESIZE}", queues=queues)
+    return {**case, "ours": f"{case['ours']} linux"}
+
+
+def cake_collisions(rng):
+    """More flows than a set has ways: some share a queue."""
+    first = 8 * rng.randrange(128)
+    queues = [first + rng.randrange(8) if rng.random() < 0.8 else rng.randrange(1024) for _ in range(rng.randint(9, 16))]
+    words = f"{rng.choice(['besteffort', 'diffserv4'])} {rng.choice(BY_HASH)} {PATIENT}"
+    return cake_case(rng, words, rng.choice(RATES), code_points(rng), count=250, queues=queues)
 
 
 def cake_isolation(rng):
@@ -393,7 +408,103 @@ def cake_signals(rng):
     return cake_case(rng, words, rate, ecn, count=400, at=own if shaped else rate)
 
 
-KINDS = {kind.__name__: kind for kind in (cake_overflow, cake_isolation, cake_tins, cake_shaped, cake_signals, htb, hfsc, nested, tbf, ets, prio, fq, fq_pie, codel, fq_codel)}
+class Connection:
+    """One end of a connection of TCP: what its next segment has in its header."""
+
+    def __init__(self, rng, port):
+        self.rng, self.port = rng, port
+        self.number = rng.choice([1000, rng.randrange(1 << 32), (1 << 32) - 5000])
+        self.blocks = []
+        self.clock, self.echo = rng.randrange(1 << 32), rng.randrange(1 << 32)
+        self.has_times, self.selects = rng.random() < 0.6, rng.random() < 0.7
+        self.flags = 0
+
+    def segment(self):
+        """The header, and how many bytes of data follow."""
+        rng = self.rng
+        self.clock += rng.choice([0, 1, 1, 20])
+        self.echo += rng.choice([0, 0, 1, 5])
+        if rng.random() < 0.1:
+            self.flags ^= rng.choice([0x40, 0x80])
+        if rng.random() < 0.75:
+            self.number += rng.choice([0, 1448, 1448, 2896, 2896, 14480])
+            self.blocks = [block for block in self.blocks if block[0] > self.number]
+        elif self.selects:
+            self.receive_beyond()
+        number, flags, data, options = self.number, 0x10 | self.flags, 0, b""
+        if self.has_times:
+            behind = rng.choice([0] * 20 + [1, 50])
+            options += struct.pack("!BBBBII", 1, 1, 8, 10, (self.clock - behind) % 2**32, self.echo % 2**32)
+        told = list(self.blocks)
+        if self.selects and rng.random() < 0.04:
+            # Bytes that came twice.
+            told.insert(0, (number - 2896, number - 1448))
+        told = told[: 3 if options else 4]
+        if told:
+            options += struct.pack("!BBBB", 1, 1, 5, 2 + 8 * len(told)) + b"".join(struct.pack("!II", start % 2**32, end % 2**32) for start, end in told)
+        kind = rng.random()
+        if kind < 0.06:
+            number -= rng.choice([1448, 4344])
+        elif kind < 0.12:
+            data = rng.choice([1, 100, 1000])
+        elif kind < 0.16:
+            flags |= rng.choice([0x01, 0x04, 0x08, 0x20])
+        elif kind < 0.17:
+            flags = rng.choice([0x02, 0x12, 0x04])
+        elif kind < 0.19 and len(options) <= 36:
+            # An option that few know.
+            options += bytes([30, 4, 1, 2])
+        elif kind < 0.21 and len(options) <= 20:
+            # A signature (RFC 2385).
+            options += bytes([1, 1, 19, 18]) + bytes(16)
+        elif kind < 0.22 and len(options) <= 36:
+            options += bytes([0, 9, 9, 9])
+        reserved = rng.random() < 0.01
+        words = ((5 + len(options) // 4) << 4) + reserved
+        header = struct.pack("!HHIIBBHHH", self.port, 443, 1, number % 2**32, words, flags, 5000, 0, 0)
+        return header + options, data
+
+    def receive_beyond(self):
+        """A segment comes out of order: a block begins, or grows."""
+        if self.blocks and self.rng.random() < 0.7:
+            at = self.rng.randrange(len(self.blocks))
+            self.blocks.insert(0, (lambda block: (block[0], block[1] + 1448))(self.blocks.pop(at)))
+        else:
+            start = max([self.number, *(end for _, end in self.blocks)]) + 1448
+            self.blocks.insert(0, (start, start + 1448))
+
+
+def cake_acks(rng):
+    """The filter of acknowledgements: connections with and without timestamps and selective acknowledgements, that share queues or not."""
+    rate = rng.choice([50_000, 100_000, 200_000])
+    shaped = rng.random() < 0.5
+    own = 8 * round(rate * rng.uniform(0.3, 0.8) / 8)
+    words = f"{f'bandwidth {own}bit' if shaped else 'unlimited'} {rng.choice(['besteffort', 'diffserv4'])} {rng.choice(['flowblind', 'flows', 'triple-isolate'])}"
+    words += f" {rng.choice(['ack-filter', 'ack-filter-aggressive'])} {rng.choice(['', 'ingress']) if shaped else ''} {PATIENT}"
+    connections = {flow: [Connection(rng, 1000 * flow + each) for each in range(rng.randint(1, 2))] for flow in range(1, 10)}
+    headers = []
+
+    def length(flow):
+        if rng.random() < 0.02:
+            headers.append(None)
+            return rng.randint(28, 1000)
+        header, data = rng.choice(connections[flow]).segment()
+        headers.append(header)
+        return 20 + len(header) + data
+
+    is_blind = "flowblind" in words
+    # Connections of one flow have one queue only if the guest is told so.
+    queues = None if is_blind else [rng.randrange(1024) for _ in range(rng.randint(1, 3))]
+    case = cake_case(rng, words, rate, points(rng), length, 300, at=own if shaped else rate, queues=queues)
+    steps, coming = [], iter(headers)
+    for step in case["steps"]:
+        header = next(coming) if step.startswith("a ") else None
+        steps += [f"s {header.hex()}"] if header else []
+        steps.append(step)
+    return {**case, "steps": steps}
+
+
+KINDS = {kind.__name__: kind for kind in (cake_overflow, cake_collisions, cake_isolation, cake_tins, cake_shaped, cake_signals, cake_acks, htb, hfsc, nested, tbf, ets, prio, fq, fq_pie, codel, fq_codel)}
 
 
 def scaled(pattern, factor):
@@ -404,6 +515,7 @@ def scaled(pattern, factor):
 # What each kind is planted with: other settings of ours, whose departures must differ from Linux's in some case.
 PLANTED = {
     "cake_overflow": lambda words: re.sub(r"limit (\d+)p", lambda found: f"limit {int(found[1]) + 1}p", words),
+    "cake_acks": lambda words: words.replace("ack-filter-aggressive", "no-filter").replace("ack-filter", "ack-filter-aggressive").replace("no-filter", "ack-filter"),
     "cake_isolation": lambda words: re.sub(r"besteffort (\S+)", lambda found: "besteffort " + ("flows" if found[1] == "flowblind" else "flowblind"), words),
     "cake_tins": lambda words: re.sub("|".join(CAKE_TINS), "besteffort", words),
     "cake_shaped": scaled(r"(bandwidth )(\d+)", 1.005),
@@ -422,6 +534,9 @@ PLANTED = {
 
 
 def planted(name, case):
+    if kind_of(name) == "cake_collisions":
+        # Other queues, of which no two flows share one.
+        return {**case, "steps": [re.sub(r"^(q (\d+)) .*", lambda found: f"{found[1]} {40 * int(found[2])}", step) for step in case["steps"]]}
     change = PLANTED[kind_of(name)]
     if "nodes" in case:
         return {**case, "nodes": [change(node) for node in case["nodes"]]}
@@ -448,8 +563,8 @@ def write_cases(cases, path, ours):
             file.writelines((re.sub(r"^a \d+", "a 0", step) if is_filtered else step) + "\n" for step in case["steps"])
 
 
-# How late the kernel chooses, in ns: some microseconds, more or less. Where an arrival falls between, it may or may not be seen.
-LATE = [4800, 1000, 2500, 8000]
+# How late the kernel chooses, in ns: none to some microseconds. Where an arrival falls between, it may or may not be seen.
+LATE = [4800, 1000, 2500, 8000, 0]
 
 
 def variants(cases):

@@ -112,13 +112,15 @@ static int arrive(const struct arrival *arrival)
 		return -ENOMEM;
 	skb_reserve(skb, 32);
 	memset(skb_put(skb, arrival->len), 0, arrival->len);
-	memcpy(skb->data, arrival->headers, min_t(u32, HEADERS, arrival->len));
+	memcpy(skb->data, arrival->headers, min3(arrival->headers_len, (u32)MOST_HEADERS, arrival->len));
 	skb_reset_mac_header(skb);
 	skb_reset_network_header(skb);
 	skb_set_transport_header(skb, sizeof(struct iphdr));
 	skb->dev = link;
 	skb->protocol = htons(ETH_P_IP);
 	skb->priority = arrival->priority;
+	if (arrival->hash)
+		skb_set_hash(skb, arrival->hash, PKT_HASH_TYPE_L4);
 	wait_until(base + arrival->at);
 	arrives_at = base + arrival->at;
 	dev_queue_xmit(skb);

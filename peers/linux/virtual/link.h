@@ -12,8 +12,8 @@ typedef uint16_t u16;
 typedef uint8_t u8;
 #endif
 
-/* Bytes of an IPv4 and a UDP header. */
-#define HEADERS 28
+/* Most bytes of an IPv4 header and a TCP header with options. */
+#define MOST_HEADERS 80
 
 /* Packets of one case: this header, then the arrivals in the order of their times. */
 struct run {
@@ -25,8 +25,9 @@ struct arrival {
 	u64 at;			/* ns after the begin of the case */
 	u32 len;
 	u32 priority;		/* skb->priority */
-	u8 headers[HEADERS];
-	u8 unused[4];
+	u32 hash;		/* of the flow, for qdiscs that take the socket's; 0: they make their own */
+	u32 headers_len;
+	u8 headers[MOST_HEADERS];
 };
 
 struct departure {

@@ -7,6 +7,9 @@
  *
  *   rate BITS             the link's rate, bits per second; 10,000,000 without this line
  *   tail MILLISECONDS     how long the case goes on after its last arrival; 20,000 without this line
+ *   q FLOW QUEUE          the flow's hash, for qdiscs that take the socket's: its queue among 1024.
+ *                         No two flows have the same hash
+ *   s HEX                 a TCP header with its options: the next packet has it, and not one of UDP
  *   t MICROSECONDS        the time of the arrivals that follow, from the begin of the case
  *   ? COMMAND             a shell command, before the packets: what it prints follows as lines
  *                         `says NAME ..`
@@ -37,6 +40,10 @@ static struct {
 	struct arrival arrivals[MOST];
 	unsigned count;
 	u64 now;
+	/* Hashes of flows, and the TCP header of the next packet. */
+	u32 hashes[MOST];
+	uint8_t segment[MOST_HEADERS - 20];
+	unsigned segment_len;
 	char commands[1 << 16];
 	size_t commands_len;
 } current;
@@ -126,8 +133,30 @@ static void arrive(unsigned class, unsigned flow, unsigned len, unsigned type_of
 	arrival->at = current.now;
 	arrival->len = len;
 	arrival->priority = priority_of(class);
-	write_headers(arrival->headers, current.count, flow, len, type_of_service);
+	arrival->hash = flow < MOST ? current.hashes[flow] : 0;
+	if (current.segment_len) {
+		if (len < 20 + current.segment_len || len > LONGEST)
+			fail("a length of %u", len);
+		write_ip_header(arrival->headers, current.count, flow, len, type_of_service, 6);
+		memcpy(arrival->headers + 20, current.segment, current.segment_len);
+		arrival->headers_len = 20 + current.segment_len;
+		current.segment_len = 0;
+	} else {
+		write_headers(arrival->headers, current.count, flow, len, type_of_service);
+		arrival->headers_len = HEADERS;
+	}
 	current.count++;
+}
+
+static void read_segment(const char *hex)
+{
+	unsigned byte;
+	current.segment_len = 0;
+	for (; sscanf(hex, "%2x", &byte) == 1; hex += 2) {
+		if (current.segment_len == sizeof current.segment)
+			fail("a header longer than %zu bytes", sizeof current.segment);
+		current.segment[current.segment_len++] = byte;
+	}
 }
 
 int main(int argc, char **argv)
@@ -164,6 +193,10 @@ int main(int argc, char **argv)
 			set_longest(a);
 		} else if (sscanf(text, "h %u %u %u", &a, &b, &c) == 3) {
 			set_hosts(a, b, c);
+		} else if (sscanf(text, "q %u %u", &a, &b) == 2 && a < MOST) {
+			current.hashes[a] = (a + 1) * 1024 + b;
+		} else if (!strncmp(text, "s ", 2)) {
+			read_segment(text + 2);
 		} else if (sscanf(text, "a %u %u %u %u", &a, &b, &c, &d) == 4) {
 			arrive(a, b, c, d);
 		} else {

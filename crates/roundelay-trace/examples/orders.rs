@@ -13,11 +13,15 @@
 //! `rate BITS`, before `ours`, gives the case a link of this rate, as `peers/linux/virtual/timed.c`
 //! has it: the link takes the next packet when it has sent the one before, and `d` is no longer needed.
 //! `late NANOSECONDS`, after `ours`, is how much later than that the scheduler is asked.
+//! `q FLOW QUEUE` gives a flow this queue of a discipline with hashed flows: another flow number, whose
+//! hash it is, takes the flow's place. `s HEX` is the TCP header of the next packet, read as one of a
+//! capture.
 //!
 //! Prints a line for each case: its name, then the number of each departing packet in order, with
 //! `!` behind if the discipline marked the packet, and with a link `@` and the nanosecond at which
 //! it begins to send the packet.
 
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt::Write as _;
 use std::io::{self, BufRead as _};
@@ -26,6 +30,7 @@ use roundelay::schedulers::{AnyDiscipline, AnyScheduler, Priority};
 use roundelay::tree::{Config, Node, Service, hfsc, htb, only_classes};
 use roundelay::{Buffer, Duration, Ecn, FlowConfig, FlowId, Hosts, Instant, Limit, Packet};
 use roundelay::{Control, QueueSpec, Rate, Scheduler as _, Seed};
+use roundelay_trace::{Frame, LinkType, Tap};
 
 /// Numbers of classes from here on are priorities, without a class.
 const PRIORITY: u32 = 1000;
@@ -41,6 +46,10 @@ struct Case {
     buffer: Buffer<AnyScheduler<Sent>>,
     /// The flow of each class: for a discipline with hashed flows one in the queue of this number.
     flows: Vec<FlowId>,
+    /// The flow that stands for one whose queue is given.
+    placed: BTreeMap<u32, FlowId>,
+    /// The TCP header of the next packet. Empty: it has none.
+    segment: Vec<u8>,
     reads_code_points: bool,
     now: Instant,
     arrived: u32,
@@ -75,6 +84,8 @@ impl Case {
         Ok(Self {
             buffer,
             flows: Vec::new(),
+            placed: BTreeMap::new(),
+            segment: Vec::new(),
             reads_code_points: queue.discipline.info().priority == Priority::CodePoint,
             now: Instant::ZERO,
             arrived: 0,
@@ -107,6 +118,44 @@ impl Case {
         self.flows[class]
     }
 
+    /// Finds a flow number with this queue, which none of the flows before has.
+    fn place(&mut self, flow: u32, queue: usize) -> Result<(), Box<dyn Error>> {
+        for number in (0..=FlowId::LARGEST_TABLED.0).map(FlowId) {
+            let is_taken = self.placed.values().any(|taken| *taken == number);
+            if !is_taken && self.buffer.scheduler().queues_of(number) == [queue] {
+                self.placed.insert(flow, number);
+                return Ok(());
+            }
+        }
+        Err(format!("no flow has queue {queue}").into())
+    }
+
+    fn placed(&self, flow: u32) -> FlowId {
+        self.placed.get(&flow).copied().unwrap_or(FlowId(flow))
+    }
+
+    /// Tells the scheduler what the segment acknowledges, from a frame as a capture has it.
+    fn acknowledge(&mut self, flow: u32, len: u32) {
+        let mut frame = vec![0x45, 0];
+        frame.extend((len as u16).to_be_bytes());
+        frame.extend([0, 1, 0, 0, 64, 6, 0, 0, 10]);
+        frame.extend(&flow.to_be_bytes()[1..]);
+        frame.extend([10, 255, 0, 1]);
+        frame.append(&mut self.segment);
+        let frame = Frame {
+            time_nanos: 0,
+            original_len: len,
+            link: LinkType::RAW,
+            bytes: &frame,
+            tap: Tap::default(),
+        };
+        let ack = frame.acknowledgement();
+        let flow = self.placed(flow);
+        self.buffer
+            .scheduler_mut()
+            .set_acknowledgement(flow, ack.as_ref());
+    }
+
     /// Lets the link send what it can before this time.
     fn advance(&mut self, until: Instant) {
         loop {
@@ -125,9 +174,12 @@ impl Case {
     }
 
     fn arrive(&mut self, class: u32, flow: u32, len: u32, type_of_service: u32) {
+        if !self.segment.is_empty() {
+            self.acknowledge(flow, len);
+        }
         let ecn = type_of_service & 3;
         let flow = if class == 0 || class >= PRIORITY {
-            FlowId(flow)
+            self.placed(flow)
         } else {
             self.flow(class as usize)
         };
@@ -336,9 +388,19 @@ fn main() -> Result<(), Box<dyn Error>> {
                     destination: *destination,
                 };
                 let case = case.as_mut().ok_or_else(error)?;
-                case.buffer
-                    .scheduler_mut()
-                    .set_hosts(FlowId(*flow), hosts)?;
+                let flow = case.placed(*flow);
+                case.buffer.scheduler_mut().set_hosts(flow, hosts)?;
+            }
+            ("q", [flow, queue]) => {
+                let case = case.as_mut().ok_or_else(error)?;
+                case.place(*flow, *queue as usize)?;
+            }
+            ("s", _) => {
+                let bytes = rest.as_bytes().chunks(2).map(std::str::from_utf8);
+                let case = case.as_mut().ok_or_else(error)?;
+                for byte in bytes {
+                    case.segment.push(u8::from_str_radix(byte?, 16)?);
+                }
             }
             ("a", [class, flow, len, type_of_service @ 0..=255]) => case
                 .as_mut()
