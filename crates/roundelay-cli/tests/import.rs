@@ -122,3 +122,77 @@ fn variables_and_interfaces_are_the_callers() {
         assert!(output.stdout.is_empty());
     }
 }
+
+/// Names of the settings of SQM's page, in `/etc/config/sqm`.
+const SETTINGS: [&str; 24] = [
+    "enabled",
+    "interface",
+    "download",
+    "upload",
+    "debug_logging",
+    "verbosity",
+    "qdisc",
+    "script",
+    "qdisc_advanced",
+    "squash_dscp",
+    "squash_ingress",
+    "ingress_ecn",
+    "egress_ecn",
+    "qdisc_really_really_advanced",
+    "ilimit",
+    "elimit",
+    "itarget",
+    "etarget",
+    "iqdisc_opts",
+    "eqdisc_opts",
+    "linklayer",
+    "overhead",
+    "tcMPU",
+    "linklayer_adaptation_mechanism",
+];
+
+/// What `compare` is given for a queue with its options, as the table of docs/import.md has it.
+fn arguments(code: &str) -> Vec<&str> {
+    match code.split_once(" --") {
+        None => vec![code],
+        Some((queue, _)) => {
+            let options = code[queue.len()..].split_whitespace();
+            std::iter::once(queue).chain(options).collect()
+        }
+    }
+}
+
+#[test]
+fn the_settings_of_sqm_run() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let page = fs::read_to_string(root.join("docs/import.md")).expect("the page");
+    let (_, section) = page.split_once("## OpenWrt's SQM").expect("the section");
+    let (section, _) = section.split_once("\n## ").expect("a section behind");
+    for setting in SETTINGS {
+        assert!(section.contains(&format!("`{setting}`")), "{setting}");
+    }
+    let capture = root.join("examples/captures/home-downlink.pcap");
+    let capture = capture.display().to_string();
+    let mut runs = 0;
+    for row in section.lines().filter(|line| line.starts_with("| ")) {
+        let here = row.rsplit(" | ").next().expect("a last column");
+        for code in here.split('`').skip(1).step_by(2) {
+            if ["import", "roundelay", "DEV", "compare", "--rate", "rtt"]
+                .iter()
+                .any(|word| code.starts_with(word))
+            {
+                continue;
+            }
+            let mut command = vec!["compare", &capture, "--rate", "20mbit", "--no-cost"];
+            command.extend(arguments(code));
+            let output = roundelay(&command, "");
+            let said = text(&output.stderr);
+            assert_eq!(output.status.code(), Some(0), "{code}: {said}");
+            runs += 1;
+        }
+    }
+    assert!(runs >= 30, "{runs} queues");
+    // What is no queue fails.
+    let no_queue = roundelay(&["compare", &capture, "--rate", "20mbit", "cake fast"], "");
+    assert_eq!(no_queue.status.code(), Some(2));
+}
