@@ -36,7 +36,7 @@ peers: peers-programs ## our simulator beside ns-2 and ns-3: results and CPU sec
 
 # Random cases of departure orders; each takes about a third of a second.
 LINUX_CASES ?= 600
-# Cases of each of fourteen kinds in virtual time; each takes about half a second.
+# Cases of each of seventeen kinds in virtual time; each takes about half a second.
 TIMED_CASES ?= 30
 # Runs of each load with random drops; each takes a second or two, and there are eight loads.
 SHARE_RUNS ?= 40
