@@ -156,7 +156,8 @@ fn agreement(found: &ReplayedWay) -> String {
 
 /// Whether a file is the record of a run.
 pub(crate) fn is_record(path: &Path) -> bool {
-    roundelay_live::start_of(path).is_some()
+    // A pipe can be read only once.
+    path.is_file() && roundelay_live::start_of(path).is_some()
 }
 
 /// The log of a record, for `roundelay verify`. Fails if its replay gives other departures.

@@ -166,6 +166,24 @@ fn compressed_captures_are_compared_like_their_content() {
     }
 }
 
+/// Regression: a look whether the file is a record of `roundelay live` took the start out of the
+/// pipe, and what was left began with "unknown first bytes".
+#[cfg(unix)]
+#[test]
+fn a_named_pipe_is_read_as_its_file_is() {
+    let folder = Folder::new();
+    let plain = compare(&folder.file("forty.pcap", forty()), &[], b"");
+    let pipe = folder.0.join("pipe");
+    let made = Command::new("mkfifo").arg(&pipe).status().unwrap();
+    assert!(made.success());
+    let writer = std::thread::spawn({
+        let pipe = pipe.clone();
+        move || fs::write(pipe, forty())
+    });
+    assert_eq!(compare(pipe.to_str().unwrap(), &[], b""), plain);
+    writer.join().unwrap().unwrap();
+}
+
 #[test]
 fn a_compressed_capture_cut_short_is_used_and_the_cut_noted() {
     let folder = Folder::new();
