@@ -274,18 +274,16 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
             if parent == ROOT {
                 return self.report_to_root(number);
             }
-            let first = self.below.next_of_first(parent);
             self.below.report(number);
-            if let Some(before) = first {
-                if self.below.next_of_first(parent) != Some(before) {
-                    self.renew(parent);
-                }
-                return;
-            }
             match self.below.nodes.get_mut(parent) {
                 // RESTART-NODE: the class chooses, and is reported in turn.
                 Some(State::Class(class)) if class.head.is_none() => class.choose(now),
-                Some(State::Shaper(shaper)) if shaper.is_offered => return,
+                Some(State::Shaper(shaper)) if shaper.is_offered => {
+                    if shaper.offer() == Offer::First {
+                        self.renew(parent);
+                    }
+                    return;
+                }
                 Some(State::Shaper(shaper)) if shaper.offer() == Offer::Peeked => {
                     self.below.put_off(parent);
                     return;

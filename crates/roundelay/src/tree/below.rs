@@ -252,6 +252,7 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
     }
 
     /// Length, slack and deadline of a node's next packet.
+    #[inline(always)]
     pub(super) fn next_of(&self, number: usize) -> Option<(u32, Slack, Instant)> {
         match self.nodes.get(number)? {
             State::Absent => None,
@@ -271,13 +272,13 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
     /// on the way.
     pub(super) fn stand_in(&mut self, number: usize) -> Option<Packet<StandIn>> {
         loop {
-            let (len, slack, deadline) = self.next_of(number)?;
             let Placed {
                 node,
                 place,
                 longest,
                 ..
             } = self.plan.placed(number)?;
+            let (len, slack, deadline) = self.next_of(number)?;
             if len <= *longest {
                 let arrival = self.now;
                 let priority = node.priority;

@@ -153,7 +153,13 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
         }
     }
 
+    /// The next packet of a bucket's child.
+    fn next_below(&self, number: usize) -> Option<(u32, Slack, Instant)> {
+        self.next_of(number)
+    }
+
     /// Length, slack and deadline of the packet that a shaper offers.
+    #[cold]
     pub(super) fn offered(&self, shaper: &Shaper<T, I>) -> Option<(u32, Slack, Instant)> {
         if !shaper.is_offered {
             return None;
@@ -167,7 +173,7 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
                 let children = &shaper.class.as_ref()?.children;
                 children
                     .iter()
-                    .find_map(|child| self.next_of(child.node as usize))
+                    .find_map(|child| self.next_below(child.node as usize))
             }
             Offer::InTurn => Some((0, Slack::ZERO, Instant::MAX)),
             Offer::First => {
@@ -230,6 +236,11 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
 
     /// Notes whether a shaper offers a packet. One that has packets and offers none sleeps.
     pub(super) fn set_offered(&mut self, number: usize, is_offered: bool) {
+        self.offer_or_sleep(number, is_offered, None);
+    }
+
+    /// The same. A shaper that sleeps is asked at a time, or else when its scheduler is ready.
+    fn offer_or_sleep(&mut self, number: usize, is_offered: bool, at: Option<Instant>) {
         let Some(shaper) = self.shaper_mut(number) else {
             return;
         };
@@ -237,7 +248,8 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
         shaper.is_offered = is_offered;
         shaper.asleep_until = None;
         if !is_offered && !shaper.backlog().is_empty() {
-            shaper.asleep_until = Some(shaper.ready_at().unwrap_or(Instant::MAX));
+            let at = at.or_else(|| shaper.ready_at());
+            shaper.asleep_until = Some(at.unwrap_or(Instant::MAX));
         }
         match (was_asleep, shaper.asleep_until.is_some()) {
             (false, true) => self.asleep.push(number),
@@ -248,14 +260,9 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
 
     /// Has a shaper choose when the tree is asked for a packet the next time.
     pub(super) fn put_off(&mut self, number: usize) {
-        self.set_offered(number, false);
         let now = self.now;
-        if let Some(shaper) = self.shaper_mut(number)
-            && shaper.asleep_until.is_some()
-        {
-            shaper.asleep_until = Some(now);
-            self.has_put_off = true;
-        }
+        self.offer_or_sleep(number, false, Some(now));
+        self.has_put_off = true;
     }
 
     /// Takes the packet that a shaper offers. The shaper then prepares the next one.
@@ -270,10 +277,13 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
                 let packet = shaper.head.take()?;
                 self.backlog.packets = self.backlog.packets.wrapping_sub(1);
                 self.backlog.bytes = self.backlog.bytes.wrapping_sub(packet.len.into());
-                if is_peeked {
-                    self.put_off(number);
+                // A scheduler that gives nothing is often ready when the packet has been sent: the
+                // time at which it is need not be found before.
+                let next = if is_peeked { None } else { self.ask(number) };
+                if self.hold(number, next) {
+                    self.set_offered(number, true);
                 } else {
-                    self.prepare(number);
+                    self.put_off(number);
                 }
                 Some(packet)
             }
@@ -292,15 +302,6 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
                 packet
             }
         }
-    }
-
-    /// The next packet of a class that offers its first one, if this is one that does.
-    pub(super) fn next_of_first(&self, number: usize) -> Option<u32> {
-        let shaper = self.shaper(number)?;
-        if shaper.offer != Offer::First || !shaper.is_offered {
-            return None;
-        }
-        shaper.class.as_ref()?.scheduler.next_len()
     }
 
     /// When a node that sleeps is asked again. None: it does not say.
