@@ -99,6 +99,11 @@ impl Options {
         Self::seed_of_link_with(self.seed)
     }
 
+    /// The seed of a run, counted from 0, as replicas of a simulation have them.
+    const fn seed_of_run(&self, number: u16) -> u64 {
+        self.seed.wrapping_add(number as u64)
+    }
+
     const fn seed_of_link_with(seed: u64) -> Seed {
         Seed::new(seed).derive(Purpose::Queue, 0)
     }
@@ -490,7 +495,7 @@ fn build_lanes(
         let link = Link {
             known,
             rate: options.rate,
-            seed: Options::seed_of_link_with(options.seed.wrapping_add(seed.into())),
+            seed: Options::seed_of_link_with(options.seed_of_run(seed)),
         };
         for (index, spec) in options.specs.iter().enumerate() {
             let discipline = options.discipline_of(spec);
@@ -572,9 +577,8 @@ fn conclude(
         comparison.disciplines.push(result);
     }
     find_worst_flows(&mut comparison);
-    for (number, changed) in others.into_iter().enumerate() {
-        let seed = options.seed.wrapping_add(number as u64 + 1);
-        let other = comparison.with_another_seed(seed, changed);
+    for (number, changed) in (1..).zip(others) {
+        let other = comparison.with_another_seed(options.seed_of_run(number), changed);
         comparison.other_seeds.push(other);
     }
     Ok(comparison)

@@ -87,7 +87,7 @@ fn the_core_reads_no_clock_and_keeps_no_floats() {
 /// Files that number the runs of a set of replicas: `seed`, `seed + 1`, and so on. Everywhere else a
 /// seed is derived, because sums meet: link k of one run would draw what link k + 1 of its
 /// neighbour draws.
-const NUMBER_RUNS: [&str; 8] = [
+const NUMBER_RUNS: [&str; 9] = [
     "roundelay-cli/src/compare/react.rs",
     "roundelay-cli/src/runs.rs",
     "roundelay-cli/src/objective.rs",
@@ -96,6 +96,7 @@ const NUMBER_RUNS: [&str; 8] = [
     "roundelay-cli/src/sweep/report.rs",
     "roundelay-cli/src/sweep/session.rs",
     "roundelay-cli/src/sweep/until.rs",
+    "roundelay-trace/src/compare.rs",
 ];
 
 /// Whether a line of code computes with a seed.
