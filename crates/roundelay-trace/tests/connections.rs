@@ -205,6 +205,35 @@ fn a_transfer_that_wanted_more_is_endless() {
     assert!(closed.endless && matches!(closed.close, Close::By(End::Client, _)));
 }
 
+/// A transfer that is whole, a second request after a pause, and an answer that the capture's end cuts
+/// off after so many segments.
+fn second_answer(segments: u32) -> Vec<Packet> {
+    let mut packets = near(bulk(true, false));
+    let last = packets.last().unwrap().0;
+    let sent = 401_000;
+    packets.push(Packet(last + 100.0, true, ACK, 400, sent, 0));
+    packets.push(Packet(last + 1000.0, true, ACK, 400, sent, 100));
+    let begin = last + 1000.2;
+    for number in 0..segments {
+        let at = begin + f64::from(number) * 10.0;
+        packets.push(Packet(at, false, ACK, sent + number * 1000, 500, 1000));
+        if number >= 8 {
+            let heard = sent + (number - 7) * 1000;
+            packets.push(Packet(at + 9.8, true, ACK, 500, heard, 0));
+        }
+    }
+    packets
+}
+
+/// The last chunk of a video, cut off by the capture's end, is no longer than the chunks before, and
+/// wants no more than they do.
+#[test]
+fn a_chunk_that_is_cut_off_is_not_endless() {
+    let connection = one(&second_answer(300));
+    assert!(!connection.endless, "{:?}", connection.messages);
+    assert!(one(&second_answer(500)).endless);
+}
+
 #[test]
 fn a_stream_that_its_application_paces_is_a_list_of_writes() {
     let connection = one(&near(bulk(false, false)));

@@ -416,7 +416,8 @@ impl Dialogue {
     }
 
     /// Whether the last message would have gone on: its window was the limit, and it was ended from
-    /// outside.
+    /// outside. One that is no longer than those before is one more of them: a chunk of a video, say,
+    /// that the capture's end cuts off.
     fn is_endless(&self, last: u64) -> bool {
         let Some(said) = self.said.last() else {
             return false;
@@ -426,6 +427,12 @@ impl Dialogue {
             Some((end, _, outstanding)) => end != said.by && outstanding > 0,
             None => last.saturating_sub(side.data_at) < LAST_PART,
         };
-        is_cut && said.is_clocked()
+        let mut longest = 0;
+        for before in &self.said[..self.said.len() - 1] {
+            if before.by == said.by {
+                longest = before.bytes().max(longest);
+            }
+        }
+        is_cut && said.is_clocked() && said.bytes() > longest
     }
 }
