@@ -177,6 +177,49 @@ fn a_recorded_run_replays_to_the_packet_and_its_books_balance() {
     fs::remove_dir_all(folder).expect("a folder of ours");
 }
 
+/// Commands of tc with shapers in classes of other qdiscs.
+const SCRIPT: &str = "
+tc qdisc add dev eth0 root handle 1: prio bands 2 priomap 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1
+tc qdisc add dev eth0 parent 1:1 handle 10: tbf rate 300kbit burst 3000 limit 10k
+tc qdisc add dev eth0 parent 10:1 handle 11: pfifo limit 40
+tc qdisc add dev eth0 parent 1:2 handle 20: htb default 2
+tc class add dev eth0 parent 20: classid 20:1 htb rate 2mbit
+tc class add dev eth0 parent 20:1 classid 20:2 htb rate 1mbit ceil 2mbit
+tc qdisc add dev eth0 parent 20:2 handle 21: fq_codel
+tc filter add dev eth0 parent 1: protocol ip prio 1 u32 match ip dport 9 0xffff flowid 1:1
+";
+
+/// What `import` writes is a queue for `live`, and its decisions are those of a replay.
+#[test]
+fn an_imported_script_is_the_queue_of_a_run() {
+    let folder = folder("imported");
+    fs::write(folder.join("shape.sh"), SCRIPT).expect("a file");
+    let imported = run(&folder, None, &["import", "shape.sh"]);
+    assert!(imported.status.success(), "{}", text(&imported.stderr));
+    fs::write(folder.join("tree.toml"), imported.stdout).expect("a file");
+    for user in users() {
+        let file = format!("run-{user:?}.pcapng").replace(['(', ')'], "-");
+        let mut arguments = vec!["live", "--rate", "10mbit", "--tree", "tree.toml", "--json"];
+        arguments.extend(["--record", &file, "--", "bash", "-c", DATAGRAMS]);
+        let output = run(&folder, user, &arguments);
+        if !may_run(user, &output) {
+            break;
+        }
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let lines = text(&output.stdout);
+        let last = lines.lines().last().expect("a verdict");
+        let verdict: Value = serde_json::from_str(last).expect("JSON");
+        assert_eq!(verdict["ways"][0]["queue"], "tree tree.toml", "{last}");
+        balances(&verdict);
+        let compared = run(&folder, user, &["compare", &file]);
+        let replay = text(&compared.stdout);
+        assert!(compared.status.success(), "{replay}");
+        let same = replay.matches("all the same in the replay").count();
+        assert_eq!(same, 2, "{replay}");
+    }
+    fs::remove_dir_all(folder).expect("a folder of ours");
+}
+
 /// Each frame is in the books, and nothing was lost outside.
 pub(crate) fn balances(verdict: &Value) {
     for way in verdict["ways"].as_array().expect("both directions") {
