@@ -37,7 +37,7 @@ def test_selection_options_are_the_commands(repository, tmp_path):
     weights = tmp_path / "weights.toml"
     weights.write_text('[[weight]]\nmatch = "dst port 22"\nweight = 3\n')
     words = ["--filter", "udp or tcp", "--direction", "to 192.168.1.0/24", "--flow-by", "dst", "--weight", "src port 443 = 10"]
-    words += ["--weights", weights, "--max-flows", "3", "--seed", "7", "--buffer", "100p", "--keep-duplicates"]
+    words += ["--weights", weights, "--max-flows", "3", "--seed", "7", "--seeds", "2", "--buffer", "100p", "--keep-duplicates"]
     told = output("compare", NAME, "drr", "--rate", "5mbit", "--no-cost", "--json", "--tree", "examples/trees/home.toml", *words)
     result = rd.compare(
         NAME,
@@ -51,6 +51,7 @@ def test_selection_options_are_the_commands(repository, tmp_path):
         weights=weights,
         max_flows=3,
         seed=7,
+        seeds=2,
         buffer="100p",
         keep_duplicates=True,
     )

@@ -71,6 +71,7 @@ def compare(
     weights: Path | None = None,
     max_flows: int | None = None,
     seed: int | None = None,
+    seeds: int | None = None,
     cost: bool = False,
     html: Path | None = None,
     parquet: Path | None = None,
@@ -102,7 +103,8 @@ def compare(
     copies by a mirror port. ``flow_by``: header fields that define a flow. ``weight``: rules, ``{"dst port 443": 10}`` or ``["dst port 443 = 10"]``; the first
     match counts. ``weights``: a TOML file with rules, tried after those. ``max_flows``: 1 to 1000000, by default as many as take 2 GB.
 
-    ``seed``: of hashes and random choices, by default 1. ``cost``: also measure the nanoseconds for a
+    ``seed``: of hashes and random choices, by default 1. ``seeds``: runs of what hashes or draws, with consecutive
+    seeds, by default 3; the figures are those of the first. ``cost``: also measure the nanoseconds for a
     packet, the only result that differs from run to run. ``html``, ``parquet``, ``csv``, ``markdown``: files to
     write, as the command does. ``anonymise``: other addresses and no paths in all results, by a random key or that of the
     file ``anonymise_key``. ``threads``: by default one for each core. ``progress``: True or
@@ -146,6 +148,7 @@ def compare(
             "weights": weights,
             "max_flows": max_flows,
             "seed": seed,
+            "seeds": seeds,
             "no_cost": not measured and "no_cost" not in more,
             "html": html,
             "parquet": parquet,
