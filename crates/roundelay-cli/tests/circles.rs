@@ -6,13 +6,14 @@ use std::path::Path;
 
 /// The one circle. A tree is a discipline of the registry, and its nodes are disciplines of the
 /// registry, written as queues are.
-const TREE: [&str; 6] = [
+const TREE: [&str; 7] = [
     "schedulers::registry",
     "spec",
     "tree",
     "tree::below",
     "tree::class",
     "tree::config",
+    "tree::shaper",
 ];
 
 type Modules = BTreeMap<String, String>;

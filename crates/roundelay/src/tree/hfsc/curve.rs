@@ -90,7 +90,7 @@ fn scaled(number: u64, factor: u64, shift: u32) -> u64 {
 }
 
 /// What the fixed point leaves of a curve, but for a byte and a tick.
-pub(in crate::tree) fn kept(curve: &Curve) -> Curve {
+pub(crate) fn kept(curve: &Curve) -> Curve {
     let placed = Placed::new(curve, 0, 0);
     Curve {
         m1: placed.first.kept(),
@@ -105,7 +105,7 @@ pub(in crate::tree) fn kept(curve: &Curve) -> Curve {
 }
 
 /// How much earlier than by its curve a packet may be due.
-pub(in crate::tree) const TICK: Duration = Duration::from_picos(PICOS_PER_TICK);
+pub(crate) const TICK: Duration = Duration::from_picos(PICOS_PER_TICK);
 
 /// A curve at a place: from service `y` at tick `x` on.
 #[derive(Debug, Clone, Copy, Default)]
