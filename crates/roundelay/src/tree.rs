@@ -306,11 +306,9 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
     }
 
     /// Asks the sleeping leaves and shapers again that are due, in the order of their times.
+    #[cold]
     fn wake(&mut self) {
         self.below.has_put_off = false;
-        if self.below.asleep.is_empty() {
-            return;
-        }
         let mut due = core::mem::take(&mut self.below.due);
         for number in &self.below.asleep {
             let wakes_at = self.below.wakes_at(*number).unwrap_or(Instant::ZERO);
@@ -378,15 +376,18 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
 
     fn dequeue_packet(&mut self) -> Option<Packet<T>> {
         loop {
-            self.wake();
+            if !self.below.asleep.is_empty() {
+                self.wake();
+            }
             let packet = self.ask_root();
             // A shaper may have lost its packet on the way, and chooses another.
-            if packet.is_some() || !self.below.has_put_off {
+            if packet.is_some() || !core::mem::take(&mut self.below.has_put_off) {
                 return packet;
             }
         }
     }
 
+    #[inline]
     fn ask_root(&mut self) -> Option<Packet<T>> {
         let root = &mut self.root;
         let below = &mut self.below;

@@ -252,7 +252,7 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
     }
 
     /// Length, slack and deadline of a node's next packet.
-    #[inline(always)]
+    #[inline]
     pub(super) fn next_of(&self, number: usize) -> Option<(u32, Slack, Instant)> {
         match self.nodes.get(number)? {
             State::Absent => None,

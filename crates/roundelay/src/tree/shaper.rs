@@ -266,6 +266,7 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
     }
 
     /// Takes the packet that a shaper offers. The shaper then prepares the next one.
+    #[cold]
     pub(super) fn take_offered(&mut self, number: usize) -> Option<Packet<T>> {
         let shaper = self.shaper_mut(number)?;
         if !shaper.is_offered {
