@@ -95,9 +95,13 @@ impl KindHarm {
     }
 }
 
-/// The harms of all disciplines; ratios are to the least harm among `fit`.
-pub(crate) fn harms(comparison: &Comparison, fit: &[usize], negligible: f64) -> Vec<Harm> {
-    let results = &comparison.disciplines;
+/// The harms of all disciplines with these results; ratios are to the least harm among `fit`.
+pub(crate) fn harms(
+    comparison: &Comparison,
+    results: &[DisciplineResult],
+    fit: &[usize],
+    negligible: f64,
+) -> Vec<Harm> {
     let mut table = Table {
         rows: Vec::new(),
         negligible,

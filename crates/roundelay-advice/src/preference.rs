@@ -338,6 +338,7 @@ pub(crate) mod tests {
         };
         let case = Case {
             comparison: &comparison,
+            results: &comparison.disciplines,
             standings: &[standing; 2],
             harms: harms.into(),
             fit: vec![0, 1],

@@ -164,7 +164,7 @@ fn replayed(
     let replay = &reaction.replay;
     let commands = tc::all_commands(replay, options);
     let standings = Standing::of_all(replay, options, &commands);
-    let chosen = verdict::choose(replay, &standings).best;
+    let chosen = verdict::best(replay, &replay.disciplines, &standings);
     let spec = comparison.disciplines[chosen].spec.clone();
     if chosen == best {
         let [reacting, replayed] = [comparison, replay].map(|of| of.disciplines[best].total.loss);

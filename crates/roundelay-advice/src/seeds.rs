@@ -11,8 +11,7 @@ use crate::verdict::{self, Choice};
 pub(crate) fn choices(comparison: &Comparison, standings: &[Standing]) -> Vec<usize> {
     let mut choices = Vec::new();
     for other in &comparison.other_seeds {
-        let choice = verdict::choose(&comparison.of_seed(other), standings);
-        choices.push(choice.best);
+        choices.push(verdict::best(comparison, &other.disciplines, standings));
     }
     choices
 }

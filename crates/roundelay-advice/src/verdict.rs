@@ -38,6 +38,8 @@ pub(crate) struct Choice {
 /// A comparison with the harm and the standing of each discipline.
 pub(crate) struct Case<'a> {
     pub(crate) comparison: &'a Comparison,
+    /// Those of the comparison, or of another of its seeds.
+    pub(crate) results: &'a [DisciplineResult],
     pub(crate) standings: &'a [Standing],
     pub(crate) harms: Vec<Harm>,
     /// Disciplines that may be recommended; all disciplines if none may.
@@ -48,15 +50,11 @@ pub(crate) struct Case<'a> {
 
 /// Chooses the best discipline.
 pub(crate) fn choose(comparison: &Comparison, standings: &[Standing]) -> Choice {
-    let case = Case::new(comparison, standings);
+    let case = Case::new(comparison, &comparison.disciplines, standings);
     let is_contended = case.is_contended();
     let differ = case.differ();
     let by_harm = is_contended && differ;
-    let best = if by_harm {
-        case.least_harmful()
-    } else {
-        case.simplest()
-    };
+    let best = case.best();
     let mut reasons = vec![answer::of(&case, best, is_contended, differ)];
     if by_harm {
         reasons.extend(blame::of_the_worst(&case, best));
@@ -75,13 +73,27 @@ pub(crate) fn choose(comparison: &Comparison, standings: &[Standing]) -> Choice 
     }
 }
 
+/// The best discipline of a comparison if these are its results: an index.
+pub(crate) fn best(
+    comparison: &Comparison,
+    results: &[DisciplineResult],
+    standings: &[Standing],
+) -> usize {
+    Case::new(comparison, results, standings).best()
+}
+
 impl<'a> Case<'a> {
-    fn new(comparison: &'a Comparison, standings: &'a [Standing]) -> Self {
+    fn new(
+        comparison: &'a Comparison,
+        results: &'a [DisciplineResult],
+        standings: &'a [Standing],
+    ) -> Self {
         let negligible = NEGLIGIBLE_SECONDS + longest_transmission(comparison);
         let fit = fit(standings);
         Self {
-            harms: harms(comparison, &fit, negligible),
+            harms: harms(comparison, results, &fit, negligible),
             comparison,
+            results,
             standings,
             fit,
             negligible,
@@ -89,7 +101,15 @@ impl<'a> Case<'a> {
     }
 
     pub(crate) fn results(&self) -> &'a [DisciplineResult] {
-        &self.comparison.disciplines
+        self.results
+    }
+
+    fn best(&self) -> usize {
+        if self.is_contended() && self.differ() {
+            self.least_harmful()
+        } else {
+            self.simplest()
+        }
     }
 
     pub(crate) fn spec(&self, index: usize) -> String {
@@ -307,6 +327,7 @@ mod tests {
     ) -> R {
         of(&Case {
             comparison,
+            results: &comparison.disciplines,
             standings: &standings.map(standing),
             harms: harms.into(),
             fit: vec![0, 1, 2],

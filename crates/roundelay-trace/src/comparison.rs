@@ -6,7 +6,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::harm::find_worst_flows;
+use crate::harm::kinds_with_worst_flows;
 use crate::kind::{Kind, KindOutcome};
 use crate::observed::Observed;
 use crate::reaction::Reaction;
@@ -59,39 +59,18 @@ impl Comparison {
     ) -> OtherSeed {
         let mut disciplines = self.disciplines.clone();
         let mut reads_seed = vec![false; disciplines.len()];
-        for (index, result) in changed {
+        for (index, mut result) in changed {
+            result.kinds = kinds_with_worst_flows(self, &result);
             disciplines[index] = result;
             reads_seed[index] = true;
         }
         for result in &mut disciplines {
             result.leave_curves_out();
         }
-        let other = OtherSeed {
+        OtherSeed {
             seed,
             disciplines,
             reads_seed,
-        };
-        let mut comparison = self.of_seed(&other);
-        find_worst_flows(&mut comparison);
-        OtherSeed {
-            disciplines: comparison.disciplines,
-            ..other
-        }
-    }
-
-    /// The comparison as it is with another of its seeds, without curves.
-    pub fn of_seed(&self, other: &OtherSeed) -> Self {
-        Self {
-            version: self.version,
-            capture: self.capture.clone(),
-            link_rate: self.link_rate,
-            seed: other.seed,
-            flows: self.flows.clone(),
-            charted: Vec::new(),
-            disciplines: other.disciplines.clone(),
-            other_seeds: Vec::new(),
-            observed: self.observed.clone(),
-            reaction: None,
         }
     }
 

@@ -70,12 +70,21 @@ fn share_of(comparison: &Comparison, result: &DisciplineResult, flow: usize) -> 
 /// bulk flow.
 pub(crate) fn find_worst_flows(comparison: &mut Comparison) {
     for index in 0..comparison.disciplines.len() {
-        let mut kinds = comparison.disciplines[index].kinds.clone();
-        for outcome in &mut kinds {
-            find_worst(outcome, comparison, &comparison.disciplines[index]);
-        }
+        let kinds = kinds_with_worst_flows(comparison, &comparison.disciplines[index]);
         comparison.disciplines[index].kinds = kinds;
     }
+}
+
+/// The kinds of a result for the flows of a comparison, with the worst flow of each.
+pub(crate) fn kinds_with_worst_flows(
+    comparison: &Comparison,
+    result: &DisciplineResult,
+) -> Vec<KindOutcome> {
+    let mut kinds = result.kinds.clone();
+    for outcome in &mut kinds {
+        find_worst(outcome, comparison, result);
+    }
+    kinds
 }
 
 fn find_worst(kind: &mut KindOutcome, comparison: &Comparison, result: &DisciplineResult) {
