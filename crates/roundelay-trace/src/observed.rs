@@ -103,13 +103,7 @@ impl CodePoints {
         for dscp in 0..64_u8 {
             weights[usize::from(dscp)] = rules.weight_of_code_point(dscp);
         }
-        for (flow, offer) in offered
-            .arrivals()
-            .classifier()
-            .flows()
-            .iter()
-            .zip(offered.flows())
-        {
+        for (flow, offer) in offered.known_flows() {
             if let Flow::Headers {
                 by: FlowBy::Dscp,
                 first,
@@ -128,23 +122,24 @@ impl CodePoints {
 impl Observed {
     /// What the replay of these packets met.
     pub(crate) fn of(offered: &Offered, options: &Options) -> Self {
+        let arrivals = offered.arrivals();
         Self {
             carried: offered.carried(),
             code_points: CodePoints::of(offered, &options.weights),
-            captured_bytes: offered.arrivals().captured_bytes(),
-            file: offered.arrivals().capture().notes(),
-            oddities: offered.arrivals().oddities(),
+            captured_bytes: arrivals.captured_bytes(),
+            file: arrivals.capture().notes(),
+            oddities: arrivals.oddities(),
             tunnels: parts_in_tunnels(offered),
-            unparsable: offered.arrivals().classifier().unparsable(),
+            unparsable: arrivals.classifier().unparsable(),
             plateau: offered.plateau().rate(),
             possible_calls: possible_calls(offered, options),
             others: other_flows(offered),
             idle_rules: idle_rules(offered, &options.weights),
             idle_leaves: idle_leaves(offered, options),
             part: part_of_time(offered),
-            mixed: offered.arrivals().selector().mixed(),
-            selection: offered.arrivals().selector().selection().clone(),
-            chosen: offered.arrivals().chosen(),
+            mixed: arrivals.selector().mixed(),
+            selection: arrivals.selector().selection().clone(),
+            chosen: arrivals.chosen(),
         }
     }
 }
@@ -171,13 +166,7 @@ fn seconds_after(start: i64, time: i64) -> f64 {
 /// Flows that count as bulk, as each asks for more than its fair share, and may be calls.
 fn possible_calls(offered: &Offered, options: &Options) -> usize {
     let mut count = 0;
-    for (flow, offer) in offered
-        .arrivals()
-        .classifier()
-        .flows()
-        .iter()
-        .zip(offered.flows())
-    {
+    for (flow, offer) in offered.known_flows() {
         let demand = offer.demand(options.rate);
         count += usize::from(Kind::may_be_call(
             flow,

@@ -5,7 +5,7 @@ use roundelay::{Acknowledgement, FlowConfig, FlowId, Instant, Rate};
 use roundelay_reference::GpsServer;
 
 use crate::arrivals::{Arrival, Arrivals, Step};
-use crate::classifier::Classifier;
+use crate::classifier::{Classifier, Flow};
 use crate::compare::{Options, Progress};
 use crate::demand::{Backlogs, Demand};
 use crate::error::CaptureError;
@@ -277,6 +277,11 @@ impl Offered {
     /// The capture, and what was read of it.
     pub(crate) const fn arrivals(&self) -> &Arrivals {
         &self.arrivals
+    }
+
+    /// Every flow, by its headers and by what it offers.
+    pub(crate) fn known_flows(&self) -> impl Iterator<Item = (&Flow, &OfferedFlow)> {
+        self.arrivals.classifier().flows().iter().zip(&self.flows)
     }
 
     pub(crate) fn flows(&self) -> &[OfferedFlow] {
