@@ -38,7 +38,8 @@
 //! a packet, and a walk along the queue for each acknowledgement.
 //!
 //! Differences from Linux: the buffer counts bytes of packets, not the memory they occupy. Unless
-//! `linux`, a full buffer drops from the longest queue, of equals from the first. Packets are not split. Longest packet: 65,536 bytes.
+//! `linux`, a full buffer drops from the longest queue, of equals from the first. Packets are not
+//! split. Longest packet: 65,536 bytes.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;

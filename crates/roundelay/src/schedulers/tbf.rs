@@ -35,8 +35,8 @@
 //! Cost: O(1) a packet, two divisions. Memory: packets alone, no state per flow.
 //!
 //! Differences from Linux's tbf: the queue within is first in, first out with the buffer's limit in
-//! bytes or packets; another discipline within is the child of a class of a tree. Tokens are not cut to ticks of 64 ns. `rate link` is the rate of the link: with it tbf
-//! never waits at a port.
+//! bytes or packets; another discipline within is the child of a class of a tree. Tokens are not cut
+//! to ticks of 64 ns. `rate link` is the rate of the link: with it tbf never waits at a port.
 
 use crate::author::{
     Backlog, ConfigError, Configured, Control, Discipline, DropReason, Duration, FlowId, Handle,

@@ -153,11 +153,6 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
         }
     }
 
-    /// The next packet of a bucket's child.
-    fn next_below(&self, number: usize) -> Option<(u32, Slack, Instant)> {
-        self.next_of(number)
-    }
-
     /// Length, slack and deadline of the packet that a shaper offers.
     #[cold]
     pub(super) fn offered(&self, shaper: &Shaper<T, I>) -> Option<(u32, Slack, Instant)> {
@@ -173,7 +168,7 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
                 let children = &shaper.class.as_ref()?.children;
                 children
                     .iter()
-                    .find_map(|child| self.next_below(child.node as usize))
+                    .find_map(|child| self.next_of(child.node as usize))
             }
             Offer::InTurn => Some((0, Slack::ZERO, Instant::MAX)),
             Offer::First => {
