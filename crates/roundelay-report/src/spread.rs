@@ -36,10 +36,12 @@ pub(crate) fn half_width(
     }
 }
 
-/// A delay counts as another one from this factor and this many seconds on, a loss from this part.
+/// A delay counts as another one from this factor and this many seconds on, a loss and a share from
+/// these parts on.
 const NOTABLE_FACTOR: f64 = 1.25;
 const NOTABLE_SECONDS: f64 = 0.001;
 const NOTABLE_LOSS: f64 = 0.01;
+const NOTABLE_SHARE: f64 = 0.05;
 
 /// The seed with the most different figures of a discipline, and these; none if no seed makes a
 /// notable difference.
@@ -60,24 +62,44 @@ pub(crate) fn farthest_seed(
     farthest
 }
 
-/// How far apart two results are: 1 is the least that is notable. By the figures that a verdict
-/// quotes: delay and loss of light flows, or of all packets if there are none.
+/// How far apart two results are in the figures that a verdict quotes: 1 is the least that is
+/// notable. Those of all packets count if no flow is light.
 fn distance(one: &DisciplineResult, other: &DisciplineResult) -> f64 {
-    let [one, other] = [one, other].map(|result| {
-        if result.light.delay.is_some() {
+    let has_light = one.light.delay.is_some() || other.light.delay.is_some();
+    let [all, others] = [one, other].map(|result| {
+        if has_light {
             &result.light
         } else {
             &result.total
         }
     });
-    let mut distance = (one.loss - other.loss).abs() / NOTABLE_LOSS;
-    if let (Some(one), Some(other)) = (one.delay, other.delay)
-        && (one.p99 - other.p99).abs() > NOTABLE_SECONDS
-    {
-        let factor = (one.p99 / other.p99).max(other.p99 / one.p99);
-        distance = distance.max((factor - 1.0) / (NOTABLE_FACTOR - 1.0));
+    let mut distance = of_losses(all.loss, others.loss);
+    if let (Some(delay), Some(others)) = (all.delay, others.delay) {
+        distance = distance.max(of_delays(delay.p99, others.p99));
+    }
+    for (kind, others) in one.kinds.iter().zip(&other.kinds) {
+        if let (Some(share), Some(others)) = (kind.least_share, others.least_share) {
+            distance = distance.max((share - others).abs() / NOTABLE_SHARE);
+            continue;
+        }
+        distance = distance.max(of_losses(kind.loss, others.loss));
+        if let (Some(p99), Some(others)) = (kind.p99, others.p99) {
+            distance = distance.max(of_delays(p99, others));
+        }
     }
     distance
+}
+
+fn of_losses(one: f64, other: f64) -> f64 {
+    (one - other).abs() / NOTABLE_LOSS
+}
+
+fn of_delays(one: f64, other: f64) -> f64 {
+    if (one - other).abs() <= NOTABLE_SECONDS {
+        return 0.0;
+    }
+    let factor = (one / other).max(other / one);
+    (factor - 1.0) / (NOTABLE_FACTOR - 1.0)
 }
 
 /// The intervals of a discipline's figures, for JSON.
