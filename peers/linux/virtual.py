@@ -15,7 +15,7 @@ PROGRAMS = ("tc", "ip", "dash")
 FAMILIES = ("sch_", "cls_", "act_gact", "act_mirred", "ifb", "dummy")
 
 
-def modules(image, families=FAMILIES):
+def modules(image, families):
     """The paths of the modules of some families in an order in which each comes after those that it needs."""
     [folder] = (image / "lib" / "modules").iterdir()
     needs = {}
@@ -42,54 +42,64 @@ def copy_program(program, root):
             shutil.copy(word, root / word[1:])
 
 
-def pack(cases, files, work):
-    """The guest's file system, with the cases and the other files in it."""
+def file_system(work, programs, families, own_module, init):
+    """A guest's file system: busybox and other programs, modules with the order in which they are loaded, and its init process."""
     root = work / "root"
-    for folder in ("bin", "dev", "proc", "sys", "modules", "tmp", "files"):
+    for folder in ("bin", "dev", "proc", "sys", "modules", "tmp"):
         (root / folder).mkdir(parents=True)
-    for name, text in files.items():
-        (root / "files" / name).write_text(text)
-    for program in PROGRAMS:
+    for program in programs:
         copy_program(program, root)
     shutil.copy(shutil.which("busybox"), root / "bin" / "busybox")
     applets = subprocess.run([root / "bin" / "busybox", "--list"], capture_output=True, text=True, check=True).stdout.split()
     for applet in applets:
-        if applet not in ("busybox", "sh", *PROGRAMS):
+        if applet not in ("busybox", "sh", *programs):
             (root / "bin" / applet).symlink_to("busybox")
     (root / "bin" / "sh").symlink_to("dash")
-    # Scripts name tc by its path.
-    (root / "usr").mkdir(exist_ok=True)
-    (root / "usr" / "sbin").symlink_to("/bin")
-    image = BUILT / "kernel"
-    order = [*modules(image), BUILT / "link.ko"]
+    order = [*modules(BUILT / "kernel", families), own_module]
     for module in order:
         shutil.copy(module, root / "modules" / module.name)
     (root / "modules" / "order").write_text("".join(f"{module.name}\n" for module in order))
-    shutil.copy(BUILT / "timed", root / "bin" / "timed")
-    (root / "cases").write_text(cases)
-    shutil.copy(HERE / "virtual" / "init.sh", root / "init")
+    shutil.copy(init, root / "init")
     (root / "init").chmod(0o755)
+    return root
+
+
+def archive(root):
+    """The archive of a file system, beside it."""
     names = "\n".join(str(path.relative_to(root)) for path in sorted(root.rglob("*")))
-    archive = work / "root.cpio"
-    with archive.open("wb") as file:
+    path = root.parent / "root.cpio"
+    with path.open("wb") as file:
         subprocess.run(["busybox", "cpio", "-o", "-H", "newc"], cwd=root, input=names.encode(), stdout=file, stderr=subprocess.DEVNULL, check=True)
-    return archive
+    return path
+
+
+def run_guest(root, shift, memory, console, more, seconds):
+    """Runs a guest to its end: an instruction takes 2^shift ns. On a busy host it may take ten times as long as `seconds`, those of an idle one."""
+    [kernel] = (BUILT / "kernel" / "boot").glob("vmlinuz-*")
+    run = ["qemu-system-x86_64", "-accel", "tcg,thread=single", "-icount", f"shift={shift},sleep=off", "-cpu", "max", "-machine", "q35", "-m", str(memory), "-smp", "1", "-rtc", "base=2026-01-01,clock=vm", "-seed", "1"]
+    run += ["-display", "none", "-no-reboot", "-nic", "none", "-kernel", kernel, "-initrd", archive(root)]
+    run += ["-append", "console=ttyS0 panic=-1 mitigations=off ipv6.disable=1 quiet", "-serial", f"file:{console}", *more]
+    try:
+        subprocess.run(run, stdin=subprocess.DEVNULL, timeout=10 * seconds, check=True)
+    except subprocess.TimeoutExpired:
+        sys.exit(f"the guest did not end within {10 * seconds} s:\n{console.read_text(errors='replace')[-3000:]}")
 
 
 def boot(cases, seconds, files=None):
-    """Runs cases in the guest, with files in its folder `files` by name, and returns the lines of their results. On a busy host it may take ten times as long as `seconds`, those of an idle one."""
-    [kernel] = (BUILT / "kernel" / "boot").glob("vmlinuz-*")
+    """Runs cases in the guest, with files in its folder `files` by name, and returns the lines of their results."""
     with tempfile.TemporaryDirectory(prefix="roundelay-virtual-") as directory:
         work = pathlib.Path(directory)
-        archive, results, console = pack(cases, files or {}, work), work / "results", work / "console"
-        run = ["qemu-system-x86_64", "-accel", "tcg,thread=single", "-icount", "shift=1,sleep=off", "-cpu", "max", "-machine", "q35", "-m", "512", "-smp", "1", "-rtc", "base=2026-01-01,clock=vm", "-seed", "1"]
-        run += ["-display", "none", "-no-reboot", "-nic", "none", "-kernel", kernel, "-initrd", archive]
-        run += ["-append", "console=ttyS0 panic=-1 mitigations=off ipv6.disable=1 quiet"]
-        run += ["-serial", f"file:{console}", "-serial", f"file:{results}"]
-        try:
-            subprocess.run(run, stdin=subprocess.DEVNULL, timeout=10 * seconds, check=True)
-        except subprocess.TimeoutExpired:
-            sys.exit(f"the guest did not end within {10 * seconds} s:\n{console.read_text(errors='replace')[-3000:]}")
+        results, console = work / "results", work / "console"
+        root = file_system(work, PROGRAMS, FAMILIES, BUILT / "link.ko", HERE / "virtual" / "init.sh")
+        (root / "files").mkdir()
+        for name, text in (files or {}).items():
+            (root / "files" / name).write_text(text)
+        # Scripts name tc by its path.
+        (root / "usr").mkdir(exist_ok=True)
+        (root / "usr" / "sbin").symlink_to("/bin")
+        shutil.copy(BUILT / "timed", root / "bin" / "timed")
+        (root / "cases").write_text(cases)
+        run_guest(root, 1, 512, console, ["-serial", f"file:{results}"], seconds)
         lines = results.read_text(errors="replace").splitlines()
         if not lines or lines[-1] != "status 0":
             last = "\n".join(lines[-20:])

@@ -57,7 +57,7 @@ def run_kernel(jobs):
     for job in jobs:
         name, _, seeds = job.partition(":")
         numbers = [int(seed) for seed in seeds.split(",")] if seeds else range(1, SEEDS + 1)
-        guest.boot("".join(setups[name].run_line(seed) for seed in numbers), 3600, RUNS)
+        guest.boot("".join(setups[name].run_line(seed) for seed in numbers), 400, RUNS)
     kernel = json.loads(KERNEL.read_text()) if KERNEL.exists() else {}
     for setup in SETUPS:
         names = sorted(path.stem for path in RUNS.glob(f"{setup.name}-*.packets"))
