@@ -20,6 +20,8 @@ FUZZ_SECONDS ?= 60
 SOAK ?= 1000000
 BARE_METAL := thumbv7em-none-eabihf
 WASM := wasm32-unknown-unknown
+# Debian's packages, as root. Another installation may hold the lock for some minutes.
+INSTALL := apt-get update && apt-get install -y --no-install-recommends -o DPkg::Lock::Timeout=600
 
 help: ## name the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -110,7 +112,7 @@ release-fetch: $(MATURIN) setup-musl ## all that `make release` needs from a net
 	cargo fetch --locked
 
 $(MATURIN): crates/roundelay-python/requirements.txt
-	python3 -m venv $(TOOLS)/maturin || { apt-get update && apt-get install -y --no-install-recommends python3-venv && python3 -m venv $(TOOLS)/maturin; }
+	python3 -m venv $(TOOLS)/maturin || { $(INSTALL) python3-venv && python3 -m venv $(TOOLS)/maturin; }
 	awk '/^maturin==/ {wanted = 1} wanted {print} !/\\$$/ {wanted = 0}' $< > $(TOOLS)/maturin/requirements.txt
 	$(TOOLS)/maturin/bin/pip install --quiet --no-deps --require-hashes -r $(TOOLS)/maturin/requirements.txt
 	touch $@
@@ -118,7 +120,7 @@ $(MATURIN): crates/roundelay-python/requirements.txt
 # Not everywhere to be had: without it, the release lacks a wheel.
 setup-musl:
 	rustc --print target-libdir --target $(MUSL) | xargs test -d || timeout 60 rustup target add $(MUSL) || true
-	command -v musl-gcc > /dev/null || { apt-get update && apt-get install -y --no-install-recommends musl-tools; } || true
+	command -v musl-gcc > /dev/null || { $(INSTALL) musl-tools; } || true
 
 # The registry's crates are fetched anew, into a folder of its own; then there is no network.
 RELEASE_CLONE := $(CURDIR)/target/release-clone
@@ -465,7 +467,7 @@ soak: ## SOAK calls on each discipline and setting, their invariants checked aft
 	  cargo test --release --locked -p roundelay --test all -- soak:: --ignored --nocapture
 
 capture: ## make the example captures anew (needs root and a minute)
-	command -v ip > /dev/null || apt-get install -y iproute2
+	command -v ip > /dev/null || { $(INSTALL) iproute2; }
 	python3 examples/captures/make-home-downlink.py --out examples/captures/home-downlink.pcap --both examples/captures/home-both.pcap.gz
 	python3 examples/captures/check.py
 
@@ -480,7 +482,7 @@ $(REPORT_CRATE)/node_modules/.package-lock.json: $(REPORT_CRATE)/package-lock.js
 setup-python: $(TOOLS)/python/requirements.txt
 
 $(TOOLS)/python/requirements.txt: crates/roundelay-python/requirements.txt
-	python3 -m venv $(TOOLS)/python || { apt-get update && apt-get install -y --no-install-recommends python3-venv && python3 -m venv $(TOOLS)/python; }
+	python3 -m venv $(TOOLS)/python || { $(INSTALL) python3-venv && python3 -m venv $(TOOLS)/python; }
 	$(PYTHON)/pip install --quiet --require-hashes -r $<
 	cp $< $@
 
@@ -510,26 +512,26 @@ docs/site/node_modules/.package-lock.json: docs/site/package-lock.json
 	npm ci --ignore-scripts --prefix docs/site
 
 setup-valgrind:
-	command -v valgrind > /dev/null || { apt-get update && apt-get install -y --no-install-recommends valgrind; }
+	command -v valgrind > /dev/null || { $(INSTALL) valgrind; }
 
 setup-ns2:
-	command -v ns > /dev/null || { apt-get update && apt-get install -y --no-install-recommends ns2; }
+	command -v ns > /dev/null || { $(INSTALL) ns2; }
 
 setup-ns3:
-	test -d /usr/include/ns3 || { apt-get update && apt-get install -y --no-install-recommends libns3-dev; }
-	command -v g++ > /dev/null || { apt-get update && apt-get install -y --no-install-recommends g++; }
+	test -d /usr/include/ns3 || { $(INSTALL) libns3-dev; }
+	command -v g++ > /dev/null || { $(INSTALL) g++; }
 
 setup-uml:
 	for program in linux.uml busybox tc gcc; do command -v $$program > /dev/null || missing=1; done; \
-	test -z "$${missing:-}" || { apt-get update && apt-get install -y --no-install-recommends user-mode-linux busybox-static iproute2 gcc libc6-dev; }
+	test -z "$${missing:-}" || { $(INSTALL) user-mode-linux busybox-static iproute2 gcc libc6-dev; }
 
 setup-qemu: setup-uml
 	for program in qemu-system-x86_64 depmod; do command -v $$program > /dev/null || missing=1; done; \
 	test -e /lib/modules/$(KERNEL)/build || missing=1; \
-	test -z "$${missing:-}" || { apt-get update && apt-get install -y --no-install-recommends qemu-system-x86 kmod linux-headers-$(KERNEL); }
+	test -z "$${missing:-}" || { $(INSTALL) qemu-system-x86 kmod linux-headers-$(KERNEL); }
 
 setup-chromium:
-	command -v chromium > /dev/null || { apt-get update && apt-get install -y --no-install-recommends chromium; }
+	command -v chromium > /dev/null || { $(INSTALL) chromium; }
 
 setup-deny:
 	cargo deny --version > /dev/null 2>&1 || test -x $(TOOLS)/deny/bin/cargo-deny \
@@ -540,7 +542,7 @@ setup-deny:
 setup_target = rustc --print target-libdir --target $(1) 2>/dev/null | xargs -I% test -d % \
 	  || test -d /usr/lib/rustlib/src/rust/library \
 	  || timeout 60 rustup target add $(1) \
-	  || { apt-get update && apt-get install -y --no-install-recommends rustc-web rust-web-src; }
+	  || { $(INSTALL) rustc-web rust-web-src; }
 
 setup-bare-metal:
 	$(call setup_target,$(BARE_METAL))
