@@ -116,6 +116,8 @@ fn index() -> String {
     }
     text + "\
 \nN is the number of flows, n the number of waiting packets.\n
+**Steps** are amortised: a single call can take O(N). A flow number above all before it moves the tables of flows each time that they double. The first packet that a full buffer pushes out builds an index
+of all backlogs. New hashes (`perturb` of `sfq`) move all waiting packets. Where a call must be short, name the largest flow number at the start (`set_flow`), and give the port a limit that it does not reach.\n
 **Delay promised**: the worst delay of a packet of an idle flow, one of 100 flows with equal weights on a link of 100 Mbit/s, with packets of at most 1500 bytes (`roundelay bounds`
 computes the bound for your own flows; each page names the proof and the test). Packets of the same burst wait for each other in addition. At the link's rate a packet of each flow takes 12 ms.\n
 **Memory** is the memory of the discipline without packets; the part for each flow counts for every flow number ever seen.\n
