@@ -291,17 +291,26 @@ def fq(rng):
     own = 8 * round(rate / len(flows) * rng.uniform(0.3, 2) / 8)
     words = f"fq limit {rng.choice([10000, 50])} flow_limit {rng.choice([100, 20])} quantum {rng.randint(1500, 6000)} initial_quantum {rng.randint(1500, 20000)}"
     words += f" maxrate {own}bit refill_delay {rng.choice([40, 500])}ms"
-    steps = traffic(rng, flows, lengths(rng), 150, rate, load(rng))
+    # Marks of what waited longer than its pace asks.
+    if rng.random() < 0.5:
+        words += f" ce_threshold {rng.choice([1, 30, 200])}ms"
+    steps = traffic(rng, flows, lengths(rng), 150, rate, load(rng), points(rng))
     case = alone(rate, words, steps, words, is_filtered=True)
     case["tc"][-1] += " orphan_mask 4294967295"
     return case
 
 
+def later(steps, micros):
+    """The same arrivals, all later."""
+    return [re.sub(r"^t (\d+)$", lambda found: f"t {int(found[1]) + micros}", step) for step in steps]
+
+
 def fq_pie(rng):
-    """The orders and the full buffer: below its target PIE drops nothing."""
+    """The orders and the full buffer: below its target PIE drops nothing. Packets come when the first update is over, which is half a second after the qdisc was made, whatever tupdate says: it takes the lock for some tenths of a millisecond."""
     rate = rng.choice(RATES)
     words = f"fq_pie limit {rng.choice([10000, 60, 20])} flows 1024 target 3600s tupdate 600s quantum {rng.choice([300, 1514, rng.randint(256, 4000)])}"
-    return alone(rate, words.replace("3600s", "3600000000us").replace("600s", "600000000us"), traffic(rng, flows_of(rng), lengths(rng), 150, rate, load(rng)), words, is_filtered=True)
+    steps = later(traffic(rng, flows_of(rng), lengths(rng), 150, rate, load(rng)), 1_000_000)
+    return alone(rate, words.replace("3600s", "3600000000us").replace("600s", "600000000us"), steps, words, is_filtered=True)
 
 
 def points(rng):

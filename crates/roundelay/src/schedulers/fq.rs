@@ -355,10 +355,12 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Fq<T, P> {
                 continue;
             }
             let len = flow.queue.head_len();
+            // The pace holds a packet back on purpose, so this wait says nothing of the link.
+            let could_leave = age.arrival.max(flow.next_at);
             let mut packet = self.pool.pop(&mut flow.queue)?;
             if let Some(threshold) = self.config.ce_threshold
                 && age.ecn == Ecn::Capable
-                && now.since(age.arrival) > threshold
+                && now.since(could_leave) > threshold
             {
                 packet.mark();
             }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use roundelay::schedulers::AnyScheduler;
 use roundelay::{
-    Buffer, Control, DropReason, Ecn, FlowId, Instant, Limit, Observer, Packet, Port, QueueSpec,
-    Rate, Refusal, Scheduler,
+    Buffer, Control, DropReason, Duration, Ecn, FlowId, Instant, Limit, Observer, Packet, Port,
+    QueueSpec, Rate, Refusal, Scheduler,
 };
 
 use super::fq_pie::{NOW, build, micros, unevenness};
@@ -296,6 +296,33 @@ fn capable_packets_are_marked_above_the_threshold() {
         scheduler.enqueue(NOW, packet).expect("room");
         let left = scheduler.dequeue(micros(wait)).expect("waits");
         assert_eq!(left.ecn == Ecn::Marked, marked, "{ecn:?} after {wait} us");
+    }
+}
+
+/// Ten packets at once, paced 10 ms apart: they wait for their pace, not for the link. Asked 2 ms
+/// late, the link is at fault.
+#[test]
+fn a_wait_for_the_pace_marks_nothing() {
+    for (lateness, marked) in [(0, 0), (2_000, 9)] {
+        let mut scheduler = build("fq ce_threshold 1ms maxrate 800kbit initial_quantum 1000");
+        let mut marks = 0;
+        for number in 0..10 {
+            let packet = Packet {
+                ecn: Ecn::Capable,
+                ..Packet::new(FlowId(0), 1000, number)
+            };
+            scheduler.enqueue(NOW, packet).expect("room");
+        }
+        let mut now = NOW;
+        while !scheduler.backlog().is_empty() {
+            if let Some(left) = scheduler.dequeue(now) {
+                marks += u32::from(left.ecn == Ecn::Marked);
+            } else {
+                let ready = scheduler.ready_at().expect("it waits for its time");
+                now = ready + Duration::from_micros(lateness);
+            }
+        }
+        assert_eq!(marks, marked, "{lateness} us late");
     }
 }
 
