@@ -7,8 +7,8 @@ use roundelay::{Framing, LinkLayer, Rate};
 
 /// Bytes of an Ethernet header, which Linux counts on an Ethernet interface.
 const ETHERNET_HEADER: i32 = 14;
-/// End of the words to which the size table is added.
-const ROOT: &str = " root handle 1:";
+/// The words before the handle of the qdisc that gets the size table.
+const ROOT: &str = " root handle ";
 /// Packets up to 2,048 bytes, one slot a byte: exact lengths.
 const SLOTS: &str = "mtu 2047 tsize 2048";
 
@@ -17,10 +17,20 @@ pub(crate) fn with_size_table(mut lines: Vec<String>, link: LinkLayer) -> Vec<St
     if link.keeps_lengths() && link.raw {
         return lines;
     }
-    let Some(root) = lines.iter_mut().find(|line| line.contains(ROOT)) else {
+    let mut has_table = false;
+    for line in &mut lines {
+        // cake has the link in words of its own.
+        if let Some((add, qdisc)) = line.split_once(ROOT)
+            && let Some((handle, qdisc)) = qdisc.split_once(": ")
+            && !qdisc.starts_with("cake ")
+        {
+            *line = format!("{add}{ROOT}{handle}: stab {} {qdisc}", words(link));
+            has_table = true;
+        }
+    }
+    if !has_table {
         return lines;
-    };
-    *root = root.replacen(ROOT, &format!("{ROOT} stab {}", words(link)), 1);
+    }
     if !link.raw {
         lines.push(format!(
             "# stab's overhead is for an Ethernet interface, whose header of {ETHERNET_HEADER} \
@@ -30,12 +40,21 @@ pub(crate) fn with_size_table(mut lines: Vec<String>, link: LinkLayer) -> Vec<St
         ));
     }
     if link.framing == Framing::Ptm {
-        lines.insert(
-            0,
-            "# stab has no ptm: the rates below are 64/65 of the link's".to_owned(),
-        );
+        let has_own_rates = lines.iter().any(|line| is_of_a_tree(line));
+        let rates = if has_own_rates {
+            "multiply the rates of the tree's own classes by 64/65"
+        } else {
+            "the rates below are 64/65 of the link's"
+        };
+        lines.insert(0, format!("# stab has no ptm: {rates}"));
     }
     lines
+}
+
+/// Whether a command has a rate that a tree's file states.
+fn is_of_a_tree(line: &str) -> bool {
+    let is_class = line.contains("htb rate ") && !line.contains(" classid 1:1 ");
+    is_class || line.contains(" hfsc ") || line.contains(" tbf ")
 }
 
 /// The rate to write in commands: without the share of PTM, which the size table lacks.
@@ -106,7 +125,25 @@ mod tests {
             "tc qdisc add dev $DEV root handle 1: stab overhead -10 linklayer ethernet htb \
             default 1"
         );
-        assert!(commands("pppoe-ptm")[0].contains("no ptm"));
+        assert!(commands("pppoe-ptm")[0].contains("no ptm: the rates below"));
+        // A tree whose root is htb or hfsc, and cake.
+        let of = |qdisc: &str| {
+            let line = format!("tc qdisc add dev $DEV root handle 10: {qdisc}");
+            with_size_table(vec![line], "pppoe-ptm".parse().unwrap())
+        };
+        assert_eq!(
+            of("hfsc default 2 # link")[..2],
+            [
+                "# stab has no ptm: multiply the rates of the tree's own classes by 64/65",
+                "tc qdisc add dev $DEV root handle 10: stab overhead 16 linklayer ethernet hfsc \
+                 default 2 # link"
+            ]
+        );
+        let cake = "cake bandwidth 5mbit pppoe-ptm";
+        assert_eq!(
+            of(cake),
+            [format!("tc qdisc add dev $DEV root handle 10: {cake}")]
+        );
         assert_eq!(
             with_size_table(Vec::new(), "docsis".parse().unwrap()),
             Vec::<String>::new()

@@ -199,7 +199,9 @@ impl<'a> Plot<'a> {
             let id = format!("{handle:x}:{:x}", at + 1);
             let words = match &node.service {
                 Service::Htb(class) => htb_class(class, r2q, is_inner(node)),
-                Service::Hfsc(class) => hfsc_class(class),
+                Service::Hfsc(class) => {
+                    hfsc_class(class).map_err(|why| format!("node '{}': {why}", node.name))?
+                }
                 _ => continue,
             };
             self.lines.push(format!(
@@ -302,15 +304,29 @@ fn above_the_link(service: &Service, rate: Rate) -> Option<String> {
     })
 }
 
+/// The largest slope that `tc` can write, in bits per second: it has 32 bits for bytes.
+const STEEPEST: u64 = 8 * (u32::MAX as u64);
+
 /// A class of hfsc, in `tc` syntax.
-fn hfsc_class(class: &hfsc::Class) -> String {
+///
+/// # Errors
+/// A slope is steeper than Linux's.
+fn hfsc_class(class: &hfsc::Class) -> Result<String, Reason> {
     let mut words = "hfsc".to_owned();
     for (name, curve) in [("rt", class.rt), ("ls", class.ls), ("ul", class.ul)] {
-        if let Some(curve) = curve {
-            words += &format!(" {name} {curve}");
+        let Some(curve) = curve else {
+            continue;
+        };
+        for slope in [curve.m1, curve.m2].into_iter().flatten() {
+            if slope.bits_per_second() > STEEPEST {
+                return Err(format!(
+                    "Linux's hfsc has no slope of {slope}, {STEEPEST}bit is the steepest"
+                ));
+            }
         }
+        words += &format!(" {name} {curve}");
     }
-    words
+    Ok(words)
 }
 
 /// A class of htb, in `tc` syntax. The kernel warns of a quantum by r2q outside 1000 and 200,000
@@ -734,6 +750,14 @@ mod tests {
         assert!(
             lines.last().unwrap().contains("'all': it has no ul"),
             "{lines:?}"
+        );
+        // tc writes slopes in 32 bits of bytes per second.
+        let steep = text.replace("m2 1mbit", "m2 40gbit");
+        let tree = TreeFile::from_toml("t.toml", &steep).unwrap();
+        let why = commands_of_tree(&tree, limit, rate, &Distinctions::default()).unwrap_err();
+        assert_eq!(
+            why,
+            "node 'calls': Linux's hfsc has no slope of 40gbit, 34359738360bit is the steepest"
         );
     }
 
