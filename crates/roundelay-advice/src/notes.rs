@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use roundelay::{LinkLayer, QueueSpec, Rate};
+use roundelay::schedulers::AnyDiscipline;
+use roundelay::{Framing, LinkLayer, QueueSpec, Rate};
 use roundelay_trace::{
     Chosen, Comparison, FlowBy, InterfaceLoad, Kind, Options, OtherFlows, PlateauRate, TreeFile,
     Tunnel,
@@ -121,6 +122,19 @@ pub enum Note {
         /// The flows.
         flows: u64,
     },
+    /// A cake with a higher rate than the link.
+    ShapesNothing {
+        /// The discipline.
+        spec: String,
+        /// Its rate.
+        bandwidth: Rate,
+        /// The link's rate.
+        link: Rate,
+    },
+    /// The overhead of `--link` and a cake's own are both counted.
+    OverheadTwice(String),
+    /// A cake that counts drops as sent, in a replay in which no sender reacts to drops.
+    IngressInOpenLoop(String),
     /// Light flows lose packets, of which a real link would drop more.
     LightLoss,
     /// A replay is open-loop.
@@ -204,6 +218,7 @@ pub(crate) fn of(comparison: &Comparison, options: &Options, standings: &[Standi
     notes.extend(without_field(comparison, options));
     notes.extend(idle_leaves(comparison, options));
     notes.extend(undeclared_reordering(comparison, standings));
+    notes.extend(doubtful_cakes(comparison, options));
     if let Some(reaction) = &comparison.reaction {
         notes.extend(reaction::notes(reaction));
         return notes;
@@ -414,6 +429,34 @@ fn without_weights(options: &Options) -> Option<Note> {
     }
     let is_told = !options.weights.rules().is_empty() && !names.is_empty();
     is_told.then_some(Note::WithoutWeights(names))
+}
+
+/// Words of cake that do something else on this link, or in this replay, than they look like.
+fn doubtful_cakes(comparison: &Comparison, options: &Options) -> Vec<Note> {
+    let mut notes = Vec::new();
+    for (spec, result) in options.specs.iter().zip(&comparison.disciplines) {
+        let AnyDiscipline::Cake(cake) = &spec.discipline else {
+            continue;
+        };
+        let name = result.spec.clone();
+        if let Some(bandwidth) = cake.bandwidth
+            && bandwidth > options.rate
+        {
+            notes.push(Note::ShapesNothing {
+                spec: name.clone(),
+                bandwidth,
+                link: options.rate,
+            });
+        }
+        let has_own_link = cake.overhead > 0 || cake.mpu > 0 || cake.framing != Framing::None;
+        if has_own_link && !options.link.keeps_lengths() {
+            notes.push(Note::OverheadTwice(name.clone()));
+        }
+        if cake.ingress && comparison.reaction.is_none() {
+            notes.push(Note::IngressInOpenLoop(name));
+        }
+    }
+    notes
 }
 
 /// Disciplines that order by a field absent from all packets; their order means nothing.

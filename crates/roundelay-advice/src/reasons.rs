@@ -135,7 +135,13 @@ pub enum Reason {
         seeds: usize,
     },
     /// Disciplines of Linux about as good as the best one.
-    Peers(Vec<String>),
+    Peers {
+        /// The disciplines.
+        specs: Vec<String>,
+        /// The delay of all packets together under the best one and under the first of these, where
+        /// this told them apart.
+        told: Option<[Wait; 2]>,
+    },
     /// One flow differs, though most do not.
     Standout {
         /// The flow.

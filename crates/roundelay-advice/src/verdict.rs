@@ -13,7 +13,7 @@ use roundelay_trace::{Comparison, DisciplineResult};
 
 use crate::harm::{Harm, NOTABLE, NOTABLE_LOSS, harms};
 use crate::preference::Preference;
-use crate::reasons::Reason;
+use crate::reasons::{Reason, Wait};
 use crate::standing::Standing;
 use crate::{answer, blame};
 
@@ -220,7 +220,30 @@ impl<'a> Case<'a> {
                 specs.push(self.spec(index));
             }
         }
-        (!specs.is_empty()).then_some(Reason::Peers(specs))
+        let told = self.total_told(best, specs.first()?);
+        Some(Reason::Peers { specs, told })
+    }
+
+    /// The delay of all packets together under the best discipline and under another one, where
+    /// this told them apart.
+    fn total_told(&self, best: usize, other: &str) -> Option<[Wait; 2]> {
+        let mut results = self.results().iter();
+        let other = results.position(|result| result.spec == other)?;
+        let [harm, others_harm] = [best, other].map(|index| &self.harms[index]);
+        if notably(harm.total, others_harm.total) != Ordering::Less {
+            return None;
+        }
+        let [ours, theirs] = [self.delay(best)?, self.delay(other)?];
+        (ours.p99 < theirs.p99).then_some([ours, theirs])
+    }
+
+    /// The delay of all packets together.
+    fn delay(&self, index: usize) -> Option<Wait> {
+        let delay = self.results()[index].total.delay?;
+        Some(Wait {
+            spec: self.spec(index),
+            p99: delay.p99,
+        })
     }
 }
 
@@ -377,7 +400,7 @@ mod tests {
         let of = |harms, on_linux: [bool; 3]| {
             let standings = on_linux.map(|linux| (linux, true));
             match case(&comparison, harms, standings, |case| case.peers(0)) {
-                Some(Reason::Peers(specs)) => specs,
+                Some(Reason::Peers { specs, .. }) => specs,
                 Some(other) => panic!("{other:?}"),
                 None => Vec::new(),
             }

@@ -73,9 +73,20 @@ pub(crate) fn list(as_json: bool) -> String {
 /// # Errors
 /// No discipline has the name, nor has one of the commands, which have help of their own.
 pub(crate) fn help(name: &str, commands: &[&str]) -> Result<String, Failure> {
-    // Names of tc answer as `compare` takes them.
+    // Names of modules of the kernel.
+    let name = name.strip_prefix("sch_").unwrap_or(name);
+    if let Some((_, text)) = ONLY_IN_TREES.iter().find(|(class, _)| *class == name) {
+        return Ok((*text).to_owned());
+    }
+    if let Some((_, why)) = NO_QUEUES.iter().find(|(qdisc, _)| *qdisc == name) {
+        return Err(Failure::usage(format!(
+            "{name} is no discipline here: {why}"
+        )));
+    }
+    // Names of tc answer as `compare` takes them. A bfifo there needs a limit.
     let known = match name.parse::<QueueSpec>() {
         Ok(spec) => Ok(spec.discipline),
+        Err(_) if name == "bfifo" => AnyDiscipline::named("fifo"),
         Err(_) => AnyDiscipline::named(name),
     };
     let discipline = match known {
@@ -156,6 +167,73 @@ pub(crate) fn help(name: &str, commands: &[&str]) -> Result<String, Failure> {
     );
     Ok(text)
 }
+
+/// Classes of trees, which hold no packets themselves, with their help.
+const ONLY_IN_TREES: [(&str, &str); 2] = [
+    (
+        "htb",
+        "htb: hierarchical token buckets: classes with rates, which borrow what others leave
+
+It is a class of a tree, with leaves below it that hold packets: write a file with a node for each
+class, for roundelay compare capture.pcap --rate 20mbit --tree FILE. 'roundelay import' makes the
+file of a script.
+
+Keys of the node itself, in \"htb r2q 20\":
+  r2q      10               a class without quantum has its rate over this number
+Keys of a node below it:
+  rate     must be written  what the class may send without borrowing, as in 2mbit
+  ceil     the rate         what it may send with borrowing
+  prio     0                0 to 7: the smallest borrows first
+  quantum  rate / r2q       bytes of a turn beside classes of its prio
+  burst    as tc            bytes at once at the rate
+  cburst   as tc            bytes at once at the ceil
+
+Linux: tc qdisc htb
+Source: tc-htb(8)
+More: docs/trees.md
+",
+    ),
+    (
+        "hfsc",
+        "hfsc: hierarchical fair service curves: classes with delays and shares, set apart
+
+It is a class of a tree, with leaves below it that hold packets: write a file with a node for each
+class, for roundelay compare capture.pcap --rate 20mbit --tree FILE. 'roundelay import' makes the
+file of a script.
+
+Keys of a node below it, each a curve such as \"2mbit\", \"m1 10mbit d 10ms m2 2mbit\" or
+\"umax 1500 dmax 5ms rate 64kbit\":
+  rt  what a leaf's packets are promised whatever the others do
+  ls  how a class shares with its siblings what is left
+  ul  what sharing gives it at most
+
+Linux: tc qdisc hfsc
+Source: Stoica, Zhang, Ng, A Hierarchical Fair Service Curve Algorithm, SIGCOMM 1997; tc-hfsc(7)
+More: docs/trees.md
+",
+    ),
+];
+
+/// Qdiscs of Linux that are no queues, with what to do instead.
+const NO_QUEUES: [(&str, &str); 4] = [
+    (
+        "mq",
+        "it has a queue for each ring of an interface; compare what is below it",
+    ),
+    (
+        "netem",
+        "delay and loss belong to the link: the keys delay, jitter and loss of 'roundelay \
+         simulate' and 'roundelay live'",
+    ),
+    (
+        "ingress",
+        "it only holds filters; downloads are shaped at an ifb interface",
+    ),
+    (
+        "clsact",
+        "it only holds filters; downloads are shaped at an ifb interface",
+    ),
+];
 
 const LIMIT_IN_PACKETS: &str =
     "size of the buffer: packets (1000) or bytes (150kb); 0 drops all packets (not in compare)";

@@ -497,6 +497,22 @@ fn help_knows_what_command_was_meant() {
     );
     assert!(prio.contains("\npriority: "), "{prio}");
     assert!(!success(run(&["help", "priority"])).contains("in tc is"));
+    assert!(success(run(&["help", "bfifo"])).starts_with("'bfifo' in tc is 'fifo' here."));
+    assert_eq!(
+        success(run(&["help", "sch_cake"])),
+        success(run(&["help", "cake"]))
+    );
+    // Classes of trees, and qdiscs that are no queues.
+    for (class, keys) in [("htb", "ceil"), ("hfsc", "umax 1500 dmax 5ms")] {
+        let help = success(run(&["help", class]));
+        assert!(
+            help.contains(keys) && help.contains("docs/trees.md"),
+            "{help}"
+        );
+    }
+    let output = run(&["help", "netem"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("delay and loss belong to the link"));
     let output = run(&["help", "fq_codl"]);
     assert!(text(&output.stderr).contains("did you mean 'fq_codel'?"));
 }

@@ -451,6 +451,40 @@ fn by_default_the_example_gets_cake_in_one_line() {
             measures,
             "{text}"
         );
+        assert!(
+            text.contains(
+                "About as good: fq_codel linux, fq_pie; but 99% of all packets get through in \
+                 113 ms with cake besteffort and in 244 ms with fq_codel linux."
+            ),
+            "{text}"
+        );
+    }
+}
+
+/// A rate above the link's, an overhead in two places, drops that count where nobody slows down.
+#[test]
+fn what_cake_does_otherwise_than_its_words_look_is_told() {
+    let notes = |spec: &str, has_link: bool| {
+        let mut asked = options("5mbit", vec![spec.parse().expect("legal")]);
+        if has_link {
+            asked.link = "pppoe-llcsnap".parse().expect("a keyword");
+        }
+        compare(example(), &asked, &mut ())
+            .unwrap()
+            .notes
+            .join("\n")
+    };
+    let told = notes("cake bandwidth 50mbit ingress overhead 44", true);
+    for note in [
+        "does not shape here, because its 50mbit is above the link's 5mbit",
+        "adds an overhead to lengths that have the link's already",
+        "counts dropped packets as sent",
+    ] {
+        assert!(told.contains(note), "{told}");
+    }
+    let plain = notes("cake bandwidth 5mbit overhead 44", false) + &notes("cake", true);
+    for word in ["shape", "overhead to", "as sent"] {
+        assert!(!plain.contains(word), "{plain}");
     }
 }
 

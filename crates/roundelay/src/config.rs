@@ -707,7 +707,7 @@ impl fmt::Display for ConfigError {
             } => {
                 write!(
                     f,
-                    "{discipline}: {first} and {second} are opposites; expected one of them"
+                    "{discipline}: {first} and {second} exclude each other; expected one of them"
                 )
             }
             Self::NotALeaf { node, problem } => write!(f, "node '{node}': {problem}"),

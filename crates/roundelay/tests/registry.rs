@@ -633,11 +633,11 @@ fn what_is_written_twice_is_an_error() {
     }
     assert_eq!(
         error("fq_codel ecn target 5ms noecn"),
-        "fq_codel: ecn and noecn are opposites; expected one of them"
+        "fq_codel: ecn and noecn exclude each other; expected one of them"
     );
     assert_eq!(
         error("fq_codel noecn ecn"),
-        "fq_codel: noecn and ecn are opposites; expected one of them"
+        "fq_codel: noecn and ecn exclude each other; expected one of them"
     );
 }
 

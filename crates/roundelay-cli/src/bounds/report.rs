@@ -390,8 +390,10 @@ impl Report {
             let _ = writeln!(
                 text,
                 "A leaf has a bound if it is a fifo below a root of hfsc or htb, each of its flows \
-                 states its rate and its burst, and the classes are promised no more than the link \
-                 has."
+                 states its rate and its burst, these rates are within the leaf's own (rate or \
+                 rt), and the classes are promised no more than the link has. Below htb, the \
+                 leaf's burst and cburst must hold what builds up while each other leaf sends a \
+                 burst and a packet; try larger ones."
             );
             return;
         }

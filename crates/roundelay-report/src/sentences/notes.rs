@@ -149,6 +149,23 @@ pub(super) fn sentence(note: &Note) -> String {
             leaves.join(", ")
         ),
         Note::Reordered { spec, flows } => reordering_note(spec, &counted(*flows, "flow")),
+        Note::ShapesNothing {
+            spec,
+            bandwidth,
+            link,
+        } => format!(
+            "{spec} does not shape here, because its {bandwidth} is above the link's {link}: at \
+             this rate a real queue builds up behind it, where it does nothing. Its printed \
+             command has {link}."
+        ),
+        Note::OverheadTwice(spec) => format!(
+            "{spec} adds an overhead to lengths that have the link's already: write it in one \
+             place."
+        ),
+        Note::IngressInOpenLoop(spec) => format!(
+            "{spec} counts dropped packets as sent, which pays where senders slow down. In a \
+             replay they do not, so it loses more than it would: --react has senders that react."
+        ),
         Note::LightLoss => LIGHT_LOSS.to_owned(),
         Note::OpenLoop => OPEN_LOOP.to_owned(),
         Note::Reacting {

@@ -1,6 +1,6 @@
 //! The verdict in words: the answer, then the reasons.
 
-use roundelay_advice::{Cause, Fate, OtherWinner, Reason, Share, Worst};
+use roundelay_advice::{Cause, Fate, OtherWinner, Reason, Share, Wait, Worst};
 use roundelay_metrics::units::{counted, in_number, percent, rate, seconds, significant};
 use roundelay_trace::{Kind, KindOutcome};
 
@@ -71,7 +71,7 @@ pub(super) fn sentence(reason: &Reason) -> String {
             fate(worst.ours)
         ),
         Reason::Hurts { .. } => hurts(reason),
-        Reason::Peers(specs) => peers(specs),
+        Reason::Peers { specs, told } => peers(specs, told.as_ref()),
         Reason::OtherSeeds {
             spec,
             seed,
@@ -142,8 +142,9 @@ pub(super) fn sentence(reason: &Reason) -> String {
             other,
             theirs,
         } => format!(
-            "{spec} costs {} ns a packet on this machine and {other} {}; Linux's cake shapes 2.5 \
-             to 3 Gbit/s with one core, as its users report.",
+            "{spec} costs {} ns a packet on this machine and {other} {}. In Linux, users of \
+             LibreQoS report 2.5 to 3 Gbit/s of cake with one core of a server; a home router has \
+             less.",
             significant(*nanos),
             significant(*theirs)
         ),
@@ -304,7 +305,7 @@ fn loses(spec: &str, loss: f64, cause: Cause, is_answered: bool) -> String {
     )
 }
 
-fn peers(specs: &[String]) -> String {
+fn peers(specs: &[String], told: Option<&[Wait; 2]>) -> String {
     let named = &specs[..specs.len().min(NAMED)];
     let others = specs.len() - named.len();
     let more = if others > 0 {
@@ -312,7 +313,17 @@ fn peers(specs: &[String]) -> String {
     } else {
         String::new()
     };
-    format!("About as good: {}{more}.", named.join(", "))
+    let peers = format!("About as good: {}{more}", named.join(", "));
+    match told {
+        Some([ours, theirs]) => format!(
+            "{peers}; but 99% of all packets get through in {} with {} and in {} with {}.",
+            seconds(ours.p99),
+            ours.spec,
+            seconds(theirs.p99),
+            theirs.spec
+        ),
+        None => peers + ".",
+    }
 }
 
 /// Most seeds named for a winner.
