@@ -97,7 +97,14 @@ impl TreeFile {
     /// The tree is illegal: the message names the line and the node.
     pub fn from_toml(name: &str, text: &str) -> Result<Self, FileError> {
         let stem = name.rsplit(['/', '\\']).next().unwrap_or(name);
-        let (reader, table) = Reader::parse(name, text)?;
+        let (reader, table) = Reader::parse(name, text).map_err(|error| {
+            let is_script = text.contains("tc qdisc") || text.contains("tc class");
+            let hint = "; 'roundelay import' makes a tree of a script of tc commands";
+            FileError {
+                message: error.message + if is_script { hint } else { "" },
+                ..error
+            }
+        })?;
         Self::from_table(&reader, stem.strip_suffix(".toml").unwrap_or(stem), table)
     }
 

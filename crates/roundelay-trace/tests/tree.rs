@@ -323,6 +323,12 @@ fn a_value_of_another_kind_is_told_with_its_node_and_what_is_legal() {
         1,
         &["node 7", "[[node]]"],
     );
+    let script = "#!/bin/sh\ntc qdisc add dev eth0 root handle 1: htb default 10\n";
+    assert_told(
+        &tree_of(script).unwrap_err().to_string(),
+        2,
+        &["not legal TOML", "'roundelay import'"],
+    );
 }
 
 #[test]
@@ -663,7 +669,12 @@ fn errors_of_classes_of_hfsc_name_the_line_and_the_node() {
             23,
             ["node 'rest'", "the key is ls"],
         ),
-        ("dmax 5ms", "dmax 5xs", 16, ["node 'calls'", "dmax"]),
+        (
+            "dmax 5ms",
+            "dmax 5xs",
+            16,
+            ["node 'calls'", "hfsc: dmax 5xs: expected a number and"],
+        ),
         ("rt = \"umax", "ul = \"umax", 13, ["node 'calls'", "ls = "]),
         (
             "discipline = \"hfsc\"\nls",

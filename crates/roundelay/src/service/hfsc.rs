@@ -154,7 +154,7 @@ impl FromStr for Curve {
                     return Err(unreadable(text));
                 };
                 let umax = words.value("umax").unwrap_or("0");
-                let Bytes(umax) = umax.parse().map_err(|error| wrong("umax", &error))?;
+                let Bytes(umax) = umax.parse().map_err(|error| wrong("umax", umax, &error))?;
                 let umax = u32::try_from(umax).map_err(|_| unreadable(text))?;
                 Ok(Self::of_packets(umax, words.time("dmax")?, rate))
             }
@@ -192,14 +192,14 @@ impl<'a> Words<'a> {
             None | Some("0" | "0bit") => Ok(None),
             Some(text) => match text.parse() {
                 Ok(rate) => Ok(Some(rate)),
-                Err(error) => Err(wrong(key, &error)),
+                Err(error) => Err(wrong(key, text, &error)),
             },
         }
     }
 
     fn time(&self, key: &str) -> Result<Duration, ConfigError> {
         let text = self.value(key).unwrap_or("0");
-        text.parse().map_err(|error| wrong(key, &error))
+        text.parse().map_err(|error| wrong(key, text, &error))
     }
 }
 
@@ -209,8 +209,8 @@ fn unreadable(text: &str) -> ConfigError {
     ConfigError::beside(HFSC, "curve", text, expected)
 }
 
-fn wrong(key: &str, why: &UnitError) -> ConfigError {
-    ConfigError::beside(HFSC, key, "cannot be read", alloc::format!("{why}"))
+fn wrong(key: &str, given: &str, why: &UnitError) -> ConfigError {
+    ConfigError::beside(HFSC, key, given, why.expected())
 }
 
 fn bits(rate: Option<Rate>) -> u64 {
