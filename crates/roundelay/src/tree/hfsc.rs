@@ -28,8 +28,11 @@
 //! | sharing | what is left goes by the slopes of `ls` among siblings | `what_is_left_is_shared_by_ls` |
 //! | upper limit | `ul` and one packet in a busy period | `the_upper_limit_holds` |
 //!
-//! Cost: O(log N) a level. Memory, by `footprint`: 1,133 bytes for a leaf with its fifo in a tree,
-//! and 1,032 for an inner class.
+//! Cost: O(log N) a level, and a look at each sibling that is passed over for its upper limit.
+//! Memory, by `footprint`: 1,133 bytes for a leaf with its fifo in a tree, and 1,032 for an inner
+//! class.
+//!
+//! A changed curve begins when it is set. With a lower `ul`, too, one packet may leave at once.
 //!
 //! Times are ticks of 64 ns and slopes are in fixed point, as in Linux, so that orders are Linux's.
 //! A curve then has a little less than was set: at most .05% at 1 Gbit/s, .5% at 10, 1.7% at 34.
@@ -476,6 +479,18 @@ impl<T> Hfsc<T> {
         }
     }
 
+    /// The same of the class and of all above.
+    fn set_fit_up(&mut self, class: u32) {
+        let mut number = class;
+        while number != ROOT {
+            self.set_fit(number);
+            let Some(state) = self.class(number) else {
+                return;
+            };
+            number = state.parent;
+        }
+    }
+
     /// Counts a packet for the leaf and all above, whose virtual times go on. Without a last packet
     /// the leaf becomes idle, and classes above that have no other child.
     fn share_out(&mut self, leaf: u32, len: u32, is_last: bool) {
@@ -642,6 +657,7 @@ impl<T> Hfsc<T> {
             sharing.own_fit = 0;
             if let Some(curve) = settings.ul {
                 sharing.limits = Placed::new(&curve, now, sharing.done);
+                sharing.own_fit = sharing.limits.time_of(sharing.done);
             }
         }
         if flow.is_some() && has_packets {
@@ -650,7 +666,7 @@ impl<T> Hfsc<T> {
                 self.join(number);
             }
         }
-        self.set_fit(number);
+        self.set_fit_up(number);
     }
 }
 

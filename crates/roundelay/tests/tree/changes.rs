@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use roundelay::tree::{Config, Node, Problem, Tree};
+use roundelay::schedulers::AnyDiscipline;
+use roundelay::tree::{Config, Node, Problem, Tree, hfsc};
 use roundelay::{Control, Seed};
-use roundelay::{DropReason, FlowConfig, FlowId, Instant, Packet, Scheduler};
+use roundelay::{DropReason, Duration, FlowConfig, FlowId, Instant, Packet, Scheduler};
 
-use super::plans::{classes, idling, node, of_htb, plans, rated, weighted};
+use super::plans::{classes, curved, idling, node, of_htb, plans, rated, weighted};
 
 fn packet(flow: u32, len: u32) -> Packet<u64> {
     Packet::new(FlowId(flow), len, 0)
@@ -542,4 +543,71 @@ fn classes_of_htb_change_while_packets_wait() {
     assert_eq!(of_new.len(), 9 + 1, "{of_new:?}");
     let last = of_new[9];
     assert!((25..=52).contains(&last), "{of_new:?} ms");
+}
+
+/// A leaf below a class below the root, all of hfsc, with packets of 1000 bytes.
+fn limited(of_class: &str, of_leaf: &str) -> Tree<u64> {
+    let mut root = node("link", "drr");
+    root.spec.discipline = AnyDiscipline::Hfsc(hfsc::Config);
+    let mut plan = Config::new(root).unwrap();
+    plan.add_class("link", curved("all", "drr", ["", "m2 1mbit", of_class]))
+        .unwrap();
+    plan.add_leaf("all", curved("one", "fifo", ["", "m2 1mbit", of_leaf]))
+        .unwrap();
+    plan.set_default("one").unwrap();
+    let mut tree = plan.build_tree(Seed::new(0)).unwrap();
+    for _ in 0..200 {
+        tree.enqueue(Instant::ZERO, packet(0, 1000)).unwrap();
+    }
+    tree
+}
+
+/// A higher `ul` of a leaf or class counts from the change on, at all levels, and so does a lower
+/// one: a packet leaves at once, as at the begin of any curve, and the others by the new rate.
+#[test]
+fn an_upper_limit_that_changes_counts_in_the_classes_above() {
+    let millis = |time: u64| Instant::from_nanos(time * 1_000_000);
+    // Rates before and after, when the second packet may leave before the change, and packets from
+    // the change on until 1 and 4 s, and a bit: 1 Mbit/s are 125 a second.
+    let faster = ("m2 80bit", "m2 1mbit", 100_000, [126, 199]);
+    let slower = ("m2 1mbit", "m2 8kbit", 8, [2, 5]);
+    for (before, after, ready, wanted) in [faster, slower] {
+        for (of_class, changes, spec) in [
+            ("", "one", "fifo"),
+            ("", "all", "drr"),
+            ("m2 2mbit", "one", "fifo"),
+        ] {
+            let curves = if changes == "one" {
+                [of_class, before]
+            } else {
+                [before, ""]
+            };
+            let mut tree = limited(curves[0], curves[1]);
+            assert!(tree.dequeue(Instant::ZERO).is_some());
+            assert_eq!(tree.dequeue(Instant::ZERO), None);
+            let told = tree.ready_at().unwrap();
+            assert!(
+                told.since(millis(ready)) < Duration::from_millis(1),
+                "{told:?}"
+            );
+            tree.check_invariants();
+            tree.set_node(curved(changes, spec, ["", "m2 1mbit", after]))
+                .unwrap();
+            tree.check_invariants();
+            // A curve of the class above is the same as before.
+            let at = millis(if of_class.is_empty() { 0 } else { 4 });
+            let told = tree.ready_at().unwrap();
+            assert!(told <= at, "{changes}, {after}: {told:?}");
+            let mut sent = 0;
+            let mut now = Instant::ZERO;
+            for (until, wanted) in [millis(1004), millis(4004)].into_iter().zip(wanted) {
+                while now <= until && !tree.backlog().is_empty() {
+                    sent += u32::from(tree.dequeue(now).is_some());
+                    tree.check_invariants();
+                    now = now.max(tree.ready_at().unwrap_or(now));
+                }
+                assert_eq!(sent, wanted, "{changes}, {after}, {until:?}");
+            }
+        }
+    }
 }
