@@ -1,6 +1,8 @@
 //! What a packet costs in a tree of `htb`, `hfsc` or `drr`, by the number of leaves and of levels:
 //! enqueue and dequeue, all leaves backlogged. `drr+htb` is drr at the root and htb below, `drr+tbf+drr`
-//! has a class of tbf in between. Counted from outside, as the difference of two runs:
+//! has a class of tbf in between. In `tbf-classes`, `tbf-leaves` and `htb-leaves` every leaf has a
+//! bucket of its own, and all have half of the link together, so most sleep at any time. Counted from
+//! outside, as the difference of two runs:
 //!
 //!     cargo build --release -p roundelay --example tree_costs
 //!     valgrind --tool=callgrind target/release/examples/tree_costs htb 64 1 100000
@@ -83,6 +85,39 @@ fn tree(kinds: &str, leaves: u32, levels: u32) -> Result<Config, Box<dyn Error>>
     Ok(tree)
 }
 
+/// Leaves below the root that share half of the link by rates of their own: behind a class of tbf
+/// each, as leaves of tbf, or of htb.
+fn shaped(kind: &str, leaves: u32) -> Result<Config, Box<dyn Error>> {
+    let root = if kind == "htb-leaves" { "htb" } else { "drr" };
+    let mut tree = Config::new(class("link", root)?)?;
+    let rate = LINK / 2 / u64::from(leaves);
+    for flow in 0..leaves {
+        let name = format!("leaf {flow}");
+        let mut leaf = Node::new(&name, "fifo".parse()?);
+        let mut parent = "link".to_owned();
+        match kind {
+            "tbf-classes" => {
+                parent = format!("bucket {flow}");
+                let bucket = format!("tbf rate {rate}bit burst 2000b");
+                tree.add_class("link", Node::new(&parent, bucket.parse()?))?;
+            }
+            "tbf-leaves" => {
+                leaf.spec = format!("tbf rate {rate}bit burst 2000b limit 1mb").parse()?;
+            }
+            _ => {
+                let rate = Rate::from_bits_per_second(rate).ok_or("too many leaves")?;
+                let mut class = htb::Class::new(rate);
+                class.quantum = Some(1514);
+                leaf.service = Service::Htb(class);
+            }
+        }
+        tree.add_leaf(&parent, leaf)?;
+        tree.assign(FlowId(flow), &name)?;
+        tree.set_default(&name)?;
+    }
+    Ok(tree)
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let [kind, leaves, levels, packets] = &arguments[..] else {
@@ -90,13 +125,25 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let (leaves, levels): (u32, u32) = (leaves.parse()?, levels.parse()?);
     let packets: u64 = packets.parse()?;
-    let mut tree = tree(kind, leaves, levels)?.build_tree::<u32>(Seed::new(1))?;
+    let is_shaped = kind.ends_with("-classes") || kind.ends_with("-leaves");
+    let plan = if is_shaped {
+        shaped(kind, leaves)?
+    } else {
+        tree(kind, leaves, levels)?
+    };
+    let mut tree = plan.build_tree::<u32>(Seed::new(1))?;
     let link = Rate::from_bits_per_second(LINK).expect("more than nothing");
     let time = link.time_of(LEN.into());
     let mut now = Instant::ZERO;
     for flow in (0..3).flat_map(|_| 0..leaves) {
         let packet = Packet::new(FlowId(flow), LEN, 0);
         tree.enqueue(now, packet).map_err(|_| "the leaf is full")?;
+        // A bucket begins with two packets. So the leaves' times are apart by two packets on the
+        // link, which rests after each one.
+        while is_shaped && let Some(packet) = tree.dequeue(now) {
+            tree.enqueue(now, packet).map_err(|_| "the leaf is full")?;
+            now += time;
+        }
     }
     let mut sent = 0;
     let mut waits = 0_u64;

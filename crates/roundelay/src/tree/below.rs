@@ -5,6 +5,7 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
+use super::asleep::{Asleep, Wake};
 use super::class::{Class, StandIn};
 use super::config::{Config, Node, Placed, ROOT};
 use super::shaper::{Offer, Shaper};
@@ -28,9 +29,9 @@ pub(super) struct Below<T, L, I> {
     /// Leaves by backlog.
     pub(super) longest: Longest,
     /// Leaves and shapers that hold packets but gave none when asked.
-    pub(super) asleep: Vec<usize>,
+    pub(super) asleep: Asleep,
     /// Those that are due, while they are asked again.
-    pub(super) due: Vec<(Instant, usize)>,
+    pub(super) due: Vec<usize>,
     /// A shaper waits for the next call of `Tree::dequeue`.
     pub(super) has_put_off: bool,
     /// Dropped packets, until the caller takes them.
@@ -59,7 +60,8 @@ pub(super) struct Leaf<T, L> {
     pub(super) head: Option<Packet<T>>,
     /// The scheduler's backlog at the last query.
     pub(super) told: Backlog,
-    pub(super) is_asleep: bool,
+    /// When it is asked again, while it holds packets and has no head.
+    pub(super) asleep_until: Option<Wake>,
 }
 
 impl<T, L: Scheduler<T>, I> State<T, L, I> {
@@ -68,7 +70,7 @@ impl<T, L: Scheduler<T>, I> State<T, L, I> {
             buffer: Buffer::new(node.limit(), scheduler),
             head: None,
             told: Backlog::default(),
-            is_asleep: false,
+            asleep_until: None,
         })
     }
 
@@ -164,7 +166,8 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
         })
     }
 
-    /// Enqueues a packet in a leaf. A refused packet is returned.
+    /// Enqueues a packet in a leaf, which is then asked for a packet if it has no head. A refused
+    /// packet is returned.
     pub(super) fn arrive(&mut self, number: usize, packet: Packet<T>) -> Result<(), Packet<T>> {
         let now = self.now;
         let arrival = packet.arrival;
@@ -177,12 +180,22 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
                 DropReason::Refused => refused = Some(Packet { arrival, ..packet }),
                 _ => dropped.push_back((packet, reason)),
             });
-        self.listen(number);
-        refused.map_or(Ok(()), Err)
+        self.count(number);
+        let Some(refused) = refused else {
+            return Ok(());
+        };
+        self.note_sleep(number);
+        Err(refused)
     }
 
-    /// Updates a leaf's recorded backlog after a call to its scheduler.
+    /// Updates what is recorded of a leaf after a call to its scheduler.
     pub(super) fn listen(&mut self, number: usize) {
+        self.count(number);
+        self.note_sleep(number);
+    }
+
+    /// Updates a leaf's recorded backlog.
+    fn count(&mut self, number: usize) {
         let Some(State::Leaf(leaf)) = self.nodes.get_mut(number) else {
             return;
         };
@@ -199,13 +212,30 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
             .wrapping_add(told.bytes);
         leaf.told = told;
         self.longest.changed(number, leaf.size());
-        let sleeps = leaf.head.is_none() && !told.is_empty();
-        if core::mem::replace(&mut leaf.is_asleep, sleeps) != sleeps {
-            if sleeps {
-                self.asleep.push(number);
-            } else {
-                self.asleep.retain(|leaf| *leaf != number);
-            }
+    }
+
+    /// Notes whether a leaf sleeps, and until when: after each call that may change its scheduler's
+    /// time.
+    pub(super) fn note_sleep(&mut self, number: usize) {
+        let Some(State::Leaf(leaf)) = self.nodes.get_mut(number) else {
+            return;
+        };
+        let before = leaf.asleep_until;
+        let sleeps = leaf.head.is_none() && !leaf.told.is_empty();
+        leaf.asleep_until = if sleeps {
+            Some(Wake::told(leaf.buffer.scheduler().ready_at()))
+        } else {
+            None
+        };
+        self.asleep.change(number, before, leaf.asleep_until);
+    }
+
+    /// When a node that sleeps is asked again. None: it does not sleep.
+    pub(super) fn asleep_until(&self, number: usize) -> Option<Wake> {
+        match self.nodes.get(number)? {
+            State::Leaf(leaf) => leaf.asleep_until,
+            State::Shaper(shaper) => shaper.asleep_until,
+            State::Absent | State::Class(_) => None,
         }
     }
 

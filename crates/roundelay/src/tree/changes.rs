@@ -260,7 +260,8 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
             self.below.backlog.packets = self.below.backlog.packets.wrapping_sub(told.packets);
             self.below.backlog.bytes = self.below.backlog.bytes.wrapping_sub(told.bytes);
         }
-        self.below.asleep.retain(|other| *other != leaf);
+        let before = self.below.asleep_until(leaf);
+        self.below.asleep.change(leaf, before, None);
     }
 
     fn flow_config(&self, number: usize) -> FlowConfig {

@@ -8,6 +8,7 @@
 //! A class above must know the length of a child's next packet, so a shaper differs from a root in
 //! how it offers one: see [`Offer`].
 
+use super::asleep::Wake;
 use super::below::{Below, State};
 use super::class::{Class, StandIn};
 use super::config::{Config, ROOT};
@@ -51,7 +52,7 @@ pub(super) struct Shaper<T, I> {
     /// The class above has its stand-in, or has chosen it.
     pub(super) is_offered: bool,
     /// When it is asked again, while it has packets and offers none.
-    pub(super) asleep_until: Option<Instant>,
+    pub(super) asleep_until: Option<Wake>,
 }
 
 impl<T, I: Scheduler<StandIn>> Shaper<T, I> {
@@ -239,18 +240,15 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
         let Some(shaper) = self.shaper_mut(number) else {
             return;
         };
-        let was_asleep = shaper.asleep_until.is_some();
+        let before = shaper.asleep_until;
         shaper.is_offered = is_offered;
         shaper.asleep_until = None;
         if !is_offered && !shaper.backlog().is_empty() {
             let at = at.or_else(|| shaper.ready_at());
-            shaper.asleep_until = Some(at.unwrap_or(Instant::MAX));
+            shaper.asleep_until = Some(Wake::At(at.unwrap_or(Instant::MAX)));
         }
-        match (was_asleep, shaper.asleep_until.is_some()) {
-            (false, true) => self.asleep.push(number),
-            (true, false) => self.asleep.retain(|other| *other != number),
-            _ => {}
-        }
+        let after = shaper.asleep_until;
+        self.asleep.change(number, before, after);
     }
 
     /// Has a shaper choose when the tree is asked for a packet the next time.
@@ -297,15 +295,6 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
                 }
                 packet
             }
-        }
-    }
-
-    /// When a node that sleeps is asked again. None: it does not say.
-    pub(super) fn wakes_at(&self, number: usize) -> Option<Instant> {
-        match self.nodes.get(number)? {
-            State::Leaf(leaf) => leaf.buffer.scheduler().ready_at(),
-            State::Shaper(shaper) => shaper.asleep_until,
-            State::Absent | State::Class(_) => None,
         }
     }
 }

@@ -2,8 +2,11 @@
 //! packets by value are accounted for by value.
 
 use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use roundelay::tree::{Config, Node, Tree};
+use roundelay::{Acknowledgement, ConfigError, FlowConfig, Hosts};
 use roundelay::{Backlog, DropReason, Duration, FlowId, Footprint, Instant, Packet, Scheduler};
 use roundelay::{Control, Seed};
 
@@ -258,8 +261,9 @@ fn a_tree_says_when_it_is_ready() {
     );
 }
 
-/// A shaper: serves nothing before its ready time, given by `ready_at`.
-struct Later(VecDeque<Packet<u64>>, Instant);
+/// A shaper: serves nothing before its ready time, given by `ready_at`. Counts how often it is asked
+/// for a packet or its time.
+struct Later(VecDeque<Packet<u64>>, Instant, Arc<AtomicU64>);
 
 impl Scheduler<u64> for Later {
     fn enqueue(&mut self, _now: Instant, packet: Packet<u64>) -> Result<(), Packet<u64>> {
@@ -268,6 +272,7 @@ impl Scheduler<u64> for Later {
     }
 
     fn dequeue(&mut self, now: Instant) -> Option<Packet<u64>> {
+        self.2.fetch_add(1, Ordering::Relaxed);
         if now < self.1 {
             return None;
         }
@@ -287,11 +292,35 @@ impl Scheduler<u64> for Later {
     }
 
     fn ready_at(&self) -> Option<Instant> {
+        self.2.fetch_add(1, Ordering::Relaxed);
         Some(self.1)
     }
 }
 
+const fn at(millis: u64) -> Instant {
+    Instant::from_nanos(millis * 1_000_000)
+}
+
+/// Any setting has it ready at another time.
 impl Control for Later {
+    fn set_flow(&mut self, _flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
+        self.1 = at(config.weight.into());
+        Ok(())
+    }
+
+    fn set_hosts(&mut self, _flow: FlowId, hosts: Hosts) -> Result<(), ConfigError> {
+        self.1 = at(hosts.source.into());
+        Ok(())
+    }
+
+    fn set_acknowledgement(&mut self, _flow: FlowId, _acknowledgement: Option<&Acknowledgement>) {
+        self.1 = at(1);
+    }
+
+    fn remove_flow(&mut self, _flow: FlowId) {
+        self.1 = at(7);
+    }
+
     fn footprint(&self) -> Footprint {
         Footprint::default()
     }
@@ -300,9 +329,17 @@ impl Control for Later {
 /// Two packets in each leaf, none ready: the second class's leaf until 2 ms, the first class's two
 /// leaves until 5 ms.
 fn all_asleep() -> Tree<u64, Later> {
-    let start =
-        |node: &Node| Instant::ZERO + Duration::from_millis(if node.name == "far" { 2 } else { 5 });
-    let leaf = |node: &Node, _| Ok(Later(VecDeque::new(), start(node)));
+    all_asleep_and_counted().0
+}
+
+/// The same, and how often leaves have been asked for a packet or their times.
+fn all_asleep_and_counted() -> (Tree<u64, Later>, Arc<AtomicU64>) {
+    let asked = Arc::new(AtomicU64::new(0));
+    let counts = Arc::clone(&asked);
+    let leaf = move |node: &Node, _| {
+        let start = at(if node.name == "far" { 2 } else { 5 });
+        Ok(Later(VecDeque::new(), start, Arc::clone(&counts)))
+    };
     let mut tree = Tree::with(&plan(), Seed::new(1), leaf, |node: &Node, seed| {
         node.spec.discipline.build(seed)
     })
@@ -314,7 +351,7 @@ fn all_asleep() -> Tree<u64, Later> {
         )
         .unwrap();
     }
-    tree
+    (tree, asked)
 }
 
 /// Milliseconds and flows of the departures, if the tree is called at each time from `ready_at`.
@@ -345,6 +382,45 @@ fn leaves_that_idle_are_asked_when_they_are_ready() {
         sent[2..].iter().all(|(at, _)| (5..=6).contains(at)),
         "{sent:?}"
     );
+}
+
+/// A decision costs nothing for the leaves that sleep until later.
+#[test]
+fn leaves_that_idle_are_not_asked_before_they_are_ready() {
+    let (mut tree, asked) = all_asleep_and_counted();
+    let before = asked.load(Ordering::Relaxed);
+    for _ in 0..10 {
+        assert_eq!(tree.dequeue(at(1)), None);
+        assert_eq!(tree.ready_at(), Some(at(2)));
+    }
+    assert_eq!(asked.load(Ordering::Relaxed), before);
+    assert!(tree.dequeue(at(2)).is_some());
+    assert!(asked.load(Ordering::Relaxed) > before);
+}
+
+/// A leaf may be ready at another time after a setting of one of its flows.
+#[test]
+fn leaves_that_idle_are_asked_for_their_times_after_settings() {
+    let mut tree = all_asleep();
+    let flow = FlowId(2);
+    assert_eq!(tree.ready_at(), Some(at(2)));
+    let config = FlowConfig {
+        weight: 3,
+        ..FlowConfig::DEFAULT
+    };
+    tree.set_flow(flow, config).unwrap();
+    assert_eq!(tree.ready_at(), Some(at(3)));
+    let hosts = Hosts {
+        source: 4,
+        destination: 0,
+    };
+    tree.set_hosts(flow, hosts).unwrap();
+    assert_eq!(tree.ready_at(), Some(at(4)));
+    tree.set_acknowledgement(flow, None);
+    assert_eq!(tree.ready_at(), Some(at(1)));
+    tree.remove_flow(flow);
+    assert_eq!(tree.ready_at(), Some(at(5)), "the other leaves are first");
+    tree.check_invariants();
 }
 
 #[test]
