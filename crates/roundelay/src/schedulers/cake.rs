@@ -292,6 +292,15 @@ impl Discipline for Config {
         if word == "split-gso" {
             return Ok(Some("split-gso"));
         }
+        // A word of tc that sends nothing to the kernel.
+        if word == "via-ethernet" {
+            return Ok(Some("via-ethernet"));
+        }
+        // tc's other name.
+        if word == "diffserv" {
+            self.tins = Tins::Diffserv4;
+            return Ok(Some("tins"));
+        }
         for (refused, expected) in REFUSED {
             if refused == word {
                 return Err(ConfigError::BadValue {

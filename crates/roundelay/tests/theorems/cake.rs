@@ -379,6 +379,7 @@ fn words_are_those_of_tc() {
         ("cake egress noatm nowash noraw", "cake"),
         ("cake memlimit 1mb", "cake memory_limit 1mb"),
         ("cake split-gso no-ack-filter", "cake"),
+        ("cake diffserv via-ethernet", "cake diffserv4"),
         (
             "cake ack-filter-aggressive",
             "cake acks ack-filter-aggressive",
