@@ -131,6 +131,8 @@ impl Device {
 #[derive(Debug, Default)]
 pub(crate) struct Setup {
     pub(crate) devices: BTreeMap<String, Device>,
+    /// Lines, and what is to be said about commands of no interface.
+    pub(crate) remarks: Vec<(usize, String)>,
 }
 
 /// What a command does with its object.
@@ -202,11 +204,16 @@ impl Setup {
             words: &call.words,
             at: 0,
         };
-        let object = words.next().unwrap_or_default();
+        let written = words.next().unwrap_or_default();
         let object = ["qdisc", "class", "filter"]
             .into_iter()
-            .find(|full| begins(object, full));
+            .find(|full| begins(written, full));
         let Some(object) = object else {
+            let shows = ["monitor", "help"].contains(&written);
+            if !shows && !written.is_empty() {
+                let text = format!("left out: `tc {written}` sets up no qdisc, class or filter");
+                self.remarks.push((call.line, text));
+            }
             return Ok(());
         };
         let verb = match words.next().unwrap_or("show") {

@@ -247,9 +247,14 @@ impl<'a> Reader<'a> {
         match what {
             "ip" | "ip6" => {
                 let is_ipv4 = what == "ip";
-                self.of_family(is_ipv4)?;
+                let groups = self.groups.len();
                 let field = self.value(what)?;
-                self.field(field, is_ipv4)
+                self.field(field, is_ipv4)?;
+                // A match without bits is one on any packet.
+                if self.groups.len() > groups {
+                    self.of_family(is_ipv4)?;
+                }
+                Ok(())
             }
             "tcp" | "udp" => {
                 let field = self.value(what)?;
@@ -297,10 +302,12 @@ impl<'a> Reader<'a> {
                         "{address} is an address of the other version of IP"
                     ));
                 }
-                self.groups.push(vec![match field {
-                    "src" => Test::Source(address, prefix),
-                    _ => Test::Destination(address, prefix),
-                }]);
+                if prefix > 0 || self.family == Some(is_ipv4) {
+                    self.groups.push(vec![match field {
+                        "src" => Test::Source(address, prefix),
+                        _ => Test::Destination(address, prefix),
+                    }]);
+                }
             }
             "sport" | "dport" => {
                 let (value, mask) = (self.value(field)?, self.value(field)?);
@@ -309,6 +316,9 @@ impl<'a> Reader<'a> {
             }
             "protocol" => {
                 let (value, mask) = (self.value(field)?, self.value(field)?);
+                if whole(mask) == Some(0) {
+                    return Ok(());
+                }
                 if whole(mask) != Some(0xff) {
                     return Err(format!("the mask {mask} of a protocol has no counterpart"));
                 }
@@ -436,7 +446,12 @@ fn network(text: &str) -> Result<(IpAddr, u8), String> {
     if prefix > longest {
         return Err(wrong());
     }
-    let cut = match address {
+    Ok((cut(address, prefix), prefix))
+}
+
+/// An address without the bits after a prefix, which is at most its length.
+fn cut(address: IpAddr, prefix: u8) -> IpAddr {
+    match address {
         IpAddr::V4(address) => {
             let mask = u32::MAX.checked_shl(32 - u32::from(prefix)).unwrap_or(0);
             IpAddr::V4((address.to_bits() & mask).into())
@@ -445,8 +460,7 @@ fn network(text: &str) -> Result<(IpAddr, u8), String> {
             let mask = u128::MAX.checked_shl(128 - u32::from(prefix)).unwrap_or(0);
             IpAddr::V6((address.to_bits() & mask).into())
         }
-    };
-    Ok((cut, prefix))
+    }
 }
 
 /// `443`, `1000-1999`.
@@ -579,10 +593,35 @@ pub(crate) fn overlap(left: &[Test], right: &[Test]) -> bool {
     true
 }
 
+/// Whether each packet that meets the late tests meets the early ones, too.
+pub(crate) fn covers(early: &[Test], late: &[Test]) -> bool {
+    early
+        .iter()
+        .all(|test| late.iter().any(|other| is_met(test, other)))
+}
+
+/// Whether a packet that meets `by` meets `test`.
+fn is_met(test: &Test, by: &Test) -> bool {
+    match (test, by) {
+        (Test::SourcePort(first, last), Test::SourcePort(a, b))
+        | (Test::DestinationPort(first, last), Test::DestinationPort(a, b)) => {
+            first <= a && b <= last
+        }
+        (
+            Test::Source(all, 0) | Test::Destination(all, 0),
+            Test::Source(address, _) | Test::Destination(address, _),
+        ) => all.is_ipv4() == address.is_ipv4(),
+        (Test::Source(one, a), Test::Source(other, b))
+        | (Test::Destination(one, a), Test::Destination(other, b)) => {
+            a <= b && !networks_apart(one, *a, other, *b)
+        }
+        _ => test == by,
+    }
+}
+
 fn networks_apart(one: &IpAddr, a: u8, other: &IpAddr, b: u8) -> bool {
     let shorter = a.min(b);
-    let cut = |address: &IpAddr| network(&format!("{address}/{shorter}"));
-    one.is_ipv4() != other.is_ipv4() || cut(one) != cut(other)
+    one.is_ipv4() != other.is_ipv4() || cut(*one, shorter) != cut(*other, shorter)
 }
 
 #[cfg(test)]
@@ -639,6 +678,24 @@ mod tests {
                 "all",
                 "match u32 0 0 at 0 flowid 1:10",
                 vec!["src 0.0.0.0/0", "src ::/0"],
+            ),
+            (
+                "u32",
+                "all",
+                "match ip protocol 0 0x00 flowid 1:11",
+                vec!["src 0.0.0.0/0", "src ::/0"],
+            ),
+            (
+                "u32",
+                "all",
+                "match ip dst 0.0.0.0/0 flowid 1:11",
+                vec!["src 0.0.0.0/0", "src ::/0"],
+            ),
+            (
+                "u32",
+                "ipv6",
+                "match ip protocol 0 0 flowid 1:11",
+                vec!["src ::/0"],
             ),
             (
                 "u32",
@@ -745,5 +802,15 @@ mod tests {
         assert!(!overlap(&port(53), &port(54)));
         assert!(overlap(&port(53), &[Test::Protocol(17)]));
         assert!(!overlap(&[every(true)], &[every(false)]));
+        let both = [Test::CodePoint(8), every(true)];
+        assert!(covers(&[Test::CodePoint(8)], &both));
+        assert!(covers(&both, &both));
+        assert!(!covers(&both, &[Test::CodePoint(8)]));
+        assert!(!covers(&[every(false)], &both));
+        assert!(covers(&[Test::SourcePort(1, 9)], &[Test::SourcePort(2, 3)]));
+        assert!(!covers(
+            &[Test::SourcePort(2, 3)],
+            &[Test::SourcePort(1, 9)]
+        ));
     }
 }

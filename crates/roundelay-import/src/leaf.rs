@@ -1,97 +1,79 @@
 //! Queues without classes: their words as trees write them, and what trees do not have.
 
-use roundelay::{ConfigError, QueueSpec};
+mod words;
+
+use roundelay::QueueSpec;
 
 use crate::units;
+use words::{Phrase, Value, phrases};
 
 /// A queue in a tree's words.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Leaf {
     /// As in `fq_codel linux limit 1000`.
     pub(crate) text: String,
     pub(crate) remarks: Vec<String>,
 }
 
-/// What a word's value counts.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Unit {
-    Rate,
-    Size,
-    Time,
-    Other,
-}
-
-/// Words of tc without a counterpart here, the number of their values, and why.
-const LEFT_OUT: [(&str, &str, usize, &str); 26] = [
-    ("cake", "split-gso", 0, "packets are split here always"),
+/// Words of tc without a counterpart here, and why.
+const LEFT_OUT: [(&str, &str, &str); 27] = [
+    ("cake", "split-gso", "packets are split here always"),
     (
         "cake",
         "no-split-gso",
-        0,
         "packets are split here always, so a burst of a sender is shorter than in Linux",
     ),
     (
         "cake",
         "fwmark",
-        1,
         "marks are not in packets, so code points choose the tins",
     ),
     (
         "cake",
         "autorate-ingress",
-        0,
         "the rate here is the one that is written",
     ),
-    ("cake", "hard_header_len", 0, ""),
+    ("cake", "hard_header_len", ""),
     (
         "fq_codel",
         "ce_threshold_selector",
-        1,
         "ce_threshold counts for all packets with ECN",
     ),
-    ("sfq", "redflowlimit", 1, "sfq has no RED here"),
-    ("sfq", "min", 1, "sfq has no RED here"),
-    ("sfq", "max", 1, "sfq has no RED here"),
-    ("sfq", "avpkt", 1, "sfq has no RED here"),
-    ("sfq", "burst", 1, "sfq has no RED here"),
-    ("sfq", "probability", 1, "sfq has no RED here"),
-    ("sfq", "ecn", 0, "sfq has no RED here"),
-    ("sfq", "harddrop", 0, "sfq has no RED here"),
-    ("fq", "buckets", 1, "flows never share a bucket here"),
-    (
-        "fq",
-        "orphan_mask",
-        1,
-        "it is about packets without a socket",
-    ),
-    ("fq", "timer_slack", 1, "time is exact here"),
+    ("sfq", "redflowlimit", "sfq has no RED here"),
+    ("sfq", "min", "sfq has no RED here"),
+    ("sfq", "max", "sfq has no RED here"),
+    ("sfq", "avpkt", "sfq has no RED here"),
+    ("sfq", "burst", "sfq has no RED here"),
+    ("sfq", "probability", "sfq has no RED here"),
+    ("sfq", "ecn", "sfq has no RED here"),
+    ("sfq", "harddrop", "sfq has no RED here"),
+    ("fq", "buckets", "flows never share a bucket here"),
+    ("fq", "orphan_mask", "it is about packets without a socket"),
+    ("fq", "timer_slack", "time is exact here"),
     (
         "fq",
         "horizon",
-        1,
         "no packet of a capture has a time to leave",
     ),
     (
         "fq",
         "horizon_cap",
-        0,
         "no packet of a capture has a time to leave",
     ),
     (
         "fq",
         "horizon_drop",
-        0,
         "no packet of a capture has a time to leave",
     ),
-    ("fq", "bands", 1, "fq has one band here"),
-    ("fq", "priomap", 16, "fq has one band here"),
-    ("fq", "weights", 3, "fq has one band here"),
-    ("fq_pie", "memory_limit", 1, ""),
-    ("tbf", "mpu", 1, "lengths are those on the link of --link"),
+    ("fq", "defrate", "Linux has no use for it"),
+    ("fq", "bands", "fq has one band here"),
+    ("fq", "priomap", "fq has one band here"),
+    ("fq", "weights", "fq has one band here"),
+    ("fq_pie", "memory_limit", ""),
+    ("tbf", "mpu", "lengths are those on the link of --link"),
     (
         "tbf",
         "linklayer",
-        1,
         "lengths are those on the link of --link",
     ),
 ];
@@ -133,17 +115,12 @@ fn thresholds_of_choke(words: &[String]) -> String {
 }
 
 /// The queue of a kind with these words. None: it is no queue without classes that trees have.
-pub(crate) fn leaf(kind: &str, words: &[String]) -> Option<Leaf> {
+///
+/// # Errors
+/// A word is one that tc refuses.
+pub(crate) fn leaf(kind: &str, words: &[String]) -> Option<Result<Leaf, String>> {
     let mut remarks = Vec::new();
     let name = match kind {
-        "pfifo_fast" => {
-            remarks.push(
-                "pfifo_fast is a single queue here: Linux has three bands, and each packet's TOS \
-                 chooses one"
-                    .to_owned(),
-            );
-            "fifo"
-        }
         "noqueue" => {
             remarks.push("noqueue keeps no packets, and a tree's leaf does".to_owned());
             "fifo"
@@ -156,22 +133,18 @@ pub(crate) fn leaf(kind: &str, words: &[String]) -> Option<Leaf> {
         | "red" | "choke" | "sfb" | "tbf" => kind,
         _ => return None,
     };
+    let phrases = match phrases(kind, words, &mut remarks) {
+        Ok(phrases) => phrases,
+        Err(message) => return Some(Err(message)),
+    };
+    if let Err(message) = check(kind, &phrases) {
+        return Some(Err(message));
+    }
     let mut text = name.to_owned();
     if WITH_RULES_OF_LINUX.contains(&kind) {
         text += " linux";
     }
-    match at_once(kind, &text, words) {
-        Some((whole, noted)) => {
-            text = whole;
-            remarks.extend(noted);
-        }
-        None => {
-            let mut at = 0;
-            while at < words.len() {
-                at += take(kind, &words[at..], &mut text, &mut remarks);
-            }
-        }
-    }
+    text = joined(kind, text, &phrases, &mut remarks);
     if kind == "bfifo" && !text.contains(" limit ") {
         text += " limit 1514000";
         remarks.push(
@@ -197,121 +170,111 @@ pub(crate) fn leaf(kind: &str, words: &[String]) -> Option<Leaf> {
             text = "fifo".to_owned();
         }
     }
-    Some(Leaf { text, remarks })
+    Some(Ok(Leaf { text, remarks }))
 }
 
-/// All words, if a tree has each of them. Some are legal only beside others.
-fn at_once(kind: &str, name: &str, words: &[String]) -> Option<(String, Vec<String>)> {
-    let mut text = name.to_owned();
-    let mut remarks = Vec::new();
-    let mut before = "";
-    for word in words {
-        let value = canonical(unit(kind, before), word, &mut remarks);
-        let ours = other_name(kind, &value);
-        text += &format!(" {ours}");
-        before = other_name(kind, word);
+/// Words that tc wants, and words that it refuses together.
+fn check(kind: &str, phrases: &[Phrase<'_>]) -> Result<(), String> {
+    if kind != "tbf" {
+        return Ok(());
     }
-    if text.parse::<QueueSpec>().is_err() {
-        return None;
+    let has = |names: &[&str]| phrases.iter().any(|phrase| names.contains(&phrase.word));
+    if !has(&["rate"]) {
+        return Err("tbf has a rate; expected `rate 10mbit`".to_owned());
     }
-    Some((text, remarks))
-}
-
-/// The name here of a word of tc's.
-fn other_name<'a>(kind: &str, word: &'a str) -> &'a str {
-    match (kind, word) {
-        ("tbf", "buffer" | "maxburst") => "burst",
-        ("tbf", "minburst") => "mtu",
-        _ => word,
+    if !has(&["burst", "buffer", "maxburst"]) {
+        return Err("tbf has a burst; expected `burst 15k`".to_owned());
+    }
+    match (has(&["limit"]), has(&["latency"])) {
+        (false, false) => Err("tbf has a limit; expected `limit 30k` or `latency 50ms`".to_owned()),
+        (true, true) => Err("`limit` and `latency` of tbf; expected one of them".to_owned()),
+        _ => Ok(()),
     }
 }
 
-/// Takes a word with its values, and returns how many words that were.
-fn take(kind: &str, words: &[String], text: &mut String, remarks: &mut Vec<String>) -> usize {
-    let word = words[0].as_str();
-    for (of, name, values, why) in LEFT_OUT {
-        if of == kind && name == word {
-            let taken = (1 + values).min(words.len());
-            if !why.is_empty() {
-                let written = words[..taken].join(" ");
+/// Whether tc takes these words of a tbf.
+///
+/// # Errors
+/// It does not, and why.
+pub(crate) fn check_tbf(words: &[String]) -> Result<(), String> {
+    check("tbf", &phrases("tbf", words, &mut Vec::new())?)
+}
+
+/// A queue with all words that a tree has.
+fn joined(kind: &str, name: String, phrases: &[Phrase<'_>], remarks: &mut Vec<String>) -> String {
+    // A word may be legal only beside one that comes after it.
+    let mut whole = name.clone();
+    let mut notes = Vec::new();
+    for phrase in phrases {
+        whole += &format!(" {}", ours(kind, phrase, &mut notes));
+    }
+    if whole.parse::<QueueSpec>().is_ok() {
+        remarks.extend(notes);
+        return whole;
+    }
+    let mut parts: Vec<(String, String)> = Vec::new();
+    for phrase in phrases {
+        let written = phrase.written();
+        let mut left_out = LEFT_OUT.iter();
+        match left_out.find(|(of, word, _)| *of == kind && *word == phrase.word) {
+            Some((_, _, "")) => {}
+            Some((_, _, why)) => {
                 remarks.push(format!("`{written}` of {kind} is left out: {why}"));
             }
-            return taken;
+            None => parts.push((ours(kind, phrase, remarks), written)),
         }
     }
-    let ours = other_name(kind, word);
-    let besides = tries(kind, text);
-    if fits(&besides, text, ours) {
-        *text += &format!(" {ours}");
-        return 1;
+    let mut text = name;
+    while let Some(place) = parts.iter().position(|(part, _)| fits(kind, &text, part)) {
+        let (part, _) = parts.remove(place);
+        text += &format!(" {part}");
     }
-    if let Some(value) = words.get(1) {
-        let value = canonical(unit(kind, ours), value, remarks);
-        let both = format!("{ours} {value}");
-        if fits(&besides, text, &both) {
-            *text += &format!(" {both}");
-            return 2;
-        }
+    for (part, written) in parts {
+        let why = match format!("{text} {part}").parse::<QueueSpec>() {
+            Err(error) => error.to_string(),
+            Ok(_) => "it has no counterpart here".to_owned(),
+        };
+        remarks.push(format!("`{written}` of {kind} is left out: {why}"));
     }
-    let starts_with_digit =
-        |value: &String| value.starts_with(|letter: char| letter.is_ascii_digit());
-    let alone = format!("{text} {ours}").parse::<QueueSpec>();
-    let is_known = !matches!(alone, Err(ConfigError::UnknownParameter { .. }));
-    let has_value = words.get(1).is_some_and(starts_with_digit) || is_known;
-    let taken = if has_value { 2.min(words.len()) } else { 1 };
-    let written = words[..taken].join(" ");
-    let whole = format!("{text} {written}");
-    let why = match whole.parse::<QueueSpec>() {
-        Err(error) => error.to_string(),
-        Ok(_) => "it has no counterpart here".to_owned(),
+    text
+}
+
+/// A word with its values in units that mean the same here.
+fn ours(kind: &str, phrase: &Phrase<'_>, remarks: &mut Vec<String>) -> String {
+    let mut text = match (kind, phrase.word) {
+        ("tbf", "buffer" | "maxburst") => "burst",
+        ("tbf", "minburst") => "mtu",
+        (_, word) => word,
+    }
+    .to_owned();
+    let value = match (kind, phrase.word) {
+        // Times that tc counts in seconds or in ticks of its own.
+        ("choke" | "red", "burst") | ("sfq", "perturb") => Value::Number,
+        _ => phrase.value,
     };
-    remarks.push(format!("`{written}` of {kind} is left out: {why}"));
-    taken
-}
-
-/// Words that make a queue legal while its own are read one by one.
-fn tries(kind: &str, text: &str) -> String {
-    match kind {
-        "bfifo" if !text.contains(" limit ") => " limit 1514000".to_owned(),
-        _ => String::new(),
+    for word in phrase.values {
+        text += &format!(" {}", canonical(value, word, remarks));
     }
+    text
 }
 
-fn fits(besides: &str, text: &str, added: &str) -> bool {
-    let besides = if added.starts_with("limit ") {
-        ""
+/// Whether a word may be added.
+fn fits(kind: &str, text: &str, added: &str) -> bool {
+    // bfifo is legal with a limit only.
+    let besides = if kind == "bfifo" && !added.starts_with("limit ") && !text.contains(" limit ") {
+        " limit 1514000"
     } else {
-        besides
+        ""
     };
     format!("{text} {added}{besides}")
         .parse::<QueueSpec>()
         .is_ok()
 }
 
-fn unit(kind: &str, word: &str) -> Unit {
-    match (kind, word) {
-        ("red" | "choke", "burst") | ("choke", "min" | "max" | "limit") => Unit::Other,
-        ("pie", "burst") => Unit::Time,
-        ("sfq", "perturb") => Unit::Other,
-        (_, "bandwidth" | "maxrate" | "rate" | "peakrate" | "low_rate_threshold") => Unit::Rate,
-        ("bfifo" | "tbf" | "red", "limit") => Unit::Size,
-        (
-            _,
-            "quantum" | "initial_quantum" | "memory_limit" | "memlimit" | "min" | "max" | "avpkt"
-            | "mtu" | "burst",
-        ) => Unit::Size,
-        (
-            _,
-            "target" | "interval" | "ce_threshold" | "tupdate" | "latency" | "rtt" | "refill_delay",
-        ) => Unit::Time,
-        _ => Unit::Other,
-    }
-}
-
 /// A value in units that mean the same here.
-fn canonical(unit: Unit, value: &str, remarks: &mut Vec<String>) -> String {
+fn canonical(unit: Value, value: &str, remarks: &mut Vec<String>) -> String {
     match unit {
-        Unit::Rate => match units::rate(value) {
+        Value::Rate => match units::rate(value) {
             Some((rate, is_bytes)) => {
                 if is_bytes {
                     remarks.push(in_bytes(value, rate));
@@ -321,15 +284,15 @@ fn canonical(unit: Unit, value: &str, remarks: &mut Vec<String>) -> String {
             None => value.to_owned(),
         },
         // tc's `15k/8` is a size and a length of cells.
-        Unit::Size => match units::size(value.split('/').next().unwrap_or_default()) {
+        Value::Size => match units::size(value.split('/').next().unwrap_or_default()) {
             Some(bytes) => format!("{bytes}b"),
             None => value.to_owned(),
         },
-        Unit::Time => match units::time(value) {
+        Value::Time => match units::time(value) {
             Some(nanos) => units::written_time(nanos),
             None => value.to_owned(),
         },
-        Unit::Other => value.to_owned(),
+        Value::None | Value::Number | Value::Words(_) => value.to_owned(),
     }
 }
 
@@ -346,7 +309,7 @@ mod tests {
 
     fn of(kind: &str, words: &str) -> (String, Vec<String>) {
         let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
-        let leaf = leaf(kind, &words).expect("a queue");
+        let leaf = leaf(kind, &words).expect("a queue").expect("words of tc");
         leaf.text.parse::<QueueSpec>().expect("it reads back");
         (leaf.text, leaf.remarks)
     }
@@ -383,7 +346,21 @@ mod tests {
                 "rate 1mbit burst 5k latency 70ms",
                 "tbf rate 1mbit burst 5120b latency 70ms",
             ),
-            ("pfifo_fast", "", "fifo"),
+            (
+                "cake",
+                "bandwidth 90000kbit overhead 44 mpu 64 diffserv3 nat besteffort wash nat dual-dsthost ingress",
+                "cake bandwidth 90mbit overhead 44 mpu 64 besteffort wash nat dual-dsthost ingress limit 4500000b",
+            ),
+            (
+                "cake",
+                "bandwidth 18mbit autorate-ingress ack-filter bandwidth 20mbit overhead 44 overhead 18 metro rtt 20ms hosts flows",
+                "cake ack-filter bandwidth 20mbit overhead 18 rtt 20ms flows limit 4194304b",
+            ),
+            (
+                "fq_codel",
+                "limit 1000 limit 300 ecn noecn",
+                "fq_codel linux limit 300 noecn",
+            ),
         ] {
             assert_eq!(of(kind, words).0, text, "{kind} {words}");
         }
@@ -394,9 +371,18 @@ mod tests {
         for (kind, words, part) in [
             ("cake", "bandwidth 2mbps", "16mbit"),
             ("fq", "horizon 10s maxrate 5mbit", "time to leave"),
-            ("fq_codel", "frobnicate 7 limit 3", "frobnicate 7"),
-            ("fq_codel", "target never", "target never"),
             ("bfifo", "", "txqueuelen"),
+            (
+                "cake",
+                "diffserv3 besteffort",
+                "`diffserv3` of cake is left out: tc takes the last",
+            ),
+            (
+                "cake",
+                "bandwidth 1mbit unlimited",
+                "`bandwidth 1mbit` of cake",
+            ),
+            ("fq_codel", "limit 9 limit 3", "`limit 9` of fq_codel"),
         ] {
             let (_, remarks) = of(kind, words);
             assert!(
@@ -405,5 +391,47 @@ mod tests {
             );
         }
         assert_eq!(leaf("htb", &[]), None);
+        // What is said twice changes nothing.
+        assert_eq!(
+            of("cake", "bandwidth 1mbit nat nat").1,
+            Vec::<String>::new()
+        );
+    }
+
+    #[test]
+    fn words_that_tc_refuses_are_faults() {
+        for (kind, words, part) in [
+            ("cake", "bandwith 20mbit", "Did you mean `bandwidth`?"),
+            ("cake", "bandwidth", "has no value"),
+            ("cake", "bandwidth 50%", "a percentage"),
+            (
+                "fq_codel",
+                "limit ten",
+                "`limit ten` of fq_codel: expected a whole number",
+            ),
+            ("fq_codel", "frobnicate 7 limit 3", "expected one of limit"),
+            ("fq_codel", "target never", "expected a time"),
+            ("pfifo", "limit 10 7", "`7` of pfifo"),
+            (
+                "tbf",
+                "rate 1mbit burst 5k",
+                "`limit 30k` or `latency 50ms`",
+            ),
+            (
+                "tbf",
+                "rate 1mbit burst 5k limit 9k latency 5ms",
+                "expected one of them",
+            ),
+            (
+                "tbf",
+                "rate 1mbit rate 2mbit burst 5k limit 9k",
+                "expected one of them",
+            ),
+            ("tbf", "rate 1mbit limit 9k", "has a burst"),
+        ] {
+            let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
+            let error = leaf(kind, &words).expect("a queue").expect_err("a fault");
+            assert!(error.contains(part), "{kind} {words:?}: {error}");
+        }
     }
 }

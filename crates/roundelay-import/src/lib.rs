@@ -84,7 +84,11 @@ pub fn import(settings: &Settings, text: &str) -> Result<Imported, ImportError> 
         line: Some(error.line),
         message: error.message,
     };
-    let Ran { calls, remarks } = script::run(text, &settings.variables).map_err(at_line)?;
+    let Ran {
+        calls,
+        remarks,
+        lost_classes,
+    } = script::run(text, &settings.variables).map_err(at_line)?;
     let setup = commands::set_up(&calls).map_err(|error| {
         let mut error = at_line(error);
         // What was left out may be what the command needs.
@@ -103,8 +107,9 @@ pub fn import(settings: &Settings, text: &str) -> Result<Imported, ImportError> 
             ),
         });
     };
-    let (nodes, mut notes) = tree::plant(name, device, root).map_err(at_line)?;
-    for (line, text) in remarks.into_iter().chain(device.remarks.iter().cloned()) {
+    let (nodes, mut notes) = tree::plant(name, device, root, !lost_classes).map_err(at_line)?;
+    let of_commands = setup.remarks.iter().chain(&device.remarks).cloned();
+    for (line, text) in remarks.into_iter().chain(of_commands) {
         let node = None;
         notes.push(Noted { line, node, text });
     }

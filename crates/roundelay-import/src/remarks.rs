@@ -2,7 +2,7 @@
 
 use roundelay::Rate;
 
-use crate::commands::{Class, Device, Handle, Place, Qdisc};
+use crate::commands::{Class, Device, Place, Qdisc};
 use crate::tree::Noted;
 use crate::units;
 
@@ -26,12 +26,23 @@ fn bits(rate: Rate) -> u64 {
     rate.bits_per_second()
 }
 
+/// Bytes of a header of Ethernet, which stab counts and `--overhead` does not.
+const HEADER: i64 = 14;
+
+/// Whether packets of an interface have a header of Ethernet.
+fn has_header(device: &str) -> bool {
+    let name = device.strip_prefix("ifb4").unwrap_or(device);
+    let without = ["ppp", "tun", "wg", "wwan", "ipip", "sit", "gre"];
+    !without.iter().any(|start| name.starts_with(start))
+}
+
 /// `stab`.
-pub(crate) fn of_size_table(words: &[String]) -> String {
+pub(crate) fn of_size_table(device: &str, words: &[String]) -> String {
     let mut options = Vec::new();
-    if let Some(bytes) = value(words, &["overhead"]) {
-        options.push(format!("--overhead {bytes}"));
-    }
+    let header = if has_header(device) { HEADER } else { 0 };
+    let overhead = value(words, &["overhead"]).and_then(|text| text.parse::<i64>().ok());
+    let overhead = overhead.unwrap_or(0);
+    options.push(format!("--overhead {}", overhead.saturating_add(header)));
     if let Some(bytes) = value(words, &["mpu"]) {
         options.push(format!("--mpu {bytes}"));
     }
@@ -40,22 +51,43 @@ pub(crate) fn of_size_table(words: &[String]) -> String {
         Some("ptm") => options.push("--framing ptm".to_owned()),
         _ => {}
     }
+    let sum = if header > 0 {
+        format!(
+            "stab adds {overhead} to the frame with its {header} bytes of Ethernet, and --overhead \
+             counts from the IP packet, so it is their sum"
+        )
+    } else {
+        format!("packets of {device} have no header of Ethernet, so both count from the IP packet")
+    };
     format!(
-        "stab is left out: lengths on the link are options of compare: {}. stab counts from the \
-         frame with its 14 bytes of Ethernet, --overhead from the IP packet, so add the difference",
+        "stab is left out: lengths on the link are options of compare: {}. {sum}",
         options.join(" ")
     )
 }
 
 /// Qdiscs that a tree passes over.
-pub(crate) fn of_passed(qdisc: &Qdisc) -> String {
+pub(crate) fn of_passed(qdisc: &Qdisc, above: &str, below: &str) -> String {
     match qdisc.kind.as_str() {
-        "netem" => format!(
-            "netem {} is left out: its delay and loss belong to the link (--delay of live, or a \
-             simulation's link). An AQM above netem sees packets that leave at once and keeps its \
-             queue short in vain; one below it counts netem's delay as its own",
-            qdisc.words.join(" ")
-        ),
+        "netem" => {
+            let mut text = format!(
+                "netem {} is left out: its delay and loss belong to the link (--delay of live, or a \
+                 simulation's link)",
+                qdisc.words.join(" ")
+            );
+            if !below.is_empty() {
+                text += &format!(
+                    ". {below} is below netem, so it gets each packet after the delay and does not \
+                     count that. netem's own limit (1000 packets unless written) counts what waits \
+                     for its delay"
+                );
+            } else if !above.is_empty() {
+                text += &format!(
+                    ". netem is the queue of a class of {above}: what waits for its delay fills that \
+                     queue, and no AQM is there"
+                );
+            }
+            text
+        }
         kind => format!(
             "{kind} has a queue for each of the card's; here all share one, which is the first that \
              is set up below it"
@@ -109,9 +141,7 @@ pub(crate) fn of_leaf(qdisc: &Qdisc, above: &str) -> Vec<String> {
             }
         }
         "tbf" => {
-            let rate = rate(words, "rate");
-            let burst = value(words, &["burst", "buffer", "maxburst"]).and_then(units::size);
-            remarks.extend(of_burst("burst", rate, burst));
+            remarks.extend(of_bucket(words));
             if let Some(latency) = value(words, &["latency"]) {
                 remarks.push(format!(
                     "tbf latency {latency} is the longest wait of a full buffer, not a wait that \
@@ -122,6 +152,48 @@ pub(crate) fn of_leaf(qdisc: &Qdisc, above: &str) -> Vec<String> {
         _ => {}
     }
     remarks
+}
+
+/// A tbf whose bucket is too small.
+pub(crate) fn of_bucket(words: &[String]) -> Option<String> {
+    let burst = value(words, &["burst", "buffer", "maxburst"])?;
+    let burst = units::size(burst.split('/').next()?)?;
+    if burst < FRAME {
+        return Some(format!(
+            "burst {burst} is less than a packet of {FRAME} bytes: tbf drops each packet that is \
+             longer than its bucket"
+        ));
+    }
+    of_burst("burst", rate(words, "rate"), Some(burst))
+}
+
+/// A queue that may hold more than the buffer of `compare`.
+pub(crate) fn of_limit(text: &str) -> Option<String> {
+    let (_, bytes) = text.split_once("memlimit ")?;
+    let bytes = bytes.split(' ').next()?;
+    Some(format!(
+        "memlimit {bytes}: compare and the commands that it prints cut this to their buffer, so \
+         give `--buffer {bytes}` where that is smaller"
+    ))
+}
+
+/// A shaper below a class that expects a packet whenever some wait.
+pub(crate) fn of_waiting(qdisc: &Qdisc, above: &str) -> Option<String> {
+    let shapes = match qdisc.kind.as_str() {
+        "tbf" => true,
+        "htb" | "hfsc" => above != qdisc.kind,
+        "cake" => rate(&qdisc.words, "bandwidth").is_some(),
+        _ => false,
+    };
+    let waits = ["drr", "qfq", "hfsc", "ets"].contains(&above);
+    (shapes && waits).then(|| {
+        format!(
+            "{} below a class of {above}: while it holds its packets back, Linux's {above} waits \
+             with it and its other classes wait, too (\"non-work-conserving\" in the kernel's log). \
+             Here they go on. Such a class belongs below prio or htb",
+            qdisc.kind
+        )
+    })
 }
 
 /// A bucket that is too small for its rate.
@@ -254,7 +326,15 @@ fn never_borrows(class: &Class, device: &Device) -> Option<String> {
 }
 
 /// A shaper without a class for all other packets.
-pub(crate) fn of_no_default(kind: &str, default: Option<u16>) -> String {
+pub(crate) fn of_no_default(kind: &str, default: Option<u16>, is_whole: bool) -> String {
+    if let Some(minor) = default
+        && !is_whole
+    {
+        return format!(
+            "`default {minor:x}` names no class that was read, and commands of tc were left out, so \
+             the class may be among these. This leaf gets its packets"
+        );
+    }
     let why = match default {
         None => "there is no `default`".to_owned(),
         Some(minor) => format!("`default {minor:x}` names no class that sends"),
@@ -308,6 +388,13 @@ pub(crate) fn of_device(name: &str, device: &Device, notes: &mut Vec<Noted>) {
         "cake" => rate(&root.words, "bandwidth").is_some(),
         _ => false,
     };
+    if name.starts_with("ifb") {
+        let text = format!(
+            "{name} has what came in at another interface: this tree is for downloads, so compare it \
+             on a capture of downloads"
+        );
+        add(root.line, text);
+    }
     if shapes && redirected.is_none() && !name.starts_with("ifb") {
         let text = format!(
             "only what leaves {name} is shaped: nothing here shapes what comes in (no ingress qdisc \
@@ -315,29 +402,4 @@ pub(crate) fn of_device(name: &str, device: &Device, notes: &mut Vec<Noted>) {
         );
         add(root.line, text);
     }
-    for qdisc in &device.qdiscs {
-        if let Place::At(class) = qdisc.place
-            && !is_reached(device, class)
-        {
-            let text = format!(
-                "{} at {class} is left out: it does not lead to the root",
-                qdisc.kind
-            );
-            add(qdisc.line, text);
-        }
-    }
-}
-
-/// Whether the qdisc of a class leads to the root.
-fn is_reached(device: &Device, class: Handle) -> bool {
-    let mut major = class.major;
-    for _ in 0..=device.qdiscs.len() {
-        let above = device.qdiscs.iter().find(|qdisc| qdisc.major == major);
-        match above.map(|qdisc| qdisc.place) {
-            Some(Place::Root) => return true,
-            Some(Place::At(class)) => major = class.major,
-            _ => return false,
-        }
-    }
-    false
 }

@@ -1,12 +1,14 @@
 //! A shell script: the `tc` commands that it runs, with their words as the shell would pass them.
 //!
-//! This is no shell. Variables, arithmetic, quotes, functions, `for` over words, `case` and tests
-//! of known values are followed; what depends on the machine is left out, with a remark.
+//! This is no shell. Variables, arithmetic, quotes, functions, loops, `case` and tests of known
+//! values are followed; what depends on the machine is left out, with a remark.
 
 mod arithmetic;
 mod expand;
 mod machine;
 mod parse;
+mod pattern;
+mod programs;
 
 use std::fmt;
 

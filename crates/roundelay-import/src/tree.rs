@@ -1,6 +1,7 @@
 //! The qdiscs and classes of an interface as nodes of a tree, with the rules of their filters.
 
 mod class;
+mod lost;
 mod priomap;
 mod write;
 
@@ -20,6 +21,8 @@ const MOST_LEVELS: usize = 8;
 const MOST_RULES: usize = 4096;
 /// Most filters, those of inner classes counted each time that they are reached.
 const MOST_FILTERS: usize = 20_000;
+/// Rules that each one is compared with.
+const MOST_COMPARED: usize = 1000;
 /// Qdiscs that a tree passes over to what is below them.
 const PASSED: [&str; 6] = ["netem", "mq", "mqprio", "multiq", "taprio", "plug"];
 /// Packets of a queue that nobody set up: Linux's txqueuelen.
@@ -71,6 +74,21 @@ struct Choice {
 }
 
 impl Choice {
+    /// Drops rules that no packet comes to, because an earlier one takes all of theirs.
+    fn drop_covered(&mut self) {
+        let mut kept: Vec<(Tests, usize)> = Vec::new();
+        for (tests, leaf) in self.rules.drain(..) {
+            let looked_at = &kept[..kept.len().min(MOST_COMPARED)];
+            let is_covered = looked_at
+                .iter()
+                .any(|(early, _)| filters::covers(early, &tests));
+            if !is_covered {
+                kept.push((tests, leaf));
+            }
+        }
+        self.rules = kept;
+    }
+
     fn only(leaf: usize) -> Self {
         let rules = Vec::new();
         Self {
@@ -80,7 +98,8 @@ impl Choice {
     }
 }
 
-/// The tree of an interface, and what is to be said about it.
+/// The tree of an interface, and what is to be said about it. Not `is_whole`: commands of the
+/// script were left out.
 ///
 /// # Errors
 /// A word is wrong: the message tells the line.
@@ -88,9 +107,14 @@ pub(crate) fn plant(
     name: &str,
     device: &Device,
     root: &Qdisc,
+    is_whole: bool,
 ) -> Result<(Vec<Node>, Vec<Noted>), ScriptError> {
     let mut planter = Planter {
+        name,
         device,
+        is_whole,
+        planted: Vec::new(),
+        tried: vec![false; device.filters.len()],
         nodes: Vec::new(),
         notes: Vec::new(),
         fault: None,
@@ -98,6 +122,7 @@ pub(crate) fn plant(
     };
     let mut choice = planter.root(root);
     planter.assign(&mut choice);
+    planter.note_lost();
     remarks::of_device(name, device, &mut planter.notes);
     match planter.fault {
         Some(fault) => Err(fault),
@@ -106,7 +131,13 @@ pub(crate) fn plant(
 }
 
 struct Planter<'a> {
+    name: &'a str,
     device: &'a Device,
+    is_whole: bool,
+    /// Places of the qdiscs that are in the tree, or passed over.
+    planted: Vec<Place>,
+    /// The filters that a packet may come to.
+    tried: Vec<bool>,
     nodes: Vec<Node>,
     notes: Vec<Noted>,
     /// The first word that is wrong.
@@ -164,7 +195,8 @@ impl<'a> Planter<'a> {
             .to_string()
         };
         let has_child = self.child_of(root).is_some();
-        let is_class = ["htb", "hfsc", "drr", "qfq", "prio", "ets"].contains(&root.kind.as_str());
+        let is_class = ["htb", "hfsc", "drr", "qfq", "prio", "ets", "pfifo_fast"]
+            .contains(&root.kind.as_str());
         if is_class || (root.kind == "tbf" && has_child) {
             let slot = Slot {
                 name,
@@ -175,7 +207,7 @@ impl<'a> Planter<'a> {
         if PASSED.contains(&root.kind.as_str())
             && let Some(child) = self.child_of(root)
         {
-            self.note_passed(root, &name);
+            self.note_passed(root, &name, "");
             return self.root(child);
         }
         let link = Slot {
@@ -186,7 +218,6 @@ impl<'a> Planter<'a> {
         let slot = Slot {
             name,
             parent: Some(link.name),
-            above: "drr",
             depth: 1,
             ..Slot::default()
         };
@@ -208,9 +239,11 @@ impl<'a> Planter<'a> {
     }
 
     /// Says that a qdisc is passed over, and which of those below it are left out.
-    fn note_passed(&mut self, qdisc: &Qdisc, name: &str) {
-        self.note(qdisc.line, name, remarks::of_passed(qdisc));
+    fn note_passed(&mut self, qdisc: &Qdisc, name: &str, above: &str) {
+        self.planted.push(qdisc.place);
         let device = self.device;
+        let below = self.child_of(qdisc).map_or("", |child| child.kind.as_str());
+        self.note(qdisc.line, name, remarks::of_passed(qdisc, above, below));
         let mut is_first = true;
         for other in &device.qdiscs {
             if let Place::At(handle) = other.place
@@ -237,11 +270,15 @@ impl<'a> Planter<'a> {
     }
 
     fn qdisc(&mut self, qdisc: &Qdisc, mut slot: Slot) -> Choice {
+        self.planted.push(qdisc.place);
         if !slot.lines.contains(&qdisc.line) {
             slot.lines.push(qdisc.line);
         }
         if !qdisc.stab.is_empty() {
-            let text = remarks::of_size_table(&qdisc.stab);
+            let text = remarks::of_size_table(self.name, &qdisc.stab);
+            self.note(qdisc.line, &slot.name, text);
+        }
+        if let Some(text) = remarks::of_waiting(qdisc, slot.above) {
             self.note(qdisc.line, &slot.name, text);
         }
         if slot.depth >= MOST_LEVELS && leaf(&qdisc.kind, &[]).is_none() {
@@ -255,22 +292,26 @@ impl<'a> Planter<'a> {
         match qdisc.kind.as_str() {
             "htb" | "hfsc" => self.shaper(qdisc, slot),
             "drr" | "qfq" => self.by_weight(qdisc, slot),
-            "prio" | "ets" => self.bands(qdisc, slot),
+            "prio" | "ets" | "pfifo_fast" => self.bands(qdisc, slot),
             "tbf" if slot.depth < MOST_LEVELS && self.child_of(qdisc).is_some() => {
                 self.bucket(qdisc, slot)
             }
             kind if PASSED.contains(&kind) => {
-                self.note_passed(qdisc, &slot.name);
+                self.note_passed(qdisc, &slot.name, slot.above);
                 let child = self.child_of(qdisc);
                 self.qdisc_or_queue(child, slot)
             }
             kind => {
-                let Some(Leaf { text, remarks }) = leaf(kind, &qdisc.words) else {
+                let Some(read) = leaf(kind, &qdisc.words) else {
                     let text = format!("{kind} has no counterpart here; the leaf is a fifo");
                     self.note(qdisc.line, &slot.name, text);
                     return Choice::only(self.push(&slot, QUEUE_OF_DEVICE, true));
                 };
+                let Leaf { text, remarks } = self.read(qdisc.line, read);
                 for remark in remarks {
+                    self.note(qdisc.line, &slot.name, remark);
+                }
+                if let Some(remark) = remarks::of_limit(&text) {
                     self.note(qdisc.line, &slot.name, remark);
                 }
                 for remark in remarks::of_leaf(qdisc, slot.above) {
@@ -285,7 +326,7 @@ impl<'a> Planter<'a> {
     fn bucket(&mut self, qdisc: &Qdisc, slot: Slot) -> Choice {
         let child = self.child_of(qdisc);
         let (text, notes) = self.read(qdisc.line, class::of_bucket(&qdisc.words));
-        for note in notes {
+        for note in notes.into_iter().chain(remarks::of_bucket(&qdisc.words)) {
             self.note(qdisc.line, &slot.name, note);
         }
         self.push(&slot, &text, false);
@@ -336,7 +377,7 @@ impl<'a> Planter<'a> {
         let otherwise = match wanted {
             Some(choice) => choice,
             None => {
-                let text = remarks::of_no_default(kind, default);
+                let text = remarks::of_no_default(kind, default, self.is_whole);
                 let name = if kind == "htb" {
                     "direct"
                 } else {
@@ -469,7 +510,8 @@ impl<'a> Planter<'a> {
 
     /// prio or ets: bands are there without a command.
     fn bands(&mut self, qdisc: &Qdisc, slot: Slot) -> Choice {
-        let read = class::bands(&qdisc.kind, &qdisc.words).map(Some);
+        let kind = if qdisc.kind == "ets" { "ets" } else { "prio" };
+        let read = class::bands(kind, &qdisc.words).map(Some);
         let Some(bands) = self.read(qdisc.line, read) else {
             return Choice::only(self.push(&slot, QUEUE_OF_DEVICE, true));
         };
@@ -496,7 +538,7 @@ impl<'a> Planter<'a> {
             let below = Slot {
                 name,
                 parent: Some(slot.name.clone()),
-                above: "prio",
+                above: if band < bands.strict { "prio" } else { "ets" },
                 keys: vec![("priority", band.to_string())],
                 lines: slot.lines.clone(),
                 depth: slot.depth + 1,
@@ -518,10 +560,16 @@ impl<'a> Planter<'a> {
                 otherwise = before(otherwise, &[tests], &choice);
             }
         }
-        if let Some(text) = priomap::remark(&bands.priomap) {
+        let choice = self.choose(qdisc, top, &leaves, &otherwise);
+        let of_filters = choice.rules.len() - otherwise.rules.len();
+        let mut has_ef = false;
+        for (tests, _) in &choice.rules[..of_filters] {
+            has_ef |= tests.contains(&filters::Test::CodePoint(46));
+        }
+        if let Some(text) = priomap::remark(&bands.priomap, has_ef) {
             self.note(qdisc.line, &slot.name, text);
         }
-        self.choose(qdisc, top, &leaves, &otherwise)
+        choice
     }
 
     /// The filters of a qdisc.
@@ -553,8 +601,9 @@ impl<'a> Planter<'a> {
     ) -> Choice {
         let device = self.device;
         let mut filters: Vec<&Filter> = Vec::new();
-        for filter in &device.filters {
+        for (number, filter) in device.filters.iter().enumerate() {
             if places.contains(&filter.place) {
+                self.tried[number] = true;
                 filters.push(filter);
             }
         }
@@ -609,6 +658,7 @@ impl<'a> Planter<'a> {
 
     /// Gives the leaves their rules.
     fn assign(&mut self, choice: &mut Choice) {
+        choice.drop_covered();
         // The last rules of the default leaf change nothing.
         while choice
             .rules
@@ -644,7 +694,8 @@ impl<'a> Planter<'a> {
         }
         then.sort_by_key(|(place, _)| *place);
         for (_, node) in &then {
-            let is_bare = node.rules.is_empty() && !node.is_default;
+            let stands_in = node.name.ends_with(":unclassified") || node.name.ends_with(":direct");
+            let is_bare = node.rules.is_empty() && !node.is_default && !stands_in;
             if is_bare {
                 let line = node.lines.first().copied().unwrap_or(1);
                 let text = "no filter that a tree can have sends packets here, so the leaf is \
@@ -659,7 +710,7 @@ impl<'a> Planter<'a> {
     /// A rule that stands after one of a later leaf in the script stands before it in the file.
     fn warn_of_order(&mut self, choice: &Choice, order: &[usize]) {
         let place = |leaf: usize| order.iter().position(|other| *other == leaf);
-        let looked_at = &choice.rules[..choice.rules.len().min(1000)];
+        let looked_at = &choice.rules[..choice.rules.len().min(MOST_COMPARED)];
         let mut warned = Vec::new();
         for (number, (late, leaf)) in looked_at.iter().enumerate() {
             for (early, other) in &looked_at[..number] {

@@ -2,6 +2,19 @@
 
 use roundelay::Rate;
 
+/// What `Ki` stands for.
+const KIBI: f64 = 1024.0;
+
+/// What is expected where a rate cannot be read.
+pub(crate) fn rate_expected(text: &str) -> String {
+    if text.ends_with('%') {
+        return "expected a rate such as 20mbit: a percentage is of the interface's speed, which \
+                the script does not tell"
+            .to_owned();
+    }
+    "expected a rate such as 20mbit, up to 100tbit".to_owned()
+}
+
 /// A number and its suffix in lower case.
 fn split(text: &str) -> Option<(f64, String)> {
     let digits = text
@@ -17,18 +30,23 @@ pub(crate) fn rate(text: &str) -> Option<(Rate, bool)> {
     let (number, suffix) = split(text)?;
     let (scale, is_bytes) = match suffix.as_str() {
         "" | "bit" => (1.0, false),
-        "kbit" | "k" => (1e3, false),
-        "mbit" | "m" => (1e6, false),
-        "gbit" | "g" => (1e9, false),
+        "kbit" => (1e3, false),
+        "mbit" => (1e6, false),
+        "gbit" => (1e9, false),
         "tbit" => (1e12, false),
-        "kibit" => (1024.0, false),
-        "mibit" => (1_048_576.0, false),
-        "gibit" => (1_073_741_824.0, false),
+        "kibit" => (KIBI, false),
+        "mibit" => (KIBI * KIBI, false),
+        "gibit" => (KIBI * KIBI * KIBI, false),
+        "tibit" => (KIBI * KIBI * KIBI * KIBI, false),
         "bps" => (8.0, true),
         "kbps" => (8e3, true),
         "mbps" => (8e6, true),
         "gbps" => (8e9, true),
         "tbps" => (8e12, true),
+        "kibps" => (8.0 * KIBI, true),
+        "mibps" => (8.0 * KIBI * KIBI, true),
+        "gibps" => (8.0 * KIBI * KIBI * KIBI, true),
+        "tibps" => (8.0 * KIBI * KIBI * KIBI * KIBI, true),
         _ => return None,
     };
     let bits = number * scale;
@@ -94,7 +112,18 @@ mod tests {
         assert_eq!(bits("1000"), Some((1000, false)));
         assert_eq!(bits("10kbps"), Some((80_000, true)));
         assert_eq!(bits("1mbps"), Some((8_000_000, true)));
-        for bad in ["", "0", "mbit", "10%", "5 mbit", "1e9mbit", "99999tbit"] {
+        assert_eq!(bits("100KiBps"), Some((819_200, true)));
+        for bad in [
+            "",
+            "0",
+            "mbit",
+            "10%",
+            "5 mbit",
+            "1e9mbit",
+            "99999tbit",
+            "1m",
+            "1k",
+        ] {
             assert_eq!(rate(bad), None, "{bad}");
         }
         assert_eq!(size("15k"), Some(15_360));

@@ -1,4 +1,4 @@
-//! `$((..))`: whole numbers with the signs of a shell.
+//! `$((..))` and `((..))`: whole numbers with the signs of a shell.
 
 use std::collections::BTreeMap;
 
@@ -7,19 +7,62 @@ const DEEPEST: usize = 64;
 
 /// The value, or why there is none.
 pub(super) fn value(text: &str, variables: &BTreeMap<String, String>) -> Result<i64, String> {
+    let (value, set) = run(text, variables)?;
+    match set.first_key_value() {
+        None => Ok(value),
+        Some((name, _)) => Err(format!(
+            "`$(({text}))` sets {name} while a word is read, which is not followed"
+        )),
+    }
+}
+
+/// The value, and the variables that the text sets.
+pub(super) fn run(
+    text: &str,
+    variables: &BTreeMap<String, String>,
+) -> Result<(i64, BTreeMap<String, String>), String> {
     let mut reader = Reader {
         letters: text.chars().collect(),
         at: 0,
         depth: 0,
         variables,
+        set: BTreeMap::new(),
     };
-    let value = reader.binary(0)?;
+    let mut value = reader.assignment()?;
+    while reader.sign(&[","]).is_some() {
+        value = reader.assignment()?;
+    }
     reader.skip();
     if reader.at < reader.letters.len() {
         return Err(format!("`$(({text}))` is not understood"));
     }
-    Ok(value)
+    Ok((value, reader.set))
 }
+
+/// Names that a text may set.
+pub(super) fn names_set(text: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    let is_of_name = |letter: char| letter == '_' || letter.is_alphanumeric();
+    let mut rest = text;
+    while let Some(start) = rest.find(is_of_name) {
+        let (before, from) = rest.split_at(start);
+        let end = from.find(|letter| !is_of_name(letter));
+        let (name, after) = from.split_at(end.unwrap_or(from.len()));
+        let next = after.trim_start();
+        let is_set = before.trim_end().ends_with("++")
+            || before.trim_end().ends_with("--")
+            || (next.starts_with('=') && !next.starts_with("=="))
+            || ASSIGNING.iter().any(|sign| next.starts_with(sign));
+        if is_set {
+            names.push(name.to_owned());
+        }
+        rest = after;
+    }
+    names
+}
+
+/// Signs behind a variable that set it.
+const ASSIGNING: [&str; 10] = ["++", "--", "+=", "-=", "*=", "/=", "%=", "<<=", ">>=", "|="];
 
 /// Signs with two sides, from the weakest.
 const LEVELS: [&[&str]; 5] = [
@@ -35,6 +78,8 @@ struct Reader<'a> {
     at: usize,
     depth: usize,
     variables: &'a BTreeMap<String, String>,
+    /// Variables that the text has set so far.
+    set: BTreeMap<String, String>,
 }
 
 impl Reader<'_> {
@@ -64,15 +109,83 @@ impl Reader<'_> {
         None
     }
 
+    /// `NAME = VALUE`, `NAME += VALUE`, `CONDITION ? ONE : OTHER`, or a value.
+    fn assignment(&mut self) -> Result<i64, String> {
+        self.depth += 1;
+        if self.depth > DEEPEST {
+            return Err(format!("more than {DEEPEST} parts inside each other"));
+        }
+        let value = self.assigned()?;
+        self.depth -= 1;
+        Ok(value)
+    }
+
+    fn assigned(&mut self) -> Result<i64, String> {
+        let start = self.at;
+        self.skip();
+        let name = self.word();
+        let is_name = name
+            .chars()
+            .next()
+            .is_some_and(|letter| !letter.is_ascii_digit());
+        if is_name {
+            self.skip();
+            for sign in ["+", "-", "*", "/", "%", "<<", ">>", "&", "|", "^"] {
+                if self.stands(&format!("{sign}=")) {
+                    self.at += sign.len() + 1;
+                    let right = self.assignment()?;
+                    let left = self.of_name(&name)?;
+                    return self.keep(&name, sum(left, sign, right)?);
+                }
+            }
+            if self.stands("=") && !self.stands("==") {
+                self.at += 1;
+                let value = self.assignment()?;
+                return self.keep(&name, value);
+            }
+        }
+        self.at = start;
+        let value = self.binary(0)?;
+        if self.sign(&["?"]).is_none() {
+            return Ok(value);
+        }
+        let before = self.set.clone();
+        let one = self.assignment()?;
+        if self.sign(&[":"]).is_none() {
+            return Err("`:` is missing after `?`".to_owned());
+        }
+        let after_one = std::mem::replace(&mut self.set, before);
+        let other = self.assignment()?;
+        if value == 0 {
+            return Ok(other);
+        }
+        self.set = after_one;
+        Ok(one)
+    }
+
+    fn stands(&self, text: &str) -> bool {
+        let end = (self.at + text.len()).min(self.letters.len());
+        self.letters[self.at..end].iter().copied().eq(text.chars())
+    }
+
+    fn keep(&mut self, name: &str, value: i64) -> Result<i64, String> {
+        self.set.insert(name.to_owned(), value.to_string());
+        Ok(value)
+    }
+
     fn binary(&mut self, level: usize) -> Result<i64, String> {
         let Some(signs) = LEVELS.get(level) else {
             return self.single();
         };
         let mut left = self.binary(level + 1)?;
         while let Some(sign) = self.sign(signs) {
+            let before = self.set.clone();
             let right = self.binary(level + 1)?;
-            left = joined(left, sign, right)
-                .ok_or_else(|| format!("{left} {sign} {right} has no value in 64 bits"))?;
+            let is_decided = (sign == "&&" && left == 0) || (sign == "||" && left != 0);
+            if is_decided {
+                self.set = before;
+            }
+            left = sum(left, sign, right)?;
         }
         Ok(left)
     }
@@ -86,13 +199,25 @@ impl Reader<'_> {
         let value = match self.peek() {
             Some('(') => {
                 self.at += 1;
-                let value = self.binary(0)?;
+                let value = self.assignment()?;
                 self.skip();
                 if self.peek() != Some(')') {
                     return Err("`)` is missing".to_owned());
                 }
                 self.at += 1;
                 value
+            }
+            Some(letter) if self.stands("++") || self.stands("--") => {
+                self.at += 2;
+                self.skip();
+                let name = self.word();
+                let step = if letter == '+' { 1 } else { -1 };
+                let value = sum(self.of_name(&name)?, "+", step)?;
+                self.keep(&name, value)?
+            }
+            Some('+') => {
+                self.at += 1;
+                self.single()?
             }
             Some('-') => {
                 self.at += 1;
@@ -138,11 +263,29 @@ impl Reader<'_> {
         if self.peek() == Some('}') {
             self.at += 1;
         }
-        let Some(text) = self.variables.get(&name) else {
-            return Err(super::expand::unset(&name));
+        let value = self.of_name(&name)?;
+        self.skip();
+        for (sign, step) in [("++", 1), ("--", -1)] {
+            if self.stands(sign) {
+                self.at += 2;
+                self.keep(&name, sum(value, "+", step)?)?;
+            }
+        }
+        Ok(value)
+    }
+
+    fn of_name(&self, name: &str) -> Result<i64, String> {
+        let Some(text) = self.set.get(name).or_else(|| self.variables.get(name)) else {
+            return Err(super::expand::unset(name));
         };
         number(text.trim()).ok_or_else(|| format!("{name} is `{text}`, which is no whole number"))
     }
+}
+
+/// What two numbers make.
+fn sum(left: i64, sign: &str, right: i64) -> Result<i64, String> {
+    joined(left, sign, right)
+        .ok_or_else(|| format!("{left} {sign} {right} has no value in 64 bits"))
 }
 
 /// A decimal, hexadecimal or octal number.
@@ -199,8 +342,31 @@ mod tests {
         assert!(of("RATE / 0").is_err());
         assert!(of("CEIL + 1").unwrap_err().contains("CEIL"));
         assert!(of("9223372036854775807 + 1").is_err());
-        for bad in ["", "1 +", "(1", "1 2", "09"] {
+        assert_eq!(of("RATE > 5 ? 1 : 2"), Ok(1));
+        for bad in ["", "1 +", "(1", "1 2", "09", "1 ? 2", "RATE++", "RATE = 3"] {
             assert!(of(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn what_a_text_sets_is_known() {
+        let mut variables = BTreeMap::new();
+        variables.insert("R".to_owned(), "7".to_owned());
+        for (text, value, left) in [
+            ("R++", 7, "8"),
+            ("++R", 8, "8"),
+            ("R--", 7, "6"),
+            ("R += 3", 10, "10"),
+            ("R = 1, R *= 5", 5, "5"),
+            ("R <<= 2", 28, "28"),
+            ("R == 7 ? R = 1 : (R = 2)", 1, "1"),
+            ("R = 4, R > 5 && (R = 9)", 0, "4"),
+        ] {
+            let (found, set) = run(text, &variables).expect(text);
+            assert_eq!((found, set["R"].as_str()), (value, left), "{text}");
+            assert_eq!(names_set(text).first().map(String::as_str), Some("R"));
+        }
+        assert!(run("R == 7", &variables).expect("a number").1.is_empty());
+        assert_eq!(names_set("R == 7 && S <= 2"), Vec::<String>::new());
     }
 }

@@ -17,6 +17,8 @@ pub(super) struct Values<'a> {
     pub(super) unknown: &'a BTreeMap<String, String>,
     /// `$1`, `$2`, ..; none outside a function.
     pub(super) arguments: Option<&'a [String]>,
+    /// How far `shift` has moved the arguments of the script.
+    pub(super) shifted: usize,
 }
 
 /// The message about a variable without a value.
@@ -69,6 +71,11 @@ impl Values<'_> {
                         writer.push(inner);
                     }
                 }
+                // Without arguments there is no word at all.
+                '"' if !in_double && letters[at..].starts_with(&['$', '@', '"']) => {
+                    at += 3;
+                    writer.insert_each(&self.arguments("$@")?);
+                }
                 '"' => {
                     in_double = !in_double;
                     writer.begin();
@@ -93,6 +100,10 @@ impl Values<'_> {
                     at += 1;
                     let text = self.output(&inner, depth)?;
                     writer.insert(&text, in_double);
+                }
+                '$' if in_double && letters.get(at) == Some(&'@') => {
+                    at += 1;
+                    writer.insert_each(&self.arguments("$@")?);
                 }
                 '$' => {
                     let (text, end) = self.dollar(&letters, at, depth)?;
@@ -156,6 +167,16 @@ impl Values<'_> {
         }
     }
 
+    /// A line of a here-document, in which quotes stand for themselves.
+    pub(super) fn text_of_line(&self, line: &str) -> Result<String, String> {
+        self.text(line.trim())
+    }
+
+    /// What stands in `((..))`, with its variables in place.
+    pub(super) fn text_of_arithmetic(&self, raw: &str) -> Result<String, String> {
+        self.text_inside(raw, 0)
+    }
+
     /// A text with its variables in place, for arithmetic and defaults.
     fn text_inside(&self, raw: &str, depth: usize) -> Result<String, String> {
         let mut writer = Writer {
@@ -167,19 +188,41 @@ impl Values<'_> {
         Ok(writer.words.concat())
     }
 
-    fn arguments(&self, name: &str) -> Result<&[String], String> {
-        self.arguments.ok_or_else(|| {
-            format!("{name} stands for the arguments of the script, which are not known")
-        })
+    fn arguments(&self, name: &str) -> Result<Vec<String>, String> {
+        if let Some(arguments) = self.arguments {
+            return Ok(arguments.to_vec());
+        }
+        let mut found = Vec::new();
+        while let Some(text) = self.of_script(found.len() + 1) {
+            found.push(text.clone());
+        }
+        if found.is_empty() {
+            return Err(format!(
+                "{name} stands for the arguments of the script; expected --set {}=VALUE",
+                self.shifted + 1
+            ));
+        }
+        Ok(found)
+    }
+
+    /// An argument of the script, which the caller gave.
+    fn of_script(&self, place: usize) -> Option<&String> {
+        self.variables.get(&(place + self.shifted).to_string())
     }
 
     fn argument(&self, digits: &str) -> Result<String, String> {
+        let place: usize = digits.parse().unwrap_or(0);
+        if place == 0 {
+            let name = self.variables.get("0").cloned();
+            return name
+                .ok_or_else(|| "$0 is the name of the script; expected --set 0=VALUE".to_owned());
+        }
         let Some(arguments) = self.arguments else {
-            return self.variables.get(digits).cloned().ok_or_else(|| {
-                format!("${digits} is an argument of the script; expected --set {digits}=VALUE")
+            return self.of_script(place).cloned().ok_or_else(|| {
+                let number = place + self.shifted;
+                format!("${digits} is an argument of the script; expected --set {number}=VALUE")
             });
         };
-        let place: usize = digits.parse().unwrap_or(0);
         let found = place.checked_sub(1).and_then(|place| arguments.get(place));
         Ok(found.cloned().unwrap_or_default())
     }
@@ -220,6 +263,15 @@ impl Values<'_> {
             .nth(length)
             .map_or(inner.len(), |(end, _)| end);
         let (name, rest) = inner.split_at(end);
+        if inner == "@" || inner == "*" {
+            return Ok(self.arguments("$@")?.join(" "));
+        }
+        if inner == "#" {
+            return Ok(self.arguments("$#")?.len().to_string());
+        }
+        if inner == "@array" {
+            return Err("it is an array, which is not followed".to_owned());
+        }
         if name.is_empty() {
             let Some(name) = inner.strip_prefix('#') else {
                 return Err(format!("`${{{inner}}}` is not understood"));
@@ -374,6 +426,19 @@ impl Writer {
         }
     }
 
+    /// Each text as a word of its own, as `"$@"` does.
+    fn insert_each(&mut self, texts: &[String]) {
+        for (number, text) in texts.iter().enumerate() {
+            if number > 0 && self.keeps_blanks {
+                self.push(' ');
+            } else if number > 0 {
+                self.end();
+            }
+            self.begin();
+            self.insert(text, true);
+        }
+    }
+
     fn end(&mut self) {
         self.words.extend(self.current.take());
     }
@@ -404,6 +469,7 @@ mod tests {
             variables: &variables,
             unknown: &unknown,
             arguments: Some(&arguments),
+            shifted: 0,
         };
         for (raw, words) in [
             ("$DEV", vec!["eth0"]),
@@ -426,6 +492,10 @@ mod tests {
             ("1:$(printf %x 17)", vec!["1:11"]),
             ("$1", vec!["a", "b"]),
             ("$#", vec!["1"]),
+            ("\"$@\"", vec!["a b"]),
+            ("\"$*\"", vec!["a b"]),
+            ("\"<$@>\"", vec!["<a b>"]),
+            ("$@", vec!["a", "b"]),
             ("${DEV%0}", vec!["eth"]),
             ("a\\ b", vec!["a b"]),
             ("$TC", vec!["tc"]),

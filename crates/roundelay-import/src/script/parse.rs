@@ -30,8 +30,21 @@ pub(super) enum Statement {
         words: Vec<String>,
         body: Vec<Statement>,
     },
-    /// `while` or `until`, which nobody here can decide.
-    While { line: usize, body: Vec<Statement> },
+    /// `while`, or `until` if it goes on as long as the condition fails.
+    While {
+        line: usize,
+        is_until: bool,
+        condition: Vec<Statement>,
+        body: Vec<Statement>,
+    },
+    /// `for ((start; condition; step))` of bash.
+    Count {
+        line: usize,
+        parts: [String; 3],
+        body: Vec<Statement>,
+    },
+    /// `((..))` of bash.
+    Arithmetic { line: usize, text: String },
     /// `case WORD in`, with the patterns of each part.
     Case {
         line: usize,
@@ -40,8 +53,12 @@ pub(super) enum Statement {
     },
     /// A function.
     Function { name: String, body: Vec<Statement> },
-    /// Statements in braces or parentheses.
+    /// Statements in braces.
     Group(Vec<Statement>),
+    /// Statements in parentheses: variables that they set end with them.
+    Subshell(Vec<Statement>),
+    /// `first | second`.
+    Pipe(Vec<Statement>),
 }
 
 /// A command as written.
@@ -51,9 +68,12 @@ pub(super) struct Simple {
     pub(super) words: Vec<String>,
     /// Lines after `<<`, with the number of the first.
     pub(super) here: Option<(usize, String)>,
-    /// The command reads what another writes.
-    pub(super) is_piped: bool,
+    /// The file after `>`, and whether it is `>>`.
+    pub(super) into: Option<(String, bool)>,
 }
+
+/// Stands for an array, whose words are not kept.
+pub(super) const ARRAY: &str = "${@array}";
 
 /// A word or an operator.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,6 +81,10 @@ enum Token {
     Word(String),
     Operator(&'static str),
     Here(usize, String),
+    /// A file that is written, and whether lines are added to it.
+    Into(String, bool),
+    /// What stands in `((..))`.
+    Arithmetic(String),
 }
 
 /// Reads a script; `first_line` is the number of its first line.
@@ -88,6 +112,8 @@ fn shown(token: &Token) -> String {
         Token::Operator("\n") => "end of line".to_owned(),
         Token::Operator(operator) => format!("`{operator}`"),
         Token::Here(..) => "`<<`".to_owned(),
+        Token::Into(..) => "`>`".to_owned(),
+        Token::Arithmetic(_) => "`((`".to_owned(),
     }
 }
 
@@ -142,6 +168,8 @@ impl Lexer {
                 while self.peek(0).is_some_and(|letter| letter != '\n') {
                     self.at += 1;
                 }
+            } else if let Some(inner) = self.arithmetic() {
+                self.tokens.push((Token::Arithmetic(inner), self.line));
             } else if self.is_redirection() {
                 self.redirection()?;
             } else if let Some(operator) = OPERATORS.iter().find(|known| self.starts_with(known)) {
@@ -160,6 +188,35 @@ impl Lexer {
         Ok(self.tokens)
     }
 
+    /// What stands in `((..))` on a line, if it does.
+    fn arithmetic(&mut self) -> Option<String> {
+        if !self.starts_with("((") {
+            return None;
+        }
+        let mut depth = 0_usize;
+        let mut inner = String::new();
+        for letter in &self.letters[self.at..] {
+            match letter {
+                '(' => depth += 1,
+                ')' => depth -= 1,
+                '\n' => return None,
+                _ => {}
+            }
+            inner.push(*letter);
+            if depth == 0 {
+                break;
+            }
+        }
+        let text = inner.strip_prefix("((")?.strip_suffix("))")?;
+        // Two subshells inside each other may begin alike.
+        let holds_commands = text.split_whitespace().any(|word| word.ends_with("tc"));
+        if depth > 0 || holds_commands {
+            return None;
+        }
+        self.at += inner.chars().count();
+        Some(text.to_owned())
+    }
+
     /// `>`, `<`, `2>`, `&>`, `>&`.
     fn is_redirection(&self) -> bool {
         match self.peek(0) {
@@ -172,12 +229,16 @@ impl Lexer {
 
     /// Skips a redirection with its file; remembers the end of a here-document.
     fn redirection(&mut self) -> Result<(), ScriptError> {
+        let start = self.at;
         while self.peek(0).is_some_and(|letter| letter.is_ascii_digit()) {
             self.at += 1;
         }
+        let is_plain = self.at == start || self.letters[start] == '1';
         if self.peek(0) == Some('&') {
             self.at += 1;
         }
+        let is_added = self.starts_with(">>");
+        let is_into = is_plain && self.peek(0) == Some('>') && self.peek(1) != Some('&');
         let is_here = self.starts_with("<<") && !self.starts_with("<<<");
         while matches!(self.peek(0), Some('<' | '>' | '&' | '|')) {
             self.at += 1;
@@ -195,6 +256,9 @@ impl Lexer {
             let mut end = target;
             end.retain(|letter| !"\"'\\".contains(letter));
             self.awaited.push(end);
+        } else if is_into && !target.is_empty() {
+            let line = self.line;
+            self.tokens.push((Token::Into(target, is_added), line));
         }
         Ok(())
     }
@@ -396,7 +460,7 @@ impl Parser {
                 None => true,
                 Some(Token::Word(word)) => ends.contains(&word.as_str()),
                 Some(Token::Operator(operator)) => [")", ";;"].contains(operator),
-                Some(Token::Here(..)) => false,
+                Some(_) => false,
             };
             if is_end {
                 break;
@@ -431,19 +495,22 @@ impl Parser {
 
     fn pipeline(&mut self) -> Result<Statement, ScriptError> {
         let first = self.statement()?;
+        // A file after `done` or `}`.
+        while matches!(self.peek(), Some(Token::Into(..))) {
+            self.advance();
+        }
         if !self.is_operator("|") {
             return Ok(first);
         }
         let mut all = vec![first];
         while self.take_operator("|") {
             while self.take_operator("\n") {}
-            let mut next = self.statement()?;
-            if let Statement::Simple(simple) = &mut next {
-                simple.is_piped = true;
+            all.push(self.statement()?);
+            while matches!(self.peek(), Some(Token::Into(..))) {
+                self.advance();
             }
-            all.push(next);
         }
-        Ok(Statement::Group(all))
+        Ok(Statement::Pipe(all))
     }
 
     fn statement(&mut self) -> Result<Statement, ScriptError> {
@@ -455,10 +522,16 @@ impl Parser {
                 let body = self.list(&[])?;
                 return self.closed(body);
             }
+            Some(Token::Arithmetic(text)) => {
+                let text = text.clone();
+                self.advance();
+                return Ok(Statement::Arithmetic { line, text });
+            }
             Some(Token::Here(..)) => {
                 self.advance();
                 return Ok(Statement::Group(Vec::new()));
             }
+            Some(Token::Into(..)) => return self.simple(line),
             Some(token) => {
                 let found = shown(token);
                 return Err(self.error(format!("unexpected {found}; expected a command")));
@@ -470,9 +543,14 @@ impl Parser {
             "for" => self.repeated(line),
             "while" | "until" => {
                 self.advance();
-                self.list(&["do"])?;
+                let condition = self.list(&["do"])?;
                 let body = self.body(&word, line)?;
-                Ok(Statement::While { line, body })
+                Ok(Statement::While {
+                    line,
+                    is_until: word == "until",
+                    condition,
+                    body,
+                })
             }
             "case" => self.case(line),
             "{" => {
@@ -508,7 +586,7 @@ impl Parser {
 
     fn closed(&mut self, body: Vec<Statement>) -> Result<Statement, ScriptError> {
         if self.take_operator(")") {
-            return Ok(Statement::Group(body));
+            return Ok(Statement::Subshell(body));
         }
         Err(self.error("expected `)`"))
     }
@@ -561,13 +639,15 @@ impl Parser {
 
     fn repeated(&mut self, line: usize) -> Result<Statement, ScriptError> {
         self.advance();
-        if self.is_operator("(") {
-            // `for ((i = 0; ..))`: skipped up to `do`.
-            while !self.is_word("do") && self.peek().is_some() {
-                self.advance();
+        if let Some(Token::Arithmetic(text)) = self.peek() {
+            let mut parts: [String; 3] = Default::default();
+            for (part, text) in parts.iter_mut().zip(text.splitn(3, ';')) {
+                text.clone_into(part);
             }
+            self.advance();
+            self.skip_ends();
             let body = self.body("for", line)?;
-            return Ok(Statement::While { line, body });
+            return Ok(Statement::Count { line, parts, body });
         }
         let Some(Token::Word(name)) = self.peek().cloned() else {
             return Err(self.error("expected a variable after `for`"));
@@ -629,14 +709,18 @@ impl Parser {
     fn simple(&mut self, line: usize) -> Result<Statement, ScriptError> {
         let mut words = Vec::new();
         let mut here = None;
+        let mut into = None;
         loop {
             match self.peek().cloned() {
                 Some(Token::Word(word)) => words.push(word),
                 Some(Token::Here(first, body)) => here = Some((first, body)),
-                Some(Token::Operator("(")) if words.len() == 1 && words[0].ends_with('=') => {
-                    // An array: its words are skipped.
+                Some(Token::Into(file, is_added)) => into = Some((file, is_added)),
+                Some(Token::Operator("(")) if words.last().is_some_and(begins_array) => {
                     while !self.is_operator(")") && self.peek().is_some() {
                         self.advance();
+                    }
+                    if let Some(name) = words.last_mut() {
+                        name.push_str(ARRAY);
                     }
                 }
                 Some(Token::Operator("(")) => {
@@ -650,7 +734,12 @@ impl Parser {
             line,
             words,
             here,
-            is_piped: false,
+            into,
         }))
     }
+}
+
+/// `NAME=` before a parenthesis.
+fn begins_array(word: &String) -> bool {
+    word.ends_with('=')
 }

@@ -3,7 +3,7 @@
 use roundelay::{QueueSpec, Rate};
 
 use crate::commands::Class;
-use crate::leaf::in_bytes;
+use crate::leaf::{check_tbf, in_bytes};
 use crate::units;
 
 /// Keys with their values in TOML.
@@ -24,9 +24,7 @@ fn quoted(text: &str) -> String {
 fn rate(word: &str, text: Option<&String>, notes: &mut Vec<String>) -> Result<Rate, String> {
     let text = text.map_or("", String::as_str);
     let Some((rate, is_bytes)) = units::rate(text) else {
-        return Err(format!(
-            "`{word} {text}`: expected a rate such as 20mbit, up to 100tbit"
-        ));
+        return Err(format!("`{word} {text}`: {}", units::rate_expected(text)));
     };
     if is_bytes {
         notes.push(in_bytes(text, rate));
@@ -115,15 +113,29 @@ fn of_htb(words: &[String], is_leaf: bool) -> Result<Read, String> {
     if !keys.iter().any(|(key, _)| *key == "rate") {
         return Err("a class of htb has a rate; expected `rate 10mbit`".to_owned());
     }
-    keep_last(&mut keys);
+    for name in ["rate", "ceil"] {
+        if keys.iter().filter(|(key, _)| *key == name).count() > 1 {
+            return Err(format!(
+                "`{name}` stands twice in a class of htb; expected it once"
+            ));
+        }
+    }
+    keep_last(&mut keys, &mut notes);
     Ok((keys, notes))
 }
 
 /// Of a key that stands twice the last counts.
-fn keep_last(keys: &mut Keys) {
+fn keep_last(keys: &mut Keys, notes: &mut Vec<String>) {
     let mut kept: Keys = Vec::new();
     for (key, value) in keys.drain(..) {
-        kept.retain(|(other, _)| *other != key);
+        if let Some(place) = kept.iter().position(|(other, _)| *other == key) {
+            let (_, old) = kept.remove(place);
+            if old != value {
+                notes.push(format!(
+                    "{key} {old} is left out: tc takes the last one, which is {value}"
+                ));
+            }
+        }
         kept.push((key, value));
     }
     *keys = kept;
@@ -177,7 +189,7 @@ fn of_hfsc(words: &[String], is_leaf: bool) -> Result<Read, String> {
             keys.push((key, quoted(&curve.join(" "))));
         }
     }
-    keep_last(&mut keys);
+    keep_last(&mut keys, &mut notes);
     let has = |key: &str| keys.iter().any(|(other, _)| *other == key);
     let (has_rt, has_ls) = (has("rt"), has("ls"));
     if !has_rt && !has_ls {
@@ -285,6 +297,7 @@ pub(super) fn default_of(words: &[String]) -> Option<u16> {
 
 /// The discipline of tbf with a queue inside.
 pub(super) fn of_bucket(words: &[String]) -> Result<(String, Vec<String>), String> {
+    check_tbf(words)?;
     let mut keys: Keys = Vec::new();
     let mut notes = Vec::new();
     let has_peak = words.iter().any(|word| word == "peakrate");
@@ -322,10 +335,6 @@ pub(super) fn of_bucket(words: &[String]) -> Result<(String, Vec<String>), Strin
             }
         }
     }
-    if !keys.iter().any(|(key, _)| *key == "rate") {
-        return Err("tbf has a rate; expected `rate 10mbit`".to_owned());
-    }
-    keep_last(&mut keys);
     let mut text = "tbf".to_owned();
     for (key, value) in keys {
         text += &format!(" {key} {value}");
@@ -352,7 +361,7 @@ pub(super) fn weights(
             let value = class.words.get(at + 1);
             let read = match (kind, word.as_str()) {
                 ("drr", "quantum") => size(word, value, 1 << 20).map(|bytes| quantum = bytes),
-                ("qfq", "weight") => number(word, value, 1, 1023)
+                ("qfq", "weight") => number(word, value, 1, 1024)
                     .map(|weight| keys.push(("weight", weight.to_string()))),
                 ("qfq", "maxpkt") => size(word, value, 65_536).map(|bytes| {
                     if bytes < 512 {
@@ -365,6 +374,7 @@ pub(super) fn weights(
             read.map_err(|message| (class.line, message))?;
             at += 2;
         }
+        keep_last(&mut keys, &mut notes);
         if quantum < FRAME {
             notes.push(format!(
                 "quantum {quantum} is less than a packet of {FRAME} bytes, so a class may wait \
@@ -421,6 +431,8 @@ fn greatest_divisor(mut left: u64, mut right: u64) -> u64 {
 #[derive(Debug, Clone)]
 pub(super) struct Bands {
     pub(super) number: u16,
+    /// Bands that come before the others.
+    pub(super) strict: u16,
     /// The band of each of Linux's priorities.
     pub(super) priomap: [u16; 16],
     pub(super) discipline: String,
@@ -512,6 +524,7 @@ pub(super) fn bands(kind: &str, words: &[String]) -> Result<Bands, String> {
     }
     Ok(Bands {
         number: number as u16,
+        strict: if is_prio { number } else { strict } as u16,
         priomap: map,
         discipline,
         notes: Vec::new(),

@@ -19,20 +19,22 @@ pub(super) fn code_points(priomap: &[u16; 16]) -> Vec<(Vec<u8>, u16)> {
     all
 }
 
-/// What is to be said, unless all packets are in one band.
-pub(super) fn remark(priomap: &[u16; 16]) -> Option<String> {
+/// What is to be said, unless all packets are in one band. `has_ef`: a filter sends EF somewhere.
+pub(super) fn remark(priomap: &[u16; 16], has_ef: bool) -> Option<String> {
     let is_one = PRIORITIES
         .iter()
         .all(|priority| priomap[*priority] == priomap[0]);
     if is_one {
         return None;
     }
-    Some(
+    let mut text =
         "priomap: a packet that no filter matches goes by its code point, as Linux does with IPv4 \
-         packets that it forwards; others, such as IPv6 packets, go to the band of priority 0. \
-         EF (46) counts as interactive bulk there, so it is not in the first band"
-            .to_owned(),
-    )
+         packets that it forwards; others, such as IPv6 packets, go to the band of priority 0"
+            .to_owned();
+    if !has_ef && priomap[PRIORITIES[3]] > 0 {
+        text += ". EF (46) counts as interactive bulk there, so it is not in the first band";
+    }
+    Some(text)
 }
 
 #[cfg(test)]
@@ -51,5 +53,7 @@ mod tests {
         };
         // Type of service 0x10, 0x08, 0, and EF.
         assert_eq!([band(4), band(2), band(0), band(46)], [0, 2, 1, 1]);
+        let has_ef = |told| remark(&priomap, told).expect("a remark").contains("EF");
+        assert!(has_ef(false) && !has_ef(true));
     }
 }

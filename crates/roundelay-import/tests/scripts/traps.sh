@@ -11,5 +11,5 @@ tc filter add dev eth0 parent 1: protocol ip u32 match ip dport 80 0xffff flowid
 tc filter add dev eth0 parent 1: protocol ip u32 match ip sport 80 0xffff flowid 1:77
 iptables -t mangle -A POSTROUTING -p udp -j MARK --set-mark 3
 if [ -e /etc/more ]; then
-    tc class add dev eth0 parent 1:1 classid 1:40 htb rate 1mbit
+    tc qdisc add dev eth0 parent 1:30 sfq
 fi

@@ -1,0 +1,412 @@
+//! The words that tc has for queues without classes, and which of them take each other's place.
+
+use crate::units;
+
+/// What stands behind a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Value {
+    /// Nothing.
+    None,
+    Rate,
+    Size,
+    Time,
+    /// A whole number, perhaps negative.
+    Number,
+    /// This many words, which nobody here reads.
+    Words(usize),
+}
+
+/// Words of one purpose: tc takes the last of them.
+struct Group {
+    words: &'static [&'static str],
+    value: Value,
+    /// The purpose, if words with and without value share it.
+    purpose: &'static str,
+}
+
+const fn group(words: &'static [&'static str], value: Value) -> Group {
+    Group {
+        words,
+        value,
+        purpose: "",
+    }
+}
+
+/// Words of their own purpose, each with a value.
+const fn each(words: &'static [&'static str], value: Value) -> Group {
+    Group {
+        words,
+        value,
+        purpose: "each",
+    }
+}
+
+const fn of(purpose: &'static str, words: &'static [&'static str], value: Value) -> Group {
+    Group {
+        words,
+        value,
+        purpose,
+    }
+}
+
+const ECN: Group = group(&["ecn", "noecn"], Value::None);
+
+/// tc-cake(8).
+const CAKE: &[Group] = &[
+    of("bandwidth", &["bandwidth"], Value::Rate),
+    of("bandwidth", &["unlimited"], Value::None),
+    group(&["autorate-ingress"], Value::None),
+    of("rtt", &["rtt"], Value::Time),
+    of(
+        "rtt",
+        &[
+            "datacentre",
+            "lan",
+            "metro",
+            "regional",
+            "internet",
+            "oceanic",
+            "satellite",
+            "interplanetary",
+        ],
+        Value::None,
+    ),
+    group(
+        &[
+            "besteffort",
+            "precedence",
+            "diffserv3",
+            "diffserv4",
+            "diffserv8",
+            "diffserv",
+        ],
+        Value::None,
+    ),
+    group(
+        &[
+            "flowblind",
+            "srchost",
+            "dsthost",
+            "hosts",
+            "flows",
+            "dual-srchost",
+            "dual-dsthost",
+            "triple-isolate",
+        ],
+        Value::None,
+    ),
+    group(&["nat", "nonat"], Value::None),
+    group(&["wash", "nowash"], Value::None),
+    group(&["split-gso", "no-split-gso"], Value::None),
+    group(&["ingress", "egress"], Value::None),
+    group(
+        &["ack-filter", "ack-filter-aggressive", "no-ack-filter"],
+        Value::None,
+    ),
+    each(&["memlimit"], Value::Size),
+    each(&["fwmark"], Value::Words(1)),
+    each(&["overhead", "mpu"], Value::Number),
+    group(&["atm", "noatm", "ptm"], Value::None),
+    // Keywords of link layers add up.
+    each(
+        &[
+            "raw",
+            "conservative",
+            "ethernet",
+            "ether-vlan",
+            "via-ethernet",
+            "docsis",
+            "pppoa-vcmux",
+            "pppoa-llc",
+            "pppoe-vcmux",
+            "pppoe-llcsnap",
+            "bridged-vcmux",
+            "bridged-llcsnap",
+            "ipoa-vcmux",
+            "ipoa-llcsnap",
+            "pppoe-ptm",
+            "bridged-ptm",
+            "hard_header_len",
+        ],
+        Value::None,
+    ),
+];
+
+/// tc-fq_codel(8).
+const FQ_CODEL: &[Group] = &[
+    each(&["limit", "flows", "drop_batch"], Value::Number),
+    each(&["quantum", "memory_limit"], Value::Size),
+    each(&["target", "interval", "ce_threshold"], Value::Time),
+    each(&["ce_threshold_selector"], Value::Words(1)),
+    ECN,
+];
+
+/// tc-codel(8).
+const CODEL: &[Group] = &[
+    each(&["limit"], Value::Number),
+    each(&["target", "interval", "ce_threshold"], Value::Time),
+    ECN,
+];
+
+/// tc-pie(8) and tc-fq_pie(8).
+const PIE: &[Group] = &[
+    each(
+        &["limit", "flows", "alpha", "beta", "ecn_prob"],
+        Value::Number,
+    ),
+    each(&["quantum", "memory_limit"], Value::Size),
+    each(&["target", "tupdate"], Value::Time),
+    ECN,
+    group(&["bytemode", "nobytemode"], Value::None),
+    group(&["dq_rate_estimator", "no_dq_rate_estimator"], Value::None),
+];
+
+/// tc-fq(8).
+const FQ: &[Group] = &[
+    each(
+        &["limit", "flow_limit", "buckets", "orphan_mask"],
+        Value::Number,
+    ),
+    each(&["quantum", "initial_quantum"], Value::Size),
+    each(&["maxrate", "low_rate_threshold", "defrate"], Value::Rate),
+    each(
+        &["refill_delay", "timer_slack", "ce_threshold", "horizon"],
+        Value::Time,
+    ),
+    group(&["pacing", "nopacing"], Value::None),
+    group(&["horizon_cap", "horizon_drop"], Value::None),
+    each(&["bands"], Value::Words(1)),
+    each(&["priomap"], Value::Words(16)),
+    each(&["weights"], Value::Words(3)),
+];
+
+/// tc-sfq(8).
+const SFQ: &[Group] = &[
+    each(
+        &["limit", "perturb", "divisor", "flows", "depth"],
+        Value::Number,
+    ),
+    each(&["quantum"], Value::Size),
+    each(
+        &[
+            "redflowlimit",
+            "min",
+            "max",
+            "avpkt",
+            "burst",
+            "probability",
+        ],
+        Value::Words(1),
+    ),
+    each(&["headdrop", "ecn", "harddrop"], Value::None),
+];
+
+/// tc-red(8).
+const RED: &[Group] = &[
+    each(&["limit", "min", "max", "avpkt"], Value::Size),
+    each(&["burst"], Value::Number),
+    each(&["bandwidth"], Value::Rate),
+    each(&["probability"], Value::Words(1)),
+    each(&["qevent"], Value::Words(3)),
+    each(
+        &["adaptative", "adaptive", "ecn", "harddrop", "nodrop"],
+        Value::None,
+    ),
+];
+
+/// tc-choke(8).
+const CHOKE: &[Group] = &[
+    each(&["limit", "min", "max", "burst"], Value::Number),
+    each(&["avpkt"], Value::Size),
+    each(&["bandwidth"], Value::Rate),
+    each(&["probability"], Value::Words(1)),
+    each(&["ecn"], Value::None),
+];
+
+/// tc-sfb(8).
+const SFB: &[Group] = &[each(
+    &[
+        "rehash",
+        "db",
+        "limit",
+        "max",
+        "target",
+        "increment",
+        "decrement",
+        "penalty_rate",
+        "penalty_burst",
+    ],
+    Value::Words(1),
+)];
+
+/// tc-tbf(8).
+const TBF: &[Group] = &[
+    each(&["rate", "peakrate"], Value::Rate),
+    group(&["burst", "buffer", "maxburst"], Value::Size),
+    group(&["mtu", "minburst"], Value::Size),
+    each(&["limit"], Value::Size),
+    each(&["latency"], Value::Time),
+    each(&["mpu", "overhead", "linklayer"], Value::Words(1)),
+];
+
+const PACKETS: &[Group] = &[each(&["limit"], Value::Number)];
+const BYTES: &[Group] = &[each(&["limit"], Value::Size)];
+
+fn groups(kind: &str) -> &'static [Group] {
+    match kind {
+        "cake" => CAKE,
+        "fq_codel" => FQ_CODEL,
+        "codel" => CODEL,
+        "pie" | "fq_pie" => PIE,
+        "fq" => FQ,
+        "sfq" => SFQ,
+        "red" => RED,
+        "choke" => CHOKE,
+        "sfb" => SFB,
+        "tbf" => TBF,
+        "pfifo" | "pfifo_head_drop" => PACKETS,
+        "bfifo" => BYTES,
+        _ => &[],
+    }
+}
+
+/// A word with its values.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Phrase<'a> {
+    pub(super) word: &'a str,
+    pub(super) values: &'a [String],
+    pub(super) value: Value,
+    /// Phrases of the same purpose take each other's place.
+    purpose: &'static str,
+}
+
+impl Phrase<'_> {
+    /// As the script has it.
+    pub(super) fn written(&self) -> String {
+        let mut text = self.word.to_owned();
+        for value in self.values {
+            text += &format!(" {value}");
+        }
+        text
+    }
+}
+
+/// Takes the words of a queue apart, and says which tc passes over.
+///
+/// # Errors
+/// A word or its value is one that tc refuses.
+pub(super) fn phrases<'a>(
+    kind: &str,
+    words: &'a [String],
+    remarks: &mut Vec<String>,
+) -> Result<Vec<Phrase<'a>>, String> {
+    let mut all: Vec<Phrase<'a>> = Vec::new();
+    let mut rest = words;
+    while let Some((word, behind)) = rest.split_first() {
+        let phrase = phrase(kind, word, behind)?;
+        rest = &behind[phrase.values.len()..];
+        let before = all.iter().position(|old| old.purpose == phrase.purpose);
+        if let Some(place) = before {
+            let old = all.remove(place);
+            if kind == "tbf" {
+                return Err(format!(
+                    "`{}` and `{}` of tbf; expected one of them",
+                    old.written(),
+                    phrase.written()
+                ));
+            }
+            if old.written() != phrase.written() {
+                remarks.push(format!(
+                    "`{}` of {kind} is left out: tc takes the last one, which is `{}`",
+                    old.written(),
+                    phrase.written()
+                ));
+            }
+        }
+        all.push(phrase);
+    }
+    Ok(all)
+}
+
+fn phrase<'a>(kind: &str, word: &'a str, behind: &'a [String]) -> Result<Phrase<'a>, String> {
+    for group in groups(kind) {
+        let Some(name) = group.words.iter().find(|name| **name == word) else {
+            continue;
+        };
+        let purpose = match group.purpose {
+            "each" => name,
+            "" => group.words[0],
+            purpose => purpose,
+        };
+        let number = match group.value {
+            Value::None => 0,
+            Value::Words(number) => number,
+            _ => 1,
+        };
+        let Some(values) = behind.get(..number) else {
+            return Err(format!("`{word}` of {kind} has no value"));
+        };
+        if let Some(text) = values.first() {
+            check(group.value, text)
+                .map_err(|expected| format!("`{word} {text}` of {kind}: {expected}"))?;
+        }
+        return Ok(Phrase {
+            word,
+            values,
+            value: group.value,
+            purpose,
+        });
+    }
+    Err(format!("`{word}` of {kind}: {}", expected(kind, word)))
+}
+
+/// Whether tc reads a value, or what it expects.
+fn check(value: Value, text: &str) -> Result<(), String> {
+    let (is_read, expected) = match value {
+        Value::None | Value::Words(_) => return Ok(()),
+        Value::Rate => (
+            units::rate(text).is_some() || text == "0",
+            units::rate_expected(text),
+        ),
+        // `15k/8` is a size and a length of cells.
+        Value::Size => (
+            units::size(text.split('/').next().unwrap_or_default()).is_some(),
+            "expected a size such as 15k".to_owned(),
+        ),
+        Value::Time => (
+            units::time(text).is_some(),
+            "expected a time such as 5ms".to_owned(),
+        ),
+        Value::Number => (
+            units::whole(text.trim_start_matches('-')).is_some(),
+            "expected a whole number".to_owned(),
+        ),
+    };
+    if is_read { Ok(()) } else { Err(expected) }
+}
+
+/// What a wrong word may have meant.
+fn expected(kind: &str, wrong: &str) -> String {
+    let mut words: Vec<&str> = Vec::new();
+    for group in groups(kind) {
+        words.extend_from_slice(group.words);
+    }
+    let mut best: Option<(usize, &str)> = None;
+    for word in &words {
+        let shared = shared_letters(word, wrong);
+        if shared >= 3 && best.is_none_or(|(most, _)| shared > most) {
+            best = Some((shared, *word));
+        }
+    }
+    match best {
+        Some((_, word)) => format!("tc has no such word. Did you mean `{word}`?"),
+        None if words.is_empty() => "tc has no words for it; expected none".to_owned(),
+        None => format!("tc has no such word; expected one of {}", words.join(", ")),
+    }
+}
+
+/// Letters that are the same at the start.
+fn shared_letters(one: &str, other: &str) -> usize {
+    let pairs = one.chars().zip(other.chars());
+    pairs.take_while(|(one, other)| one == other).count()
+}
