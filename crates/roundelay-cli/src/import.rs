@@ -30,7 +30,11 @@ pub(crate) fn run(arguments: &Import) -> Result<(), Failure> {
     }
     print(&imported.tree)?;
     for remark in &imported.remarks {
-        tell(&format!("{name}:{}: {}", remark.line, remark.text));
+        let node = match &remark.node {
+            Some(node) => format!("{node}: "),
+            None => String::new(),
+        };
+        tell(&format!("{name}:{}: {node}{}", remark.line, remark.text));
     }
     Ok(())
 }

@@ -44,7 +44,7 @@ fn a_script_becomes_a_tree_that_compare_takes() {
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let said = text(&output.stderr);
     assert!(
-        said.contains("standard input:6: 100kbps is 800kbit"),
+        said.contains("standard input:6: 1:20: 100kbps is 800kbit"),
         "{said}"
     );
     let tree = text(&output.stdout);
@@ -93,6 +93,14 @@ fn json_has_the_tree_and_the_remarks() {
 }
 
 #[test]
+fn the_help_speaks_of_the_tree() {
+    let output = roundelay(&["import", "--help"], "");
+    let help = text(&output.stdout);
+    assert!(help.contains("the tree's file as text"), "{help}");
+    assert!(!help.contains("instead of the table"), "{help}");
+}
+
+#[test]
 fn variables_and_interfaces_are_the_callers() {
     let output = roundelay(&["import", "-", "--set", "RATE=9mbit"], SCRIPT);
     assert!(text(&output.stdout).contains("rate = \"9mbit\""));
@@ -112,6 +120,11 @@ fn variables_and_interfaces_are_the_callers() {
             vec!["import", "-"],
             "tc qdisc add dev eth0 root tbf rate $R",
             "standard input:1: $R has no value",
+        ),
+        (
+            vec!["import", "-"],
+            "tc qdisc add dev eth0 root cake bandwith 20mbit",
+            "standard input:1: `bandwith` of cake: tc has no such word",
         ),
         (vec!["import", "-"], "echo\n", "tc qdisc add dev NAME root"),
     ] {

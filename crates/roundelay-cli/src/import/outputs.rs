@@ -5,7 +5,7 @@ use roundelay_report::{Printed, json};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::outputs::{Output, Writes};
+use crate::outputs::{Output, Target, Write, Writes};
 
 /// The outputs of this command.
 #[derive(Debug)]
@@ -15,8 +15,13 @@ impl Writes for Importing {
     type Results<'a> = Imported;
     type Start<'a> = ();
 
-    const OUTPUTS: &'static [Output<Self>] =
-        &[Output::json(|imported| Ok(json(&Report::of(imported))))];
+    const OUTPUTS: &'static [Output<Self>] = &[Output {
+        option: "json",
+        help: "Print JSON: the tree's file as text, and the remarks",
+        target: Target::Printed,
+        only: None,
+        write: Write::Text(|imported| Ok(json(&Report::of(imported)))),
+    }];
 }
 
 /// The tree of a script, and what is to be said about it.
