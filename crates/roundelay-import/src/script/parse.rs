@@ -715,7 +715,9 @@ impl Parser {
                 Some(Token::Word(word)) => words.push(word),
                 Some(Token::Here(first, body)) => here = Some((first, body)),
                 Some(Token::Into(file, is_added)) => into = Some((file, is_added)),
-                Some(Token::Operator("(")) if words.last().is_some_and(begins_array) => {
+                Some(Token::Operator("("))
+                    if words.last().is_some_and(|word| begins_array(word)) =>
+                {
                     while !self.is_operator(")") && self.peek().is_some() {
                         self.advance();
                     }
@@ -740,6 +742,6 @@ impl Parser {
 }
 
 /// `NAME=` before a parenthesis.
-fn begins_array(word: &String) -> bool {
+fn begins_array(word: &str) -> bool {
     word.ends_with('=')
 }
