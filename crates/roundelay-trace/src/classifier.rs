@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
 
@@ -81,7 +82,7 @@ const RECENT: usize = 256;
 
 /// The header fields that distinguish flows, as three integers: hashing addresses takes almost
 /// twice the instructions. Unused fields are 0.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Key {
     source: u128,
     destination: u128,
@@ -250,6 +251,22 @@ impl Key {
     }
 }
 
+/// In fewer pieces than a derived one: two numbers for addresses of IPv4.
+impl Hash for Key {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        hasher.write_u64(self.rest);
+        match (u32::try_from(self.source), u32::try_from(self.destination)) {
+            (Ok(source), Ok(destination)) => {
+                hasher.write_u64(u64::from(source) << 32 | u64::from(destination));
+            }
+            _ => {
+                hasher.write_u128(self.source);
+                hasher.write_u128(self.destination);
+            }
+        }
+    }
+}
+
 impl Key {
     /// A place among the recent keys: the upper bits of a product (Knuth, The Art of Computer
     /// Programming 3, section 6.4, multiplicative hashing).
@@ -311,8 +328,8 @@ impl fmt::Display for Flow {
 
 fn write_five_tuple(formatter: &mut fmt::Formatter<'_>, headers: &Headers) -> fmt::Result {
     match protocol_name(headers.protocol) {
-        Some(name) => write!(formatter, "{name} ")?,
-        None => write!(formatter, "proto {} ", headers.protocol)?,
+        Some(name) => formatter.write_str(name)?,
+        None => write!(formatter, "proto {}", headers.protocol)?,
     }
     let &Headers {
         source,
@@ -322,14 +339,12 @@ fn write_five_tuple(formatter: &mut fmt::Formatter<'_>, headers: &Headers) -> fm
         ports,
         ..
     } = headers;
+    formatter.write_str(" ")?;
     match ports {
         Ports::Present => {
-            write!(
-                formatter,
-                "{} > {}",
-                SocketAddr::new(source, source_port),
-                SocketAddr::new(destination, destination_port)
-            )
+            write_end(formatter, source, source_port)?;
+            formatter.write_str(" > ")?;
+            write_end(formatter, destination, destination_port)
         }
         Ports::Spi => {
             let index = u32::from(source_port) << 16 | u32::from(destination_port);
@@ -337,6 +352,34 @@ fn write_five_tuple(formatter: &mut fmt::Formatter<'_>, headers: &Headers) -> fm
         }
         Ports::Fragment => write!(formatter, "{source} > {destination} fragments"),
         Ports::None | Ports::Missing => write!(formatter, "{source} > {destination}"),
+    }
+}
+
+/// `10.0.0.1:443`, as `SocketAddr` writes it. Digit by digit for IPv4, in a quarter of the
+/// instructions, because a capture may have a million flows.
+fn write_end(formatter: &mut fmt::Formatter<'_>, address: IpAddr, port: u16) -> fmt::Result {
+    let IpAddr::V4(address) = address else {
+        return write!(formatter, "{}", SocketAddr::new(address, port));
+    };
+    let mut text = String::with_capacity("255.255.255.255:65535".len());
+    let [first, rest @ ..] = address.octets();
+    push_number(&mut text, first.into());
+    for octet in rest {
+        text.push('.');
+        push_number(&mut text, octet.into());
+    }
+    text.push(':');
+    push_number(&mut text, port);
+    formatter.write_str(&text)
+}
+
+/// A number in decimal digits.
+fn push_number(text: &mut String, number: u16) {
+    for power in [10_000, 1_000, 100, 10, 1] {
+        if number >= power || power == 1 {
+            let digit = (number / power % 10) as u8;
+            text.push(char::from(b'0' + digit));
+        }
     }
 }
 
@@ -396,6 +439,26 @@ mod tests {
             ports: Ports::Present,
             dscp: 0,
             ecn: Ecn::NotCapable,
+        }
+    }
+
+    #[test]
+    fn ends_are_written_as_of_sockets() {
+        let mut ends = vec!["[fe80::1]:443".parse::<SocketAddr>().unwrap()];
+        for port in [0, 9, 10, 443, 9_999, 10_000, 65_535] {
+            for octets in [[0, 0, 0, 0], [10, 0, 99, 1], [255, 100, 200, 9]] {
+                ends.push(SocketAddr::from((octets, port)));
+            }
+        }
+        for end in ends {
+            let first = Headers {
+                source: end.ip(),
+                source_port: end.port(),
+                ..headers(0)
+            };
+            let by = FlowBy::FiveTuple;
+            let text = Flow::Headers { by, first }.to_string();
+            assert_eq!(text, format!("udp {end} > 10.0.0.1:53"));
         }
     }
 

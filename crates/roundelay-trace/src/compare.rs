@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::error::Error;
+use std::fmt::Write;
 
 use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
 use roundelay::Purpose;
@@ -641,10 +642,14 @@ fn summarise_flows(offered: &Offered, link: Rate) -> Vec<FlowSummary> {
     };
     let known = offered.arrivals().classifier().flows();
     let mut summaries = Vec::with_capacity(known.len());
+    // One text for all, because a text that grows is copied several times.
+    let mut label = String::new();
     for (number, flow) in offered.flows().iter().enumerate() {
         let demand = flow.demand(link);
+        label.clear();
+        write!(label, "{}", known[number]).expect("a text takes what fits into memory");
         summaries.push(FlowSummary {
-            label: known[number].to_string(),
+            label: label.clone(),
             weight: flow.config.weight,
             packets: flow.packets,
             bytes: flow.bytes,

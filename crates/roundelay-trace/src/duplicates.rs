@@ -27,7 +27,6 @@
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, Hasher};
-use std::net::IpAddr;
 
 use foldhash::quality::RandomState;
 
@@ -46,7 +45,7 @@ const AT_ONE_POINT: u64 = 1_000_000;
 #[derive(Debug, Default)]
 pub(crate) struct Duplicates {
     /// By [`Fingerprint::forwarded`].
-    seen: HashMap<u64, Sightings, RandomState>,
+    seen: HashMap<u64, Sightings, AsDigest>,
     /// Packets by capture time of the first copy, oldest first.
     ages: VecDeque<(i64, u64)>,
 }
@@ -77,6 +76,34 @@ struct Sightings {
     others: Vec<(CapturePoint, bool)>,
 }
 
+/// Tables by digest: a digest is its own hash, because nobody can choose it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct AsDigest(u64);
+
+impl BuildHasher for AsDigest {
+    type Hasher = Self;
+
+    fn build_hasher(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl Hasher for AsDigest {
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
+        }
+    }
+
+    fn write_u64(&mut self, digest: u64) {
+        self.0 = digest;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
 /// The key of the digests of one comparison. A new one in each process: nobody can make packets
 /// with equal digests without watching this process.
 #[derive(Debug, Default)]
@@ -98,9 +125,15 @@ pub(crate) struct Fingerprint {
     has_data: bool,
 }
 
+/// Source and destination, as few numbers as they fit into.
+enum Addresses {
+    V4(u64),
+    V6([u128; 2]),
+}
+
 /// An IP packet in parts.
 struct Parts<'a> {
-    addresses: [IpAddr; 2],
+    addresses: Addresses,
     protocol: u8,
     /// Of the IP header, without the protocol.
     fields: u64,
@@ -222,11 +255,12 @@ impl Fingerprint {
         digest.write_usize(parts.payload.len());
         kept.iter().for_each(|part| digest.write(part));
         let translated = digest.finish();
-        changed.iter().for_each(|part| digest.write(part));
-        for address in parts.addresses {
-            match address {
-                IpAddr::V4(address) => digest.write_u32(address.to_bits()),
-                IpAddr::V6(address) => digest.write_u128(address.to_bits()),
+        digest.write_u64(changed);
+        match parts.addresses {
+            Addresses::V4(both) => digest.write_u64(both),
+            Addresses::V6([source, destination]) => {
+                digest.write_u128(source);
+                digest.write_u128(destination);
             }
         }
         Some(Self {
@@ -260,15 +294,13 @@ impl<'a> Parts<'a> {
             return None;
         }
         let field = |at: usize| u16::from_be_bytes([header[at], header[at + 1]]);
-        let address =
-            |at: usize| IpAddr::from([header[at], header[at + 1], header[at + 2], header[at + 3]]);
         let length = field(2);
         let identification = field(4);
         let fragment = field(6);
         let payload_len = payload_len(length, header_len);
         let payload = &packet[header_len..];
         Some(Self {
-            addresses: [address(12), address(16)],
+            addresses: Addresses::V4(u64::from_be_bytes(*header[12..].first_chunk()?)),
             protocol: header[9],
             fields: u64::from(length) << 32 | u64::from(identification) << 16 | u64::from(fragment),
             identification,
@@ -280,15 +312,13 @@ impl<'a> Parts<'a> {
     /// RFC 8200, section 3.
     fn of_ipv6(packet: &'a [u8]) -> Option<Self> {
         let (header, payload) = packet.split_first_chunk::<40>()?;
-        let address = |at: usize| {
-            header[at..]
-                .first_chunk::<16>()
-                .map(|octets| IpAddr::from(*octets))
-        };
         let length = u16::from_be_bytes([header[4], header[5]]);
         let payload_len = payload_len(length, 0);
         Some(Self {
-            addresses: [address(8)?, address(24)?],
+            addresses: Addresses::V6([
+                u128::from_be_bytes(*header[8..].first_chunk()?),
+                u128::from_be_bytes(*header[24..].first_chunk()?),
+            ]),
             protocol: header[6],
             fields: length.into(),
             identification: 0,
@@ -322,5 +352,104 @@ fn payload_len(length: u16, header_len: usize) -> usize {
         usize::MAX
     } else {
         usize::from(length).saturating_sub(header_len)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capture::{LinkType, Tap};
+
+    fn print(bytes: &[u8], key: &DigestKey) -> Fingerprint {
+        let frame = Frame {
+            time_nanos: 0,
+            original_len: bytes.len() as u32,
+            link: LinkType::RAW,
+            bytes,
+            tap: Tap {
+                interface: None,
+                name: None,
+                heading: None,
+            },
+        };
+        Fingerprint::of(&frame, key).expect("an IP packet")
+    }
+
+    /// TCP, UDP and an ICMP echo in IPv4, UDP in IPv6, and TCP cut before its checksum: the packet,
+    /// bytes that routers change, bytes that translation changes, and all others that count.
+    #[test]
+    fn each_byte_counts_in_the_digests_that_it_belongs_to() {
+        let ipv4 = |protocol, payload: usize| {
+            let mut packet = vec![
+                0x45,
+                0,
+                0,
+                20 + payload as u8,
+                1,
+                2,
+                0,
+                0,
+                64,
+                protocol,
+                3,
+                4,
+            ];
+            packet.extend([10, 0, 0, 1, 10, 0, 0, 2]);
+            packet.extend((0..payload).map(|number| 100 + number as u8));
+            packet
+        };
+        let mut ipv6 = vec![0x60, 0, 0, 0, 0, 20, UDP, 64];
+        ipv6.extend(1..=52);
+        let ends_v4: Vec<_> = (12..20).collect();
+        let ends_v6: Vec<_> = (8..40).collect();
+        let cases = [
+            (
+                ipv4(TCP, 30),
+                [&ends_v4[..], &[20, 21, 22, 23, 36, 37]].concat(),
+            ),
+            (
+                ipv4(TCP, 17),
+                [&ends_v4[..], &[20, 21, 22, 23, 36]].concat(),
+            ),
+            (
+                ipv4(UDP, 20),
+                [&ends_v4[..], &[20, 21, 22, 23, 26, 27]].concat(),
+            ),
+            (ipv4(UDP, 7), [&ends_v4[..], &[20, 21, 22, 23, 26]].concat()),
+            (ipv4(1, 20), [&ends_v4[..], &[22, 23, 24, 25]].concat()),
+            (ipv4(47, 20), ends_v4.clone()),
+            (ipv6, [ends_v6, (40..44).collect(), vec![46, 47]].concat()),
+        ];
+        let key = DigestKey::default();
+        for (packet, translated) in cases {
+            let header = if packet[0] == 0x45 { 4..20 } else { 8..40 };
+            let whole = print(&packet, &key);
+            for place in header.start..packet.len() {
+                // TTL and checksum of IPv4.
+                if packet[0] == 0x45 && [8, 10, 11].contains(&place) {
+                    continue;
+                }
+                let mut other = packet.clone();
+                other[place] ^= 1;
+                let other = print(&other, &key);
+                assert_ne!(other.forwarded, whole.forwarded, "{packet:?} {place}");
+                assert_eq!(
+                    other.translated == whole.translated,
+                    translated.contains(&place),
+                    "{packet:?} {place}"
+                );
+            }
+        }
+    }
+
+    /// Digests are places in tables, too: nobody may choose them.
+    #[test]
+    fn another_comparison_has_other_digests() {
+        let mut packet = [0; 60];
+        packet[0] = 0x45;
+        packet[9] = UDP;
+        let [one, other] = [(); 2].map(|()| print(&packet, &DigestKey::default()));
+        assert_ne!(one.forwarded, other.forwarded);
+        assert_ne!(one.translated, other.translated);
     }
 }

@@ -451,7 +451,8 @@ impl Mixture {
             names.insert(other, name);
             names.insert(reverse(other), reverse(name));
         }
-        let mut connections = HashMap::<_, _, RandomState>::default();
+        let mut connections =
+            HashMap::with_capacity_and_hasher(self.halves.len(), RandomState::default());
         let mut pieces = Vec::with_capacity(self.halves.len());
         for (half, load) in &self.halves {
             let own = reading(half);
@@ -701,8 +702,13 @@ fn reverse((protocol, [source, destination]): (u8, Ends)) -> (u8, Ends) {
 }
 
 /// Equal for both directions of a connection.
-fn key((protocol, ends): (u8, Ends)) -> (u8, Ends) {
-    (protocol, [ends[0].min(ends[1]), ends[0].max(ends[1])])
+fn key(reading: (u8, Ends)) -> (u8, Ends) {
+    let (_, [source, destination]) = reading;
+    if source <= destination {
+        reading
+    } else {
+        reverse(reading)
+    }
 }
 
 /// Directions that hold the packets of a half. First come the networks of the private end if only

@@ -16,10 +16,10 @@
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 
-use foldhash::quality::RandomState;
-
 use crate::capture::Frame;
-use crate::duplicates::{Fingerprint, REMEMBERED, WITH_IDENTIFICATION, WITHOUT_IDENTIFICATION};
+use crate::duplicates::{
+    AsDigest, Fingerprint, REMEMBERED, WITH_IDENTIFICATION, WITHOUT_IDENTIFICATION,
+};
 use crate::headers::{TCP, UDP};
 use crate::mixture::Mixture;
 
@@ -31,7 +31,7 @@ const TELLING: usize = 12;
 /// Packets of the last second by what translation leaves alone.
 #[derive(Debug, Default)]
 pub(crate) struct Translations {
-    seen: HashMap<u64, Seen, RandomState>,
+    seen: HashMap<u64, Seen, AsDigest>,
     /// Oldest first.
     ages: VecDeque<(i64, u64)>,
     has_points: bool,
@@ -126,30 +126,50 @@ impl Seen {
     }
 }
 
-/// A payload in the parts that translation leaves alone and those that it changes: ports or the
-/// identifier of an echo, and checksums.
+/// A payload in the parts that translation leaves alone and what it changes: ports or the identifier
+/// of an echo, and checksums.
 pub(crate) struct Translation<'a> {
     pub(crate) kept: [&'a [u8]; 2],
-    pub(crate) changed: [&'a [u8]; 2],
+    /// The changed bytes, one behind the other, of which there are at most six.
+    pub(crate) changed: u64,
 }
 
 impl<'a> Translation<'a> {
     pub(crate) fn of(protocol: u8, payload: &'a [u8]) -> Self {
+        match (protocol, payload) {
+            (TCP, &[a, b, c, d, ..]) if payload.len() >= 18 => Self {
+                kept: [&payload[4..16], &payload[18..]],
+                changed: u64::from_be_bytes([0, 0, a, b, c, d, payload[16], payload[17]]),
+            },
+            (UDP, &[a, b, c, d, _, _, e, f, ref data @ ..]) => Self {
+                kept: [&payload[4..6], data],
+                changed: u64::from_be_bytes([0, 0, a, b, c, d, e, f]),
+            },
+            _ => Self::of_another(protocol, payload),
+        }
+    }
+
+    /// Of an echo, another protocol, or a payload that was captured to less than its checksum.
+    fn of_another(protocol: u8, payload: &'a [u8]) -> Self {
         let part = |from: usize, to: usize| {
             let end = payload.len();
             &payload[from.min(end)..to.min(end)]
         };
         let (kept, changed) = match protocol {
-            TCP => (
-                [part(4, 16), part(18, usize::MAX)],
-                [part(0, 4), part(16, 18)],
-            ),
-            UDP => ([part(4, 6), part(8, usize::MAX)], [part(0, 4), part(6, 8)]),
+            TCP => ([part(4, 16), part(0, 0)], [part(0, 4), part(16, 18)]),
+            UDP => ([part(4, 6), part(0, 0)], [part(0, 4), part(6, 8)]),
             protocol if ICMP.contains(&protocol) => {
                 ([part(0, 2), part(6, usize::MAX)], [part(2, 6), part(0, 0)])
             }
             _ => ([payload, part(0, 0)], [part(0, 0), part(0, 0)]),
         };
-        Self { kept, changed }
+        let mut bytes = 0;
+        for byte in changed.into_iter().flatten() {
+            bytes = bytes << 8 | u64::from(*byte);
+        }
+        Self {
+            kept,
+            changed: bytes,
+        }
     }
 }
