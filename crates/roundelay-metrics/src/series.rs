@@ -45,6 +45,12 @@ impl<B: Bin> Bins<B> {
         }
     }
 
+    /// Takes the memory of all bins at once, because growing step by step copies them.
+    fn with_room(mut self) -> Self {
+        self.bins.reserve_exact(self.limit - self.bins.len());
+        self
+    }
+
     /// The bin of `now`.
     #[inline]
     fn at(&mut self, now: Instant) -> &mut B {
@@ -131,6 +137,13 @@ impl SumSeries {
         }
     }
 
+    /// With the memory of all bins from the start on: for a series that will need most of them.
+    pub fn with_room(self) -> Self {
+        Self {
+            bins: self.bins.with_room(),
+        }
+    }
+
     /// Adds an amount at `now`. Times may go backwards.
     #[inline]
     pub fn add(&mut self, now: Instant, amount: u64) {
@@ -150,7 +163,7 @@ impl SumSeries {
 
     /// The sums per second, bin by bin: bytes per second if bytes were added. The last bin may be
     /// incomplete.
-    pub fn per_second(&self) -> impl Iterator<Item = f64> {
+    pub fn per_second(&self) -> impl ExactSizeIterator<Item = f64> {
         let seconds = self.width().as_secs_f64();
         self.sums().iter().map(move |&sum| sum as f64 / seconds)
     }
@@ -226,6 +239,14 @@ impl LevelSeries {
         }
     }
 
+    /// With the memory of all bins from the start on: for a series that will need most of them.
+    pub fn with_room(self) -> Self {
+        Self {
+            bins: self.bins.with_room(),
+            ..self
+        }
+    }
+
     /// Sets the level to `value` from `now` on. A time before the last change counts as the last
     /// change.
     #[inline]
@@ -249,7 +270,7 @@ impl LevelSeries {
     }
 
     /// The level in each bin from the start to the last one touched.
-    pub fn levels(&self) -> impl Iterator<Item = Level> {
+    pub fn levels(&self) -> impl ExactSizeIterator<Item = Level> {
         self.bins.bins.iter().enumerate().map(|(index, bin)| Level {
             start: self.bins.from(index),
             maximum: bin.maximum,

@@ -152,22 +152,25 @@ impl Subject {
         let mut kinds = Vec::new();
         let mut kind_curves = Vec::new();
         for (kind, flows) in &sorts.kinds {
-            let outcome = meters.outcome(flows);
+            let delays = meters.delays(flows);
+            let outcome = meters.outcome(flows, &delays);
             kinds.push(KindOutcome::of(*kind, flows, &outcome));
             kind_curves.push(KindCurves {
                 kind: *kind,
                 outcome,
-                curves: meters.joint_curves(flows),
+                curves: meters.joint_curves(flows, &delays),
             });
         }
+        let delays = meters.delays(&everyone);
+        let light_delays = meters.delays(&sorts.light);
         DisciplineResult {
             spec: self.spec,
             name: self.name,
             about: self.about,
             limit: self.limit,
             weighted: self.weighted,
-            total: meters.outcome(&everyone),
-            light: meters.outcome(&sorts.light),
+            total: meters.outcome(&everyone, &delays),
+            light: meters.outcome(&sorts.light, &light_delays),
             light_p99: geometric_mean(light_waits.into_iter()),
             kinds,
             jain: meters.jain(),
@@ -176,8 +179,8 @@ impl Subject {
             bytes_per_flow: self.bytes_per_flow,
             fixed_bytes: self.fixed_bytes,
             kept_bounds: kept_bounds(&flows),
-            curves: meters.curves(),
-            light_curves: meters.joint_curves(&sorts.light),
+            curves: meters.curves(&delays),
+            light_curves: meters.joint_curves(&sorts.light, &light_delays),
             kind_curves,
             replicas: Vec::new(),
             flows,

@@ -286,6 +286,12 @@ impl Meters {
     pub(crate) fn close(&mut self) -> Result<(), Box<dyn Error + Send + Sync>> {
         self.complete_until(Instant::MAX);
         self.jain.advance(self.end);
+        self.curves.extend(self.end);
+        for meter in &mut self.flows {
+            if let Some(curves) = &mut meter.curves {
+                curves.extend(self.end);
+            }
+        }
         self.check_sink()?;
         self.sink.take().map_or(Ok(()), PacketSink::finish)
     }
@@ -331,7 +337,7 @@ impl Meters {
             clock,
         } = tolerance;
         FlowResult {
-            outcome: self.outcome(&[flow.index()]),
+            outcome: self.outcome(&[flow.index()], &meter.delays),
             bytes_in_time: meter.bytes_in_time,
             data_loss: meter.data.loss(),
             lag: meter.lag,
@@ -349,7 +355,7 @@ impl Meters {
                 .curves
                 .as_ref()
                 .filter(|_| charted)
-                .map(|curves| curves.to_curves(self.end, &meter.delays)),
+                .map(|curves| curves.to_curves(&meter.delays)),
         }
     }
 
@@ -363,22 +369,22 @@ impl Meters {
         self.sink_error.take().map_or(Ok(()), Err)
     }
 
-    /// Curves over all flows.
-    pub(crate) fn curves(&self) -> Curves {
-        let mut all = Delays::default();
-        self.flows.iter().for_each(|meter| all.merge(&meter.delays));
-        self.curves.to_curves(self.end, &all)
+    /// Curves over all flows, with their [`delays`](Self::delays).
+    pub(crate) fn curves(&self, delays: &Delays) -> Curves {
+        self.curves.to_curves(delays)
     }
 
-    fn delays(&self, flows: &[usize]) -> Delays {
+    /// The delays of several flows together.
+    pub(crate) fn delays(&self, flows: &[usize]) -> Delays {
         let mut all = Delays::default();
-        flows
-            .iter()
-            .for_each(|flow| all.merge(&self.flows[*flow].delays));
+        for flow in flows {
+            all.merge(&self.flows[*flow].delays);
+        }
         all
     }
 
-    pub(crate) fn outcome(&self, flows: &[usize]) -> Outcome {
+    /// What became of the packets of several flows, with their [`delays`](Self::delays).
+    pub(crate) fn outcome(&self, flows: &[usize], delays: &Delays) -> Outcome {
         let mut outcome = Outcome::default();
         let mut arrived = 0;
         for &flow in flows {
@@ -401,28 +407,25 @@ impl Meters {
         } else {
             0.0
         };
-        outcome.delay = match flows {
-            [flow] => summary(&self.flows[*flow].delays),
-            flows => summary(&self.delays(flows)),
-        };
+        outcome.delay = summary(delays);
         outcome
     }
 
-    /// Curves over several flows; curves over time only if each of these flows has curves.
-    pub(crate) fn joint_curves(&self, flows: &[usize]) -> Curves {
+    /// Curves over several flows, with their [`delays`](Self::delays); curves over time only if each
+    /// of these flows has curves.
+    pub(crate) fn joint_curves(&self, flows: &[usize], delays: &Delays) -> Curves {
         let each: Option<Vec<_>> = flows
             .iter()
             .map(|flow| self.flows[*flow].curves.as_ref())
             .collect();
         let mut sum = Curves {
-            delay_cdf: cdf(&self.delays(flows)),
+            delay_cdf: cdf(delays),
             ..Curves::default()
         };
         for curves in each.unwrap_or_default() {
-            let one = curves.to_curves(self.end, &Delays::default());
-            sum.bin = one.bin;
-            add_up(&mut sum.throughput, &one.throughput);
-            add_up(&mut sum.backlog, &one.backlog);
+            sum.bin = curves.bin();
+            add_up(&mut sum.throughput, curves.throughput());
+            add_up(&mut sum.backlog, curves.mean_backlog());
         }
         sum
     }
@@ -515,32 +518,46 @@ struct CurveMeter {
 impl Default for CurveMeter {
     fn default() -> Self {
         Self {
-            sent: SumSeries::new(Instant::ZERO, CURVE_BIN, CURVE_BINS),
-            backlog: LevelSeries::new(Instant::ZERO, CURVE_BIN, CURVE_BINS),
+            sent: SumSeries::new(Instant::ZERO, CURVE_BIN, CURVE_BINS).with_room(),
+            backlog: LevelSeries::new(Instant::ZERO, CURVE_BIN, CURVE_BINS).with_room(),
         }
     }
 }
 
 impl CurveMeter {
-    fn to_curves(&self, end: Instant, delays: &Delays) -> Curves {
-        let mut sent = self.sent.clone();
-        let mut backlog = self.backlog.clone();
-        sent.add(end, 0);
-        backlog.advance(end);
+    /// Both series reach the end of the run.
+    fn extend(&mut self, end: Instant) {
+        self.sent.add(end, 0);
+        self.backlog.advance(end);
+    }
+
+    fn to_curves(&self, delays: &Delays) -> Curves {
         Curves {
-            bin: sent.width().as_secs_f64(),
-            throughput: sent.per_second().map(|bytes| bytes * 8.0).collect(),
-            backlog: backlog.levels().map(|level| level.mean).collect(),
+            bin: self.bin(),
+            throughput: self.throughput().collect(),
+            backlog: self.mean_backlog().collect(),
             delay_cdf: cdf(delays),
         }
     }
+
+    fn bin(&self) -> f64 {
+        self.sent.width().as_secs_f64()
+    }
+
+    fn throughput(&self) -> impl ExactSizeIterator<Item = f64> {
+        self.sent.per_second().map(|bytes| bytes * 8.0)
+    }
+
+    fn mean_backlog(&self) -> impl ExactSizeIterator<Item = f64> {
+        self.backlog.levels().map(|level| level.mean)
+    }
 }
 
-fn add_up(sum: &mut Vec<f64>, values: &[f64]) {
+fn add_up(sum: &mut Vec<f64>, values: impl ExactSizeIterator<Item = f64>) {
     sum.resize(sum.len().max(values.len()), 0.0);
-    sum.iter_mut()
-        .zip(values)
-        .for_each(|(sum, value)| *sum += value);
+    for (sum, value) in sum.iter_mut().zip(values) {
+        *sum += value;
+    }
 }
 
 fn cdf(delays: &Delays) -> Vec<(f64, f64)> {

@@ -226,8 +226,9 @@ impl Witness {
 
     fn served(&self, flows: &[usize]) -> Served {
         let mut is_member = vec![false; self.asked.len()];
+        let delays = self.meters.delays(flows);
         let mut served = Served {
-            throughput: self.meters.outcome(flows).throughput,
+            throughput: self.meters.outcome(flows, &delays).throughput,
             ..Served::default()
         };
         for flow in flows {
