@@ -4,6 +4,8 @@
 //! A comparison replays them. A driver with a clock of its own, such as the simulator, takes them
 //! one by one: [`Arrivals`].
 
+use std::vec;
+
 use roundelay::{Acknowledgement, Duration, Ecn, FlowConfig, FlowId, Instant, LinkLayer};
 
 use crate::capture::{Capture, CaptureNotes, Frame, LinkType};
@@ -80,6 +82,28 @@ pub struct Arrivals {
     capture: Ordered,
     selector: Selector,
     chosen: Option<Chosen>,
+    reader: Reader,
+    /// The arrivals to come, if the first reading has kept them all.
+    kept: Option<vec::IntoIter<Kept>>,
+    /// How many were kept.
+    all_kept: usize,
+}
+
+/// An arrival of one packet, as it is kept.
+#[derive(Debug, Clone, Copy)]
+struct Kept {
+    at: Instant,
+    flow: FlowId,
+    len: u32,
+    ecn: Ecn,
+    dscp: u8,
+    is_bare: bool,
+}
+
+const _: () = assert!(size_of::<Kept>() == 24, "docs/compare.md states the size");
+
+/// Makes arrivals of frames.
+pub(crate) struct Reader {
     classifier: Classifier,
     clock: CaptureClock,
     oddities: Oddities,
@@ -109,12 +133,12 @@ pub struct Arrival {
     pub(crate) ecn: Ecn,
     pub(crate) dscp: u8,
     pub(crate) is_bare: bool,
-    pub(crate) ack: Option<Acknowledgement>,
 }
 
 /// What comes next of a capture.
 pub(crate) enum Step {
-    Arrives(Arrival),
+    /// With what it acknowledges, if that is read.
+    Arrives(Arrival, Option<Acknowledgement>),
     /// A frame that is left out.
     IsLeftOut,
     Ends,
@@ -131,39 +155,32 @@ impl Arrivals {
         classifier: Classifier,
         observer: &mut dyn ReplayObserver,
     ) -> Result<Self, CompareError> {
-        let surveyed = survey(capture, mending, observer)?;
-        Ok(Self::new(surveyed, mending, classifier))
+        let surveyed = survey(capture, mending, observer, None)?;
+        Ok(Self::new(surveyed, Reader::new(mending.mtu, classifier)))
     }
 
-    pub(crate) fn new(surveyed: Survey, mending: &Mending, classifier: Classifier) -> Self {
+    /// The arrivals that the survey has kept, or else those that `reader` makes of the capture.
+    pub(crate) fn new(surveyed: Survey, reader: Reader) -> Self {
         let Survey {
             capture,
             selector,
             chosen,
+            ahead,
         } = surveyed;
-        Self {
+        let mut arrivals = Self {
             capture,
             selector,
             chosen,
-            classifier,
-            clock: CaptureClock::default(),
-            oddities: Oddities::default(),
-            layer: LinkLayer::NONE,
-            reads_acks: false,
-            mtu: mending.mtu,
-            captured_bytes: 0,
-            tunnels: [0; Tunnel::ALL.len()],
-            link: LinkType::ETHERNET,
+            reader,
+            kept: None,
+            all_kept: 0,
+        };
+        if let Some(ahead) = ahead {
+            arrivals.reader = ahead.reader;
+            arrivals.all_kept = ahead.arrivals.len();
+            arrivals.kept = Some(ahead.arrivals.into_iter());
         }
-    }
-
-    /// With these lengths on the link, and what TCP segments acknowledge if asked for.
-    pub(crate) fn on_link(self, layer: LinkLayer, reads_acks: bool) -> Self {
-        Self {
-            layer,
-            reads_acks,
-            ..self
-        }
+        arrivals
     }
 
     /// The next frame that arrives; `None` at the end.
@@ -177,7 +194,7 @@ impl Arrivals {
     pub fn next(&mut self) -> Result<Option<Arrival>, CaptureError> {
         loop {
             match self.step()? {
-                Step::Arrives(arrival) => return Ok(Some(arrival)),
+                Step::Arrives(arrival, _) => return Ok(Some(arrival)),
                 Step::IsLeftOut => {}
                 Step::Ends => return Ok(None),
             }
@@ -187,63 +204,19 @@ impl Arrivals {
     /// Reads one frame.
     #[inline]
     pub(crate) fn step(&mut self) -> Result<Step, CaptureError> {
+        if let Some(kept) = &mut self.kept {
+            return Ok(match kept.next() {
+                Some(kept) => Step::Arrives(kept.arrival(), None),
+                None => Step::Ends,
+            });
+        }
         let Some(frame) = self.capture.next()? else {
             return Ok(Step::Ends);
         };
-        self.link = frame.link;
-        let headers = parse(frame.link, frame.bytes);
-        if !self
-            .selector
-            .admit(&frame, headers.as_ref().map_err(|reason| *reason))
-        {
-            return Ok(Step::IsLeftOut);
-        }
-        let at = self.clock.read(frame.time_nanos, &mut self.oddities);
-        let pieces = self
-            .mtu
-            .and_then(|mtu| frame.pieces(headers.as_ref().ok()?, mtu));
-        let (own, framed) = lengths(&frame, self.layer);
-        let len = self.oddities.plausible(&frame, framed, pieces.is_some());
-        let is_bare =
-            headers.is_ok_and(|headers| headers.protocol == TCP) && frame.is_bare_acknowledgement();
-        let mut lens = Lens::one(len);
-        match pieces {
-            Some(pieces) => {
-                lens = Lens::of(&pieces, self.layer);
-                self.captured_bytes += pieces.bytes();
-                self.oddities.split += 1;
-                self.oddities.pieces += u64::from(pieces.count);
-            }
-            None => self.captured_bytes += u64::from(own),
-        }
-        let by = self.classifier.by();
-        let of_flow = match &headers {
-            Ok(headers) => {
-                if let Some(tunnel) = Tunnel::of(headers) {
-                    self.tunnels[tunnel as usize] += u64::from(own);
-                }
-                Ok(flow_headers(by, headers, &frame))
-            }
-            Err(reason) => Err(*reason),
-        };
-        let flow = self
-            .classifier
-            .classify(of_flow.as_ref().map_err(|reason| *reason));
-        let (ecn, dscp) =
-            headers.map_or((Ecn::NotCapable, 0), |headers| (headers.ecn, headers.dscp));
-        let ack = match self.reads_acks {
-            true => frame.acknowledgement(),
-            false => None,
-        };
-        Ok(Step::Arrives(Arrival {
-            at,
-            flow,
-            lens,
-            ecn,
-            dscp,
-            is_bare,
-            ack,
-        }))
+        Ok(match self.reader.read(&frame, &mut self.selector) {
+            Some(arrival) => Step::Arrives(arrival, self.reader.acknowledgement(&frame)),
+            None => Step::IsLeftOut,
+        })
     }
 
     /// Oddities of times and lengths until now, those that were mended included.
@@ -252,7 +225,7 @@ impl Arrivals {
             sorted: self.capture.late(),
             strays: self.capture.strays(),
             uncut: self.capture.uncut(),
-            ..self.oddities
+            ..self.reader.oddities
         }
     }
 
@@ -263,7 +236,7 @@ impl Arrivals {
 
     /// Packets without readable headers until now.
     pub fn unparsable(&self) -> UnparsableCounts {
-        self.classifier.unparsable()
+        self.reader.classifier.unparsable()
     }
 
     /// What was chosen of the capture, with the load of the other direction until now.
@@ -289,26 +262,38 @@ impl Arrivals {
         self.capture.capture()
     }
 
+    /// Bytes of the capture up to the last arrival: about, if arrivals were kept.
+    pub(crate) fn position(&self) -> u64 {
+        let read = self.capture().position();
+        match &self.kept {
+            Some(kept) => {
+                let left = kept.len() as f64 / self.all_kept.max(1) as f64;
+                (read as f64 * (1.0 - left)) as u64
+            }
+            None => read,
+        }
+    }
+
     pub(crate) const fn selector(&self) -> &Selector {
         &self.selector
     }
 
     pub(crate) const fn classifier(&self) -> &Classifier {
-        &self.classifier
+        &self.reader.classifier
     }
 
     /// Bytes of the arrived packets as captured, without the link's overhead and framing.
     pub(crate) const fn captured_bytes(&self) -> u64 {
-        self.captured_bytes
+        self.reader.captured_bytes
     }
 
     /// Bytes of each tunnel as captured.
     pub(crate) const fn tunnels(&self) -> [u64; Tunnel::ALL.len()] {
-        self.tunnels
+        self.reader.tunnels
     }
 
     pub(crate) const fn link(&self) -> LinkType {
-        self.link
+        self.reader.link
     }
 
     /// The earliest time of the whole capture, nanoseconds since the epoch.
@@ -319,12 +304,157 @@ impl Arrivals {
     /// Time from the first packet to the last, seconds: that of the capture's own clock, without any
     /// silence cut.
     pub(crate) fn seconds(&self) -> f64 {
-        self.clock.elapsed as f64 / 1e9
+        self.reader.clock.elapsed as f64 / 1e9
     }
 
     /// Time of the first packet, in nanoseconds since the Unix epoch.
     pub(crate) const fn first_unix_nanos(&self) -> i64 {
-        self.clock.first
+        self.reader.clock.first
+    }
+}
+
+impl Reader {
+    pub(crate) fn new(mtu: Option<u32>, classifier: Classifier) -> Self {
+        Self {
+            classifier,
+            clock: CaptureClock::default(),
+            oddities: Oddities::default(),
+            layer: LinkLayer::NONE,
+            reads_acks: false,
+            mtu,
+            captured_bytes: 0,
+            tunnels: [0; Tunnel::ALL.len()],
+            link: LinkType::ETHERNET,
+        }
+    }
+
+    /// With these lengths on the link, and what TCP segments acknowledge if asked for.
+    pub(crate) fn on_link(self, layer: LinkLayer, reads_acks: bool) -> Self {
+        Self {
+            layer,
+            reads_acks,
+            ..self
+        }
+    }
+
+    /// The arrival of a frame; `None` if the selector leaves the frame out.
+    #[inline]
+    fn read(&mut self, frame: &Frame<'_>, selector: &mut Selector) -> Option<Arrival> {
+        self.link = frame.link;
+        let headers = parse(frame.link, frame.bytes);
+        if !selector.admit(frame, headers.as_ref().map_err(|reason| *reason)) {
+            return None;
+        }
+        let at = self.clock.read(frame.time_nanos, &mut self.oddities);
+        let pieces = self
+            .mtu
+            .and_then(|mtu| frame.pieces(headers.as_ref().ok()?, mtu));
+        let (own, framed) = lengths(frame, self.layer);
+        let len = self.oddities.plausible(frame, framed, pieces.is_some());
+        let is_bare =
+            headers.is_ok_and(|headers| headers.protocol == TCP) && frame.is_bare_acknowledgement();
+        let mut lens = Lens::one(len);
+        match pieces {
+            Some(pieces) => {
+                lens = Lens::of(&pieces, self.layer);
+                self.captured_bytes += pieces.bytes();
+                self.oddities.split += 1;
+                self.oddities.pieces += u64::from(pieces.count);
+            }
+            None => self.captured_bytes += u64::from(own),
+        }
+        let by = self.classifier.by();
+        let of_flow = match &headers {
+            Ok(headers) => {
+                if let Some(tunnel) = Tunnel::of(headers) {
+                    self.tunnels[tunnel as usize] += u64::from(own);
+                }
+                Ok(flow_headers(by, headers, frame))
+            }
+            Err(reason) => Err(*reason),
+        };
+        let flow = self
+            .classifier
+            .classify(of_flow.as_ref().map_err(|reason| *reason));
+        let (ecn, dscp) =
+            headers.map_or((Ecn::NotCapable, 0), |headers| (headers.ecn, headers.dscp));
+        Some(Arrival {
+            at,
+            flow,
+            lens,
+            ecn,
+            dscp,
+            is_bare,
+        })
+    }
+
+    /// What a frame acknowledges, if that is read.
+    #[inline]
+    fn acknowledgement(&self, frame: &Frame<'_>) -> Option<Acknowledgement> {
+        match self.reads_acks {
+            true => frame.acknowledgement(),
+            false => None,
+        }
+    }
+}
+
+/// The arrivals of the first reading. They are those of the replay, if nothing is chosen and nothing
+/// is out of order: then one reading is enough.
+pub(crate) struct Ahead {
+    reader: Reader,
+    arrivals: Vec<Kept>,
+    /// Most arrivals kept.
+    most: usize,
+}
+
+impl Kept {
+    const fn arrival(self) -> Arrival {
+        Arrival {
+            at: self.at,
+            flow: self.flow,
+            lens: Lens::one(self.len),
+            ecn: self.ecn,
+            dscp: self.dscp,
+            is_bare: self.is_bare,
+        }
+    }
+}
+
+impl Ahead {
+    /// 128 MB, 5.6 million arrivals.
+    pub(crate) const MOST: usize = (128 << 20) / size_of::<Kept>();
+    /// Frames after which it looks at what would be chosen: most mixtures show early.
+    const LOOKS: [u64; 2] = [1 << 10, 1 << 14];
+
+    /// Keeps up to `most` arrivals. None if acknowledgements are read, too: they are not kept.
+    pub(crate) fn new(reader: Reader, most: usize) -> Option<Self> {
+        if reader.reads_acks {
+            return None;
+        }
+        Some(Self {
+            reader,
+            arrivals: Vec::new(),
+            most,
+        })
+    }
+
+    /// Reads a frame. False if this will not be the only reading: there are too many arrivals, or
+    /// the selector would choose by what it has read.
+    pub(crate) fn read(&mut self, frame: &Frame<'_>, selector: &mut Selector) -> bool {
+        if let Some(arrival) = self.reader.read(frame, selector) {
+            for len in arrival.lens {
+                self.arrivals.push(Kept {
+                    at: arrival.at,
+                    flow: arrival.flow,
+                    len,
+                    ecn: arrival.ecn,
+                    dscp: arrival.dscp,
+                    is_bare: arrival.is_bare,
+                });
+            }
+        }
+        let looks = Self::LOOKS.contains(&selector.read());
+        self.arrivals.len() <= self.most && !(looks && selector.would_choose())
     }
 }
 

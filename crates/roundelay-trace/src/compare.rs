@@ -11,7 +11,7 @@ use roundelay::schedulers::{AnyDiscipline, Discipline, DisciplineInfo, cake};
 use roundelay::{ConfigError, Limit, LinkLayer, QueueSpec, Rate, tree};
 use thiserror::Error;
 
-use crate::arrivals::Mending;
+use crate::arrivals::{Ahead, Arrivals, Mending, Reader};
 use crate::capture::{Capture, LinkType};
 use crate::classifier::{Classifier, FlowBy};
 use crate::comparison::{CaptureSummary, Comparison, Cost, DisciplineResult, FlowSummary};
@@ -356,11 +356,12 @@ pub fn compare(
     observer: &mut impl ReplayObserver,
 ) -> Result<Comparison, CompareError> {
     let stop = observer.stop();
-    let classifier = Classifier::with_max_flows(options.flow_by, options.most_flows());
     let mending = options.mending();
     let readings = mending.readings();
-    let surveyed = survey(capture, &mending, observer)?;
-    let mut offered = Offered::new(surveyed, classifier, options.weights.clone(), options);
+    let ahead = Ahead::new(reader(options), Ahead::MOST);
+    let surveyed = survey(capture, &mending, observer, ahead)?;
+    let arrivals = Arrivals::new(surveyed, reader(options));
+    let mut offered = Offered::new(arrivals, options.weights.clone(), options);
     let mut block = Vec::new();
     let mut sample = Vec::new();
     let mut lanes = Vec::new();
@@ -410,6 +411,12 @@ pub fn compare(
         });
     }
     conclude(&offered, lanes, &sample, &known, options, &stop)
+}
+
+/// Makes the arrivals of a comparison.
+fn reader(options: &Options) -> Reader {
+    let classifier = Classifier::with_max_flows(options.flow_by, options.most_flows());
+    Reader::new(options.mtu, classifier).on_link(options.link, options.reads_acknowledgements())
 }
 
 /// # Errors
@@ -706,25 +713,102 @@ mod tests {
         assert_eq!(sample.len(), SAMPLE);
     }
 
-    /// Raw IPv4 packets of two alternating UDP flows.
+    /// Raw IPv4 packets of two alternating UDP flows, one a second.
     fn pcap(packets: u32) -> Vec<u8> {
+        let packets: Vec<_> = (0..packets).map(|second| (second, false)).collect();
+        pcap_of(&packets)
+    }
+
+    /// Raw IPv4 packets of two alternating UDP flows: each with its second, and whether it goes the
+    /// other way.
+    fn pcap_of(packets: &[(u32, bool)]) -> Vec<u8> {
         let header = [0xa1b2_c3d4_u32, 2 | 4 << 16, 0, 0, 65_535, 101];
         let mut bytes: Vec<u8> = header
             .iter()
             .flat_map(|field| field.to_le_bytes())
             .collect();
-        for number in 0..packets {
+        for (number, (second, is_answer)) in (0..).zip(packets) {
             bytes.extend(
-                [number, 0, 28, 1000]
+                [*second, 0, 28, 1000]
                     .iter()
                     .flat_map(|field| field.to_le_bytes()),
             );
-            bytes.extend([
-                0x45, 0, 3, 232, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2, 0, 53,
-            ]);
-            bytes.extend([4, (number % 2) as u8, 3, 212, 0, 0]);
+            let mut ends = [[10, 0, 0, 1], [10, 0, 0, 2]];
+            let mut ports = [[0, 53], [4, (number % 2) as u8]];
+            if *is_answer {
+                ends.reverse();
+                ports.reverse();
+            }
+            bytes.extend([0x45, 0, 3, 232, 0, 0, 0, 0, 64, 17, 0, 0]);
+            bytes.extend(ends.as_flattened());
+            bytes.extend(ports.as_flattened());
+            bytes.extend([3, 212, 0, 0]);
         }
         bytes
+    }
+
+    /// What a comparison replays of a capture and says of it, and whether one reading was enough.
+    /// The first reading keeps up to `most` arrivals, or is never enough.
+    fn replayed(bytes: &[u8], options: &Options, most: Option<usize>) -> (String, bool) {
+        let capture = Capture::from_reader("t.pcap", std::io::Cursor::new(bytes.to_vec())).unwrap();
+        let ahead = most.and_then(|most| Ahead::new(reader(options), most));
+        let surveyed = survey(capture, &options.mending(), &mut (), ahead).unwrap();
+        let was_one = surveyed.ahead.is_some();
+        let arrivals = Arrivals::new(surveyed, reader(options));
+        let mut offered = Offered::new(arrivals, WeightRules::default(), options);
+        let mut block = Vec::new();
+        let mut events = Vec::new();
+        while offered.read(&mut block, BLOCK).unwrap() {
+            events.append(&mut block);
+        }
+        let summary = summarise_capture(&offered, options);
+        let flows = summarise_flows(&offered, options.rate);
+        let observed = Observed::of(&offered, options);
+        let read = offered.progress(2).read;
+        let said = format!("{events:?} {summary:?} {flows:?} {observed:?} {read}");
+        (said, was_one)
+    }
+
+    #[test]
+    fn one_reading_replays_what_two_do_and_is_enough_where_nothing_is_chosen_or_out_of_order() {
+        let mut plain = Vec::new();
+        for second in 0..3000 {
+            plain.push((second, false));
+        }
+        let mut with_answers = plain.clone();
+        let mut with_late_answers = plain.clone();
+        for number in (0..3000).step_by(3) {
+            with_answers[number].1 = true;
+            with_late_answers[number].1 = number > 1500;
+        }
+        let mut out_of_order = plain.clone();
+        out_of_order.swap(2000, 2001);
+        let mut with_a_stray = plain.clone();
+        with_a_stray[2000].0 = 1_000_000_000;
+        for (packets, chooses, most, is_enough) in [
+            (&plain[..], true, 6000, true),
+            (&plain, true, 5999, false),
+            (&plain, false, 6000, true),
+            (&with_answers, true, 6000, false),
+            (&with_answers[..500], true, 6000, false),
+            (&with_answers, false, 6000, true),
+            (&with_answers, false, 100, false),
+            (&with_answers, true, 100, false),
+            (&with_late_answers, true, 6000, false),
+            (&out_of_order, true, 6000, false),
+            (&with_a_stray, true, 6000, false),
+        ] {
+            let mut options = Options::new("1mbit".parse().unwrap(), Vec::new());
+            options.adapts = true;
+            options.selection.chooses = chooses;
+            // Each packet is split in two.
+            options.mtu = Some(600);
+            let bytes = pcap_of(packets);
+            let (once, was_one) = replayed(&bytes, &options, Some(most));
+            let (twice, _) = replayed(&bytes, &options, None);
+            assert_eq!(was_one, is_enough, "{chooses} {most}");
+            assert!(once == twice, "{chooses} {most}: the replays differ");
+        }
     }
 
     #[test]
@@ -733,10 +817,10 @@ mod tests {
         let offered = || {
             let capture =
                 Capture::from_reader("t.pcap", std::io::Cursor::new(pcap(packets))).unwrap();
-            let classifier = Classifier::with_max_flows(FlowBy::default(), 10);
             let options = Options::new("1mbit".parse().unwrap(), Vec::new());
-            let surveyed = survey(capture, &options.mending(), &mut ()).unwrap();
-            Offered::new(surveyed, classifier, WeightRules::default(), &options)
+            let surveyed = survey(capture, &options.mending(), &mut (), None).unwrap();
+            let arrivals = Arrivals::new(surveyed, reader(&options));
+            Offered::new(arrivals, WeightRules::default(), &options)
         };
         let mut once = offered();
         let mut whole = Vec::new();

@@ -5,14 +5,13 @@ use roundelay::{Acknowledgement, FlowConfig, FlowId, Instant, Rate};
 use roundelay_reference::GpsServer;
 
 use crate::arrivals::{Arrival, Arrivals, Step};
-use crate::classifier::{Classifier, Flow};
+use crate::classifier::Flow;
 use crate::compare::{Options, Progress};
 use crate::demand::{Backlogs, Demand};
 use crate::error::CaptureError;
 use crate::kind::Pace;
 use crate::plateau::Plateau;
 use crate::presence::Presence;
-use crate::survey::Survey;
 use crate::urgency::{Carried, Known, Offer, RulePlace};
 use crate::weights::{WeightRule, WeightRules};
 
@@ -126,14 +125,7 @@ pub(crate) struct Offered {
 }
 
 impl Offered {
-    pub(crate) fn new(
-        surveyed: Survey,
-        classifier: Classifier,
-        weights: WeightRules,
-        options: &Options,
-    ) -> Self {
-        let arrivals = Arrivals::new(surveyed, &options.mending(), classifier)
-            .on_link(options.link, options.reads_acknowledgements());
+    pub(crate) fn new(arrivals: Arrivals, weights: WeightRules, options: &Options) -> Self {
         Self {
             arrivals,
             weights,
@@ -160,7 +152,7 @@ impl Offered {
         while left > 0 || block.is_empty() {
             left = left.saturating_sub(1);
             match self.arrivals.step()? {
-                Step::Arrives(arrival) => self.arrive(&arrival, block),
+                Step::Arrives(arrival, ack) => self.arrive(&arrival, ack, block),
                 Step::IsLeftOut => {}
                 Step::Ends => return Ok(!block.is_empty()),
             }
@@ -169,7 +161,7 @@ impl Offered {
     }
 
     #[inline]
-    fn arrive(&mut self, arrival: &Arrival, block: &mut Vec<Event>) {
+    fn arrive(&mut self, arrival: &Arrival, ack: Option<Acknowledgement>, block: &mut Vec<Event>) {
         let Arrival {
             at,
             flow,
@@ -177,12 +169,12 @@ impl Offered {
             ecn,
             dscp,
             is_bare,
-            ack,
         } = *arrival;
         self.presence
             .let_quiet_flows_leave(at, |flow| block.push(Event::leave(at, flow)));
         for len in lens {
             self.count(at, flow, len, block);
+            self.flows[flow.index()].bare += u64::from(is_bare);
             let offer = Offer {
                 len,
                 ecn,
@@ -200,7 +192,6 @@ impl Offered {
                 kind: EventKind::Arrival(offer),
             });
         }
-        self.flows[flow.index()].bare += u64::from(is_bare);
     }
 
     fn count(&mut self, at: Instant, flow: FlowId, len: u32, block: &mut Vec<Event>) {
@@ -267,7 +258,7 @@ impl Offered {
     /// How much of the last reading is done.
     pub(crate) fn progress(&self, readings: u32) -> Progress {
         Progress {
-            read: self.arrivals.capture().position(),
+            read: self.arrivals.position(),
             packets: self.packets,
             reading: readings,
             readings,

@@ -538,6 +538,17 @@ impl Selector {
         (selection, Some(chosen))
     }
 
+    /// Whether [`Selector::choose`] would choose anything by the packets read so far.
+    pub(crate) fn would_choose(&self) -> bool {
+        self.selection.chooses && self.choose().1.is_some()
+    }
+
+    /// The selector after all packets were read once, if there is nothing to choose.
+    pub(crate) fn settled(mut self) -> Self {
+        self.selection.chooses = false;
+        self
+    }
+
     /// Whose load is counted beside the chosen direction's: the other direction that
     /// [`Selector::choose`] found.
     pub(crate) fn watch_other(&mut self, surveyed: &Self) {

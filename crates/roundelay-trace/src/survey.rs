@@ -2,9 +2,10 @@
 //!
 //! Which direction of which link has the larger load is known at the end of a capture only, and so
 //! is how far packets are out of order. A comparison that chooses or mends reads the capture twice,
-//! and a third time for a part of its time.
+//! and a third time for a part of its time. Where nothing is chosen and nothing is out of order, the
+//! first reading has kept the arrivals, and is enough.
 
-use crate::arrivals::Mending;
+use crate::arrivals::{Ahead, Mending};
 use crate::capture::{Capture, Frame};
 use crate::compare::{CompareError, Progress, ReplayObserver};
 use crate::headers::parse;
@@ -23,9 +24,12 @@ pub(crate) struct Survey {
     pub(crate) selector: Selector,
     /// What was chosen, if anything.
     pub(crate) chosen: Option<Chosen>,
+    /// All arrivals, if the first reading was enough for these.
+    pub(crate) ahead: Option<Ahead>,
 }
 
-/// Reads the capture as often as needed, and finds what to replay.
+/// Reads the capture as often as needed, and finds what to replay. Arrivals are kept in `ahead`, as
+/// long as the first reading may be the only one.
 ///
 /// # Errors
 /// The capture is unreadable or too far out of order, or a stop was requested.
@@ -33,6 +37,7 @@ pub(crate) fn survey(
     mut capture: Capture,
     mending: &Mending,
     observer: &mut dyn ReplayObserver,
+    ahead: Option<Ahead>,
 ) -> Result<Survey, CompareError> {
     let Mending {
         selection,
@@ -51,6 +56,7 @@ pub(crate) fn survey(
             capture: Ordered::new(capture, TimePlan::default(), false),
             selector: surveyor,
             chosen: None,
+            ahead: None,
         });
     }
     // First reading: times, and the load of each direction unless it depends on times.
@@ -58,9 +64,15 @@ pub(crate) fn survey(
     let chooses_at_once = selection.chooses && !span.has_bounds();
     capture.keep();
     let mut whole = Ordered::new(capture, TimePlan::default(), *adapts);
+    let is_whole = !span.has_bounds() && span.busiest.is_none();
+    let mut ahead = ahead.filter(|_| is_whole);
     readings.read(&mut whole, |frame| {
         times.count(frame);
-        if chooses_at_once {
+        if let Some(reader) = &mut ahead {
+            if !reader.read(frame, &mut surveyor) {
+                ahead = None;
+            }
+        } else if chooses_at_once {
             let headers = parse(frame.link, frame.bytes);
             surveyor.admit(frame, headers.as_ref().map_err(|reason| *reason));
         }
@@ -70,6 +82,14 @@ pub(crate) fn survey(
     } else {
         times.in_file_order()
     };
+    if ahead.is_some() && plan.is_order_of_file() && !surveyor.would_choose() {
+        return Ok(Survey {
+            capture: whole.read_with(plan),
+            selector: surveyor.settled(),
+            chosen: None,
+            ahead,
+        });
+    }
     let mut capture = whole.again()?;
     // Second reading: the load of each direction between two times.
     let bounds = span.times(plan.first);
@@ -109,6 +129,7 @@ pub(crate) fn survey(
         capture: Ordered::new(capture, plan, *adapts),
         selector,
         chosen,
+        ahead: None,
     })
 }
 

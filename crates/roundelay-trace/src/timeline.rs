@@ -79,6 +79,13 @@ pub(crate) struct TimePlan {
     pub(crate) first: i64,
 }
 
+impl TimePlan {
+    /// Whether all packets come in the order of the file, with the times that they have.
+    pub(crate) fn is_order_of_file(&self) -> bool {
+        self.window == 0 && self.strays.is_empty()
+    }
+}
+
 impl TimeSurvey {
     /// Counts a packet.
     pub(crate) fn count(&mut self, frame: &Frame<'_>) {
@@ -94,6 +101,20 @@ impl TimeSurvey {
             return;
         };
         let step = place.time.saturating_sub(last);
+        let is_plain = self.pending.is_empty() && self.leading.len() > FEW;
+        if is_plain
+            && (0..=JUMP).contains(&step)
+            && let Some((_, latest)) = &mut self.range
+            && place.time >= *latest
+        {
+            // As nearly all packets.
+            *latest = place.time;
+            self.last = Some(place.time);
+            if place.number.is_multiple_of(STEP) {
+                self.marks.push(place);
+            }
+            return;
+        }
         if step.saturating_abs() <= JUMP {
             // Back from a jump, if one was pending.
             let strays = self.pending.drain(..);
@@ -277,6 +298,11 @@ impl Ordered {
         self.plan.first
     }
 
+    /// The capture at its end, after it was read in the order that a plan has found.
+    pub(crate) fn read_with(self, plan: TimePlan) -> Self {
+        Self { plan, ..self }
+    }
+
     /// The capture from its first packet on.
     pub(crate) fn again(&self) -> Result<Capture, CaptureError> {
         self.capture.again()
@@ -300,7 +326,7 @@ impl Ordered {
     /// The next packet in the order of times; `None` at the end.
     #[inline]
     pub(crate) fn next(&mut self) -> Result<Option<Frame<'_>>, CaptureError> {
-        let frame = if self.plan.window == 0 && self.plan.strays.is_empty() {
+        let frame = if self.plan.is_order_of_file() {
             self.capture.next()?
         } else {
             self.hold()?;

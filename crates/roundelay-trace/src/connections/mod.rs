@@ -236,7 +236,8 @@ pub fn applications(
         mut capture,
         selector,
         chosen,
-    } = survey(capture, &mending, observer)?;
+        ..
+    } = survey(capture, &mending, observer, None)?;
     let first = capture.start();
     let mut reader = Reader::new(selector);
     let mut read = 0_u64;
