@@ -125,6 +125,12 @@ impl JainWhileBacklogged {
         self.flows.entry(flow).weight = weight;
     }
 
+    /// Asks for the memory of the flow's record, for a packet that arrives soon.
+    #[inline]
+    pub fn prefetch(&self, flow: FlowId) {
+        self.flows.prefetch(flow);
+    }
+
     /// A packet of `bytes` bytes has been accepted.
     #[inline]
     pub fn arrive(&mut self, now: Instant, flow: FlowId, bytes: u32) {

@@ -101,6 +101,12 @@ impl PairFairness {
         }
     }
 
+    /// Asks for the memory of the flow's record, for a packet that arrives soon.
+    #[inline]
+    pub fn prefetch(&self, flow: FlowId) {
+        self.flows.prefetch(flow);
+    }
+
     /// A packet of the flow has been accepted.
     #[inline]
     pub fn arrive(&mut self, flow: FlowId) {

@@ -1,6 +1,7 @@
 //! Table of flows, indexed by flow number, that grows on demand.
 
 use roundelay::FlowId;
+use roundelay::author::prefetch;
 
 /// One record per flow number.
 #[derive(Debug, Clone, Default)]
@@ -20,6 +21,12 @@ impl<T: Default> FlowTable<T> {
     #[inline]
     pub(crate) fn known(&self, flow: FlowId) -> Option<&T> {
         self.0.get(flow.index())
+    }
+
+    /// Asks for the memory of the flow's record.
+    #[inline]
+    pub(crate) fn prefetch(&self, flow: FlowId) {
+        prefetch(&self.0, flow.index());
     }
 
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {

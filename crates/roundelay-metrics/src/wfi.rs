@@ -139,6 +139,12 @@ impl BitWfi {
             .for_each(|flow| (flow.seen, flow.lag, flow.worst) = (granted, 0, 0));
     }
 
+    /// Asks for the memory of the flow's record, for a packet that arrives soon.
+    #[inline]
+    pub fn prefetch(&self, flow: FlowId) {
+        self.flows.prefetch(flow);
+    }
+
     /// A packet of `bytes` bytes has been accepted. Registers a new flow with weight 1.
     #[inline]
     pub fn arrive(&mut self, flow: FlowId, bytes: u32) {
@@ -305,6 +311,12 @@ impl TimeWfi {
     /// Ends a flow's registration. Later completions of its packets use the weight at arrival.
     pub fn remove(&mut self, now: Instant, flow: FlowId) {
         self.change_weight(now, flow, 0);
+    }
+
+    /// Asks for the memory of the flow's record, for a packet that arrives soon.
+    #[inline]
+    pub fn prefetch(&self, flow: FlowId) {
+        self.flows.prefetch(flow);
     }
 
     /// A packet of `bytes` bytes has been accepted. Registers a new flow with weight 1.

@@ -41,6 +41,7 @@ use core::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 
+use roundelay::author::prefetch;
 use roundelay::{FlowId, Instant, Rate};
 
 use crate::number::Number;
@@ -181,6 +182,12 @@ impl<N: Number> GpsServer<N> {
             self.total_weight = self.total_weight - u64::from(before) + u64::from(weight);
             self.file(flow);
         }
+    }
+
+    /// Asks for the memory of the flow's record, for an arrival that comes soon.
+    #[inline]
+    pub fn prefetch(&self, flow: FlowId) {
+        prefetch(&self.flows, flow.index());
     }
 
     /// Adds `bytes` of fluid to a flow at `now`.

@@ -219,6 +219,13 @@ impl Arrivals {
         })
     }
 
+    /// The flow of a kept arrival so many behind the next one.
+    #[inline]
+    pub(crate) fn kept_ahead(&self, number: usize) -> Option<FlowId> {
+        let kept = self.kept.as_ref()?.as_slice();
+        kept.get(number).map(|kept| kept.flow)
+    }
+
     /// Oddities of times and lengths until now, those that were mended included.
     pub fn oddities(&self) -> Oddities {
         Oddities {

@@ -21,6 +21,12 @@ use crate::offered::{Event, EventKind};
 use crate::tree::TreeFile;
 use crate::urgency::{Known, Marker};
 
+/// The records of so many flows stay in the processor's caches. Those of more flows are asked for
+/// ahead of their use, so that the processor waits for several at once.
+pub(crate) const CACHED_FLOWS: usize = 4096;
+/// Events between the request and the use of a flow's records.
+pub(crate) const AHEAD: usize = 8;
+
 /// Record of one packet, for sinks that store every packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PacketRecord {
@@ -254,7 +260,13 @@ impl Lane {
     ) -> Result<(), Box<dyn Error + Send + Sync>> {
         self.assign_leaves(flows)?;
         self.name_hosts(flows)?;
-        for event in events {
+        for (index, event) in events.iter().enumerate() {
+            if flows.len() > CACHED_FLOWS
+                && let Some(next) = events.get(index + AHEAD)
+            {
+                self.meters.prefetch(next.flow);
+                self.marker.prefetch(next.flow);
+            }
             self.port.advance(event.at, &mut self.meters);
             self.share_weights(event.at);
             match event.kind {

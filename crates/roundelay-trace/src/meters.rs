@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::mem;
 
+use roundelay::author::prefetch;
 use roundelay::{
     DropReason, Duration, Ecn, FlowConfig, FlowId, Guarantees, Instant, Observer, Packet, Rate,
     Share,
@@ -78,7 +79,8 @@ struct FlowMeter {
     forgiven: f64,
     config: FlowConfig,
     present: bool,
-    curves: Option<CurveMeter>,
+    /// In a box, because few flows have curves.
+    curves: Option<Box<CurveMeter>>,
 }
 
 /// Packets other than bare acknowledgements.
@@ -136,7 +138,7 @@ impl Meters {
 
     pub(crate) fn join(&mut self, now: Instant, flow: FlowId, config: FlowConfig) {
         if flow.index() == self.flows.len() {
-            let curves = (flow.index() < FLOWS_WITH_CURVES).then(CurveMeter::default);
+            let curves = (flow.index() < FLOWS_WITH_CURVES).then(Box::default);
             self.flows.push(FlowMeter {
                 curves,
                 ..FlowMeter::default()
@@ -196,6 +198,17 @@ impl Meters {
             flows: self.present,
             weight: self.bit_wfi.total_weight(),
         });
+    }
+
+    /// Asks for the memory of a flow whose packet arrives soon.
+    #[inline]
+    pub(crate) fn prefetch(&self, flow: FlowId) {
+        prefetch(&self.flows, flow.index());
+        self.gps.prefetch(flow);
+        self.bit_wfi.prefetch(flow);
+        self.time_wfi.prefetch(flow);
+        self.pairs.prefetch(flow);
+        self.jain.prefetch(flow);
     }
 
     pub(crate) fn offer(

@@ -1,6 +1,7 @@
 //! Offered traffic of a capture: arrivals on a clock that starts at zero, and flows that join and
 //! leave.
 
+use roundelay::author::prefetch;
 use roundelay::{Acknowledgement, FlowConfig, FlowId, Instant, Rate};
 use roundelay_reference::GpsServer;
 
@@ -10,6 +11,7 @@ use crate::compare::{Options, Progress};
 use crate::demand::{Backlogs, Demand};
 use crate::error::CaptureError;
 use crate::kind::Pace;
+use crate::lane::{AHEAD, CACHED_FLOWS};
 use crate::plateau::Plateau;
 use crate::presence::Presence;
 use crate::urgency::{Carried, Known, Offer, RulePlace};
@@ -151,6 +153,11 @@ impl Offered {
         let mut left = packets;
         while left > 0 || block.is_empty() {
             left = left.saturating_sub(1);
+            if self.flows.len() > CACHED_FLOWS
+                && let Some(flow) = self.arrivals.kept_ahead(AHEAD)
+            {
+                self.prefetch(flow);
+            }
             match self.arrivals.step()? {
                 Step::Arrives(arrival, ack) => self.arrive(&arrival, ack, block),
                 Step::IsLeftOut => {}
@@ -192,6 +199,13 @@ impl Offered {
                 kind: EventKind::Arrival(offer),
             });
         }
+    }
+
+    /// Asks for the memory of a flow whose packet arrives soon.
+    fn prefetch(&self, flow: FlowId) {
+        prefetch(&self.flows, flow.index());
+        self.gps.prefetch(flow);
+        self.presence.prefetch(flow);
     }
 
     fn count(&mut self, at: Instant, flow: FlowId, len: u32, block: &mut Vec<Event>) {

@@ -4,6 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use roundelay::author::prefetch;
 use roundelay::{Duration, FlowConfig, FlowId, Instant};
 
 /// A flow leaves after a silence of this length.
@@ -40,6 +41,12 @@ impl Presence {
             present: false,
         });
         config
+    }
+
+    /// Asks for the memory of a flow whose packet arrives soon.
+    #[inline]
+    pub(crate) fn prefetch(&self, flow: FlowId) {
+        prefetch(&self.flows, flow.index());
     }
 
     /// A packet of a flow that was met. The configuration with which the flow joins, if it does.

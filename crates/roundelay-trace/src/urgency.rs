@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use roundelay::author::prefetch;
 use roundelay::schedulers::Priority;
 use roundelay::{Duration, Ecn, FlowId, Instant, Packet, QueueSpec, Slack};
 
@@ -124,6 +125,12 @@ impl Marker {
             self.flows.resize(flow.index() + 1, FlowUrgency::default());
         }
         &mut self.flows[flow.index()]
+    }
+
+    /// Asks for the memory of a flow whose packet arrives soon.
+    #[inline]
+    pub(crate) fn prefetch(&self, flow: FlowId) {
+        prefetch(&self.flows, flow.index());
     }
 
     pub(crate) fn join(&mut self, flow: FlowId, rule: RulePlace) {
