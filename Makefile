@@ -267,13 +267,13 @@ browser: setup-npm setup-valgrind setup-chromium ## the reports in headless Chro
 	node $(REPORT_CRATE)/tests/browser/check.mjs target/browser-test.html --screenshots target/screenshots
 	node $(REPORT_CRATE)/tests/browser/check.mjs target/browser-simulated.html --screenshots target/screenshots
 	target/debug/roundelay objective examples/scenarios/objective.toml --html target/browser-objective.html > /dev/null
-	node $(REPORT_CRATE)/tests/browser/item.mjs target/browser-objective.html
+	node $(REPORT_CRATE)/tests/browser/item.mjs target/browser-objective.html --categories
 	rm -rf target/browser.sweep
 	target/debug/roundelay sweep $(SCENARIO) queue.core=fifo,fq_codel source.calls.count=1..4/2 source.calls.packet_len=100,200 --replicas 2 \
 	  --figure calls.delay_p99 --quiet --out target/browser.sweep --html target/browser-sweep.html > /dev/null
 	node $(REPORT_CRATE)/tests/browser/item.mjs target/browser-sweep.html
 	target/debug/roundelay replay $(PARKING_LOT) --with lstf --with fifo --quiet --html target/browser-replay.html > /dev/null
-	node $(REPORT_CRATE)/tests/browser/item.mjs target/browser-replay.html
+	node $(REPORT_CRATE)/tests/browser/item.mjs target/browser-replay.html --categories
 	target/debug/roundelay simulate $(SCENARIO) --queue fifo --queue fq_codel --replicas 2 --html target/browser-queues.html > /dev/null
 	node $(REPORT_CRATE)/tests/browser/item.mjs target/browser-queues.html
 	target/debug/roundelay papers qfq theorem-6 --seeds 1 --cache target/papers-browser --html target/browser-paper.html > /dev/null

@@ -1,13 +1,13 @@
 // Browser test of pages of one item: a live run, an objective, a sweep, a replay, an item of a
 // paper.
 //
-// node tests/browser/item.mjs page.html [--plain]: plain is a page without charts. In light and dark themes, wide and narrow: no errors, no
-// requests, the answer on the first screen, drawn charts with working legends, nothing wider than
-// the page. CHROMIUM names the browser, /usr/bin/chromium if unset. Exits 1 on any failure.
+// node tests/browser/item.mjs page.html [--plain] [--categories]: plain is a page without charts, and categories one with a chart of categories.
+// In light and dark themes, wide and narrow: no errors, no requests, the answer on the first screen, drawn charts with working legends, ticks at
+// the categories and at whole numbers of what is counted, nothing wider than the page. CHROMIUM names the browser, /usr/bin/chromium if unset. Exits 1 on any failure.
 
 import assert from "node:assert/strict";
 import { resolve } from "node:path";
-import { checkAnswer, lookAtAll, picture, settled } from "./pages.mjs";
+import { checkAnswer, lookAtAll, picture, settled, ticks } from "./pages.mjs";
 
 const checkChart = async (page, number) => {
   const id = `chart${number}`;
@@ -28,7 +28,22 @@ const checkChart = async (page, number) => {
   assert.ok(changed, `${id}: hiding a curve changes it`);
 };
 
-const isPlain = process.argv[3] === "--plain";
+// Regression: a replay's page had ticks at half routers. Returns whether the axis has categories.
+const checkTicks = async (page, number) => {
+  const { x: { names }, xs } = await page.evaluate((number) => JSON.parse(document.getElementById("data").textContent)[number], number);
+  const { places, names: written } = await ticks(page, `chart${number}`);
+  if (names.length > 0) {
+    assert.deepEqual(places, names.map((name, place) => place), `chart${number}: a tick at each category, and none between`);
+    assert.deepEqual(written, names, `chart${number}: each tick has its category's name`);
+    assert.ok(xs.every((place) => places.includes(place)), `chart${number}: points stand at categories`);
+  } else if (xs.every(Number.isInteger)) {
+    assert.ok(places.every((place) => place === null || Number.isInteger(place)), `chart${number}: ticks at ${places}, of whole numbers`);
+  }
+  return names.length > 0;
+};
+
+const isPlain = process.argv.includes("--plain");
+const hasCategories = process.argv.includes("--categories");
 
 await lookAtAll(resolve(process.argv[2]), [1280, 360], async (page) => {
   await checkAnswer(page);
@@ -36,7 +51,12 @@ await lookAtAll(resolve(process.argv[2]), [1280, 360], async (page) => {
   assert.equal(charts > 0, !isPlain, "charts");
   assert.equal(await page.locator("#charts").isVisible(), !isPlain, "no place for charts without any");
   assert.equal(await page.locator(".uplot").count(), charts, "each chart is drawn");
-  for (let number = 0; number < charts; number += 1) await checkChart(page, number);
+  let categories = 0;
+  for (let number = 0; number < charts; number += 1) {
+    await checkChart(page, number);
+    categories += await checkTicks(page, number) ? 1 : 0;
+  }
+  assert.ok(categories > 0 || !hasCategories, "a chart of categories");
   const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
   assert.equal(wide, 0, `the page is ${wide} pixels too wide`);
 });

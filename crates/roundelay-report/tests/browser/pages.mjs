@@ -32,6 +32,24 @@ export const picture = (page, id) => page.evaluate((id) => {
 
 export const settled = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 60)))));
 
+// Keeps the charts of a page in `charts`: runs before the page's scripts.
+const keepCharts = () => {
+  let made;
+  globalThis.charts = [];
+  const construct = (uPlot, given) => {
+    const chart = new uPlot(...given);
+    globalThis.charts.push(chart);
+    return chart;
+  };
+  Object.defineProperty(globalThis, "uPlot", { get: () => made, set: (uPlot) => { made = new Proxy(uPlot, { construct }); } });
+};
+
+// The places and the names of the ticks on a chart's horizontal axis.
+export const ticks = (page, id) => page.evaluate((id) => {
+  const { axes: [axis] } = globalThis.charts.find(({ root }) => root.isConnected && root.parentElement.id === id);
+  return { places: axis._splits, names: axis._values };
+}, id);
+
 // Each size and theme in a fresh browser profile.
 const look = async (file, colorScheme, width, check) => {
   const address = pathToFileURL(file).href;
@@ -49,6 +67,7 @@ const look = async (file, colorScheme, width, check) => {
       if (request.url() !== address && !request.url().startsWith("data:")) trouble.push(`request: ${request.url()}`);
     });
     page.on("requestfailed", (request) => trouble.push(`failed request: ${request.url()}`));
+    await page.addInitScript(keepCharts);
     await page.goto(address);
     await settled(page);
     const background = await page.evaluate(() => getComputedStyle(document.body).backgroundColor.match(/\d+/g).map(Number));
