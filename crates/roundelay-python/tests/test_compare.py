@@ -130,6 +130,13 @@ def test_a_result_in_words(result):
     assert repr(result).endswith(f"best: {result.best})")
 
 
+def test_another_seed_has_a_row(result):
+    assert "<td>seed 3</td>" in result._repr_html_() and "\n    seed 3 " in str(result)
+    alone = rd.compare(CAPTURE, "5mbit", QUEUES, seeds=1)
+    assert "<td>seed" not in alone._repr_html_() and "\n    seed" not in str(alone)
+    assert [each["seed"] for each in result.to_dict()["other_seeds"]] == [2, 3] and "other_seeds" not in alone.to_dict()
+
+
 def test_plots(result):
     matplotlib.use("Agg")
     for plot in (result.plot.delay_cdf, result.plot.throughput, result.plot.backlog):

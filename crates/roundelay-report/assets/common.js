@@ -277,7 +277,8 @@ const Roundelay = (() => {
     }));
   };
 
-  // Sorts numbers ascending, then descending; cells without a number stay last.
+  // Sorts numbers ascending, then descending; cells without a number stay last. A row of class
+  // `below` stays below its row.
   const sortBy = (table, heading, column) => {
     const body = table.tBodies[0];
     const up = heading.getAttribute("aria-sort") !== "ascending";
@@ -288,7 +289,13 @@ const Roundelay = (() => {
       if (first === undefined || second === undefined) return (first === undefined) - (second === undefined);
       return (Number(first) - Number(second)) * (up ? 1 : -1);
     };
-    body.append(...[...body.rows].sort(order));
+    const groups = [];
+    for (const row of body.rows) {
+      if (row.classList.contains("below")) groups.at(-1).push(row);
+      else groups.push([row]);
+    }
+    groups.sort(([one], [other]) => order(one, other));
+    body.append(...groups.flat());
     table.querySelectorAll("th[aria-sort]").forEach((other) => other.removeAttribute("aria-sort"));
     heading.setAttribute("aria-sort", up ? "ascending" : "descending");
   };

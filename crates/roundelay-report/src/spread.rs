@@ -5,6 +5,8 @@ use roundelay_trace::{Comparison, Delay, DisciplineResult, Kind, KindOutcome};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::units::{percent, seconds};
+
 /// A figure of a discipline: the mean over replicas with its interval, or of a replay the figure
 /// alone. None without the figure.
 pub(crate) fn spread(
@@ -77,17 +79,75 @@ fn distance(one: &DisciplineResult, other: &DisciplineResult) -> f64 {
     if let (Some(delay), Some(others)) = (all.delay, others.delay) {
         distance = distance.max(of_delays(delay.p99, others.p99));
     }
-    for (kind, others) in one.kinds.iter().zip(&other.kinds) {
-        if let (Some(share), Some(others)) = (kind.least_share, others.least_share) {
-            distance = distance.max((share - others).abs() / NOTABLE_SHARE);
-            continue;
-        }
-        distance = distance.max(of_losses(kind.loss, others.loss));
-        if let (Some(p99), Some(others)) = (kind.p99, others.p99) {
-            distance = distance.max(of_delays(p99, others));
-        }
+    for change in changes_of_kinds(one, other) {
+        distance = distance.max(change.distance);
     }
     distance
+}
+
+/// A figure of a kind of flows with two seeds.
+struct Change {
+    figure: &'static str,
+    kind: Kind,
+    before: f64,
+    now: f64,
+    in_words: fn(f64) -> String,
+    /// As of [`distance`].
+    distance: f64,
+}
+
+/// The figures of the kinds that a verdict quotes: of bulk the least share, of others p99 and loss.
+fn changes_of_kinds(one: &DisciplineResult, other: &DisciplineResult) -> Vec<Change> {
+    let mut changes = Vec::new();
+    for (kind, others) in one.kinds.iter().zip(&other.kinds) {
+        if let (Some(before), Some(now)) = (kind.least_share, others.least_share) {
+            changes.push(Change {
+                figure: "least share",
+                kind: kind.kind,
+                before,
+                now,
+                in_words: percent,
+                distance: (before - now).abs() / NOTABLE_SHARE,
+            });
+            continue;
+        }
+        if let (Some(before), Some(now)) = (kind.p99, others.p99) {
+            changes.push(Change {
+                figure: "p99 delay",
+                kind: kind.kind,
+                before,
+                now,
+                in_words: seconds,
+                distance: of_delays(before, now),
+            });
+        }
+        changes.push(Change {
+            figure: "loss",
+            kind: kind.kind,
+            before: kind.loss,
+            now: others.loss,
+            in_words: percent,
+            distance: of_losses(kind.loss, others.loss),
+        });
+    }
+    changes
+}
+
+/// The notable changes of the kinds in words: `p99 delay of calls 44.3 ms, not 1.68 ms`.
+pub(crate) fn notable_changes(one: &DisciplineResult, other: &DisciplineResult) -> Vec<String> {
+    let mut notable = Vec::new();
+    for change in changes_of_kinds(one, other) {
+        if change.distance > 1.0 {
+            notable.push(format!(
+                "{} of {} {}, not {}",
+                change.figure,
+                change.kind.name(),
+                (change.in_words)(change.now),
+                (change.in_words)(change.before)
+            ));
+        }
+    }
+    notable
 }
 
 fn of_losses(one: f64, other: f64) -> f64 {

@@ -6,7 +6,7 @@ use crate::common::samples::{self, *};
 use roundelay::author::ByCopy;
 use roundelay::schedulers::{AnyDiscipline, custom, lifo};
 use roundelay::{Limit, QueueSpec};
-use roundelay_report::{Advised, TableStyle, table};
+use roundelay_report::{Advised, TableStyle, document, html, table};
 use roundelay_trace::arguments::DEPLOYED;
 use roundelay_trace::{Capture, CompareError, Options, WeightRules};
 
@@ -794,6 +794,8 @@ fn another_seed_that_changes_the_winner_is_told() {
         assert_eq!(text.contains(&sentence), pair[0] != pair[1], "{text}");
         let row = format!("\n    seed {} ", seed + 1);
         assert_eq!(table.contains(&row), pair[0] != pair[1], "{table}");
+        let row = format!("<tr class=\"below\"><th scope=\"row\">seed {}<", seed + 1);
+        assert_eq!(html(&both).contains(&row), pair[0] != pair[1]);
         differing += usize::from(pair[0] != pair[1]);
     }
     assert!((1..11).contains(&differing), "{winners:?}");
@@ -821,4 +823,15 @@ fn a_seed_that_changes_one_kind_has_a_row() {
     let advised = Advised::new(comparison, &options, None);
     let table = table(&advised, TableStyle::default());
     assert!(table.contains("\n    seed 3 "), "{table}");
+    let below = html(&advised);
+    let below = below.split("<tr class=\"below\">").nth(1).unwrap();
+    let below = below.split("</tr>").next().unwrap();
+    let changes = format!(
+        "seed 3<small>The seed that differs most: p99 delay of calls and games {:.1} ms, not {:.2} ms",
+        third * 1e3,
+        first * 1e3
+    );
+    assert!(below.contains(&changes), "{changes}: {below}");
+    let notebook = document(&advised).html();
+    assert!(notebook.contains("<td>seed 3</td>"), "{notebook}");
 }

@@ -3,7 +3,7 @@
 use roundelay_trace::{Comparison, Delay, DisciplineResult};
 
 use super::escape;
-use crate::spread::half_width;
+use crate::spread::{farthest_seed, half_width, notable_changes};
 use crate::table::reasons;
 use crate::units::{bytes, count, percent, rate, seconds, significant};
 
@@ -132,6 +132,14 @@ pub(super) fn table(comparison: &Comparison, best: usize) -> String {
         };
         let is_best = index == best;
         rows.push(row(&columns, result, remark, is_best));
+        if let Some((seed, other)) = farthest_seed(comparison, index) {
+            rows.push(row_of_seed(
+                &columns,
+                seed,
+                &notable_changes(result, other),
+                other,
+            ));
+        }
     }
     format!(
         "<table id=\"disciplines\">\n<thead>\n{}</thead>\n<tbody>\n{}\n</tbody>\n</table>",
@@ -185,6 +193,33 @@ fn row(columns: &[Column], result: &DisciplineResult, remark: &str, best: bool) 
         cells += &data_cell(&(column.cell)(result));
     }
     format!("<tr{class}>{name}{cells}</tr>")
+}
+
+/// The row below a discipline: the figures with the seed that differs most, and the changes by kind
+/// of flow, which no column shows. Such a row is sorted with the discipline's.
+fn row_of_seed(
+    columns: &[Column],
+    seed: u64,
+    changes: &[String],
+    other: &DisciplineResult,
+) -> String {
+    let mut about = "The seed that differs most".to_owned();
+    if !changes.is_empty() {
+        about = format!("{about}: {}", changes.join("; "));
+    }
+    let name = format!(
+        "<th scope=\"row\">seed {seed}<small>{}.</small></th>",
+        escape(&about)
+    );
+    let mut cells = String::new();
+    for column in columns {
+        let unsorted = Cell {
+            sort: None,
+            ..(column.cell)(other)
+        };
+        cells += &data_cell(&unsorted);
+    }
+    format!("<tr class=\"below\">{name}{cells}</tr>")
 }
 
 fn data_cell(cell: &Cell) -> String {

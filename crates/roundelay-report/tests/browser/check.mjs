@@ -121,13 +121,18 @@ const checkKeyboard = async (page) => {
 
 const checkSorting = async (page, table) => {
   const heading = page.locator(`#${table} thead tr:last-child th`).nth(1);
-  const keys = () => page.$$eval(`#${table} tbody tr`, (rows) => rows.map((row) => Number(row.cells[1].dataset.sort)));
+  // The row with another seed, and the row above it.
+  const pairs = () => page.$$eval(`#${table} tr.below`, (rows) => rows.map((row) => `${row.previousElementSibling.cells[0].textContent}: ${row.textContent}`).sort());
+  const together = await pairs();
+  const keys = () => page.$$eval(`#${table} tbody tr:not(.below)`, (rows) => rows.map((row) => Number(row.cells[1].dataset.sort)));
   const sorted = (values, sign) => [...values].sort((one, other) => sign * (one - other));
   await heading.locator("button").click();
   assert.deepEqual(await keys(), sorted(await keys(), 1), "ascending");
   await heading.locator("button").press("Enter");
   assert.deepEqual(await keys(), sorted(await keys(), -1), "descending");
   assert.equal(await heading.getAttribute("aria-sort"), "descending");
+  assert.deepEqual(await pairs(), together, "a row with another seed stays below its discipline");
+  if (table === COMPARED.table) assert.ok(together.some((pair) => pair.includes("p99 delay of calls")), `fq_codel has a row with another seed: ${together}`);
 };
 
 const checkCopy = async (page) => {
