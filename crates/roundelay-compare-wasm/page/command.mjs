@@ -1,6 +1,9 @@
 // The command that does the same as a request of the compare page: `roundelay compare` and its words.
 
-const OPTIONS = ["rate", "link", "overhead", "mpu", "framing", "buffer", "filter", "interface", "direction", "flow_by", "max_flows", "seed"];
+/** Options with a text as their value: names of the fields of the page, too. */
+export const OPTIONS = [
+  "rate", "link", "overhead", "mpu", "framing", "buffer", "filter", "interface", "direction", "from", "to", "busiest", "mtu", "flow_by", "max_flows", "seed", "seeds",
+];
 
 /** The words of a request on the command line, without the program's name. Negative numbers need the equals sign. */
 export const words = (request) => {

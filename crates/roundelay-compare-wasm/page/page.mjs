@@ -1,7 +1,7 @@
 // The compare page: a capture and choices in, the command's table, verdict and report out.
 
 import { instantiate, reader } from "./core.mjs";
-import { command, words } from "./command.mjs";
+import { OPTIONS, command, words } from "./command.mjs";
 
 const element = (id) => document.getElementById(id);
 const data = JSON.parse(element("data").textContent);
@@ -101,10 +101,9 @@ const request = async () => {
   const which = given("which");
   const weights = await texts("weights");
   const trees = await texts("trees");
-  const options = ["rate", "buffer", "link", "overhead", "mpu", "framing", "filter", "interface", "direction", "flow_by", "max_flows", "seed"];
   const asked = {
     name: capture.name,
-    ...Object.fromEntries(options.map((name) => [name, given(name)]).filter(([, value]) => value !== "")),
+    ...Object.fromEntries(OPTIONS.map((name) => [name, given(name)]).filter(([, value]) => value !== "")),
     disciplines: { own: lines("own"), all: ["all"], linux: trees.length > 0 ? data.chosen : [] }[which],
     weight: lines("weight"),
     ...(weights.length > 0 ? { weights: weights[0] } : {}),

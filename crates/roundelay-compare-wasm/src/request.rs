@@ -17,6 +17,8 @@ use serde::Deserialize;
 
 /// Legal numbers of separate flows, as of `--max-flows`.
 const MAX_FLOWS: RangeInclusive<usize> = 1..=1_000_000;
+/// Legal numbers of runs with further seeds, as of `--seeds`.
+const SEEDS: RangeInclusive<u16> = 1..=1000;
 
 /// The arguments as texts: each as in the command's option of the same name. Empty texts count
 /// as options left out.
@@ -47,6 +49,14 @@ pub struct Request {
     pub interface: String,
     /// `--direction`.
     pub direction: String,
+    /// `--from`.
+    pub from: String,
+    /// `--to`.
+    pub to: String,
+    /// `--busiest`.
+    pub busiest: String,
+    /// `--mtu`.
+    pub mtu: String,
     /// `--keep-duplicates`.
     pub keep_duplicates: bool,
     /// `--mirrored`.
@@ -61,18 +71,8 @@ pub struct Request {
     pub max_flows: String,
     /// `--seed`.
     pub seed: String,
-    /// `--from`.
-    #[serde(default)]
-    pub from: String,
-    /// `--to`.
-    #[serde(default)]
-    pub to: String,
-    /// `--busiest`.
-    #[serde(default)]
-    pub busiest: String,
-    /// `--mtu`.
-    #[serde(default)]
-    pub mtu: String,
+    /// `--seeds`.
+    pub seeds: String,
     /// `--wide`.
     pub wide: bool,
     /// The words of the command that does the same, without the program's name.
@@ -140,6 +140,7 @@ impl Request {
         options.max_flows = max_flows;
         options.seed =
             option("--seed <N>", &self.seed, whole(0..=u64::MAX))?.unwrap_or(options.seed);
+        options.seeds = option("--seeds <N>", &self.seeds, whole(SEEDS))?.unwrap_or(options.seeds);
         let rules = self
             .weight
             .iter()

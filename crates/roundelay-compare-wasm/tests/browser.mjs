@@ -140,10 +140,20 @@ await open("light", {}, async (page) => {
   await page.locator('input[value="linux"]').check();
   await page.locator("#run").click();
   await done(page);
-  assert.match(await checkEqual(page), / fifo priority drr 'qfq_plus linux' .* sfb --rate=5mbit .* --tree=tree\.toml /);
+  assert.match(await checkEqual(page), / 'fq_codel linux' 'cake besteffort' fq_pie 'sfq linux' fifo --rate=5mbit .* --tree=tree\.toml /);
+
+  // A part of the capture, shorter packets, more seeds.
+  await page.locator('input[name="filter"]').fill("");
+  await page.locator("#weight").fill("");
+  await page.locator("#weights").setInputFiles([]);
+  await page.locator("#trees").setInputFiles([]);
+  await page.locator("#wide").uncheck();
+  for (const [name, value] of [["from", "5s"], ["to", "1min"], ["busiest", "20s"], ["mtu", "1000"], ["seeds", "4"]]) await page.locator(`input[name="${name}"]`).fill(value);
+  await page.locator("#run").click();
+  await done(page);
+  assert.equal(await checkEqual(page), `roundelay compare ${HOME} --rate=5mbit --from=5s --to=1min --busiest=20s --mtu=1000 --seeds=4 --no-cost`);
 
   await page.locator('input[value="own"]').check();
-  await page.locator("#trees").setInputFiles([]);
   await page.locator("#own").fill("");
   await page.locator("#run").click();
   assert.equal(await text(page, "error"), "No disciplines: write one a line.");
@@ -185,6 +195,22 @@ await open("errors", {}, async (page) => {
   await give(page, HOME);
   assert.equal(await text(page, "error"), message(`roundelay compare ${HOME} --rate=5`));
   await page.locator('input[name="rate"]').fill("5mbit");
+  await page.locator(".more summary").click();
+  for (const [name, value, legal] of [
+    ["from", "90", "expected a time with a unit, h, min, s or ms, as in 90s, up to 213 days"],
+    ["to", "5 parsecs", "expected a time with a unit, h, min, s or ms, as in 90s, up to 213 days"],
+    ["busiest", "1us", "expected a millisecond or more, as in 60s"],
+    ["mtu", "100", "legal range 576 to 65535, or none"],
+    ["seeds", "0", "legal range 1 to 1000"],
+  ]) {
+    await page.locator(`input[name="${name}"]`).fill(value);
+    await page.locator("#run").click();
+    await done(page);
+    const error = await text(page, "error");
+    assert.equal(error, message(`roundelay compare ${HOME} --rate=5mbit '--${name}=${value}'`));
+    assert.ok(error.includes(legal), error);
+    await page.locator(`input[name="${name}"]`).fill("");
+  }
   await page.locator("#run").click();
   await done(page);
   await checkEqual(page);

@@ -54,8 +54,8 @@ const ip = (flow, length, identification) => {
 
 const ETHERNET = (flow) => Buffer.from(`020000000001020000000002${flow.vlan ? "8100000a" : ""}${flow.six ? "86dd" : "0800"}`, "hex");
 
-/** Packets of `flows` flows over `micros` microseconds: heavy, light and bursty flows. */
-export const packets = (seed, { flows = 20, count = 3000, micros = 3_000_000, six = false, vlan = false } = {}) => {
+/** Packets of `flows` flows over `micros` microseconds: heavy flows with packets of `longest` bytes, light and bursty flows. */
+export const packets = (seed, { flows = 20, count = 3000, micros = 3_000_000, six = false, vlan = false, longest = 1500 } = {}) => {
   const pick = random(seed);
   const all = Array.from({ length: flows }, (_, number) => ({
     host: 1 + number % 200, source: 1024 + number, destination: [443, 53, 5004, 80][number % 4], protocol: number % 3 ? 17 : 6,
@@ -63,7 +63,7 @@ export const packets = (seed, { flows = 20, count = 3000, micros = 3_000_000, si
   }));
   return Array.from({ length: count }, (_, number) => {
     const flow = all[pick(10) < 7 ? pick(Math.ceil(flows / 5)) * 5 % flows : pick(flows)];
-    const length = flow.heavy ? 1500 : 60 + pick(400);
+    const length = flow.heavy ? longest : 60 + pick(400);
     return { at: Math.floor(number * micros / count) + pick(50), length, flow, headers: ip(flow, length, number + 1) };
   });
 };

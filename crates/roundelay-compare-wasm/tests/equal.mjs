@@ -39,6 +39,7 @@ captures.set("six.pcap", pcap(packets(3, { six: true, vlan: true, flows: 40 }), 
 captures.set("cooked.pcap", pcap(packets(4, { flows: 30 }), { link: 276 }));
 captures.set("two-ports.pcapng", pcapng(packets(5, { six: true }), { twice: (number) => number % 3 === 0 }));
 captures.set("many-flows.pcap.gz", gzipSync(pcap(packets(6, { flows: 900, count: 6000 }))));
+captures.set("offloaded.pcap", pcap(packets(13, { count: 1000, longest: 9000 })));
 captures.set("cut.pcap", captures.get("overload.pcap").subarray(0, 100_003));
 captures.set("back in time, über.pcap", pcap([...packets(7, { count: 500 }), ...packets(8, { count: 500 })]));
 captures.set("silence.pcap", pcap([...packets(9, { count: 300 }), ...packets(10, { count: 300 }).map((packet) => ({ ...packet, at: packet.at + 9e9 }))]));
@@ -73,14 +74,20 @@ const SOME = [
   { rate: "7mbit", direction: "from 10.0.0.0/25", disciplines: ["fifo", "packet_fq"] },
   { rate: "1tbit", disciplines: ["fifo"] },
   { rate: "64kbit", disciplines: ["fifo", "fq_codel", "codel", "red"], seed: "18446744073709551615" },
+  { rate: "6mbit", from: "500ms", to: "2s", disciplines: ["fifo", "drr"] },
+  { rate: "6mbit", from: "0.5s", busiest: "1s", mtu: "576" },
+  { rate: "6mbit", mtu: "none", seeds: "1" },
+  { rate: "6mbit", mtu: "9000", seeds: "5", disciplines: ["sfq divisor 4", "fq_codel"], wide: true },
 ];
-const SOME_CAPTURES = ["overload.pcap", "cooked.pcap", "two-ports.pcapng"];
+const SOME_CAPTURES = ["overload.pcap", "cooked.pcap", "two-ports.pcapng", "offloaded.pcap"];
 /** Arguments that are wrong. */
 const WRONG = [
   { rate: "5" }, { rate: "5Mbps" }, { rate: "" }, { rate: "5mbit", disciplines: ["fifi"] }, { rate: "5mbit", disciplines: ["sfq depth 0"] }, { rate: "5mbit", disciplines: ["limit 5"] },
   { rate: "5mbit", buffer: "0p" }, { rate: "5mbit", filter: "udp and" }, { rate: "5mbit", direction: "left" }, { rate: "5mbit", flow_by: "colour" }, { rate: "5mbit", weight: ["udp = 0"] },
   { rate: "5mbit", seed: "-1" }, { rate: "5mbit", seed: "one" }, { rate: "5mbit", max_flows: "0" }, { rate: "5mbit", max_flows: "many" }, { rate: "5mbit", overhead: "70000" }, { rate: "5mbit", mpu: "-1" },
-  { rate: "5mbit", framing: "cells" }, { rate: "5mbit", link: "string" }, { rate: "5mbit", filter: "port 9" }, { rate: "5mbit", interface: "tun0" },
+  { rate: "5mbit", from: "1" }, { rate: "5mbit", from: "-1s" }, { rate: "5mbit", from: "1h" }, { rate: "5mbit", to: "soon" }, { rate: "5mbit", to: "0s" }, { rate: "5mbit", from: "2s", to: "1s" },
+  { rate: "5mbit", busiest: "60" }, { rate: "5mbit", busiest: "1us" }, { rate: "5mbit", mtu: "575" }, { rate: "5mbit", mtu: "65536" }, { rate: "5mbit", mtu: "all" }, { rate: "5mbit", seeds: "0" },
+  { rate: "5mbit", seeds: "1001" }, { rate: "5mbit", framing: "cells" }, { rate: "5mbit", link: "string" }, { rate: "5mbit", filter: "port 9" }, { rate: "5mbit", interface: "tun0" },
   { rate: "5mbit", weights: { name: "bad.toml", text: "[[weight]]\nweight = 3\n" } }, { rate: "5mbit", trees: [{ name: "bad-tree.toml", text: "[node]\n" }] },
 ];
 
@@ -144,7 +151,7 @@ for (const request of cases) {
 assert.deepEqual(wrong, [], wrong.join("\n\n"));
 assert.ok(texts > 60 && errors > 25, `${texts} texts, ${errors} errors`);
 
-// Planted differences: another seed, one packet less, a packet longer by a byte, a discipline's parameter, a letter.
+// Planted differences: another seed, another part of the capture, a packet longer by a byte, a discipline's parameter, a letter.
 const request = { name: "overload.pcap", rate: "5mbit" };
 const theirs = native(request);
 const planted = (change, bytes = captures.get("overload.pcap")) => {
@@ -155,6 +162,7 @@ const planted = (change, bytes = captures.get("overload.pcap")) => {
 assert.equal(planted({}), null);
 assert.match(planted({ seed: "2" }), /^text|^report/, "another seed");
 assert.match(planted({ rate: "5001kbit" }), /^text/, "another rate");
+for (const change of [{ from: "1s" }, { to: "1s" }, { busiest: "1s" }, { mtu: "576" }, { seeds: "1" }]) assert.match(planted(change) ?? "", /^(text|report|figures)/, JSON.stringify(change));
 const longer = Buffer.from(captures.get("overload.pcap"));
 longer.writeUInt32LE(longer.readUInt32LE(36) + 1, 36);
 assert.match(planted({}, longer), /^(text|report|figures)/, "a packet longer by a byte");

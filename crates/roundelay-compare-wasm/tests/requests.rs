@@ -82,6 +82,14 @@ fn wrong_arguments_are_named_with_their_range() {
             "invalid value '0' for '--max-flows <N>': expected a whole number, legal range 1 to 1000000",
         ),
         (
+            r#"{"rate": "5mbit", "seeds": "1001"}"#,
+            "invalid value '1001' for '--seeds <N>': expected a whole number, legal range 1 to 1000",
+        ),
+        (
+            r#"{"rate": "5mbit", "mtu": "575"}"#,
+            "invalid value '575' for '--mtu <BYTES>': expected a whole number, legal range 576 to 65535, or none",
+        ),
+        (
             r#"{"rate": "5mbit", "weight": ["udp = 0"]}"#,
             "invalid value 'udp = 0' for '--weight <RULE>': ",
         ),
