@@ -10,7 +10,7 @@ use roundelay::Seed;
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{Control, Footprint, QueueSpec};
 
-/// A line for each discipline, and for each with the rules of Linux.
+/// A line for each discipline, for each with the rules of Linux, and for each number of cake's tins.
 const ON_64_BITS: &str = include_str!("memory.txt");
 
 /// The footprint on a machine of 64 bits, given that on this machine. That of a discipline from
@@ -70,17 +70,25 @@ fn parse(words: &str) -> Option<Footprint> {
     })
 }
 
+/// Words that change how many records with addresses a discipline has: `cake` has one for each tin.
+const WITH_OTHER_RECORDS: [&str; 5] = [
+    "linux",
+    "besteffort",
+    "diffserv4",
+    "diffserv8",
+    "precedence",
+];
+
+/// The discipline's line in the table, without figures.
 fn name_of(discipline: &AnyDiscipline) -> String {
-    let linux = if discipline
-        .to_string()
-        .split(' ')
-        .any(|word| word == "linux")
-    {
-        " linux"
-    } else {
-        ""
-    };
-    format!("{}{linux}", discipline.name())
+    let mut name = discipline.name().to_owned();
+    for word in discipline.to_string().split(' ') {
+        if WITH_OTHER_RECORDS.contains(&word) {
+            name.push(' ');
+            name.push_str(word);
+        }
+    }
+    name
 }
 
 /// The footprint here with default parameters.
@@ -94,10 +102,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_rules_of_linux_have_a_line_of_their_own() {
+    fn what_changes_the_records_has_a_line_of_its_own() {
         let name = |text: &str| name_of(&text.parse::<QueueSpec>().unwrap().discipline);
         assert_eq!(name("qfq_plus linux"), "qfq_plus linux");
         assert_eq!(name("qfq_plus"), "qfq_plus");
         assert_eq!(name("sfq depth 64 linux"), "sfq linux");
+        for tins in ["besteffort", "diffserv4", "diffserv8", "precedence"] {
+            let spec = format!("cake rtt 50ms {tins} linux");
+            let name = name(&spec);
+            assert_eq!(name, format!("cake {tins} linux"));
+            let line = format!("\n{name}: ");
+            assert!(ON_64_BITS.contains(&line), "{name}");
+        }
     }
 }

@@ -14,12 +14,16 @@ use roundelay::{Control, Seed};
     ignore = "debug builds check invariants, with records of their own"
 )]
 fn the_browsers_table_has_the_memory_of_every_discipline() {
-    let names = AnyDiscipline::all().into_iter().flat_map(|discipline| {
-        [
-            discipline.name().to_owned(),
-            format!("{} linux", discipline.name()),
-        ]
-    });
+    let mut names = Vec::new();
+    for discipline in AnyDiscipline::all() {
+        names.push(discipline.name().to_owned());
+        names.push(format!("{} linux", discipline.name()));
+    }
+    // Those with another number of tins.
+    for tins in ["besteffort", "diffserv4", "diffserv8", "precedence"] {
+        names.push(format!("cake {tins}"));
+        names.push(format!("cake {tins} linux"));
+    }
     let line = |name: String| {
         let QueueSpec { discipline, .. } = name.parse().ok()?;
         let footprint = discipline.build_arena::<()>(Seed::new(1)).ok()?.footprint();
@@ -29,7 +33,7 @@ fn the_browsers_table_has_the_memory_of_every_discipline() {
         ))
     };
     let (now, file): (String, _) = (
-        names.filter_map(line).collect(),
+        names.into_iter().filter_map(line).collect(),
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../roundelay-trace/src/memory.txt"),
     );
     assert!(now.contains("qfq_plus linux: ") && now.lines().count() > 30);
