@@ -126,9 +126,7 @@ impl Control {
                 CustomControl::new(name, move |_| PythonControl::new(&class, &make, &fault))
             }
             (None, "reno") => CustomControl::new(name, |_| Reno::default()),
-            (None, _) => CustomControl::new(name, |config| {
-                Cubic::new(config.segment_len.into(), config.fast_convergence)
-            }),
+            (None, _) => CustomControl::new(name, Cubic::new),
         }
     }
 }

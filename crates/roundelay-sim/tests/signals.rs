@@ -37,7 +37,7 @@ fn signals_of_codel_are_obeyed() {
     ] {
         let (drops, utilisation) = bulk("fq_codel linux", tcp);
         println!("{tcp}: {drops} drops, {utilisation:.3} of the link");
-        assert!(drops < 180, "{tcp}: {drops} drops");
+        assert!(drops < 200, "{tcp}: {drops} drops");
         assert!(utilisation > 0.9, "{tcp}: {utilisation}");
     }
 }

@@ -34,11 +34,15 @@ pub enum Control {
 pub enum SlowStart {
     /// With a loss or a mark; an acknowledgement opens the window by a segment at most: RFC 5681.
     UntilLoss,
+    /// With a loss or a mark; the window opens by what is acknowledged, however much: RFC 3465
+    /// without its limit L, as Linux does without HyStart.
+    ByBytes,
     /// When round trips grow, after five slower rounds; an acknowledgement opens the window by eight
     /// segments at most: RFC 9406.
     HyStartPlusPlus,
     /// When round trips grow or acknowledgements come in a train of half a round trip, at once; the
-    /// window opens by what is acknowledged: S. Ha, I. Rhee, 2011, with Linux's constants.
+    /// window opens by what is acknowledged, in later slow starts too: S. Ha, I. Rhee, 2011, with
+    /// Linux's constants.
     HyStart,
 }
 
@@ -97,6 +101,11 @@ pub struct Config {
     /// Longest time for which an acknowledgement waits for a second segment: 1 us to 500 ms (RFC
     /// 5681, section 4.2). None: each segment is acknowledged.
     pub delayed_acknowledgement: Option<Duration>,
+    /// With delayed acknowledgements, whether segments are acknowledged one by one where Linux does
+    /// so: the first 16 of the connection and after a pause of `min_timeout`, and while the receive
+    /// window of Linux grows. RFC 5681, section 4.2, has a least number of acknowledgements and no
+    /// largest one.
+    pub quick_acknowledgements: bool,
     /// Explicit congestion notification: RFC 3168.
     pub ecn: bool,
     /// Whether segments are spread over the round trip; otherwise they follow acknowledgements in
@@ -112,6 +121,13 @@ pub struct Config {
     /// CUBIC: whether a connection with a shrinking window makes room for others sooner (RFC 9438,
     /// section 4.7).
     pub fast_convergence: bool,
+    /// CUBIC: whether its least window, that of Reno, always grows by 9/17 of a segment each round
+    /// trip (RFC 8312, section 4.2), as in Linux, and not by a segment once it is back at the window
+    /// before the last loss (RFC 9438, section 4.3).
+    pub constant_friendliness: bool,
+    /// CUBIC: whether the window grows by at least a twentieth each round trip as long as W_max is not
+    /// known, as measured in Linux before the first loss: then, and after a timeout (RFC 9438, 4.8).
+    pub least_growth: bool,
     /// When the first slow start ends.
     pub slow_start: SlowStart,
     /// Whether the window shrinks with what arrives during a fast recovery with selective
@@ -190,12 +206,15 @@ impl Config {
             limited_transmit: true,
             timestamps: true,
             delayed_acknowledgement: Some(Duration::from_millis(200)),
+            quick_acknowledgements: false,
             ecn: false,
             pacing: false,
             syn_exchange: true,
             idle_restart: true,
             window_validation: true,
             fast_convergence: true,
+            constant_friendliness: false,
+            least_growth: false,
             slow_start: SlowStart::UntilLoss,
             proportional_reduction: false,
             timeout_above_round_trip: false,
@@ -207,19 +226,22 @@ impl Config {
         }
     }
 
-    /// Linux today, as far as it is modelled: as `rfc`, with HyStart, proportional rate reduction,
-    /// RACK and tail loss probes, timeouts of 200 ms and more above the round trip, acknowledgements
-    /// delayed by 40 ms, and a clock of 1 us. Not there: D-SACK, quick acknowledgements, growth of
-    /// the receive window.
+    /// Linux today, as far as it is modelled: as `rfc`, with HyStart, its CUBIC, proportional rate
+    /// reduction, RACK and tail loss probes, timeouts of 200 ms and more above the round trip,
+    /// acknowledgements delayed by 40 ms and quick ones, and a clock of 1 us. Not there: D-SACK, the
+    /// receive window's own growth.
     pub const fn linux() -> Self {
         Self {
             slow_start: SlowStart::HyStart,
+            constant_friendliness: true,
+            least_growth: true,
             proportional_reduction: true,
             timeout_above_round_trip: true,
             rack: true,
             tail_loss_probe: true,
             min_timeout: Duration::from_millis(200),
             delayed_acknowledgement: Some(Duration::from_millis(40)),
+            quick_acknowledgements: true,
             granularity: MICROSECOND,
             ..Self::rfc()
         }

@@ -4,7 +4,7 @@
 use roundelay::{Duration, Instant};
 
 use crate::bbr::{Acknowledged, Bbr};
-use crate::config::{Config, Control};
+use crate::config::{Config, Control, SlowStart};
 use crate::cubic::Cubic;
 use crate::custom::{CongestionControl, CustomControl, Feedback, Instance};
 use crate::hystart::{HyStart, Progress};
@@ -18,6 +18,8 @@ pub(crate) struct Congestion {
     /// ssthresh in bytes.
     pub(crate) threshold: u64,
     segment_len: u64,
+    /// Slow start opens the window by what is acknowledged.
+    counts_bytes: bool,
     /// While slow start watches round trips.
     hystart: Option<Box<HyStart>>,
     law: Law,
@@ -57,13 +59,14 @@ impl Congestion {
         let law = match (custom, config.control) {
             (Some(custom), _) => Law::Custom(Box::new(Instance::new(custom, *config))),
             (None, Control::Reno) => Law::Reno(Reno::default()),
-            (None, Control::Cubic) => Law::Cubic(Cubic::new(segment_len, config.fast_convergence)),
+            (None, Control::Cubic) => Law::Cubic(Cubic::new(config)),
             (None, Control::Bbr) => Law::Bbr(Box::new(Bbr::new(segment_len, window))),
         };
         Self {
             window,
             threshold: config.initial_threshold_bytes(),
             segment_len,
+            counts_bytes: matches!(config.slow_start, SlowStart::ByBytes | SlowStart::HyStart),
             hystart: HyStart::new(config.slow_start, config.pacing).map(Box::new),
             law,
         }
@@ -109,8 +112,12 @@ impl Congestion {
     /// Whether slow start watches round trips now.
     #[inline]
     pub(crate) fn watches_round_trips(&self) -> bool {
-        let is_built_in = matches!(self.law, Law::Reno(_) | Law::Cubic(_));
-        self.hystart.is_some() && self.window < self.threshold && is_built_in
+        self.hystart.is_some() && self.window < self.threshold && self.has_slow_start()
+    }
+
+    /// Whether the law leaves slow start to its configuration.
+    fn has_slow_start(&self) -> bool {
+        matches!(self.law, Law::Reno(_) | Law::Cubic(_))
     }
 
     /// Grows the window in a slow start that watches round trips. The first one is the only one:
@@ -130,6 +137,10 @@ impl Congestion {
     /// Grows the window by an acknowledgement of new data.
     #[inline]
     pub(crate) fn grow(&mut self, news: News) {
+        if self.counts_bytes && self.window < self.threshold && self.has_slow_start() {
+            self.window = (self.window + news.acknowledged).min(self.threshold);
+            return;
+        }
         let feedback = self.feedback(news);
         self.window = match &mut self.law {
             Law::Reno(reno) => reno.on_ack(&feedback),

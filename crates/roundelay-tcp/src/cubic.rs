@@ -15,6 +15,7 @@
 
 use roundelay::{Duration, Instant};
 
+use crate::config::Config;
 use crate::custom::{CongestionControl, Feedback};
 
 /// 4096 s, where a cubic is far above any window.
@@ -24,6 +25,10 @@ const TICKS_PER_PICO: u128 = (1_u128 << 84).div_ceil(1_000_000_000_000);
 /// Fractional bits of the factor C times a segment.
 const FACTOR_BITS: u32 = 8;
 
+/// The part of a window by which it grows at least each round trip before the first loss, as measured
+/// in Linux 6.1: in a queue of 100 packets from 51 to 108 segments, 42 a second of 833 that arrive.
+const LEAST_GROWTH: u64 = 20;
+
 /// State of CUBIC.
 #[derive(Debug, Clone)]
 pub struct Cubic {
@@ -31,6 +36,8 @@ pub struct Cubic {
     factor: u128,
     segment_len: u64,
     fast_convergence: bool,
+    constant_friendliness: bool,
+    least_growth: bool,
     /// The window at the last loss (W_max), if the last epoch ended with a loss and not with a
     /// timeout.
     peak: Option<u64>,
@@ -53,13 +60,17 @@ struct Epoch {
 }
 
 impl Cubic {
-    /// For segments of `segment_len` bytes, with or without fast convergence (section 4.7).
-    pub fn new(segment_len: u64, fast_convergence: bool) -> Self {
+    /// For segments of [`Config::segment_len`] bytes, with or without [`Config::fast_convergence`],
+    /// [`Config::constant_friendliness`] and [`Config::least_growth`].
+    pub fn new(config: &Config) -> Self {
+        let segment_len = u64::from(config.segment_len);
         let factor = (u128::from(segment_len) << (FACTOR_BITS + 1)) / 5;
         Self {
             factor,
             segment_len,
-            fast_convergence,
+            fast_convergence: config.fast_convergence,
+            constant_friendliness: config.constant_friendliness,
+            least_growth: config.least_growth,
             peak: None,
             prior: 0,
             epoch: None,
@@ -71,8 +82,9 @@ impl Cubic {
         let mut epoch = self.epoch.take().unwrap_or_else(|| self.begin(now, window));
         epoch.resume(now);
         let elapsed = now.since(epoch.start);
-        epoch.grow_friendly(acknowledged, window, self.segment_len, self.prior);
-        let grown = if self.at(&epoch, elapsed) < epoch.friendly {
+        let catches_up = !self.constant_friendliness && epoch.friendly >= self.prior;
+        epoch.grow_friendly(acknowledged, window, self.segment_len, catches_up);
+        let mut grown = if self.at(&epoch, elapsed) < epoch.friendly {
             window.max(epoch.friendly)
         } else {
             let target = self
@@ -80,6 +92,9 @@ impl Cubic {
                 .clamp(window, window + window / 2);
             window + epoch.share(target - window, acknowledged, window)
         };
+        if self.least_growth && self.peak.is_none() {
+            grown = grown.max(window + acknowledged / LEAST_GROWTH);
+        }
         self.epoch = Some(epoch);
         grown
     }
@@ -178,14 +193,16 @@ impl Epoch {
         }
     }
 
-    /// W_est (section 4.3): alpha segments for each window, with alpha = 9/17 until W_est reaches
-    /// cwnd_prior, then 1.
-    fn grow_friendly(&mut self, acknowledged: u64, window: u64, segment_len: u64, prior: u64) {
-        let (numerator, denominator) = if self.friendly >= prior {
-            (1, 1)
-        } else {
-            (9, 17)
-        };
+    /// W_est (section 4.3): alpha segments for each window, with alpha = 9/17, or 1 once W_est has
+    /// reached cwnd_prior.
+    fn grow_friendly(
+        &mut self,
+        acknowledged: u64,
+        window: u64,
+        segment_len: u64,
+        catches_up: bool,
+    ) {
+        let (numerator, denominator) = if catches_up { (1, 1) } else { (9, 17) };
         self.friendly_credit += acknowledged * segment_len * numerator;
         let unit = window * denominator;
         self.friendly += self.friendly_credit / unit;
@@ -218,6 +235,10 @@ mod tests {
     use rand::{RngExt, SeedableRng};
 
     const SEGMENT: u64 = 1000;
+    const CONFIG: Config = Config {
+        segment_len: SEGMENT as u32,
+        ..Config::rfc()
+    };
     /// 256 ticks are exactly 5^12 ps.
     const TICKS: u64 = 256;
     const PICOS: u64 = 244_140_625;
@@ -227,7 +248,7 @@ mod tests {
     }
 
     fn begun(window: u64, peak: u64) -> (Cubic, Epoch) {
-        let mut cubic = Cubic::new(SEGMENT, true);
+        let mut cubic = Cubic::new(&CONFIG);
         cubic.peak = Some(peak);
         let epoch = cubic.begin(Instant::ZERO, window);
         (cubic, epoch)
@@ -262,7 +283,10 @@ mod tests {
     #[test]
     fn segments_of_any_length_keep_the_curve() {
         for segment_len in [1, 536, 1448, 1460, 9000, 65_535_u64] {
-            let cubic = Cubic::new(segment_len, true);
+            let cubic = Cubic::new(&Config {
+                segment_len: segment_len as u32,
+                ..CONFIG
+            });
             let epoch = cubic.begin(Instant::ZERO, 1000);
             for seconds in [1_u64, 10, 100] {
                 let exact = segment_len * 2 * seconds.pow(3) / 5;
@@ -339,7 +363,7 @@ mod tests {
     /// of the last loss, then one.
     #[test]
     fn short_round_trips_grow_as_reno_does() {
-        let mut cubic = Cubic::new(SEGMENT, true);
+        let mut cubic = Cubic::new(&CONFIG);
         let mut window = cubic.reduce(20_000, 20_000);
         let mut now = Instant::ZERO;
         assert_eq!(window, 14_000);
@@ -360,9 +384,59 @@ mod tests {
         );
     }
 
+    /// RFC 8312, section 4.2: W_est grows by 3 (1 - beta) / (1 + beta) = 9/17 of a segment, whatever
+    /// the window of the last loss.
+    #[test]
+    fn friendliness_may_be_constant() {
+        let rise = |constant_friendliness| {
+            let mut cubic = Cubic::new(&Config {
+                constant_friendliness,
+                ..CONFIG
+            });
+            let mut window = cubic.reduce(20_000, 20_000);
+            let mut now = Instant::ZERO;
+            let mut windows = Vec::new();
+            for _ in 0..24 {
+                let full = window;
+                for _ in 0..full / SEGMENT {
+                    now += Duration::from_picos(1_000_000_000 * SEGMENT / full);
+                    window = cubic.grow(now, window, SEGMENT, Duration::from_millis(1));
+                }
+                windows.push(window);
+            }
+            (windows[23] - windows[15]) as f64 / 8.0
+        };
+        assert!((rise(true) - 9000.0 / 17.0).abs() < 30.0, "{}", rise(true));
+        assert!(rise(false) > 940.0, "{}", rise(false));
+    }
+
+    /// Linux 6.1, one flow in a queue of 100 packets at 10 Mbit/s: 51 segments after HyStart, 110
+    /// after 1.43 s, in which 1,191 packets arrive: one more for each twenty.
+    #[test]
+    fn before_the_first_loss_a_window_may_grow_by_a_twentieth() {
+        let grown = |least_growth, is_after_loss| {
+            let mut cubic = Cubic::new(&Config {
+                least_growth,
+                ..CONFIG
+            });
+            if is_after_loss {
+                cubic.reduce(51_000, 51_000);
+            }
+            let mut window = 51_000;
+            for packet in 1..=1191_u64 {
+                let now = Instant::ZERO + Duration::from_micros(1200 * packet);
+                window = cubic.grow(now, window, SEGMENT, Duration::from_millis(100));
+            }
+            window
+        };
+        assert_eq!(grown(true, false), 51_000 + 1191 * 50);
+        assert!(grown(false, false) < 75_000, "{}", grown(false, false));
+        assert_eq!(grown(true, true), grown(false, true));
+    }
+
     #[test]
     fn losses_reduce_to_seven_tenths_and_make_room() {
-        let mut cubic = Cubic::new(SEGMENT, true);
+        let mut cubic = Cubic::new(&CONFIG);
         assert_eq!(
             (cubic.reduce(100_000, 100_000), cubic.peak),
             (70_000, Some(100_000))
@@ -372,7 +446,10 @@ mod tests {
             (63_000, Some(76_500)),
             "below the last peak: (1 + 0.7) / 2 of it"
         );
-        let mut cubic = Cubic::new(SEGMENT, false);
+        let mut cubic = Cubic::new(&Config {
+            fast_convergence: false,
+            ..CONFIG
+        });
         cubic.reduce(100_000, 100_000);
         assert_eq!(
             (cubic.reduce(90_000, 90_000), cubic.peak),

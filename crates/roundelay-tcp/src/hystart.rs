@@ -60,7 +60,7 @@ pub(crate) struct HyStart {
 impl HyStart {
     /// None for a slow start that ends with a loss.
     pub(crate) fn new(kind: SlowStart, is_paced: bool) -> Option<Self> {
-        if kind == SlowStart::UntilLoss {
+        if matches!(kind, SlowStart::UntilLoss | SlowStart::ByBytes) {
             return None;
         }
         Some(Self {

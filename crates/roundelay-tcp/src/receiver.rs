@@ -1,11 +1,20 @@
 //! TCP receiver: orders data and acknowledges it. RFC 5681 section 4.2, RFC 2018, RFC 3168,
 //! RFC 7323.
 
+use std::ops::Range;
+
 use roundelay::Instant;
 
 use crate::config::{Config, ConfigError};
 use crate::ranges::Ranges;
 use crate::segment::{Block, Flags, MAX_BLOCKS, Segment};
+
+/// Segments at the start, or after a pause, that Linux acknowledges one by one.
+const QUICK: u32 = 16;
+/// Segments that arrive while Linux's receive window grows, each by two segments. It begins at 64 KiB,
+/// of which the first half changes nothing, and ends where it holds twice what a round trip brings:
+/// after 110 to 190 segments in the connections of `peers/tcp/capture.pcap.gz`.
+const GROWING: Range<u64> = 33..161;
 
 /// Counts of a receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -41,6 +50,9 @@ pub struct Receiver {
     /// Segments received in order and not yet acknowledged.
     unacknowledged: u32,
     deadline: Option<Instant>,
+    /// Segments still to be acknowledged one by one, and when the last one came.
+    quick: u32,
+    last_at: Instant,
     /// A mark was seen, and no window reduction by the sender since.
     is_congested: bool,
     statistics: ReceiverStatistics,
@@ -66,6 +78,8 @@ impl Receiver {
             acknowledged: 0,
             unacknowledged: 0,
             deadline: None,
+            quick: QUICK,
+            last_at: Instant::ZERO,
             is_congested: false,
             statistics: ReceiverStatistics::default(),
         }
@@ -89,6 +103,10 @@ impl Receiver {
         }
         let reason = Flags::NONE.with_if(segment.flags.has(Flags::OUT_OF_BAND), Flags::OUT_OF_BAND);
         let is_in_order = self.take(segment);
+        if now.since(self.last_at) > self.config.min_timeout {
+            self.quick = QUICK;
+        }
+        self.last_at = now;
         if is_in_order && !self.must_acknowledge(now) {
             None
         } else {
@@ -180,9 +198,20 @@ impl Receiver {
         let Some(delay) = self.config.delayed_acknowledgement else {
             return true;
         };
+        if self.config.quick_acknowledgements && self.is_quick() {
+            return true;
+        }
         self.unacknowledged += 1;
         self.deadline.get_or_insert(now + delay);
         self.unacknowledged >= 2
+    }
+
+    /// Whether Linux acknowledges this segment by itself.
+    fn is_quick(&mut self) -> bool {
+        let number = self.next / u64::from(self.config.segment_len);
+        let is_first = self.quick > 0;
+        self.quick = self.quick.saturating_sub(1);
+        is_first || GROWING.contains(&number)
     }
 
     fn acknowledge(&mut self, now: Instant, flags: Flags) -> Segment {

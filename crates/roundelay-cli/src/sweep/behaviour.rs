@@ -189,6 +189,7 @@ fn of_tcp(protocol: &Protocol, all: &mut BTreeSet<String>) {
     if let Some(slow_start) = protocol.slow_start {
         let name = match slow_start {
             SlowStart::UntilLoss => "until_loss",
+            SlowStart::ByBytes => "by_bytes",
             SlowStart::HyStartPlusPlus => "hystart++",
             SlowStart::HyStart => "hystart",
         };
@@ -198,6 +199,9 @@ fn of_tcp(protocol: &Protocol, all: &mut BTreeSet<String>) {
         (protocol.ecn, "ecn"),
         (protocol.pacing, "pacing"),
         (protocol.wrap_differences, "wrap_differences"),
+        (protocol.quick_acknowledgements, "quick_acknowledgements"),
+        (protocol.constant_friendliness, "constant_friendliness"),
+        (protocol.least_growth, "least_growth"),
         (protocol.proportional_reduction, "proportional_reduction"),
         (
             protocol.timeout_above_round_trip,

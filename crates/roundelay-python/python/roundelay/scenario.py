@@ -967,7 +967,7 @@ Control: TypeAlias = Literal["reno", "cubic", "bbr"]
 
 
 #: When the first slow start ends.
-SlowStart: TypeAlias = Literal["until_loss", "hystart++", "hystart"]
+SlowStart: TypeAlias = Literal["until_loss", "by_bytes", "hystart++", "hystart"]
 
 
 @dataclass(kw_only=True)
@@ -998,6 +998,9 @@ class Protocol(Table):
     #: Maximum time that an acknowledgement waits for a second segment, to 500 ms; 0: every segment is
     #: acknowledged.
     delayed_acknowledgement: Time | None = None
+    #: Whether segments are acknowledged one by one where Linux does so, though acknowledgements are delayed:
+    #: at the start, after a pause, and while its receive window grows.
+    quick_acknowledgements: bool | None = None
     #: Whether segments carry timestamps: 12 bytes of each header under ``preset = "rfc"``, under those of ns-2
     #: 10 bytes of the headers of data.
     timestamps: bool | None = None
@@ -1014,6 +1017,12 @@ class Protocol(Table):
     pacing: bool | None = None
     #: When the first slow start ends, if not at a threshold.
     slow_start: SlowStart | None = None
+    #: CUBIC: whether its least window always grows by 9/17 of a segment each round trip (RFC 8312), and not by
+    #: a segment once it is back at the window before the last loss (RFC 9438).
+    constant_friendliness: bool | None = None
+    #: CUBIC: whether the window grows by at least a twentieth each round trip before the first loss, as in
+    #: Linux.
+    least_growth: bool | None = None
     #: Whether the window shrinks with what arrives during a repair, with ``flavour = "sack"`` (RFC 9937).
     proportional_reduction: bool | None = None
     #: Whether ``min_timeout`` is the least that a timeout lies above the round trip, as in Linux.

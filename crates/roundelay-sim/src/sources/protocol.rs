@@ -23,8 +23,8 @@ pub enum Preset {
     /// The RFCs' requirements for a host today: SACK, CUBIC, an initial window of ten segments.
     #[default]
     Rfc,
-    /// Linux today, as far as it is modelled: `rfc` with HyStart, proportional rate reduction, RACK,
-    /// tail loss probes, and Linux's timers.
+    /// Linux today, as far as it is modelled: `rfc` with HyStart, Linux's CUBIC, quick
+    /// acknowledgements, proportional rate reduction, RACK, tail loss probes, and Linux's timers.
     Linux,
     /// ns-2's NewReno with a SACK sink, with the settings of the UPS authors.
     Ns2Newreno,
@@ -66,6 +66,10 @@ pub enum SlowStart {
     /// With a loss or a mark: RFC 5681.
     #[serde(rename = "until_loss")]
     UntilLoss,
+    /// With a loss or a mark; the window opens by what is acknowledged, however much: RFC 3465
+    /// without its limit, as in Linux's Reno.
+    #[serde(rename = "by_bytes")]
+    ByBytes,
     /// HyStart++, RFC 9406.
     #[serde(rename = "hystart++")]
     HyStartPlusPlus,
@@ -107,6 +111,9 @@ pub struct Protocol {
     /// is acknowledged.
     #[serde(with = "Maybe::<Duration>")]
     pub delayed_acknowledgement: Option<Duration>,
+    /// Whether segments are acknowledged one by one where Linux does so, though acknowledgements are
+    /// delayed: at the start, after a pause, and while its receive window grows.
+    pub quick_acknowledgements: Option<bool>,
     /// Whether segments carry timestamps: 12 bytes of each header under `preset = "rfc"`, under
     /// those of ns-2 10 bytes of the headers of data.
     pub timestamps: Option<bool>,
@@ -123,6 +130,12 @@ pub struct Protocol {
     pub pacing: Option<bool>,
     /// When the first slow start ends, if not at a threshold.
     pub slow_start: Option<SlowStart>,
+    /// CUBIC: whether its least window always grows by 9/17 of a segment each round trip (RFC 8312),
+    /// and not by a segment once it is back at the window before the last loss (RFC 9438).
+    pub constant_friendliness: Option<bool>,
+    /// CUBIC: whether the window grows by at least a twentieth each round trip before the first
+    /// loss, as in Linux.
+    pub least_growth: Option<bool>,
     /// Whether the window shrinks with what arrives during a repair, with `flavour = "sack"` (RFC
     /// 9937).
     pub proportional_reduction: Option<bool>,
@@ -243,13 +256,23 @@ impl Protocol {
         if let Some(slow_start) = self.slow_start {
             config.slow_start = match slow_start {
                 SlowStart::UntilLoss => tcp::SlowStart::UntilLoss,
+                SlowStart::ByBytes => tcp::SlowStart::ByBytes,
                 SlowStart::HyStartPlusPlus => tcp::SlowStart::HyStartPlusPlus,
                 SlowStart::HyStart => tcp::SlowStart::HyStart,
             };
-        } else if config.control == tcp::Control::Reno {
+        } else if config.control == tcp::Control::Reno
+            && config.slow_start == tcp::SlowStart::HyStart
+        {
             // The preset's HyStart is a part of CUBIC in Linux.
-            config.slow_start = tcp::SlowStart::UntilLoss;
+            config.slow_start = tcp::SlowStart::ByBytes;
         }
+        config.quick_acknowledgements = self
+            .quick_acknowledgements
+            .unwrap_or(config.quick_acknowledgements);
+        config.constant_friendliness = self
+            .constant_friendliness
+            .unwrap_or(config.constant_friendliness);
+        config.least_growth = self.least_growth.unwrap_or(config.least_growth);
         config.proportional_reduction = self
             .proportional_reduction
             .unwrap_or(config.proportional_reduction);
@@ -306,7 +329,7 @@ mod tests {
                 "preset = \"linux\"\ncontrol = \"reno\"",
                 tcp::Config {
                     control: tcp::Control::Reno,
-                    slow_start: tcp::SlowStart::UntilLoss,
+                    slow_start: tcp::SlowStart::ByBytes,
                     ..tcp::Config::linux()
                 },
             ),
@@ -446,6 +469,7 @@ mod tests {
             "delayed_acknowledgement" => config
                 .delayed_acknowledgement
                 .map_or_else(|| "0".to_owned(), |wait| wait.to_string()),
+            "quick_acknowledgements" => config.quick_acknowledgements.to_string(),
             "timestamps" => config.timestamps.to_string(),
             "limited_transmit" => config.limited_transmit.to_string(),
             "wrap_differences" => config.wrap_differences.to_string(),
@@ -454,9 +478,12 @@ mod tests {
             "pacing" => config.pacing.to_string(),
             "slow_start" => match config.slow_start {
                 tcp::SlowStart::UntilLoss => "until_loss".to_owned(),
+                tcp::SlowStart::ByBytes => "by_bytes".to_owned(),
                 tcp::SlowStart::HyStartPlusPlus => "hystart++".to_owned(),
                 tcp::SlowStart::HyStart => "hystart".to_owned(),
             },
+            "constant_friendliness" => config.constant_friendliness.to_string(),
+            "least_growth" => config.least_growth.to_string(),
             "proportional_reduction" => config.proportional_reduction.to_string(),
             "timeout_above_round_trip" => config.timeout_above_round_trip.to_string(),
             "rack" => config.rack.to_string(),

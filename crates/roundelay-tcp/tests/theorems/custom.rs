@@ -138,9 +138,7 @@ fn built_in_laws_are_the_same_through_the_trait() {
         let boxed = match config.control {
             Control::Bbr => unreachable!("random configurations have a law of the trait"),
             Control::Reno => CustomControl::new("reno", |_| Reno::default()),
-            Control::Cubic => CustomControl::new("cubic", |config: &Config| {
-                Cubic::new(config.segment_len.into(), config.fast_convergence)
-            }),
+            Control::Cubic => CustomControl::new("cubic", Cubic::new),
         };
         assert_eq!(
             segments(config, Some(boxed), seed),

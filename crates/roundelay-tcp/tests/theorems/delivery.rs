@@ -91,7 +91,11 @@ fn run_one(seed: u64, control: Option<Control>) {
         SlowStart::UntilLoss,
         SlowStart::HyStartPlusPlus,
         SlowStart::HyStart,
-    ][seed as usize % 3];
+        SlowStart::ByBytes,
+    ][seed as usize % 4];
+    config.constant_friendliness = seed % 5 < 2;
+    config.least_growth = seed % 5 > 2;
+    config.quick_acknowledgements = seed % 7 < 3;
     config.proportional_reduction = seed % 3 == 1;
     config.timeout_above_round_trip = seed % 4 == 1;
     let is_sack = control.is_some() || config.flavour == Flavour::Sack;

@@ -188,3 +188,55 @@ fn what_lies_beyond_the_window_is_dropped_and_counted() {
             .is_some_and(|answer| answer.acknowledgement == 0)
     );
 }
+
+/// How many segments each acknowledgement tells of. Before the segments of `pauses` nothing comes for
+/// a second.
+fn acknowledged_together(config: Config, count: u64, pauses: &[u64]) -> Vec<u64> {
+    let mut receiver = receiver(config);
+    let (mut now, mut told, mut together) = (Instant::ZERO, 0, Vec::new());
+    for number in 0..count {
+        now += Duration::from_millis(1);
+        if pauses.contains(&number) {
+            now += Duration::from_secs(1);
+        }
+        let due = receiver.timer().is_some_and(|timer| timer <= now);
+        let late = due.then(|| receiver.on_timer(now)).flatten();
+        let answer = receiver.on_segment(now, &data(number * 500), false);
+        for acknowledgement in late.into_iter().chain(answer) {
+            together.push((acknowledgement.acknowledgement - told) / 500);
+            told = acknowledgement.acknowledgement;
+        }
+    }
+    together
+}
+
+/// What Linux's receiver does in `peers/tcp/capture.pcap.gz`: sixteen by one, eight by two, more
+/// than a hundred by one while its window grows, then by two.
+#[test]
+fn quick_acknowledgements_are_linux_s() {
+    let all = acknowledged_together(Config::linux(), 300, &[]);
+    let expected: Vec<u64> = [(1, 16), (2, 8), (1, 128), (2, 70)]
+        .into_iter()
+        .flat_map(|(segments, times)| vec![segments; times])
+        .collect();
+    assert_eq!(all, expected);
+    let slow = Config {
+        quick_acknowledgements: false,
+        ..Config::linux()
+    };
+    assert_eq!(acknowledged_together(slow, 300, &[]), [2; 150]);
+    let each = Config {
+        delayed_acknowledgement: None,
+        ..Config::linux()
+    };
+    assert_eq!(acknowledged_together(each, 300, &[]), [1; 300]);
+}
+
+/// After a pause, as before each chunk of a video, sixteen come by one again.
+#[test]
+fn a_pause_brings_quick_acknowledgements_back() {
+    let all = acknowledged_together(Config::linux(), 300, &[200]);
+    let behind = &all[16 + 8 + 128 + 20..];
+    assert_eq!(behind[..16], [1; 16]);
+    assert_eq!(behind[16..18], [2; 2]);
+}

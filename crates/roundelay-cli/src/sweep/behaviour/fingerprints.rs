@@ -323,7 +323,10 @@ fn scenarios(folder: &Path) -> Vec<(String, String)> {
         ),
         ("flavour", &["tahoe", "reno", "newreno", "sack"]),
         ("control", &["reno", "cubic", "bbr"]),
-        ("slow_start", &["until_loss", "hystart++", "hystart"]),
+        (
+            "slow_start",
+            &["until_loss", "by_bytes", "hystart++", "hystart"],
+        ),
     ] {
         all.extend(values.iter().map(|value| {
             (
@@ -335,15 +338,29 @@ fn scenarios(folder: &Path) -> Vec<(String, String)> {
     for name in [
         "ecn",
         "pacing",
+        "quick_acknowledgements",
+        "constant_friendliness",
         "proportional_reduction",
         "timeout_above_round_trip",
         "rack",
     ] {
         all.push((format!("tcp.option.{name}"), tcp(&format!("{name} = true"))));
     }
+    // Where slow start ends without a loss.
+    all.push((
+        "tcp.option.least_growth".to_owned(),
+        tcp("slow_start = 'hystart', least_growth = true"),
+    ));
+    // Windows whose last segments find the queue full, so that nothing behind them tells.
     all.push((
         "tcp.option.tail_loss_probe".to_owned(),
-        tcp("rack = true, tail_loss_probe = true"),
+        format!(
+            "{queue}{}",
+            source(
+                "kind = 'tcp'\nsize = '45kb'\nstart_jitter = '50ms'\ntcp = { rack = true, \
+                 tail_loss_probe = true, initial_window = 40 }"
+            )
+        ),
     ));
     // Differences wrap beyond 32 ms where the tick is ns-2's, and show in timeouts.
     all.push((
@@ -759,6 +776,23 @@ fn slack_at_departure_has_a_fingerprint_of_its_own() {
     for rule in ["slack 10ms", "fair 2mbit"] {
         let one = departure.replace(&format!("{rule} at departure"), rule);
         assert_ne!(runs(&departure, &folder.0), runs(&one, &folder.0), "{rule}");
+    }
+}
+
+/// Formerly the canonical run of tail loss probes was that of RACK, because it sent none.
+#[test]
+fn each_option_of_tcp_has_a_fingerprint_of_its_own() {
+    let folder = Folder::new();
+    for (name, text) in scenarios(&folder.0) {
+        let Some(option) = name.strip_prefix("tcp.option.") else {
+            continue;
+        };
+        let without = text.replace(&format!("{option} = true"), &format!("{option} = false"));
+        assert_ne!(
+            runs(&text, &folder.0),
+            runs(&without, &folder.0),
+            "{option} shows nothing in its canonical run"
+        );
     }
 }
 
