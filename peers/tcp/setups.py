@@ -5,13 +5,14 @@ import dataclasses
 
 @dataclasses.dataclass(frozen=True)
 class Setup:
-    """A bottleneck and the congestion control of all servers."""
+    """A bottleneck, the congestion control of all servers, and how many bulk transfers there are."""
 
     name: str
     mbit: int
     qdisc: str
     discipline: str
     control: str = "cubic"
+    bulks: int = 2
 
     @property
     def rate(self):
@@ -20,11 +21,10 @@ class Setup:
 
     def run_line(self, seed):
         """The guest's line for one run."""
-        return f"{self.name}-{seed} {SECONDS} {seed} {self.rate} {self.control} {BULKS} {self.qdisc}\n"
+        return f"{self.name}-{seed} {SECONDS} {seed} {self.rate} {self.control} {self.bulks} {self.qdisc}\n"
 
 
 SECONDS = 30
-BULKS = 2
 # The applications are read from a capture of the first set-up alone.
 SETUPS = [
     Setup("captured", 20, "pfifo limit 100", "fifo limit 100"),
@@ -37,4 +37,7 @@ SETUPS = [
     Setup("pie", 5, "pie limit 1000", "pie limit 1000"),
     Setup("reno", 10, "pfifo limit 100", "fifo limit 100", "reno"),
     Setup("bbr", 10, "pfifo limit 100", "fifo limit 100", "bbr"),
+    # Half of the product of bandwidth and delay for round trips of 40 ms, and four times that for the 20 ms of the one transfer.
+    Setup("many", 100, "pfifo limit 170", "fifo limit 170", bulks=16),
+    Setup("alone", 20, "pfifo limit 130", "fifo limit 130", "bbr", bulks=1),
 ]
