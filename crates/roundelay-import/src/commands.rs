@@ -6,6 +6,10 @@ use std::fmt;
 
 use crate::script::{Call, ScriptError};
 
+/// What Linux gives the first filter without `prio` at a place, and the least that it ever gives.
+const FIRST_OWN_PRIO: u32 = 0xc000;
+const LEAST_OWN_PRIO: u32 = 0x8000;
+
 /// `MAJOR:MINOR`, both hexadecimal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Handle {
@@ -503,16 +507,28 @@ impl Setup {
             return Err("expected a kind of filter, such as u32 or flower".to_owned());
         }
         if priority == 0 {
-            // Linux takes one less than the smallest, so the newest filter is tried first.
-            let there = device.filters.iter().filter(|filter| filter.place == place);
-            let smallest = there.map(|filter| filter.priority).min();
-            priority = smallest.unwrap_or(0xc000 + 1).saturating_sub(1);
-            if smallest.is_some() {
-                device.remarks.push((
-                    line,
-                    "this filter has no prio, so Linux tries it before those that are there"
-                        .to_owned(),
-                ));
+            // Linux takes one less than the smallest of those from 0x8000 on: the newest of these
+            // filters is tried first, and all of them behind filters with a small prio.
+            let mut smallest = FIRST_OWN_PRIO + 1;
+            let mut has_others = false;
+            for filter in device.filters.iter().filter(|filter| filter.place == place) {
+                has_others = true;
+                if filter.priority >= LEAST_OWN_PRIO {
+                    smallest = smallest.min(filter.priority);
+                }
+            }
+            priority = smallest - 1;
+            if has_others {
+                let before = "this filter has no prio, so Linux tries it before those without one \
+                    that are there";
+                let behind =
+                    "this filter has no prio, so Linux tries it behind those that have one";
+                let text = if priority < FIRST_OWN_PRIO {
+                    before
+                } else {
+                    behind
+                };
+                device.remarks.push((line, text.to_owned()));
             }
         }
         device.filters.push(Filter {

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use roundelay::Ecn;
+use roundelay_import::{Settings, import};
 use roundelay_trace::{Headers, Ports, TreeFile};
 
 use crate::scripts::imported;
@@ -48,7 +49,7 @@ fn packets_go_where_filters_send_them() {
         ("office.sh", "17 9.9.9.9:7 10.2.2.3:5001 4", "20:1"),
         ("office.sh", "17 9.9.9.9:7 10.2.2.3:5001 46", "20:2"),
         ("office.sh", "6 9.9.9.9:443 10.3.2.3:7 0", "1:30"),
-        // The filter without a priority, added later, is tried first.
+        // Of two filters without a priority the one that was added later is tried first.
         ("drr.sh", "6 9.9.9.9:443 10.3.2.3:7 0", "1:1"),
         ("drr.sh", "6 9.9.9.9:443 11.3.2.3:7 0", "1:2"),
         ("qfq_ets.sh", "17 9.9.9.9:443 11.3.2.3:5999 0", "1:1"),
@@ -74,5 +75,24 @@ fn packets_go_where_filters_send_them() {
             leaf,
             "{script}: {packet}"
         );
+    }
+}
+
+/// Seen in Linux 6.18: the first filter without a priority has 49152, the next one 49151.
+#[test]
+fn filters_without_a_priority_come_behind_those_with_one() {
+    let text = "tc qdisc add dev eth0 root handle 1: htb default 3
+tc class add dev eth0 parent 1: classid 1:1 htb rate 1mbit
+tc class add dev eth0 parent 1: classid 1:2 htb rate 1mbit
+tc class add dev eth0 parent 1: classid 1:3 htb rate 1mbit
+tc filter add dev eth0 parent 1: prio 1 protocol ip u32 match ip dport 53 0xffff flowid 1:1
+tc filter add dev eth0 parent 1: protocol ip u32 match ip protocol 17 0xff flowid 1:2
+tc filter add dev eth0 parent 1: protocol ip u32 match ip dport 54 0xffff flowid 1:3
+";
+    let tree = import(&Settings::default(), text).expect("a tree").tree;
+    let tree = TreeFile::from_toml("tree.toml", &tree).expect("a tree");
+    for (port, leaf) in [(53, "1:1"), (54, "1:3"), (55, "1:2")] {
+        let packet = headers(&format!("17 10.0.0.1:9 10.0.0.2:{port} 0"));
+        assert_eq!(tree.leaf(Some(&packet)), leaf, "port {port}");
     }
 }

@@ -102,7 +102,7 @@ impl VirtualClock {
     }
 
     /// Drops removed weights that V has passed; any if nothing is backlogged, since no flow can then
-    /// be overtaken. At most [`MOST_GONE`] of them, so that no packet waits for thousands of flows
+    /// be overtaken. At most two of them, so that no packet waits for thousands of flows
     /// that leave together: the others count for some packets longer, which slows V down and lets
     /// no flow overtake another one.
     #[cold]
