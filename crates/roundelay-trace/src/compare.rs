@@ -739,7 +739,8 @@ mod tests {
                 ends.reverse();
                 ports.reverse();
             }
-            bytes.extend([0x45, 0, 3, 232, 0, 0, 0, 0, 64, 17, 0, 0]);
+            // All code points and ECN fields.
+            bytes.extend([0x45, number as u8, 3, 232, 0, 0, 0, 0, 64, 17, 0, 0]);
             bytes.extend(ends.as_flattened());
             bytes.extend(ports.as_flattened());
             bytes.extend([3, 212, 0, 0]);
