@@ -357,7 +357,7 @@ fn scenarios(folder: &Path) -> Vec<(String, String)> {
         format!(
             "{queue}{}",
             source(
-                "kind = 'tcp'\nsize = '45kb'\nstart_jitter = '50ms'\ntcp = { rack = true, \
+                "kind = 'tcp'\nsize = '34kb'\nstart_jitter = '50ms'\ntcp = { rack = true, \
                  tail_loss_probe = true, initial_window = 40 }"
             )
         ),
