@@ -355,8 +355,8 @@ fn write_five_tuple(formatter: &mut fmt::Formatter<'_>, headers: &Headers) -> fm
     }
 }
 
-/// `10.0.0.1:443`, as `SocketAddr` writes it. Digit by digit for IPv4, in a quarter of the
-/// instructions, because a capture may have a million flows.
+/// `10.0.0.1:443`, as `SocketAddr` writes it. Digit by digit for IPv4, because a capture may have a
+/// million flows, and formatting takes longer.
 fn write_end(formatter: &mut fmt::Formatter<'_>, address: IpAddr, port: u16) -> fmt::Result {
     let IpAddr::V4(address) = address else {
         return write!(formatter, "{}", SocketAddr::new(address, port));
