@@ -212,23 +212,22 @@ impl<'a> Case<'a> {
     /// as well.
     fn peers(&self, best: usize) -> Option<Reason> {
         let most = self.least_regret() * NOTABLE;
-        let mut specs = Vec::new();
+        let mut near = Vec::new();
         for index in self.fit.iter().copied() {
             let harm = &self.harms[index];
             let is_near = harm.regret <= most && harm.division() <= self.harms[best].division();
             if index != best && self.standings[index].on_linux && is_near {
-                specs.push(self.spec(index));
+                near.push(index);
             }
         }
-        let told = self.total_told(best, specs.first()?);
+        let told = self.total_told(best, *near.first()?);
+        let specs = near.into_iter().map(|index| self.spec(index)).collect();
         Some(Reason::Peers { specs, told })
     }
 
     /// The delay of all packets together under the best discipline and under another one, where
     /// this told them apart.
-    fn total_told(&self, best: usize, other: &str) -> Option<[Wait; 2]> {
-        let mut results = self.results().iter();
-        let other = results.position(|result| result.spec == other)?;
+    fn total_told(&self, best: usize, other: usize) -> Option<[Wait; 2]> {
         let [harm, others_harm] = [best, other].map(|index| &self.harms[index]);
         if notably(harm.total, others_harm.total) != Ordering::Less {
             return None;

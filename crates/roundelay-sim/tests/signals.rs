@@ -27,17 +27,18 @@ fn bulk(queue: &str, tcp: &str) -> (u64, f64) {
 }
 
 /// Regression: 457 drops, and 13,940 without proportional rate reduction, because a loss in a recovery
-/// reduced nothing and what had arrived behind a gap counted as flight.
+/// reduced nothing and what had arrived behind a gap counted as flight. Without RACK there are
+/// timeouts, after which the least growth of CUBIC adds losses of its own: 188, so it is off there.
 #[test]
 fn signals_of_codel_are_obeyed() {
     for tcp in [
         "control = \"cubic\"",
         "proportional_reduction = false",
-        "rack = false",
+        "rack = false, least_growth = false",
     ] {
         let (drops, utilisation) = bulk("fq_codel linux", tcp);
         println!("{tcp}: {drops} drops, {utilisation:.3} of the link");
-        assert!(drops < 200, "{tcp}: {drops} drops");
+        assert!(drops < 180, "{tcp}: {drops} drops");
         assert!(utilisation > 0.9, "{tcp}: {utilisation}");
     }
 }

@@ -102,9 +102,9 @@ impl VirtualClock {
     }
 
     /// Drops removed weights that V has passed; any if nothing is backlogged, since no flow can then
-    /// be overtaken. At most two of them, so that no packet waits for thousands of flows
-    /// that leave together: the others count for some packets longer, which slows V down and lets
-    /// no flow overtake another one.
+    /// be overtaken. At most two of them, so that no packet waits for thousands of flows that leave
+    /// together: the others count for some packets longer, which slows V down and lets no flow
+    /// overtake another one.
     #[cold]
     pub fn let_go(&mut self, is_idle: bool) {
         let mut gone = 0;

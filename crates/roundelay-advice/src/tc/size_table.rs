@@ -40,9 +40,9 @@ pub(crate) fn with_size_table(mut lines: Vec<String>, link: LinkLayer) -> Vec<St
         ));
     }
     if link.framing == Framing::Ptm {
-        let has_own_rates = lines.iter().any(|line| is_of_a_tree(line));
+        let has_own_rates = lines.iter().any(|line| has_own_rate(line));
         let rates = if has_own_rates {
-            "multiply the rates of the tree's own classes by 64/65"
+            "multiply the rates that you wrote by 64/65"
         } else {
             "the rates below are 64/65 of the link's"
         };
@@ -51,8 +51,8 @@ pub(crate) fn with_size_table(mut lines: Vec<String>, link: LinkLayer) -> Vec<St
     lines
 }
 
-/// Whether a command has a rate that a tree's file states.
-fn is_of_a_tree(line: &str) -> bool {
+/// Whether a command has a rate that a tree's file or a tbf states.
+fn has_own_rate(line: &str) -> bool {
     let is_class = line.contains("htb rate ") && !line.contains(" classid 1:1 ");
     is_class || line.contains(" hfsc ") || line.contains(" tbf ")
 }
@@ -134,7 +134,7 @@ mod tests {
         assert_eq!(
             of("hfsc default 2 # link")[..2],
             [
-                "# stab has no ptm: multiply the rates of the tree's own classes by 64/65",
+                "# stab has no ptm: multiply the rates that you wrote by 64/65",
                 "tc qdisc add dev $DEV root handle 10: stab overhead 16 linklayer ethernet hfsc \
                  default 2 # link"
             ]

@@ -1,5 +1,7 @@
 //! The words that tc has for queues without classes, and which of them take each other's place.
 
+use roundelay::suggestion::nearest;
+
 use crate::units;
 
 /// What stands behind a word.
@@ -391,22 +393,9 @@ fn expected(kind: &str, wrong: &str) -> String {
     for group in groups(kind) {
         words.extend_from_slice(group.words);
     }
-    let mut best: Option<(usize, &str)> = None;
-    for word in &words {
-        let shared = shared_letters(word, wrong);
-        if shared >= 3 && best.is_none_or(|(most, _)| shared > most) {
-            best = Some((shared, *word));
-        }
-    }
-    match best {
-        Some((_, word)) => format!("tc has no such word. Did you mean `{word}`?"),
+    match nearest(wrong, words.iter().copied()) {
+        Some(word) => format!("tc has no such word. Did you mean `{word}`?"),
         None if words.is_empty() => "tc has no words for it; expected none".to_owned(),
         None => format!("tc has no such word; expected one of {}", words.join(", ")),
     }
-}
-
-/// Letters that are the same at the start.
-fn shared_letters(one: &str, other: &str) -> usize {
-    let pairs = one.chars().zip(other.chars());
-    pairs.take_while(|(one, other)| one == other).count()
 }

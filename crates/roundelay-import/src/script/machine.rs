@@ -1,11 +1,17 @@
 //! Runs a script as far as it is the same on every machine, and keeps its `tc` commands.
 
+mod builtins;
+mod left_out;
+mod tc;
+
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use self::left_out::{Seen, has_end, is_always};
+use self::tc::is_object;
 use super::expand::Values;
 use super::parse::{Simple, Statement, parse};
-use super::programs::{is_tc, mentions_tc, unwrapped};
+use super::programs::mentions_tc;
 use super::{Call, ScriptError, arithmetic, pattern};
 
 /// Most statements that are run, loops included.
@@ -14,27 +20,11 @@ const MOST_STEPS: usize = 200_000;
 const MOST_ROUNDS: usize = 1000;
 /// Most functions inside each other.
 const DEEPEST: usize = 32;
-/// Most letters that are kept of what is printed into a pipe or a file.
-const MOST_PRINTED: usize = 4 << 20;
 /// What to do where a script cannot be followed.
 const RECORD: &str = "give the tc commands as they are run instead (see docs/import.md)";
 /// Why most statements are left out.
 const DEPENDS: &str = "that a condition or a loop decides about, which depends on the machine; set \
                        its variables with --set, or ";
-
-/// Commands before those of tc, which are taken to succeed.
-const PREPARING: [&str; 10] = [
-    "modprobe",
-    "insmod",
-    "sysctl",
-    "ethtool",
-    "sleep",
-    "ifconfig",
-    "logger",
-    "iptables",
-    "ip6tables",
-    "ip",
-];
 
 /// What a script ran.
 #[derive(Debug, Default)]
@@ -140,18 +130,6 @@ struct Machine {
     /// What the command before the pipe has printed.
     piped: Lines,
     ran: Ran,
-}
-
-/// What statements that are not run would have done.
-#[derive(Default)]
-struct Seen {
-    calls: usize,
-    /// Whether some of these may be of classes.
-    classes: bool,
-    /// Names, and the value if it is written as it is.
-    names: Vec<(String, Option<String>)>,
-    /// Lines of `break` and `continue`.
-    leaving: Vec<usize>,
 }
 
 impl Machine {
@@ -445,139 +423,6 @@ impl Machine {
         }
     }
 
-    /// Notes that statements were not run, if they do anything of interest.
-    fn leave_out(&mut self, line: usize, bodies: &[&[Statement]], why: &str) {
-        let mut seen = Seen::default();
-        for body in bodies {
-            for statement in *body {
-                self.look(statement, &mut seen, 0);
-            }
-        }
-        if seen.calls > 0 {
-            self.ran.lost_classes |= seen.classes;
-            let calls = seen.calls;
-            let s = if calls == 1 { "" } else { "s" };
-            self.remark(
-                line,
-                format!("left out: {calls} tc command{s} {why}{RECORD}"),
-            );
-        }
-        for line in seen.leaving {
-            let text = "whether this leaves the loop depends on the machine; the tree is as if it \
-                        did not";
-            self.remark(line, text);
-        }
-        for (name, value) in seen.names {
-            let old = self.state.variables.get(&name);
-            let is_same = match (old, &value) {
-                (Some(old), Some(value)) => old == value || (is_tc(old) && is_tc(value)),
-                (None, Some(value)) => name.eq_ignore_ascii_case("tc") && is_tc(value),
-                _ => false,
-            };
-            if !is_same {
-                self.assign(&name, Err(format!("line {line} decides about its value")));
-            }
-        }
-    }
-
-    /// What a statement would do.
-    fn look(&self, statement: &Statement, seen: &mut Seen, depth: usize) {
-        if depth > DEEPEST {
-            return;
-        }
-        let mut inner: Vec<&[Statement]> = Vec::new();
-        let loops_before = seen.leaving.len();
-        let mut is_loop = false;
-        match statement {
-            Statement::Simple(simple) => {
-                seen.names.extend(sets(simple));
-                let first = simple.words.iter().find(|word| assignment(word).is_none());
-                let Some(first) = first else {
-                    return;
-                };
-                if first == "break" || first == "continue" {
-                    seen.leaving.push(simple.line);
-                }
-                let named = self.values().words(first).unwrap_or_default();
-                let name = named.first().unwrap_or(first);
-                match self.state.functions.get(name) {
-                    Some(body) => inner.push(body),
-                    None => {
-                        let is_call = is_tc(name) || first.contains("TC");
-                        let is_other = !is_quiet(name) && mentions_tc(&simple.words);
-                        let has = |object: &str| simple.words.iter().any(|word| word == object);
-                        let is_of_others = has("qdisc") || has("filter");
-                        if is_call || is_other {
-                            seen.calls += 1;
-                            seen.classes |= !is_of_others;
-                        }
-                    }
-                }
-            }
-            Statement::Chain { first, rest } => {
-                self.look(first, seen, depth + 1);
-                for (_, next) in rest {
-                    self.look(next, seen, depth + 1);
-                }
-            }
-            Statement::If {
-                branches,
-                otherwise,
-                ..
-            } => {
-                for (_, body) in branches {
-                    inner.push(body);
-                }
-                inner.push(otherwise);
-            }
-            Statement::Case { arms, .. } => {
-                for (_, body) in arms {
-                    inner.push(body);
-                }
-            }
-            Statement::For { name, body, .. } => {
-                seen.names.push((name.clone(), None));
-                is_loop = true;
-                inner.push(body);
-            }
-            Statement::While { body, .. } => {
-                is_loop = true;
-                inner.push(body);
-            }
-            Statement::Count { body, parts, .. } => {
-                for name in arithmetic::names_set(&parts.join(";")) {
-                    seen.names.push((name, None));
-                }
-                is_loop = true;
-                inner.push(body);
-            }
-            Statement::Arithmetic { text, .. } => {
-                for name in arithmetic::names_set(text) {
-                    seen.names.push((name, None));
-                }
-            }
-            Statement::Group(body) | Statement::Function { body, .. } => inner.push(body),
-            Statement::Subshell(body) | Statement::Pipe(body) => {
-                // What it sets ends with it.
-                let names = std::mem::take(&mut seen.names);
-                for statement in body {
-                    self.look(statement, seen, depth + 1);
-                }
-                seen.names = names;
-            }
-        }
-        for body in inner {
-            for statement in body {
-                if seen.calls < 10_000 && seen.names.len() < 10_000 {
-                    self.look(statement, seen, depth + 1);
-                }
-            }
-        }
-        if is_loop {
-            seen.leaving.truncate(loops_before);
-        }
-    }
-
     fn assign(&mut self, name: &str, value: Result<String, String>) {
         if self.set.iter().any(|set| set == name) {
             return;
@@ -641,14 +486,6 @@ impl Machine {
         }
     }
 
-    /// Variables whose values a command gives that cannot be known.
-    fn unknown_from(&mut self, simple: &Simple, names: &[String]) {
-        for name in names {
-            let why = format!("line {} decides about its value", simple.line);
-            self.assign(name, Err(why));
-        }
-    }
-
     fn simple(&mut self, simple: &Simple) -> Result<End, ScriptError> {
         let mut words = simple.words.as_slice();
         let mut assignments = Vec::new();
@@ -709,162 +546,6 @@ impl Machine {
         }
     }
 
-    /// Commands of the shell itself; none: it is another one.
-    fn builtin(
-        &mut self,
-        simple: &Simple,
-        name: &str,
-        rest: &[String],
-    ) -> Result<Option<End>, ScriptError> {
-        let line = simple.line;
-        let end = match name {
-            "export" | "local" | "readonly" | "declare" | "typeset" => {
-                let is_local = ["local", "declare", "typeset"].contains(&name);
-                for word in rest {
-                    let found = assignment(word);
-                    let name = found.as_ref().map_or(word.as_str(), |found| found.name);
-                    if is_local && !name.starts_with('-') {
-                        self.save(name);
-                    }
-                    if let Some(found) = &found {
-                        self.assign_word(found);
-                    }
-                }
-                End::Done
-            }
-            "[" | "[[" | "test" => self.test(rest),
-            "!" | "time" => {
-                let options = usize::from(rest.first().is_some_and(|word| word == "-p"));
-                let inner = Simple {
-                    words: rest[options..].to_vec(),
-                    ..simple.clone()
-                };
-                let end = self.simple(&inner)?;
-                match end {
-                    End::Done if name == "!" => End::Failed,
-                    End::Failed if name == "!" => End::Done,
-                    end => end,
-                }
-            }
-            "true" => End::Done,
-            "false" => End::Failed,
-            ":" => {
-                for word in rest {
-                    self.default_of(line, word);
-                }
-                End::Done
-            }
-            "echo" | "printf" | "cat" => return Ok(self.printing(simple, name, rest)),
-            "set" => {
-                if let Some(place) = rest.iter().position(|word| word == "--") {
-                    let arguments = self.expanded(line, &rest[place + 1..])?;
-                    self.state.arguments = Some(arguments);
-                }
-                End::Done
-            }
-            "shift" => self.shift(line, rest)?,
-            "unset" => {
-                for name in rest {
-                    if !self.set.contains(name) {
-                        self.state.variables.remove(name);
-                        self.state.unknown.remove(name);
-                        self.state.functions.remove(name);
-                    }
-                }
-                End::Done
-            }
-            "let" => {
-                let mut end = End::Unknown;
-                for word in rest {
-                    let text = self.values().text(word).unwrap_or(word.clone());
-                    end = self.arithmetic(line, &text);
-                }
-                end
-            }
-            "read" | "getopts" | "mapfile" | "readarray" => {
-                let mut names = Vec::new();
-                for (name, _) in sets(simple) {
-                    names.push(name);
-                }
-                self.unknown_from(simple, &names);
-                End::Unknown
-            }
-            "break" => End::Break(self.count(rest)),
-            "continue" => End::Continue(self.count(rest)),
-            "exit" => End::Exited,
-            "return" => {
-                let status = rest.first().map(|word| self.values().text(word));
-                End::Returned(match status {
-                    None => Status::Zero,
-                    Some(Ok(text)) if text == "0" => Status::Zero,
-                    Some(Ok(text)) if text.parse::<u32>().is_ok() => Status::Other,
-                    Some(_) => Status::Unknown,
-                })
-            }
-            "eval" => {
-                let text = self.expanded(line, rest)?.join(" ");
-                if self.depth >= DEEPEST {
-                    return Err(ScriptError::new(line, "eval inside eval without end"));
-                }
-                let statements = parse(&text, line)?;
-                self.depth += 1;
-                let end = self.all(&statements)?;
-                self.depth -= 1;
-                end
-            }
-            _ => return Ok(None),
-        };
-        Ok(Some(end))
-    }
-
-    /// The number after `break`.
-    fn count(&self, rest: &[String]) -> usize {
-        let text = rest.first().map(|word| self.values().text(word));
-        match text {
-            Some(Ok(text)) => text.parse().unwrap_or(1).max(1),
-            _ => 1,
-        }
-    }
-
-    fn shift(&mut self, line: usize, rest: &[String]) -> Result<End, ScriptError> {
-        let mut number = 1;
-        if let Some(word) = rest.first() {
-            let text = self.values().text(word);
-            let text = text.map_err(|message| ScriptError::new(line, message))?;
-            number = text.parse().map_err(|_| {
-                ScriptError::new(line, format!("`shift {text}`: expected a number"))
-            })?;
-        }
-        match &mut self.state.arguments {
-            Some(arguments) if number > arguments.len() => return Ok(End::Failed),
-            Some(arguments) => {
-                arguments.drain(..number);
-            }
-            None => self.state.shifted = self.state.shifted.saturating_add(number).min(10_000),
-        }
-        Ok(End::Done)
-    }
-
-    /// `: ${NAME:=value}` and `: $((NAME = value))`.
-    fn default_of(&mut self, line: usize, word: &str) {
-        let word = word.trim_matches('"');
-        if let Some(text) = word.strip_prefix("$((") {
-            self.arithmetic(line, text.strip_suffix("))").unwrap_or(text));
-            return;
-        }
-        let inner = word
-            .strip_prefix("${")
-            .and_then(|word| word.strip_suffix('}'));
-        let Some((name, _)) = inner.and_then(|inner| inner.split_once('=')) else {
-            return;
-        };
-        let name = name.trim_end_matches(':');
-        if assignment(&format!("{name}=")).is_some() {
-            let value = self.values().text(word);
-            self.assign(name, value);
-        }
-    }
-
     /// Words as the command gets them.
     fn expanded(&self, line: usize, words: &[String]) -> Result<Vec<String>, ScriptError> {
         let mut all = Vec::new();
@@ -881,145 +562,6 @@ impl Machine {
             })?);
         }
         Ok(all)
-    }
-
-    /// `echo`, `printf` or `cat`: lines into a file or a pipe. None: a program as any other.
-    fn printing(&mut self, simple: &Simple, name: &str, rest: &[String]) -> Option<End> {
-        if name == "printf" && rest.first().is_some_and(|word| word == "-v") {
-            let names: Vec<String> = rest.get(1).cloned().into_iter().collect();
-            self.unknown_from(simple, &names);
-            return Some(End::Done);
-        }
-        let mut lines: Lines = Vec::new();
-        if name == "cat" {
-            let Some((first, body)) = &simple.here else {
-                return None;
-            };
-            for (number, line) in body.lines().enumerate() {
-                lines.push((first + number, self.values().text_of_line(line)));
-            }
-        } else {
-            let line = simple.line;
-            let text = match self.expanded(line, rest) {
-                Ok(words) => Ok(words.join(" ")),
-                Err(error) => Err(error.message),
-            };
-            match text {
-                Ok(text) if name == "printf" && text.contains('%') => {
-                    lines.push((line, Err("what `printf` prints is not known".to_owned())));
-                }
-                Ok(text) => {
-                    for part in text.replace("\\n", "\n").lines() {
-                        let part = part.trim_start_matches("-e ").trim_start_matches("-n ");
-                        lines.push((line, Ok(part.to_owned())));
-                    }
-                }
-                Err(why) => lines.push((line, Err(why))),
-            }
-        }
-        self.print(simple, lines);
-        Some(End::Done)
-    }
-
-    /// Keeps lines that are written into a file or a pipe.
-    fn print(&mut self, simple: &Simple, lines: Lines) {
-        let Some((file, adds)) = &simple.into else {
-            if self.pipes > 0 && size_of(&self.printed) < MOST_PRINTED {
-                self.printed.extend(lines);
-            }
-            return;
-        };
-        let Ok(file) = self.values().text(file) else {
-            return;
-        };
-        let kept = self.files.entry(file).or_default();
-        if !adds {
-            kept.clear();
-        }
-        if size_of(kept) < MOST_PRINTED {
-            kept.extend(lines);
-        }
-    }
-
-    /// `tc`, by itself or behind `sudo`, `ip netns exec` and the like, or another program.
-    fn program(&mut self, simple: &Simple, name: &str, raw: &[String]) -> Result<End, ScriptError> {
-        let line = simple.line;
-        let is_call = is_tc(name) || is_object(name);
-        let words = match self.expanded(line, raw) {
-            Ok(words) => words,
-            Err(error) if is_call || (mentions_tc(raw) && !is_quiet(name)) => return Err(error),
-            Err(_) => raw.to_vec(),
-        };
-        if is_object(name) {
-            self.ran.calls.push(Call { line, words });
-            return Ok(End::Done);
-        }
-        let start = unwrapped(&words);
-        if !words.get(start).is_some_and(|word| is_tc(word)) {
-            self.other(simple, name, &words);
-            return Ok(if PREPARING.contains(&name) {
-                End::Done
-            } else {
-                End::Unknown
-            });
-        }
-        let end = if name == "exec" {
-            End::Exited
-        } else {
-            End::Done
-        };
-        let mut rest = &words[start + 1..];
-        while let Some(option) = rest.first().filter(|word| word.starts_with('-')) {
-            if ["-b", "-batch"].contains(&option.as_str()) {
-                self.batch(simple, rest.get(1))?;
-                return Ok(end);
-            }
-            let takes_a_name = ["-n", "-netns"].contains(&option.as_str());
-            rest = &rest[(1 + usize::from(takes_a_name)).min(rest.len())..];
-        }
-        let words = rest.to_vec();
-        self.ran.calls.push(Call { line, words });
-        Ok(end)
-    }
-
-    /// `tc -batch FILE`: the lines, if the script has them.
-    fn batch(&mut self, simple: &Simple, file: Option<&String>) -> Result<(), ScriptError> {
-        let mut lines: Lines = Vec::new();
-        let of_input = file.is_none_or(|file| file == "-" || file == "/dev/stdin");
-        if let Some((first, body)) = &simple.here {
-            for (number, line) in body.lines().enumerate() {
-                lines.push((first + number, self.values().text_of_line(line)));
-            }
-        } else if of_input {
-            lines = std::mem::take(&mut self.piped);
-        } else if let Some(written) = file.and_then(|file| self.files.get(file)) {
-            lines.clone_from(written);
-        }
-        if lines.is_empty() {
-            self.ran.lost_classes = true;
-            let text = match file {
-                Some(file) if !of_input => {
-                    format!("left out: tc reads its commands from {file}; import that file, too")
-                }
-                _ => "left out: tc reads its commands from another program; write what that \
-                      prints into a file, and import that file, too"
-                    .to_owned(),
-            };
-            self.remark(simple.line, text);
-        }
-        for (line, text) in lines {
-            let text = text.map_err(|message| {
-                ScriptError::new(line, format!("a line of tc -batch: {message}"))
-            })?;
-            let mut words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
-            if words.first().is_some_and(|word| is_tc(word)) {
-                words.remove(0);
-            }
-            if words.first().is_some_and(|word| !word.starts_with('#')) {
-                self.ran.calls.push(Call { line, words });
-            }
-        }
-        Ok(())
     }
 
     fn call(
@@ -1060,95 +602,6 @@ impl Machine {
             end => end,
         })
     }
-
-    /// Another program. Some say where packets go, and some run tc.
-    fn other(&mut self, simple: &Simple, name: &str, words: &[String]) {
-        let program = name.rsplit('/').next().unwrap_or_default();
-        let text = words.join(" ");
-        if ["iptables", "ip6tables", "nft", "ebtables", "ipset"].contains(&program) {
-            if text.contains("MARK") || text.contains("CLASSIFY") || text.contains("mark set") {
-                let text = format!(
-                    "left out: {program} marks packets, and marks are not in captures; give the \
-                     leaf a rule of headers (flows) in its place"
-                );
-                self.remark(simple.line, text);
-            }
-            if text.contains("DSCP") || text.contains("dscp set") {
-                let text = format!(
-                    "left out: {program} writes code points; a capture from before it has others"
-                );
-                self.remark(simple.line, text);
-            }
-        }
-        if ["source", "."].contains(&name) {
-            let file = words.get(1).map_or("a file", String::as_str);
-            let text = format!("left out: {file} is read here; give its variables with --set");
-            self.remark(simple.line, text);
-            return;
-        }
-        let mut lines = words.to_vec();
-        if let Some((_, body)) = &simple.here {
-            lines.extend(body.lines().map(str::to_owned));
-        }
-        if !self.piped.is_empty()
-            && ["sh", "bash", "ash", "dash", "ssh", "xargs"].contains(&program)
-        {
-            for (_, line) in &self.piped {
-                lines.extend(line.clone());
-            }
-        }
-        if !is_quiet(program) && mentions_tc(&lines) {
-            self.ran.lost_classes = true;
-            let text = format!("left out: {program} runs tc here, which is not followed; {RECORD}");
-            self.remark(simple.line, text);
-        }
-    }
-
-    /// `[ .. ]` on known values.
-    fn test(&self, raw: &[String]) -> End {
-        let mut words = Vec::new();
-        for word in raw {
-            if word == "]" || word == "]]" {
-                break;
-            }
-            // A word that is empty counts here, because authors mean it to.
-            let Ok(text) = self.values().text(word) else {
-                return End::Unknown;
-            };
-            words.push(text);
-        }
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let (is_not, words) = match words.split_first() {
-            Some((&"!", rest)) => (true, rest),
-            _ => (false, words.as_slice()),
-        };
-        let holds = match *words {
-            ["-n", text] | [text] => !text.is_empty(),
-            ["-z", text] => text.is_empty(),
-            [left, "=" | "==", right] => pattern::fits(right, left),
-            [left, "!=", right] => !pattern::fits(right, left),
-            [left, sign, right] => {
-                let (Ok(left), Ok(right)) = (left.parse::<i64>(), right.parse::<i64>()) else {
-                    return End::Unknown;
-                };
-                match sign {
-                    "-eq" => left == right,
-                    "-ne" => left != right,
-                    "-lt" => left < right,
-                    "-le" => left <= right,
-                    "-gt" => left > right,
-                    "-ge" => left >= right,
-                    _ => return End::Unknown,
-                }
-            }
-            _ => return End::Unknown,
-        };
-        if holds == is_not {
-            End::Failed
-        } else {
-            End::Done
-        }
-    }
 }
 
 /// What a loop makes of the end of a round; none: it goes on.
@@ -1170,76 +623,9 @@ fn of_status(status: Status) -> End {
     }
 }
 
-/// Whether a condition is `true`.
-fn is_always(condition: &[Statement]) -> bool {
-    match condition {
-        [Statement::Simple(simple)] => matches!(
-            simple.words.join(" ").as_str(),
-            "true" | ":" | "[ 1 ]" | "/bin/true"
-        ),
-        [Statement::Arithmetic { text, .. }] => text.trim() == "1",
-        _ => false,
-    }
-}
-
-/// Whether statements may leave the loop that they are in.
-fn has_end(body: &[Statement], depth: usize) -> bool {
-    depth < DEEPEST
-        && body.iter().any(|statement| match statement {
-            Statement::Simple(simple) => simple
-                .words
-                .iter()
-                .any(|word| ["break", "exit", "return"].contains(&word.as_str())),
-            Statement::Chain { first, rest } => {
-                has_end(std::slice::from_ref(first), depth + 1)
-                    || rest
-                        .iter()
-                        .any(|(_, next)| has_end(std::slice::from_ref(next), depth + 1))
-            }
-            Statement::If {
-                branches,
-                otherwise,
-                ..
-            } => {
-                has_end(otherwise, depth + 1)
-                    || branches.iter().any(|(_, body)| has_end(body, depth + 1))
-            }
-            Statement::Case { arms, .. } => arms.iter().any(|(_, body)| has_end(body, depth + 1)),
-            Statement::For { body, .. }
-            | Statement::While { body, .. }
-            | Statement::Count { body, .. }
-            | Statement::Group(body) => has_end(body, depth + 1),
-            _ => false,
-        })
-}
-
-/// Letters of lines.
-fn size_of(lines: &Lines) -> usize {
-    let mut size = 0;
-    for (_, line) in lines {
-        size += line.as_ref().map_or(100, String::len) + 1;
-    }
-    size
-}
-
 /// A word that stands for itself.
 fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
-}
-
-/// First words of a line of `tc -batch`.
-fn is_object(word: &str) -> bool {
-    ["qdisc", "class", "filter"].contains(&word)
-}
-
-/// Programs that speak of tc and do not run it.
-fn is_quiet(name: &str) -> bool {
-    let program = name.rsplit('/').next().unwrap_or_default();
-    [
-        "echo", "printf", "logger", "log", "which", "type", "grep", "egrep", "fgrep", "sed", "awk",
-        "test", "[", "[[", "cat", "ps", "pgrep", "killall", "man",
-    ]
-    .contains(&program)
 }
 
 /// `NAME=raw value`, or `NAME+=raw value`.
@@ -1261,55 +647,6 @@ fn assignment(word: &str) -> Option<Assignment<'_>> {
         raw,
         adds: name.len() < left.len(),
     })
-}
-
-/// Variables that a command sets, with the value if it is written as it is.
-fn sets(simple: &Simple) -> Vec<(String, Option<String>)> {
-    let mut all = Vec::new();
-    let mut words = simple.words.as_slice();
-    while let Some(found) = words.first().and_then(|word| assignment(word)) {
-        all.push(of_assignment(&found));
-        words = &words[1..];
-    }
-    let Some((command, rest)) = words.split_first() else {
-        return all;
-    };
-    // Those before a command end with it.
-    all.clear();
-    let is_name = |word: &String| assignment(&format!("{word}=")).is_some();
-    match command.as_str() {
-        "export" | "readonly" | "declare" | "typeset" | "local" => {
-            for word in rest {
-                all.extend(assignment(word).as_ref().map(of_assignment));
-            }
-        }
-        "let" => {
-            for name in arithmetic::names_set(&rest.join(" ")) {
-                all.push((name, None));
-            }
-        }
-        "read" | "getopts" | "unset" | "mapfile" | "readarray" => {
-            for word in rest.iter().filter(|word| is_name(word)) {
-                all.push((word.clone(), None));
-            }
-            let implied: &[&str] = match command.as_str() {
-                "getopts" => &["OPTARG", "OPTIND"],
-                "read" if all.is_empty() => &["REPLY"],
-                _ => &[],
-            };
-            for name in implied {
-                all.push(((*name).to_owned(), None));
-            }
-        }
-        _ => {}
-    }
-    all
-}
-
-fn of_assignment(found: &Assignment<'_>) -> (String, Option<String>) {
-    let is_plain = !found.adds && !found.raw.contains(['$', '`', '\\']);
-    let text = found.raw.trim_matches(['"', '\'']).to_owned();
-    (found.name.to_owned(), is_plain.then_some(text))
 }
 
 fn line_of(statement: &Statement) -> usize {

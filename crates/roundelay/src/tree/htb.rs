@@ -37,9 +37,10 @@
 //!
 //! Cost: O(log N) a level for N classes. A class in debt is looked at when its bucket is full
 //! enough, not before. [`Scheduler::ready_at`] is called only when nothing may leave. It reads the
-//! wait queues from their begin, and of each those classes that are looked at before a packet may
-//! leave: the first of a queue, and others that are idle, stale, or wait for a class above. Memory, by `footprint`: 797 bytes for a leaf with its fifo in a tree, and
-//! 1,016 for an inner class.
+//! wait queues from their beginning, and of each those classes that are looked at before a packet may
+//! leave: the first of a queue, and others that are idle, stale, or wait for a class above.
+//! Memory, by `footprint`: 797 bytes for a leaf with its fifo in a tree, and 1,016 for an inner
+//! class.
 //!
 //! Differences from Linux's htb: buckets are kept in picoseconds, where Linux has nanoseconds and
 //! cuts bursts to ticks of 64 ns. A packet that is not of any class goes to the tree's default

@@ -1,0 +1,236 @@
+//! Programs: tc, those that run it, and those that print lines for it.
+
+use super::super::parse::Simple;
+use super::super::programs::{is_tc, mentions_tc, unwrapped};
+use super::super::{Call, ScriptError};
+use super::{End, Lines, Machine, RECORD};
+
+/// Commands before those of tc, which are taken to succeed.
+const PREPARING: [&str; 10] = [
+    "modprobe",
+    "insmod",
+    "sysctl",
+    "ethtool",
+    "sleep",
+    "ifconfig",
+    "logger",
+    "iptables",
+    "ip6tables",
+    "ip",
+];
+
+/// Most letters that are kept of what is printed into a pipe or a file.
+const MOST_PRINTED: usize = 4 << 20;
+
+impl Machine {
+    /// `echo`, `printf` or `cat`: lines into a file or a pipe. None: a program as any other.
+    pub(super) fn printing(&mut self, simple: &Simple, name: &str, rest: &[String]) -> Option<End> {
+        if name == "printf" && rest.first().is_some_and(|word| word == "-v") {
+            let names: Vec<String> = rest.get(1).cloned().into_iter().collect();
+            self.unknown_from(simple, &names);
+            return Some(End::Done);
+        }
+        let mut lines: Lines = Vec::new();
+        if name == "cat" {
+            let Some((first, body)) = &simple.here else {
+                return None;
+            };
+            for (number, line) in body.lines().enumerate() {
+                lines.push((first + number, self.values().text_of_line(line)));
+            }
+        } else {
+            let line = simple.line;
+            let text = match self.expanded(line, rest) {
+                Ok(words) => Ok(words.join(" ")),
+                Err(error) => Err(error.message),
+            };
+            match text {
+                Ok(text) if name == "printf" && text.contains('%') => {
+                    lines.push((line, Err("what `printf` prints is not known".to_owned())));
+                }
+                Ok(text) => {
+                    for part in text.replace("\\n", "\n").lines() {
+                        let part = part.trim_start_matches("-e ").trim_start_matches("-n ");
+                        lines.push((line, Ok(part.to_owned())));
+                    }
+                }
+                Err(why) => lines.push((line, Err(why))),
+            }
+        }
+        self.print(simple, lines);
+        Some(End::Done)
+    }
+
+    /// Keeps lines that are written into a file or a pipe.
+    pub(super) fn print(&mut self, simple: &Simple, lines: Lines) {
+        let Some((file, adds)) = &simple.into else {
+            if self.pipes > 0 && size_of(&self.printed) < MOST_PRINTED {
+                self.printed.extend(lines);
+            }
+            return;
+        };
+        let Ok(file) = self.values().text(file) else {
+            return;
+        };
+        let kept = self.files.entry(file).or_default();
+        if !adds {
+            kept.clear();
+        }
+        if size_of(kept) < MOST_PRINTED {
+            kept.extend(lines);
+        }
+    }
+
+    /// `tc`, by itself or behind `sudo`, `ip netns exec` and the like, or another program.
+    pub(super) fn program(
+        &mut self,
+        simple: &Simple,
+        name: &str,
+        raw: &[String],
+    ) -> Result<End, ScriptError> {
+        let line = simple.line;
+        let is_call = is_tc(name) || is_object(name);
+        let words = match self.expanded(line, raw) {
+            Ok(words) => words,
+            Err(error) if is_call || (mentions_tc(raw) && !is_quiet(name)) => return Err(error),
+            Err(_) => raw.to_vec(),
+        };
+        if is_object(name) {
+            self.ran.calls.push(Call { line, words });
+            return Ok(End::Done);
+        }
+        let start = unwrapped(&words);
+        if !words.get(start).is_some_and(|word| is_tc(word)) {
+            self.other(simple, name, &words);
+            return Ok(if PREPARING.contains(&name) {
+                End::Done
+            } else {
+                End::Unknown
+            });
+        }
+        let end = if name == "exec" {
+            End::Exited
+        } else {
+            End::Done
+        };
+        let mut rest = &words[start + 1..];
+        while let Some(option) = rest.first().filter(|word| word.starts_with('-')) {
+            if ["-b", "-batch"].contains(&option.as_str()) {
+                self.batch(simple, rest.get(1))?;
+                return Ok(end);
+            }
+            let takes_a_name = ["-n", "-netns"].contains(&option.as_str());
+            rest = &rest[(1 + usize::from(takes_a_name)).min(rest.len())..];
+        }
+        let words = rest.to_vec();
+        self.ran.calls.push(Call { line, words });
+        Ok(end)
+    }
+
+    /// `tc -batch FILE`: the lines, if the script has them.
+    fn batch(&mut self, simple: &Simple, file: Option<&String>) -> Result<(), ScriptError> {
+        let mut lines: Lines = Vec::new();
+        let of_input = file.is_none_or(|file| file == "-" || file == "/dev/stdin");
+        if let Some((first, body)) = &simple.here {
+            for (number, line) in body.lines().enumerate() {
+                lines.push((first + number, self.values().text_of_line(line)));
+            }
+        } else if of_input {
+            lines = std::mem::take(&mut self.piped);
+        } else if let Some(written) = file.and_then(|file| self.files.get(file)) {
+            lines.clone_from(written);
+        }
+        if lines.is_empty() {
+            self.ran.lost_classes = true;
+            let text = match file {
+                Some(file) if !of_input => {
+                    format!("left out: tc reads its commands from {file}; import that file, too")
+                }
+                _ => "left out: tc reads its commands from another program; write what that \
+                      prints into a file, and import that file, too"
+                    .to_owned(),
+            };
+            self.remark(simple.line, text);
+        }
+        for (line, text) in lines {
+            let text = text.map_err(|message| {
+                ScriptError::new(line, format!("a line of tc -batch: {message}"))
+            })?;
+            let mut words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+            if words.first().is_some_and(|word| is_tc(word)) {
+                words.remove(0);
+            }
+            if words.first().is_some_and(|word| !word.starts_with('#')) {
+                self.ran.calls.push(Call { line, words });
+            }
+        }
+        Ok(())
+    }
+
+    /// Another program. Some say where packets go, and some run tc.
+    fn other(&mut self, simple: &Simple, name: &str, words: &[String]) {
+        let program = name.rsplit('/').next().unwrap_or_default();
+        let text = words.join(" ");
+        if ["iptables", "ip6tables", "nft", "ebtables", "ipset"].contains(&program) {
+            if text.contains("MARK") || text.contains("CLASSIFY") || text.contains("mark set") {
+                let text = format!(
+                    "left out: {program} marks packets, and marks are not in captures; give the \
+                     leaf a rule of headers (flows) in its place"
+                );
+                self.remark(simple.line, text);
+            }
+            if text.contains("DSCP") || text.contains("dscp set") {
+                let text = format!(
+                    "left out: {program} writes code points; a capture from before it has others"
+                );
+                self.remark(simple.line, text);
+            }
+        }
+        if ["source", "."].contains(&name) {
+            let file = words.get(1).map_or("a file", String::as_str);
+            let text = format!("left out: {file} is read here; give its variables with --set");
+            self.remark(simple.line, text);
+            return;
+        }
+        let mut lines = words.to_vec();
+        if let Some((_, body)) = &simple.here {
+            lines.extend(body.lines().map(str::to_owned));
+        }
+        if !self.piped.is_empty()
+            && ["sh", "bash", "ash", "dash", "ssh", "xargs"].contains(&program)
+        {
+            for (_, line) in &self.piped {
+                lines.extend(line.clone());
+            }
+        }
+        if !is_quiet(program) && mentions_tc(&lines) {
+            self.ran.lost_classes = true;
+            let text = format!("left out: {program} runs tc here, which is not followed; {RECORD}");
+            self.remark(simple.line, text);
+        }
+    }
+}
+
+/// Letters of lines.
+fn size_of(lines: &Lines) -> usize {
+    let mut size = 0;
+    for (_, line) in lines {
+        size += line.as_ref().map_or(100, String::len) + 1;
+    }
+    size
+}
+
+/// First words of a line of `tc -batch`.
+pub(super) fn is_object(word: &str) -> bool {
+    ["qdisc", "class", "filter"].contains(&word)
+}
+
+/// Programs that speak of tc and do not run it.
+pub(super) fn is_quiet(name: &str) -> bool {
+    let program = name.rsplit('/').next().unwrap_or_default();
+    [
+        "echo", "printf", "logger", "log", "which", "type", "grep", "egrep", "fgrep", "sed", "awk",
+        "test", "[", "[[", "cat", "ps", "pgrep", "killall", "man",
+    ]
+    .contains(&program)
+}
