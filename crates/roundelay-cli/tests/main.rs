@@ -9,6 +9,7 @@ mod bounds;
 mod captures;
 mod circles;
 mod command;
+mod corpora;
 mod dependencies;
 mod documents;
 mod faults;

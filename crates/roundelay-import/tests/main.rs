@@ -1,5 +1,6 @@
 //! Scripts in the style of public ones, and scripts that are none.
 
+mod corpora;
 mod found;
 mod garbage;
 mod packets;

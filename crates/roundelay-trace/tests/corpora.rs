@@ -15,6 +15,8 @@ mod headers;
 mod mutate;
 #[path = "../../../fuzz/checks/tree.rs"]
 mod tree;
+#[path = "../../../fuzz/checks/vectors.rs"]
+mod vectors;
 #[path = "../../../fuzz/checks/weights.rs"]
 mod weights;
 
@@ -67,6 +69,11 @@ fn filter_corpus() {
 #[test]
 fn tree_corpus() {
     replay("tree", mutated(tree::check));
+}
+
+#[test]
+fn vectors_corpus() {
+    replay("vectors", mutated(vectors::check));
 }
 
 /// Writes the seeds again; files added by a fuzzer stay.

@@ -304,7 +304,12 @@ fn write_one(
     for message in &connection.messages {
         count[message.by as usize] += 1;
     }
-    let start = micros(connection.start);
+    let mut start = micros(connection.start);
+    // `SEQ` has no wait before the first write, so the connection starts later.
+    let waits_at_first = format == Format::Newer || connection.concurrent;
+    if !waits_at_first && let Some(first) = connection.messages.first() {
+        start += micros(first.after);
+    }
     let [client, server] = count;
     if connection.endless {
         writeln!(text, "# endless: the last write wanted more")?;
