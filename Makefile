@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help compare kills wheel wheel-freethreaded wheel-3.14t python python-bench python-hashes setup-python setup-freethreaded test-freethreaded setup-docs papers papers-full papers-faults papers-pages peers peers-linux peers-tcp peers-tcp-check peers-lengths validation test test-full lint test-debug own-scheduler package oldest release release-fetch release-offline setup-musl without-parquet test-release rustdoc docs purity deny browser seeded fuzz soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs command-costs index sources capture captures setup-npm setup-ns2 setup-ns3 setup-uml setup-qemu setup-valgrind setup-chromium setup-deny setup-bare-metal setup-wasm page page-test clean
+.PHONY: help compare kills wheel wheel-freethreaded wheel-3.14t python python-bench python-hashes setup-python setup-freethreaded test-freethreaded setup-docs papers papers-full papers-faults papers-pages peers peers-linux peers-tcp peers-tcp-check peers-lengths validation test test-full lint test-debug own-scheduler package oldest release release-fetch release-offline setup-musl without-parquet test-release rustdoc docs purity deny browser seeded fuzz miri soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs command-costs index sources capture captures setup-npm setup-ns2 setup-ns3 setup-uml setup-qemu setup-valgrind setup-chromium setup-deny setup-bare-metal setup-wasm page page-test clean
 
 CAPTURE ?= examples/captures/home-downlink.pcap
 RATE ?= 5mbit
@@ -370,6 +370,11 @@ fuzz: ## each fuzz target for FUZZ_SECONDS (needs a nightly compiler)
 	  mkdir -p fuzz/found/$$target; \
 	  cargo +nightly fuzz run $$target fuzz/found/$$target fuzz/corpus/$$target -- -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=4096; \
 	done
+
+# The interpreter takes minutes for what else takes milliseconds.
+miri: ## the unsafe code that is no system call, in an interpreter that finds undefined behaviour (needs a nightly compiler)
+	rustup component add miri rust-src --toolchain nightly
+	CARGO_TARGET_DIR=target/miri cargo +nightly miri test --release --locked -p roundelay --lib -- prefetch arena::tests::cancelled
 
 BENCH := target/release/roundelay bench
 PAPERS := target/release/roundelay papers
