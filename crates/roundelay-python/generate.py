@@ -30,6 +30,8 @@ NAMES = {
 }
 # Definitions that are a choice between tables, by a key.
 CHOICES = {"Template": "template", "SourceTable": "kind"}
+# The class of what all tables of a choice have in common.
+COMMON = {"SourceTable": "EverySource"}
 # A definition that is a choice between two others.
 TOPOLOGY = "TopologyTable"
 
@@ -145,15 +147,14 @@ class Generator:
         if definition in CHOICES:
             key = CHOICES[definition]
             members = []
+            base = COMMON.get(definition, "Table")
+            if base != "Table":
+                common = {key: schema[key] for key in ("properties", "required") if key in schema}
+                self.table(base, {**common, "description": "What every source has."}, None)
             for choice in schema["oneOf"]:
                 const = choice["properties"][key]["const"]
-                merged = {
-                    **choice,
-                    "properties": {**choice["properties"], **schema.get("properties", {})},
-                    "required": [*choice["required"], *schema.get("required", [])],
-                }
                 member = camel(const)
-                self.table(member, merged, key)
+                self.table(member, choice, key, base)
                 members.append((const, member))
             union = " | ".join(member for _, member in members)
             alias = "Source" if definition == "SourceTable" else definition
@@ -205,9 +206,14 @@ class Generator:
         lines += [f"    {line}" for line in about[1:]]
         lines[-1] += '"""'
         lines.append("")
-        lines.append(f"    _nested: ClassVar[dict[str, Any]] = {{{', '.join(nested)}}}")
-        lines.append(f"    _renamed: ClassVar[dict[str, str]] = {{{', '.join(renamed)}}}")
-        self.classes.append("\n".join([*lines, "", *fields]) + "\n")
+        if nested:
+            inherited = [f"**{base}._nested"] if base in COMMON.values() else []
+            lines.append(f"    _nested: ClassVar[dict[str, Any]] = {{{', '.join([*inherited, *nested])}}}")
+        if renamed:
+            lines.append(f"    _renamed: ClassVar[dict[str, str]] = {{{', '.join(renamed)}}}")
+        if nested or renamed:
+            lines.append("")
+        self.classes.append("\n".join([*lines, *fields]) + "\n")
 
     def run(self) -> str:
         top = {**self.top, "description": self.top["description"]}

@@ -60,7 +60,10 @@ class Table:
 
     def to_dict(self) -> dict[str, Any]:
         """The table as a dictionary; fields that are None are left out."""
-        fields = ((field.name, getattr(self, field.name)) for field in dataclasses.fields(self))
+        # What says the kind comes before what all kinds have.
+        own = type(self).__annotations__
+        names = sorted((field.name for field in dataclasses.fields(self)), key=lambda name: name not in own)
+        fields = ((name, getattr(self, name)) for name in names)
         named = ((self._renamed.get(name, name), value) for name, value in fields if value is not None)
         return {name: _plain(value, f"{type(self).__name__}.{name}") for name, value in named}
 

@@ -38,6 +38,7 @@ __all__ = [
     "Direction",
     "Dumbbell",
     "EdgeCodel",
+    "EverySource",
     "FatTree",
     "Flavour",
     "FlowBy",
@@ -116,9 +117,6 @@ Rate: TypeAlias = str
 class Dumbbell(Table):
     """Senders, a bottleneck, receivers: ``s0``, ... behind ``left``, ``r0``, ... behind ``right``."""
 
-    _nested: ClassVar[dict[str, Any]] = {}
-    _renamed: ClassVar[dict[str, str]] = {}
-
     template: Literal["dumbbell"] = field(default="dumbbell", init=False)
     #: Number of senders, and of receivers: 1 or more.
     #: Default: 50.
@@ -147,9 +145,6 @@ class Dumbbell(Table):
 class ParkingLot(Table):
     """A chain of bottlenecks: ``s0`` to ``k0`` over all, ``s1`` to ``k1`` over the first, and so on."""
 
-    _nested: ClassVar[dict[str, Any]] = {}
-    _renamed: ClassVar[dict[str, str]] = {}
-
     template: Literal["parking_lot"] = field(default="parking_lot", init=False)
     #: Links between routers: 1 or more.
     #: Default: 3.
@@ -176,9 +171,6 @@ BestEffort: TypeAlias = Literal["one_each", "both"]
 class QfqFigure8(Table):
     """Figure 8 of the QFQ paper: ``S0`` to ``S4``, ``K0`` to ``K4``."""
 
-    _nested: ClassVar[dict[str, Any]] = {}
-    _renamed: ClassVar[dict[str, str]] = {}
-
     template: Literal["qfq_figure8"] = field(default="qfq_figure8", init=False)
     #: Routes of the best-effort flows.
     best_effort: BestEffort | None = None
@@ -191,9 +183,6 @@ Variant: TypeAlias = Literal["1g-10g", "1g-1g", "10g-10g", "tenth", "long-lived"
 @dataclass(kw_only=True)
 class Internet2(Table):
     """The Internet2 network of the UPS paper: ``host0`` to ``host99``."""
-
-    _nested: ClassVar[dict[str, Any]] = {}
-    _renamed: ClassVar[dict[str, str]] = {}
 
     template: Literal["internet2"] = field(default="internet2", init=False)
     #: Rates of access links.
@@ -211,9 +200,6 @@ Share: TypeAlias = str | float
 @dataclass(kw_only=True)
 class Isp(Table):
     """A random network like a provider's: ``host0``, ... from router to router."""
-
-    _nested: ClassVar[dict[str, Any]] = {}
-    _renamed: ClassVar[dict[str, str]] = {}
 
     template: Literal["isp"] = field(default="isp", init=False)
     #: Core routers: 3 to 1,000.
@@ -255,9 +241,6 @@ class Isp(Table):
 class FatTree(Table):
     """Switches with k ports: ``host0``, ... from pod to pod."""
 
-    _nested: ClassVar[dict[str, Any]] = {}
-    _renamed: ClassVar[dict[str, str]] = {}
-
     template: Literal["fat_tree"] = field(default="fat_tree", init=False)
     #: Ports of a switch: even, 2 to 64.
     #: Default: 4.
@@ -276,9 +259,6 @@ class FatTree(Table):
 @dataclass(kw_only=True)
 class LeafSpine(Table):
     """Racks under leaves, leaves under spines: ``host0``, ... from rack to rack."""
-
-    _nested: ClassVar[dict[str, Any]] = {}
-    _renamed: ClassVar[dict[str, str]] = {}
 
     template: Literal["leaf_spine"] = field(default="leaf_spine", init=False)
     #: Racks: 1 or more.
@@ -318,9 +298,6 @@ Format: TypeAlias = Literal["edges", "gml", "graphml", "rocketfuel", "netsys"]
 @dataclass(kw_only=True)
 class TopologyFile(Table):
     """A topology file."""
-
-    _nested: ClassVar[dict[str, Any]] = {}
-    _renamed: ClassVar[dict[str, str]] = {}
 
     #: Path, relative to the scenario's folder.
     file: str
@@ -366,9 +343,6 @@ Queue: TypeAlias = str
 class Queues(Table):
     """The table ``queues``."""
 
-    _nested: ClassVar[dict[str, Any]] = {}
-    _renamed: ClassVar[dict[str, str]] = {}
-
     #: Queues between core routers, and the default of ``edge``. By default fifo limit 1000.
     core: Queue | None = None
     #: Queues of other router outputs. By default as core.
@@ -384,9 +358,6 @@ Size: TypeAlias = int | str
 @dataclass(kw_only=True)
 class TreeNode(Table):
     """A node of a tree."""
-
-    _nested: ClassVar[dict[str, Any]] = {}
-    _renamed: ClassVar[dict[str, str]] = {}
 
     #: Name for errors and other nodes.
     name: str
@@ -432,7 +403,6 @@ class Tree(Table):
     """A ``[trees.NAME]`` for the schema: same keys as in files."""
 
     _nested: ClassVar[dict[str, Any]] = {"node": TreeNode}
-    _renamed: ClassVar[dict[str, str]] = {}
 
     #: Classes and leaves; the node without a parent is the root.
     node: Sequence[TreeNode]
@@ -448,9 +418,6 @@ Metric: TypeAlias = Literal["hops", "delay", "cost"]
 class Routing(Table):
     """The table ``routing``."""
 
-    _nested: ClassVar[dict[str, Any]] = {}
-    _renamed: ClassVar[dict[str, str]] = {}
-
     #: Metric of the shortest routes.
     metric: Metric | None = None
     #: Whether flows are spread over all shortest routes (equal-cost multipath), by a hash keyed by the seed.
@@ -461,9 +428,6 @@ class Routing(Table):
 @dataclass(kw_only=True)
 class Node(Table):
     """A node of a network without ``[topology]``."""
-
-    _nested: ClassVar[dict[str, Any]] = {}
-    _renamed: ClassVar[dict[str, str]] = {}
 
     #: Name of the node.
     name: str
@@ -480,7 +444,6 @@ LinkClass: TypeAlias = Literal["core", "edge", "host"]
 class Link(Table):
     """A link of a network without ``[topology]``, both ways."""
 
-    _nested: ClassVar[dict[str, Any]] = {}
     _renamed: ClassVar[dict[str, str]] = {"from_": "from", "class_": "class"}
 
     #: A node at one end.
@@ -534,7 +497,6 @@ Decision: TypeAlias = str | Literal[0] | dict[str, str | Literal[0]]
 class Port(Table):
     """Settings of some links, one way."""
 
-    _nested: ClassVar[dict[str, Any]] = {}
     _renamed: ClassVar[dict[str, str]] = {"from_": "from"}
 
     #: Node at the start of the links: a name, or a name with ``*``.
@@ -577,9 +539,6 @@ Bytes: TypeAlias = str | int
 @dataclass(kw_only=True)
 class Meter(Table):
     """Measurements on request, and counted transfers. Each measurement costs memory and time."""
-
-    _nested: ClassVar[dict[str, Any]] = {}
-    _renamed: ClassVar[dict[str, str]] = {}
 
     #: Each flow over its own life: throughput, reordering, round trips, Bennett and Zhang's ratio, startup
     #: latency; starved flows and ranks.
@@ -628,9 +587,6 @@ Urgency: TypeAlias = str
 class Objective(Table):
     """The table ``[objective]``, for ``roundelay objective``; runs ignore the table."""
 
-    _nested: ClassVar[dict[str, Any]] = {}
-    _renamed: ClassVar[dict[str, str]] = {}
-
     #: The figure to optimise.
     measure: Measure
     #: The source whose packets and flows count. Left out: all sources.
@@ -650,10 +606,6 @@ class Objective(Table):
 OneOrMany: TypeAlias = str | Sequence[str]
 
 
-#: Gaps between packets.
-Gaps: TypeAlias = Literal["even", "random"]
-
-
 #: The rule for pairing senders and receivers.
 Pairing: TypeAlias = Literal["each", "all", "random"]
 
@@ -665,9 +617,6 @@ Resume: TypeAlias = Literal["rfc8289", "two-less"]
 @dataclass(kw_only=True)
 class EdgeCodel(Table):
     """Parameters of Edge-CoDel; defaults from UPS (R. Mittal et al., NSDI 2016), section 4.2."""
-
-    _nested: ClassVar[dict[str, Any]] = {}
-    _renamed: ClassVar[dict[str, str]] = {}
 
     #: Target for the time in all queues together: 1 us to 1 hour.
     target: Time | None = None
@@ -688,25 +637,15 @@ CodePoint: TypeAlias = str | int
 
 
 @dataclass(kw_only=True)
-class Cbr(Table):
-    """Packets of one length at a constant rate, with even or random gaps."""
+class EverySource(Table):
+    """What every source has."""
 
     _nested: ClassVar[dict[str, Any]] = {"edge_codel": EdgeCodel}
     _renamed: ClassVar[dict[str, str]] = {"from_": "from"}
 
-    kind: Literal["cbr"] = field(default="cbr", init=False)
-    #: Rate, headers included.
-    rate: Rate
     #: Sending hosts: a name, a name with ``*`` for any letters, numbered names as in s0..48, or a list of
     #: these.
     from_: OneOrMany
-    #: Bytes of a packet: 1 to 65,535.
-    #: Default: 1000.
-    packet_len: PacketBytes | None = None
-    #: Gaps between packets.
-    gaps: Gaps | None = None
-    #: Number of packets. Left out: no end.
-    packets: int | None = None
     #: Name in results. Left out: kind and number.
     name: str | None = None
     #: Receiving hosts; none for ``arrivals`` and ``workload``.
@@ -740,23 +679,37 @@ class Cbr(Table):
     dscp: CodePoint | None = None
 
 
+#: Gaps between packets.
+Gaps: TypeAlias = Literal["even", "random"]
+
+
+@dataclass(kw_only=True)
+class Cbr(EverySource):
+    """Packets of one length at a constant rate, with even or random gaps."""
+
+    kind: Literal["cbr"] = field(default="cbr", init=False)
+    #: Rate, headers included.
+    rate: Rate
+    #: Bytes of a packet: 1 to 65,535.
+    #: Default: 1000.
+    packet_len: PacketBytes | None = None
+    #: Gaps between packets.
+    gaps: Gaps | None = None
+    #: Number of packets. Left out: no end.
+    packets: int | None = None
+
+
 #: Lengths of packets.
 Lengths: TypeAlias = Literal["fixed", "exponential"]
 
 
 @dataclass(kw_only=True)
-class Poisson(Table):
+class Poisson(EverySource):
     """Packets with exponential gaps."""
-
-    _nested: ClassVar[dict[str, Any]] = {"edge_codel": EdgeCodel}
-    _renamed: ClassVar[dict[str, str]] = {"from_": "from"}
 
     kind: Literal["poisson"] = field(default="poisson", init=False)
     #: Mean rate, headers included.
     rate: Rate
-    #: Sending hosts: a name, a name with ``*`` for any letters, numbered names as in s0..48, or a list of
-    #: these.
-    from_: OneOrMany
     #: Bytes of a packet: 1 to 65,535.
     #: Default: 1000.
     packet_len: PacketBytes | None = None
@@ -766,45 +719,11 @@ class Poisson(Table):
     mix: Sequence[Sequence[int]] | None = None
     #: Number of packets. Left out: no end.
     packets: int | None = None
-    #: Name in results. Left out: kind and number.
-    name: str | None = None
-    #: Receiving hosts; none for ``arrivals`` and ``workload``.
-    to: OneOrMany | None = None
-    #: Which host sends to which.
-    pairs: Pairing | None = None
-    #: Sources for each pair.
-    #: Default: 1.
-    count: int | None = None
-    #: When the first source starts.
-    #: Default: "0s".
-    start: Time | None = None
-    #: Time between the starts of consecutive sources.
-    #: Default: "0s".
-    start_step: Time | None = None
-    #: Extra delay of each start, drawn evenly from 0 to this.
-    #: Default: "0s".
-    start_jitter: Time | None = None
-    #: When all sources stop. Left out: never.
-    stop: Time | None = None
-    #: Weight of each flow in weighted queues: 1 to 1024.
-    weight: int | None = None
-    #: Longest packet, for queues that need the maximum length: 512 to 65,536 bytes.
-    max_packet_len: PacketBytes | None = None
-    #: Urgency written into packets.
-    urgency: Urgency | None = None
-    #: Edge-CoDel, for sources over TCP: active queue management of each flow where its packets leave the
-    #: network.
-    edge_codel: EdgeCodel | None = None
-    #: Code point of Differentiated Services, which trees may classify by: 0 to 63, or a name like "ef".
-    dscp: CodePoint | None = None
 
 
 @dataclass(kw_only=True)
-class OnOff(Table):
+class OnOff(EverySource):
     """A constant rate in on-times, nothing in off-times: Pareto times with a shape, else exponential."""
-
-    _nested: ClassVar[dict[str, Any]] = {"edge_codel": EdgeCodel}
-    _renamed: ClassVar[dict[str, str]] = {"from_": "from"}
 
     kind: Literal["on_off"] = field(default="on_off", init=False)
     #: Rate while on, headers included.
@@ -813,9 +732,6 @@ class OnOff(Table):
     on: Time
     #: Mean off-time: 1 ns to 1 day.
     off: Time
-    #: Sending hosts: a name, a name with ``*`` for any letters, numbered names as in s0..48, or a list of
-    #: these.
-    from_: OneOrMany
     #: Bytes of a packet: 1 to 65,535.
     #: Default: 1000.
     packet_len: PacketBytes | None = None
@@ -823,135 +739,30 @@ class OnOff(Table):
     shape: float | None = None
     #: Number of packets. Left out: no end.
     packets: int | None = None
-    #: Name in results. Left out: kind and number.
-    name: str | None = None
-    #: Receiving hosts; none for ``arrivals`` and ``workload``.
-    to: OneOrMany | None = None
-    #: Which host sends to which.
-    pairs: Pairing | None = None
-    #: Sources for each pair.
-    #: Default: 1.
-    count: int | None = None
-    #: When the first source starts.
-    #: Default: "0s".
-    start: Time | None = None
-    #: Time between the starts of consecutive sources.
-    #: Default: "0s".
-    start_step: Time | None = None
-    #: Extra delay of each start, drawn evenly from 0 to this.
-    #: Default: "0s".
-    start_jitter: Time | None = None
-    #: When all sources stop. Left out: never.
-    stop: Time | None = None
-    #: Weight of each flow in weighted queues: 1 to 1024.
-    weight: int | None = None
-    #: Longest packet, for queues that need the maximum length: 512 to 65,536 bytes.
-    max_packet_len: PacketBytes | None = None
-    #: Urgency written into packets.
-    urgency: Urgency | None = None
-    #: Edge-CoDel, for sources over TCP: active queue management of each flow where its packets leave the
-    #: network.
-    edge_codel: EdgeCodel | None = None
-    #: Code point of Differentiated Services, which trees may classify by: 0 to 63, or a name like "ef".
-    dscp: CodePoint | None = None
 
 
 @dataclass(kw_only=True)
-class Voip(Table):
+class Voip(EverySource):
     """Speech: fifty packets a second in talkspurts."""
 
-    _nested: ClassVar[dict[str, Any]] = {"edge_codel": EdgeCodel}
-    _renamed: ClassVar[dict[str, str]] = {"from_": "from"}
-
     kind: Literal["voip"] = field(default="voip", init=False)
-    #: Sending hosts: a name, a name with ``*`` for any letters, numbered names as in s0..48, or a list of
-    #: these.
-    from_: OneOrMany
     #: Bytes of a packet: 1 to 65,535. 200: G.711 with headers.
     #: Default: 200.
     packet_len: PacketBytes | None = None
     #: Number of packets. Left out: no end.
     packets: int | None = None
-    #: Name in results. Left out: kind and number.
-    name: str | None = None
-    #: Receiving hosts; none for ``arrivals`` and ``workload``.
-    to: OneOrMany | None = None
-    #: Which host sends to which.
-    pairs: Pairing | None = None
-    #: Sources for each pair.
-    #: Default: 1.
-    count: int | None = None
-    #: When the first source starts.
-    #: Default: "0s".
-    start: Time | None = None
-    #: Time between the starts of consecutive sources.
-    #: Default: "0s".
-    start_step: Time | None = None
-    #: Extra delay of each start, drawn evenly from 0 to this.
-    #: Default: "0s".
-    start_jitter: Time | None = None
-    #: When all sources stop. Left out: never.
-    stop: Time | None = None
-    #: Weight of each flow in weighted queues: 1 to 1024.
-    weight: int | None = None
-    #: Longest packet, for queues that need the maximum length: 512 to 65,536 bytes.
-    max_packet_len: PacketBytes | None = None
-    #: Urgency written into packets.
-    urgency: Urgency | None = None
-    #: Edge-CoDel, for sources over TCP: active queue management of each flow where its packets leave the
-    #: network.
-    edge_codel: EdgeCodel | None = None
-    #: Code point of Differentiated Services, which trees may classify by: 0 to 63, or a name like "ef".
-    dscp: CodePoint | None = None
 
 
 @dataclass(kw_only=True)
-class Burst(Table):
+class Burst(EverySource):
     """A whole flow at once, as UPS's flows over UDP."""
-
-    _nested: ClassVar[dict[str, Any]] = {"edge_codel": EdgeCodel}
-    _renamed: ClassVar[dict[str, str]] = {"from_": "from"}
 
     kind: Literal["burst"] = field(default="burst", init=False)
     #: Bytes of the flow: 1 to 2^40.
     size: Bytes
-    #: Sending hosts: a name, a name with ``*`` for any letters, numbered names as in s0..48, or a list of
-    #: these.
-    from_: OneOrMany
     #: Bytes of a packet: 1 to 65,535; the last packet has the rest.
     #: Default: 1000.
     packet_len: PacketBytes | None = None
-    #: Name in results. Left out: kind and number.
-    name: str | None = None
-    #: Receiving hosts; none for ``arrivals`` and ``workload``.
-    to: OneOrMany | None = None
-    #: Which host sends to which.
-    pairs: Pairing | None = None
-    #: Sources for each pair.
-    #: Default: 1.
-    count: int | None = None
-    #: When the first source starts.
-    #: Default: "0s".
-    start: Time | None = None
-    #: Time between the starts of consecutive sources.
-    #: Default: "0s".
-    start_step: Time | None = None
-    #: Extra delay of each start, drawn evenly from 0 to this.
-    #: Default: "0s".
-    start_jitter: Time | None = None
-    #: When all sources stop. Left out: never.
-    stop: Time | None = None
-    #: Weight of each flow in weighted queues: 1 to 1024.
-    weight: int | None = None
-    #: Longest packet, for queues that need the maximum length: 512 to 65,536 bytes.
-    max_packet_len: PacketBytes | None = None
-    #: Urgency written into packets.
-    urgency: Urgency | None = None
-    #: Edge-CoDel, for sources over TCP: active queue management of each flow where its packets leave the
-    #: network.
-    edge_codel: EdgeCodel | None = None
-    #: Code point of Differentiated Services, which trees may classify by: 0 to 63, or a name like "ef".
-    dscp: CodePoint | None = None
 
 
 #: A named set of settings.
@@ -973,9 +784,6 @@ SlowStart: TypeAlias = Literal["until_loss", "by_bytes", "hystart++", "hystart"]
 @dataclass(kw_only=True)
 class Protocol(Table):
     """TCP settings of both ends of a connection."""
-
-    _nested: ClassVar[dict[str, Any]] = {}
-    _renamed: ClassVar[dict[str, str]] = {}
 
     #: The preset.
     preset: Preset | None = None
@@ -1035,59 +843,23 @@ class Protocol(Table):
 
 
 @dataclass(kw_only=True)
-class Tcp(Table):
+class Tcp(EverySource):
     """A flow over TCP, with a size or without end."""
 
-    _nested: ClassVar[dict[str, Any]] = {"tcp": Protocol, "edge_codel": EdgeCodel}
-    _renamed: ClassVar[dict[str, str]] = {"from_": "from"}
+    _nested: ClassVar[dict[str, Any]] = {**EverySource._nested, "tcp": Protocol}
 
     kind: Literal["tcp"] = field(default="tcp", init=False)
-    #: Sending hosts: a name, a name with ``*`` for any letters, numbered names as in s0..48, or a list of
-    #: these.
-    from_: OneOrMany
     #: Bytes of data: 1 to 2^40. Left out: without end.
     size: Bytes | None = None
     #: TCP parameters of both ends.
     tcp: Protocol | None = None
-    #: Name in results. Left out: kind and number.
-    name: str | None = None
-    #: Receiving hosts; none for ``arrivals`` and ``workload``.
-    to: OneOrMany | None = None
-    #: Which host sends to which.
-    pairs: Pairing | None = None
-    #: Sources for each pair.
-    #: Default: 1.
-    count: int | None = None
-    #: When the first source starts.
-    #: Default: "0s".
-    start: Time | None = None
-    #: Time between the starts of consecutive sources.
-    #: Default: "0s".
-    start_step: Time | None = None
-    #: Extra delay of each start, drawn evenly from 0 to this.
-    #: Default: "0s".
-    start_jitter: Time | None = None
-    #: When all sources stop. Left out: never.
-    stop: Time | None = None
-    #: Weight of each flow in weighted queues: 1 to 1024.
-    weight: int | None = None
-    #: Longest packet, for queues that need the maximum length: 512 to 65,536 bytes.
-    max_packet_len: PacketBytes | None = None
-    #: Urgency written into packets.
-    urgency: Urgency | None = None
-    #: Edge-CoDel, for sources over TCP: active queue management of each flow where its packets leave the
-    #: network.
-    edge_codel: EdgeCodel | None = None
-    #: Code point of Differentiated Services, which trees may classify by: 0 to 63, or a name like "ef".
-    dscp: CodePoint | None = None
 
 
 @dataclass(kw_only=True)
-class RequestResponse(Table):
+class RequestResponse(EverySource):
     """Requests and responses over TCP, with pauses between."""
 
-    _nested: ClassVar[dict[str, Any]] = {"tcp": Protocol, "edge_codel": EdgeCodel}
-    _renamed: ClassVar[dict[str, str]] = {"from_": "from"}
+    _nested: ClassVar[dict[str, Any]] = {**EverySource._nested, "tcp": Protocol}
 
     kind: Literal["request_response"] = field(default="request_response", init=False)
     #: Bytes of a request: 1 to 2^40.
@@ -1096,42 +868,8 @@ class RequestResponse(Table):
     response: Bytes
     #: Mean of the exponential time from a response to the next request: 1 ns to 1 day.
     think: Time
-    #: Sending hosts: a name, a name with ``*`` for any letters, numbered names as in s0..48, or a list of
-    #: these.
-    from_: OneOrMany
     #: TCP parameters of both ends.
     tcp: Protocol | None = None
-    #: Name in results. Left out: kind and number.
-    name: str | None = None
-    #: Receiving hosts; none for ``arrivals`` and ``workload``.
-    to: OneOrMany | None = None
-    #: Which host sends to which.
-    pairs: Pairing | None = None
-    #: Sources for each pair.
-    #: Default: 1.
-    count: int | None = None
-    #: When the first source starts.
-    #: Default: "0s".
-    start: Time | None = None
-    #: Time between the starts of consecutive sources.
-    #: Default: "0s".
-    start_step: Time | None = None
-    #: Extra delay of each start, drawn evenly from 0 to this.
-    #: Default: "0s".
-    start_jitter: Time | None = None
-    #: When all sources stop. Left out: never.
-    stop: Time | None = None
-    #: Weight of each flow in weighted queues: 1 to 1024.
-    weight: int | None = None
-    #: Longest packet, for queues that need the maximum length: 512 to 65,536 bytes.
-    max_packet_len: PacketBytes | None = None
-    #: Urgency written into packets.
-    urgency: Urgency | None = None
-    #: Edge-CoDel, for sources over TCP: active queue management of each flow where its packets leave the
-    #: network.
-    edge_codel: EdgeCodel | None = None
-    #: Code point of Differentiated Services, which trees may classify by: 0 to 63, or a name like "ef".
-    dscp: CodePoint | None = None
 
 
 #: What one end of a connection writes: the client (>) or the server (<), how many bytes, and how long after
@@ -1143,9 +881,6 @@ Message: TypeAlias = str
 @dataclass(kw_only=True)
 class Talk(Table):
     """One connection."""
-
-    _nested: ClassVar[dict[str, Any]] = {}
-    _renamed: ClassVar[dict[str, str]] = {}
 
     #: What the ends write: "> 300b" by the client, "< 14kb after 2ms" by the server, "< endless" without end.
     messages: Sequence[Message]
@@ -1164,109 +899,38 @@ class Talk(Table):
 
 
 @dataclass(kw_only=True)
-class Connections(Table):
+class Connections(EverySource):
     """Listed TCP connections: what their two applications write, in turn or at once."""
 
-    _nested: ClassVar[dict[str, Any]] = {"connections": Talk, "tcp": Protocol, "edge_codel": EdgeCodel}
-    _renamed: ClassVar[dict[str, str]] = {"from_": "from"}
+    _nested: ClassVar[dict[str, Any]] = {**EverySource._nested, "connections": Talk, "tcp": Protocol}
 
     kind: Literal["connections"] = field(default="connections", init=False)
     #: The connections, in any order.
     connections: Sequence[Talk]
-    #: Sending hosts: a name, a name with ``*`` for any letters, numbered names as in s0..48, or a list of
-    #: these.
-    from_: OneOrMany
     #: TCP parameters of both ends.
     tcp: Protocol | None = None
-    #: Name in results. Left out: kind and number.
-    name: str | None = None
-    #: Receiving hosts; none for ``arrivals`` and ``workload``.
-    to: OneOrMany | None = None
-    #: Which host sends to which.
-    pairs: Pairing | None = None
-    #: Sources for each pair.
-    #: Default: 1.
-    count: int | None = None
-    #: When the first source starts.
-    #: Default: "0s".
-    start: Time | None = None
-    #: Time between the starts of consecutive sources.
-    #: Default: "0s".
-    start_step: Time | None = None
-    #: Extra delay of each start, drawn evenly from 0 to this.
-    #: Default: "0s".
-    start_jitter: Time | None = None
-    #: When all sources stop. Left out: never.
-    stop: Time | None = None
-    #: Weight of each flow in weighted queues: 1 to 1024.
-    weight: int | None = None
-    #: Longest packet, for queues that need the maximum length: 512 to 65,536 bytes.
-    max_packet_len: PacketBytes | None = None
-    #: Urgency written into packets.
-    urgency: Urgency | None = None
-    #: Edge-CoDel, for sources over TCP: active queue management of each flow where its packets leave the
-    #: network.
-    edge_codel: EdgeCodel | None = None
-    #: Code point of Differentiated Services, which trees may classify by: 0 to 63, or a name like "ef".
-    dscp: CodePoint | None = None
 
 
 @dataclass(kw_only=True)
-class Video(Table):
+class Video(EverySource):
     """Video over TCP: a segment at even intervals."""
 
-    _nested: ClassVar[dict[str, Any]] = {"tcp": Protocol, "edge_codel": EdgeCodel}
-    _renamed: ClassVar[dict[str, str]] = {"from_": "from"}
+    _nested: ClassVar[dict[str, Any]] = {**EverySource._nested, "tcp": Protocol}
 
     kind: Literal["video"] = field(default="video", init=False)
     #: Bytes of a segment: 1 to 2^40.
     segment: Bytes
     #: Time between segments: 1 us to 1 day.
     interval: Time
-    #: Sending hosts: a name, a name with ``*`` for any letters, numbered names as in s0..48, or a list of
-    #: these.
-    from_: OneOrMany
     #: TCP parameters of both ends.
     tcp: Protocol | None = None
-    #: Name in results. Left out: kind and number.
-    name: str | None = None
-    #: Receiving hosts; none for ``arrivals`` and ``workload``.
-    to: OneOrMany | None = None
-    #: Which host sends to which.
-    pairs: Pairing | None = None
-    #: Sources for each pair.
-    #: Default: 1.
-    count: int | None = None
-    #: When the first source starts.
-    #: Default: "0s".
-    start: Time | None = None
-    #: Time between the starts of consecutive sources.
-    #: Default: "0s".
-    start_step: Time | None = None
-    #: Extra delay of each start, drawn evenly from 0 to this.
-    #: Default: "0s".
-    start_jitter: Time | None = None
-    #: When all sources stop. Left out: never.
-    stop: Time | None = None
-    #: Weight of each flow in weighted queues: 1 to 1024.
-    weight: int | None = None
-    #: Longest packet, for queues that need the maximum length: 512 to 65,536 bytes.
-    max_packet_len: PacketBytes | None = None
-    #: Urgency written into packets.
-    urgency: Urgency | None = None
-    #: Edge-CoDel, for sources over TCP: active queue management of each flow where its packets leave the
-    #: network.
-    edge_codel: EdgeCodel | None = None
-    #: Code point of Differentiated Services, which trees may classify by: 0 to 63, or a name like "ef".
-    dscp: CodePoint | None = None
 
 
 @dataclass(kw_only=True)
-class WebPage(Table):
+class WebPage(EverySource):
     """Web pages over TCP: a document, then its objects over parallel connections, with pauses between."""
 
-    _nested: ClassVar[dict[str, Any]] = {"tcp": Protocol, "edge_codel": EdgeCodel}
-    _renamed: ClassVar[dict[str, str]] = {"from_": "from"}
+    _nested: ClassVar[dict[str, Any]] = {**EverySource._nested, "tcp": Protocol}
 
     kind: Literal["web_page"] = field(default="web_page", init=False)
     #: Bytes of the document: 1 to 2^40.
@@ -1277,9 +941,6 @@ class WebPage(Table):
     objects: int
     #: Mean of the exponential time from a page to the next request: 1 ns to 1 day.
     think: Time
-    #: Sending hosts: a name, a name with ``*`` for any letters, numbered names as in s0..48, or a list of
-    #: these.
-    from_: OneOrMany
     #: Parallel connections: 1 to 256. Browsers have 6 to a host.
     #: Default: 6.
     connections: int | None = None
@@ -1288,37 +949,6 @@ class WebPage(Table):
     request: Bytes | None = None
     #: TCP parameters of both ends.
     tcp: Protocol | None = None
-    #: Name in results. Left out: kind and number.
-    name: str | None = None
-    #: Receiving hosts; none for ``arrivals`` and ``workload``.
-    to: OneOrMany | None = None
-    #: Which host sends to which.
-    pairs: Pairing | None = None
-    #: Sources for each pair.
-    #: Default: 1.
-    count: int | None = None
-    #: When the first source starts.
-    #: Default: "0s".
-    start: Time | None = None
-    #: Time between the starts of consecutive sources.
-    #: Default: "0s".
-    start_step: Time | None = None
-    #: Extra delay of each start, drawn evenly from 0 to this.
-    #: Default: "0s".
-    start_jitter: Time | None = None
-    #: When all sources stop. Left out: never.
-    stop: Time | None = None
-    #: Weight of each flow in weighted queues: 1 to 1024.
-    weight: int | None = None
-    #: Longest packet, for queues that need the maximum length: 512 to 65,536 bytes.
-    max_packet_len: PacketBytes | None = None
-    #: Urgency written into packets.
-    urgency: Urgency | None = None
-    #: Edge-CoDel, for sources over TCP: active queue management of each flow where its packets leave the
-    #: network.
-    edge_codel: EdgeCodel | None = None
-    #: Code point of Differentiated Services, which trees may classify by: 0 to 63, or a name like "ef".
-    dscp: CodePoint | None = None
 
 
 #: A fraction, or percent in quotes.
@@ -1338,11 +968,10 @@ Transport: TypeAlias = Literal["burst", "tcp"]
 
 
 @dataclass(kw_only=True)
-class Arrivals(Table):
+class Arrivals(EverySource):
     """Flows that arrive at random, between random hosts of ``from``; ``to`` is left out."""
 
-    _nested: ClassVar[dict[str, Any]] = {"tcp": Protocol, "edge_codel": EdgeCodel}
-    _renamed: ClassVar[dict[str, str]] = {"from_": "from"}
+    _nested: ClassVar[dict[str, Any]] = {**EverySource._nested, "tcp": Protocol}
 
     kind: Literal["arrivals"] = field(default="arrivals", init=False)
     #: Load of each host as a fraction of ``link_rate``: above 0, to 10.
@@ -1351,9 +980,6 @@ class Arrivals(Table):
     link_rate: Rate
     #: Distribution of flow sizes.
     sizes: SizesSpec
-    #: Sending hosts: a name, a name with ``*`` for any letters, numbered names as in s0..48, or a list of
-    #: these.
-    from_: OneOrMany
     #: Whether sizes between the points occur, too.
     #: Default: false.
     interpolated: bool | None = None
@@ -1366,37 +992,6 @@ class Arrivals(Table):
     packet_len: PacketBytes | None = None
     #: TCP parameters of both ends, for flows over TCP.
     tcp: Protocol | None = None
-    #: Name in results. Left out: kind and number.
-    name: str | None = None
-    #: Receiving hosts; none for ``arrivals`` and ``workload``.
-    to: OneOrMany | None = None
-    #: Which host sends to which.
-    pairs: Pairing | None = None
-    #: Sources for each pair.
-    #: Default: 1.
-    count: int | None = None
-    #: When the first source starts.
-    #: Default: "0s".
-    start: Time | None = None
-    #: Time between the starts of consecutive sources.
-    #: Default: "0s".
-    start_step: Time | None = None
-    #: Extra delay of each start, drawn evenly from 0 to this.
-    #: Default: "0s".
-    start_jitter: Time | None = None
-    #: When all sources stop. Left out: never.
-    stop: Time | None = None
-    #: Weight of each flow in weighted queues: 1 to 1024.
-    weight: int | None = None
-    #: Longest packet, for queues that need the maximum length: 512 to 65,536 bytes.
-    max_packet_len: PacketBytes | None = None
-    #: Urgency written into packets.
-    urgency: Urgency | None = None
-    #: Edge-CoDel, for sources over TCP: active queue management of each flow where its packets leave the
-    #: network.
-    edge_codel: EdgeCodel | None = None
-    #: Code point of Differentiated Services, which trees may classify by: 0 to 63, or a name like "ef".
-    dscp: CodePoint | None = None
 
 
 #: Header fields that define a flow of a capture.
@@ -1415,20 +1010,14 @@ Mtu: TypeAlias = int | Literal["none"]
 
 
 @dataclass(kw_only=True)
-class Trace(Table):
+class Trace(EverySource):
     """A list of packets from a file."""
-
-    _nested: ClassVar[dict[str, Any]] = {"edge_codel": EdgeCodel}
-    _renamed: ClassVar[dict[str, str]] = {"from_": "from"}
 
     kind: Literal["trace"] = field(default="trace", init=False)
     #: Path, relative to the scenario's folder. A list: a line for each packet, in the order of time, with
     #: seconds, bytes and, optionally, seconds of slack, a priority and the second of the deadline. Or a
     #: capture: pcap or pcapng.
     file: str
-    #: Sending hosts: a name, a name with ``*`` for any letters, numbered names as in s0..48, or a list of
-    #: these.
-    from_: OneOrMany
     #: Header fields that define a flow of a capture.
     flow_by: FlowBy | None = None
     #: Direction of a capture's packets. Left out: auto, the direction with the larger load.
@@ -1436,100 +1025,28 @@ class Trace(Table):
     #: Bytes of the longest IP packet of a capture. Longer ones, as offloading makes them, are split as on the
     #: wire. Left out: 1500.
     mtu: Mtu | None = None
-    #: Name in results. Left out: kind and number.
-    name: str | None = None
-    #: Receiving hosts; none for ``arrivals`` and ``workload``.
-    to: OneOrMany | None = None
-    #: Which host sends to which.
-    pairs: Pairing | None = None
-    #: Sources for each pair.
-    #: Default: 1.
-    count: int | None = None
-    #: When the first source starts.
-    #: Default: "0s".
-    start: Time | None = None
-    #: Time between the starts of consecutive sources.
-    #: Default: "0s".
-    start_step: Time | None = None
-    #: Extra delay of each start, drawn evenly from 0 to this.
-    #: Default: "0s".
-    start_jitter: Time | None = None
-    #: When all sources stop. Left out: never.
-    stop: Time | None = None
-    #: Weight of each flow in weighted queues: 1 to 1024.
-    weight: int | None = None
-    #: Longest packet, for queues that need the maximum length: 512 to 65,536 bytes.
-    max_packet_len: PacketBytes | None = None
-    #: Urgency written into packets.
-    urgency: Urgency | None = None
-    #: Edge-CoDel, for sources over TCP: active queue management of each flow where its packets leave the
-    #: network.
-    edge_codel: EdgeCodel | None = None
-    #: Code point of Differentiated Services, which trees may classify by: 0 to 63, or a name like "ef".
-    dscp: CodePoint | None = None
 
 
 @dataclass(kw_only=True)
-class Recorded(Table):
+class Recorded(EverySource):
     """Flows of packets at listed times, written in the scenario."""
-
-    _nested: ClassVar[dict[str, Any]] = {"edge_codel": EdgeCodel}
-    _renamed: ClassVar[dict[str, str]] = {"from_": "from"}
 
     kind: Literal["recorded"] = field(default="recorded", init=False)
     #: The flows, each a list of packets: a line for each packet, in the order of time, as in the file of a
     #: ``trace``.
     flows: Sequence[str]
-    #: Sending hosts: a name, a name with ``*`` for any letters, numbered names as in s0..48, or a list of
-    #: these.
-    from_: OneOrMany
-    #: Name in results. Left out: kind and number.
-    name: str | None = None
-    #: Receiving hosts; none for ``arrivals`` and ``workload``.
-    to: OneOrMany | None = None
-    #: Which host sends to which.
-    pairs: Pairing | None = None
-    #: Sources for each pair.
-    #: Default: 1.
-    count: int | None = None
-    #: When the first source starts.
-    #: Default: "0s".
-    start: Time | None = None
-    #: Time between the starts of consecutive sources.
-    #: Default: "0s".
-    start_step: Time | None = None
-    #: Extra delay of each start, drawn evenly from 0 to this.
-    #: Default: "0s".
-    start_jitter: Time | None = None
-    #: When all sources stop. Left out: never.
-    stop: Time | None = None
-    #: Weight of each flow in weighted queues: 1 to 1024.
-    weight: int | None = None
-    #: Longest packet, for queues that need the maximum length: 512 to 65,536 bytes.
-    max_packet_len: PacketBytes | None = None
-    #: Urgency written into packets.
-    urgency: Urgency | None = None
-    #: Edge-CoDel, for sources over TCP: active queue management of each flow where its packets leave the
-    #: network.
-    edge_codel: EdgeCodel | None = None
-    #: Code point of Differentiated Services, which trees may classify by: 0 to 63, or a name like "ef".
-    dscp: CodePoint | None = None
 
 
 @dataclass(kw_only=True)
-class Workload(Table):
+class Workload(EverySource):
     """A list of flows from a file; ``to`` is left out."""
 
-    _nested: ClassVar[dict[str, Any]] = {"tcp": Protocol, "edge_codel": EdgeCodel}
-    _renamed: ClassVar[dict[str, str]] = {"from_": "from"}
+    _nested: ClassVar[dict[str, Any]] = {**EverySource._nested, "tcp": Protocol}
 
     kind: Literal["workload"] = field(default="workload", init=False)
     #: Path, relative to the scenario's folder. A line for each flow, in the UPS authors' format: start in
     #: seconds, bytes, source host, destination host.
     file: str
-    #: Sending hosts: a name, a name with ``*`` for any letters, numbered names as in s0..48, or a list of
-    #: these.
-    from_: OneOrMany
     #: Transport of the flows.
     transport: Transport | None = None
     #: Bytes of a packet of a burst: 1 to 65,535.
@@ -1537,37 +1054,6 @@ class Workload(Table):
     packet_len: PacketBytes | None = None
     #: TCP parameters of both ends, for flows over TCP.
     tcp: Protocol | None = None
-    #: Name in results. Left out: kind and number.
-    name: str | None = None
-    #: Receiving hosts; none for ``arrivals`` and ``workload``.
-    to: OneOrMany | None = None
-    #: Which host sends to which.
-    pairs: Pairing | None = None
-    #: Sources for each pair.
-    #: Default: 1.
-    count: int | None = None
-    #: When the first source starts.
-    #: Default: "0s".
-    start: Time | None = None
-    #: Time between the starts of consecutive sources.
-    #: Default: "0s".
-    start_step: Time | None = None
-    #: Extra delay of each start, drawn evenly from 0 to this.
-    #: Default: "0s".
-    start_jitter: Time | None = None
-    #: When all sources stop. Left out: never.
-    stop: Time | None = None
-    #: Weight of each flow in weighted queues: 1 to 1024.
-    weight: int | None = None
-    #: Longest packet, for queues that need the maximum length: 512 to 65,536 bytes.
-    max_packet_len: PacketBytes | None = None
-    #: Urgency written into packets.
-    urgency: Urgency | None = None
-    #: Edge-CoDel, for sources over TCP: active queue management of each flow where its packets leave the
-    #: network.
-    edge_codel: EdgeCodel | None = None
-    #: Code point of Differentiated Services, which trees may classify by: 0 to 63, or a name like "ef".
-    dscp: CodePoint | None = None
 
 
 #: A ``[[source]]`` for the schema.
@@ -1582,7 +1068,6 @@ class Scenario(TopTable):
     """A scenario: a network, its traffic and its duration."""
 
     _nested: ClassVar[dict[str, Any]] = {"topology": _TOPOLOGYTABLE, "queue": Queues, "trees": ByName(Tree), "routing": Routing, "node": Node, "link": Link, "port": Port, "meter": Meter, "objective": Objective, "source": _SOURCETABLE}
-    _renamed: ClassVar[dict[str, str]] = {}
 
     #: Length of the run, at most 200 days.
     duration: Time
