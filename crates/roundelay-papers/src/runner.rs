@@ -373,7 +373,6 @@ mod tests {
     fn uses_drr(scenario: &Scenario) -> bool {
         scenario.topology.network.links().iter().any(|link| {
             link.disciplines()
-                .iter()
                 .any(|discipline| discipline.name() == "drr")
         })
     }

@@ -219,11 +219,13 @@ impl LinkConfig {
     }
 
     /// The disciplines of the queue: one, or those of all nodes of a tree.
-    pub fn disciplines(&self) -> Vec<&AnyDiscipline> {
-        match &self.queue.discipline {
-            AnyDiscipline::Tree(tree) => tree.nodes().map(|node| &node.spec.discipline).collect(),
-            discipline => vec![discipline],
-        }
+    pub fn disciplines(&self) -> impl Iterator<Item = &AnyDiscipline> {
+        let (tree, alone) = match &self.queue.discipline {
+            AnyDiscipline::Tree(tree) => (Some(tree), None),
+            discipline => (None, Some(discipline)),
+        };
+        let nodes = tree.into_iter().flat_map(|tree| tree.nodes());
+        nodes.map(|node| &node.spec.discipline).chain(alone)
     }
 
     /// The rate, if a packet may interrupt another one on the link. A preemptive link reports a
@@ -258,25 +260,31 @@ pub enum NetworkError {
     NameTaken(NodeId),
 }
 
-/// Nodes and links.
+/// Nodes and links. Clones share them until one is changed.
 #[derive(Debug, Clone, Default)]
 pub struct Network {
-    links: Vec<LinkConfig>,
+    links: Arc<Vec<LinkConfig>>,
+    nodes: Arc<Nodes>,
+    routing: Routing,
+    stop: Stop,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Nodes {
     /// Outgoing links of each node.
     leaving: Vec<Vec<LinkId>>,
     /// Empty for a node without a name.
     names: Vec<String>,
     named: BTreeMap<String, NodeId>,
-    routing: Routing,
-    stop: Stop,
 }
 
 impl Network {
     /// Adds a node without a name.
     pub fn add_node(&mut self) -> NodeId {
-        self.leaving.push(Vec::new());
-        self.names.push(String::new());
-        NodeId((self.leaving.len() - 1) as u32)
+        let nodes = Arc::make_mut(&mut self.nodes);
+        nodes.leaving.push(Vec::new());
+        nodes.names.push(String::new());
+        NodeId((nodes.leaving.len() - 1) as u32)
     }
 
     /// Adds a node with a name.
@@ -284,12 +292,13 @@ impl Network {
     /// # Errors
     /// Another node has the same name.
     pub fn add_named(&mut self, name: &str) -> Result<NodeId, NetworkError> {
-        if let Some(node) = self.named.get(name) {
+        if let Some(node) = self.nodes.named.get(name) {
             return Err(NetworkError::NameTaken(*node));
         }
         let node = self.add_node();
-        name.clone_into(&mut self.names[node.index()]);
-        self.named.insert(name.to_owned(), node);
+        let nodes = Arc::make_mut(&mut self.nodes);
+        name.clone_into(&mut nodes.names[node.index()]);
+        nodes.named.insert(name.to_owned(), node);
         Ok(node)
     }
 
@@ -301,8 +310,8 @@ impl Network {
         self.check(link.from)?;
         self.check(link.to)?;
         let id = LinkId(self.links.len() as u32);
-        self.leaving[link.from.index()].push(id);
-        self.links.push(link);
+        Arc::make_mut(&mut self.nodes).leaving[link.from.index()].push(id);
+        Arc::make_mut(&mut self.links).push(link);
         Ok(id)
     }
 
@@ -331,7 +340,7 @@ impl Network {
 
     /// Number of nodes.
     pub fn nodes(&self) -> usize {
-        self.leaving.len()
+        self.nodes.leaving.len()
     }
 
     /// All links in the order of their numbers.
@@ -344,7 +353,7 @@ impl Network {
     /// # Panics
     /// The network has no such link.
     pub fn change_link(&mut self, link: LinkId, change: impl FnOnce(&mut LinkConfig)) {
-        let link = &mut self.links[link.index()];
+        let link = &mut Arc::make_mut(&mut self.links)[link.index()];
         let ends = (link.from, link.to);
         change(link);
         (link.from, link.to) = ends;
@@ -352,17 +361,21 @@ impl Network {
 
     /// The outgoing links of a node, in the order of their numbers.
     pub fn leaving(&self, node: NodeId) -> &[LinkId] {
-        self.leaving.get(node.index()).map_or(&[], Vec::as_slice)
+        self.nodes
+            .leaving
+            .get(node.index())
+            .map_or(&[], Vec::as_slice)
     }
 
     /// The node with a name.
     pub fn named(&self, name: &str) -> Option<NodeId> {
-        self.named.get(name).copied()
+        self.nodes.named.get(name).copied()
     }
 
     /// A node's name, or the number if the node has no name.
     pub fn name(&self, node: NodeId) -> String {
-        self.names
+        self.nodes
+            .names
             .get(node.index())
             .filter(|name| !name.is_empty())
             .map_or_else(|| node.0.to_string(), Clone::clone)
@@ -393,7 +406,7 @@ impl Network {
     /// # Errors
     /// There is no such node.
     pub(crate) fn check(&self, node: NodeId) -> Result<(), NetworkError> {
-        if node.index() < self.leaving.len() {
+        if node.index() < self.nodes() {
             Ok(())
         } else {
             Err(NetworkError::NoNode(node))

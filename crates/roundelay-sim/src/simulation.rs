@@ -247,7 +247,7 @@ impl<P: Probe> Simulation<P> {
         hash_seed: Seed,
         probe: P,
     ) -> Result<Self, SimulationError> {
-        let mut links = Vec::new();
+        let mut links = Vec::with_capacity(network.links().len());
         for (number, config) in network.links().iter().enumerate() {
             let id = LinkId(number as u32);
             let link = Link::new(id, config, [seed, hash_seed]);

@@ -83,7 +83,7 @@ type Watched<P> = Simulation<(Meter, (Asked, P))>;
 pub(super) const STEPS: u64 = 200;
 
 fn states<P: Probe>(simulation: &Simulation<P>) -> Vec<LinkState> {
-    let mut states = Vec::new();
+    let mut states = Vec::with_capacity(simulation.network().links().len());
     for (link, counts) in (0..).map(LinkId).zip(simulation.links()) {
         states.push(LinkState::of(simulation, link, counts));
     }

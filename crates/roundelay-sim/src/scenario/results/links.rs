@@ -16,7 +16,7 @@ pub(super) fn links(
     after: &[LinkState],
 ) -> Vec<LinkResult> {
     let network = &scenario.topology.network;
-    let mut results = Vec::new();
+    let mut results = Vec::with_capacity(network.links().len());
     let states = before.iter().zip(after);
     let counted = network.links().iter().zip(&meter.links);
     for ((before, after), (link, meter)) in states.zip(counted) {
