@@ -177,7 +177,7 @@ pub(crate) fn wait(sockets: &[BorrowedFd<'_>], nanos: u64) -> io::Result<()> {
         });
     }
     let time = libc::timespec {
-        tv_sec: (nanos / 1_000_000_000) as libc::time_t,
+        tv_sec: (nanos / 1_000_000_000) as _,
         tv_nsec: (nanos % 1_000_000_000) as _,
     };
     // SAFETY: the array has that many entries, and the time outlives the call.
@@ -203,7 +203,9 @@ pub(crate) fn use_exact_timers() {
 
 /// Runs this thread before all threads without real-time priority.
 pub(crate) fn use_real_time() -> io::Result<()> {
-    let parameters = libc::sched_param { sched_priority: 50 };
+    // SAFETY: plain numbers, of which musl has more than glibc.
+    let mut parameters: libc::sched_param = unsafe { std::mem::zeroed() };
+    parameters.sched_priority = 50;
     let kind = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
     // SAFETY: the parameters outlive the call.
     checked(unsafe { libc::sched_setscheduler(0, kind, &raw const parameters) })?;
