@@ -1,6 +1,6 @@
 //! The answer: what flows get under the best discipline, and what it costs.
 
-use roundelay_trace::{Comparison, DisciplineResult, Kind, KindOutcome};
+use roundelay_trace::{Comparison, DisciplineResult, Kind, KindOutcome, Outcome};
 
 use crate::harm::{NOTABLE_LOSS, STRIKING};
 use crate::reasons::{Cause, Reason, Share, Wait};
@@ -9,7 +9,7 @@ use crate::verdict::{Case, Extremes};
 /// Shares of bulk flows that differ by less than this fraction count as equal.
 const SAME_SHARE: f64 = 0.01;
 /// Losses up to this fraction of the packets go without a word.
-const SMALL_LOSS: f64 = 0.01;
+pub(crate) const SMALL_LOSS: f64 = 0.01;
 
 /// The first sentence.
 pub(crate) fn of(case: &Case<'_>, best: usize, is_contended: bool, differ: bool) -> Reason {
@@ -180,6 +180,13 @@ pub(crate) fn caveats(case: &Case<'_>, best: usize) -> Vec<Reason> {
             is_answered: case.comparison.reaction.is_some(),
         });
     }
+    let marked = marked(&winner.total);
+    if marked > SMALL_LOSS && case.comparison.reaction.is_none() {
+        caveats.push(Reason::Marks {
+            spec: spec.clone(),
+            part: marked,
+        });
+    }
     let late = winner.total.reordered;
     if late > 0 {
         caveats.push(Reason::Reorders {
@@ -216,6 +223,11 @@ fn cost_of_cake(case: &Case<'_>, winner: &DisciplineResult) -> Option<Reason> {
         other: other.spec.clone(),
         theirs: other.cost?.nanos_per_packet,
     })
+}
+
+/// The fraction of the sent packets that are marked.
+pub(crate) fn marked(outcome: &Outcome) -> f64 {
+    outcome.marked as f64 / outcome.packets.max(1) as f64
 }
 
 /// The outcome of a kind under a discipline.

@@ -81,8 +81,8 @@ pub fn advise(comparison: &Comparison, options: &Options) -> Advice {
     if is_question {
         reasons.clear();
     }
-    // Where nothing contends, commands would take a queue off that works as well.
-    if is_question || !choice.is_contended {
+    // Where the discipline does not matter, commands would take a queue off that works as well.
+    if is_question || choice.is_indifferent {
         commands[choice.best] = Ok(Vec::new());
     }
     let commands = commands.swap_remove(choice.best).unwrap_or_else(|why| {

@@ -183,6 +183,13 @@ pub enum Reason {
         /// Senders have reacted to it.
         is_answered: bool,
     },
+    /// The best discipline marks packets, in answer to which senders would slow down.
+    Marks {
+        /// The best discipline.
+        spec: String,
+        /// The fraction of the sent packets.
+        part: f64,
+    },
     /// What changes for users under the best discipline in place of another one, where senders
     /// react.
     Changes {

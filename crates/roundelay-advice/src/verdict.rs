@@ -33,6 +33,8 @@ pub(crate) struct Choice {
     pub(crate) reasons: Vec<Reason>,
     /// Packets wait for the link under some discipline.
     pub(crate) is_contended: bool,
+    /// Nothing contends, or several disciplines serve the traffic alike.
+    pub(crate) is_indifferent: bool,
 }
 
 /// A comparison with the harm and the standing of each discipline.
@@ -70,6 +72,7 @@ pub(crate) fn choose(comparison: &Comparison, standings: &[Standing]) -> Choice 
         worst: case.most_harmful(),
         reasons,
         is_contended,
+        is_indifferent: !is_contended || !differ && comparison.disciplines.len() > 1,
     }
 }
 

@@ -12,8 +12,9 @@
 
   const state = { view: 0, shape: "share", charts: [] };
 
-  // The kind of flows whose delay differs most between the disciplines: what the headline is about.
+  // The kind of flows that the headline is about, or that whose delay differs most between the disciplines.
   const opening = () => {
+    if (page.opens !== null) return page.opens;
     let [most, found] = [1, 0];
     page.views.forEach(({ judged, results }, index) => {
       const delays = results.map(({ outcome }) => outcome.delay?.p99 ?? 0);

@@ -6,7 +6,7 @@ use roundelay_advice::advise;
 use roundelay_trace::arguments::shell_word;
 use roundelay_trace::reaction::Reaction;
 use roundelay_trace::{
-    CaptureSummary, Comparison, DisciplineResult, FlowSummary, KindOutcome, Options, Outcome,
+    CaptureSummary, Comparison, DisciplineResult, FlowSummary, Kind, KindOutcome, Options, Outcome,
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
@@ -32,8 +32,9 @@ pub struct Advised {
 /// The recommendation.
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct Recommendation {
-    /// Index into [`Comparison::disciplines`].
-    pub best: usize,
+    /// Index into [`Comparison::disciplines`]; none if no discipline is chosen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub best: Option<usize>,
     /// A warning before all others; none if one direction of one link is replayed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reserve: Option<Warning>,
@@ -45,6 +46,9 @@ pub struct Recommendation {
     /// asks.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_open: bool,
+    /// The kind of flows that the worst discipline hurts.
+    #[serde(skip)]
+    pub hurt: Option<Kind>,
     /// Two or three sentences: the best discipline and the reasons.
     pub sentences: Vec<String>,
     /// Linux commands that set up the discipline, one per line; empty if none are known.

@@ -217,6 +217,7 @@ impl Advised {
             reserve,
             other,
             is_open: _,
+            hurt: _,
             sentences,
             commands,
         } = &mut self.verdict;

@@ -14,12 +14,14 @@ pub use simulation::{Page, simulation_html};
 
 use roundelay_trace::{Comparison, Kind};
 
-use crate::advised::{Advised, Recommendation};
+use crate::advised::{Advised, Recommendation, Warning};
 use crate::text::clean;
 use crate::units::{count, percent, rate, seconds};
 
 const FRAME: &str = include_str!("../assets/frame.html");
 const TEMPLATE: &str = include_str!("../assets/report.html");
+/// Tables and charts of a comparison.
+const COMPARED: &str = include_str!("../assets/compared.html");
 const STYLE: &str = include_str!("../assets/report.css");
 const COMMON_SCRIPT: &str = include_str!("../assets/common.js");
 const SCRIPT: &str = include_str!("../assets/report.js");
@@ -39,20 +41,26 @@ pub fn html(advised: &Advised) -> String {
     let name = &comparison.capture.name;
     let (headline, reasons) = answer(verdict);
     let main = fill(TEMPLATE, |slot| match slot {
-        "warning" => warning(verdict),
+        "warning" if verdict.is_open => String::new(),
+        "warning" => warning(verdict.reserve.as_ref(), "warning"),
         "answer" => escape(&headline),
         "figures" => figures(advised),
         "reasons" => escape(&reasons.join(" ")),
         "commands" => commands(verdict),
+        "other" => warning(verdict.other.as_ref(), "other"),
         "facts" => facts(comparison),
         "notes" => notes(remarks),
-        "summary" if verdict.is_open => String::new(),
-        "summary" => summary::table(comparison, verdict.best),
+        // Figures of packets that did not share a link say nothing.
+        "compared" if verdict.is_open => String::new(),
+        "compared" => fill(COMPARED, |slot| match slot {
+            "summary" => summary::table(comparison, verdict.best),
+            other => unreachable!("the template has a slot {other} that nothing fills"),
+        }),
         other => unreachable!("the template has a slot {other} that nothing fills"),
     });
     let title = format!("{name} – Roundelay");
     let footer = format!(", seed {}", comparison.seed);
-    let data = data::page(comparison, verdict.best);
+    let data = data::page(comparison, verdict);
     Frame {
         version: comparison.version,
         title: &title,
@@ -61,7 +69,7 @@ pub fn html(advised: &Advised) -> String {
         footer: &footer,
         data: &data,
         style: "",
-        script: SCRIPT,
+        script: if verdict.is_open { "" } else { SCRIPT },
     }
     .html()
 }
@@ -141,8 +149,15 @@ fn embed(json: &str) -> String {
 /// Longest first sentence that is a headline as it is, in letters.
 const HEADLINE: usize = 90;
 
-/// The headline, and the sentences below it. A long first sentence is parted at its colon.
+/// The headline, and the sentences below it. A long first sentence is parted at its colon. Where
+/// nothing is chosen, the headline asks.
 fn answer(verdict: &Recommendation) -> (String, Vec<String>) {
+    if let Some(asked) = verdict.reserve.as_ref().filter(|_| verdict.is_open) {
+        let (question, rest) = asked.sentence.split_once("? ").unwrap_or(("", ""));
+        let mut below = vec![rest.to_owned()];
+        below.extend(asked.command.clone());
+        return (format!("{question}?"), below);
+    }
     let Some((first, others)) = verdict.sentences.split_first() else {
         return ("No verdict.".to_owned(), Vec::new());
     };
@@ -171,7 +186,9 @@ const MOST_FIGURES: usize = 4;
 /// What light flows get under the best discipline, beside what they get under the FIFO.
 fn figures(advised: &Advised) -> String {
     let comparison = &advised.comparison;
-    let best = advised.verdict.best;
+    let Some(best) = advised.verdict.best else {
+        return String::new();
+    };
     let mut fifo = None;
     for (index, result) in comparison.disciplines.iter().enumerate() {
         if fifo.is_none() && index != best && result.name == "fifo" {
@@ -199,30 +216,34 @@ fn figures(advised: &Advised) -> String {
         ));
     }
     told.truncate(MOST_FIGURES);
-    if told.is_empty() || advised.verdict.is_open {
+    if told.is_empty() {
         return String::new();
     }
     format!("  <dl class=\"figures\">\n{}\n  </dl>", told.join("\n"))
 }
 
-/// The warning before the verdict, and the command that mends the load.
-fn warning(verdict: &Recommendation) -> String {
-    let Some(reserve) = &verdict.reserve else {
+/// What is said of the load, and the command that goes with it: before the verdict that another
+/// load would be right, after it what the other direction holds.
+fn warning(warning: Option<&Warning>, class: &str) -> String {
+    let Some(warning) = warning else {
         return String::new();
     };
-    let command = reserve
-        .command
-        .as_ref()
-        .map_or_else(String::new, |command| {
-            format!(
-                "\n  <div class=\"commands\"><pre id=\"mended\">{}</pre></div>",
-                escape(command)
-            )
-        });
-    format!(
-        "  <p class=\"warning\" role=\"alert\">{}</p>{command}",
-        escape(&reserve.sentence)
-    )
+    let role = if class == "warning" {
+        " role=\"alert\""
+    } else {
+        ""
+    };
+    let mut text = format!(
+        "  <p class=\"{class}\"{role}>{}</p>",
+        escape(&warning.sentence)
+    );
+    if let Some(command) = &warning.command {
+        text += &format!(
+            "\n  <div class=\"commands\"><pre>{}</pre></div>",
+            escape(command)
+        );
+    }
+    text
 }
 
 fn commands(verdict: &Recommendation) -> String {

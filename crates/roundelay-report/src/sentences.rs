@@ -14,7 +14,8 @@ pub use notes::{
     counted_sentences, reordering_note,
 };
 
-use roundelay_advice::{Note, Verdict};
+use roundelay_advice::{Note, Reason, Verdict};
+use roundelay_trace::Kind;
 
 use crate::advised::Recommendation;
 
@@ -33,13 +34,29 @@ pub(crate) fn recommendation(verdict: &Verdict, link_rate: u64, command: &str) -
         commands.insert(0, WRONG_LOAD.to_owned());
     }
     let reserve = verdict.reserve.as_ref();
+    let is_open = reserve.is_some_and(|reserve| reserve.is_question);
     let other = verdict.other.as_ref();
     Recommendation {
-        best: verdict.best,
+        best: (!is_open).then_some(verdict.best),
         reserve: reserve.map(|reserve| warning::of(reserve, command)),
         other: other.map(|other| chosen::other(other, link_rate, command)),
-        is_open: reserve.is_some_and(|reserve| reserve.is_question),
+        is_open,
+        hurt: hurt(&verdict.reasons),
         sentences: verdict.reasons.iter().map(reasons::sentence).collect(),
         commands,
     }
+}
+
+/// The kind of flows that the worst discipline hurts.
+fn hurt(reasons: &[Reason]) -> Option<Kind> {
+    for reason in reasons {
+        match reason {
+            Reason::Hurts { kind, .. }
+            | Reason::HurtsOne { kind, .. }
+            | Reason::LocksOut { kind, .. } => return Some(*kind),
+            Reason::HurtsBulk { .. } => return Some(Kind::Bulk),
+            _ => {}
+        }
+    }
+    None
 }

@@ -252,7 +252,7 @@ fn plain<C: Into<Cell>>(
 }
 
 /// The names, and below them the seeds of further figures.
-fn names_and_seeds(comparison: &Comparison, best: usize, all: &Rows<'_>) -> Column {
+fn names_and_seeds(comparison: &Comparison, best: Option<usize>, all: &Rows<'_>) -> Column {
     let mut cells = Vec::new();
     for (name, below) in name_cells(comparison, best).into_iter().zip(&all.below) {
         cells.push(name);
@@ -495,21 +495,21 @@ fn warning(reserve: &Warning) -> Section {
 /// The head of the column of names.
 const NAMES: &str = "  discipline";
 
-fn names(comparison: &Comparison, best: usize) -> Column {
+fn names(comparison: &Comparison, best: Option<usize>) -> Column {
     Column::new(NAMES, name_cells(comparison, best))
 }
 
-fn name_cells(comparison: &Comparison, best: usize) -> Vec<Cell> {
+fn name_cells(comparison: &Comparison, best: Option<usize>) -> Vec<Cell> {
     debug_assert_eq!(width(NAMES), 12, "as short as a name may be cut");
     let mut texts = Vec::new();
     for (index, result) in comparison.disciplines.iter().enumerate() {
-        let is_best = index == best;
+        let is_best = Some(index) == best;
         let mark = if is_best { '*' } else { ' ' };
         texts.push(format!("{mark} {}", clean(&result.spec)));
     }
     let mut cells = Vec::new();
     for (index, text) in cut_apart(&texts, 32, cut).into_iter().enumerate() {
-        let is_best = index == best;
+        let is_best = Some(index) == best;
         cells.push(Cell {
             text,
             paint: if is_best { Paint::Good } else { Paint::Plain },
@@ -527,7 +527,7 @@ fn loss(outcome: &Outcome) -> Cell {
 }
 
 /// A kind's name above a narrow column.
-const fn short_name(kind: Kind) -> &'static str {
+pub(crate) const fn short_name(kind: Kind) -> &'static str {
     match kind {
         Kind::Call => "calls",
         Kind::Other => "other light",

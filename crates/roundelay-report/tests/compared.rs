@@ -31,7 +31,11 @@ fn disciplines_do_not_see_each_other() {
     {
         assert_eq!(format!("{one:?}"), format!("{other:?}"));
     }
-    let best = |comparison: &Told| comparison.disciplines[comparison.verdict.best].spec.clone();
+    let best = |comparison: &Told| {
+        comparison.disciplines[comparison.verdict.best.unwrap()]
+            .spec
+            .clone()
+    };
     assert_eq!(best(&forward), best(&backward));
 }
 
@@ -61,7 +65,10 @@ fn fair_disciplines_spare_the_small_flow() {
             "{spec}"
         );
     }
-    assert_ne!(comparison.disciplines[comparison.verdict.best].name, "fifo");
+    assert_ne!(
+        comparison.disciplines[comparison.verdict.best.unwrap()].name,
+        "fifo"
+    );
     let light: Vec<_> = comparison.flows.iter().filter(|flow| flow.light).collect();
     assert!(
         light.len() == 1 && light[0].label.ends_with(":1002"),
@@ -118,7 +125,10 @@ fn where_nothing_matters_a_fifo_will_do() {
                 ..options(rate, all_specs())
             },
         );
-        assert_eq!(comparison.disciplines[comparison.verdict.best].name, "fifo");
+        assert_eq!(
+            comparison.disciplines[comparison.verdict.best.unwrap()].name,
+            "fifo"
+        );
         comparison.verdict.sentences.join(" ")
     };
     assert_eq!(
@@ -364,7 +374,8 @@ fn the_example_shows_what_fair_queues_do() {
     .unwrap();
     assert_sound(&comparison);
     assert_ne!(
-        comparison.disciplines[comparison.verdict.best].name, "fifo",
+        comparison.disciplines[comparison.verdict.best.unwrap()].name,
+        "fifo",
         "{:?}",
         comparison.verdict
     );
@@ -410,7 +421,8 @@ fn who_locks_light_flows_out_is_not_best() {
             && light("lstf").1 == 0.0
     );
     assert_eq!(
-        comparison.disciplines[comparison.verdict.best].name, "lstf",
+        comparison.disciplines[comparison.verdict.best.unwrap()].name,
+        "lstf",
         "{:?}",
         comparison.verdict.sentences
     );
@@ -437,7 +449,7 @@ fn by_default_the_example_gets_cake_in_one_line() {
     for measures in [false, true] {
         asked.measure_cost = measures;
         let comparison = compare(example(), &asked, &mut ()).unwrap();
-        let best = &comparison.disciplines[comparison.verdict.best];
+        let best = &comparison.disciplines[comparison.verdict.best.unwrap()];
         assert_eq!(best.spec, "cake besteffort");
         assert_eq!(best.limit, "4mb", "that of cake at 5 Mbit/s");
         let commands = comparison.verdict.commands.join("\n");
@@ -508,7 +520,8 @@ fn who_needs_what_no_port_knows_is_not_best() {
     let comparison = compare(example(), &options("5mbit", all_specs()), &mut ()).unwrap();
     let text = comparison.verdict.sentences.join(" ");
     assert_eq!(
-        comparison.disciplines[comparison.verdict.best].name, "cake",
+        comparison.disciplines[comparison.verdict.best.unwrap()].name,
+        "cake",
         "{text}"
     );
     let sjf = "sjf delays a typical light flow less than cake (25.0 ms against 58.7 ms), but needs to know how long each flow will be, which no port does.";
@@ -684,7 +697,7 @@ fn a_lower_figure_than_that_of_the_best_is_explained() {
     let of_example = |texts: &[&str]| {
         let comparison = compare(example(), &options("5mbit", specs(texts)), &mut ()).unwrap();
         (
-            comparison.disciplines[comparison.verdict.best].name,
+            comparison.disciplines[comparison.verdict.best.unwrap()].name,
             comparison.verdict.sentences.join(" "),
         )
     };
@@ -740,7 +753,7 @@ fn no_lower_figure_goes_without_a_word() {
         for other in &texts[place + 1..] {
             let comparison = run(&overload(), &options("16mbit", specs(&[one, other])));
             let figure = |index: usize| comparison.disciplines[index].light_p99.unwrap();
-            let best = comparison.verdict.best;
+            let best = comparison.verdict.best.unwrap();
             let text = comparison.verdict.sentences.join(" ");
             let has_reason = [
                 "delays a typical light flow less than",
@@ -774,7 +787,11 @@ fn another_seed_that_changes_the_winner_is_told() {
         };
         Advised::new(samples::run(&samples, &options), &options, None)
     };
-    let winner = |told: &Advised| told.comparison.disciplines[told.verdict.best].spec.clone();
+    let winner = |told: &Advised| {
+        told.comparison.disciplines[told.verdict.best.unwrap()]
+            .spec
+            .clone()
+    };
     let mut winners = Vec::new();
     for seed in 1..=12 {
         winners.push(winner(&told(seed, 1)));

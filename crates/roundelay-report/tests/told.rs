@@ -21,7 +21,7 @@ impl Told {
             verdict,
             ..
         } = Advised::new(comparison, options, None);
-        assert!(!verdict.sentences.is_empty() && verdict.best < comparison.disciplines.len());
+        assert!(!verdict.sentences.is_empty() && verdict.best < Some(comparison.disciplines.len()));
         Self {
             comparison,
             notes,

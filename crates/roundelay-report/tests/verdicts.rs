@@ -36,6 +36,8 @@ struct Flow {
     protocol: u8,
     ports: (u16, u16),
     dscp: u8,
+    /// Code point of explicit congestion notification.
+    ecn: u8,
     /// Of TCP.
     flags: u8,
 }
@@ -45,6 +47,7 @@ const fn download(number: u16) -> Flow {
         protocol: TCP,
         ports: (443, 50_000 + number),
         dscp: 0,
+        ecn: 0,
         flags: ACK,
     }
 }
@@ -54,6 +57,7 @@ const fn flood(number: u16) -> Flow {
         protocol: UDP,
         ports: (9, 9000 + number),
         dscp: 0,
+        ecn: 0,
         flags: ACK,
     }
 }
@@ -63,6 +67,7 @@ const fn call(number: u16) -> Flow {
         protocol: UDP,
         ports: (40_000, 40_000 + number),
         dscp: 0,
+        ecn: 0,
         flags: ACK,
     }
 }
@@ -74,6 +79,7 @@ fn acknowledgements(rate: u64, seconds: u64) -> Vec<Packet> {
             protocol: TCP,
             ports: (60_000, 443),
             dscp: 0,
+            ecn: 0,
             flags: ACK,
         },
         rate,
@@ -87,6 +93,7 @@ const fn query(number: u16) -> Flow {
         protocol: UDP,
         ports: (53, 30_000 + number),
         dscp: 0,
+        ecn: 0,
         flags: ACK,
     }
 }
@@ -145,7 +152,7 @@ fn headers(
         destination,
         if flow.protocol == TCP { &tcp } else { &udp },
     );
-    ip[1] = flow.dscp << 2;
+    ip[1] = flow.dscp << 2 | flow.ecn;
     ip[2..4].copy_from_slice(&(*len as u16 - 14).to_be_bytes());
     ip[4..6].copy_from_slice(&(1 + number as u16 % 65_535).to_be_bytes());
     ip
@@ -229,7 +236,7 @@ fn judged(flows: Vec<Vec<Packet>>, rate: &str, texts: &[&str]) -> Judged {
 
 impl Judged {
     fn best(&self) -> &str {
-        &self.comparison.disciplines[self.comparison.verdict.best].spec
+        &self.comparison.disciplines[self.comparison.verdict.best.unwrap()].spec
     }
 
     /// The best discipline is one of these, and the verdict has each of the phrases.
@@ -412,6 +419,7 @@ fn a_lost_acknowledgement_costs_nothing_and_a_late_one_does() {
 fn a_request_for_a_connection_is_no_acknowledgement() {
     let ask = |number| {
         let ask = Flow {
+            ecn: 0,
             flags: SYN,
             ..download(number)
         };
@@ -441,6 +449,7 @@ fn a_lost_request_in_a_flow_of_acknowledgements_counts() {
                 protocol: TCP,
                 ports: (60_000 + number, 443),
                 dscp: 0,
+                ecn: 0,
                 flags: ACK,
             };
             let start = u64::from(number) * 400 * MILLISECOND + MILLISECOND;
@@ -454,6 +463,7 @@ fn a_lost_request_in_a_flow_of_acknowledgements_counts() {
             [(
                 start,
                 Flow {
+                    ecn: 0,
                     flags: first,
                     ..flow
                 },
@@ -471,6 +481,7 @@ fn a_lost_request_in_a_flow_of_acknowledgements_counts() {
                 protocol: TCP,
                 ports: (50_000, 22),
                 dscp: 0,
+                ecn: 0,
                 flags: ACK,
             },
             31,
@@ -784,6 +795,27 @@ fn a_loss_is_not_hidden_by_delays_that_are_alike() {
         .says_not(&["does not matter", "about equally"]);
 }
 
+/// Regression: a discipline that marks was thought to delay the bulk that it marks, because a
+/// replay sends on, so the same discipline without marks, which drops, was best.
+#[test]
+fn marks_count_as_the_signal_that_they_are() {
+    let capable = Flow {
+        ecn: 2,
+        ..download(0)
+    };
+    let specs = ["fifo", "fq_codel linux", "fq_codel linux noecn"];
+    let load = || vec![steady(capable, 12_000_000, 1500, 10), talk(0, 10)];
+    judged(load(), "10mbit", &specs)
+        .is(
+            &["fq_codel linux"],
+            &["of all packets to signal congestion; TCP senders would slow down in answer"],
+        )
+        .says_not(&["but 99% of all packets"]);
+    // Not capable: both drop, and are the same.
+    let plain = vec![steady(download(0), 12_000_000, 1500, 10), talk(0, 10)];
+    judged(plain, "10mbit", &specs).says_not(&["marks"]);
+}
+
 #[test]
 fn two_equal_bulks_need_no_fair_queue() {
     let equal = || {
@@ -792,9 +824,17 @@ fn two_equal_bulks_need_no_fair_queue() {
             steady(download(1), 8_000_000, 1500, 20),
         ]
     };
-    judged(equal(), "10mbit", &["fifo", "drr", "qfq_plus"])
+    let alike = judged(equal(), "10mbit", &["fifo", "drr", "qfq_plus"])
         .is(&["fifo"], &["about equally"])
         .says_not(&["hurts"]);
+    let commands = &alike.comparison.verdict.commands;
+    assert!(
+        commands.is_empty(),
+        "they take a queue off that works as well"
+    );
+    // Who asks for one discipline gets its commands.
+    let alone = judged(equal(), "10mbit", &["drr"]);
+    assert!(!alone.comparison.verdict.commands.is_empty());
     let (one, other) = (
         steady(download(0), 6_000_000, 1500, 20),
         steady(download(1), 6_000_000, 1500, 20),
@@ -1078,6 +1118,7 @@ fn a_game_beside_two_downloads_on_a_slow_link() {
             protocol: UDP,
             ports: (27_015, 27_005),
             dscp: 0,
+            ecn: 0,
             flags: ACK,
         },
         96_000,

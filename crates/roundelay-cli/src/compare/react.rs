@@ -89,7 +89,9 @@ pub(super) fn compare(
         let mut none = Vec::new();
         none.resize_with(options.specs.len(), || None);
         let advised = Advised::new(case.under(&assumed, none)?, options, None);
-        let best = advised.verdict.best;
+        let Some(best) = advised.verdict.best else {
+            continue;
+        };
         let result = &advised.comparison.disciplines[best];
         open.push(OpenEnd {
             parameter,

@@ -175,14 +175,16 @@ class Comparison(_Result, _Tabled):
         return [each["spec"] for each in self._dict["disciplines"]]
 
     @property
-    def best(self) -> str:
-        """The discipline that the verdict names."""
-        return self.disciplines[self._dict["verdict"]["best"]]
+    def best(self) -> str | None:
+        """The discipline that the verdict names; None where the verdict asks which packets share the link."""
+        best = self._dict["verdict"].get("best")
+        return None if best is None else self.disciplines[best]
 
     @property
     def verdict(self) -> str:
-        """The verdict: the best discipline and why."""
-        return " ".join(self._dict["verdict"]["sentences"])
+        """The verdict: the best discipline and why, or a question."""
+        verdict = self._dict["verdict"]
+        return verdict["reserve"]["sentence"] if verdict.get("is_open") else " ".join(verdict["sentences"])
 
     @property
     def commands(self) -> list[str]:

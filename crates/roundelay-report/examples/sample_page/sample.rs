@@ -277,7 +277,8 @@ fn verdict() -> Recommendation {
         reserve: None,
         other: None,
         is_open: false,
-        best: 3,
+        best: Some(3),
+        hurt: Some(roundelay_trace::Kind::Call),
         sentences: sentences.map(str::to_owned).to_vec(),
         commands: commands.map(str::to_owned).to_vec(),
     }

@@ -5,13 +5,16 @@ use serde::Serialize;
 use serde_json::{Number, Value};
 
 use super::capitalised;
+use crate::advised::Recommendation;
 use crate::text::clean;
 
 #[derive(Serialize)]
 struct Page<'a> {
     link_rate: u64,
     flow_count: usize,
-    best: usize,
+    best: Option<usize>,
+    /// The view that the charts open on: the kind of flows that the verdict is about, if any.
+    opens: Option<usize>,
     disciplines: Vec<Discipline>,
     /// All flows, light flows, each kind of flows, then one flow each.
     views: Vec<View<'a>>,
@@ -63,7 +66,7 @@ struct Fairness {
 }
 
 /// The page's data as JSON, with charted flows only, and without invisible digits.
-pub(super) fn page(comparison: &Comparison, best: usize) -> String {
+pub(super) fn page(comparison: &Comparison, verdict: &Recommendation) -> String {
     let mut disciplines = Vec::new();
     for result in &comparison.disciplines {
         disciplines.push(Discipline {
@@ -71,12 +74,19 @@ pub(super) fn page(comparison: &Comparison, best: usize) -> String {
             spec: clean(&result.spec),
         });
     }
+    let views = views(comparison);
+    let mut opens = None;
+    if let Some(kind) = verdict.hurt {
+        let label = capitalised(kind.name());
+        opens = views.iter().position(|view| view.label == label);
+    }
     let page = Page {
         link_rate: comparison.link_rate,
         flow_count: comparison.flows.len(),
-        best,
+        best: verdict.best,
+        opens,
         disciplines,
-        views: views(comparison),
+        views,
     };
     let mut value =
         serde_json::to_value(page).expect("plain data with string keys always serialises");

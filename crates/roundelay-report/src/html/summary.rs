@@ -1,10 +1,10 @@
 //! HTML table of disciplines.
 
-use roundelay_trace::{Comparison, Delay, DisciplineResult};
+use roundelay_trace::{Comparison, Delay, DisciplineResult, Kind};
 
 use super::escape;
 use crate::spread::{farthest_seed, half_width, notable_changes};
-use crate::table::reasons;
+use crate::table::{reasons, short_name};
 use crate::units::{bytes, count, percent, rate, seconds, significant};
 
 /// A text and its sort key; cells without a key go last.
@@ -17,112 +17,185 @@ struct Cell {
 }
 
 /// A column: heading, explanation, cells.
+#[derive(Clone, Copy)]
 struct Column {
     head: &'static str,
     about: &'static str,
-    cell: fn(&DisciplineResult) -> Cell,
+    cell: Of,
 }
 
-const COLUMNS: [Column; 12] = [
+/// What the cells of a column tell of a discipline.
+#[derive(Clone, Copy)]
+enum Of {
+    Result(fn(&DisciplineResult) -> Cell),
+    /// The delay of a kind of flows.
+    Kind(Kind),
+}
+
+impl Column {
+    fn cell(&self, result: &DisciplineResult) -> Cell {
+        match self.cell {
+            Of::Result(cell) => cell(result),
+            Of::Kind(kind) => of_kind(result, kind),
+        }
+    }
+}
+
+const SERVICE: [Column; 2] = [
     Column {
         head: "Sent",
         about: "Bits sent over the time from the first arrival to the last departure",
-        cell: |result| Cell {
+        cell: Of::Result(|result| Cell {
             below: half_width(result, |one| Some(one.total.throughput), rate),
             ..cell(rate(result.total.throughput), result.total.throughput)
-        },
+        }),
     },
     Column {
         head: "Loss",
         about: "Dropped over offered packets, and how many were dropped for which reason",
-        cell: |result| Cell {
+        cell: Of::Result(|result| Cell {
             below: lost(result),
             ..cell(percent(result.total.loss), result.total.loss)
-        },
+        }),
     },
+];
+
+const DELAYS: [Column; 4] = [
     Column {
         head: "p50",
         about: "Median of the delay of all packets",
-        cell: |result| delay_of(result, |delay| delay.p50),
+        cell: Of::Result(|result| delay_of(result, |delay| delay.p50)),
     },
     Column {
         head: "p99",
         about: "99th percentile of the delay of all packets",
-        cell: |result| delay_of(result, |delay| delay.p99),
+        cell: Of::Result(|result| delay_of(result, |delay| delay.p99)),
     },
     Column {
         head: "p99.9",
         about: "99.9th percentile of the delay of all packets",
-        cell: |result| delay_of(result, |delay| delay.p999),
+        cell: Of::Result(|result| delay_of(result, |delay| delay.p999)),
     },
     Column {
         head: "max",
         about: "Largest delay of all packets",
-        cell: |result| delay_of(result, |delay| delay.max),
+        cell: Of::Result(|result| delay_of(result, |delay| delay.max)),
     },
-    Column {
-        head: "Light p99",
-        about: "99th percentile of the delay of the packets of all flows that ask for less than \
-            their fair share, and how many of these packets are lost",
-        cell: light,
-    },
+];
+
+const FAIRNESS_AND_COST: [Column; 5] = [
     Column {
         head: "Jain",
         about: "Jain’s fairness index, mean over windows: 1 is perfectly fair",
-        cell: jain,
+        cell: Of::Result(jain),
     },
     Column {
         head: "GPS lag",
         about: "Largest of the flows’ lags behind an ideal fluid server",
-        cell: |result| cell(bytes(result.worst_lag), result.worst_lag),
+        cell: Of::Result(|result| cell(bytes(result.worst_lag), result.worst_lag)),
     },
     Column {
         head: "Bounds",
         about: "Whether every flow stayed within what is proven",
-        cell: bounds,
+        cell: Of::Result(bounds),
     },
     Column {
         head: "ns/packet",
         about: "Time for a packet in and out, on the machine that made this page",
-        cell: cost,
+        cell: Of::Result(cost),
     },
     Column {
         head: "B/flow",
         about: "Bytes of state for each flow",
-        cell: |result| {
+        cell: Of::Result(|result| {
             cell(
                 count(result.bytes_per_flow as u64),
                 result.bytes_per_flow as f64,
             )
-        },
+        }),
     },
 ];
 
-/// Inserted after the loss if any discipline reorders packets.
+/// After the loss, if any discipline marks packets.
+const MARKED: Column = Column {
+    head: "Marked",
+    about: "Packets sent with a mark of congestion in place of a drop",
+    cell: Of::Result(|result| {
+        let sent = result.total.packets.max(1);
+        let part = result.total.marked as f64 / sent as f64;
+        cell(percent(part), part)
+    }),
+};
+
+/// After the loss, if any discipline reorders packets.
 const REORDERED: Column = Column {
     head: "Reordered",
     about: "Packets that left after a later one of their flow",
-    cell: |result| cell(count(result.total.reordered), result.total.reordered as f64),
+    cell: Of::Result(|result| cell(count(result.total.reordered), result.total.reordered as f64)),
 };
 
-/// The columns for these results, and the number of columns on sent packets.
-fn columns(comparison: &Comparison) -> (Vec<Column>, usize) {
-    let mut columns = Vec::from(COLUMNS);
-    let mut heads = columns.iter();
-    let sent = heads.position(|column| column.head == "p50").unwrap_or(0);
+/// Columns with a heading of their own above.
+struct Group {
+    head: &'static str,
+    columns: Vec<Column>,
+}
+
+/// The columns for these results. Those that the verdict quotes come first.
+fn groups(comparison: &Comparison) -> Vec<Group> {
     let results = &comparison.disciplines;
-    if results.iter().all(|result| result.total.reordered == 0) {
-        return (columns, sent);
+    let mut service = Vec::from(SERVICE);
+    if results.iter().any(|result| result.total.marked > 0) {
+        service.push(MARKED);
     }
-    columns.insert(sent, REORDERED);
-    (columns, sent + 1)
+    if results.iter().any(|result| result.total.reordered > 0) {
+        service.push(REORDERED);
+    }
+    let mut kinds = Vec::new();
+    for outcome in results.first().map_or(&[][..], |result| &result.kinds) {
+        if outcome.kind != Kind::Bulk {
+            kinds.push(Column {
+                head: short_name(outcome.kind),
+                about: "99th percentile of the delay of the packets of these flows, and how many \
+                    of these packets are lost",
+                cell: Of::Kind(outcome.kind),
+            });
+        }
+    }
+    let mut groups = vec![Group {
+        head: "",
+        columns: service,
+    }];
+    if !kinds.is_empty() {
+        groups.push(Group {
+            head: "p99 delay",
+            columns: kinds,
+        });
+    }
+    groups.push(Group {
+        head: "Delay, all flows",
+        columns: DELAYS.to_vec(),
+    });
+    let (fairness, cost) = FAIRNESS_AND_COST.split_at(3);
+    groups.push(Group {
+        head: "Fairness",
+        columns: fairness.to_vec(),
+    });
+    groups.push(Group {
+        head: "Cost",
+        columns: cost.to_vec(),
+    });
+    groups
 }
 
 /// The table of disciplines, in the order of the options, with the best one marked.
-pub(super) fn table(comparison: &Comparison, best: usize) -> String {
+pub(super) fn table(comparison: &Comparison, best: Option<usize>) -> String {
     let mut flows = comparison.flows.iter();
     let has_weights = flows.any(|flow| flow.weight != comparison.flows[0].weight);
-    let (columns, sent) = columns(comparison);
+    let groups = groups(comparison);
+    let mut columns = Vec::new();
+    for group in &groups {
+        columns.extend_from_slice(&group.columns);
+    }
     let mut rows = Vec::new();
     for (index, result) in comparison.disciplines.iter().enumerate() {
         let remark = if has_weights && !result.weighted {
@@ -130,7 +203,7 @@ pub(super) fn table(comparison: &Comparison, best: usize) -> String {
         } else {
             ""
         };
-        let is_best = index == best;
+        let is_best = Some(index) == best;
         rows.push(row(&columns, result, remark, is_best));
         if let Some((seed, other)) = farthest_seed(comparison, index) {
             rows.push(row_of_seed(
@@ -143,24 +216,27 @@ pub(super) fn table(comparison: &Comparison, best: usize) -> String {
     }
     format!(
         "<table id=\"disciplines\">\n<thead>\n{}</thead>\n<tbody>\n{}\n</tbody>\n</table>",
-        head(&columns, sent),
+        head(&groups),
         rows.join("\n")
     )
 }
 
-fn head(columns: &[Column], sent: usize) -> String {
-    let groups = format!(
-        "<tr class=\"groups\"><td></td><td colspan=\"{sent}\"></td><th colspan=\"4\" \
-         scope=\"colgroup\">Delay, all flows</th>\
-                  <td></td><th colspan=\"3\" scope=\"colgroup\">Fairness</th><th colspan=\"2\" \
-                  scope=\"colgroup\">Cost</th></tr>\n"
-    );
+fn head(groups: &[Group]) -> String {
+    let mut above = String::new();
     let mut names = String::new();
-    for column in columns {
-        names += &heading(column.head, column.about);
+    for Group { head, columns } in groups {
+        let span = columns.len();
+        above += &if head.is_empty() {
+            format!("<td colspan=\"{span}\"></td>")
+        } else {
+            format!("<th colspan=\"{span}\" scope=\"colgroup\">{head}</th>")
+        };
+        for column in columns {
+            names += &heading(column.head, column.about);
+        }
     }
     format!(
-        "{groups}<tr>{}{names}</tr>\n",
+        "<tr class=\"groups\"><td></td>{above}</tr>\n<tr>{}{names}</tr>\n",
         heading("Discipline", "As the user would write it")
     )
 }
@@ -190,7 +266,7 @@ fn row(columns: &[Column], result: &DisciplineResult, remark: &str, best: bool) 
     );
     let mut cells = String::new();
     for column in columns {
-        cells += &data_cell(&(column.cell)(result));
+        cells += &data_cell(&column.cell(result));
     }
     format!("<tr{class}>{name}{cells}</tr>")
 }
@@ -215,7 +291,7 @@ fn row_of_seed(
     for column in columns {
         let unsorted = Cell {
             sort: None,
-            ..(column.cell)(other)
+            ..column.cell(other)
         };
         cells += &data_cell(&unsorted);
     }
@@ -288,16 +364,24 @@ fn lost(result: &DisciplineResult) -> String {
     format!("{half}: {reasons}")
 }
 
-fn light(result: &DisciplineResult) -> Cell {
-    let delay = delay(result.light.delay, |delay| delay.p99);
-    let lost = if result.light.loss > 0.0 {
-        format!("{} lost", percent(result.light.loss))
+/// The delay of a kind of flows, and its loss.
+fn of_kind(result: &DisciplineResult, kind: Kind) -> Cell {
+    let mut outcomes = result.kinds.iter();
+    let Some(outcome) = outcomes.find(|outcome| outcome.kind == kind) else {
+        return dash();
+    };
+    let known = match outcome.p99 {
+        Some(p99) => cell(seconds(p99), p99),
+        None => dash(),
+    };
+    let lost = if outcome.loss > 0.0 {
+        format!("{} lost", percent(outcome.loss))
     } else {
         String::new()
     };
     Cell {
         below: lost,
-        ..delay
+        ..known
     }
 }
 

@@ -103,6 +103,11 @@ pub(super) fn sentence(reason: &Reason) -> String {
             cause,
             is_answered,
         } => loses(spec, *loss, *cause, *is_answered),
+        Reason::Marks { spec, part } => format!(
+            "{spec} marks {} of all packets to signal congestion; TCP senders would slow down in \
+             answer, which a replay cannot show.",
+            percent(*part)
+        ),
         Reason::Changes {
             spec,
             other,
