@@ -297,6 +297,10 @@ fn left_out(comparison: &Comparison) -> Option<Note> {
     if selection.mirrored {
         by_option.push(("--mirrored".to_owned(), left_out.mirrored));
     }
+    // Another note tells of the time.
+    if by_option.is_empty() && left_out.duplicates == 0 && left_out.time > 0 {
+        return None;
+    }
     Some(Note::LeftOut {
         replayed: summary.read - left_out.total(),
         read: summary.read,

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use roundelay::QueueSpec;
 use roundelay::schedulers::{AnyDiscipline, DisciplineInfo, Linux, ParameterInfo};
 use roundelay::suggestion::nearest;
-use roundelay_report::{Printed, json};
+use roundelay_report::{Printed, json, wrap};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -103,7 +103,8 @@ pub(crate) fn help(name: &str, commands: &[&str]) -> Result<String, Failure> {
         }
     };
     let info = discipline.info();
-    let mut text = format!("{}: {}\n\n", info.name, info.about);
+    let about = wrap(&format!("{}: {}", info.name, info.about), WIDTH - 2);
+    let mut text = format!("{}\n\n", about.join("\n  "));
     if name != info.name {
         text = format!("'{name}' in tc is '{}' here.\n\n{text}", info.name);
     }
@@ -149,7 +150,7 @@ pub(crate) fn help(name: &str, commands: &[&str]) -> Result<String, Failure> {
     );
     write_rows(&mut text, &rows);
     text.push_str(
-        "\nA bare number is read in the unit of its column. Each parameter may be written once.\n",
+        "\nA bare number has the unit of its column. Each parameter may be written once.\n",
     );
     let order = if info.reorders {
         "may leave in another order than they came"
@@ -160,10 +161,11 @@ pub(crate) fn help(name: &str, commands: &[&str]) -> Result<String, Failure> {
         Linux::Absent => "not in Linux".to_owned(),
         Linux::Qdisc { name, .. } => format!("tc qdisc {name}"),
     };
+    let source = wrap(&format!("Source: {}", info.source), WIDTH - 2).join("\n  ");
     let _ = write!(
         text,
-        "Packets of one flow {order}.\nLinux: {linux}\nSource: {}\nMore: docs/schedulers/{}.md\n",
-        info.source, info.name
+        "Packets of one flow {order}.\nLinux: {linux}\n{source}\nMore: docs/schedulers/{}.md\n",
+        info.name
     );
     Ok(text)
 }
@@ -252,14 +254,32 @@ fn row(parameter: &ParameterInfo) -> [String; 5] {
     ]
 }
 
+/// Columns of a help text.
+const WIDTH: usize = 80;
+/// A longer legal range stands below, with the meaning.
+const LONGEST_RANGE: usize = 28;
+
+/// A line for each parameter, and its meaning below.
 fn write_rows(text: &mut String, rows: &[[String; 5]]) {
-    let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
-    let [name, default, range, bare] = [0, 1, 2, 3].map(width);
-    for row in rows {
-        let line = format!(
-            "  {:name$}  {:default$}  {:range$}  {:bare$}  {}",
-            row[0], row[1], row[2], row[3], row[4]
-        );
+    let width = |column: usize| {
+        let lengths = rows.iter().map(|row| row[column].len());
+        lengths.filter(|length| *length <= LONGEST_RANGE).max()
+    };
+    let [name, default, range] = [0, 1, 2].map(|column| width(column).unwrap_or(0));
+    for [parameter, value, legal, bare, meaning] in rows {
+        let is_short = legal.len() <= LONGEST_RANGE;
+        let shown = if is_short { legal } else { "below" };
+        let line = format!("  {parameter:name$}  {value:default$}  {shown:range$}  {bare}");
         let _ = writeln!(text, "{}", line.trim_end());
+        let mut below = meaning.clone();
+        if !is_short {
+            below = format!("{meaning}: {legal}");
+        }
+        if below.is_empty() {
+            continue;
+        }
+        for line in wrap(&below, WIDTH - 6) {
+            let _ = writeln!(text, "      {line}");
+        }
     }
 }

@@ -61,10 +61,7 @@ use terminal::{COLOR, print, show, tell};
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let arguments = match Arguments::of(arguments) {
         Ok(arguments) => arguments,
-        Err(error) => {
-            show(&error);
-            return u8::try_from(error.exit_code()).unwrap_or(2);
-        }
+        Err(error) => return show(&error),
     };
     _ = COLOR.set(arguments.color);
     if let Command::Live(arguments) = &arguments.command {

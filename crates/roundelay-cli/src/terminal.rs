@@ -92,12 +92,17 @@ pub(crate) fn tell(message: &str) {
     drop(writeln!(io::stderr(), "roundelay: {}", lines.join("\n")));
 }
 
-/// Prints help on stdout, or an error in the arguments on stderr. A closed pipe is not an error.
-pub(crate) fn show(error: &clap::Error) {
+/// Prints help on stdout, or an error in the arguments on stderr. Returns the exit status.
+pub(crate) fn show(error: &clap::Error) -> u8 {
     let text = error.render().to_string();
     if !error.use_stderr() {
-        drop(io::stdout().write_all(text.as_bytes()));
-        return;
+        return match print(&text) {
+            Ok(()) => 0,
+            Err(failure) => {
+                tell(&failure.to_string());
+                failure.status()
+            }
+        };
     }
     // One prefix for all errors; help is none.
     let text = match text.strip_prefix("error: ") {
@@ -110,4 +115,5 @@ pub(crate) fn show(error: &clap::Error) {
         lines.push('\n');
     }
     drop(io::stderr().write_all(lines.as_bytes()));
+    u8::try_from(error.exit_code()).unwrap_or(2)
 }

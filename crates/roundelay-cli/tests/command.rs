@@ -669,13 +669,20 @@ fn a_full_disk_is_a_failure() {
     let folder = Folder::new();
     let capture = folder.file("t.pcap", capture());
     let common = ["compare", &capture, "--rate", "4mbit", "--no-cost", "fifo"];
-    let output = roundelay()
-        .args(common)
-        .stdout(File::create("/dev/full").unwrap())
-        .stderr(Stdio::piped())
-        .output()
-        .unwrap();
-    assert_says(&failure(output, 1), &["standard output", "space"]);
+    for arguments in [
+        &common[..],
+        &["--help"],
+        &["--version"],
+        &["sweep", "--help"],
+    ] {
+        let output = roundelay()
+            .args(arguments)
+            .stdout(File::create("/dev/full").unwrap())
+            .stderr(Stdio::piped())
+            .output()
+            .unwrap();
+        assert_says(&failure(output, 1), &["standard output", "space"]);
+    }
     assert_says(
         &failure(run(&[&common[..], &["--html", "/dev/full"]].concat()), 1),
         &["/dev/full: cannot write"],
@@ -817,8 +824,12 @@ fn list_and_help_tell_of_all_disciplines() {
     );
     for entry in listed {
         let name = entry["name"].as_str().unwrap();
+        let help = success(run(&["help", name]));
+        for line in help.lines() {
+            assert!(line.chars().count() <= 80, "{line}");
+        }
         assert_says(
-            &success(run(&["help", name])),
+            &help,
             &[
                 &format!("{name}: "),
                 "limit",
@@ -846,7 +857,7 @@ fn list_and_help_tell_of_all_disciplines() {
         &[
             "bare number",
             "0s to 3600s",
-            " s  ",
+            " s\n",
             "Each parameter may be written once",
         ],
     );

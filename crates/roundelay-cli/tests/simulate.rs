@@ -352,6 +352,16 @@ fn queues_stand_side_by_side_with_paired_differences() {
     let shown = stdout(&ask(&["fq_codel", "fifo"], &["--replicas", "3"]));
     assert!(shown.contains(text.split(';').next().unwrap()), "{shown}");
     assert!(shown.contains("+"), "{shown}");
+    // What the other queue does for each group, in one sentence; of one seed, nothing is sure.
+    let verdicts = both["verdicts"].as_array().unwrap();
+    let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (_, told) = words.split_once("fifo beside fq_codel: ").expect(&shown);
+    let worse = told.split_once("worse for ").expect(&shown).1;
+    assert!(worse.starts_with("calls"), "{shown}");
+    for verdict in verdicts {
+        assert!(told.contains(verdict["group"].as_str().unwrap()), "{told}");
+    }
+    assert!(!alone.contains("fifo beside fq_codel"), "{alone}");
     // What the sentence is about is in the table of a narrow terminal.
     let calls = shown.split("\ncalls ").nth(1).expect("a table of calls");
     assert!(shown.contains("p99 delay ─"), "{shown}");
@@ -499,6 +509,10 @@ fn queues_side_by_side_have_charts() {
     let half = data.split([',', ']']).next().unwrap();
     assert!(half.parse::<f64>().unwrap() > 0.0, "{half}");
     assert!(html.contains("steady: p99 delay") && html.contains("id=\"chart1\""));
+    assert!(
+        html.contains("<h1>fifo beside fq_codel: "),
+        "the heading is the summary"
+    );
 }
 
 /// The table of replicas has means, so the drops in it are means too.

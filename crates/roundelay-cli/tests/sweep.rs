@@ -475,6 +475,8 @@ fn wrong_keys_are_refused_before_a_run() {
     ] {
         let message = folder.error(&arguments, 2);
         assert!(message.contains(expected), "{arguments:?}: {message}");
+        let dataset = folder.0.join("s.sweep");
+        assert!(!dataset.exists(), "{arguments:?}: nothing runs");
     }
     fs::write(
         folder.0.join("broken.toml"),

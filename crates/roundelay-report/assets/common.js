@@ -111,17 +111,20 @@ const Roundelay = (() => {
             const value = chart.data[line + 1][place];
             if (!half || value === null) return;
             const x = chart.valToPos(chart.data[0][place], "x", true);
-            // A logarithmic axis has no place for zero: the bar ends where the axis does.
-            const low = Math.max(value - half, chart.scales.y.min);
-            const ends = [low, value + half].map((end) => chart.valToPos(end, "y", true));
+            // A bar that goes on below the axis ends there, with an arrow: no delay is negative, and a logarithmic axis has no place for zero.
+            const isCut = value - half < chart.scales.y.min;
+            const ends = [isCut ? chart.scales.y.min : value - half, value + half].map((end) => Math.round(chart.valToPos(end, "y", true)));
             const cap = 5 * uPlot.pxRatio;
+            const middle = Math.round(x);
             ctx.beginPath();
-            ctx.moveTo(x, ends[0]);
-            ctx.lineTo(x, ends[1]);
-            ends.forEach((y) => {
-              ctx.moveTo(x - cap, y);
-              ctx.lineTo(x + cap, y);
-            });
+            ctx.moveTo(middle, ends[0]);
+            ctx.lineTo(middle, ends[1]);
+            ctx.moveTo(middle - cap, ends[1]);
+            ctx.lineTo(middle + cap, ends[1]);
+            const rise = isCut ? cap : 0;
+            ctx.moveTo(middle - cap, ends[0] - rise);
+            ctx.lineTo(middle, ends[0]);
+            ctx.lineTo(middle + cap, ends[0] - rise);
             ctx.stroke();
           });
         });

@@ -34,14 +34,17 @@
     return logarithmic ? { distr: 3 } : {};
   };
 
-  // The vertical scale has room for the intervals.
-  const upright = ({ logarithmic }, curves, shared) => {
+  // The vertical scale has room for the intervals. Where no value is negative it ends at zero; beside names it begins there, so that lengths compare.
+  const upright = ({ logarithmic }, curves, shared, names) => {
     if (logarithmic) return { distr: 3, ...(shared ? { range: [shared[0] / 1.15, shared[1] * 1.15] } : {}) };
     const ends = shared ?? curves.flatMap(({ values, halves }) => values.flatMap((value, place) => (value === null ? [] : [value - halves[place], value + halves[place]])));
-    if (!shared && !curves.some(({ halves }) => halves.some((half) => half > 0))) return {};
-    const [low, high] = [Math.min(...ends), Math.max(...ends)];
+    if (!shared && names.length === 0 && !curves.some(({ halves }) => halves.some((half) => half > 0))) return {};
+    const values = curves.flatMap((curve) => curve.values.filter((value) => value !== null));
+    const isPositive = values.every((value) => value >= 0);
+    const [lowest, high] = [Math.min(...ends), Math.max(...ends)];
+    const low = isPositive && (names.length > 0 || lowest < 0) ? 0 : lowest;
     const room = 0.08 * (high - low);
-    return { range: [low >= 0 ? Math.max(0, low - room) : low - room, high + room] };
+    return { range: [isPositive ? Math.max(0, low - room) : low - room, high + room] };
   };
 
   const show = (chart, place) => {
@@ -51,7 +54,7 @@
     return draw(`chart${place}`, title, {
       height: panel ? 240 : 380,
       nothing: "No points.",
-      scales: { x: { time: false, ...across(x) }, y: upright(y, curves, ends) },
+      scales: { x: { time: false, ...across(x) }, y: upright(y, curves, ends, x.names) },
       axes: [side(x, xs), side(y, curves.flatMap(({ values }) => values.filter((number) => number !== null)), { size: 72 })],
       plugins: [tooltip(lines, at, value, few), intervals(curves.map(({ halves }) => halves))],
     }, [xs, ...curves.map((curve) => curve.values)], lines.map((line, place) => ({ ...line, dots: curves[place].dots, marks: xs.length <= MARKED })));

@@ -84,5 +84,5 @@ pub use tables::{
     SIMULATED_FLOWS, SOURCES_OVER_TIME, SWEEP_FIGURES, Setting, SweepFile, SweepRow, SweepRuns,
     TRANSFERS, Table, TableOf, sweep_rows, sweep_table,
 };
-pub use text::{clean, width};
+pub use text::{clean, width, wrap};
 pub use verified::{faults_in_words, verified};

@@ -191,7 +191,7 @@ impl SideBySide {
                 one.total_cmp(other)
             }
         });
-        let [(best, mean), .., (worst, _)] = means[..] else {
+        let [(best, _), .., (worst, _)] = means[..] else {
             return format!("{name}: at most one of the queues has a {}.", told.words);
         };
         let mut alike = Vec::new();
@@ -200,7 +200,9 @@ impl SideBySide {
                 alike.push(clean(&self.queues[*queue].queue));
             }
         }
-        let value = told.figure.unit.text(mean);
+        let value = interval_text(self.mean(best, group, told.figure), |value| {
+            told.figure.unit.text(value)
+        });
         let queue = clean(&self.queues[best].queue);
         let words = told.words;
         if self.first().replicas.len() == 1 {
@@ -235,6 +237,47 @@ impl SideBySide {
         )
     }
 
+    /// What each of the other queues does for the groups, beside the first; none of one seed.
+    fn summary(&self) -> Vec<String> {
+        let mut sentences = Vec::new();
+        if self.first().replicas.len() == 1 {
+            return sentences;
+        }
+        for queue in 1..self.queues.len() {
+            let mut better = Vec::new();
+            let mut worse = Vec::new();
+            let mut alike = Vec::new();
+            for (group, verdict) in self.verdicts.iter().enumerate() {
+                let name = clean(&verdict.group);
+                let told = Told::of(self.group(group));
+                let difference = verdict.differences[queue - 1];
+                if !is_sure(difference) {
+                    alike.push(name);
+                } else if difference.is_some_and(|by| (by.mean > 0.0) == told.is_better_if_more) {
+                    better.push(name);
+                } else {
+                    worse.push(name);
+                }
+            }
+            let mut parts = Vec::new();
+            for (groups, words) in [(better, "better"), (worse, "worse")] {
+                if !groups.is_empty() {
+                    parts.push(format!("{words} for {}", groups.join(", ")));
+                }
+            }
+            if !alike.is_empty() {
+                parts.push(format!("no sure difference for {}", alike.join(", ")));
+            }
+            sentences.push(format!(
+                "{} beside {}: {}.",
+                clean(&self.queues[queue].queue),
+                clean(&self.queues[0].queue),
+                parts.join("; ")
+            ));
+        }
+        sentences
+    }
+
     /// The report: what came out, then a table for each group of sources.
     pub fn document(&self) -> Document {
         let mut sections = vec![self.headline(), self.answer()];
@@ -259,6 +302,9 @@ impl SideBySide {
 
     fn answer(&self) -> Section {
         let mut blocks = Vec::new();
+        for sentence in self.summary() {
+            blocks.push(Block::Text(sentence));
+        }
         for verdict in &self.verdicts {
             blocks.push(Block::Text(verdict.text.clone()));
         }
@@ -323,7 +369,15 @@ impl SideBySide {
         let mut charts = Vec::new();
         for group in 0..self.groups().min(MOST_CHARTS) {
             let told = Told::of(self.group(group));
+            let mut means = Vec::new();
+            let mut longest = 0.0_f64;
+            for queue in 0..self.queues.len() {
+                let mean = self.mean(queue, group, told.figure);
+                longest = longest.max(mean.map_or(0.0, |mean| mean.mean));
+                means.push(mean);
+            }
             let (unit, per_unit) = match told.figure.unit {
+                Unit::Seconds if longest >= 1.0 => ("s", 1.0),
                 Unit::Seconds => ("ms", 1e3),
                 _ => ("Mbit/s", 1e-6),
             };
@@ -331,7 +385,7 @@ impl SideBySide {
             let mut points = Vec::new();
             for (x, queue) in (0_u32..).zip(&self.queues) {
                 names.push(clean(&queue.queue));
-                if let Some(value) = self.mean(x as usize, group, told.figure) {
+                if let Some(value) = means[x as usize] {
                     points.push(Point {
                         x: f64::from(x),
                         y: value.mean * per_unit,
@@ -365,7 +419,11 @@ impl SideBySide {
     /// One self-contained page.
     pub fn html(&self) -> String {
         let mut document = self.document();
-        let answer = Document(vec![document.0.remove(1)]).markdown();
+        // The first sentence is the page's heading.
+        let answer = format!(
+            "# {}",
+            Document(vec![document.0.remove(1)]).markdown().trim_start()
+        );
         document.0[0].remove(0);
         let names: Vec<String> = self
             .queues

@@ -88,7 +88,7 @@ impl KeyValues {
     }
 
     /// A value with its unit.
-    fn text(self, value: &str) -> String {
+    pub fn text(self, value: &str) -> String {
         match (self, value.parse()) {
             (Self::Rates, Ok(number)) => rate(number),
             (Self::Times, Ok(number)) => seconds(number),

@@ -161,7 +161,7 @@ pub(crate) fn distinct_at(texts: &[String], least: usize) -> usize {
 
 /// `text` in lines of at most `limit` columns, broken between words; a longer word has its own
 /// line.
-pub(crate) fn wrap(text: &str, limit: usize) -> Vec<String> {
+pub fn wrap(text: &str, limit: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
         let last = lines.last_mut().expect("there is always one");

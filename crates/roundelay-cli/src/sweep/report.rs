@@ -311,7 +311,7 @@ impl Summary {
         }
         if let Some(figures) = &self.figures {
             text += "\n";
-            text += &table(figures);
+            text += &table(figures, &self.keys);
         }
         text
     }
@@ -365,10 +365,10 @@ impl Summary {
     }
 }
 
-/// Points in the table at most.
+/// Points in the table at most. Of more, these are spread evenly over all.
 const MOST_ROWS: usize = 20;
 
-fn table(figures: &Figures) -> String {
+fn table(figures: &Figures, keys: &[SweptKey]) -> String {
     let mut head = Vec::new();
     if let Some(first) = figures.points.first() {
         for (key, _) in &first.point {
@@ -379,10 +379,14 @@ fn table(figures: &Figures) -> String {
     head.push(format!("{}.{}", figures.source, figures.figure));
     head.push("difference, seed by seed".to_owned());
     let mut rows = vec![head];
-    for point in figures.points.iter().take(MOST_ROWS) {
+    let count = figures.points.len();
+    let shown = count.min(MOST_ROWS);
+    for nth in 0..shown {
+        // The first one and the last one, too.
+        let point = &figures.points[nth * (count - 1) / (shown - 1).max(1)];
         let mut row = Vec::new();
-        for (_, value) in &point.point {
-            row.push(clean(value));
+        for ((_, value), key) in point.point.iter().zip(keys) {
+            row.push(key.values.text(value));
         }
         row.push(point.runs.len().to_string());
         row.push(match &point.interval {
@@ -393,10 +397,9 @@ fn table(figures: &Figures) -> String {
         rows.push(row);
     }
     let mut text = aligned(&[], &rows);
-    let left_out = figures.points.len().saturating_sub(MOST_ROWS);
-    if left_out > 0 {
-        let more = counted(left_out as u64, "more point");
-        text += &format!("and {more}: --json, or the dataset\n");
+    if count > shown {
+        let more = counted((count - shown) as u64, "more point");
+        text += &format!("Between these: {more} (--json, or the dataset)\n");
     }
     text
 }
@@ -413,6 +416,8 @@ fn number(figure: &str, interval: &Interval, sign: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use roundelay_report::KeyValues;
+
     use super::*;
 
     #[test]
@@ -434,17 +439,32 @@ mod tests {
                 }),
             });
         }
-        let text = table(&Figures {
+        let figures = Figures {
             source: "calls".to_owned(),
             figure: "delay_p99",
             points,
-        });
+        };
+        let key = |values| SweptKey {
+            name: "queue.core".to_owned(),
+            values,
+        };
+        let text = table(&figures, &[key(KeyValues::Words)]);
         assert_eq!(text.lines().count(), 1 + 20 + 1, "{text}");
         assert!(text.contains("12.3 ms ±1.00 ms"), "{text}");
         assert!(text.contains("-2.00 ms ±1.00 ms from q0"), "{text}");
         assert!(
-            text.ends_with("and 5 more points: --json, or the dataset\n"),
+            text.ends_with("Between these: 5 more points (--json, or the dataset)\n"),
             "{text}"
         );
+        assert!(
+            text.contains("q0 ") && text.contains("q24 ") && !text.contains("q4 "),
+            "{text}"
+        );
+        // Keys have units, too.
+        let mut rates = figures;
+        rates.points.truncate(1);
+        rates.points[0].point[0].1 = "5000000".to_owned();
+        let text = table(&rates, &[key(KeyValues::Rates)]);
+        assert!(text.contains("5.00 Mbit/s"), "{text}");
     }
 }

@@ -21,6 +21,7 @@ use super::point::{Check, Point, name_of, text_of};
 use super::report::{Failed, RowsOfPoint, Summary};
 use super::shard::Shard;
 use super::task::{Task, read_with, simulate, simulate_with};
+use super::until::check_figure;
 use super::values::{Values, kind_of, labels, quoted, word};
 use crate::failure::Failure;
 use crate::host::Host;
@@ -143,6 +144,9 @@ impl Session {
             threads: options.threads,
         };
         let mut points = check.points()?;
+        if let Some(figure) = &options.figure {
+            check_figure(figure, points[0].fresh().scenario.as_deref())?;
+        }
         let first_seed = match (plan.seed, plan.table.get("seed")) {
             (Some(seed), _) => seed,
             (None, Some(toml::Value::Integer(seed))) => seed.cast_unsigned(),

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use roundelay_report::SWEEP_FIGURES;
-use roundelay_sim::scenario::{Interval, student_95};
+use roundelay_sim::scenario::{Interval, Scenario, student_95};
 use roundelay_trace::file::did_you_mean;
 
 use super::point::Point;
@@ -119,6 +119,50 @@ fn more(values: &[f64], Precision(part): Precision) -> Option<u32> {
     Some((needed - count).clamp((count / 4.0).ceil().max(1.0), count) as u32)
 }
 
+/// The source that `--figure` names, if it names one, and the number of the figure.
+fn source_and_number(text: &str) -> Result<(Option<&str>, usize), Failure> {
+    let (source, figure) = match text.rsplit_once('.') {
+        Some((source, figure)) => (Some(source), figure),
+        None => (None, text),
+    };
+    let Some(number) = SWEEP_FIGURES.iter().position(|known| *known == figure) else {
+        let meant = did_you_mean(figure, &SWEEP_FIGURES);
+        return Err(Failure::usage(format!(
+            "--figure {text}: no figure is called '{figure}'{meant}: {}",
+            SWEEP_FIGURES.join(", ")
+        )));
+    };
+    Ok((source, number))
+}
+
+fn check_source(text: &str, source: &str, sources: &[String]) -> Result<(), Failure> {
+    if sources.iter().any(|known| known == source) {
+        return Ok(());
+    }
+    let known: Vec<&str> = sources.iter().map(String::as_str).collect();
+    let meant = did_you_mean(source, &known);
+    Err(Failure::usage(format!(
+        "--figure {text}: no source is called '{source}'{meant}: {}",
+        known.join(", ")
+    )))
+}
+
+/// Refuses, before any run, a figure that no run of the scenario can have.
+pub(super) fn check_figure(text: &str, scenario: Option<&Scenario>) -> Result<(), Failure> {
+    let (source, _) = source_and_number(text)?;
+    let (Some(source), Some(scenario)) = (source, scenario) else {
+        return Ok(());
+    };
+    let mut sources = Vec::new();
+    for group in &scenario.groups {
+        sources.push(group.name.clone());
+    }
+    if sources.len() > 1 {
+        sources.push("all".to_owned());
+    }
+    check_source(text, source, &sources)
+}
+
 impl Session {
     /// Source and number of the figure of `--figure`.
     ///
@@ -135,30 +179,13 @@ impl Session {
                 break;
             }
         }
-        let (source, figure) = match text.rsplit_once('.') {
-            Some((source, figure)) => (Some(source), figure),
-            None => (None, text.as_str()),
-        };
-        let Some(number) = SWEEP_FIGURES.iter().position(|known| *known == figure) else {
-            let meant = did_you_mean(figure, &SWEEP_FIGURES);
-            return Err(Failure::usage(format!(
-                "--figure {text}: no figure is called '{figure}'{meant}: {}",
-                SWEEP_FIGURES.join(", ")
-            )));
-        };
-        if sources.is_empty() {
-            return Ok(None);
-        }
+        let (source, number) = source_and_number(text)?;
         // Results of several sources end with all together.
-        let source = source.map_or_else(|| sources[sources.len() - 1].clone(), str::to_owned);
-        if !sources.contains(&source) {
-            let known: Vec<&str> = sources.iter().map(String::as_str).collect();
-            let meant = did_you_mean(&source, &known);
-            return Err(Failure::usage(format!(
-                "--figure {text}: no source is called '{source}'{meant}: {}",
-                known.join(", ")
-            )));
-        }
+        let Some(last) = sources.last() else {
+            return Ok(None);
+        };
+        let source = source.unwrap_or(last).to_owned();
+        check_source(text, &source, &sources)?;
         Ok(Some((source, number)))
     }
 

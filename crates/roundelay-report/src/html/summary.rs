@@ -60,21 +60,12 @@ const SERVICE: [Column; 2] = [
     },
 ];
 
-const DELAYS: [Column; 4] = [
-    Column {
-        head: "p50",
-        about: "Median of the delay of all packets",
-        cell: Of::Result(|result| delay_of(result, |delay| delay.p50)),
-    },
+/// The table below the charts has more of these.
+const DELAYS: [Column; 2] = [
     Column {
         head: "p99",
         about: "99th percentile of the delay of all packets",
         cell: Of::Result(|result| delay_of(result, |delay| delay.p99)),
-    },
-    Column {
-        head: "p99.9",
-        about: "99.9th percentile of the delay of all packets",
-        cell: Of::Result(|result| delay_of(result, |delay| delay.p999)),
     },
     Column {
         head: "max",
