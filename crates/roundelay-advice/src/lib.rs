@@ -72,7 +72,9 @@ pub fn advise(comparison: &Comparison, options: &Options) -> Advice {
         options,
         choice.is_contended,
     ));
-    reasons.extend(seeds::reason(comparison, &choice, &with_other_seeds));
+    // A caveat of the answer itself.
+    let of_seeds = seeds::reason(comparison, &choice, &with_other_seeds);
+    reasons.splice(behind..behind, of_seeds);
     let reserve = reserve::of(comparison, options);
     let is_question = match &reserve {
         Some(reserve) => reserve.is_question,

@@ -52,7 +52,7 @@
     const value = (_, line, index) => curves[line].values[index];
     const at = (position) => (x.names.length > 0 ? x.names[position] : `${x.label}: ${few(position)}`);
     return draw(`chart${place}`, title, {
-      height: panel ? 240 : 380,
+      height: panel || x.names.length > 0 ? 240 : 380,
       nothing: "No points.",
       scales: { x: { time: false, ...across(x) }, y: upright(y, curves, ends, x.names) },
       axes: [side(x, xs), side(y, curves.flatMap(({ values }) => values.filter((number) => number !== null)), { size: 72 })],
