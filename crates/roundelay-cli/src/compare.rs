@@ -10,7 +10,7 @@ use std::io::{self, BufReader, IsTerminal};
 use std::path::Path;
 
 use roundelay::LinkLayer;
-use roundelay_report::{Advised, SCREEN, TableStyle, provenance, table_within};
+use roundelay_report::{Advised, SCREEN, TableStyle, counted, provenance, table_within};
 use roundelay_sim::scenario::Measures;
 use roundelay_trace::arguments::{chosen, parse_spec, shell_word};
 use roundelay_trace::{
@@ -85,10 +85,10 @@ fn long_comparison(arguments: &Compare, options: &Options) -> Option<String> {
     let flows = (options.most_flows() as u64).min(size / SMALLEST_RECORD_BYTES);
     let memory = Options::memory_of_flows(flows, lanes);
     (packets.saturating_mul(lanes) > MANY_PACKETS || memory > MUCH_MEMORY).then(|| {
-        let packets = packets as f64;
+        let packets = counted(packets, "packet");
         let gigabytes = memory as f64 / 1e9;
         format!(
-            "about {packets:.2e} packets, if a packet takes {RECORD_BYTES} bytes of the file (compressed fewer), through {lanes} \
+            "about {packets}, if a packet takes {RECORD_BYTES} bytes of the file (compressed fewer), through {lanes} \
              queues, half a million to five million a second on a core; {gigabytes:.1} GB of memory if there are {flows} flows \
              (--max-flows); Ctrl-C ends the comparison"
         )

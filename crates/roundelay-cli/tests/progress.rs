@@ -185,7 +185,7 @@ fn a_long_comparison_is_announced() {
     };
     let announced = first_line(20_000_000_000, &["fifo", "drr"]);
     let parts = [
-        "roundelay: about 2.00e8 packets, if a packet takes 100 bytes",
+        "roundelay: about 200,000,000 packets, if a packet takes 100 bytes",
         "through 2 queues",
         "(--max-flows); Ctrl-C",
     ];
