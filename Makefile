@@ -300,6 +300,7 @@ peers-lengths: setup-uml target/peers/registers.so ## lengths on links beside ca
 # Rounds of the simulators' times: CPU seconds are medians.
 ROUNDS ?= 3
 peers-programs: setup-ns2 target/peers/ns3
+	cargo build --release --locked -p roundelay-cli
 	cargo build --release --locked -p roundelay-sim --examples
 	cargo build --release --locked -p roundelay-trace --example orders
 

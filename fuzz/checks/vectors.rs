@@ -14,7 +14,9 @@ pub(crate) fn check(data: &[u8]) {
     let Ok(text) = str::from_utf8(data) else {
         return;
     };
-    let applications = match read("vectors", text) {
+    // A name that is too long for a comment.
+    let name = "v\u{e9}ctors#\n".repeat(40);
+    let applications = match read(&name, text) {
         Ok(applications) => applications,
         Err(error) => {
             assert!(error.line <= text.lines().count() + 1, "{error}");
@@ -22,24 +24,25 @@ pub(crate) fn check(data: &[u8]) {
         }
     };
     for format in [Format::Older, Format::Newer] {
-        let expected = connections(&applications, format);
+        let expected = connections(&applications);
         if expected.is_empty() || expected.iter().any(|(start, ..)| *start > LATEST) {
             continue;
         }
         let written = write(&applications, format);
         let again = read("vectors", &written).expect("what is written can be read");
-        assert_eq!(connections(&again, format), expected, "{written}");
+        assert_eq!(connections(&again), expected, "{written}");
+        let mut comments = written.lines().filter(|line| line.starts_with('#'));
+        assert!(comments.all(|comment| comment.len() < 100), "{written}");
     }
 }
 
-/// Start and writes of each connection. In the older format, a sequential one starts with its first
-/// write.
-fn connections(applications: &Applications, format: Format) -> Vec<(Duration, bool, Vec<Message>)> {
+/// Start and writes of each connection. A sequential one starts with its first write.
+fn connections(applications: &Applications) -> Vec<(Duration, bool, Vec<Message>)> {
     let mut all = Vec::new();
     for connection in &applications.connections {
         let mut start = connection.start;
         let mut messages = connection.messages.clone();
-        if format == Format::Older && !connection.concurrent {
+        if !connection.concurrent {
             start = start + std::mem::take(&mut messages[0].after);
         }
         all.push((start, connection.concurrent, messages));

@@ -54,6 +54,9 @@ const MOST_BYTES: u64 = 1 << 40;
 /// The longest time, in microseconds: 200 days.
 const LONGEST: u64 = 200 * 86_400 * 1_000_000;
 
+/// Bytes of a name in a comment.
+const MOST_OF_NAME: usize = 80;
+
 const HEADER: &str = "SEQ or S start epochs number id, CONC or C start a b number id";
 const BYTES: &str = "bytes, 0 to 2^40";
 const MICROS: &str = "microseconds, 0 to 200 days";
@@ -274,12 +277,19 @@ impl Reader<'_> {
 
 /// Writes connection vectors.
 pub fn write(applications: &Applications, format: Format) -> String {
-    let mut text = format!(
-        "# Connection vectors of {}, as Tmix and ns-2 read them\n",
-        applications.name.replace(['\n', '\r'], " ")
-    );
+    // ns-2 reads nothing behind a comment of 100 bytes or more.
+    let mut name = String::new();
+    for letter in applications.name.chars() {
+        if name.len() >= MOST_OF_NAME {
+            break;
+        }
+        name.push(if letter.is_control() { ' ' } else { letter });
+    }
+    let mut text = format!("# Connection vectors, as Tmix and ns-2 read them\n# {name}\n");
     let round_trips = applications.round_trips();
-    for (id, connection) in applications.connections.iter().enumerate() {
+    let mut in_order: Vec<_> = applications.connections.iter().enumerate().collect();
+    in_order.sort_by_key(|(_, connection)| start(connection));
+    for (id, connection) in in_order {
         if connection.messages.is_empty() {
             continue;
         }
@@ -294,6 +304,16 @@ const fn micros(time: Duration) -> u64 {
     time.as_nanos() / 1000
 }
 
+/// When a connection starts. `SEQ` has no wait before the first write, and ns-2 heeds none of `S`,
+/// so a sequential connection starts with this write.
+fn start(connection: &Connection) -> u64 {
+    let start = micros(connection.start);
+    match connection.messages.first() {
+        Some(first) if !connection.concurrent => start + micros(first.after),
+        _ => start,
+    }
+}
+
 fn write_one(
     text: &mut String,
     connection: &Connection,
@@ -304,12 +324,7 @@ fn write_one(
     for message in &connection.messages {
         count[message.by as usize] += 1;
     }
-    let mut start = micros(connection.start);
-    // `SEQ` has no wait before the first write, so the connection starts later.
-    let waits_at_first = format == Format::Newer || connection.concurrent;
-    if !waits_at_first && let Some(first) = connection.messages.first() {
-        start += micros(first.after);
-    }
+    let start = start(connection);
     let [client, server] = count;
     if connection.endless {
         writeln!(text, "# endless: the last write wanted more")?;
@@ -339,7 +354,10 @@ fn write_one(
     let mut before: Option<End> = None;
     let mut known = [false; 2];
     for message in &connection.messages {
-        let after = micros(message.after);
+        let mut after = micros(message.after);
+        if before.is_none() && !connection.concurrent {
+            after = 0;
+        }
         let is_own = connection.concurrent || before == Some(message.by);
         let mark = match message.by {
             End::Client => '>',
