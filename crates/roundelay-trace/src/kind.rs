@@ -23,10 +23,10 @@ const WEB_PORTS: [u16; 2] = [443, 80];
 const PROMPT: [u8; 7] = [46, 44, 40, 32, 34, 36, 38];
 
 /// Ports of what devices tell each other without being asked, which is neither a call nor a game:
-/// DHCP, NTP, NetBIOS, SNMP, syslog, DHCPv6, SSDP, WS-Discovery, LLMNR, MNDP (IANA, "Service Name and
-/// Transport Protocol Port Number Registry").
-const CHATTER_PORTS: [u16; 13] = [
-    67, 68, 123, 137, 138, 161, 162, 514, 546, 547, 1900, 3702, 5355,
+/// DHCP, NTP, NetBIOS, SNMP, syslog, DHCPv6, SSDP, WS-Discovery, BFD, BFD over several hops, LLMNR,
+/// CoAP (IANA, "Service Name and Transport Protocol Port Number Registry").
+const CHATTER_PORTS: [u16; 17] = [
+    67, 68, 123, 137, 138, 161, 162, 514, 546, 547, 1900, 3702, 3784, 4784, 5355, 5683, 5684,
 ];
 /// MNDP, which has no entry in that registry.
 const MNDP_PORT: u16 = 5678;
@@ -35,13 +35,13 @@ const MNDP_PORT: u16 = 5678;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Pace {
     pub(crate) packets: u64,
-    /// From the first packet to the last.
+    /// From the first packet to the last, without long pauses.
     pub(crate) seconds: f64,
 }
 
 /// The fewest packets of a call or a game, its shortest time in seconds, and its lowest rate in
-/// packets a second.
-const CALL: (u64, f64, f64) = (10, 0.5, 4.0);
+/// packets a second: polls and keep-alives of devices come up to five times a second.
+const CALL: (u64, f64, f64) = (10, 0.5, 10.0);
 
 impl Pace {
     /// Whether packets come long enough and often enough for a call or a game.
@@ -58,10 +58,10 @@ impl Pace {
 pub enum Kind {
     /// Light flow from or to port 53, 853 or 5353.
     Dns,
-    /// Light UDP flow other than QUIC to one receiver, of ten packets or more in half a second or
-    /// longer, four a second or more, on no port of DHCP, SSDP and the like; or a flow with a code point of telephony or interactive
-    /// video that is light; also if not light, over UDP, at most at a tenth of the link's rate or
-    /// like a call.
+    /// Of ten packets or more in half a second or longer, ten a second or more while it sends: a
+    /// light UDP flow other than QUIC to one receiver, on no port of DHCP, SSDP and the like; or a
+    /// light flow with a code point of telephony or interactive video, but no web over TCP; also if
+    /// not light, over UDP, at most at a tenth of the link's rate or like a call.
     Call,
     /// TCP or QUIC flow from or to port 443 or 80, light or with bursts above its fair share that
     /// sends at most a tenth of the link's rate.
@@ -112,12 +112,11 @@ impl Kind {
         let is_one = by.is_five_tuple();
         let is_small = matches!(demand, Demand::Light | Demand::Bursty);
         let is_light = demand == Demand::Light;
+        let is_prompt = is_prompt(*by, first) && pace.is_of_a_call();
         match demand {
             Demand::Light if is_one && uses(first, &DNS_PORTS) => Self::Dns,
-            Demand::Light if is_prompt(*by, first) => Self::Call,
-            Demand::Bursty | Demand::Modest if is_prompt(*by, first) && first.protocol == UDP => {
-                Self::Call
-            }
+            Demand::Light if is_prompt => Self::Call,
+            Demand::Bursty | Demand::Modest if is_prompt && first.protocol == UDP => Self::Call,
             _ if is_one && is_small && is_bare => Self::Acknowledgements,
             _ if is_one && is_small && uses(first, &WEB_PORTS) => Self::Web,
             _ if is_one && is_light && pace.is_of_a_call() && may_call(first) => Self::Call,
@@ -156,9 +155,11 @@ fn uses(headers: &Headers, ports: &[u16]) -> bool {
 }
 
 /// Whether the code point, if equal in all packets of a flow, is one of telephony or interactive
-/// video.
+/// video. Web pages over TCP are none, whatever a network marks them with.
 fn is_prompt(by: FlowBy, headers: &Headers) -> bool {
-    (by.is_five_tuple() || by == FlowBy::Dscp) && PROMPT.contains(&headers.dscp)
+    let is_page = headers.protocol == TCP && uses(headers, &WEB_PORTS);
+    let tells_flows = (by.is_five_tuple() && !is_page) || by == FlowBy::Dscp;
+    tells_flows && PROMPT.contains(&headers.dscp)
 }
 
 /// One discipline's results for the flows of one kind.
@@ -312,9 +313,36 @@ mod tests {
         assert_eq!(of(one, 10, 0.5), Kind::Call);
         assert_eq!(of(one, 9, 0.5), Kind::Other, "too few packets");
         assert_eq!(of(one, 100, 0.4), Kind::Other, "too short");
-        assert_eq!(of(one, 100, 26.0), Kind::Other, "too slow");
+        assert_eq!(of(one, 100, 10.1), Kind::Other, "too slow");
         assert_eq!(of([239, 1, 1, 1], 100, 2.0), Kind::Other, "multicast");
         assert_eq!(of([255; 4], 100, 2.0), Kind::Other, "broadcast");
+    }
+
+    /// Regression: one NTP packet with code point EF was a call, and so were pages marked by a network.
+    #[test]
+    fn a_code_point_alone_makes_no_call() {
+        let of = |protocol, ports: (u16, u16), dscp, packets, seconds| {
+            let flow = Flow::Headers {
+                by: FlowBy::FiveTuple,
+                first: Headers {
+                    source: [10, 0, 0, 1].into(),
+                    destination: [10, 0, 0, 2].into(),
+                    protocol,
+                    source_port: ports.0,
+                    destination_port: ports.1,
+                    ports: Ports::Present,
+                    dscp,
+                    ecn: roundelay::Ecn::NotCapable,
+                },
+            };
+            Kind::of(&flow, Demand::Light, false, Pace { packets, seconds })
+        };
+        assert_eq!(of(UDP, (123, 123), 46, 1, 0.0), Kind::Other, "NTP");
+        assert_eq!(of(UDP, (4000, 4001), 46, 100, 2.0), Kind::Call);
+        assert_eq!(of(TCP, (443, 4001), 40, 12, 0.011), Kind::Web, "short");
+        assert_eq!(of(TCP, (443, 4001), 40, 100, 2.0), Kind::Web, "long");
+        assert_eq!(of(UDP, (5683, 5683), 0, 100, 2.0), Kind::Other, "CoAP");
+        assert_eq!(of(UDP, (49_152, 3784), 0, 100, 2.0), Kind::Other, "BFD");
     }
 
     const DEMANDS: [Demand; 4] = [Demand::Light, Demand::Bursty, Demand::Modest, Demand::Heavy];

@@ -2,7 +2,7 @@
 //! leave.
 
 use roundelay::author::prefetch;
-use roundelay::{Acknowledgement, FlowConfig, FlowId, Instant, Rate};
+use roundelay::{Acknowledgement, Duration, FlowConfig, FlowId, Instant, Rate};
 use roundelay_reference::GpsServer;
 
 use crate::arrivals::{Arrival, Arrivals, Step};
@@ -57,11 +57,16 @@ pub(crate) struct OfferedFlow {
     pub(crate) bytes: u64,
     pub(crate) first: Instant,
     pub(crate) last: Instant,
+    /// Time from the first packet to the last, with longer pauses counted as [`LONGEST_PAUSE`].
+    active: Duration,
     backlogs: Backlogs,
     /// TCP segments without data and SYN.
     bare: u64,
 }
 
+/// A longer pause of a flow says nothing of what it asks of a link while it sends: a call that is
+/// taken up again after an hour is a call, and a second download is one.
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 /// Minimum fraction of bare acknowledgements in a flow whose losses cost nothing.
 const BARE: f64 = 0.99;
 
@@ -75,6 +80,7 @@ impl OfferedFlow {
             bytes: 0,
             first: Instant::ZERO,
             last: Instant::ZERO,
+            active: Duration::ZERO,
             backlogs: Backlogs::NONE,
             bare: 0,
         }
@@ -82,11 +88,10 @@ impl OfferedFlow {
 
     /// What the flow asks of a link.
     pub(crate) fn demand(&self, link: Rate) -> Demand {
-        let seconds = self.last.as_secs_f64() - self.first.as_secs_f64();
         Demand::of(
             self.backlogs,
             (self.packets, self.bytes),
-            seconds,
+            self.active.as_secs_f64(),
             link.bits_per_second() as f64,
         )
     }
@@ -100,7 +105,7 @@ impl OfferedFlow {
     pub(crate) fn pace(&self) -> Pace {
         Pace {
             packets: self.packets,
-            seconds: self.last.since(self.first).as_secs_f64(),
+            seconds: self.active.as_secs_f64(),
         }
     }
 
@@ -231,6 +236,8 @@ impl Offered {
         known.backlogs.count(self.gps.backlog(flow));
         known.packets += 1;
         known.bytes += u64::from(len);
+        let pause = at.since(known.last).min(LONGEST_PAUSE);
+        known.active = known.active + pause;
         known.last = at;
         if let Some(config) = self.presence.arrive(at, flow, len) {
             known.config = config;
