@@ -175,6 +175,8 @@ pub enum Oddity {
     Sorted,
     /// A time that all others contradict.
     Strays,
+    /// The clock was set back; packets behind are later by the step.
+    SetBack,
     /// A time that no clock shows.
     WrongTimes,
     /// Cut by a tool, together with its length.
@@ -388,6 +390,7 @@ fn oddities(comparison: &Comparison) -> Vec<Note> {
         (Oddity::Encrypted, unparsable.encrypted),
         (Oddity::Sorted, oddities.sorted),
         (Oddity::Strays, oddities.strays),
+        (Oddity::SetBack, oddities.set_back),
         (Oddity::WrongTimes, file.wrong_times),
         (Oddity::Backwards, oddities.backward_steps),
         (Oddity::Uncut, oddities.uncut),

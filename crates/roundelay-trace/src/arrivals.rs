@@ -58,6 +58,8 @@ pub struct Oddities {
     pub sorted: u64,
     /// Packets whose time all others contradict; they arrive with the packet before.
     pub strays: u64,
+    /// Times that the clock was set back; packets behind are later by the step.
+    pub set_back: u64,
     /// Frames cut together with their length, which the IP header tells.
     pub uncut: u64,
     /// Packets longer than the link's, split into those of the wire.
@@ -231,6 +233,7 @@ impl Arrivals {
         Oddities {
             sorted: self.capture.late(),
             strays: self.capture.strays(),
+            set_back: self.capture.set_back(),
             uncut: self.capture.uncut(),
             ..self.reader.oddities
         }
@@ -239,6 +242,11 @@ impl Arrivals {
     /// Oddities of the file until now.
     pub fn file_notes(&self) -> CaptureNotes {
         self.capture().notes()
+    }
+
+    /// Whether no clock has made the times: all are alike, or count microseconds.
+    pub(crate) const fn is_without_clock(&self) -> bool {
+        self.capture.is_without_clock()
     }
 
     /// Packets without readable headers until now.

@@ -432,6 +432,15 @@ impl Frame<'_> {
         }
     }
 
+    /// The identification in an IPv4 header; none if the sender leaves it 0.
+    pub(crate) fn identification(&self) -> Option<u16> {
+        let (packet, _) = self.packet()?;
+        if packet.first()? >> 4 != 4 {
+            return None;
+        }
+        be16(packet, 4).ok().filter(|number| *number != 0)
+    }
+
     /// The TCP header of the packet, if it is whole in the capture up to the flags.
     pub(crate) fn tcp_segment(&self) -> Option<TcpSegment> {
         let packet = network_layer(self.link, self.bytes).ok()?;

@@ -9,6 +9,7 @@ mod compare;
 mod comparison;
 mod conditions;
 pub mod connections;
+mod continuity;
 mod cost;
 mod demand;
 mod duplicates;

@@ -28,6 +28,8 @@ pub struct Observed {
     pub oddities: Oddities,
     /// The part of the bytes in each tunnel, in the order of [`Tunnel::ALL`].
     pub tunnels: [f64; Tunnel::ALL.len()],
+    /// No clock has made the times of the capture.
+    pub is_without_clock: bool,
     /// Packets without readable headers.
     pub unparsable: UnparsableCounts,
     /// The capture was probably taken behind a queue.
@@ -130,6 +132,7 @@ impl Observed {
             file: arrivals.capture().notes(),
             oddities: arrivals.oddities(),
             tunnels: parts_in_tunnels(offered),
+            is_without_clock: arrivals.is_without_clock(),
             unparsable: arrivals.classifier().unparsable(),
             plateau: offered.plateau().rate(),
             possible_calls: possible_calls(offered, options),

@@ -5,18 +5,22 @@
 //! reading finds how many packets a late one passes: so many are held while the capture is replayed,
 //! and each leaves in the order of times. Rules:
 //!
-//! 1. Up to [`FEW`] packets in a row, more than [`JUMP`] away from the packet before them and from
+//! 1. Up to [`MANY`] packets in a row, more than [`JUMP`] away from the packet before them and from
 //!    the packet behind, are suspected. If their time is before the first or behind the last of all
 //!    other packets, it is not believed: they arrive with the packet before them.
-//! 2. Up to [`FEW`] packets at the start or the end of a capture, more than [`UNBELIEVABLE`] away from
+//! 2. Up to [`MANY`] packets at the start or the end of a capture, more than [`UNBELIEVABLE`] away from
 //!    all others, are not believed either: a clock that was not set yet shows 1970.
-//! 3. Packets that have to be held take at most [`MOST_BYTES`]; otherwise the capture is refused.
+//!    More than [`FEW`] in a row are believed unless they are one in [`RARE`] packets, or fewer.
+//! 3. Where connections go on behind a step back as if nothing had happened (`continuity.rs`), the
+//!    clock was set back: everything behind is later by the step.
+//! 4. Packets that have to be held take at most [`MOST_BYTES`]; otherwise the capture is refused.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, HashSet};
 
 use crate::capture::{Capture, Frame, Heading, LinkType, Tap};
 use crate::compare::CompareError;
+use crate::continuity::Continuity;
 use crate::error::CaptureError;
 
 /// A longer step between neighbours is a jump, in nanoseconds.
@@ -25,6 +29,8 @@ const JUMP: i64 = 1_000_000_000;
 const UNBELIEVABLE: i64 = 365 * 24 * 3600 * JUMP;
 /// Most packets in a row that may be strays.
 const FEW: usize = 8;
+const MANY: usize = 64;
+const RARE: u64 = 50;
 /// Most suspected packets remembered.
 const MOST_SUSPECTS: usize = 65_536;
 /// Packets between two notes of the latest time so far.
@@ -46,7 +52,7 @@ pub(crate) struct TimeSurvey {
     /// Packets after a jump.
     pending: Vec<Place>,
     /// Packets between two jumps, there and back.
-    suspects: Vec<Place>,
+    suspects: Vec<Suspect>,
     /// The earliest and the latest time of all others.
     range: Option<(i64, i64)>,
     /// The latest time up to a packet, each `STEP` packets.
@@ -56,7 +62,38 @@ pub(crate) struct TimeSurvey {
     /// The furthest step back.
     furthest: i64,
     late: u64,
+    /// How connections go on, packet by packet.
+    continuity: Continuity,
+    /// Steps back of a clock that was set.
+    set_back: Vec<SetBack>,
+    /// All steps back that a clock was set by.
+    shift: i64,
+    /// The step between all neighbours, if that is one and the same.
+    steps: Steps,
 }
+
+/// From this packet on the clock is behind by this much in all, nanoseconds.
+#[derive(Debug, Clone, Copy)]
+struct SetBack {
+    number: u64,
+    shift: i64,
+}
+
+/// Steps between packets in the order of the file.
+#[derive(Debug, Clone, Copy, Default)]
+enum Steps {
+    #[default]
+    None,
+    /// All alike.
+    Even(i64),
+    Uneven,
+}
+
+/// Steps that are all alike and not longer are none of a clock: a tool that makes captures of texts
+/// counts microseconds. In nanoseconds.
+const COUNTED: i64 = 1000;
+/// Fewer packets may have come at one time.
+const FEWEST_COUNTED: u64 = 10;
 
 /// A packet's place in the file, with the captured bytes before it, and a time.
 #[derive(Debug, Clone, Copy)]
@@ -64,6 +101,14 @@ struct Place {
     number: u64,
     bytes: u64,
     time: i64,
+}
+
+/// A packet whose time may be wrong.
+#[derive(Debug, Clone, Copy)]
+struct Suspect {
+    place: Place,
+    /// Packets in a row.
+    row: usize,
 }
 
 /// What the first reading found on the times of a capture.
@@ -77,12 +122,39 @@ pub(crate) struct TimePlan {
     pub(crate) late: u64,
     /// The earliest time.
     pub(crate) first: i64,
+    set_back: Vec<SetBack>,
+    /// No clock has made the times.
+    pub(crate) is_without_clock: bool,
 }
 
 impl TimePlan {
     /// Whether all packets come in the order of the file, with the times that they have.
     pub(crate) fn is_order_of_file(&self) -> bool {
-        self.window == 0 && self.strays.is_empty()
+        self.window == 0 && self.strays.is_empty() && self.set_back.is_empty()
+    }
+
+    /// Nanoseconds by which the clock is behind at a packet.
+    fn shift(&self, number: u64) -> i64 {
+        let before = self.set_back.partition_point(|set| set.number <= number);
+        match before.checked_sub(1) {
+            Some(index) => self.set_back[index].shift,
+            None => 0,
+        }
+    }
+}
+
+impl Steps {
+    #[inline]
+    fn count(&mut self, step: i64) {
+        match self {
+            Self::None => *self = Self::Even(step),
+            Self::Even(known) if *known != step => *self = Self::Uneven,
+            Self::Even(_) | Self::Uneven => {}
+        }
+    }
+
+    const fn are_counted(self) -> bool {
+        matches!(self, Self::Even(0..=COUNTED))
     }
 }
 
@@ -92,7 +164,7 @@ impl TimeSurvey {
         let place = Place {
             number: self.packets,
             bytes: self.bytes,
-            time: frame.time_nanos,
+            time: frame.time_nanos.saturating_add(self.shift),
         };
         self.packets += 1;
         self.bytes += frame.bytes.len() as u64 + HELD_BYTES;
@@ -101,7 +173,8 @@ impl TimeSurvey {
             return;
         };
         let step = place.time.saturating_sub(last);
-        let is_plain = self.pending.is_empty() && self.leading.len() > FEW;
+        self.steps.count(step);
+        let is_plain = self.pending.is_empty() && self.leading.len() > MANY;
         if is_plain
             && (0..=JUMP).contains(&step)
             && let Some((_, latest)) = &mut self.range
@@ -113,20 +186,24 @@ impl TimeSurvey {
             if place.number.is_multiple_of(STEP) {
                 self.marks.push(place);
             }
+            self.continuity.pass(frame);
             return;
         }
         if step.saturating_abs() <= JUMP {
             // Back from a jump, if one was pending.
-            let strays = self.pending.drain(..);
-            self.suspects.extend(strays);
+            let strays = std::mem::take(&mut self.pending);
+            self.suspect(strays);
+            self.continuity.come_back();
+            self.continuity.pass(frame);
             self.accept(place);
             if self.suspects.len() > MOST_SUSPECTS {
                 self.accept_suspects();
             }
             return;
         }
+        self.continuity.jump(frame);
         self.pending.push(place);
-        if self.pending.len() > FEW {
+        if self.pending.len() > MANY {
             self.accept_pending();
         }
     }
@@ -141,21 +218,71 @@ impl TimeSurvey {
 
     fn accept_pending(&mut self) {
         // Rule 2: the few packets before the jump are not believed.
-        if self.leading.len() <= FEW && self.is_unbelievable() {
-            self.suspects.append(&mut self.leading);
+        if self.leading.len() <= MANY && self.is_unbelievable() {
+            let strays = std::mem::take(&mut self.leading);
+            self.suspect(strays);
             self.marks.clear();
             self.range = None;
             self.late = 0;
             self.window = (0, 0);
         }
-        for place in std::mem::take(&mut self.pending) {
-            self.accept(place);
+        let pending = std::mem::take(&mut self.pending);
+        let by = self.was_set_back(&pending);
+        for place in pending {
+            self.accept(Place {
+                time: place.time.saturating_add(by),
+                ..place
+            });
+        }
+    }
+
+    /// Rule 3: how far the clock was set back before these packets; 0 if it was not.
+    fn was_set_back(&mut self, pending: &[Place]) -> i64 {
+        let goes_on = self.continuity.goes_on();
+        let (Some(last), Some(next)) = (self.last, pending.first()) else {
+            return 0;
+        };
+        let by = last.saturating_sub(next.time);
+        if by <= JUMP || !goes_on {
+            return 0;
+        }
+        self.shift = self.shift.saturating_add(by);
+        self.set_back.push(SetBack {
+            number: next.number,
+            shift: self.shift,
+        });
+        by
+    }
+
+    fn suspect(&mut self, strays: Vec<Place>) {
+        let row = strays.len();
+        for place in strays {
+            self.suspects.push(Suspect { place, row });
+        }
+    }
+
+    /// Believes suspects after all, if there are many in a row or this capture has few others.
+    fn believe_rows(&mut self) {
+        let packets = self.packets;
+        for Suspect { place, row } in std::mem::take(&mut self.suspects) {
+            if row <= FEW || row as u64 * RARE <= packets {
+                self.suspects.push(Suspect { place, row });
+                continue;
+            }
+            if let Some((_, latest)) = self.range
+                && place.time < latest
+            {
+                self.late += 1;
+            }
+            self.widen(place);
+            self.window.0 += 1;
+            self.window.1 += HELD_BYTES + u64::from(u16::MAX);
         }
     }
 
     fn accept_suspects(&mut self) {
-        for place in std::mem::take(&mut self.suspects) {
-            self.widen(place);
+        for suspect in std::mem::take(&mut self.suspects) {
+            self.widen(suspect.place);
             self.window.0 += 1;
         }
     }
@@ -163,7 +290,7 @@ impl TimeSurvey {
     /// Believes a packet's time, and finds how many packets it passes.
     fn accept(&mut self, place: Place) {
         self.last = Some(place.time);
-        if self.leading.len() <= FEW {
+        if self.leading.len() <= MANY {
             self.leading.push(place);
         }
         let latest = self.range.map_or(place.time, |(_, latest)| latest);
@@ -210,14 +337,17 @@ impl TimeSurvey {
     /// # Errors
     /// More packets would have to be held than fit into the memory for them.
     pub(crate) fn finish(mut self, name: &str) -> Result<TimePlan, CompareError> {
-        if self.leading.len() > FEW && self.is_unbelievable() {
+        let before = self.packets as usize - self.suspects.len() - self.pending.len();
+        if before > 2 * self.pending.len() && self.is_unbelievable() {
             // Rule 2, at the end.
-            self.suspects.append(&mut self.pending);
+            let strays = std::mem::take(&mut self.pending);
+            self.suspect(strays);
         }
         self.accept_pending();
+        self.believe_rows();
         let (first, last) = self.range.unwrap_or_default();
         let mut strays = HashSet::new();
-        for suspect in &self.suspects {
+        for Suspect { place: suspect, .. } in &self.suspects {
             let is_inside =
                 (first.saturating_sub(JUMP)..=last.saturating_add(JUMP)).contains(&suspect.time);
             if is_inside {
@@ -240,6 +370,8 @@ impl TimeSurvey {
             window: self.window.0 as usize,
             late: self.late,
             first,
+            set_back: self.set_back,
+            is_without_clock: self.packets >= FEWEST_COUNTED && self.steps.are_counted(),
         })
     }
 }
@@ -318,6 +450,16 @@ impl Ordered {
         self.plan.strays.len() as u64
     }
 
+    /// How often the clock was set back.
+    pub(crate) fn set_back(&self) -> u64 {
+        self.plan.set_back.len() as u64
+    }
+
+    /// Whether no clock has made the times.
+    pub(crate) const fn is_without_clock(&self) -> bool {
+        self.plan.is_without_clock
+    }
+
     /// Packets put in order.
     pub(crate) const fn late(&self) -> u64 {
         self.plan.late
@@ -351,6 +493,7 @@ impl Ordered {
                 break;
             };
             let mut held = Held::of(&frame, self.read);
+            held.time = held.time.saturating_add(self.plan.shift(self.read));
             if self.plan.strays.contains(&self.read) {
                 held.time = self.believed;
             }

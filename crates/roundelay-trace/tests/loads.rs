@@ -44,11 +44,12 @@ pub(crate) fn bulk(seconds: usize) -> Vec<Sample> {
     samples
 }
 
-/// A TCP segment with this much data.
+/// A TCP segment with this much data, behind the one before.
 pub(crate) fn segment(data: usize, number: usize) -> Vec<u8> {
     let header = [
         &ports(40_000, 9000)[..4],
-        &[0; 8],
+        &((data * number) as u32).to_be_bytes(),
+        &[0; 4],
         &[0x50, 0x10, 0, 0, 0, 0, 0, 0],
     ]
     .concat();
@@ -480,4 +481,100 @@ fn packets_cut_before_the_ports_have_flows_by_addresses() {
     assert_eq!(labels(bytes.clone(), "5tuple"), flows);
     let comparison = replayed(bytes, &mending()).unwrap();
     assert_eq!(comparison.observed.unparsable.no_ports, 20);
+}
+
+/// Regression: a clock set back by NTP put one half of a capture onto the other, 128.7% of the link.
+#[test]
+fn a_clock_that_was_set_back_is_told_from_an_appended_capture() {
+    let right = answer(file(&both(10)));
+    for step in [4, 9, 3600] {
+        let mut samples = both(10);
+        let half = samples.len() / 2;
+        for (at, _) in &mut samples[..half] {
+            *at += step * 1_000_000_000;
+        }
+        let comparison = replayed(file(&samples), &mending()).unwrap();
+        let oddities = comparison.observed.oddities;
+        assert_eq!((oddities.set_back, oddities.sorted), (1, 0), "{step} s");
+        let (waits, packets, seconds) = answer(file(&samples));
+        assert_eq!((waits, packets), (right.0.clone(), right.1));
+        assert!((seconds - right.2).abs() < 0.2, "{seconds}");
+    }
+    // The same capture again is put in order, as its connections begin anew.
+    let again = replayed(file(&[both(10), both(10)].concat()), &mending()).unwrap();
+    assert_eq!(again.observed.oddities.set_back, 0);
+    assert!(again.observed.oddities.sorted > 5000);
+}
+
+/// Regression: twenty times a thousand seconds ahead made a capture of ten seconds one of 1,005.
+#[test]
+fn a_few_dozen_times_that_all_others_contradict_are_not_believed() {
+    let right = answer(file(&both(10)));
+    let mut ahead = both(10);
+    for (at, _) in &mut ahead[4000..4020] {
+        *at += 1000 * 1_000_000_000;
+    }
+    let comparison = replayed(file(&ahead), &mending()).unwrap();
+    assert_eq!(comparison.observed.oddities.strays, 20);
+    assert_eq!(answer(file(&ahead)).2, right.2);
+    // A device that starts in 1970 and then hears of the time.
+    let bytes = {
+        let samples = both(10);
+        let mut bytes = file(&samples);
+        let mut at = 24;
+        for _ in 0..20 {
+            bytes[at..at + 4].fill(0);
+            let captured = u32::from_le_bytes(bytes[at + 8..at + 12].try_into().unwrap());
+            at += 16 + captured as usize;
+        }
+        bytes
+    };
+    let comparison = replayed(bytes, &mending()).unwrap();
+    assert_eq!(comparison.observed.oddities.strays, 20);
+    assert!(comparison.capture.seconds < 10.1);
+}
+
+/// Regression: times of a tool that counts microseconds were replayed, and a discipline recommended.
+#[test]
+fn times_that_no_clock_has_made_are_told() {
+    let with_step = |step: u64| {
+        let mut samples = both(1);
+        for (number, (at, _)) in samples.iter_mut().enumerate() {
+            *at = number as u64 * step;
+        }
+        let comparison = replayed(file(&samples), &mending()).unwrap();
+        comparison.observed.is_without_clock
+    };
+    assert!(with_step(0) && with_step(1000));
+    assert!(!with_step(2000));
+    let comparison = replayed(file(&both(1)), &mending()).unwrap();
+    assert!(!comparison.observed.is_without_clock);
+}
+
+/// Regression: a call that was taken up again after fifteen minutes was no call, because its rate was
+/// that of the whole time, and a download beside it was web.
+#[test]
+fn pauses_do_not_change_what_a_flow_is() {
+    let kinds = |samples: &[Sample]| {
+        let comparison = replayed(file(samples), &mending()).unwrap();
+        let mut kinds = Vec::new();
+        for flow in &comparison.flows {
+            kinds.push((flow.label.clone(), flow.kind));
+        }
+        kinds
+    };
+    let plain = both(20);
+    let right = kinds(&plain);
+    assert!(
+        right.iter().any(|(_, kind)| *kind == Kind::Call),
+        "{right:?}"
+    );
+    for pause in [900, 7200, 13 * 86_400] {
+        let mut samples = plain.clone();
+        let half = samples.len() / 2;
+        for (at, _) in &mut samples[half..] {
+            *at += pause * 1_000_000_000;
+        }
+        assert_eq!(kinds(&samples), right, "{pause} s");
+    }
 }

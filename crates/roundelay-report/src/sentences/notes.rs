@@ -327,6 +327,10 @@ const fn what_is_odd(oddity: Oddity) -> &'static str {
             second; {it arrives|they arrive} with the packet before"
         }
         Oddity::WrongTimes => {
+        Oddity::SetBack => {
+            "{step back of the clock is|steps back of the clock are} taken out, because connections go \
+             on behind as before"
+        }
             "{packet has a time|packets have times} outside of the years 1677 to 2262; {it \
             arrives|they arrive} with the packet before"
         }
