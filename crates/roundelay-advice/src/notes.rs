@@ -331,7 +331,7 @@ fn mixture(comparison: &Comparison) -> Vec<Note> {
             replayed,
         });
     }
-    if mixed.both_ways > 0 {
+    if mixed.both_ways > 0 || mixed.has_wire_both_ways {
         notes.push(Note::BothWays(mixed.both_ways));
     }
     notes

@@ -1,7 +1,7 @@
 //! Reserve: a warning before the verdict that several links share the replayed one, and the command
 //! that selects one direction of one link.
 
-use roundelay_trace::{Comparison, Cure, Options};
+use roundelay_trace::{Chosen, Comparison, Cure, Inside, Options};
 
 /// Warning that several links share the replayed one.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,23 +28,54 @@ pub enum Problem {
     Interfaces,
     /// Copies of packets.
     Copies,
+    /// Both directions of connections inside of a tunnel, as from a mirror port.
+    Inside(Inside),
+    /// The headers of most packets cannot be read.
+    Unreadable,
+    /// No clock has made the times.
+    Times,
+}
+
+impl Problem {
+    /// Whether no selection mends it: figures would tell nothing.
+    const fn is_hopeless(&self) -> bool {
+        matches!(self, Self::Unreadable | Self::Times)
+    }
+}
+
+/// What is wrong with the packets replayed, whatever links they are of.
+fn of_packets(comparison: &Comparison) -> Vec<Problem> {
+    let observed = &comparison.observed;
+    let mut problems = Vec::new();
+    let unparsable = observed.unparsable;
+    let unreadable = unparsable.total() - unparsable.not_ip - unparsable.no_ports;
+    if unreadable * 2 > comparison.capture.packets {
+        problems.push(Problem::Unreadable);
+    }
+    if observed.is_without_clock {
+        problems.push(Problem::Times);
+    }
+    if let Some(inside) = observed.mixed.inside {
+        problems.push(Problem::Inside(inside));
+    }
+    problems
 }
 
 /// The warning, if one is due.
 pub(crate) fn of(comparison: &Comparison, options: &Options) -> Option<Reserve> {
-    let is_question = options.selection.chooses;
     let mixed = &comparison.observed.mixed;
-    if is_question && (comparison.observed.chosen.is_some() || mixed.is_slight) {
-        return None;
-    }
-    let mut problems = Vec::new();
-    if mixed.both_ways > 0 {
+    let mut problems = of_packets(comparison);
+    let is_question = options.selection.chooses || problems.iter().any(Problem::is_hopeless);
+    let chosen = comparison.observed.chosen.as_ref();
+    let is_chosen = chosen.is_some_and(Chosen::is_of_direction);
+    let is_settled = options.selection.chooses && (is_chosen || mixed.is_slight);
+    if !is_settled && (mixed.both_ways > 0 || mixed.has_wire_both_ways) {
         problems.push(Problem::Directions);
     }
-    if mixed.has_interfaces {
+    if !is_settled && mixed.has_interfaces {
         problems.push(Problem::Interfaces);
     }
-    if mixed.has_copies {
+    if !is_settled && mixed.has_copies {
         problems.push(Problem::Copies);
     }
     // Where only packets look like copies, a note says so.

@@ -797,3 +797,85 @@ fn what_nothing_separates_is_a_question_without_a_table() {
         "{text}"
     );
 }
+
+/// Where figures would tell nothing, there are none: a mirror port's tunnel, headers that cannot be
+/// read, and times that no clock has made.
+#[test]
+fn what_no_selection_mends_is_told_without_a_table() {
+    let chosen = Selection {
+        chooses: true,
+        ..Selection::default()
+    };
+    let in_vxlan = |number: u16, inner: &[u8]| {
+        let header = [&ports(50_000, 4789)[..], &[8, 0, 0, 0, 0, 0, 1, 0]].concat();
+        let mut packet = ipv4(UDP, A, B, &[header, ethernet(0x0800, inner)].concat());
+        packet[4..6].copy_from_slice(&number.to_be_bytes());
+        packet
+    };
+    let mut mirror = Vec::new();
+    let mut unreadable = Vec::new();
+    let mut counted = Vec::new();
+    for number in 1..=20 {
+        let at = u32::from(number) * 2 * MILLISECOND;
+        mirror.push((at, in_vxlan(number, &download(number))));
+        mirror.push((at + MILLISECOND, in_vxlan(number + 100, &upload(number))));
+        unreadable.push((at, upload(number)[..10].to_vec()));
+        counted.push((u32::from(number), upload(number)));
+    }
+    for (packets, sentence) in [
+        (&mirror, "'editcap -C 36 -L FILE INNER' cuts 36 bytes"),
+        (&unreadable, "the headers of most packets cannot be read"),
+        (&counted, "no clock has made the times"),
+    ] {
+        let options = Options {
+            adapts: true,
+            ..options_of(chosen.clone())
+        };
+        let capture = Capture::from_reader("t.pcap", Cursor::new(capture(RAW, packets))).unwrap();
+        let comparison = roundelay_trace::compare(capture, &options, &mut ()).unwrap();
+        let told = Advised::new(comparison, &options, None);
+        assert!(told.verdict.is_open && told.verdict.commands.is_empty());
+        let text = table(&told, TableStyle::default());
+        assert!(text.contains(sentence), "{text}");
+        assert!(
+            !text.contains("discipline  ") && !text.contains("* fifo"),
+            "{text}"
+        );
+    }
+}
+
+/// The words of a choice by link-layer addresses, where no connection shows both directions.
+#[test]
+fn a_wire_of_both_directions_is_told() {
+    let mut packets = Vec::new();
+    for number in 1..=20_u16 {
+        let ends = |first: u8| ([first, 1, number as u8, 1], 5000);
+        let mut to = ethernet(0x0800, &udp(number, ends(20), ends(30)));
+        let from = ethernet(0x0800, &udp(number + 100, ends(40), ends(50)));
+        to[..12].rotate_left(6);
+        packets.push((u32::from(number) * MILLISECOND, to.clone()));
+        packets.push((u32::from(number) * MILLISECOND + 300, from));
+        packets.push((u32::from(number) * MILLISECOND + 600, ethernet_again(to)));
+    }
+    let bytes = capture(ETHERNET, &packets);
+    let chosen = Selection {
+        chooses: true,
+        ..Selection::default()
+    };
+    let notes = run(bytes.clone(), chosen).unwrap().notes.join("\n");
+    assert!(
+        notes.contains("04:04:04:04:04:04'") && notes.contains("both directions of a wire"),
+        "{notes}"
+    );
+    let notes = run(bytes, Selection::default()).unwrap().notes.join("\n");
+    assert!(
+        notes.contains("Both directions of a wire are captured"),
+        "{notes}"
+    );
+}
+
+/// The same frame with another identification.
+fn ethernet_again(mut frame: Vec<u8>) -> Vec<u8> {
+    frame[18] = 9;
+    frame
+}

@@ -381,10 +381,15 @@ impl Reader {
         let by = self.classifier.by();
         let of_flow = match &headers {
             Ok(headers) => {
-                if let Some(tunnel) = Tunnel::of(headers) {
+                let of_flow = flow_headers(by, headers, frame);
+                let tunnel = Tunnel::of(headers);
+                // Of an open tunnel with what cannot be read, as ERSPAN's frames in Linux, no flow is
+                // inside.
+                let is_shut = tunnel == Some(Tunnel::Open) && of_flow == *headers;
+                if let Some(tunnel) = tunnel.filter(|_| !is_shut) {
                     self.tunnels[tunnel as usize] += u64::from(own);
                 }
-                Ok(flow_headers(by, headers, frame))
+                Ok(of_flow)
             }
             Err(reason) => Err(*reason),
         };

@@ -25,6 +25,7 @@ mod lane;
 mod link_trace;
 mod memory;
 mod meters;
+mod mirror;
 mod mixture;
 mod observed;
 mod offered;
@@ -40,6 +41,7 @@ mod translated;
 mod tree;
 mod urgency;
 mod weights;
+mod wire;
 
 pub use arrivals::{Arrival, Arrivals, Lens, Mending, Oddities};
 pub use capture::{Capture, CaptureNotes, Frame, Heading, LinkType, Tap};
@@ -61,6 +63,7 @@ pub use headers::{
 pub use kind::{Kind, KindOutcome, Served};
 pub use lane::{PacketFate, PacketRecord, PacketSink};
 pub use link_trace::{LinkTrace, TracedLink};
+pub use mirror::Inside;
 pub use observed::{CodePoints, Observed, OtherFlows, PartOfTime, PlateauRate};
 pub use selection::{
     Chosen, Cure, Direction, DirectionChoice, InterfaceLoad, InterfaceName, LeftOut, Mixed,

@@ -2,8 +2,11 @@
 //! leaves one direction of one link.
 //!
 //! Each direction of a connection is counted at each place (interface and direction) where packets
-//! were captured. At the end candidates for a selection are tried on these counts: an interface, a
-//! direction, or both. The best candidate leaves no mixture and keeps the most bytes.
+//! were captured, and on each hop of Ethernet. At the end candidates for a selection are tried on
+//! these counts: an interface, a direction, or both. The best candidate leaves no mixture and keeps
+//! the most bytes. Where one station's wire was captured (`wire.rs`), its link-layer address tells
+//! directions apart, and is a candidate itself. A network is named in its place if that selects the
+//! same packets.
 
 use std::cmp::Reverse;
 use std::collections::hash_map::Entry;
@@ -14,10 +17,11 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use foldhash::quality::RandomState;
 
-use crate::capture::{Heading, Tap};
+use crate::capture::{Frame, Heading, LinkType};
 use crate::conditions::Network;
 use crate::duplicates::CapturePoint;
 use crate::headers::Headers;
+use crate::wire::{Hop, Station, station};
 
 /// Source and destination, with ports.
 pub(crate) type Ends = [(IpAddr, u16); 2];
@@ -28,6 +32,10 @@ pub(crate) struct Half {
     pub(crate) point: CapturePoint,
     pub(crate) protocol: u8,
     pub(crate) ends: Ends,
+    pub(crate) hop: Option<Hop>,
+    /// The interface is one of several links. Without a name it may be one of several files of a
+    /// link, as `mergecap` numbers these.
+    pub(crate) is_at_link: bool,
 }
 
 /// Bytes of a half.
@@ -47,8 +55,10 @@ const ADDRESSES: usize = 4;
 /// A hundredth of the packets: fewer copies may be chance.
 const MANY: u64 = 100;
 /// A thousandth of the bytes: fewer of the other direction, as the answers to a ping, do no harm.
-const HARMLESS: u64 = 1000;
+pub(crate) const HARMLESS: u64 = 1000;
 
+/// A quarter of the bytes: of two directions the larger one has half of them or more.
+const SLIVER: u64 = 4;
 /// A twentieth of the bytes: so few of a mixture change no figure much.
 const TOLERATED: u64 = 20;
 
@@ -73,8 +83,12 @@ pub(crate) struct Extent {
     pub(crate) interfaces: usize,
     /// Packets with a copy under other addresses.
     pub(crate) translated: u64,
-    /// Bytes of the lighter direction of each connection.
+    /// Bytes of the lighter direction: of each connection, or of each wire if that is more.
     lighter: u64,
+    /// The lighter direction of wires has more bytes than that of connections.
+    pub(crate) is_of_wires: bool,
+    /// Bytes of which nothing says whether they are of another direction or link.
+    unclear: u64,
     /// Bytes to leave out for one direction of one link.
     excess: u64,
 }
@@ -88,6 +102,11 @@ impl Extent {
     /// Whether at most a twentieth of the bytes belongs to another direction or link.
     pub(crate) const fn is_nearly_pure(&self) -> bool {
         self.excess * TOLERATED <= self.bytes
+    }
+
+    /// Whether at most a twentieth of the bytes may belong to another direction or link.
+    pub(crate) const fn is_nearly_clear(&self) -> bool {
+        self.unclear * TOLERATED <= self.bytes
     }
 
     /// Bytes that are left, less those of a mixture, which count three times.
@@ -124,6 +143,10 @@ pub(crate) enum Side {
     Heading(Heading),
     From(End),
     To(End),
+    /// Frames of a station.
+    FromStation(Station),
+    /// Frames that reach a station.
+    ToStation(Station),
 }
 
 /// Where packets come from or go to: a network, or one port of an address, because both ends of a
@@ -140,6 +163,8 @@ struct Piece<'a> {
     load: Load,
     connection: usize,
     is_forward: bool,
+    /// Whether it comes from the station whose wire was captured; none if there is none.
+    is_from_station: Option<bool>,
 }
 
 /// In fewer and larger pieces than a derived one.
@@ -151,6 +176,10 @@ impl Hash for Half {
         let interface = interface.map_or(0, |number| u64::from(number) + 1);
         hasher.write_u64(ports << 32 | u64::from(self.protocol));
         hasher.write_u64(interface << 2 | heading.map_or(0, |heading| heading as u64 + 1));
+        if let Some(hop) = self.hop {
+            hasher.write_u64(hop.from.number());
+            hasher.write_u64(hop.to.map_or(0, |to| to.number() + 1));
+        }
         for address in [source, destination] {
             match address {
                 IpAddr::V4(address) => hasher.write_u32(address.to_bits()),
@@ -162,7 +191,7 @@ impl Hash for Half {
 
 impl Half {
     /// Packets without IP have no ends.
-    pub(crate) fn new(tap: &Tap<'_>, headers: Option<&Headers>) -> Self {
+    pub(crate) fn new(frame: &Frame<'_>, headers: Option<&Headers>) -> Self {
         let nowhere = (IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
         let (protocol, ends) = match headers {
             Some(headers) => {
@@ -173,9 +202,12 @@ impl Half {
             None => (0, [nowhere; 2]),
         };
         Self {
-            point: (tap.interface, tap.heading),
+            point: (frame.tap.interface, frame.tap.heading),
             protocol,
             ends,
+            hop: Hop::of(frame),
+            is_at_link: frame.tap.name.is_some_and(|name| !name.is_empty())
+                || frame.link == LinkType::LINUX_SLL2,
         }
     }
 
@@ -284,10 +316,34 @@ impl Mixture {
     pub(crate) fn remedy(&self, has_interface: bool, has_direction: bool) -> Option<Remedy> {
         let pieces = self.pieces();
         let tried = self.tried(&pieces, has_interface, has_direction);
+        let by_networks = self.best(tried.iter().filter(|trial| !trial.is_of_station()));
+        let by_all = self.best(tried.iter())?;
+        let chosen = match by_networks {
+            Some(best) if best.is_as_good_as(&by_all) => best,
+            _ => by_all,
+        };
+        let Best { trial, is_pure } = chosen;
+        let of = self.extent_of(&pieces, Candidate::default()).bytes;
+        if trial.candidate == Candidate::default() {
+            return None;
+        }
+        let is_good = is_pure || trial.extent.is_nearly_pure();
+        Some(Remedy {
+            selection: trial.candidate,
+            bytes: trial.extent.bytes,
+            of,
+            is_pure,
+            is_good: is_good && !trial.is_sliver(of),
+            other: self.other(&pieces, &tried, trial.candidate),
+        })
+    }
+
+    /// The trial that keeps the most bytes without any mixture, or comes nearest.
+    fn best<'a>(&self, tried: impl Iterator<Item = &'a Trial> + Clone) -> Option<Best<'a>> {
         // The selection that keeps the most bytes for the least mixture, and the one that keeps
         // the most without any.
-        let nearest = most(&tried, Extent::worth)?;
-        let pure = most(&tried, |extent| {
+        let nearest = most(tried.clone(), Extent::worth)?;
+        let pure = most(tried, |extent| {
             if self.is_mixed(extent) {
                 0
             } else {
@@ -296,18 +352,8 @@ impl Mixture {
         })?;
         let is_pure =
             !self.is_mixed(&pure.extent) && pure.extent.bytes * 2 >= nearest.extent.worth();
-        let chosen = if is_pure { pure } else { nearest };
-        if chosen.candidate == Candidate::default() {
-            return None;
-        }
-        Some(Remedy {
-            selection: chosen.candidate,
-            bytes: chosen.extent.bytes,
-            of: self.extent_of(&pieces, Candidate::default()).bytes,
-            is_pure,
-            is_good: is_pure || chosen.extent.is_nearly_pure(),
-            other: self.other(&pieces, &tried, chosen.candidate),
-        })
+        let trial = if is_pure { pure } else { nearest };
+        Some(Best { trial, is_pure })
     }
 
     /// All candidates that change something, the first of equal ones first.
@@ -323,7 +369,7 @@ impl Mixture {
             let sides = if has_direction {
                 vec![None]
             } else {
-                self.sides(interface)
+                self.sides(interface, has_wire_both_ways(pieces, interface))
             };
             for side in sides {
                 let candidate = Candidate { interface, side };
@@ -338,15 +384,22 @@ impl Mixture {
         tried
     }
 
-    /// The selection of the other direction, and its bytes: the heaviest without a mixture that
-    /// has nothing in common with the chosen one.
+    /// The selection of the other direction, and its bytes: the reverse of the chosen one, or the
+    /// heaviest without a mixture that has nothing in common with the chosen one.
     fn other(
         &self,
         pieces: &[Piece<'_>],
         tried: &[Trial],
-        chosen: Candidate,
+        candidate: Candidate,
     ) -> Option<(Candidate, u64)> {
-        let chosen = ways(pieces, chosen);
+        let chosen = ways(pieces, candidate);
+        if let Some(reverse) = candidate.reverse() {
+            let extent = self.extent_of(pieces, reverse);
+            let is_apart = !overlap(&ways(pieces, reverse), &chosen);
+            if extent.bytes > 0 && (is_apart || candidate.is_of_station()) {
+                return Some((reverse, extent.bytes));
+            }
+        }
         let mut pure = Vec::new();
         for trial in tried {
             if trial.extent.bytes > 0 && !self.is_mixed(&trial.extent) {
@@ -385,14 +438,17 @@ impl Mixture {
     }
 
     /// The capture's own directions, then the networks at the ends of a heavy half of a connection
-    /// with both directions, one of a private network first, then none.
-    fn sides(&self, interface: Option<u32>) -> Vec<Option<Side>> {
+    /// with both directions, one of a private network first, then the station of the wire, then
+    /// none.
+    fn sides(&self, interface: Option<u32>, has_wire: bool) -> Vec<Option<Side>> {
         let mut halves = Vec::new();
         let mut readings = HashSet::<_, RandomState>::default();
+        let mut hops = BTreeMap::new();
         for (half, load) in &self.halves {
             if interface.is_none() || half.point.0 == interface {
                 halves.push((half, load));
                 readings.insert(reading(half));
+                *hops.entry(half.hop).or_default() += load.replayed + load.copies;
             }
         }
         let mut sides = Vec::new();
@@ -404,7 +460,14 @@ impl Mixture {
             }
         }
         // Halves of connections with both directions, the heaviest first.
-        halves.retain(|(half, _)| half.has_ends() && readings.contains(&reverse(reading(half))));
+        halves.retain(|(half, _)| half.has_ends());
+        // Where a station tells directions apart, packets without an answer have one, too.
+        let station = station(&hops).filter(|_| has_wire);
+        let mut addresses = match station {
+            Some(_) => heaviest_addresses(&halves),
+            None => Vec::new(),
+        };
+        halves.retain(|(half, _)| readings.contains(&reverse(reading(half))));
         halves.sort_by_key(|(half, load)| Reverse((load.replayed + load.copies, half.ends)));
         let mut heaviest_private = halves.iter().filter(|(half, _)| half.has_private_end());
         for (half, _) in heaviest_private.next().into_iter().chain(halves.first()) {
@@ -421,7 +484,8 @@ impl Mixture {
                 }
             }
         }
-        for address in heaviest_addresses(&halves) {
+        addresses.extend(heaviest_addresses(&halves));
+        for address in addresses {
             for network in around(address) {
                 for side in [Side::To(network.into()), Side::From(network.into())] {
                     if !sides.contains(&Some(side)) {
@@ -429,6 +493,10 @@ impl Mixture {
                     }
                 }
             }
+        }
+        if let Some(station) = station {
+            sides.push(Some(Side::ToStation(station)));
+            sides.push(Some(Side::FromStation(station)));
         }
         sides.push(None);
         sides
@@ -463,8 +531,10 @@ impl Mixture {
                 load: *load,
                 connection: *connections.entry(key(name)).or_insert(next),
                 is_forward: name.1[0] <= name.1[1],
+                is_from_station: None,
             });
         }
+        tell_by_stations(&mut pieces);
         pieces
     }
 
@@ -473,23 +543,39 @@ impl Mixture {
         // Bytes of each piece, and by interface.
         let mut bytes = Vec::with_capacity(pieces.len());
         let mut interfaces = HashMap::<u32, u64, RandomState>::default();
+        let mut wires = HashMap::<Option<u32>, [u64; 2], RandomState>::default();
         for piece in pieces {
             let selected = piece.bytes(candidate);
             bytes.push(selected);
             // Frames without IP are in no direction: a candidate is not worse without them.
             extent.bytes += if piece.half.has_ends() { selected } else { 0 };
             if let Some(interface) = piece.half.point.0
+                && piece.half.is_at_link
                 && selected > 0
             {
                 *interfaces.entry(interface).or_default() += selected;
             }
+            if let Some(is_from_station) = piece.is_from_station
+                && piece.half.has_ends()
+            {
+                let wire = wires.entry(piece.half.point.0).or_default();
+                wire[usize::from(is_from_station)] += selected;
+            }
         }
         // Connections with both directions.
+        let mut of_both = 0;
         for [one, other] in ways(pieces, candidate) {
             let lighter = one.min(other);
             extent.connections += usize::from(lighter > 0);
             extent.lighter += lighter;
+            of_both += if lighter > 0 { one + other } else { 0 };
         }
+        let mut of_wires = 0;
+        for [one, other] in wires.values() {
+            of_wires += one.min(other);
+        }
+        extent.is_of_wires = of_wires > extent.lighter;
+        extent.lighter = extent.lighter.max(of_wires);
         // Copies under other addresses.
         let mut of_copies = 0;
         for ((one, other), packets) in &self.translated {
@@ -507,7 +593,15 @@ impl Mixture {
             busiest = busiest.max(*bytes);
         }
         extent.interfaces = interfaces.len();
-        extent.excess = extent.lighter + of_copies + elsewhere - busiest;
+        let of_others = of_copies + elsewhere - busiest;
+        extent.excess = extent.lighter + of_others;
+        // Where stations tell directions apart, the heavier one is known.
+        extent.unclear = of_others
+            + if wires.is_empty() {
+                of_both
+            } else {
+                extent.lighter
+            };
         extent
     }
 }
@@ -530,14 +624,111 @@ fn heaviest_addresses(halves: &[(&Half, &Load)]) -> Vec<IpAddr> {
     heaviest
 }
 
+/// Whether a station at an interface, or at any, tells two directions apart.
+fn has_wire_both_ways(pieces: &[Piece<'_>], interface: Option<u32>) -> bool {
+    let mut ways = [false; 2];
+    for piece in pieces {
+        let is_there = interface.is_none() || piece.half.point.0 == interface;
+        if let Some(is_from_station) = piece.is_from_station
+            && is_there
+        {
+            ways[usize::from(is_from_station)] = true;
+        }
+    }
+    ways == [true; 2]
+}
+
+/// Finds the pieces that come from the station of a wire and those that go to it.
+fn tell_by_stations(pieces: &mut [Piece<'_>]) {
+    let mut wires = BTreeMap::<Option<u32>, BTreeMap<Option<Hop>, u64>>::new();
+    for piece in &*pieces {
+        let hops = wires.entry(piece.half.point.0).or_default();
+        *hops.entry(piece.half.hop).or_default() += piece.load.replayed + piece.load.copies;
+    }
+    let mut stations = HashMap::<Option<u32>, Station, RandomState>::default();
+    for (interface, hops) in &wires {
+        if let Some(station) = station(hops) {
+            stations.insert(*interface, station);
+        }
+    }
+    // Both directions of connections in one direction of the wire contradict the addresses: a tool
+    // wrote these, or packets pass twice.
+    let mut bytes = HashMap::<Option<u32>, u64, RandomState>::default();
+    let mut both = HashMap::<_, [u64; 2], RandomState>::default();
+    for piece in &mut *pieces {
+        let interface = piece.half.point.0;
+        let (Some(station), Some(hop)) = (stations.get(&interface), piece.half.hop) else {
+            continue;
+        };
+        let is_from = hop.from == *station;
+        if !is_from && !hop.reaches(*station) {
+            continue;
+        }
+        piece.is_from_station = Some(is_from);
+        *bytes.entry(interface).or_default() += piece.load.replayed;
+        let ways: &mut [u64; 2] = both
+            .entry((interface, piece.connection, is_from))
+            .or_default();
+        ways[usize::from(piece.is_forward)] += piece.load.replayed;
+    }
+    let mut against = HashMap::<Option<u32>, u64, RandomState>::default();
+    for ((interface, _, _), [one, other]) in &both {
+        *against.entry(*interface).or_default() += one.min(other);
+    }
+    for piece in pieces {
+        let interface = &piece.half.point.0;
+        let of_both = against.get(interface).copied().unwrap_or_default();
+        let all = bytes.get(interface).copied().unwrap_or_default();
+        if of_both * TOLERATED > all {
+            piece.is_from_station = None;
+        }
+    }
+}
+
 /// A candidate and what it leaves.
 struct Trial {
     candidate: Candidate,
     extent: Extent,
 }
 
+/// The best of some trials.
+struct Best<'a> {
+    trial: &'a Trial,
+    is_pure: bool,
+}
+
+impl Trial {
+    const fn is_of_station(&self) -> bool {
+        self.candidate.is_of_station()
+    }
+
+    /// Whether a network leaves a small part of all bytes: it says little of the link.
+    const fn is_sliver(&self, of: u64) -> bool {
+        let is_network = matches!(
+            (self.candidate.interface, self.candidate.side),
+            (None, Some(Side::From(_) | Side::To(_)))
+        );
+        is_network && self.extent.bytes * SLIVER < of
+    }
+}
+
+impl Best<'_> {
+    /// Whether it keeps nearly all that the other one keeps.
+    const fn is_as_good_as(&self, other: &Self) -> bool {
+        let less = other
+            .trial
+            .extent
+            .bytes
+            .saturating_sub(self.trial.extent.bytes);
+        (self.is_pure || !other.is_pure) && less * HARMLESS <= other.trial.extent.bytes
+    }
+}
+
 /// The trial with the most of a figure, among those that leave some bytes. Of equals the first.
-fn most(tried: &[Trial], figure: impl Fn(&Extent) -> u64) -> Option<&Trial> {
+fn most<'a>(
+    tried: impl Iterator<Item = &'a Trial>,
+    figure: impl Fn(&Extent) -> u64,
+) -> Option<&'a Trial> {
     let mut found: Option<(&Trial, u64)> = None;
     for trial in tried {
         let figure = figure(&trial.extent);
@@ -598,6 +789,19 @@ impl Candidate {
         }
     }
 
+    const fn is_of_station(self) -> bool {
+        matches!(self.side, Some(Side::FromStation(_) | Side::ToStation(_)))
+    }
+
+    /// The reverse of a network's or a station's direction.
+    fn reverse(self) -> Option<Self> {
+        let side = self.side.filter(|side| !matches!(side, Side::Heading(_)))?;
+        Some(Self {
+            side: Some(side.opposite()),
+            ..self
+        })
+    }
+
     fn holds(self, half: &Half) -> bool {
         let is_there = match self.interface {
             Some(interface) => half.point.0 == Some(interface),
@@ -614,10 +818,12 @@ impl Side {
             Self::Heading(Heading::Out) => Self::Heading(Heading::In),
             Self::From(network) => Self::To(network),
             Self::To(network) => Self::From(network),
+            Self::FromStation(station) => Self::ToStation(station),
+            Self::ToStation(station) => Self::FromStation(station),
         }
     }
 
-    pub(crate) fn matches(self, tap: &Tap<'_>, headers: Option<&Headers>) -> bool {
+    pub(crate) fn matches(self, frame: &Frame<'_>, headers: Option<&Headers>) -> bool {
         match self {
             Self::From(end) => {
                 headers.is_some_and(|headers| end.contains((headers.source, headers.source_port)))
@@ -625,7 +831,9 @@ impl Side {
             Self::To(end) => headers.is_some_and(|headers| {
                 end.contains((headers.destination, headers.destination_port))
             }),
-            Self::Heading(heading) => tap.heading == Some(heading),
+            Self::Heading(heading) => frame.tap.heading == Some(heading),
+            Self::FromStation(station) => Hop::of(frame).is_some_and(|hop| hop.from == station),
+            Self::ToStation(station) => Hop::of(frame).is_some_and(|hop| hop.reaches(station)),
         }
     }
 
@@ -634,6 +842,8 @@ impl Side {
             Self::Heading(heading) => half.point.1 == Some(heading),
             Self::From(end) => end.contains(half.ends[0]),
             Self::To(end) => end.contains(half.ends[1]),
+            Self::FromStation(station) => half.hop.is_some_and(|hop| hop.from == station),
+            Self::ToStation(station) => half.hop.is_some_and(|hop| hop.reaches(station)),
         }
     }
 }
@@ -689,6 +899,8 @@ impl fmt::Display for Side {
             Self::Heading(Heading::Out) => formatter.write_str("out"),
             Self::From(end) => write!(formatter, "from {end}"),
             Self::To(end) => write!(formatter, "to {end}"),
+            Self::FromStation(station) => write!(formatter, "from {station}"),
+            Self::ToStation(station) => write!(formatter, "to {station}"),
         }
     }
 }

@@ -20,8 +20,10 @@ use crate::duplicates::{DigestKey, Duplicates, Fingerprint, Sighting};
 use crate::error::DirectionError;
 use crate::filter::Filter;
 use crate::headers::{Headers, Unparsable};
+use crate::mirror::{Inside, Mirror};
 use crate::mixture::{Candidate, End, Half, Mixture, Remedy, Side};
 use crate::translated::Translations;
+use crate::wire::Station;
 
 /// The packets to replay; by default all but duplicates.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -123,6 +125,10 @@ pub struct Mixed {
     pub translated: u64,
     /// Connections captured in both directions; 0 if one direction has only a few packets.
     pub both_ways: usize,
+    /// A wire was captured in both directions, which connections do not show, or not all of it.
+    pub has_wire_both_ways: bool,
+    /// Both directions of connections in a tunnel whose packets all go one way.
+    pub inside: Option<Inside>,
     /// So little of a mixture that figures hold.
     pub is_slight: bool,
     /// The selection that mends the mixture; none if there is no mixture or no such selection.
@@ -144,6 +150,13 @@ pub struct Chosen {
     pub whole: Box<Mixed>,
     /// The other direction, if there is one with packets.
     pub other: Option<OtherWay>,
+}
+
+impl Chosen {
+    /// Whether an interface or a direction was chosen, and not only to leave out copies.
+    pub fn is_of_direction(&self) -> bool {
+        self.options.len() > 1
+    }
 }
 
 /// Load of the direction that was not chosen.
@@ -212,6 +225,7 @@ pub(crate) struct Selector {
     left_out: LeftOut,
     mixture: Mixture,
     translations: Translations,
+    mirror: Mirror,
     /// The other direction, left out by an option.
     opposite: Opposite,
     /// The first time and the time behind the last, nanoseconds since the epoch.
@@ -282,6 +296,7 @@ impl Selector {
         let duplicates = Duplicates::default();
         let translations = Translations::default();
         let mixture = Mixture::default();
+        let mirror = Mirror::default();
         let interfaces = Interfaces::default();
         let left_out = LeftOut::default();
         let opposite = Opposite::default();
@@ -295,6 +310,7 @@ impl Selector {
             duplicates,
             translations,
             mixture,
+            mirror,
             interfaces,
             opposite,
             between,
@@ -357,14 +373,14 @@ impl Selector {
             None => false,
         };
         let left_side = match direction {
-            Some(direction) if !is_elsewhere && !direction.side.matches(&frame.tap, headers) => {
+            Some(direction) if !is_elsewhere && !direction.side.matches(frame, headers) => {
                 Some(direction.side)
             }
             _ => None,
         };
         let passes = filter.as_ref().is_none_or(|filter| filter.matches(headers));
         let is_other = match other {
-            Some(other) => passes && other.holds(&frame.tap, headers),
+            Some(other) => passes && other.holds(frame, headers),
             None => false,
         };
         let print = if passes && (!is_elsewhere || is_other) {
@@ -421,8 +437,11 @@ impl Selector {
                 copies,
             },
         );
+        if admitted && let Some(headers) = headers {
+            self.mirror.count(frame, headers);
+        }
         if admitted || copies > 0 {
-            let half = Half::new(&frame.tap, headers);
+            let half = Half::new(frame, headers);
             let half = self.mixture.count(half, frame.original_len, admitted);
             if let Some(half) = half
                 && admitted
@@ -627,7 +646,13 @@ impl Selector {
             } else {
                 0
             },
-            is_slight: extent.is_nearly_pure() && mirrored == 0,
+            inside: if extent.has_directions() {
+                None
+            } else {
+                self.mirror.inside()
+            },
+            has_wire_both_ways: extent.has_directions() && extent.is_of_wires,
+            is_slight: extent.is_nearly_clear() && mirrored == 0,
             cure: remedy.map(|remedy| self.cure(remedy)),
             opposite: self.opposite_load(),
         }
@@ -724,7 +749,13 @@ impl Selector {
             Some(direction) => matches!(direction.side, Side::Heading(_)),
             None => false,
         };
-        if option.starts_with("the part") {
+        if let Some((from, to)) = self.between
+            && from >= to
+        {
+            "--to ends before --from begins; expected a later time in --to, as both are counted from \
+             the first packet"
+                .to_owned()
+        } else if option.starts_with("the part") {
             "expected times within the capture, counted from its first packet".to_owned()
         } else if option.starts_with("--interface") {
             self.interfaces.to_string()
@@ -744,12 +775,12 @@ fn side_words(side: Side) -> [String; 2] {
 }
 
 impl Other {
-    fn holds(&self, tap: &Tap<'_>, headers: Option<&Headers>) -> bool {
+    fn holds(&self, frame: &Frame<'_>, headers: Option<&Headers>) -> bool {
         let is_there = match &self.interface {
-            Some(interface) => interface.is(tap),
+            Some(interface) => interface.is(&frame.tap),
             None => true,
         };
-        is_there && self.side.is_none_or(|side| side.matches(tap, headers))
+        is_there && self.side.is_none_or(|side| side.matches(frame, headers))
     }
 
     /// Counts a packet of this direction that passes the filter, unless it is a copy.
@@ -797,7 +828,7 @@ impl Opposite {
         print: Option<&Fingerprint>,
     ) {
         let is_heading = matches!(side, Side::Heading(_));
-        let is_opposite = !is_heading && side.opposite().matches(&frame.tap, headers);
+        let is_opposite = !is_heading && side.opposite().matches(frame, headers);
         if passes && is_opposite && self.is_first(frame, print) {
             self.bytes += u64::from(frame.len_on_link());
             let (first, last) = self.times.unwrap_or((frame.time_nanos, frame.time_nanos));
@@ -807,7 +838,7 @@ impl Opposite {
         let address = match side {
             Side::From(_) => headers.source,
             Side::To(_) => headers.destination,
-            Side::Heading(_) => return,
+            Side::Heading(_) | Side::FromStation(_) | Side::ToStation(_) => return,
         };
         let network = Network::around(address, if address.is_ipv4() { 24 } else { 64 });
         if self.networks.len() < MOST_NETWORKS || self.networks.contains_key(&network) {
@@ -923,11 +954,17 @@ impl Side {
         match words[..] {
             ["in"] => Ok(Self::Heading(Heading::In)),
             ["out"] => Ok(Self::Heading(Heading::Out)),
-            ["from", text] => End::parse(text).map(Self::From),
-            ["to", text] => End::parse(text).map(Self::To),
+            ["from", text] => match Station::parse(text) {
+                Some(station) => Ok(Self::FromStation(station)),
+                None => End::parse(text).map(Self::From),
+            },
+            ["to", text] => match Station::parse(text) {
+                Some(station) => Ok(Self::ToStation(station)),
+                None => End::parse(text).map(Self::To),
+            },
             _ => Err(
-                "auto, both, in, out, or in quotes 'from ADDRESS' or 'to ADDRESS', with an address \
-                 or a network such as 192.168.1.0/24"
+                "auto, both, in, out, or in quotes 'from ADDRESS' or 'to ADDRESS', with an address, \
+                 a network such as 192.168.1.0/24 or a link-layer address such as 52:54:00:12:34:56"
                     .to_owned(),
             ),
         }

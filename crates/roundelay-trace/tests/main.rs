@@ -16,5 +16,6 @@ mod links;
 mod loads;
 mod selection;
 mod speed;
+mod stations;
 mod tree;
 mod weights;

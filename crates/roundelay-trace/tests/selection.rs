@@ -218,7 +218,7 @@ fn an_illegal_filter_or_direction_names_the_place_and_what_is_legal() {
     };
     assert_eq!(
         error("up"),
-        "direction `up`: expected auto, both, in, out, or in quotes 'from ADDRESS' or 'to ADDRESS', with an address or a network such as 192.168.1.0/24"
+        "direction `up`: expected auto, both, in, out, or in quotes 'from ADDRESS' or 'to ADDRESS', with an address, a network such as 192.168.1.0/24 or a link-layer address such as 52:54:00:12:34:56"
     );
     assert!(error("from").contains("expected auto, both, in, out, or in quotes 'from ADDRESS'"));
     assert_eq!(

@@ -5,7 +5,7 @@ use roundelay_trace::{Chosen, Mixed, OtherWay};
 
 use crate::advised::Warning;
 
-/// A direction with fewer of the bytes is told to be a small part: of both directions the larger one
+/// An interface with fewer of the bytes is told to be a small part: of both directions the larger one
 /// has half of them or more.
 const SMALL_PART: f64 = 0.25;
 
@@ -26,7 +26,7 @@ pub(super) fn note(chosen: &Chosen) -> String {
     };
     let small = if chosen.part < SMALL_PART {
         format!(
-            " It has {} of the bytes, because the others are between other hosts.",
+            " It has {} of the bytes, because the others are of other links.",
             percent(chosen.part)
         )
     } else {
@@ -74,6 +74,8 @@ fn contents(whole: &Mixed) -> String {
     if whole.both_ways > 0 {
         let connections = counted(whole.both_ways as u64, "connection");
         contents.push(format!("both directions of {connections}"));
+    } else if whole.has_wire_both_ways {
+        contents.push("both directions of a wire".to_owned());
     }
     if whole.interfaces.len() > 1 {
         contents.push(format!("packets of {} interfaces", whole.interfaces.len()));

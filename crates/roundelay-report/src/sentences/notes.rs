@@ -101,6 +101,11 @@ pub(super) fn sentence(note: &Note) -> String {
             addresses (NAT: equal but for an address and its \
              port, captured at another interface or on the way out)."
         ),
+        Note::BothWays(0) => {
+            "Both directions of a wire are captured, and share the replayed link, \
+                              as its link-layer addresses show."
+                .to_owned()
+        }
         Note::BothWays(connections) => in_number(
             *connections as u64,
             "{connection is|connections are} captured in both directions, and both share the \
@@ -322,15 +327,15 @@ const fn what_is_odd(oddity: Oddity) -> &'static str {
             arrive} at the time of that packet"
         }
         Oddity::Sorted => SORTED,
+        Oddity::SetBack => {
+            "{step back of the clock is|steps back of the clock are} taken out, because connections go \
+             on behind as before"
+        }
         Oddity::Strays => {
             "{packet has a time|packets have times} that all others contradict by more than a \
             second; {it arrives|they arrive} with the packet before"
         }
         Oddity::WrongTimes => {
-        Oddity::SetBack => {
-            "{step back of the clock is|steps back of the clock are} taken out, because connections go \
-             on behind as before"
-        }
             "{packet has a time|packets have times} outside of the years 1677 to 2262; {it \
             arrives|they arrive} with the packet before"
         }

@@ -1,7 +1,8 @@
 //! The warning before a verdict: several links share the replayed one.
 
 use roundelay_advice::{Problem, Reserve};
-use roundelay_metrics::units::rate;
+use roundelay_metrics::units::{counted, rate};
+use roundelay_trace::Inside;
 
 use crate::advised::Warning;
 
@@ -53,12 +54,44 @@ pub(super) fn of(reserve: &Reserve, command: &str) -> Warning {
 
 /// What only the owner of a capture knows.
 fn question(reserve: &Reserve) -> String {
+    for problem in &reserve.problems {
+        match problem {
+            Problem::Directions | Problem::Interfaces | Problem::Copies => {}
+            Problem::Inside(inside) => return of_mirror(*inside),
+            Problem::Unreadable => {
+                return "No discipline is chosen, because the headers of most packets cannot be read, \
+                        as the notes say. Capture 128 bytes of each packet or more (tcpdump -s 128), \
+                        and decrypt 802.11 first."
+                    .to_owned();
+            }
+            Problem::Times => {
+                return "No discipline is chosen, because no clock has made the times of this \
+                        capture: its packets are all of one time, or they count microseconds. Compare \
+                        a capture with the times at which packets came."
+                    .to_owned();
+            }
+        }
+    }
     format!(
         "Which of these packets shared your link? The capture holds {}, and no interface or \
          direction separates them, so no discipline is chosen. Select the packets of one direction \
          with --filter 'src host ADDRESS or src net NETWORK', or replay all of them with \
          --direction both.",
         problems(&reserve.problems)
+    )
+}
+
+/// A tunnel from a mirror port.
+fn of_mirror(inside: Inside) -> String {
+    let cut = match inside.cut {
+        Some(bytes) => format!("'editcap -C {bytes} -L FILE INNER' cuts {bytes} bytes"),
+        None => "'editcap -C BYTES -L FILE INNER' cuts bytes".to_owned(),
+    };
+    format!(
+        "Which of these packets shared your link? A tunnel brings both directions of {}, as from a \
+         mirror port, and all its packets go one way, so no discipline is chosen. Cut the tunnel's \
+         headers off and compare what was inside: {cut} off the front of each packet.",
+        counted(inside.connections as u64, "connection")
     )
 }
 
@@ -69,6 +102,9 @@ fn problems(problems: &[Problem]) -> String {
             Problem::Directions => "both directions of connections",
             Problem::Interfaces => "several interfaces",
             Problem::Copies => "copies of packets",
+            Problem::Inside(_) => "both directions inside of a tunnel",
+            Problem::Unreadable => "packets that cannot be read",
+            Problem::Times => "packets without times",
         });
     }
     let last = names.pop().unwrap_or_default();

@@ -23,6 +23,10 @@ const GTP_PORT: u16 = 2152;
 const WIREGUARD_PORT: u16 = 51_820;
 const ESP_PORT: u16 = 4500;
 const QUIC_PORT: u16 = 443;
+/// TaZmen Sniffer Protocol, of mirrors.
+const TZSP_PORT: u16 = 37_008;
+/// The EtherType of an Ethernet frame in GRE and Geneve.
+const BRIDGED: u16 = 0x6558;
 /// Packets inside of packets that are looked at.
 const DEEPEST: usize = 4;
 
@@ -144,24 +148,100 @@ fn inside(packet: &[u8], depth: usize, looks_over_udp: bool) -> Option<Headers> 
     })
 }
 
-/// The packet inside of GRE (RFC 2784, RFC 2890; version 1 is PPTP's, RFC 2637).
-fn gre(bytes: &[u8]) -> Option<&[u8]> {
-    const CHECKSUM: u16 = 0x8000;
-    const ROUTING: u16 = 0x4000;
-    const KEY: u16 = 0x2000;
-    const SEQUENCE: u16 = 0x1000;
-    const ACKNOWLEDGEMENT: u16 = 0x0080;
+/// The Ethernet frame that a tunnel brings: GRE, ERSPAN (draft-foschiano-erspan, types I to III),
+/// VXLAN, Geneve and TZSP. Mirror ports that are far away use these.
+#[inline]
+pub(crate) fn bridged<'a>(headers: &Headers, frame: &Frame<'a>) -> Option<&'a [u8]> {
+    let may_bridge = match headers.protocol {
+        GRE => headers.ports != Ports::Fragment,
+        UDP => matches!(
+            headers.destination_port,
+            VXLAN_PORT | GENEVE_PORT | TZSP_PORT
+        ),
+        _ => false,
+    };
+    if !may_bridge {
+        return None;
+    }
+    let packet = network_layer(frame.link, frame.bytes).ok()?;
+    let (ip, _) = LaxIpSlice::from_slice(packet).ok()?;
+    let payload = ip.payload().payload;
+    if headers.protocol == GRE {
+        return bridged_over_gre(payload);
+    }
+    let tunnel = payload.get(8..)?;
+    match headers.destination_port {
+        VXLAN_PORT => tunnel.get(8..),
+        GENEVE_PORT if be16(tunnel, 2).ok()? == BRIDGED => {
+            let options = usize::from(tunnel.first()? & 0x3f) * 4;
+            tunnel.get(8 + options..)
+        }
+        TZSP_PORT => tzsp(tunnel),
+        _ => None,
+    }
+}
+
+fn bridged_over_gre(bytes: &[u8]) -> Option<&[u8]> {
+    const ERSPAN: u16 = 0x88be;
+    const ERSPAN_III: u16 = 0x22eb;
+    let (flags, kind, rest) = gre_header(bytes)?;
+    match kind {
+        BRIDGED => Some(rest),
+        // Type I has no header of its own, and no sequence numbers.
+        ERSPAN if flags & SEQUENCE == 0 => Some(rest),
+        ERSPAN => rest.get(8..),
+        ERSPAN_III => {
+            let has_more = rest.get(11)? & 1 != 0;
+            rest.get(if has_more { 20 } else { 12 }..)
+        }
+        _ => None,
+    }
+}
+
+/// The Ethernet frame inside of TZSP: four bytes, then fields up to that of the end.
+fn tzsp(bytes: &[u8]) -> Option<&[u8]> {
+    const PADDING: u8 = 0;
+    const END: u8 = 1;
+    const IN_ETHERNET: u16 = 1;
+    if be16(bytes, 2).ok()? != IN_ETHERNET {
+        return None;
+    }
+    let mut rest = bytes.get(4..)?;
+    loop {
+        match *rest {
+            [END, ref frame @ ..] => return Some(frame),
+            [PADDING, ref next @ ..] => rest = next,
+            [_, len, ref value @ ..] => rest = value.get(usize::from(len)..)?,
+            _ => return None,
+        }
+    }
+}
+
+const CHECKSUM: u16 = 0x8000;
+const ROUTING: u16 = 0x4000;
+const KEY: u16 = 0x2000;
+const SEQUENCE: u16 = 0x1000;
+const ACKNOWLEDGEMENT: u16 = 0x0080;
+
+/// Flags and protocol of a GRE header, and what follows (RFC 2784, RFC 2890).
+fn gre_header(bytes: &[u8]) -> Option<(u16, u16, &[u8])> {
     let flags = be16(bytes, 0).ok()?;
     let kind = be16(bytes, 2).ok()?;
     let mut header = 4;
     for (flag, len) in [(CHECKSUM, 4), (KEY, 4), (SEQUENCE, 4)] {
         header += if flags & flag == 0 { 0 } else { len };
     }
+    Some((flags, kind, bytes.get(header..)?))
+}
+
+/// The packet inside of GRE; version 1 is PPTP's (RFC 2637).
+fn gre(bytes: &[u8]) -> Option<&[u8]> {
+    let (flags, kind, rest) = gre_header(bytes)?;
     match flags & 7 {
-        0 if flags & ROUTING == 0 => packet_of(kind, bytes.get(header..)?),
+        0 if flags & ROUTING == 0 => packet_of(kind, rest),
         1 if kind == 0x880b => {
-            header += if flags & ACKNOWLEDGEMENT == 0 { 0 } else { 4 };
-            let frame = bytes.get(header..)?;
+            let acknowledgement = if flags & ACKNOWLEDGEMENT == 0 { 0 } else { 4 };
+            let frame = rest.get(acknowledgement..)?;
             ppp(frame.strip_prefix(&[0xff, 0x03]).unwrap_or(frame)).ok()
         }
         _ => None,
@@ -170,7 +250,6 @@ fn gre(bytes: &[u8]) -> Option<&[u8]> {
 
 /// The packet behind a header with this EtherType.
 fn packet_of(kind: u16, bytes: &[u8]) -> Option<&[u8]> {
-    const BRIDGED: u16 = 0x6558;
     match kind {
         0x0800 | 0x86dd => Some(bytes),
         BRIDGED => network_layer(LinkType::ETHERNET, bytes).ok(),

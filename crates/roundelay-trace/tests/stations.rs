@@ -1,0 +1,347 @@
+//! Directions of a wire by its link-layer addresses; what nothing tells apart; mirrors in tunnels.
+
+use crate::common::several_links::*;
+use crate::common::*;
+use roundelay_trace::{Chosen, Comparison, Direction, Inside, Selection};
+
+const GATEWAY: [u8; 6] = [2, 0, 0, 0, 0, 1];
+const HOST: [u8; 6] = [2, 0, 0, 0, 0, 2];
+/// A group of Ethernet.
+const GROUP: [u8; 6] = [1, 0, 0x5e, 1, 1, 1];
+const TO_HOST: &str = "--direction 'to 02:00:00:00:00:02'";
+const FROM_HOST: &str = "--direction 'from 02:00:00:00:00:02'";
+
+/// Frames of a wire, a millisecond apart.
+#[derive(Default)]
+struct Wire(Vec<(u32, Vec<u8>)>);
+
+impl Wire {
+    fn frame(&mut self, from: [u8; 6], to: [u8; 6], packet: &[u8]) {
+        let kind: u16 = if packet[0] >> 4 == 6 { 0x86dd } else { 0x0800 };
+        let mut packet = packet.to_vec();
+        let number = self.0.len() as u16 + 1;
+        if kind == 0x0800 {
+            packet[4..6].copy_from_slice(&number.to_be_bytes());
+        }
+        let frame = [&to[..], &from, &kind.to_be_bytes(), &packet].concat();
+        self.0.push((u32::from(number) * MILLISECOND, frame));
+    }
+
+    fn to_host(&mut self, packet: &[u8]) {
+        self.frame(GATEWAY, HOST, packet);
+    }
+
+    fn from_host(&mut self, packet: &[u8]) {
+        self.frame(HOST, GATEWAY, packet);
+    }
+
+    fn file(&self) -> Vec<u8> {
+        capture(ETHERNET, &self.0)
+    }
+}
+
+fn four(source: ([u8; 4], u16), destination: ([u8; 4], u16), len: usize) -> Vec<u8> {
+    let payload = [ports(source.1, destination.1), vec![0; len]].concat();
+    ipv4(UDP, source.0, destination.0, &payload)
+}
+
+fn six(source: (u8, u16), destination: (u8, u16), len: usize) -> Vec<u8> {
+    let payload = [ports(source.1, destination.1), vec![0; len]].concat();
+    ipv6(0, UDP, v6(source.0), v6(destination.0), &payload)
+}
+
+fn choosing() -> Selection {
+    Selection {
+        chooses: true,
+        ..Selection::default()
+    }
+}
+
+fn first_answer(bytes: Vec<u8>) -> Comparison {
+    compared(bytes, choosing()).unwrap()
+}
+
+/// Packets replayed, the options chosen and those of the other direction.
+fn chosen_of(bytes: Vec<u8>) -> (u64, String, String) {
+    let comparison = first_answer(bytes);
+    let packets = comparison.capture.packets;
+    let Some(chosen) = comparison.observed.chosen else {
+        return (packets, String::new(), String::new());
+    };
+    let other = chosen.other.map(|other| other.options.join(" "));
+    (packets, chosen.options.join(" "), other.unwrap_or_default())
+}
+
+/// Whether the answer is a question: nothing was chosen of a mixture that matters.
+fn is_open(comparison: &Comparison) -> bool {
+    let chosen = comparison.observed.chosen.as_ref();
+    let is_chosen = chosen.is_some_and(Chosen::is_of_direction);
+    !is_chosen && !comparison.observed.mixed.is_slight
+}
+
+/// Regression: of a host's two families of addresses only one was replayed, half of the link.
+#[test]
+fn both_families_of_a_host_share_its_link() {
+    let mut wire = Wire::default();
+    for _ in 0..50 {
+        wire.to_host(&four((SERVER, 443), (LAN, 5000), 1000));
+        wire.to_host(&six((1, 443), (2, 6000), 1000));
+        wire.from_host(&four((LAN, 5000), (SERVER, 443), 40));
+        wire.from_host(&six((2, 6000), (1, 443), 40));
+    }
+    let file = wire.file();
+    let expected = (100, TO_HOST.to_owned(), FROM_HOST.to_owned());
+    assert_eq!(chosen_of(file.clone()), expected);
+    // The option printed selects the same packets, and so does the sender's.
+    assert_eq!(replayed(&file, of_direction("to 02:00:00:00:00:02")), 100);
+    assert_eq!(replayed(&file, of_direction("from 02:00:00:00:00:01")), 100);
+}
+
+#[test]
+fn a_network_is_named_where_it_selects_the_same_packets() {
+    let mut wire = Wire::default();
+    for _ in 0..20 {
+        wire.to_host(&four((SERVER, 443), (LAN, 5000), 1000));
+        wire.from_host(&four((LAN, 5000), (SERVER, 443), 40));
+    }
+    let (packets, options, other) = chosen_of(wire.file());
+    assert_eq!(
+        (packets, options.as_str(), other.as_str()),
+        (
+            20,
+            "--direction 'to 192.168.1.0/24'",
+            "--direction 'from 192.168.1.0/24'"
+        )
+    );
+}
+
+/// Regression: the source port of VXLAN is a hash of what is inside, so no packet of the other way
+/// has the same ports, and both directions were replayed with a star.
+#[test]
+fn tunnels_and_streams_without_an_answer_have_a_direction() {
+    let mut wire = Wire::default();
+    for port in 0..40 {
+        wire.to_host(&four((A, 50_000 + port), (B, 4789), 1000));
+        wire.from_host(&four((B, 60_000 + port), (A, 4789), 500));
+    }
+    let (from, to) = ("--direction 'from 10.0.0.1'", "--direction 'to 10.0.0.1'");
+    let by_hosts = (40, from.to_owned(), to.to_owned());
+    assert_eq!(chosen_of(wire.file()), by_hosts);
+    // Between many networks.
+    let mut wire = Wire::default();
+    for host in 0..40 {
+        wire.to_host(&four(
+            ([20, 1, host, 1], 5000),
+            ([30, 2, host, 2], 5001),
+            1000,
+        ));
+        wire.from_host(&four(
+            ([30, 3, host, 7], 6000),
+            ([20, 4, host, 1], 6001),
+            500,
+        ));
+    }
+    let expected = (40, TO_HOST.to_owned(), FROM_HOST.to_owned());
+    let comparison = first_answer(wire.file());
+    assert!(comparison.observed.chosen.unwrap().whole.has_wire_both_ways);
+    assert_eq!(chosen_of(wire.file()), expected);
+}
+
+/// Regression: television to a group was left out beside a download, and replayed with an upload.
+#[test]
+fn multicast_counts_with_its_sender() {
+    let mut wire = Wire::default();
+    let television = four(([10, 200, 0, 1], 5500), ([239, 1, 1, 1], 5500), 1200);
+    for _ in 0..30 {
+        wire.frame(GATEWAY, GROUP, &television);
+        wire.from_host(&four((LAN, 5000), (SERVER, 443), 300));
+        wire.to_host(&four((SERVER, 443), (LAN, 5000), 40));
+    }
+    let (packets, options, _) = chosen_of(wire.file());
+    assert_eq!(packets, 60, "{options}");
+    let file = wire.file();
+    assert_eq!(replayed(&file, of_direction("to 02:00:00:00:00:02")), 60);
+    assert_eq!(replayed(&file, of_direction("from 02:00:00:00:00:02")), 30);
+}
+
+/// A router's wire, with networks behind it that have nothing in common.
+#[test]
+fn networks_behind_one_router_share_its_wire() {
+    let mut wire = Wire::default();
+    let networks = [
+        [192, 168, 7, 2],
+        [192, 168, 8, 2],
+        [10, 77, 1, 2],
+        [172, 16, 1, 9],
+    ];
+    for _ in 0..10 {
+        for (number, own) in (1..).zip(networks) {
+            let server = [90 + number, 20, 30, 40];
+            wire.to_host(&four((server, 443), (own, 5000), 1000));
+            wire.from_host(&four((own, 5000), (server, 443), 40));
+        }
+    }
+    let expected = (40, TO_HOST.to_owned(), FROM_HOST.to_owned());
+    assert_eq!(chosen_of(wire.file()), expected);
+}
+
+/// Two stations beside a router talk to each other, too: no address is at all frames.
+#[test]
+fn frames_of_many_stations_have_no_direction_by_addresses() {
+    let mut wire = Wire::default();
+    let third = [2, 0, 0, 0, 0, 3];
+    for number in 0..20 {
+        let pairs = [(GATEWAY, HOST), (HOST, third), (third, GATEWAY)];
+        for (place, (from, to)) in (0..).zip(pairs) {
+            let [one, other] = [[20 + place, number, 1, 1], [60 + place, number, 1, 1]];
+            wire.frame(from, to, &four((one, 5000), (other, 443), 600));
+            wire.frame(to, from, &four((other, 443), (one, 5000), 590));
+        }
+    }
+    assert!(is_open(&first_answer(wire.file())));
+}
+
+/// A tool that writes one pair of addresses into all frames: connections contradict it.
+#[test]
+fn addresses_that_a_tool_has_written_tell_no_direction() {
+    let mut packets = Vec::new();
+    for number in 1..=20_u16 {
+        let at = u32::from(number) * MILLISECOND;
+        packets.push((at, ethernet(0x0800, &upload(number))));
+        packets.push((at + 100, ethernet(0x0800, &download(number + 100))));
+    }
+    let (packets, options, _) = chosen_of(capture(ETHERNET, &packets));
+    assert!(
+        packets == 20 && options.contains("192.168.1.0/24"),
+        "{packets} {options}"
+    );
+}
+
+/// Regression: each of many pairs was heavy one way, so both ways passed for one.
+#[test]
+fn many_pairs_without_link_layer_addresses_are_a_question() {
+    let mut packets = Vec::new();
+    for pair in 0..40_u8 {
+        let [one, other] = [[20 + pair, 1, 1, 1], [100 + pair, 2, 2, 2]];
+        let (heavy, light) = if pair % 2 == 0 {
+            (one, other)
+        } else {
+            (other, one)
+        };
+        for number in 0..4_u32 {
+            let at = u32::from(pair) * 10 * MILLISECOND + number * MILLISECOND;
+            packets.push((at, four((heavy, 443), (light, 5000), 1400)));
+        }
+        packets.push((
+            u32::from(pair) * 10 * MILLISECOND + 500,
+            four((light, 5000), (heavy, 443), 10),
+        ));
+    }
+    for (number, (_, packet)) in (1_u16..).zip(&mut packets) {
+        packet[4..6].copy_from_slice(&number.to_be_bytes());
+    }
+    packets.sort();
+    assert!(is_open(&first_answer(capture(RAW, &packets))));
+}
+
+/// Regression: a network with a twentieth of the bytes was chosen, and then nothing contended.
+#[test]
+fn a_network_with_a_small_part_of_the_bytes_is_no_answer() {
+    let mut packets = Vec::new();
+    for number in 1..=40_u8 {
+        let at = u32::from(number) * 10 * MILLISECOND;
+        packets.push((at, upload(u16::from(number))));
+        packets.push((at + 100, download(u16::from(number) + 100)));
+        for other in 0..8_u8 {
+            let ends = [[20 + other, number, 1, 1], [100 + other, number, 2, 2]];
+            let at = at + 200 + u32::from(other);
+            packets.push((at, four((ends[0], 7), (ends[1], 9), 100)));
+        }
+    }
+    for (number, (_, packet)) in (1_u16..).zip(&mut packets) {
+        packet[4..6].copy_from_slice(&number.to_be_bytes());
+    }
+    assert!(is_open(&first_answer(capture(RAW, &packets))));
+}
+
+/// `mergecap` numbers the files of one link as interfaces, and names none.
+#[test]
+fn interfaces_without_names_may_be_files_of_one_link() {
+    let unnamed = || interface(Little, ETHERNET, 0, &[]);
+    let mut bytes = [section(Little), unnamed(), unnamed()].concat();
+    for number in 0..20_u16 {
+        let host = [192, 168, 1, 20 + (number % 2) as u8];
+        let packet = udp(number + 1, (host, 5000), (SERVER, 443));
+        let frame = ethernet(0x0800, &packet);
+        bytes.extend(enhanced(
+            Little,
+            u32::from(number % 2),
+            u64::from(number) * 1000,
+            &frame,
+        ));
+    }
+    let comparison = first_answer(bytes);
+    assert_eq!(comparison.capture.packets, 20);
+    assert!(comparison.observed.chosen.is_none() && !comparison.observed.mixed.has_interfaces);
+    assert_eq!(
+        comparison.observed.mixed.interfaces.len(),
+        2,
+        "a note names both"
+    );
+}
+
+/// Regression: both directions inside of a mirror port's tunnel were replayed as one link.
+#[test]
+fn a_mirror_in_a_tunnel_is_told() {
+    let erspan = [&[0x10, 0, 0x88, 0xbe, 0, 0, 0, 1][..], &[0; 8]].concat();
+    let bridge = vec![0, 0, 0x65, 0x58];
+    let tzsp = [&ports(40_000, 37_008)[..], &[1, 0, 0, 1, 1]].concat();
+    let vxlan = [&ports(50_000, 4789)[..], &[8, 0, 0, 0, 0, 0, 1, 0]].concat();
+    for (protocol, header, cut) in [
+        (47, erspan, 50),
+        (47, bridge, 38),
+        (UDP, tzsp, 47),
+        (UDP, vxlan, 50),
+    ] {
+        let tunnel = |both: bool| {
+            let mut wire = Wire::default();
+            for number in 1..=20 {
+                for inner in [download(number), upload(number)] {
+                    if !both && inner[12..16] == LAN {
+                        continue;
+                    }
+                    let frame = [&header[..], &ethernet(0x0800, &inner)].concat();
+                    wire.to_host(&ipv4(protocol, A, B, &frame));
+                }
+            }
+            first_answer(wire.file()).observed.mixed.inside
+        };
+        let inside = Inside {
+            connections: 1,
+            cut: Some(cut),
+        };
+        assert_eq!(tunnel(true), Some(inside), "{header:?}");
+        assert_eq!(tunnel(false), None, "one direction inside: {header:?}");
+    }
+}
+
+#[test]
+fn a_direction_is_written_with_a_link_layer_address() {
+    for text in ["to 52:54:00:12:34:56", "from 52:54:00:12:34:5A"] {
+        assert!(text.parse::<Direction>().is_ok(), "{text}");
+    }
+    for text in [
+        "to 52:54:00:12:34",
+        "to 52:54:00:12:34:56:78",
+        "to 5:5:0:1:3:5",
+        "to 52:54:00:12:34:5g",
+    ] {
+        assert!(text.parse::<Direction>().is_err(), "{text}");
+    }
+    // Frames without IP have a direction as well.
+    let mut bytes = [&HOST[..], &GATEWAY, &[8, 6], &[0; 46]].concat();
+    let to = bytes.clone();
+    bytes[..12].rotate_left(6);
+    let file = capture(ETHERNET, &[(0, to), (MILLISECOND, bytes)]);
+    assert_eq!(replayed(&file, of_direction("from 02:00:00:00:00:02")), 1);
+}
