@@ -1,5 +1,5 @@
-//! Links with a trace in a scenario: keys, figures, logs that the verifier accepts, and false ones
-//! that it rejects.
+//! Links with a trace in a scenario, from a file or a model: keys, figures, logs that the verifier
+//! accepts, and false ones that it rejects.
 
 use std::fs;
 use std::path::PathBuf;
@@ -201,6 +201,14 @@ fn wrong_keys_and_files_are_told_with_their_place() {
             "mine.toml:26: cannot read 'none.trace': there is no such file; expected a link trace",
         ),
         (
+            network("link_trace = \"wifi station 3\"", ""),
+            "mine.toml:26: wifi: no parameter is called 'station'; did you mean 'stations'?",
+        ),
+        (
+            port("link_trace = \"lte errors .6\""),
+            "mine.toml:41: lte: errors 0.6: legal range 0 to 0.5",
+        ),
+        (
             network("link_trace = \"bad.trace\"", ""),
             "bad.trace:2: 'five': expected a time in whole milliseconds, 0 to",
         ),
@@ -255,6 +263,49 @@ fn the_log_of_a_traced_link_is_verified_for_every_discipline() {
             .sent;
     }
     assert!(packets > 50_000, "{packets}");
+}
+
+#[test]
+fn a_model_draws_a_trace_for_each_run_and_each_direction() {
+    let folder = Folder::new("model");
+    for model in ["wifi stations 2 length 5s", "lte rate 7mbit length 5s"] {
+        let keys = format!("link_trace = \"{model}\"\ndelay = \"5ms\"");
+        let scenario = folder.read(&network(&keys, "")).expect("a scenario");
+        assert!(scenario.files.is_empty());
+        let traces = |seed| {
+            let network = scenario.network(seed);
+            for link in &network.links()[4..] {
+                let trace = link.trace.as_ref().expect("a trace");
+                assert_eq!(link.rate, trace.mean_rate(link.layer));
+            }
+            [4, 5].map(|link: usize| network.links()[link].trace.clone().expect("a trace"))
+        };
+        let [forth, back] = traces(1);
+        assert_eq!(forth.name(), model);
+        assert_ne!(
+            forth.times(),
+            back.times(),
+            "directions draw for themselves"
+        );
+        assert_eq!([forth.clone(), back.clone()], traces(1), "a seed decides");
+        assert_ne!(
+            forth.times(),
+            traces(2)[0].times(),
+            "runs draw for themselves"
+        );
+        // Files with these traces give the same run.
+        folder.write("forth.trace", &forth.text());
+        folder.write("back.trace", &back.text());
+        let port = "[[port]]\nfrom = \"c\"\nto = \"r\"\nlink_trace = \"back.trace\"\n";
+        let files = network("link_trace = \"forth.trace\"\ndelay = \"5ms\"", "") + port;
+        let own = log(&scenario);
+        let files = log(&folder.read(&files).expect("a scenario"));
+        assert!(own == files && own.len() > 1_000_000, "{}", own.len());
+        verify(own.as_bytes()).unwrap_or_else(|error| panic!("{model}: {error}"));
+        let link = &run(&scenario).links[4];
+        assert_eq!(link.trace.as_deref(), Some(model));
+        assert!(link.utilisation > 0.9, "{}", link.utilisation);
+    }
 }
 
 /// What the verifier finds in a log whose lines are changed.

@@ -22,6 +22,7 @@ mod headers;
 mod hosts;
 mod kind;
 mod lane;
+mod link_model;
 mod link_trace;
 mod memory;
 mod meters;
@@ -62,6 +63,7 @@ pub use headers::{
 };
 pub use kind::{Kind, KindOutcome, Served};
 pub use lane::{PacketFate, PacketRecord, PacketSink};
+pub use link_model::LinkModel;
 pub use link_trace::{LinkTrace, TracedLink};
 pub use mirror::Inside;
 pub use observed::{CodePoints, Observed, OtherFlows, PartOfTime, PlateauRate};

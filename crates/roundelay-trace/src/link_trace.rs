@@ -8,9 +8,10 @@
 
 use std::sync::Arc;
 
-use roundelay::{Duration, Instant, LinkLayer, Rate};
+use roundelay::{Duration, Instant, LinkLayer, Rate, Seed};
 
 use crate::file::FileError;
+use crate::link_model::LinkModel;
 
 /// Bytes of a full packet of Ethernet, and of the IP packet in it.
 const FRAME: u32 = 1514;
@@ -18,12 +19,14 @@ const PACKET: u32 = 1500;
 /// The longest trace: 24 days.
 const LONGEST: u64 = 1 << 31;
 
-/// A trace, as its file says it.
+/// A trace, as its file says it or as a model draws it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkTrace {
     name: Arc<str>,
     /// Times in milliseconds, never falling; the last is above 0.
     times: Arc<[u64]>,
+    /// The model that drew the times.
+    model: Option<LinkModel>,
 }
 
 /// A link that follows a trace, and how far it has come.
@@ -80,10 +83,34 @@ impl LinkTrace {
         Ok(Self {
             name: name.into(),
             times: times.into(),
+            model: None,
         })
     }
 
-    /// The file's name.
+    /// The trace that a model draws from a seed. Its name is the model's text.
+    pub fn of_model(model: LinkModel, seed: Seed) -> Self {
+        Self {
+            name: Arc::clone(model.text()),
+            times: model.times(seed).into(),
+            model: Some(model),
+        }
+    }
+
+    /// The trace in the run with this seed: drawn anew if it comes from a model.
+    #[must_use]
+    pub fn drawn(&self, seed: Seed) -> Self {
+        match &self.model {
+            Some(model) => Self::of_model(model.clone(), seed),
+            None => self.clone(),
+        }
+    }
+
+    /// The model that drew the trace.
+    pub const fn model(&self) -> Option<&LinkModel> {
+        self.model.as_ref()
+    }
+
+    /// The file's name, or the model's text.
     pub fn name(&self) -> &str {
         &self.name
     }

@@ -67,6 +67,8 @@ pub enum Purpose {
     Answers,
     /// One of many repetitions within a run; the index is the repetition's number.
     Repetition,
+    /// A link trace drawn by a model; the index is the link's number.
+    LinkTrace,
 }
 
 impl Purpose {
@@ -86,6 +88,7 @@ impl Purpose {
             Self::Starts => 12,
             Self::Answers => 13,
             Self::Repetition => 14,
+            Self::LinkTrace => 15,
         }
     }
 }
@@ -134,7 +137,7 @@ mod tests {
     use siphasher::sip::SipHasher13;
     use std::collections::HashSet;
 
-    const ALL: [Purpose; 14] = [
+    const ALL: [Purpose; 15] = [
         Purpose::Queue,
         Purpose::Class,
         Purpose::Hash,
@@ -149,6 +152,7 @@ mod tests {
         Purpose::Starts,
         Purpose::Answers,
         Purpose::Repetition,
+        Purpose::LinkTrace,
     ];
 
     #[test]
@@ -161,7 +165,7 @@ mod tests {
                 }
             }
         }
-        assert_eq!(seen.len(), 50 * 14 * 50);
+        assert_eq!(seen.len(), 50 * 15 * 50);
     }
 
     /// The documentation states the derivation, so that records can be checked by other programs.

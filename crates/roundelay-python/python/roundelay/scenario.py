@@ -453,7 +453,8 @@ class Link(Table):
     #: Left out only with a ``link_trace``.
     rate: Rate | None = None
     #: Link trace in place of the rate, both ways: a file with a line for each time in milliseconds at which
-    #: the link delivers a full packet, as mahimahi's mm-link reads it.
+    #: the link delivers a full packet, as mahimahi's mm-link reads it, or a model, as in ``wifi stations 5``
+    #: or ``lte rate 10mbit``.
     link_trace: str | None = None
     #: Propagation delay: 0 if left out.
     #: Default: "0s".
@@ -506,7 +507,8 @@ class Port(Table):
     queue: Queue | None = None
     rate: Rate | None = None
     #: Link trace in place of the rate: a file with a line for each time in milliseconds at which the link
-    #: delivers a full packet, as mahimahi's mm-link reads it.
+    #: delivers a full packet, as mahimahi's mm-link reads it, or a model, as in ``wifi stations 5`` or ``lte
+    #: rate 10mbit``.
     link_trace: str | None = None
     delay: Time | None = None
     #: The fraction of packets lost on the wire.

@@ -1,9 +1,9 @@
 //! Network of a scenario: from a template, from a file, or from nodes and links.
 
 use roundelay::suggestion::alternatives;
-use roundelay::{Billionths, Duration, Framing, Limit, LinkLayer, Rate};
-use roundelay_trace::LinkTrace;
+use roundelay::{Billionths, Duration, Framing, Limit, LinkLayer, Rate, Seed};
 use roundelay_trace::file::{Reader, did_you_mean};
+use roundelay_trace::{LinkModel, LinkTrace};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Spanned;
@@ -65,7 +65,8 @@ pub(super) struct LinkEntry {
     #[serde(default, with = "Maybe::<Rate>")]
     rate: Option<Rate>,
     /// Link trace in place of the rate, both ways: a file with a line for each time in milliseconds at
-    /// which the link delivers a full packet, as mahimahi's mm-link reads it.
+    /// which the link delivers a full packet, as mahimahi's mm-link reads it, or a model, as in
+    /// `wifi stations 5` or `lte rate 10mbit`.
     link_trace: Option<String>,
     /// Propagation delay: 0 if left out.
     #[serde(default, with = "InWords::<Duration>")]
@@ -97,7 +98,8 @@ pub(super) struct PortEntry {
     #[serde(default, with = "Maybe::<Rate>")]
     rate: Option<Rate>,
     /// Link trace in place of the rate: a file with a line for each time in milliseconds at which the
-    /// link delivers a full packet, as mahimahi's mm-link reads it.
+    /// link delivers a full packet, as mahimahi's mm-link reads it, or a model, as in
+    /// `wifi stations 5` or `lte rate 10mbit`.
     link_trace: Option<String>,
     #[serde(default, with = "Maybe::<Duration>")]
     delay: Option<Duration>,
@@ -324,6 +326,11 @@ fn link_trace(
     if has_rate {
         let message = "link_trace: it takes the place of rate, so leave out one of them";
         return Err(reader.at(&key, message));
+    }
+    let model = LinkModel::read(name).map_err(|error| reader.at(&key, error))?;
+    if let Some(model) = model {
+        // Runs draw their own.
+        return Ok(Some(LinkTrace::of_model(model, Seed::new(0))));
     }
     let what = "a link trace: times in milliseconds, one a line";
     let text = files

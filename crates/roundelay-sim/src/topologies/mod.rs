@@ -54,8 +54,8 @@ pub struct DrawnDelay {
 }
 
 impl Topology {
-    /// The network with the delays of a run with this seed: each link of [`drawn`](Self::drawn)
-    /// uses its own stream.
+    /// The network with the delays and the link traces of a run with this seed: each link of
+    /// [`drawn`](Self::drawn) uses its own stream, and so does each link with a model.
     pub fn drawn(&self, seed: Seed) -> Network {
         let mut network = self.network.clone();
         for (number, DrawnDelay { links, most }) in (0..).zip(&self.drawn) {
@@ -64,6 +64,15 @@ impl Topology {
             for link in links {
                 let delay = self.network.links()[link.index()].delay + more;
                 network.change_link(*link, |link| link.delay = delay);
+            }
+        }
+        for (number, link) in (0..).zip(self.network.links()) {
+            let model = link.trace.as_ref().filter(|trace| trace.model().is_some());
+            if let Some(trace) = model {
+                let drawn = trace.drawn(seed.derive(Purpose::LinkTrace, number.into()));
+                network.change_link(LinkId(number), |link| {
+                    link.set_trace(Some(drawn), link.layer);
+                });
             }
         }
         network

@@ -1,0 +1,111 @@
+//! Parameters of link models: read from words, checked, with the core's units and errors.
+
+use std::collections::BTreeSet;
+
+use rand_pcg::Pcg64Mcg;
+use roundelay::author::Parameter;
+use roundelay::suggestion::nearest;
+use roundelay::{ConfigError, Duration, Rate};
+
+/// Bits of a full packet, as a link trace counts them.
+pub(super) const PACKET_BITS: u64 = 1514 * 8;
+
+/// Most times of a trace on average, so that both directions fit into the record of a live run.
+const MOST_TIMES: u64 = 800_000;
+
+/// Bounds of a round's length.
+pub(super) const SHORTEST: u64 = Duration::from_millis(100).as_picos();
+pub(super) const LONGEST: u64 = Duration::from_secs(3600).as_picos();
+
+/// What draws a link trace.
+pub(super) trait Model: Clone + Default + 'static {
+    const NAME: &'static str;
+    const PARAMETERS: &'static [Parameter<Self>];
+
+    /// The highest mean rate that the trace may have.
+    ///
+    /// # Errors
+    /// Parameters that are legal by themselves are wrong beside each other.
+    fn check(&self) -> Result<Rate, ConfigError>;
+
+    /// The length of a round.
+    fn length(&mut self) -> &mut Duration;
+
+    /// The times of a round, in milliseconds, never falling; the last is above 0.
+    fn times(&self, random: &mut Pcg64Mcg) -> Vec<u64>;
+}
+
+/// Reads parameters: each a name and a value.
+pub(super) fn read<M: Model>(words: &[&str]) -> Result<M, ConfigError> {
+    let mut model = M::default();
+    let mut written = BTreeSet::new();
+    for pair in words.chunks(2) {
+        let name = pair[0];
+        let found = M::PARAMETERS.iter().find(|known| known.name == name);
+        let parameter = found.ok_or_else(|| unknown::<M>(name))?;
+        if !written.insert(name) {
+            return Err(ConfigError::Repeated {
+                discipline: M::NAME,
+                first: name.to_owned(),
+                second: name.to_owned(),
+            });
+        }
+        let Some(text) = pair.get(1) else {
+            return Err(bad(parameter, name.to_owned(), "a value after it"));
+        };
+        let value = parameter.kind.read(text);
+        let value =
+            value.map_err(|expected| bad(parameter, format!("{name} {text}"), &expected))?;
+        parameter.write(&mut model, value);
+        parameter.check(M::NAME, &model)?;
+    }
+    let rate = model.check()?;
+    let most = longest(rate);
+    if *model.length() <= most {
+        return Ok(model);
+    }
+    if written.contains("length") {
+        return Err(ConfigError::BadValue {
+            discipline: M::NAME,
+            parameter: format!("length {}", model.length()),
+            expected: format!("at most {most} at this rate, for {MOST_TIMES} packets"),
+        });
+    }
+    *model.length() = most;
+    Ok(model)
+}
+
+fn unknown<M: Model>(name: &str) -> ConfigError {
+    let names = || M::PARAMETERS.iter().map(|parameter| parameter.name);
+    ConfigError::UnknownParameter {
+        discipline: M::NAME,
+        parameter: name.to_owned(),
+        meant: nearest(name, names()),
+        known: names().collect::<Vec<_>>().join(", "),
+    }
+}
+
+fn bad<M: Model>(parameter: &Parameter<M>, written: String, expected: &str) -> ConfigError {
+    let [min, max] = [parameter.min, parameter.max].map(|bound| parameter.kind.show(bound));
+    ConfigError::BadValue {
+        discipline: M::NAME,
+        parameter: written,
+        expected: format!("{expected}, legal range {min} to {max}"),
+    }
+}
+
+/// A rate that the word `link` cannot stand for.
+pub(super) fn rate_of<M: Model>(name: &str, rate: Option<Rate>) -> Result<Rate, ConfigError> {
+    let known = M::PARAMETERS.iter().find(|known| known.name == name);
+    match (rate, known) {
+        (Some(rate), _) => Ok(rate),
+        (None, Some(known)) => Err(bad(known, format!("{name} link"), "a rate")),
+        (None, None) => Err(unknown::<M>(name)),
+    }
+}
+
+/// The longest round at a rate, in whole milliseconds.
+fn longest(rate: Rate) -> Duration {
+    let millis = MOST_TIMES * PACKET_BITS * 1000 / rate.bits_per_second();
+    Duration::from_millis(millis)
+}
