@@ -251,10 +251,10 @@ mod tests {
         Pcg64Mcg::seed_from_u64(seed)
     }
 
-    /// Seconds of a cycle but the wait: aggregate, SIFS, block acknowledgement, AIFS.
-    fn busy(wifi: &Wifi) -> f64 {
-        let [own, _] = wifi.rates().expect("rates");
-        (wifi.time(own) + SIFS + BLOCK_ACK + AIFS).as_secs_f64()
+    /// Seconds of a cycle but the wait, at defaults: AIFS, preamble, frames, SIFS, block
+    /// acknowledgement.
+    fn busy(frames: f64, mbit: f64) -> f64 {
+        (43.0 + 40.0 + frames * 1560.0 * 8.0 / mbit + 16.0 + 32.0) / 1e6
     }
 
     /// Aggregates a second of each of `count` equal stations, by G. Bianchi, "Performance Analysis of
@@ -288,14 +288,13 @@ mod tests {
 
     #[test]
     fn alone_a_station_waits_seven_and_a_half_slots_before_each_aggregate() {
-        for text in [
-            "stations 0",
-            "stations 0 frames 1",
-            "stations 0 phy_rate 7.2mbit",
+        for (text, frames, mbit) in [
+            ("", 42.0, 144.4),
+            ("frames 1", 1.0, 144.4),
+            ("phy_rate 7.2mbit", 3.0, 7.2),
         ] {
-            let wifi = wifi(text);
-            let cycle = busy(&wifi) + 7.5 * SLOT.as_secs_f64();
-            let found = per_second(&wifi, 1) * cycle;
+            let cycle = busy(frames, mbit) + 7.5 * SLOT.as_secs_f64();
+            let found = per_second(&wifi(&format!("stations 0 {text}")), 1) * cycle;
             assert!((found - 1.0).abs() < 0.003, "{text}: {found}");
         }
     }
@@ -303,12 +302,12 @@ mod tests {
     #[test]
     fn the_wait_alone_is_any_number_of_slots_up_to_fifteen() {
         let wifi = wifi("stations 0");
-        let least = Duration::from_picos((busy(&wifi) * 1e12 + 0.5) as u64);
+        let least = Duration::from_picos((busy(42.0, 144.4) * 1e12) as u64);
         let aggregates = wifi.aggregates(&mut random(2));
         let mut counts = [0_u64; 16];
         for pair in aggregates.windows(2) {
             let gap = pair[1].end.as_picos() - pair[0].end.as_picos();
-            let slots = (gap - least.as_picos() + 5) / SLOT.as_picos();
+            let slots = (gap + 1000 - least.as_picos()) / SLOT.as_picos();
             counts[slots as usize] += 1;
         }
         let all: u64 = counts.iter().sum();
@@ -326,7 +325,7 @@ mod tests {
     fn with_others_the_mean_rate_is_that_of_bianchis_analysis() {
         for stations in [1, 3, 10, 30] {
             let wifi = long(&format!("stations {stations}"));
-            let expected = bianchi(stations + 1, busy(&wifi));
+            let expected = bianchi(stations + 1, busy(42.0, 144.4));
             let found = per_second(&wifi, 3) / expected;
             assert!((found - 1.0).abs() < 0.04, "{stations} others: {found}");
         }
