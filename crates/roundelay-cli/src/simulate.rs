@@ -261,9 +261,9 @@ fn long_run(scenario: &Scenario, arguments: &Simulate) -> Option<String> {
     })
 }
 
-/// Links with a trace: name, file, mean rate.
+/// Links with a trace: name, file or model, mean rate in the run with the scenario's seed.
 fn traces(scenario: &Scenario) -> Vec<(String, String, u64)> {
-    let network = &scenario.topology.network;
+    let network = scenario.network(scenario.seed);
     let mut traces = Vec::new();
     for link in network.links() {
         if let Some(trace) = &link.trace {

@@ -525,6 +525,11 @@ fn a_link_follows_a_trace_and_its_record_replays() {
         told.contains("bad.trace:2: '': expected a time in whole milliseconds"),
         "{told}"
     );
+    let told = refused(&["--link-trace", "wifi station 2"]);
+    assert!(
+        told.contains("wifi: no parameter is called 'station'; did you mean 'stations'?"),
+        "{told}"
+    );
     let told = refused(&["--link-trace", "none.trace"]);
     assert!(told.contains("none.trace"), "{told}");
     let told = refused(&["--link-trace-up", "up.trace"]);
@@ -716,6 +721,62 @@ kind = 'tcp'
 from = 'server'
 to = 'laptop'
 ";
+
+/// As the bottleneck of a scenario, and as an option.
+#[test]
+fn a_model_draws_for_a_live_run_what_it_draws_for_a_simulation() {
+    let folder = folder("model");
+    let model = "lte rate 8mbit length 2s";
+    let scenario = "seed = 9".to_owned() + &CALL.replace("up.trace", model);
+    fs::write(folder.join("mine.toml"), scenario).expect("a file");
+    let simulated = |seed: &str| -> Vec<u64> {
+        let arguments = ["simulate", "mine.toml", "--seed", seed, "--log", "run.log"];
+        let output = run(&folder, None, &arguments);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let log = fs::read_to_string(folder.join("run.log")).expect("a log");
+        let head = log.lines().next().expect("a header");
+        let head: Value = serde_json::from_str(head).expect("JSON");
+        let times = head["links"][0]["trace"]["times"]
+            .as_array()
+            .expect("times");
+        times.iter().filter_map(Value::as_u64).collect()
+    };
+    let [nine, ten] = ["9", "10"].map(simulated);
+    assert_ne!(nine, ten);
+    for (arguments, expected) in [
+        (&["live", "mine.toml"][..], &nine),
+        (&["live", "mine.toml", "--seed", "10"], &ten),
+        (
+            &[
+                "live",
+                "--link-trace-up",
+                model,
+                "--down",
+                "20mbit",
+                "--seed",
+                "9",
+            ],
+            &nine,
+        ),
+    ] {
+        _ = fs::remove_file(folder.join("run.pcapng"));
+        let mut all = arguments.to_vec();
+        all.extend(["--record", "run.pcapng", "--", "bash", "-c", DATAGRAMS]);
+        let output = run(&folder, None, &all);
+        if !may_run(None, &output) {
+            continue;
+        }
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let start = roundelay_live::start_of(&folder.join("run.pcapng")).expect("a record");
+        let (name, times) = start.settings.up.trace.expect("a trace");
+        assert_eq!(name, model);
+        let times: Vec<u64> = times.lines().filter_map(|time| time.parse().ok()).collect();
+        assert!(times == *expected, "{arguments:?}");
+        let verified = run(&folder, None, &["verify", "run.pcapng"]);
+        assert!(verified.status.success(), "{}", text(&verified.stderr));
+    }
+    fs::remove_dir_all(folder).expect("a folder of ours");
+}
 
 #[test]
 fn a_live_run_of_a_scenario_stands_beside_its_simulation() {

@@ -1878,6 +1878,27 @@ fn links_with_a_trace_are_named_before_a_run_and_verified_after_it() {
     let dry = stdout(&run(&["simulate", &scenario, "--dry-run", "--json"], ""));
     let numbers: serde_json::Value = serde_json::from_str(&dry).expect("JSON");
     assert_eq!(numbers["traces"][0]["rate"], 3 * 1514 * 8 * 100);
+    // A model, with the mean of what the scenario's seed draws.
+    let traced = fs::read_to_string(&scenario).expect("a scenario");
+    let model = traced.replace("x.trace", "lte rate 2mbit length 5s");
+    fs::write(folder.path("model.toml"), model).expect("a file");
+    let model = folder.path("model.toml");
+    let dry = stdout(&run(&["simulate", &model, "--dry-run"], ""));
+    assert!(
+        dry.contains("left > right follows lte rate 2mbit length 5s, 2.00 Mbit/s on average\n"),
+        "{dry}"
+    );
+    let wifi = traced.replace("x.trace", "wifi length 5s");
+    fs::write(&model, wifi).expect("a file");
+    let means = ["1", "2"].map(|seed| {
+        let dry = stdout(&run(
+            &["simulate", &model, "--dry-run", "--seed", seed, "--json"],
+            "",
+        ));
+        let numbers: serde_json::Value = serde_json::from_str(&dry).expect("JSON");
+        numbers["traces"][0]["rate"].as_u64().expect("a rate")
+    });
+    assert_ne!(means[0], means[1]);
     let log = folder.path("run.log");
     stdout(&run(&["simulate", &scenario, "--log", &log], ""));
     stdout(&run(&["verify", &log], ""));

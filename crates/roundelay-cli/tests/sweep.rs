@@ -225,6 +225,16 @@ fn a_sweep_over_link_traces_knows_when_their_files_change() {
     states.sort_unstable();
     assert_eq!(states[0], "cached");
     assert!(states[1].contains("1:two.trace"), "{states:?}");
+    let models = [
+        "s.toml",
+        "port.0.link_trace=wifi stations 1,wifi stations 5,lte rate 5mbit",
+    ];
+    let done = folder.done(&models);
+    assert!(
+        done.contains("3 points, 3 runs: 0 cached, 3 done"),
+        "{done}"
+    );
+    assert!(folder.done(&models).contains("3 cached, 0 done"));
     let error = folder.error(&["s.toml", "port.0.link_trace=none.trace"], 2);
     assert!(error.contains("cannot read 'none.trace'"), "{error}");
 }

@@ -63,7 +63,8 @@ pub(crate) struct Live {
     pub(crate) down: Option<Rate>,
 
     /// Link trace in place of a rate, in both directions: a file with a line for each time in
-    /// milliseconds at which the link delivers a full packet, as mahimahi's mm-link reads it
+    /// milliseconds at which the link delivers a full packet, as mahimahi's mm-link reads it, or a
+    /// model, as in 'wifi stations 5' or 'lte rate 10mbit'
     #[arg(long, value_name = "FILE", conflicts_with = "rate")]
     pub(crate) link_trace: Option<PathBuf>,
 

@@ -26,11 +26,12 @@ pub(crate) struct Home {
 }
 
 /// Reads the bottleneck of a scenario: the slowest link between two routers, or between a router and
-/// a host if all hosts share one router. The way up goes from the link's `from` to its `to`.
+/// a host if all hosts share one router. The way up goes from the link's `from` to its `to`. Models of
+/// links draw with `seed`, or else with the scenario's.
 ///
 /// # Errors
 /// The file is not a scenario, or its bottleneck cannot be a live link.
-pub(crate) fn read(path: &Path) -> Result<Home, Failure> {
+pub(crate) fn read(path: &Path, seed: Option<u64>) -> Result<Home, Failure> {
     let Read {
         name,
         scenario,
@@ -38,7 +39,7 @@ pub(crate) fn read(path: &Path) -> Result<Home, Failure> {
         ..
     } = Read::network(path, &Host::default())?;
     let wrong = |message: String| Failure::usage(format!("{name}: {message}"));
-    let network = &scenario.topology.network;
+    let network = &scenario.network(seed.unwrap_or(scenario.seed));
     let Some(links) = bottleneck(network) else {
         return Err(wrong(
             "no link with both directions leaves a router, so there is no bottleneck to take; expected one, as in [topology] template = \"dumbbell\"".to_owned(),

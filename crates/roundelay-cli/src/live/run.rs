@@ -8,7 +8,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::Duration as Span;
 
-use roundelay::{Duration, Instant, LinkLayer, Rate};
+use roundelay::{Duration, Instant, LinkLayer, Purpose, Rate, Seed};
 use roundelay_live::control::{self, Control};
 use roundelay_live::demo::{self, Demo};
 use roundelay_live::offloads::{self, Changed};
@@ -19,7 +19,7 @@ use roundelay_live::{
     Metrics, QueueText, Running, Samples, Session, Settings, Slots, Way, WeightTexts,
 };
 use roundelay_report::{Printed, json_line};
-use roundelay_trace::Stop;
+use roundelay_trace::{LinkModel, LinkTrace, Stop};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -163,7 +163,7 @@ fn settings(arguments: &Live) -> Result<(Settings, Option<Home>), Failure> {
     let mut home = None;
     let mut settings = match scenario {
         Some(path) => {
-            let read = home::read(Path::new(path))?;
+            let read = home::read(Path::new(path), arguments.seed)?;
             if !arguments.quiet {
                 for line in &read.lines {
                     eprintln!("roundelay: {line}");
@@ -255,6 +255,20 @@ fn a_rate(arguments: &Live) -> Result<Rate, Failure> {
         .ok_or_else(|| Failure::run("no rate"))
 }
 
+/// A link trace's name and text: a file, or the draw of a model, that of a simulation's first two links
+/// with this seed.
+fn link_trace(path: &Path, way: Way, seed: u64) -> Result<(String, String), Failure> {
+    let name = path.display().to_string();
+    if let Some(model) = LinkModel::read(&name).map_err(Failure::usage)? {
+        let seed = Seed::new(seed).derive(Purpose::LinkTrace, way.index() as u64);
+        let trace = LinkTrace::of_model(model, seed);
+        return Ok((trace.name().to_owned(), trace.text()));
+    }
+    let what = "a link trace: times in milliseconds, one a line";
+    let text = text_file::read(path, what, &Stop::default())?;
+    Ok((name, text))
+}
+
 /// Rates and link traces: one for a direction comes before one for both.
 fn set_rates(arguments: &Live, settings: &mut Settings) -> Result<(), Failure> {
     let rates = [arguments.up, arguments.down];
@@ -263,9 +277,7 @@ fn set_rates(arguments: &Live, settings: &mut Settings) -> Result<(), Failure> {
         let is_own = rate.is_some() || trace.is_some();
         let both = arguments.link_trace.as_ref().filter(|_| !is_own);
         if let Some(path) = trace.as_ref().or(both) {
-            let what = "a link trace: times in milliseconds, one a line";
-            let text = text_file::read(path, what, &Stop::default())?;
-            let name = path.display().to_string();
+            let (name, text) = link_trace(path, way, settings.seed)?;
             settings.follow(way, &name, &text).map_err(Failure::usage)?;
         } else if let Some(rate) = rate.or(arguments.rate) {
             settings.way_mut(way).rate = rate.bits_per_second();

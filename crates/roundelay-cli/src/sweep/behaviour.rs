@@ -154,6 +154,9 @@ fn of_link(link: &LinkConfig, all: &mut BTreeSet<String>) {
     add(link.trace.is_some(), "link_trace");
     add(link.loss.0 > 0, "loss");
     add(link.jitter > Duration::ZERO, "jitter");
+    if let Some(model) = link.trace.as_ref().and_then(|trace| trace.model()) {
+        all.insert(format!("link_model.{}", model.name()));
+    }
     for discipline in link.disciplines() {
         all.insert(format!("discipline.{}", discipline.name()));
     }

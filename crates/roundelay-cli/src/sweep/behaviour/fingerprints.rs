@@ -258,6 +258,14 @@ fn scenarios(folder: &Path) -> Vec<(String, String)> {
             "link_trace".to_owned(),
             port("link_trace = 'canonical.trace'\noverhead = 20"),
         ),
+        (
+            "link_model.wifi".to_owned(),
+            port("link_trace = 'wifi phy_rate 7.2mbit length 1s'"),
+        ),
+        (
+            "link_model.lte".to_owned(),
+            port("link_trace = 'lte rate 2mbit length 1s'"),
+        ),
         ("decision".to_owned(), port("decision = '100us'")),
         (
             "link_layer".to_owned(),
