@@ -694,6 +694,38 @@ mod tests {
         );
     }
 
+    /// 2 Mbit/s by the application: four pieces of 62.5 kB, one each 250 ms.
+    #[test]
+    fn an_application_that_writes_over_time_is_the_limit_where_the_link_is_faster() {
+        let ends = |rate: &str| {
+            let written = talk(&[
+                "> 300b",
+                "< 62500b",
+                "< 62500b after 250ms",
+                "< 62500b after 250ms",
+                "< 62500b after 250ms",
+            ]);
+            let terms = Bench::default().terms();
+            let source = Connections::new(terms, protocol::Config::rfc(), vec![written]).unwrap();
+            let log = Bench::of(2, rate).run(1, 100, [source]);
+            assert_eq!(log.reports.len(), 4, "a piece is a transfer");
+            let mut ends = Vec::new();
+            for (start, end, is_complete) in millis(&log) {
+                assert!(is_complete);
+                ends.push((start, end));
+            }
+            ends
+        };
+        // The request arrives after two round trips of 40 ms. A window of the start takes its
+        // round trips; from then on each piece is there when it is written.
+        let fast = ends("100gbit");
+        assert_eq!(fast[1..].iter().map(|(start, _)| *start).collect::<Vec<_>>(), [330, 580, 830]);
+        assert!(fast.iter().all(|(start, end)| end - start < 250), "{fast:?}");
+        // Half of that rate: two seconds for four pieces.
+        let slow = ends("1mbit");
+        assert!(slow[3].1 > 2000, "{slow:?}");
+    }
+
     #[test]
     fn concurrent_ends_do_not_wait() {
         let concurrent = Talk {
