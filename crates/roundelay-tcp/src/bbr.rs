@@ -6,8 +6,9 @@
 //! drains, and the window has room for acknowledgements that come in groups, as in Linux; the latter
 //! is in draft -02, as BBRUpdateACKAggregation(). In the phase that probes for bandwidth the window has
 //! two segments more, also as in draft -02. The cycle of ProbeBW begins at a phase that is drawn
-//! from the time at which it begins, in place of a generator. Left out is Linux's long-term sampling
-//! for policers.
+//! from the time at which it begins, in place of a generator. That an application had no data is told
+//! by its next write alone, as in Linux, and not by what is sent again before. Left out is Linux's
+//! long-term sampling for policers.
 
 use std::collections::VecDeque;
 

@@ -125,7 +125,7 @@ impl DeliveryMeter {
         self.lost += u64::from(len);
     }
 
-    /// The application has no data, and the window has room: the sample of each segment that is in
+    /// The application had no data, and the window has room: the sample of each segment that is in
     /// flight or follows says nothing of the network's rate.
     pub(crate) fn limit_by_application(&mut self, in_flight: u64) {
         self.app_limited = (self.delivered + in_flight).max(1);

@@ -210,6 +210,7 @@ impl Sender {
 
     /// Adds `bytes` bytes to the stream.
     pub fn supply(&mut self, bytes: u64) {
+        self.tell_model_of_silence();
         self.supplied = self.supplied.saturating_add(bytes);
     }
 
@@ -421,7 +422,7 @@ impl Sender {
             return Some(self.emit(now, sequence, len));
         }
         if self.scoreboard.meter.is_some() {
-            self.tell_model_of_application(len);
+            self.tell_model_of_restart(len);
         }
         let fits = u64::from(len) <= room
             && self.next + u64::from(len) <= self.acknowledged + self.config.receive_window_bytes();
@@ -437,18 +438,32 @@ impl Sender {
         Some(self.emit(now, sequence, len))
     }
 
-    /// Tells the model of the path when the application has no data although the window has room, and
-    /// when it has some again.
-    fn tell_model_of_application(&mut self, len: u32) {
+    /// Tells the model of the path that the application had no data although the window had room. As in
+    /// Linux, the application's next write tells it: what is repaired after the end of its data says
+    /// as much of the path as other data.
+    fn tell_model_of_silence(&mut self) {
+        let is_out = self.supplied.saturating_sub(self.next) < self.segment_len();
         let in_flight = self.scoreboard.pipe();
-        let Some(meter) = &mut self.scoreboard.meter else {
-            return;
-        };
-        if len == 0 && self.is_roomy {
+        let misses_lost = self.scoreboard.misses_lost();
+        if let Some(meter) = &mut self.scoreboard.meter
+            && is_out
+            && in_flight < self.congestion.window
+            && !misses_lost
+        {
             meter.limit_by_application(in_flight);
-        } else if len > 0
-            && in_flight == 0
-            && meter.is_app_limited()
+        }
+    }
+
+    /// Tells the model of the path when data follows, and nothing was in the network for lack of it.
+    fn tell_model_of_restart(&mut self, len: u32) {
+        let is_limited = self
+            .scoreboard
+            .meter
+            .as_ref()
+            .is_some_and(|meter| meter.is_app_limited());
+        if len > 0
+            && is_limited
+            && self.scoreboard.pipe() == 0
             && let Some(model) = self.congestion.model()
         {
             model.restart_from_idle();

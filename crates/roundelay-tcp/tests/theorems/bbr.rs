@@ -215,3 +215,40 @@ fn only_selective_acknowledgements_tell_enough() {
         "tcp: flavour is NewReno with control bbr, but must be sack, as bbr counts what selective acknowledgements tell"
     );
 }
+
+/// A video of a chunk each second and a half, in front of a short buffer: the first chunks lose packets,
+/// and what is repaired behind their end shows that the rate grows no more. When such repairs
+/// counted as the application's silence, the start never ended: each chunk was sent at 2.9 times
+/// the bandwidth, and lost a hundred packets and more.
+#[test]
+fn repairs_behind_the_end_of_the_data_end_the_start() {
+    for (queue_limit, chunk) in [(20, 200_000), (40, 300_000), (80, 300_000)] {
+        let short = Link {
+            queue_limit,
+            ..Link::default()
+        };
+        let mut world = World::new(config(Control::Bbr), Some(chunk), short);
+        world.open();
+        let mut repairs = Vec::new();
+        let mut before = 0;
+        for number in 1..12 {
+            let next = at(1.5 * f64::from(number));
+            assert!(world.run(next), "a chunk takes less");
+            world.now = next;
+            let all = world.sender.statistics().retransmissions;
+            repairs.push(all - before);
+            before = all;
+            world.sender.supply(chunk);
+            world.send(None);
+        }
+        println!("{queue_limit} packets, {chunk} bytes: {repairs:?}");
+        assert!(
+            repairs[..3].iter().any(|repairs| *repairs > 50),
+            "{repairs:?}"
+        );
+        assert!(
+            repairs[3..].iter().all(|repairs| *repairs <= 1),
+            "{repairs:?}"
+        );
+    }
+}

@@ -330,7 +330,7 @@ fn scenarios(folder: &Path) -> Vec<(String, String)> {
             &["rfc", "linux", "ns2_newreno", "ns2_tahoe", "ns2_reno"][..],
         ),
         ("flavour", &["tahoe", "reno", "newreno", "sack"]),
-        ("control", &["reno", "cubic", "bbr"]),
+        ("control", &["reno", "cubic"]),
         (
             "slow_start",
             &["until_loss", "by_bytes", "hystart++", "hystart"],
@@ -354,6 +354,12 @@ fn scenarios(folder: &Path) -> Vec<(String, String)> {
     ] {
         all.push((format!("tcp.option.{name}"), tcp(&format!("{name} = true"))));
     }
+    // An application's silence between chunks has a part in the model of the path.
+    let chunks = "name = 'chunks'\nkind = 'video'\nsegment = '40kb'\ninterval = '400ms'\ntcp = { control = 'bbr' }";
+    all.push((
+        "tcp.control.bbr".to_owned(),
+        tcp("control = 'bbr'") + &source(chunks),
+    ));
     // Where slow start ends without a loss.
     all.push((
         "tcp.option.least_growth".to_owned(),
