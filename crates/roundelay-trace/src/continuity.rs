@@ -99,7 +99,7 @@ impl Continuity {
         }
         self.before.clear();
         self.next = 0;
-        self.before.extend(self.behind.drain(..));
+        self.before.append(&mut self.behind);
         going > broken
     }
 }
