@@ -195,6 +195,7 @@ impl LinkConfig {
         let wrong = |parameter: &str, expected: String| ConfigError::BadValue {
             discipline,
             parameter: parameter.to_owned(),
+            value: None,
             expected,
         };
         let cost = self.decision.of(discipline);

@@ -574,6 +574,8 @@ pub enum ConfigError {
         discipline: &'static str,
         /// The parameter.
         parameter: String,
+        /// The value as written; none: it is missing.
+        value: Option<String>,
         /// What was expected.
         expected: String,
     },
@@ -614,7 +616,8 @@ impl ConfigError {
     ) -> Self {
         Self::BadValue {
             discipline,
-            parameter: format!("{parameter} {value}"),
+            parameter: parameter.to_owned(),
+            value: Some(value.to_string()),
             expected: expected.into(),
         }
     }
@@ -714,8 +717,15 @@ impl fmt::Display for ConfigError {
             Self::BadValue {
                 discipline,
                 parameter,
+                value,
                 expected,
-            } => write!(f, "{discipline}: {parameter}: expected {expected}"),
+            } => {
+                write!(f, "{discipline}: {parameter}")?;
+                value
+                    .as_ref()
+                    .map_or(Ok(()), |value| write!(f, " {value}"))?;
+                write!(f, ": expected {expected}")
+            }
             Self::Fixed {
                 discipline,
                 parameter,

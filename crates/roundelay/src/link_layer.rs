@@ -6,13 +6,13 @@
 //! takes link time, counts in limits in bytes, and is what schedulers see, as with `tc`'s `stab`.
 
 use alloc::format;
-use alloc::string::{String, ToString};
+use alloc::string::ToString;
 use alloc::vec::Vec;
 use core::fmt;
 use core::ops::RangeInclusive;
 use core::str::FromStr;
 
-use crate::suggestion;
+use crate::fault::Fault;
 
 /// What a link makes of a packet's length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -43,15 +43,21 @@ pub enum Framing {
 
 /// An unknown or illegal link layer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LinkLayerError(String);
+pub struct LinkLayerError(Fault);
 
 impl fmt::Display for LinkLayerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        self.0.fmt(f)
     }
 }
 
 impl core::error::Error for LinkLayerError {}
+
+impl From<LinkLayerError> for Fault {
+    fn from(error: LinkLayerError) -> Self {
+        error.0
+    }
+}
 
 /// Bytes of a VLAN tag (IEEE 802.1Q).
 const VLAN_TAG: i32 = 4;
@@ -175,9 +181,8 @@ impl FromStr for LinkLayer {
                 PRESETS.into_iter().find(|(name, ..)| *name == word)
             {
                 if let Some(first) = preset.replace(name) {
-                    return Err(LinkLayerError(format!(
-                        "'{text}': {first} and {name} exclude each other"
-                    )));
+                    let message = format!("'{text}': {first} and {name} exclude each other");
+                    return Err(LinkLayerError(Fault::new(message).with_given(text)));
                 }
                 layer = Self {
                     overhead: layer.overhead + overhead,
@@ -193,9 +198,11 @@ impl FromStr for LinkLayer {
         match text.split_whitespace().count() {
             0 => Err(unknown("", Self::names())),
             1..=MOST_WORDS => Ok(layer),
-            words => Err(LinkLayerError(format!(
-                "{words} words: legal range 1 to {MOST_WORDS}"
-            ))),
+            words => {
+                let legal = format_args!("1 to {MOST_WORDS}");
+                let fault = Fault::range(format_args!("{words} words"), legal);
+                Err(LinkLayerError(fault.with_given(words)))
+            }
         }
     }
 }
@@ -204,20 +211,21 @@ impl FromStr for LinkLayer {
 const MOST_WORDS: usize = 32;
 
 fn unknown<'a>(word: &str, known: impl Iterator<Item = &'a str> + Clone) -> LinkLayerError {
-    let meant = match word {
-        "vdsl" | "vdsl2" => " (VDSL is 'pppoe-ptm' with PPPoE, 'bridged-ptm' without)".into(),
+    let known: Vec<_> = known.collect();
+    let legal = known.join(", ");
+    let other = match word {
+        "vdsl" | "vdsl2" => " (VDSL is 'pppoe-ptm' with PPPoE, 'bridged-ptm' without)",
         "adsl" | "adsl2" | "dsl" => {
             " (ADSL is 'pppoe-llcsnap' or 'pppoa-vcmux', as the provider says; VDSL is 'pppoe-ptm')"
-                .into()
         }
-        "cable" => " (cable is 'docsis')".into(),
-        _ => suggestion::nearest(word, known.clone())
-            .map_or_else(String::new, |name| format!(" (did you mean '{name}'?)")),
+        "cable" => " (cable is 'docsis')",
+        _ => "",
     };
-    LinkLayerError(format!(
-        "unknown link '{word}'{meant}: expected {}",
-        known.collect::<Vec<_>>().join(", ")
-    ))
+    let told = |meant: &str| format!("unknown link '{word}'{meant}: expected {legal}");
+    LinkLayerError(match other {
+        "" => Fault::unknown(word, &known, told),
+        other => Fault::new(told(other)).with_given(word).with_legal(&legal),
+    })
 }
 
 /// In the words of tc-cake(8): `overhead 18 mpu 64`, `raw`.
@@ -266,9 +274,7 @@ impl FromStr for Framing {
     fn from_str(text: &str) -> Result<Self, LinkLayerError> {
         let framing = Self::ALL.into_iter().find(|framing| framing.name() == text);
         framing.ok_or_else(|| {
-            LinkLayerError(format!(
-                "unknown framing '{text}': expected none, atm or ptm"
-            ))
+            LinkLayerError(Fault::quoted(text, "none, atm or ptm").behind("unknown framing "))
         })
     }
 }

@@ -50,6 +50,7 @@ impl Service {
         ConfigError::BadValue {
             discipline,
             parameter: "service".into(),
+            value: None,
             expected: alloc::format!("that of a class of {discipline}"),
         }
     }

@@ -88,6 +88,7 @@ impl QueueSpec {
             return Err(ConfigError::BadValue {
                 discipline: BFIFO,
                 parameter,
+                value: None,
                 expected,
             });
         }
@@ -147,12 +148,11 @@ impl LimitReader {
         word: &str,
         words: &mut impl Iterator<Item = &'a str>,
     ) -> Result<Option<&'static str>, ConfigError> {
-        let (discipline, parameter) = (self.discipline, |value: Option<&str>| {
-            value.map_or(word.to_owned(), |value| format!("{word} {value}"))
-        });
-        let error = |value, expected: &str| ConfigError::BadValue {
+        let discipline = self.discipline;
+        let error = |value: Option<&str>, expected: &str| ConfigError::BadValue {
             discipline,
-            parameter: parameter(value),
+            parameter: word.to_owned(),
+            value: value.map(str::to_owned),
             expected: expected.to_owned(),
         };
         match word {
@@ -245,12 +245,11 @@ pub(crate) fn set_parameter<'a, D: Discipline>(
             Kind::Switch if word == parameter.name => 1,
             Kind::Switch if word.strip_prefix("no") == Some(parameter.name) => 0,
             kind if word == parameter.name && kind != Kind::Switch => {
-                let bad = |written: String, expected| bad_value(parameter, written, expected);
                 written = words
                     .next()
-                    .ok_or_else(|| bad(word.to_owned(), "a value after it".to_owned()))?;
+                    .ok_or_else(|| bad_value(parameter, "", "a value after it".to_owned()))?;
                 kind.read(written)
-                    .map_err(|expected| bad(format!("{word} {written}"), expected))?
+                    .map_err(|expected| bad_value(parameter, written, expected))?
             }
             Kind::Choice(_) if parameter.is_bare => match parameter.kind.read(word) {
                 Ok(place) => place,
@@ -277,23 +276,25 @@ fn set_numbers<'a, D: Discipline>(
     config: &mut D,
     words: &mut (impl Iterator<Item = &'a str> + Clone),
 ) -> Result<&'static str, ConfigError> {
-    let mut written = parameter.name.to_owned();
+    let mut written = String::new();
     let mut count = 0;
     while let Some(word) = words.clone().next()
         && word.starts_with(|first: char| first.is_ascii_digit() || first == '-')
     {
         words.next();
-        written += " ";
+        if count > 0 {
+            written += " ";
+        }
         written += word;
         let value = match parameter.kind.read(word) {
             Ok(value) => value,
-            Err(expected) => return Err(bad_value(parameter, written, expected)),
+            Err(expected) => return Err(bad_value(parameter, &written, expected)),
         };
         if count == 0 {
             parameter.write(config, value);
         } else if !parameter.append(config, value) {
             let expected = format!("{} numbers at most", Numbers::MOST);
-            return Err(bad_value(parameter, written, expected));
+            return Err(bad_value(parameter, &written, expected));
         }
         count += 1;
         let checked = parameter.check(D::NAME, config);
@@ -301,7 +302,7 @@ fn set_numbers<'a, D: Discipline>(
     }
     if count == 0 {
         let expected = "numbers after it".to_owned();
-        return Err(bad_value(parameter, written, expected));
+        return Err(bad_value(parameter, "", expected));
     }
     Ok(parameter.name)
 }
@@ -309,7 +310,7 @@ fn set_numbers<'a, D: Discipline>(
 /// Error for a missing or unreadable value, with the legal values.
 fn bad_value<D: Discipline>(
     parameter: &Parameter<D>,
-    written: String,
+    written: &str,
     expected: String,
 ) -> ConfigError {
     let expected = match parameter.kind {
@@ -329,7 +330,8 @@ fn bad_value<D: Discipline>(
     };
     ConfigError::BadValue {
         discipline: D::NAME,
-        parameter: written,
+        parameter: parameter.name.to_owned(),
+        value: (!written.is_empty()).then(|| written.to_owned()),
         expected,
     }
 }

@@ -5,6 +5,7 @@ use alloc::string::{String, ToString};
 use core::fmt;
 use core::str::FromStr;
 
+use crate::fault::Fault;
 use crate::time::Duration;
 
 /// A link's rate in bits per second; never zero.
@@ -41,6 +42,12 @@ impl UnitError {
 impl fmt::Display for UnitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "cannot read '{}': expected {}", self.text, self.expected)
+    }
+}
+
+impl From<UnitError> for Fault {
+    fn from(error: UnitError) -> Self {
+        Self::quoted(error.text, error.expected).behind("cannot read ")
     }
 }
 

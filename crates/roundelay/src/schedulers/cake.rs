@@ -306,6 +306,7 @@ impl Discipline for Config {
                 return Err(ConfigError::BadValue {
                     discipline: Self::NAME,
                     parameter: word.into(),
+                    value: None,
                     expected: expected.into(),
                 });
             }

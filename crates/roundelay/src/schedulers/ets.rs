@@ -187,24 +187,18 @@ impl Discipline for Config {
             bands => bands,
         };
         if told > most {
-            return Err(ConfigError::BadValue {
-                discipline: Self::NAME,
-                parameter: alloc::format!(
-                    "strict {} with {} quanta",
-                    self.strict,
-                    told - self.strict
-                ),
-                expected: alloc::format!("{most} bands at most, strict ones and quanta together"),
-            });
+            return Err(ConfigError::beside(
+                Self::NAME,
+                "strict",
+                format_args!("{} with {} quanta", self.strict, told - self.strict),
+                alloc::format!("{most} bands at most, strict ones and quanta together"),
+            ));
         }
         let last = self.number_of_bands() - 1;
         for band in self.priomap.as_slice() {
             if *band > last {
-                return Err(ConfigError::BadValue {
-                    discipline: Self::NAME,
-                    parameter: alloc::format!("priomap {band}"),
-                    expected: alloc::format!("bands 0 to {last}; more bands: bands {}", band + 1),
-                });
+                let expected = alloc::format!("bands 0 to {last}; more bands: bands {}", band + 1);
+                return Err(ConfigError::beside(Self::NAME, "priomap", band, expected));
             }
         }
         Ok(())

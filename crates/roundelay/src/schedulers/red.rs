@@ -212,6 +212,7 @@ impl Discipline for Config {
             return Err(ConfigError::BadValue {
                 discipline: Self::NAME,
                 parameter: "nodrop".to_owned(),
+                value: None,
                 expected,
             });
         }

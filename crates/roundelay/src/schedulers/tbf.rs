@@ -95,11 +95,8 @@ impl Config {
         if self.latency.is_none() {
             return Ok(());
         }
-        Err(ConfigError::BadValue {
-            discipline: Self::NAME,
-            parameter: alloc::format!("limit {limit}"),
-            expected: "limit or latency, not both".into(),
-        })
+        let expected = "limit or latency, not both";
+        Err(ConfigError::beside(Self::NAME, "limit", limit, expected))
     }
 
     /// Longest packet that can leave, in bytes.
@@ -181,22 +178,20 @@ impl Discipline for Config {
         Self::PARAMETERS
             .iter()
             .try_for_each(|parameter| parameter.check(Self::NAME, self))?;
-        let refuse = |parameter: alloc::string::String, expected: &str| {
-            Err(ConfigError::BadValue {
-                discipline: Self::NAME,
-                parameter,
-                expected: expected.into(),
-            })
-        };
         if let (Some(rate), Some(peak)) = (self.rate, self.peakrate)
             && peak <= rate
         {
             let expected = alloc::format!("more than rate {rate}");
-            return refuse(alloc::format!("peakrate {peak}"), &expected);
+            return Err(ConfigError::beside(Self::NAME, "peakrate", peak, expected));
         }
         if let (Some(latency), None) = (self.latency, self.rate) {
             let expected = "a rate with it, as in tbf rate 20mbit latency 50ms";
-            return refuse(alloc::format!("latency {latency}"), expected);
+            return Err(ConfigError::beside(
+                Self::NAME,
+                "latency",
+                latency,
+                expected,
+            ));
         }
         Ok(())
     }

@@ -642,6 +642,7 @@ impl From<TreeError> for ConfigError {
         Self::BadValue {
             discipline: Config::NAME,
             parameter: error.node,
+            value: None,
             expected: error.problem.to_string(),
         }
     }

@@ -1,0 +1,390 @@
+//! A wrong value as data, made where the value is known: the message for people, and beside it
+//! what a program asks for: the value, the legal ones, the name that was probably meant.
+//!
+//! Errors that know more become a [`Fault`] by `From`. On the way up a message gets owners in
+//! front ([`Fault::behind`]), and a file with its line ([`Fault::in_file`]); the data stay.
+
+use alloc::borrow::ToOwned;
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::{String, ToString};
+use core::fmt;
+
+use crate::config::ConfigError;
+use crate::suggestion::nearest;
+use crate::tree::{Problem, TreeError};
+
+/// A wrong value, or another fault that has a message alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault(Box<Parts>);
+
+/// In a box, so that results with a fault stay small.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Parts {
+    message: String,
+    given: Option<String>,
+    legal: Option<String>,
+    meant: Option<String>,
+    file: Option<String>,
+    line: usize,
+}
+
+impl Fault {
+    /// A message alone; `with_given` and the like add data that the message has in another form.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self(Box::new(Parts {
+            message: message.into(),
+            ..Parts::default()
+        }))
+    }
+
+    /// `5x: expected a number`.
+    pub fn expected(given: impl fmt::Display, legal: impl fmt::Display) -> Self {
+        Self::new(format!("{given}: expected {legal}"))
+            .with_given(given)
+            .with_legal(legal)
+    }
+
+    /// `'5x': expected a number`.
+    pub fn quoted(given: impl fmt::Display, legal: impl fmt::Display) -> Self {
+        Self::new(format!("'{given}': expected {legal}"))
+            .with_given(given)
+            .with_legal(legal)
+    }
+
+    /// `0: legal range 1 to 5`.
+    pub fn range(given: impl fmt::Display, legal: impl fmt::Display) -> Self {
+        Self::new(format!("{given}: legal range {legal}"))
+            .with_given(given)
+            .with_legal(legal)
+    }
+
+    /// `expected a number`: for a value that the text before the message has, or that is missing.
+    pub fn wanted(legal: impl fmt::Display) -> Self {
+        Self::new(format!("expected {legal}")).with_legal(legal)
+    }
+
+    /// `legal range 1 to 5`: for a value that the text before the message has.
+    pub fn of_range(legal: impl fmt::Display) -> Self {
+        Self::new(format!("legal range {legal}")).with_legal(legal)
+    }
+
+    /// A name that is none of the known ones. `told` makes the message of the suggestion, ` (did
+    /// you mean 'calls'?)`, which is empty if no known name is near.
+    pub fn unknown(name: &str, known: &[&str], told: impl FnOnce(&str) -> String) -> Self {
+        let meant = nearest(name, known.iter().copied());
+        let suggestion =
+            meant.map_or_else(String::new, |meant| format!(" (did you mean '{meant}'?)"));
+        Self::new(told(&suggestion))
+            .with_given(name)
+            .with_legal(known.join(", "))
+            .with_meant(meant)
+    }
+
+    /// The wrong value, as written.
+    #[must_use]
+    pub fn with_given(mut self, given: impl fmt::Display) -> Self {
+        self.0.given = Some(given.to_string());
+        self
+    }
+
+    /// The legal values, or the legal range.
+    #[must_use]
+    pub fn with_legal(mut self, legal: impl fmt::Display) -> Self {
+        self.0.legal = Some(legal.to_string());
+        self
+    }
+
+    /// The name that was probably meant, where there is one.
+    #[must_use]
+    pub fn with_meant(mut self, meant: Option<&str>) -> Self {
+        self.0.meant = meant.map(str::to_owned);
+        self
+    }
+
+    /// The fault with a text before its message: the value's key or owner. A file and line from
+    /// before become a part of the message.
+    #[must_use]
+    pub fn behind(mut self, text: impl fmt::Display) -> Self {
+        self.0.message = format!("{text}{self}");
+        self.0.file = None;
+        self
+    }
+
+    /// The fault with another message.
+    #[must_use]
+    pub fn with_message(mut self, message: impl Into<String>) -> Self {
+        self.0.message = message.into();
+        self
+    }
+
+    /// The fault with a text after its message.
+    #[must_use]
+    pub fn with_hint(mut self, text: &str) -> Self {
+        self.0.message += text;
+        self
+    }
+
+    /// The fault of a line of a file, counted from 1; 0 for the file as a whole.
+    #[must_use]
+    pub fn in_file(mut self, file: impl Into<String>, line: usize) -> Self {
+        if self.0.file.is_some() {
+            self.0.message = self.to_string();
+        }
+        self.0.file = Some(file.into());
+        self.0.line = line;
+        self
+    }
+
+    /// The fault without its file and line.
+    #[must_use]
+    pub fn without_file(mut self) -> Self {
+        self.0.file = None;
+        self
+    }
+
+    /// The fault with each of its texts changed: control characters taken out, for instance.
+    #[must_use]
+    pub fn map(mut self, change: impl Fn(&str) -> String) -> Self {
+        self.0.message = change(&self.0.message);
+        let Parts {
+            given,
+            legal,
+            meant,
+            file,
+            ..
+        } = &mut *self.0;
+        for text in [given, legal, meant, file] {
+            *text = text.as_deref().map(&change);
+        }
+        self
+    }
+
+    /// The message without file and line.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// The wrong value, where it is known.
+    pub fn given(&self) -> Option<&str> {
+        self.0.given.as_deref()
+    }
+
+    /// The legal values, or the legal range.
+    pub fn legal(&self) -> Option<&str> {
+        self.0.legal.as_deref()
+    }
+
+    /// The name that was probably meant.
+    pub fn meant(&self) -> Option<&str> {
+        self.0.meant.as_deref()
+    }
+
+    /// The file's name in messages.
+    pub fn file(&self) -> Option<&str> {
+        self.0.file.as_deref()
+    }
+
+    /// The line in the file, from 1.
+    pub fn line(&self) -> Option<usize> {
+        self.file().map(|_| self.0.line).filter(|line| *line > 0)
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.file(), self.line()) {
+            (Some(file), Some(line)) => write!(f, "{file}:{line}: {}", self.0.message),
+            (Some(file), None) => write!(f, "{file}: {}", self.0.message),
+            (None, _) => f.write_str(&self.0.message),
+        }
+    }
+}
+
+impl core::error::Error for Fault {}
+
+impl From<String> for Fault {
+    fn from(message: String) -> Self {
+        Self::new(message)
+    }
+}
+
+impl From<&str> for Fault {
+    fn from(message: &str) -> Self {
+        Self::new(message)
+    }
+}
+
+impl From<ConfigError> for Fault {
+    fn from(error: ConfigError) -> Self {
+        let fault = Self::new(error.to_string());
+        match &error {
+            ConfigError::UnknownDiscipline {
+                name, known, meant, ..
+            } => fault.with_given(name).with_legal(known).with_meant(*meant),
+            ConfigError::UnknownParameter {
+                parameter,
+                known,
+                meant,
+                ..
+            } => fault
+                .with_given(parameter)
+                .with_legal(known)
+                .with_meant(*meant),
+            ConfigError::Repeated { second, .. } => fault.with_given(second),
+            ConfigError::BadValue {
+                parameter,
+                value,
+                expected,
+                ..
+            } => fault
+                .with_given(value.as_ref().unwrap_or(parameter))
+                .with_legal(expected),
+            ConfigError::OutOfRange {
+                value, min, max, ..
+            } => fault
+                .with_given(value)
+                .with_legal(format_args!("{min} to {max}")),
+            ConfigError::NotALeaf { node, .. } => fault.with_given(node),
+            ConfigError::Fixed { parameter, .. } => fault.with_given(parameter),
+            ConfigError::OtherDiscipline { discipline } => fault.with_legal(discipline),
+        }
+    }
+}
+
+impl From<TreeError> for Fault {
+    /// The data of the setting that is wrong; else the name of the node.
+    fn from(error: TreeError) -> Self {
+        let TreeError { node, problem } = error;
+        let known = match problem {
+            Problem::Setting(error) => Self::from(*error),
+            Problem::UnknownParent { ref parent } => {
+                Self::new(problem.to_string()).with_given(parent)
+            }
+            other => Self::new(other.to_string()).with_given(&node),
+        };
+        known.behind(format_args!("node '{node}': "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Billionths, Bytes, Duration, Framing, LinkLayer, QueueSpec, Rate};
+
+    #[test]
+    fn a_fault_keeps_its_data_behind_owners_and_in_files() {
+        let fault = Fault::range(0, "1 to 5").behind("weight ");
+        assert_eq!(fault.to_string(), "weight 0: legal range 1 to 5");
+        let placed = fault.in_file("home.toml", 7);
+        assert_eq!(
+            placed.to_string(),
+            "home.toml:7: weight 0: legal range 1 to 5"
+        );
+        assert_eq!((placed.file(), placed.line()), (Some("home.toml"), Some(7)));
+        let told = placed.behind("the sweep: ");
+        assert_eq!(
+            told.to_string(),
+            "the sweep: home.toml:7: weight 0: legal range 1 to 5"
+        );
+        assert_eq!((told.file(), told.line()), (None, None));
+        assert_eq!((told.given(), told.legal()), (Some("0"), Some("1 to 5")));
+        let whole = Fault::quoted("x", "a rate").in_file("list", 0);
+        assert_eq!(whole.to_string(), "list: 'x': expected a rate");
+        assert_eq!((whole.file(), whole.line()), (Some("list"), None));
+        let clean = Fault::quoted("x\u{7}", "a\u{7}").map(|text| text.replace('\u{7}', ""));
+        assert_eq!(clean, Fault::quoted("x", "a"));
+    }
+
+    /// Each kind of error of the core with its message and data.
+    #[test]
+    fn errors_of_the_core_have_their_data() {
+        let queue = |text: &str| Fault::from(text.parse::<QueueSpec>().unwrap_err());
+        let layer = |text: &str| Fault::from(text.parse::<LinkLayer>().unwrap_err());
+        let node = |problem| TreeError {
+            node: "web".to_owned(),
+            problem,
+        };
+        let range = ConfigError::in_range("htb", "prio", 9, 0, 7).unwrap_err();
+        let rate = "a number and bit, kbit, mbit, gbit or tbit (bits per second), as in 20mbit";
+        let rows = [
+            (queue("fq_codle"), "fq_codle", "", "fq_codel"),
+            (queue("sfq dept 4"), "dept", "quantum", "depth"),
+            (queue("sfq depth 0"), "0", "1 to 65535", ""),
+            (queue("sfq depth x"), "x", "a whole number, legal", ""),
+            (queue("sfq depth"), "depth", "a value after it, legal", ""),
+            (queue("sfq depth 4 depth 5"), "depth", "", ""),
+            (queue("fifo limit x"), "x", "packets (limit 1000) or", ""),
+            (queue("bfifo"), "limit", "bytes, as in bfifo", ""),
+            (
+                queue("tbf rate 5mbit peakrate 5mbit"),
+                "5mbit",
+                "more than rate 5mbit",
+                "",
+            ),
+            (
+                queue("ets bands 2 strict 3"),
+                "3 with 0 quanta",
+                "2 bands at most",
+                "",
+            ),
+            ("5x".parse::<Rate>().unwrap_err().into(), "5x", rate, ""),
+            (
+                "x".parse::<Duration>().unwrap_err().into(),
+                "x",
+                "a number and s, ms",
+                "",
+            ),
+            (
+                "x".parse::<Bytes>().unwrap_err().into(),
+                "x",
+                "a whole number of bytes",
+                "",
+            ),
+            (
+                "x".parse::<Billionths>().unwrap_err().into(),
+                "x",
+                "a number, as in 0.02",
+                "",
+            ),
+            (layer("docsi"), "docsi", "raw, conservative", "docsis"),
+            (layer("dsl"), "dsl", "raw, conservative", ""),
+            (layer(&"raw ".repeat(33)), "33", "1 to 32", ""),
+            (
+                "x".parse::<Framing>().unwrap_err().into(),
+                "x",
+                "none, atm or ptm",
+                "",
+            ),
+            (node(Problem::NameTaken).into(), "web", "", ""),
+            (
+                node(Problem::Setting(Box::new(range))).into(),
+                "9",
+                "0 to 7",
+                "",
+            ),
+        ];
+        for (fault, given, legal, meant) in rows {
+            assert_eq!(fault.given(), Some(given), "{fault}");
+            assert!(
+                fault.legal().unwrap_or_default().starts_with(legal),
+                "{fault:?}"
+            );
+            assert_eq!(fault.meant().unwrap_or_default(), meant, "{fault}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_name_has_the_near_one_and_all() {
+        let told = |meant: &str| format!("no source is called 'cals'{meant}");
+        let fault = Fault::unknown("cals", &["web", "calls"], told);
+        assert_eq!(
+            fault.to_string(),
+            "no source is called 'cals' (did you mean 'calls'?)"
+        );
+        let data = (fault.given(), fault.legal(), fault.meant());
+        assert_eq!(data, (Some("cals"), Some("web, calls"), Some("calls")));
+        let far = Fault::unknown("xyzzy", &["web"], |meant| format!("no{meant}"));
+        assert_eq!((far.message(), far.meant()), ("no", None));
+    }
+}
