@@ -27,7 +27,10 @@ pub(crate) fn check(data: &[u8]) {
                         .all(|link| link.from.0 < nodes && link.to.0 < nodes)
                 );
             }
-            Err(error) => assert!(error.line <= text.lines().count() + 1, "{error}"),
+            Err(error) => assert!(
+                error.line().unwrap_or(0) <= text.lines().count() + 1,
+                "{error}"
+            ),
         }
     }
 }

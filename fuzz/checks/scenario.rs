@@ -16,6 +16,9 @@ pub(crate) fn check(data: &[u8]) {
             let Estimate { events, memory, .. } = Estimate::of(&scenario);
             assert!(events >= 0.0 && memory >= 0.0, "{events} events, {memory}");
         }
-        Err(error) => assert!(error.line <= text.lines().count() + 1, "{error}"),
+        Err(error) => assert!(
+            error.line().unwrap_or(0) <= text.lines().count() + 1,
+            "{error}"
+        ),
     }
 }

@@ -8,7 +8,10 @@ pub(crate) fn check(data: &[u8]) {
     let path = std::env::temp_dir().join(format!("roundelay-fuzz-{}", std::process::id()));
     std::fs::write(&path, data).expect("a file");
     if let Err(error) = read_schedule(&path) {
-        assert!(error.starts_with(&path.display().to_string()), "{error}");
+        assert!(
+            error.to_string().starts_with(&path.display().to_string()),
+            "{error}"
+        );
     }
     if let Ok(file) = SweepFile::read(&path) {
         std::fs::write(&path, file.bytes().expect("it can be written")).expect("a file");

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use roundelay::FlowConfig;
+use roundelay::{Fault, FlowConfig};
 
 /// Flows by weight: `512`, `1:32k,2:4k` (weight:flows, the QFQ paper) or `500-w1,250-w2`
 /// (flows-wWEIGHT, the QFQ+ note).
@@ -24,14 +24,27 @@ struct Group {
 
 /// Error in the text of a set of flows.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "flows '{text}': {problem}; expected a number (512), weight:flows (1:32k,2:4k) or flows-wWEIGHT (500-w1,250-w2), weights from 1 to {} and flows from 1 to {} in all",
-    FlowConfig::MAX_WEIGHT,
-    FlowSet::MOST_FLOWS
-)]
+#[error("flows '{text}': {problem}; expected {}", legal())]
 pub struct FlowSetError {
     text: String,
     problem: String,
+}
+
+fn legal() -> String {
+    format!(
+        "a number (512), weight:flows (1:32k,2:4k) or flows-wWEIGHT (500-w1,250-w2), weights \
+         from 1 to {} and flows from 1 to {} in all",
+        FlowConfig::MAX_WEIGHT,
+        FlowSet::MOST_FLOWS
+    )
+}
+
+impl From<FlowSetError> for Fault {
+    fn from(error: FlowSetError) -> Self {
+        Self::new(error.to_string())
+            .with_given(error.text)
+            .with_legal(legal())
+    }
 }
 
 impl FlowSet {

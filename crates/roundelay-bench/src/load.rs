@@ -1,5 +1,6 @@
 //! Load of a benchmark: flows, packet lengths, growth of the backlog, and memory layout.
 
+use roundelay::Fault;
 use std::fmt;
 use std::str::FromStr;
 
@@ -189,6 +190,12 @@ pub struct LoadError {
     what: &'static str,
     text: String,
     expected: &'static str,
+}
+
+impl From<LoadError> for Fault {
+    fn from(error: LoadError) -> Self {
+        Self::quoted(error.text, error.expected).behind(format_args!("{} ", error.what))
+    }
 }
 
 impl FromStr for Pattern {

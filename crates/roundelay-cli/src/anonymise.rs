@@ -1,5 +1,6 @@
 //! `--anonymise`: results for strangers, with other addresses and without paths of this machine.
 
+use roundelay::Fault;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -61,11 +62,11 @@ fn read_key(path: &Path, stop: &Stop) -> Result<[u8; 16], Failure> {
     let is_key = digits.len() == 32 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
     match u128::from_str_radix(digits, 16) {
         Ok(key) if is_key => Ok(key.to_be_bytes()),
-        _ => Err(Failure::usage(format!(
-            "{}: line 1: no key: expected 32 hexadecimal digits, as `openssl rand -hex 16` prints \
-             them",
-            path.display()
-        ))),
+        _ => {
+            let legal = "32 hexadecimal digits, as `openssl rand -hex 16` prints them";
+            let fault = Fault::wanted(legal).behind("line 1: no key: ");
+            Err(Failure::usage(fault.in_file(path.display().to_string(), 0)))
+        }
     }
 }
 

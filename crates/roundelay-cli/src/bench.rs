@@ -158,7 +158,7 @@ fn once(arguments: &Bench, pairs: u64) -> Result<(), Failure> {
         .first()
         .map_or(Subject::Generator, |spec| kind(spec.discipline.clone()));
     for load in loads(arguments).concat() {
-        run_pairs(&subject, &load, pairs).map_err(Failure::usage)?;
+        run_pairs(&subject, &load, pairs).map_err(Failure::refused)?;
     }
     Ok(())
 }

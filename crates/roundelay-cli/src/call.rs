@@ -18,7 +18,7 @@ use std::path::PathBuf;
 
 use clap::CommandFactory;
 use roundelay::schedulers::AnyDiscipline;
-use roundelay::{ConfigError, QueueSpec, Rate};
+use roundelay::{ConfigError, Fault, QueueSpec, Rate};
 use roundelay_report::Replayed;
 pub use roundelay_report::sentences::reordering_note;
 use roundelay_sim::scenario;
@@ -124,10 +124,9 @@ pub fn open_sweep(
         return Err(Failure::usage("sweep: expected a scenario"));
     };
     if arguments.until.is_some() {
-        return Err(Failure::usage(
-            "until: adds runs on the threads of this process only; expected no executor, or a \
-             number of seeds",
-        ));
+        let fault = Fault::wanted("no executor, or a number of seeds")
+            .behind("until: adds runs on the threads of this process only; ");
+        return Err(Failure::usage(fault));
     }
     Session::open(&arguments, host)
 }
@@ -160,12 +159,12 @@ pub fn bounds(words: impl IntoIterator<Item = OsString>, host: &Host) -> Result<
 /// # Errors
 /// As the command, with the same message.
 pub fn queue(text: &str) -> Result<QueueSpec, Failure> {
-    text.parse().map_err(|error| Failure::config(&error))
+    text.parse::<QueueSpec>().map_err(Failure::usage)
 }
 
 /// An error in a discipline as the failure of a command.
-pub fn failure(error: &ConfigError) -> Failure {
-    Failure::config(error)
+pub fn failure(error: ConfigError) -> Failure {
+    Failure::usage(error)
 }
 
 /// The JSON Schema of scenarios.
@@ -249,9 +248,5 @@ pub fn options(command: &str) -> Vec<(String, Takes)> {
 /// # Errors
 /// As the command, with the same message.
 pub fn rate(text: &str) -> Result<Rate, Failure> {
-    parse_rate(text).map_err(|message| {
-        Failure::usage(format!(
-            "invalid value '{text}' for '--rate <RATE>': {message}"
-        ))
-    })
+    parse_rate(text).map_err(|fault| Failure::of_value("--rate <RATE>", text, fault))
 }

@@ -9,7 +9,7 @@ use std::fs;
 use std::io::{self, BufReader, IsTerminal};
 use std::path::Path;
 
-use roundelay::LinkLayer;
+use roundelay::{Fault, LinkLayer};
 use roundelay_report::{Advised, SCREEN, TableStyle, counted, provenance, table_within};
 use roundelay_sim::scenario::Measures;
 use roundelay_trace::arguments::{chosen, parse_spec, shell_word};
@@ -231,9 +231,9 @@ fn options(arguments: &Compare, stop: &Stop) -> Result<Options, Failure> {
     for rule in arguments.weight.iter().rev() {
         weights.push_first(rule.clone());
     }
-    let rate = arguments.rate.ok_or_else(|| {
-        Failure::usage("the following required arguments were not provided:\n  --rate <RATE>")
-    })?;
+    let rate = arguments
+        .rate
+        .ok_or_else(|| Failure::missing("--rate <RATE>"))?;
     let mut options = Options::new(
         rate,
         chosen(&arguments.disciplines, !arguments.trees.is_empty()),
@@ -352,11 +352,14 @@ pub(crate) fn open(path: &Path, stop: &Stop) -> Result<Capture, Failure> {
     };
     opened.map_err(|error| match error {
         _ if stop.is_requested() => Failure::stopped(),
-        CaptureError::Open { .. } if path.to_str().is_some_and(|text| parse_spec(text).is_ok()) => Failure::usage(format!(
-            "{error}; the first argument is the capture, the disciplines follow: roundelay compare \
-             FILE {}",
-            path.display()
-        )),
+        CaptureError::Open { .. } if path.to_str().is_some_and(|text| parse_spec(text).is_ok()) => {
+            let hint = format!(
+                "; the first argument is the capture, the disciplines follow: roundelay compare \
+                 FILE {}",
+                path.display()
+            );
+            Failure::usage(Fault::from(error).with_hint(&hint))
+        }
         error => Failure::usage(error),
     })
 }

@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use roundelay::QueueSpec;
 use roundelay::schedulers::{AnyDiscipline, DisciplineInfo, Linux, ParameterInfo};
 use roundelay::suggestion::nearest;
+use roundelay::{Fault, QueueSpec};
 use roundelay_report::{Printed, json, wrap};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -92,14 +92,16 @@ pub(crate) fn help(name: &str, commands: &[&str]) -> Result<String, Failure> {
     let discipline = match known {
         Ok(discipline) => discipline,
         Err(error) => {
-            let message = match nearest(name, commands.iter().copied()) {
-                Some(command) => format!(
+            let fault = match nearest(name, commands.iter().copied()) {
+                Some(command) => Fault::new(format!(
                     "'{name}' is no command and no discipline; did you mean the command \
                      '{command}'? 'roundelay --help' has all"
-                ),
-                None => format!("{error}; 'roundelay list' describes all"),
+                ))
+                .with_given(name)
+                .with_meant(Some(command)),
+                None => Fault::from(error).with_hint("; 'roundelay list' describes all"),
             };
-            return Err(Failure::usage(message));
+            return Err(Failure::usage(fault));
         }
     };
     let info = discipline.info();

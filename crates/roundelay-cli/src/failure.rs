@@ -1,75 +1,62 @@
-//! Error of a command: message and exit status.
+//! Error of a command: exit status, and the fault as data.
 
 use std::error::Error;
 use std::fmt;
 
-use clap::error::{ContextKind, ContextValue};
-use roundelay::ConfigError;
-use roundelay_report::clean;
-use roundelay_sim::scenario::ControlError;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use roundelay::Fault;
 
 /// Exit status of an interrupted command: 128 plus the number of SIGINT.
 const INTERRUPTED: u8 = 130;
 
-/// A message for people and an exit status for scripts.
+/// An exit status for scripts, and a fault for people and programs.
 #[derive(Debug)]
 pub struct Failure {
     status: u8,
-    message: String,
-    detail: Detail,
+    fault: Fault,
+    argument: Option<Argument>,
 }
 
-/// The value that caused a failure, where known.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Detail {
-    /// The value as written.
-    pub given: Option<String>,
-    /// The legal values or the legal range.
-    pub legal: Option<String>,
-    /// The name that was probably meant.
-    pub meant: Option<String>,
-}
-
-impl Detail {
-    /// The detail of an error in a discipline.
-    fn of(error: &ConfigError) -> Self {
-        let (given, legal, meant) = match error {
-            ConfigError::UnknownDiscipline {
-                name, known, meant, ..
-            } => (Some(name), Some(known.clone()), *meant),
-            ConfigError::UnknownParameter {
-                parameter,
-                known,
-                meant,
-                ..
-            } => (Some(parameter), Some(known.clone()), *meant),
-            ConfigError::Repeated { second, .. } => (Some(second), None, None),
-            ConfigError::BadValue {
-                parameter,
-                expected,
-                ..
-            } => (Some(parameter), Some(expected.clone()), None),
-            ConfigError::OutOfRange {
-                value, min, max, ..
-            } => (Some(value), Some(format!("{min} to {max}")), None),
-            _ => (None, None, None),
-        };
-        Self {
-            given: given.cloned(),
-            legal,
-            meant: meant.map(str::to_owned),
-        }
-    }
+/// What is wrong with an argument of a command line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Argument {
+    /// The value of this option, as in `--rate <RATE>`. The fault is that of the value.
+    Value {
+        /// The option.
+        option: String,
+        /// The whole value.
+        value: String,
+    },
+    /// This option has no value.
+    Empty(String),
+    /// There is no such option.
+    Unknown(String),
+    /// These are needed with the other arguments.
+    Missing(Vec<String>),
+    /// This option does not go with others.
+    Conflict {
+        /// The option.
+        option: String,
+        /// The others; none: it stands twice.
+        others: Vec<String>,
+    },
+    /// The words do not make a command line.
+    Other,
 }
 
 impl Failure {
     /// Status 2: an argument is wrong, or an input file is missing or invalid.
-    pub(crate) fn usage(message: impl fmt::Display) -> Self {
+    pub(crate) fn usage(fault: impl Into<Fault>) -> Self {
         Self {
             status: 2,
-            message: message.to_string(),
-            detail: Detail::default(),
+            fault: fault.into(),
+            argument: None,
         }
+    }
+
+    /// Status 2 with a message alone: that of an error without data.
+    pub(crate) fn refused(message: impl fmt::Display) -> Self {
+        Self::usage(message.to_string())
     }
 
     /// Status 1: the run failed (results cannot be written), or a check failed (a bound is
@@ -77,8 +64,8 @@ impl Failure {
     pub(crate) fn run(message: impl fmt::Display) -> Self {
         Self {
             status: 1,
-            message: message.to_string(),
-            detail: Detail::default(),
+            fault: Fault::new(message.to_string()),
+            argument: None,
         }
     }
 
@@ -86,71 +73,65 @@ impl Failure {
     pub(crate) fn stopped() -> Self {
         Self {
             status: INTERRUPTED,
-            message: "interrupted".to_owned(),
-            detail: Detail::default(),
+            ..Self::run("interrupted")
         }
     }
 
-    /// An error in a discipline.
-    pub(crate) fn config(error: &ConfigError) -> Self {
+    /// The fault of an option's value.
+    pub(crate) fn of_value(option: &str, value: &str, fault: Fault) -> Self {
         Self {
-            status: 2,
-            message: error.to_string(),
-            detail: Detail::of(error),
+            argument: Some(Argument::Value {
+                option: option.to_owned(),
+                value: value.to_owned(),
+            }),
+            ..Self::usage(fault)
         }
     }
 
-    /// A congestion control for a source that is not there.
-    pub(crate) fn control(scenario: &str, error: &ControlError) -> Self {
-        let message = clean(&format!("{scenario}: {error}"));
-        let detail = Detail {
-            given: Some(error.given.clone()),
-            legal: Some(error.legal()),
-            meant: error.meant().map(str::to_owned),
-        };
+    /// An option that is needed with the other arguments.
+    pub(crate) fn missing(option: &str) -> Self {
         Self {
-            status: 2,
-            message,
-            detail,
+            argument: Some(Argument::Missing(vec![option.to_owned()])),
+            ..Self::refused("missing")
         }
     }
 
-    /// An error in the arguments: the message of the command line without the hint on `--help`.
+    /// An error in the arguments. That of a value is the fault of its parser, which clap hands on
+    /// as the source of its own error.
     pub(crate) fn arguments(error: &clap::Error) -> Self {
-        let text = error.render().to_string();
-        let message = text.strip_prefix("error: ").unwrap_or(&text);
-        let message = message.split("\n\nUsage:").next().unwrap_or(message);
-        let message = message
-            .split("\n\nFor more information")
-            .next()
-            .unwrap_or(message)
-            .trim_end();
-        let value = |kind| error.get(kind).map(words);
-        let given = value(ContextKind::InvalidValue).or_else(|| value(ContextKind::InvalidArg));
-        // The message of a discipline says more: clap keeps it as text.
-        let config = given
-            .as_deref()
-            .and_then(|given| given.parse::<roundelay::QueueSpec>().err());
-        let detail = match config {
-            Some(error) if message.contains(&error.to_string()) => Detail::of(&error),
-            _ => {
-                let legal = value(ContextKind::ValidValue).or_else(|| {
-                    let (_, range) = message.rsplit_once("legal range ")?;
-                    Some(range.trim().to_owned())
-                });
-                Detail {
-                    given,
-                    legal,
-                    meant: value(ContextKind::SuggestedValue)
-                        .or_else(|| value(ContextKind::SuggestedArg)),
-                }
+        let texts = |kind| error.get(kind).map(texts).unwrap_or_default();
+        let options = texts(ContextKind::InvalidArg);
+        let option = options.concat();
+        let value = texts(ContextKind::InvalidValue).concat();
+        let argument = match error.kind() {
+            ErrorKind::UnknownArgument => Argument::Unknown(option),
+            ErrorKind::MissingRequiredArgument => Argument::Missing(options),
+            ErrorKind::ArgumentConflict => Argument::Conflict {
+                option,
+                others: texts(ContextKind::PriorArg),
+            },
+            ErrorKind::InvalidValue if value.is_empty() => Argument::Empty(option),
+            ErrorKind::InvalidValue | ErrorKind::ValueValidation => {
+                Argument::Value { option, value }
             }
+            _ => Argument::Other,
+        };
+        let made = error.source().and_then(|source| source.downcast_ref());
+        let fault = match (made, error.source()) {
+            (Some(fault), _) => Fault::clone(fault),
+            (None, Some(source)) => Fault::new(source.to_string()),
+            (None, None) => of_clap(error, &texts),
         };
         Self {
             status: 2,
-            message: message.to_owned(),
-            detail,
+            fault,
+            argument: Some(argument),
         }
+    }
+
+    /// The fault alone.
+    pub(crate) fn into_fault(self) -> Fault {
+        self.fault
     }
 
     /// Exit status of the command: 1, 2 or 130.
@@ -163,25 +144,65 @@ impl Failure {
         self.status == INTERRUPTED
     }
 
-    /// The value that caused the failure, where known.
-    pub const fn detail(&self) -> &Detail {
-        &self.detail
+    /// What is wrong, as data.
+    pub const fn fault(&self) -> &Fault {
+        &self.fault
+    }
+
+    /// The argument of the command line that is wrong.
+    pub const fn argument(&self) -> Option<&Argument> {
+        self.argument.as_ref()
     }
 }
 
+/// As clap tells an error, without advice on help.
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
+        match &self.argument {
+            Some(Argument::Value { option, value }) => {
+                write!(f, "invalid value '{value}' for '{option}': {}", self.fault)
+            }
+            Some(Argument::Empty(option)) => {
+                write!(
+                    f,
+                    "a value is required for '{option}' but none was supplied"
+                )
+            }
+            Some(Argument::Unknown(option)) => write!(f, "unexpected argument '{option}' found"),
+            Some(Argument::Missing(options)) => {
+                let all = options.join("\n  ");
+                write!(
+                    f,
+                    "the following required arguments were not provided:\n  {all}"
+                )
+            }
+            Some(Argument::Conflict { option, others }) => {
+                let others = others.join("' and '");
+                write!(f, "the argument '{option}' cannot be used with '{others}'")
+            }
+            Some(Argument::Other) | None => self.fault.fmt(f),
+        }
     }
 }
 
 impl Error for Failure {}
 
-/// A value of clap in words.
-fn words(value: &ContextValue) -> String {
+/// The fault of an error that clap makes itself.
+fn of_clap(error: &clap::Error, texts: &dyn Fn(ContextKind) -> Vec<String>) -> Fault {
+    let legal = texts(ContextKind::ValidValue);
+    let fault = match (legal.is_empty(), error.kind().as_str()) {
+        (false, _) => Fault::wanted(legal.join(", ")),
+        (true, Some(what)) => Fault::new(what),
+        (true, None) => Fault::new(error.kind().to_string()),
+    };
+    let meant = [ContextKind::SuggestedValue, ContextKind::SuggestedArg].map(texts);
+    fault.with_meant(meant.concat().first().map(String::as_str))
+}
+
+/// The texts that clap keeps of an error.
+fn texts(value: &ContextValue) -> Vec<String> {
     match value {
-        ContextValue::String(text) => text.clone(),
-        ContextValue::Strings(all) => all.join(", "),
-        other => other.to_string(),
+        ContextValue::Strings(all) => all.clone(),
+        other => vec![other.to_string()],
     }
 }

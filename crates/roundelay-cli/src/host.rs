@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use roundelay::Fault;
+use roundelay_report::clean;
 use roundelay_sim::scenario::Scenario;
 use roundelay_tcp::CustomControl;
 use roundelay_trace::Stop;
@@ -42,7 +44,7 @@ impl Host {
         for (source, control) in &self.controls {
             scenario
                 .set_control(source, control)
-                .map_err(|error| Failure::control(name, &error))?;
+                .map_err(|error| Failure::usage(Fault::from(error).in_file(name, 0).map(clean)))?;
             text = format!(
                 "# Congestion control of {source}, whatever is said below: {}\n\n{text}",
                 control.name()

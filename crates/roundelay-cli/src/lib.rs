@@ -53,20 +53,32 @@ use std::ffi::OsString;
 use clap::CommandFactory;
 
 use command::{Arguments, Command};
-pub use failure::{Detail, Failure};
+pub use failure::{Argument, Failure};
 pub use terminal::MEMORY_ADVICE;
 use terminal::{COLOR, print, show, tell};
 
 /// Runs the command with its arguments, the program's name first, and returns the exit status.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
-    let arguments = match Arguments::of(arguments) {
-        Ok(arguments) => arguments,
-        Err(error) => return show(&error),
-    };
+    match Arguments::of(arguments) {
+        Ok(arguments) => ended(run(arguments)),
+        Err(error) => show(&error),
+    }
+}
+
+/// As [`main`]; a failure is returned and not printed.
+///
+/// # Errors
+/// The failure of the command.
+pub fn attempt(arguments: impl IntoIterator<Item = OsString>) -> Result<u8, Failure> {
+    let arguments = Arguments::of(arguments).map_err(|error| Failure::arguments(&error))?;
+    run(arguments)
+}
+
+fn run(arguments: Arguments) -> Result<u8, Failure> {
     _ = COLOR.set(arguments.color);
     if let Command::Live(arguments) = &arguments.command {
         // Handles signals in its own way, and begins with one thread.
-        return ended(live::run(arguments));
+        return live::run(arguments);
     }
     interrupt::listen();
     let outcome = match arguments.command {
@@ -105,7 +117,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
             print(&String::from_utf8_lossy(&script))
         }
     };
-    ended(outcome.map(|()| 0))
+    outcome.map(|()| 0)
 }
 
 /// The exit status of a command; a failure is printed.

@@ -22,9 +22,10 @@ mod view;
 
 use std::path::Path;
 
-use roundelay::Rate;
+use roundelay::{Fault, Rate};
 use roundelay_live::{
-    Change, QueueText, Recording, Replayed, ReplayedWay, Start, Way, WeightTexts, log, replay,
+    Change, QueueText, Recording, Replayed, ReplayedWay, SettingsError, Start, Way, WeightTexts,
+    log, replay,
 };
 use roundelay_metrics::units::{counted, seconds};
 use roundelay_trace::arguments::{parse_rate, parse_spec};
@@ -50,33 +51,38 @@ fn change(setting: &str, value: &str) -> Result<Change, Failure> {
     match setting {
         "rate" => {
             let rate = parse_rate(value)
-                .map_err(|error| Failure::usage(format!("rate {value}: {error}")))?;
+                .map_err(|fault| Failure::usage(fault.behind(format_args!("rate {value}: "))))?;
             Ok(Change::Rate(rate.bits_per_second()))
         }
         "queue" => {
-            parse_spec(value).map_err(|error| Failure::usage(format!("queue {value}: {error}")))?;
+            parse_spec(value)
+                .map_err(|fault| Failure::usage(fault.behind(format_args!("queue {value}: "))))?;
             Ok(Change::Queue(QueueText::Discipline(value.to_owned())))
         }
         "weight" => {
             let rules = vec![value.to_owned()];
             let texts = WeightTexts { rules, file: None };
-            texts
-                .rules()
-                .map_err(|error| Failure::usage(format!("weight {value}: {error}")))?;
+            texts.rules().map_err(|SettingsError(fault)| {
+                Failure::usage(fault.behind(format_args!("weight {value}: ")))
+            })?;
             Ok(Change::Weights(texts))
         }
-        _ => Err(Failure::usage(format!(
-            "unknown setting '{setting}'; choose one of rate, queue, weight"
-        ))),
+        _ => {
+            let legal = "rate, queue, weight";
+            let fault = Fault::new(format!(
+                "unknown setting '{setting}'; choose one of {legal}"
+            ));
+            Err(Failure::usage(fault.with_given(setting).with_legal(legal)))
+        }
     }
 }
 
 /// `roundelay compare` of a record without --rate: both directions are replayed as they were.
 pub(crate) fn compare(path: &Path) -> Result<(), Failure> {
-    let recording = Recording::open(path).map_err(Failure::usage)?;
+    let recording = Recording::open(path).map_err(Failure::refused)?;
     let name = recording.name().to_owned();
     let start = recording.start().clone();
-    let replayed = replay(recording).map_err(Failure::usage)?;
+    let replayed = replay(recording).map_err(Failure::refused)?;
     print(&text(&name, &start, &replayed))?;
     if replayed.is_equal() {
         return Ok(());
@@ -162,9 +168,9 @@ pub(crate) fn is_record(path: &Path) -> bool {
 
 /// The log of a record, for `roundelay verify`. Fails if its replay gives other departures.
 pub(crate) fn log_of(path: &Path) -> Result<(String, u64), Failure> {
-    let recording = Recording::open(path).map_err(Failure::usage)?;
+    let recording = Recording::open(path).map_err(Failure::refused)?;
     let name = recording.name().to_owned();
-    let log = log(recording).map_err(Failure::usage)?;
+    let log = log(recording).map_err(Failure::refused)?;
     if !log.replayed.is_equal() {
         return Err(Failure::run(format!(
             "{name}: the replay gives other departures than the run; roundelay compare {name} shows the first"

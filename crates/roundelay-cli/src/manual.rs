@@ -5,7 +5,7 @@ use std::path::Path;
 
 use clap::{Command, CommandFactory};
 use clap_mangen::Man;
-use roundelay::suggestion::nearest;
+use roundelay::Fault;
 
 use crate::command::Arguments;
 use crate::failure::Failure;
@@ -37,14 +37,10 @@ fn unknown(command: &str, pages: &[(String, String)]) -> Failure {
     for (name, _) in pages {
         names.extend(name.strip_prefix("roundelay-"));
     }
-    let meant = match nearest(command, names.iter().copied()) {
-        Some(name) => format!(" (did you mean '{name}'?)"),
-        None => String::new(),
-    };
-    Failure::usage(format!(
-        "unknown command '{command}'{meant}; choose one of {}",
-        names.join(", ")
-    ))
+    let known = names.join(", ");
+    Failure::usage(Fault::unknown(command, &names, |meant| {
+        format!("unknown command '{command}'{meant}; choose one of {known}")
+    }))
 }
 
 fn write(folder: &Path, pages: &[(String, String)]) -> Result<(), Failure> {

@@ -5,7 +5,7 @@ pub(crate) mod arguments;
 pub(crate) mod outputs;
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
-use roundelay::{Limit, QueueSpec};
+use roundelay::{Fault, Limit, QueueSpec};
 use roundelay_bench::{Held, HoldSubject, cost_of_hold};
 use roundelay_report::{
     Cost, DisciplineCost, DisciplineResult, ObjectiveResult, ObjectiveRun, SourceRun, Verdict,
@@ -50,19 +50,18 @@ pub(crate) fn run(arguments: &Objective) -> Result<(), Failure> {
     let files = outputs.begin(&scenario.measures, &())?;
     let is_in_file =
         arguments.objective.is_none() && arguments.source.is_none() && arguments.slack.is_none();
-    let name = if is_in_file {
-        located(&name, &scenario)
-    } else {
-        name
+    let line = match &scenario.objective {
+        Some(objective) if is_in_file => objective.line,
+        _ => 0,
     };
+    let refused = |fault: Fault| Failure::usage(fault.in_file(&*name, line));
     scenario.seed = arguments.runs.seed.unwrap_or(scenario.seed);
-    check_length(&scenario, arguments.runs.long)
-        .map_err(|error| Failure::usage(format!("{name}: {error}")))?;
-    let plan = Plan::new(arguments, &name, &scenario)?;
+    check_length(&scenario, arguments.runs.long).map_err(refused)?;
+    let plan = Plan::new(arguments, &scenario).map_err(refused)?;
     notes.extend(scenario.flattened(&plan.slack));
     notes.extend(plan.notes(&scenario));
     let runs = plan.runs(arguments, &scenario)?;
-    let figure = plan.figure(&name, &runs)?;
+    let figure = plan.figure(&runs).map_err(refused)?;
     let cost = if arguments.measures_cost() {
         plan.cost(&runs)?
     } else {
@@ -80,14 +79,6 @@ pub(crate) fn run(arguments: &Objective) -> Result<(), Failure> {
     };
     print(&text)?;
     written
-}
-
-/// The file name, with the line of the table `[objective]` if there is one.
-fn located(name: &str, scenario: &Scenario) -> String {
-    match &scenario.objective {
-        Some(objective) if objective.line > 0 => format!("{name}:{}", objective.line),
-        _ => name.to_owned(),
-    }
 }
 
 /// The objective with defaults filled in, and the candidates in table order.
@@ -127,46 +118,45 @@ impl Plan {
     /// # Errors
     /// There is no objective, the slack depends on the network and is missing, or a router queue
     /// cannot use a discipline.
-    fn new(arguments: &Objective, name: &str, scenario: &Scenario) -> Result<Self, Failure> {
-        let told = |error: &dyn std::fmt::Display| Failure::usage(format!("{name}: {error}"));
-        let wanted = wanted(arguments, scenario).ok_or_else(|| told(&missing()))?;
+    fn new(arguments: &Objective, scenario: &Scenario) -> Result<Self, Fault> {
+        let wanted = wanted(arguments, scenario).ok_or_else(missing)?;
         let slack = wanted
             .slack()
-            .map_err(|error| told(&format!("[objective] {error}")))?;
+            .map_err(|fault| fault.behind("[objective] "))?;
         let mut scenario = scenario.clone();
         if wanted.measure == Measure::Deadline {
             let Some(late) = Wanted::late(&slack, &scenario) else {
-                return Err(told(
-                    &"deadline: which delay is late? Expected slack = \"deadline 10ms\", or \
-                        [meter] late = \"10ms\"",
-                ));
+                return Err(
+                    "deadline: which delay is late? Expected slack = \"deadline 10ms\", or [meter] \
+                     late = \"10ms\""
+                        .into(),
+                );
             };
             scenario.measures.late = Some(late);
         }
-        let fifo = "fifo".parse().map_err(|error| told(&error))?;
-        let lstf = "lstf".parse().map_err(|error| told(&error))?;
+        let fifo = "fifo".parse()?;
+        let lstf = "lstf".parse()?;
         let mut queues: Vec<DisciplineText> = vec![fifo, wanted.specialist(), lstf];
         queues.extend(arguments.with.iter().cloned());
         check_names(&queues)?;
         let mut may_be_told = false;
         for figure in wanted.measure.figures() {
             let may_have = scenario.may_have(*figure, wanted.source.as_deref());
-            may_be_told |= may_have.map_err(|error| told(&error))?;
+            may_be_told |= may_have?;
         }
         if !may_be_told {
-            return Err(cannot_be_told(name, &wanted, &[]));
+            return Err(cannot_be_told(&wanted, &[]));
         }
         let own = scenario.router_queues();
         if own.is_empty() {
-            return Err(told(
-                &"the objective is for the queues of routers, and there are none",
-            ));
+            return Err("the objective is for the queues of routers, and there are none".into());
         }
         let mut candidates = Vec::new();
         let mut has_own = false;
         for DisciplineText { text, spec } in queues {
             let under = scenario.under(&spec, &slack);
-            let under = under.map_err(|error| told(&format!("{text}: {error}")))?;
+            let under =
+                under.map_err(|error| Fault::from(error).behind(format_args!("{text}: ")))?;
             has_own |= under.orders_as(&scenario);
             candidates.push(Candidate {
                 text,
@@ -245,7 +235,7 @@ impl Plan {
     ///
     /// # Errors
     /// No figure has a value in all runs.
-    fn figure(&self, name: &str, runs: &[Vec<Run>]) -> Result<Figure, Failure> {
+    fn figure(&self, runs: &[Vec<Run>]) -> Result<Figure, Fault> {
         let mut fewest: Option<Vec<String>> = None;
         for figure in self.wanted.measure.figures() {
             // Candidates with a run that has no value of the figure.
@@ -269,7 +259,7 @@ impl Plan {
         if under.len() == runs.len() {
             under.clear();
         }
-        Err(cannot_be_told(name, &self.wanted, &under))
+        Err(cannot_be_told(&self.wanted, &under))
     }
 
     fn result(&self, scenario: &Scenario, figure: Figure, runs: &[Vec<Run>]) -> ObjectiveResult {
@@ -367,7 +357,7 @@ fn missing() -> String {
 
 /// Error: no run has, or can have, a figure of the measure; or the runs under these disciplines
 /// have none.
-fn cannot_be_told(name: &str, wanted: &Wanted, under: &[String]) -> Failure {
+fn cannot_be_told(wanted: &Wanted, under: &[String]) -> Fault {
     let measure = wanted.measure;
     let of = match &wanted.source {
         Some(source) => format!(" of {source}"),
@@ -393,9 +383,9 @@ fn cannot_be_told(name: &str, wanted: &Wanted, under: &[String]) -> Failure {
     } else {
         format!(" under {}", under.join(", "))
     };
-    Failure::usage(format!(
-        "{name}: [objective] {}{of} cannot be told{under}: {why}",
-        measure.name()
+    let measure = measure.name();
+    Fault::new(format!(
+        "[objective] {measure}{of} cannot be told{under}: {why}"
     ))
 }
 
@@ -427,19 +417,20 @@ fn wanted(arguments: &Objective, scenario: &Scenario) -> Option<Wanted> {
 
 /// # Errors
 /// A discipline would run twice.
-fn check_names(queues: &[DisciplineText]) -> Result<(), Failure> {
+fn check_names(queues: &[DisciplineText]) -> Result<(), Fault> {
     let mut specs = Vec::new();
     for (number, DisciplineText { text, spec }) in queues.iter().enumerate() {
         let spec = (spec.discipline.to_string(), spec.limit);
         if specs.contains(&spec) {
-            let hint = if number <= LSTF {
-                "expected another --specialist"
+            let legal = if number <= LSTF {
+                "another --specialist"
             } else {
-                "expected others in --with"
+                "others in --with"
             };
-            return Err(Failure::usage(format!(
-                "'{text}' would run twice: fifo, the specialist and lstf always run; {hint}"
-            )));
+            let fault = Fault::wanted(legal).behind(format_args!(
+                "'{text}' would run twice: fifo, the specialist and lstf always run; "
+            ));
+            return Err(fault.with_given(text));
         }
         specs.push(spec);
     }

@@ -272,7 +272,7 @@ fn read_files(
         {
             files.push(("the plan that it is like", neighbour));
         }
-        for path in runner.files(plan).map_err(Failure::usage)? {
+        for path in runner.files(plan).map_err(Failure::refused)? {
             files.push(("a file of the plan's scenario", path));
         }
     }
@@ -361,7 +361,7 @@ fn bar(
     use std::io::IsTerminal;
     let mut runs = 0;
     for (_, _, plan, _) in plans {
-        runs += runner.count(plan).map_err(Failure::usage)?;
+        runs += runner.count(plan).map_err(Failure::refused)?;
     }
     if arguments.quiet || !std::io::stderr().is_terminal() {
         return Ok(ProgressBar::hidden());

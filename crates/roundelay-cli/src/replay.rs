@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use rayon::iter::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
-use roundelay::Duration;
+use roundelay::{Duration, Fault};
 use roundelay_report::{
     CandidateResult, Recorded, ReplayResult, Replayed, provenance, read_schedule,
 };
@@ -94,7 +94,7 @@ pub(crate) fn compute(arguments: &Replay, host: &Host) -> Result<Computed, Failu
         .check(read, &Measures::default(), arguments.runs.replicas.into())?;
     let name = arguments.scenario.display().to_string();
     check_length(&scenario, arguments.runs.long)
-        .map_err(|error| Failure::usage(format!("{name}: {error}")))?;
+        .map_err(|fault| Failure::usage(fault.in_file(&*name, 0)))?;
     let text = host.set_controls(&name, &mut scenario, text)?;
     let listed = if arguments.on.is_some() {
         Some(listed(arguments, &scenario)?)
@@ -132,9 +132,9 @@ fn check_names(arguments: &Replay) -> Result<(), Failure> {
     let mut names = Vec::new();
     for Candidate { name, .. } in &arguments.with {
         if names.contains(&name) {
-            return Err(Failure::usage(format!(
-                "--with '{name}': named twice; expected each discipline once"
-            )));
+            let fault = Fault::wanted("each discipline once")
+                .behind(format_args!("--with '{name}': named twice; "));
+            return Err(Failure::usage(fault.with_given(name)));
         }
         names.push(name);
     }
@@ -173,7 +173,7 @@ fn listed(arguments: &Replay, scenario: &Scenario) -> Result<Arc<Schedule>, Fail
     let path = arguments.scenario.display();
     let lines = read_schedule(&arguments.scenario).map_err(Failure::usage)?;
     let schedule = Schedule::listed(scenario, lines)
-        .map_err(|error| Failure::usage(format!("{path}: {error}")))?;
+        .map_err(|error| Failure::usage(Fault::from(error).in_file(path.to_string(), 0)))?;
     Ok(Arc::new(schedule))
 }
 
@@ -211,11 +211,10 @@ fn replays(
         return Err(Failure::stopped());
     }
     runs.map_err(|error| {
-        let message = format!("{}: {error}", scenario.name);
         if matches!(error, ReplayError::Run(_)) {
-            Failure::run(message)
+            Failure::run(format!("{}: {error}", scenario.name))
         } else {
-            Failure::usage(message)
+            Failure::usage(Fault::from(error).in_file(&*scenario.name, 0))
         }
     })
 }

@@ -2,6 +2,7 @@
 
 mod captures;
 
+use roundelay::Fault;
 use std::cell::RefCell;
 use std::io;
 use std::path::Path;
@@ -48,7 +49,7 @@ impl Read {
         let scenario = read(&name, &text, folder, &|path, captured, end| {
             captures::read(path, captured, end, &host.stop, &notes)
         });
-        let mut scenario = scenario.map_err(|error| Failure::usage(clean(&error.to_string())))?;
+        let mut scenario = scenario.map_err(|fault| Failure::usage(fault.map(clean)))?;
         scenario.topology.network.set_stop(host.stop.clone());
         Ok(Self {
             name,
@@ -69,12 +70,12 @@ impl Read {
         folder: &Path,
         own: &[AnyDiscipline],
         stop: &Stop,
-    ) -> Result<Scenario, String> {
+    ) -> Result<Scenario, Fault> {
         let notes = RefCell::default();
         let capture: &ReadCapture<'_> =
             &|path, captured, end| captures::read(path, captured, end, stop, &notes);
         let scenario = Scenario::from_toml_with_own(name, text, folder, capture, own);
-        let mut scenario = scenario.map_err(|error| clean(&error.message))?;
+        let mut scenario = scenario.map_err(|fault| fault.map(clean).without_file())?;
         scenario.topology.network.set_stop(stop.clone());
         Ok(scenario)
     }
@@ -88,7 +89,7 @@ const LONG_RUN: f64 = 1e10;
 ///
 /// # Errors
 /// The estimate is above 10^10 events.
-pub(crate) fn check_length(scenario: &Scenario, is_wanted: bool) -> Result<(), String> {
+pub(crate) fn check_length(scenario: &Scenario, is_wanted: bool) -> Result<(), Fault> {
     let events = Estimate::of(scenario).events;
     if is_wanted || events <= LONG_RUN {
         return Ok(());
@@ -96,7 +97,8 @@ pub(crate) fn check_length(scenario: &Scenario, is_wanted: bool) -> Result<(), S
     Err(format!(
         "at most about {events:.1e} events a run, ten to thirty million a second: shorten the run, \
          slow down the sources, or use --long"
-    ))
+    )
+    .into())
 }
 
 type ReadScenario = fn(&str, &str, &Path, &ReadCapture<'_>) -> Result<Scenario, ScenarioError>;
@@ -114,10 +116,11 @@ pub(crate) fn text(path: &Path, host: &Host) -> Result<(String, String), Failure
         return Ok((name.clone(), text.clone()));
     }
     let name = "standard input";
-    let bytes = read_text(io::stdin()).map_err(|error| {
-        Failure::usage(format!("{name}: cannot read: {error}; expected {EXPECTED}"))
-    })?;
-    let text = String::from_utf8(bytes)
-        .map_err(|_| Failure::usage(format!("{name}: no text in UTF-8; expected {EXPECTED}")))?;
+    let wrong = |problem: &str| {
+        let fault = Fault::wanted(EXPECTED).behind(format_args!("{problem}; "));
+        Failure::usage(fault.in_file(name, 0))
+    };
+    let bytes = read_text(io::stdin()).map_err(|error| wrong(&format!("cannot read: {error}")))?;
+    let text = String::from_utf8(bytes).map_err(|_| wrong("no text in UTF-8"))?;
     Ok((name.to_owned(), text))
 }

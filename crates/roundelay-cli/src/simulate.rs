@@ -10,7 +10,7 @@ mod side_by_side;
 use std::path::Path;
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
-use roundelay::suggestion::nearest;
+use roundelay::Fault;
 use roundelay_report::{Printed, Simulated, json, provenance};
 use roundelay_sim::link_name;
 use roundelay_sim::scenario::{self, Estimate, Results, RunError, Scenario};
@@ -84,7 +84,9 @@ pub(crate) fn run_in(arguments: &Simulate, host: &Host) -> Result<(), Failure> {
 pub(crate) fn compute(path: &Path, arguments: &Simulate, host: &Host) -> Result<Computed, Failure> {
     let queue = match &arguments.queue[..] {
         [_, _, ..] => {
-            return Err(Failure::usage("--queue: expected one; call once for each"));
+            return Err(Failure::usage(
+                Fault::wanted("one; call once for each").behind("--queue: "),
+            ));
         }
         one => one.first(),
     };
@@ -97,7 +99,7 @@ pub(crate) fn compute(path: &Path, arguments: &Simulate, host: &Host) -> Result<
 /// The run would be long, and was not asked for.
 fn check(path: &Path, arguments: &Simulate, scenario: &Scenario) -> Result<(), Failure> {
     check_length(scenario, arguments.runs.long)
-        .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))
+        .map_err(|fault| Failure::usage(fault.in_file(path.display().to_string(), 0)))
 }
 
 type Computed = (Ran, Result<(), Failure>);
@@ -172,14 +174,10 @@ fn template(name: &str) -> Result<(), Failure> {
         return print(text);
     }
     let names: Vec<_> = scenario::templates().map(|(name, _)| name).collect();
-    let meant = match nearest(name, names.iter().copied()) {
-        Some(meant) => format!(" (did you mean '{meant}'?)"),
-        None => String::new(),
-    };
-    Err(Failure::usage(format!(
-        "unknown template '{name}'{meant}; choose one of {}",
-        names.join(", ")
-    )))
+    let known = names.join(", ");
+    Err(Failure::usage(Fault::unknown(name, &names, |meant| {
+        format!("unknown template '{name}'{meant}; choose one of {known}")
+    })))
 }
 
 /// Reads the scenario to run, with its text and notes on scenario and captures.

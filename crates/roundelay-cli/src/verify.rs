@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
+use roundelay::Fault;
 use roundelay_report::{clean, faults_in_words, verified};
 use roundelay_verify::{Inspection, VerifyError, inspect};
 
@@ -71,8 +72,9 @@ fn open(path: &Path) -> io::Result<Box<dyn BufRead>> {
 fn unreadable(name: &str, error: VerifyError) -> Failure {
     match error {
         VerifyError::Format { line, error } => {
-            Failure::usage(format!("{name}:{line}: {}", clean(&error)))
+            let line = usize::try_from(line).unwrap_or(0);
+            Failure::usage(Fault::new(clean(&error)).in_file(name, line))
         }
-        other => Failure::usage(format!("{name}: {other}")),
+        other => Failure::usage(Fault::new(other.to_string()).in_file(name, 0)),
     }
 }

@@ -2,22 +2,23 @@
 
 use std::convert::Infallible;
 
+use roundelay::Fault;
+use roundelay_trace::arguments::read;
 use roundelay_trace::{FlowBy, InterfaceName, WeightRule, WeightRules};
 
 pub(crate) fn parse_interface(text: &str) -> Result<InterfaceName, Infallible> {
     Ok(InterfaceName::from(text))
 }
 
-pub(crate) fn parse_flow_by(text: &str) -> Result<FlowBy, String> {
-    text.parse()
-        .map_err(|error: roundelay_trace::FlowByError| error.to_string())
+pub(crate) fn parse_flow_by(text: &str) -> Result<FlowBy, Fault> {
+    read(text)
 }
 
 /// Returns the text unchanged if it is a rule.
-pub(crate) fn parse_weight_text(text: &str) -> Result<String, String> {
+pub(crate) fn parse_weight_text(text: &str) -> Result<String, Fault> {
     parse_weight(text).map(|_| text.to_owned())
 }
 
-pub(crate) fn parse_weight(text: &str) -> Result<WeightRule, String> {
-    WeightRules::parse_rule(text).map_err(|error| error.to_string())
+pub(crate) fn parse_weight(text: &str) -> Result<WeightRule, Fault> {
+    WeightRules::parse_rule(text).map_err(Fault::from)
 }

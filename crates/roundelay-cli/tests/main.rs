@@ -12,6 +12,7 @@ mod command;
 mod corpora;
 mod dependencies;
 mod documents;
+mod failures;
 mod faults;
 mod full_disk;
 mod import;

@@ -13,6 +13,7 @@ mod script;
 mod tree;
 mod units;
 
+use roundelay::Fault;
 use std::fmt;
 
 use commands::{Device, Setup};
@@ -72,6 +73,12 @@ impl fmt::Display for ImportError {
 }
 
 impl std::error::Error for ImportError {}
+
+impl From<ImportError> for Fault {
+    fn from(error: ImportError) -> Self {
+        Self::new(error.message).in_file(error.name, error.line.unwrap_or(0))
+    }
+}
 
 /// Reads a script, and makes a tree of one of its interfaces.
 ///

@@ -17,7 +17,7 @@ use crate::marking::mark;
 use crate::meter::{FULL_PACKET, Meter, Punctuality};
 use crate::random::{of_wire, seed_of_queue};
 use crate::record::Recorder;
-use crate::settings::{Change, Settings, SettingsError, Way, WaySettings, rate};
+use crate::settings::{Change, Settings, SettingsError, Way, WaySettings, rate, wrong};
 use crate::slots::{Slot, Slots};
 
 /// Bytes of the header of Ethernet.
@@ -255,7 +255,7 @@ fn port_of(
     let scheduler = queue
         .discipline()
         .build_arena(seed_of_queue(seed))
-        .map_err(|error| SettingsError(error.to_string()))?;
+        .map_err(|error| wrong(error.to_string()))?;
     Ok(Port::new(scheduler, queue.limit(), rate))
 }
 
@@ -296,8 +296,8 @@ impl Line {
         let flows = (settings.flow_by()?, settings.max_flows as usize);
         let rules = settings.weights.rules()?;
         let layer = settings.link.layer()?;
-        let feed = Feed::new(queue, rules, layer, flows)
-            .map_err(|error| SettingsError(error.to_string()))?;
+        let feed =
+            Feed::new(queue, rules, layer, flows).map_err(|error| wrong(error.to_string()))?;
         let guard = Duration::from_picos(settings.guard);
         Ok(Self {
             way,
@@ -434,7 +434,7 @@ impl Line {
         journal: &mut dyn Journal,
     ) -> Result<(), SettingsError> {
         self.advance(at, slots, journal);
-        let failed = |error: FeedError| SettingsError(error.to_string());
+        let failed = |error: FeedError| wrong(error.to_string());
         match change {
             Change::Rate(bits) => {
                 let rate = rate(*bits)?;
@@ -449,7 +449,7 @@ impl Line {
                 let queue = self.feed.queue();
                 queue
                     .check_weights(&rules)
-                    .map_err(|error| SettingsError(error.to_string()))?;
+                    .map_err(|error| wrong(error.to_string()))?;
                 journal.changed(self.way, at, change);
                 self.feed
                     .set_weights(rules, self.port.scheduler_mut())

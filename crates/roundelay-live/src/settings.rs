@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use roundelay::{Billionths, Duration, Framing, LinkLayer, QueueSpec, Rate};
+use roundelay::{Billionths, Duration, Fault, Framing, LinkLayer, QueueSpec, Rate};
 use roundelay_trace::{FlowBy, LinkTrace, Queue, TracedLink, TreeFile, WeightRules};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -140,13 +140,19 @@ pub enum Change {
 /// A setting that cannot be.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{0}")]
-pub struct SettingsError(pub String);
+pub struct SettingsError(pub Fault);
+
+impl From<SettingsError> for Fault {
+    fn from(error: SettingsError) -> Self {
+        error.0
+    }
+}
 
 /// The longest delay of a wire, and the longest jitter.
 pub const LONGEST_DELAY: Duration = Duration::from_secs(60);
 
-pub(crate) fn wrong(error: impl fmt::Display) -> SettingsError {
-    SettingsError(error.to_string())
+pub(crate) fn wrong(error: impl Into<Fault>) -> SettingsError {
+    SettingsError(error.into())
 }
 
 impl Settings {
@@ -228,17 +234,20 @@ impl WaySettings {
         for (name, span) in [("delay", self.delay), ("jitter", self.jitter)] {
             if span > longest {
                 let span = Duration::from_picos(span);
-                return Err(wrong(format!(
-                    "{name} of {span}: legal range 0s to {LONGEST_DELAY}"
-                )));
+                let legal = format_args!("0s to {LONGEST_DELAY}");
+                return Err(wrong(
+                    Fault::range(span, legal).behind(format_args!("{name} of ")),
+                ));
             }
         }
         let whole = Billionths::ONE.0;
         if self.loss > whole {
-            return Err(wrong(format!(
-                "loss of {} billionths: legal range 0 to {whole}",
-                self.loss
-            )));
+            let loss = self.loss;
+            let fault = Fault::range(
+                format_args!("{loss} billionths"),
+                format_args!("0 to {whole}"),
+            );
+            return Err(wrong(fault.behind("loss of ").with_given(loss)));
         }
         Ok(())
     }

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use roundelay_trace::file::{FileError, Reader};
+use roundelay::Fault;
+use roundelay_trace::file::Reader;
 use serde::de::DeserializeOwned;
 use toml::Table;
 
@@ -60,9 +61,12 @@ impl PlanError {
     }
 }
 
-impl From<FileError> for PlanError {
-    fn from(FileError { line, message, .. }: FileError) -> Self {
-        Self { line, message }
+impl From<Fault> for PlanError {
+    fn from(fault: Fault) -> Self {
+        Self {
+            line: fault.line().unwrap_or(0),
+            message: fault.message().to_owned(),
+        }
     }
 }
 
@@ -91,7 +95,7 @@ pub(crate) fn read<V: DeserializeOwned>(table: &Table) -> Result<V, Wrong> {
     // own line.
     let text = toml::to_string(table).map_err(|error| Wrong::new("", error))?;
     let (reader, table) =
-        Reader::parse("", &text).map_err(|error| Wrong::new("", error.message))?;
+        Reader::parse("", &text).map_err(|error| Wrong::new("", error.message()))?;
     reader
         .placed(&[], table, V::deserialize)
         .map_err(|(span, message)| Wrong::new(reader.path_at(span.start), message))

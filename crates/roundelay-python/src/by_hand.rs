@@ -133,7 +133,7 @@ impl Scheduler {
         let mut scheduler = spec
             .discipline
             .build(Seed::new(seed))
-            .map_err(|error| raised(call::failure(&error)))?;
+            .map_err(|error| raised(call::failure(error)))?;
         if let Some(rate) = rate {
             scheduler.set_link_rate(call::rate(rate).map_err(raised)?);
         }
@@ -308,7 +308,7 @@ impl Scheduler {
         };
         self.with(py, |state| {
             let set = state.buffer.scheduler_mut().set_flow(flow, config);
-            set.map_err(|error| errors::exception(py, &call::failure(&error)))
+            set.map_err(|error| errors::exception(py, &call::failure(error)))
         })
     }
 

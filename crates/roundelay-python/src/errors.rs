@@ -3,22 +3,45 @@
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use roundelay::suggestion::nearest;
-use roundelay_cli::{Detail, Failure};
+use roundelay_cli::{Argument, Failure};
 
 static MAKE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+static USAGE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 static CONTRACT: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 static WRONG_TYPE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
 /// The exception of a failed call: `roundelay._errors` has the classes.
 pub(crate) fn exception(py: Python<'_>, failure: &Failure) -> PyErr {
-    let Detail {
-        given,
-        legal,
-        meant,
-    } = failure.detail();
-    let make = MAKE.import(py, "roundelay._errors", "of_command");
-    let made = make
-        .and_then(|make| make.call1((failure.status(), failure.to_string(), given, legal, meant)));
+    let fault = failure.fault();
+    let (kind, options, value) = match failure.argument() {
+        Some(Argument::Value { option, value }) => ("value", vec![option], Some(value)),
+        Some(Argument::Empty(option)) => ("empty", vec![option], None),
+        Some(Argument::Unknown(option)) => ("unknown", vec![option], None),
+        Some(Argument::Missing(options)) => ("missing", options.iter().collect(), None),
+        Some(Argument::Conflict { option, others }) => {
+            let mut options = vec![option];
+            options.extend(others);
+            ("conflict", options, None)
+        }
+        Some(Argument::Other) | None => ("", Vec::new(), None),
+    };
+    // As `_errors.Told` has them.
+    let told = (
+        failure.status(),
+        failure.to_string(),
+        fault.message(),
+        fault.given(),
+        fault.legal(),
+        fault.meant(),
+        fault.file(),
+        fault.line(),
+        kind,
+        options,
+        value,
+    );
+    let made = MAKE
+        .import(py, "roundelay._errors", "of_command")
+        .and_then(|make| make.call1(told));
     made.map_or_else(|error| error, PyErr::from_value)
 }
 
@@ -76,7 +99,8 @@ pub(crate) fn wrong_type(name: &str, expected: &str, given: &Bound<'_, PyAny>) -
 }
 
 fn wrong(py: Python<'_>, message: String, given: &str, legal: &str, meant: Option<&str>) -> PyErr {
-    let made = MAKE.import(py, "roundelay._errors", "of_command");
-    let made = made.and_then(|make| make.call1((2, message, given, legal, meant)));
+    let made = USAGE
+        .import(py, "roundelay._errors", "usage")
+        .and_then(|make| make.call1((message, given, legal, meant)));
     made.map_or_else(|error| error, PyErr::from_value)
 }

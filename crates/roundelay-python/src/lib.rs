@@ -73,6 +73,14 @@ mod _native {
         py.detach(|| roundelay_cli::main(arguments))
     }
 
+    /// As `main`; a failure of the command is an exception and is not printed.
+    #[pyfunction]
+    fn attempt(py: Python<'_>, file: PathBuf, arguments: Vec<OsString>) -> PyResult<u8> {
+        call::set_program_file(file);
+        py.detach(|| roundelay_cli::attempt(arguments))
+            .map_err(|failure| crate::errors::exception(py, &failure))
+    }
+
     /// All items of all papers: [paper, item, title, label, description] and whether there is a
     /// plan.
     #[pyfunction]

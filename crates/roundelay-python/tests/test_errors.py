@@ -83,7 +83,7 @@ def test_paths_and_lines(repository, tmp_path):
 @pytest.mark.parametrize(
     ("call", "given", "legal", "meant"),
     [
-        (lambda: rd.sweep(SMALL, {"queue.core": ["fifoo"]}), "fifoo", None, "fifo"),
+        (lambda: rd.sweep(SMALL, {"queue.core": ["fifoo"]}), "fifoo", "fifo, ", "fifo"),
         (lambda: rd.sweep(SMALL, {"queue.cor": ["fifo"]}), "cor", "core, edge, host", "core"),
         (lambda: rd.sweep(SMALL, {"source.download.rate": ["1mbit"]}), "download", "downloads", "downloads"),
         (lambda: rd.sweep(SMALL, {"queue.core": ["sfq depth 0"]}), "0", "1 to 65535", None),

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use roundelay::Fault;
 use roundelay_sim::replay::Line;
 
 use crate::{SweepFile, SweepRuns};
@@ -10,8 +11,8 @@ const REASON: &str = "this program was built without Parquet; expected the featu
 
 /// # Errors
 /// Always.
-pub fn read_schedule(path: &Path) -> Result<Vec<Line>, String> {
-    Err(format!("{}: {REASON}", path.display()))
+pub fn read_schedule(path: &Path) -> Result<Vec<Line>, Fault> {
+    Err(Fault::new(REASON).in_file(path.display().to_string(), 0))
 }
 
 macro_rules! refused {

@@ -3,11 +3,13 @@
 //! To compare disciplines by the cost of their decisions, one scenario has a table for all of them:
 //! `decision = { afq = "1ms", wf2q = "1ms" }`.
 
+use roundelay::Fault;
 use std::collections::BTreeMap;
 use std::fmt;
 
 use roundelay::Duration;
 use roundelay::schedulers::AnyDiscipline;
+use roundelay_trace::file::custom;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 
 use crate::network::TREE;
@@ -87,10 +89,11 @@ impl<'de> Visitor<'de> for Costs {
         let mut costs = BTreeMap::new();
         while let Some((discipline, cost)) = map.next_entry::<String, Cost>()? {
             if discipline != TREE && AnyDiscipline::named(&discipline).is_err() {
-                return Err(A::Error::custom(format!(
+                let fault = Fault::new(format!(
                     "decision: '{discipline}' is no discipline: `roundelay list` names them, and \
                      there is {TREE}"
-                )));
+                ));
+                return Err(custom(fault.with_given(discipline)));
             }
             costs.insert(discipline, cost.0);
         }
@@ -105,8 +108,8 @@ impl<'de> Deserialize<'de> for Cost {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match deserializer.deserialize_any(Costs)? {
             DecisionCost::Same(cost) => Ok(Self(cost)),
-            DecisionCost::ByDiscipline(_) => Err(D::Error::custom(
-                "decision: a table in a table; expected a time, as in \"1ms\"",
+            DecisionCost::ByDiscipline(_) => Err(custom(
+                Fault::wanted("a time, as in \"1ms\"").behind("decision: a table in a table; "),
             )),
         }
     }
@@ -116,13 +119,12 @@ fn time<E: Error>(text: &str) -> Result<Duration, E> {
     let cost = if text == "0" {
         Duration::ZERO
     } else {
-        Duration::from_text(text).map_err(E::custom)?
+        Duration::from_text(text).map_err(custom)?
     };
     if cost <= LONGEST {
         Ok(cost)
     } else {
-        Err(E::custom(format!(
-            "decision {cost}: legal range 0 to {LONGEST}"
-        )))
+        let legal = format_args!("0 to {LONGEST}");
+        Err(custom(Fault::range(cost, legal).behind("decision ")))
     }
 }

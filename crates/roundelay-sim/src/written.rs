@@ -8,11 +8,13 @@ use std::cell::RefCell;
 use std::fmt;
 use std::marker::PhantomData;
 
+use roundelay::Fault;
 use roundelay::schedulers::{AnyDiscipline, Discipline as _};
 use roundelay::{
     Billionths, Bytes, Duration, Framing, Limit, LinkLayer, LinkLayerError, QueueSpec, Rate, tree,
 };
 use roundelay_trace::arguments::{Mtu, parse_mtu};
+use roundelay_trace::file::custom;
 use roundelay_trace::{DirectionChoice, DirectionError, dscp_number};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error, Visitor};
@@ -35,7 +37,7 @@ pub(crate) trait Written: Sized {
 
     /// # Errors
     /// A message on the fault.
-    fn from_text(text: &str) -> Result<Self, String>;
+    fn from_text(text: &str) -> Result<Self, Fault>;
 
     /// Reads a number without a unit, if the unit is clear.
     fn from_number(number: u64) -> Option<Self> {
@@ -53,23 +55,29 @@ fn has_unit(text: &str) -> bool {
     text.ends_with(|c: char| c.is_ascii_alphabetic())
 }
 
-fn no_unit<V: Written>(text: &str) -> String {
-    format!("'{text}' has no unit: expected {}{}", V::EXPECTED, V::RANGE)
+fn no_unit<V: Written>(text: &str) -> Fault {
+    Fault::wanted(format_args!("{}{}", V::EXPECTED, V::RANGE))
+        .behind(format_args!("'{text}' has no unit: "))
+        .with_given(text)
 }
 
-fn wrong<V: Written>(text: impl fmt::Display) -> String {
-    format!("{text}: expected {}{}", V::EXPECTED, V::RANGE)
+fn wrong<V: Written>(text: &str) -> Fault {
+    Fault::quoted(text, format_args!("{}{}", V::EXPECTED, V::RANGE))
 }
 
-fn with_unit<V: Written + std::str::FromStr<Err: fmt::Display>>(text: &str) -> Result<V, String> {
+fn wrong_number<V: Written>(number: impl fmt::Display) -> Fault {
+    Fault::expected(number, format_args!("{}{}", V::EXPECTED, V::RANGE))
+}
+
+fn with_unit<V: Written + std::str::FromStr<Err: Into<Fault>>>(text: &str) -> Result<V, Fault> {
     if !has_unit(text) {
         return Err(no_unit::<V>(text));
     }
     text.parse().map_err(|error: V::Err| {
         if text.starts_with('-') {
-            wrong::<V>(format!("'{text}'"))
+            wrong::<V>(text)
         } else {
-            error.to_string()
+            error.into()
         }
     })
 }
@@ -78,7 +86,7 @@ impl Written for Rate {
     const EXPECTED: &'static str = "a rate, as in \"10mbit\"";
     const RANGE: &'static str = ", from 1bit to 18000000tbit";
 
-    fn from_text(text: &str) -> Result<Self, String> {
+    fn from_text(text: &str) -> Result<Self, Fault> {
         with_unit(text)
     }
 }
@@ -87,12 +95,12 @@ impl Written for Duration {
     const EXPECTED: &'static str = "a time in s, ms, us or ns, as in \"5ms\"";
     const RANGE: &'static str = ", from 0 to 213 days";
 
-    fn from_text(text: &str) -> Result<Self, String> {
+    fn from_text(text: &str) -> Result<Self, Fault> {
         // `tc` accepts a time without a unit; here a unit is required.
         if !has_unit(text) {
             return Err(no_unit::<Self>(text));
         }
-        text.parse().map_err(|_| wrong::<Self>(format!("'{text}'")))
+        text.parse().map_err(|_| wrong::<Self>(text))
     }
 
     fn from_number(number: u64) -> Option<Self> {
@@ -104,7 +112,7 @@ impl Written for Bytes {
     const EXPECTED: &'static str = "bytes, as in 1000 or \"1000b\"";
     const RANGE: &'static str = ", legal range from 1";
 
-    fn from_text(text: &str) -> Result<Self, String> {
+    fn from_text(text: &str) -> Result<Self, Fault> {
         with_unit(text)
     }
 
@@ -118,7 +126,7 @@ impl Written for u32 {
     const EXPECTED: &'static str = "bytes of a packet, as in 1000 or \"1000b\"";
     const RANGE: &'static str = ", at most 65536";
 
-    fn from_text(text: &str) -> Result<Self, String> {
+    fn from_text(text: &str) -> Result<Self, Fault> {
         let bytes = if has_unit(text) {
             text.parse().ok().map(|Bytes(bytes)| bytes)
         } else {
@@ -126,7 +134,7 @@ impl Written for u32 {
         };
         bytes
             .and_then(|bytes| Self::try_from(bytes).ok())
-            .ok_or_else(|| wrong::<Self>(format!("'{text}'")))
+            .ok_or_else(|| wrong::<Self>(text))
     }
 
     fn from_number(number: u64) -> Option<Self> {
@@ -138,9 +146,8 @@ impl Written for u32 {
 impl Written for DirectionChoice {
     const EXPECTED: &'static str = "auto, both, in, out, \"from ADDRESS\" or \"to ADDRESS\"";
 
-    fn from_text(text: &str) -> Result<Self, String> {
-        text.parse()
-            .map_err(|error: DirectionError| error.to_string())
+    fn from_text(text: &str) -> Result<Self, Fault> {
+        text.parse().map_err(|error: DirectionError| error.into())
     }
 }
 
@@ -149,8 +156,8 @@ impl Written for Mtu {
     const EXPECTED: &'static str = "bytes of an IP packet, as in 1500, or \"none\"";
     const RANGE: &'static str = ", legal range 576 to 65535";
 
-    fn from_text(text: &str) -> Result<Self, String> {
-        parse_mtu(text).map_err(|_| wrong::<Self>(format!("'{text}'")))
+    fn from_text(text: &str) -> Result<Self, Fault> {
+        parse_mtu(text).map_err(|_| wrong::<Self>(text))
     }
 
     fn from_number(number: u64) -> Option<Self> {
@@ -166,15 +173,15 @@ impl Written for Overhead {
     const EXPECTED: &'static str =
         "bytes added to a packet, legal range -64 to 65535, as in 38 or \"38b\"";
 
-    fn from_text(text: &str) -> Result<Self, String> {
+    fn from_text(text: &str) -> Result<Self, Fault> {
         let (sign, bytes) = text
             .strip_prefix('-')
             .map_or((1, text), |bytes| (-1, bytes));
-        let Bytes(bytes) = with_unit(bytes).map_err(|_| wrong::<Self>(format!("'{text}'")))?;
+        let Bytes(bytes) = with_unit(bytes).map_err(|_| wrong::<Self>(text))?;
         i64::try_from(bytes)
             .ok()
             .and_then(|bytes| Self::from_signed(sign * bytes))
-            .ok_or_else(|| wrong::<Self>(format!("'{text}'")))
+            .ok_or_else(|| wrong::<Self>(text))
     }
 
     fn from_number(number: u64) -> Option<Self> {
@@ -189,25 +196,23 @@ impl Written for Overhead {
 impl Written for LinkLayer {
     const EXPECTED: &'static str = "a kind of link, as in \"docsis\" or \"ethernet ether-vlan\"";
 
-    fn from_text(text: &str) -> Result<Self, String> {
-        text.parse()
-            .map_err(|error: LinkLayerError| error.to_string())
+    fn from_text(text: &str) -> Result<Self, Fault> {
+        text.parse().map_err(|error: LinkLayerError| error.into())
     }
 }
 
 impl Written for Framing {
     const EXPECTED: &'static str = "a framing: \"none\", \"atm\" or \"ptm\"";
 
-    fn from_text(text: &str) -> Result<Self, String> {
-        text.parse()
-            .map_err(|error: LinkLayerError| error.to_string())
+    fn from_text(text: &str) -> Result<Self, Fault> {
+        text.parse().map_err(|error: LinkLayerError| error.into())
     }
 }
 
 impl Written for Billionths {
     const EXPECTED: &'static str = "a share, legal range 0 to 1, as in 0.01 or \"1%\"";
 
-    fn from_text(text: &str) -> Result<Self, String> {
+    fn from_text(text: &str) -> Result<Self, Fault> {
         let (number, parts) = text
             .strip_suffix('%')
             .map_or((text, 1), |number| (number, 100));
@@ -218,7 +223,7 @@ impl Written for Billionths {
             .map(|Self(share)| Self(share / parts));
         share
             .filter(|share| *share <= Self::ONE)
-            .ok_or_else(|| format!("'{text}': expected {}", Self::EXPECTED))
+            .ok_or_else(|| Fault::quoted(text, Self::EXPECTED))
     }
 
     fn from_number(number: u64) -> Option<Self> {
@@ -229,7 +234,7 @@ impl Written for Billionths {
 impl Written for Urgency {
     const EXPECTED: &'static str = "urgency: \"priority 3\", \"slack 1s\", \"size 1s\", \"remaining 1s\", \"fair 100mbit\", \"deadline 5ms\" or \"cautious 1s 1gbit\", with a class's slack \"size 1s plus 100s\", and with slack written at departure from the host \"fair 100mbit at departure\"";
 
-    fn from_text(text: &str) -> Result<Self, String> {
+    fn from_text(text: &str) -> Result<Self, Fault> {
         if let Some(rule) = text.trim_end().strip_suffix(" at departure") {
             return Self::stamped_at_departure(rule.trim_end(), text);
         }
@@ -240,11 +245,11 @@ impl Written for Urgency {
         let time = || Self::slack(value.trim(), text);
         match rule {
             "none" if value.is_empty() => Ok(Self::None),
-            "priority" => {
-                Ok(Self::Priority(value.trim().parse().map_err(|_| {
-                    format!("'{text}': legal range 0 to {}", u32::MAX)
-                })?))
-            }
+            "priority" => Ok(Self::Priority(value.trim().parse().map_err(|_| {
+                Fault::of_range(format_args!("0 to {}", u32::MAX))
+                    .behind(format_args!("'{text}': "))
+                    .with_given(text)
+            })?)),
             "slack" => time().map(Self::Constant),
             "size" => time().map(Self::FlowSize),
             "remaining" => time().map(Self::Remaining),
@@ -254,13 +259,13 @@ impl Written for Urgency {
                 let (step, rate) = value
                     .trim()
                     .split_once(' ')
-                    .ok_or_else(|| format!("'{text}': expected {}", Self::EXPECTED))?;
+                    .ok_or_else(|| Fault::quoted(text, Self::EXPECTED))?;
                 Ok(Self::Cautious {
                     step: Self::slack(step, text)?,
                     rate: Rate::from_text(rate.trim())?,
                 })
             }
-            _ => Err(format!("'{text}': expected {}", Self::EXPECTED)),
+            _ => Err(Fault::quoted(text, Self::EXPECTED)),
         }
     }
 }
@@ -270,8 +275,8 @@ impl Written for Message {
         "a message: \"> 300b\" by the client, \"< 14kb after 2ms\" by the server, \"< endless\"";
     const RANGE: &'static str = ", legal range 1b to 1tb";
 
-    fn from_text(text: &str) -> Result<Self, String> {
-        let wrong = || wrong::<Self>(format!("'{text}'"));
+    fn from_text(text: &str) -> Result<Self, Fault> {
+        let wrong = || wrong::<Self>(text);
         let words: Vec<_> = text.split_whitespace().collect();
         let (end, bytes, after) = match words[..] {
             [end, bytes] => (end, bytes, Duration::ZERO),
@@ -307,11 +312,12 @@ impl Written for Message {
 impl Urgency {
     /// # Errors
     /// The rule sets no slack, or the offset is not a time.
-    fn with_offset(rule: &str, offset: &str, text: &str) -> Result<Self, String> {
+    fn with_offset(rule: &str, offset: &str, text: &str) -> Result<Self, Fault> {
         let rule = Self::from_text(rule)?;
         if !rule.written().slack {
-            return Err(format!(
-                "'{text}': 'plus' is for rules with slack: slack, size, remaining, fair, deadline, cautious"
+            return Err(refused(
+                text,
+                "'plus' is for rules with slack: slack, size, remaining, fair, deadline, cautious",
             ));
         }
         Self::slack(offset, text).map(|offset| rule.plus(offset))
@@ -319,12 +325,13 @@ impl Urgency {
 
     /// # Errors
     /// The rule sets no slack, or one that counts from sending.
-    fn stamped_at_departure(rule: &str, text: &str) -> Result<Self, String> {
+    fn stamped_at_departure(rule: &str, text: &str) -> Result<Self, Fault> {
         let rule = Self::from_text(rule)?;
         let written = rule.written();
         if !written.slack || written.deadline {
-            return Err(format!(
-                "'{text}': 'at departure' is for rules with slack and without a deadline: slack, size, remaining, fair, cautious"
+            return Err(refused(
+                text,
+                "'at departure' is for rules with slack and without a deadline: slack, size, remaining, fair, cautious",
             ));
         }
         Ok(rule.at_departure_from_host())
@@ -332,16 +339,20 @@ impl Urgency {
 
     /// # Errors
     /// Not a time, or more than a header's slack can hold.
-    fn slack(time: &str, text: &str) -> Result<Duration, String> {
+    fn slack(time: &str, text: &str) -> Result<Duration, Fault> {
         let time = Duration::from_text(time)?;
         if time > LONGEST_SLACK {
-            Err(format!(
-                "'{text}': {time}: legal range 0 to 106 days, 9158400s"
-            ))
+            let fault = Fault::range(time, "0 to 106 days, 9158400s");
+            Err(fault.behind(format_args!("'{text}': ")))
         } else {
             Ok(time)
         }
     }
+}
+
+/// The fault of an urgency for a reason.
+fn refused(text: &str, reason: &str) -> Fault {
+    Fault::new(format!("'{text}': {reason}")).with_given(text)
 }
 
 /// A DSCP: code point of Differentiated Services.
@@ -352,10 +363,10 @@ impl Written for CodePoint {
     const EXPECTED: &'static str =
         "a code point, legal range 0 to 63, or a name, as in \"ef\" or \"af41\"";
 
-    fn from_text(text: &str) -> Result<Self, String> {
+    fn from_text(text: &str) -> Result<Self, Fault> {
         dscp_number(text)
             .map(Self)
-            .ok_or_else(|| wrong::<Self>(format!("'{text}'")))
+            .ok_or_else(|| wrong::<Self>(text))
     }
 
     fn from_number(number: u64) -> Option<Self> {
@@ -397,10 +408,10 @@ pub(crate) enum Ordering {
 impl Written for Ordering {
     const EXPECTED: &'static str = "a discipline as tc writes it, as in \"fq_codel limit 1000\", or a tree, as in \"tree home.toml\"";
 
-    fn from_text(text: &str) -> Result<Self, String> {
+    fn from_text(text: &str) -> Result<Self, Fault> {
         let spec = |text: &str| {
             OWN.with_borrow(|own| QueueSpec::read(text, own))
-                .map_err(|error| error.to_string())
+                .map_err(Fault::from)
         };
         let Some(tree) = text
             .trim()
@@ -414,8 +425,9 @@ impl Written for Ordering {
             .map_or((tree, None), |(file, limit)| (file, Some(limit)));
         let file = file.trim().to_owned();
         if file.is_empty() {
-            return Err(format!(
-                "'{text}': expected a tree's name or file, as in \"tree home.toml\""
+            return Err(Fault::quoted(
+                text,
+                "a tree's name or file, as in \"tree home.toml\"",
             ));
         }
         let limit = limit
@@ -437,10 +449,9 @@ pub(crate) fn some_two<'de, D: Deserializer<'de>, V: Written>(
 ) -> Result<Option<[V; 2]>, D::Error> {
     let values: Vec<V> = list(deserializer)?;
     let wrong = |values: Vec<V>| {
-        D::Error::custom(format!(
-            "{} values: expected two, as in [\"500ms\", \"2s\"]",
-            values.len()
-        ))
+        let count = values.len();
+        let legal = "two, as in [\"500ms\", \"2s\"]";
+        custom(Fault::expected(format_args!("{count} values"), legal).with_given(count))
     };
     values.try_into().map(Some).map_err(wrong)
 }
@@ -466,20 +477,20 @@ impl<V: Written> Visitor<'_> for Any<V> {
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<V, E> {
-        V::from_text(text).map_err(E::custom)
+        V::from_text(text).map_err(custom)
     }
 
     fn visit_i64<E: Error>(self, number: i64) -> Result<V, E> {
-        V::from_signed(number).ok_or_else(|| E::custom(wrong::<V>(number)))
+        V::from_signed(number).ok_or_else(|| custom(wrong_number::<V>(number)))
     }
 
     fn visit_u64<E: Error>(self, number: u64) -> Result<V, E> {
-        V::from_number(number).ok_or_else(|| E::custom(wrong::<V>(number)))
+        V::from_number(number).ok_or_else(|| custom(wrong_number::<V>(number)))
     }
 
     fn visit_f64<E: Error>(self, number: f64) -> Result<V, E> {
         // A share is the only quantity without a unit and with a decimal point.
-        V::from_text(&number.to_string()).map_err(|_| E::custom(wrong::<V>(number)))
+        V::from_text(&number.to_string()).map_err(|_| custom(wrong_number::<V>(number)))
     }
 }
 
@@ -529,12 +540,12 @@ impl<V: TryFrom<u64>, const LEAST: u64, const MOST: u64> Visitor<'_> for Whole<V
         let value = u64::try_from(number)
             .ok()
             .and_then(|number| V::try_from(number).ok());
-        value.ok_or_else(|| E::custom(format!("{number}: legal range {LEAST} to {MOST}")))
+        value.ok_or_else(|| custom(Fault::range(number, format_args!("{LEAST} to {MOST}"))))
     }
 
     fn visit_u64<E: Error>(self, number: u64) -> Result<V, E> {
         V::try_from(number)
-            .map_err(|_| E::custom(format!("{number}: legal range {LEAST} to {MOST}")))
+            .map_err(|_| custom(Fault::range(number, format_args!("{LEAST} to {MOST}"))))
     }
 }
 
@@ -701,7 +712,7 @@ mod tests {
     fn times_need_their_unit() {
         assert_eq!(Duration::from_text("5ms"), Ok(Duration::from_millis(5)));
         assert_eq!(
-            Duration::from_text("10").unwrap_err(),
+            Duration::from_text("10").unwrap_err().to_string(),
             "'10' has no unit: expected a time in s, ms, us or ns, as in \"5ms\", from 0 to 213 days"
         );
         for wrong in [
@@ -715,7 +726,7 @@ mod tests {
             "-5s",
             "18500000s",
         ] {
-            let message = Duration::from_text(wrong).unwrap_err();
+            let message = Duration::from_text(wrong).unwrap_err().to_string();
             assert_eq!(
                 message,
                 format!(
@@ -766,7 +777,7 @@ mod tests {
             );
             let text = format!("{rule} 9158401s");
             assert_eq!(
-                Urgency::from_text(&text).unwrap_err(),
+                Urgency::from_text(&text).unwrap_err().to_string(),
                 format!("'{text}': 9158401s: legal range 0 to 106 days, 9158400s")
             );
         }

@@ -9,6 +9,7 @@ mod corpora;
 mod cubic_window;
 mod dumbbell;
 mod edge_codel;
+mod faults;
 mod flows;
 mod formulas;
 mod header;

@@ -3,12 +3,12 @@
 //! parts), Rocketfuel's (weights in both directions, latencies in one), and files from other
 //! systems.
 
-use roundelay::Duration;
-use roundelay_sim::topologies::files::{FileError, Format, FromFile, Text};
+use roundelay::{Duration, Fault};
+use roundelay_sim::topologies::files::{Format, FromFile, Text};
 use roundelay_sim::topologies::{Queues, Topology};
 use roundelay_sim::{LinkClass, Metric, NodeId, Routing};
 
-fn try_read(format: Format, text: &str, second: Option<&str>) -> Result<Topology, FileError> {
+fn try_read(format: Format, text: &str, second: Option<&str>) -> Result<Topology, Fault> {
     let second = second.map(|text| Text {
         name: "second",
         text,

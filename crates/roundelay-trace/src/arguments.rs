@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use roundelay::schedulers::AnyDiscipline;
-use roundelay::{ConfigError, Limit, QueueSpec, Rate, UnitError, parse_limit};
+use roundelay::{ConfigError, Fault, Limit, QueueSpec, Rate, UnitError, parse_limit};
 
 /// A word as a shell reads it.
 pub fn shell_word(word: &str) -> String {
@@ -75,7 +75,7 @@ pub fn chosen(choices: &[Choice], has_trees: bool) -> Vec<QueueSpec> {
 ///
 /// # Errors
 /// See [`parse_spec`]; or the limit is zero.
-pub fn parse_choice(text: &str) -> Result<Choice, String> {
+pub fn parse_choice(text: &str) -> Result<Choice, Fault> {
     if text == "all" {
         return Ok(Choice::All);
     }
@@ -84,7 +84,11 @@ pub fn parse_choice(text: &str) -> Result<Choice, String> {
         .limit
         .is_some_and(|limit| limit.packets == 0 || limit.bytes == 0)
     {
-        return Err(format!("{text}: a buffer without room: {NO_ROOM}"));
+        return Err(
+            Fault::new(format!("{text}: a buffer without room: expected {ROOM}"))
+                .with_given(text)
+                .with_legal(ROOM),
+        );
     }
     Ok(Choice::One(spec))
 }
@@ -93,16 +97,17 @@ pub fn parse_choice(text: &str) -> Result<Choice, String> {
 ///
 /// # Errors
 /// The name or a parameter is unknown, or a value is out of range.
-pub fn parse_spec(text: &str) -> Result<QueueSpec, String> {
-    text.parse().map_err(|error: ConfigError| with_hint(&error))
+pub fn parse_spec(text: &str) -> Result<QueueSpec, Fault> {
+    text.parse().map_err(with_hint)
 }
 
 /// The error of a discipline on the command line, with what helps there.
-fn with_hint(error: &ConfigError) -> String {
-    match error {
+fn with_hint(error: ConfigError) -> Fault {
+    let message = error.to_string();
+    let told = match &error {
         ConfigError::UnknownDiscipline {
             is_parameter: true, ..
-        } => format!("{error}; both go into one pair of quotes"),
+        } => format!("{message}; both go into one pair of quotes"),
         ConfigError::UnknownDiscipline { name, .. }
             if name == "tree" || name.ends_with(".toml") =>
         {
@@ -110,44 +115,46 @@ fn with_hint(error: &ConfigError) -> String {
         }
         ConfigError::UnknownDiscipline { .. } => {
             format!(
-                "{error} ('roundelay list' names all; parameters go into quotes with the name: \"sfq depth 64\")"
+                "{message} ('roundelay list' names all; parameters go into quotes with the name: \"sfq depth 64\")"
             )
         }
         ConfigError::UnknownParameter { parameter, .. } if parameter == "weight" => {
-            format!("{error}: --weight 'RULE = N'")
+            format!("{message}: --weight 'RULE = N'")
         }
-        _ => error.to_string(),
-    }
+        _ => return error.into(),
+    };
+    Fault::from(error).with_message(told)
 }
 
 /// A rate with a unit: `tc` reads a bare number as bits a second, which few people mean.
 ///
 /// # Errors
 /// The text is no rate, has no unit, or is out of range.
-pub fn parse_rate(text: &str) -> Result<Rate, String> {
-    let range = "legal range 1bit to 18000000tbit";
-    let rate = text
-        .parse()
-        .map_err(|error: UnitError| format!("{error}; {range}"))?;
+pub fn parse_rate(text: &str) -> Result<Rate, Fault> {
+    const LEGAL: &str = "1bit to 18000000tbit";
+    let range = format!("legal range {LEGAL}");
+    let rate = text.parse().map_err(|error: UnitError| {
+        let hint = format!("; {range}");
+        Fault::from(error).with_hint(&hint).with_legal(LEGAL)
+    })?;
     if !text.contains(|letter: char| letter.is_ascii_alphabetic()) {
-        return Err(format!(
-            "expected a unit: {text}mbit, or {text}bit for {text} bits a second; {range}"
-        ));
+        let expected =
+            format!("expected a unit: {text}mbit, or {text}bit for {text} bits a second; {range}");
+        return Err(Fault::new(expected).with_given(text).with_legal(LEGAL));
     }
     Ok(rate)
 }
 
-/// Message on a buffer that is none or without room.
-const NO_ROOM: &str =
-    "expected packets, 1p or more (1000p), or bytes, 1b or more (150kb, 4mb, 1gb)";
+/// A buffer with room.
+const ROOM: &str = "packets, 1p or more (1000p), or bytes, 1b or more (150kb, 4mb, 1gb)";
 
 /// A buffer that holds something.
 ///
 /// # Errors
 /// The text is no limit, or the limit is zero.
-pub fn parse_buffer(text: &str) -> Result<Limit, String> {
+pub fn parse_buffer(text: &str) -> Result<Limit, Fault> {
     let limit = parse_limit(text).filter(|limit| limit.packets > 0 && limit.bytes > 0);
-    limit.ok_or_else(|| NO_ROOM.to_owned())
+    limit.ok_or_else(|| Fault::wanted(ROOM).with_given(text))
 }
 
 /// The longest IP packet of a link; none: packets are replayed as long as they were captured.
@@ -165,32 +172,42 @@ impl Default for Mtu {
 ///
 /// # Errors
 /// The text is neither, or the number is out of range.
-pub fn parse_mtu(text: &str) -> Result<Mtu, String> {
+pub fn parse_mtu(text: &str) -> Result<Mtu, Fault> {
     if text == "none" {
         return Ok(Mtu(None));
     }
     let bytes = whole(576_u32..=65_535)(text);
     match bytes {
         Ok(bytes) => Ok(Mtu(Some(bytes))),
-        Err(expected) => Err(format!("{expected}, or none")),
+        Err(fault) => {
+            let legal = format!("{}, or none", fault.legal().unwrap_or_default());
+            Err(fault.with_hint(", or none").with_legal(legal))
+        }
     }
 }
 
 /// A parser of whole numbers of a range; an error names the range.
 pub fn whole<T: FromStr + PartialOrd + Display>(
     range: RangeInclusive<T>,
-) -> impl Fn(&str) -> Result<T, String> + Clone
+) -> impl Fn(&str) -> Result<T, Fault> + Clone
 where
     RangeInclusive<T>: Clone,
 {
     move |text| {
         let number = text.parse().ok().filter(|number| range.contains(number));
         number.ok_or_else(|| {
-            format!(
-                "expected a whole number, legal range {} to {}",
-                range.start(),
-                range.end()
-            )
+            let legal = format!("{} to {}", range.start(), range.end());
+            Fault::new(format!("expected a whole number, legal range {legal}"))
+                .with_given(text)
+                .with_legal(legal)
         })
     }
+}
+
+/// A value of a type that reads texts.
+///
+/// # Errors
+/// The type's error, as data.
+pub fn read<T: FromStr<Err: Into<Fault>>>(text: &str) -> Result<T, Fault> {
+    text.parse().map_err(Into::into)
 }

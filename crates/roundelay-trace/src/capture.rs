@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::error::{CaptureError, Fault};
+use crate::error::{Broken, CaptureError};
 
 mod copy;
 mod decompress;
@@ -472,7 +472,7 @@ fn open_file(path: &Path) -> io::Result<(File, Option<u64>)> {
 }
 
 /// Detects the format from the first four bytes and reads the file's header.
-fn recognise(window: &mut Window, notes: &mut CaptureNotes, name: &str) -> Result<Format, Fault> {
+fn recognise(window: &mut Window, notes: &mut CaptureNotes, name: &str) -> Result<Format, Broken> {
     window.fill(4)?;
     let Some(&magic) = window.bytes().first_chunk::<4>() else {
         return Err(magic::not_a_capture(window, name));
@@ -489,7 +489,7 @@ fn recognise(window: &mut Window, notes: &mut CaptureNotes, name: &str) -> Resul
 /// End of the file: clean, or in the middle of a packet, which is noted. Not an error, because
 /// users expect the packets before the cut.
 #[cold]
-fn truncated_tail(window: &Window, notes: &mut CaptureNotes) -> Result<Option<Record>, Fault> {
+fn truncated_tail(window: &Window, notes: &mut CaptureNotes) -> Result<Option<Record>, Broken> {
     let rest = window.bytes().len() as u64;
     notes.truncated_compression = u64::from(window.input().is_truncated());
     if rest > 0 {

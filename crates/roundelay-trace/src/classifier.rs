@@ -390,6 +390,11 @@ fn write_code_point(formatter: &mut fmt::Formatter<'_>, dscp: u8) -> fmt::Result
     }
 }
 
+impl FlowBy {
+    /// The words parsed by [`FlowBy::from_str`].
+    pub const NAMES: &str = "5tuple, inner, outer, src, dst or dscp";
+}
+
 impl FromStr for FlowBy {
     type Err = FlowByError;
 

@@ -8,7 +8,7 @@ use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
 use roundelay::Purpose;
 use roundelay::Seed;
 use roundelay::schedulers::{AnyDiscipline, Discipline, DisciplineInfo, cake};
-use roundelay::{ConfigError, Limit, LinkLayer, QueueSpec, Rate, tree};
+use roundelay::{ConfigError, Fault, Limit, LinkLayer, QueueSpec, Rate, tree};
 use thiserror::Error;
 
 use crate::arrivals::{Ahead, Arrivals, Mending, Reader};
@@ -262,7 +262,7 @@ pub enum CompareError {
         /// Packets that the options before left.
         packets: u64,
         /// The options that would match.
-        advice: String,
+        advice: Fault,
     },
     /// Packets are too far out of order to be sorted here.
     #[error(
@@ -293,6 +293,24 @@ pub enum CompareError {
     /// A stop was requested.
     #[error("interrupted")]
     Stopped,
+}
+
+impl From<CompareError> for Fault {
+    fn from(error: CompareError) -> Self {
+        match error {
+            CompareError::Capture(error) => error.into(),
+            CompareError::Config(error) => error.into(),
+            CompareError::NothingSelected {
+                name,
+                option,
+                packets,
+                advice,
+            } => advice
+                .behind(format_args!("{option} matches none of {packets} packets; "))
+                .in_file(name, 0),
+            other => Self::new(other.to_string()),
+        }
+    }
 }
 
 /// Progress of a comparison.

@@ -342,6 +342,7 @@ impl<'a> Parser<'a> {
             rule: self.rule.to_owned(),
             column: word.column,
             found,
+            word: Some(word.text.to_owned()),
             expected: expected.to_owned(),
         }
     }
@@ -352,6 +353,7 @@ impl<'a> Parser<'a> {
             rule: self.rule.to_owned(),
             column,
             found: "the end".to_owned(),
+            word: None,
             expected: expected.to_owned(),
         }
     }

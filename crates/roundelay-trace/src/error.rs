@@ -3,7 +3,10 @@
 
 use std::io;
 
+use roundelay::Fault;
 use thiserror::Error;
+
+use crate::classifier::FlowBy;
 
 /// Reasons why a capture cannot be opened or read further.
 #[derive(Debug, Error)]
@@ -50,6 +53,8 @@ pub struct RuleError {
     pub column: usize,
     /// The text found.
     pub found: String,
+    /// The wrong word; none at the end of the rule.
+    pub word: Option<String>,
     /// The legal text.
     pub expected: String,
 }
@@ -71,15 +76,74 @@ pub struct DirectionError {
 
 /// An unknown definition of a flow.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("flows by `{found}`: expected 5tuple, inner, outer, src, dst or dscp")]
+#[error("flows by `{found}`: expected {}", FlowBy::NAMES)]
 pub struct FlowByError {
     /// The word found.
     pub found: String,
 }
 
+impl From<RuleError> for Fault {
+    fn from(error: RuleError) -> Self {
+        of_rule(error.to_string(), error)
+    }
+}
+
+impl From<FilterError> for Fault {
+    fn from(error: FilterError) -> Self {
+        of_rule(error.to_string(), error.0)
+    }
+}
+
+/// The wrong word of a rule; at its end, the rule.
+fn of_rule(message: String, error: RuleError) -> Fault {
+    Fault::new(message)
+        .with_given(error.word.unwrap_or(error.rule))
+        .with_legal(error.expected.replace('`', ""))
+}
+
+impl From<DirectionError> for Fault {
+    fn from(error: DirectionError) -> Self {
+        Self::new(error.to_string())
+            .with_given(error.found)
+            .with_legal(error.expected)
+    }
+}
+
+impl From<FlowByError> for Fault {
+    fn from(error: FlowByError) -> Self {
+        Self::new(error.to_string())
+            .with_given(error.found)
+            .with_legal(FlowBy::NAMES)
+    }
+}
+
+impl From<CaptureError> for Fault {
+    /// The file is part of the data; faults of its bytes have no value that anyone has written.
+    fn from(error: CaptureError) -> Self {
+        match error {
+            CaptureError::Open { name, reason } => {
+                Self::new(format!("cannot open: {reason}")).in_file(name, 0)
+            }
+            CaptureError::Read {
+                name,
+                offset,
+                reason,
+            } => Self::new(format!("offset {offset}: cannot read: {reason}")).in_file(name, 0),
+            CaptureError::Malformed {
+                name,
+                offset,
+                found,
+                expected,
+            } => Self::new(format!("offset {offset}: {found}; expected {expected}"))
+                .with_legal(expected)
+                .in_file(name, 0),
+        }
+    }
+}
+
 /// A [`CaptureError`] before the file's name is known.
 #[derive(Debug)]
-pub(crate) enum Fault {
+pub(crate) enum Broken {
     /// Reading failed at this offset.
     Read { offset: u64, reason: io::Error },
     /// The bytes at this offset are not legal.
@@ -90,7 +154,7 @@ pub(crate) enum Fault {
     },
 }
 
-impl Fault {
+impl Broken {
     /// Illegal bytes at `offset`.
     #[cold]
     pub(crate) fn malformed(

@@ -2,23 +2,25 @@
 //! values.
 
 use std::collections::BTreeMap;
-use std::fmt::{self, Display};
+use std::fmt;
 use std::io::{self, Read};
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::str::FromStr;
 
-use roundelay::suggestion::nearest;
-use roundelay::{Bytes, Duration, FlowConfig, Rate};
+use roundelay::{Bytes, Duration, Fault, FlowConfig, Rate};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeOwned, Error, MapAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
-use thiserror::Error as ThisError;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// Location in the text, and the error message.
-pub type Fault = (Range<usize>, String);
+/// Location in the text, and the fault.
+pub type Located = (Range<usize>, Fault);
+
+pub use carried::custom;
+
+mod carried;
 
 /// A string with its location in the file.
 pub type Text = Spanned<String>;
@@ -48,18 +50,6 @@ pub fn read_text(file: impl Read) -> io::Result<Vec<u8>> {
 
 /// Characters of a value shown in a message.
 const SHOWN: usize = 60;
-
-/// An error in a file, with its place.
-#[derive(Debug, Clone, PartialEq, Eq, ThisError)]
-#[error("{file}:{}{message}", if *line == 0 { " ".to_owned() } else { format!("{line}: ") })]
-pub struct FileError {
-    /// The file's name, as the user gave it.
-    pub file: String,
-    /// Line, counted from 1; 0 for the file as a whole.
-    pub line: usize,
-    /// The error, and the legal values.
-    pub message: String,
-}
 
 /// Positions of the keys and of the values of lists, by dotted path: `duration`, `source.0.rate`.
 #[derive(Debug, Default)]
@@ -144,7 +134,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// The file is not TOML, a key is unknown or missing, or a value is out of range.
-    pub fn read<V: DeserializeOwned>(name: &'a str, text: &'a str) -> Result<(Self, V), FileError> {
+    pub fn read<V: DeserializeOwned>(name: &'a str, text: &'a str) -> Result<(Self, V), Fault> {
         let (reader, table) = Self::parse(name, text)?;
         let value = reader.take(table)?;
         Ok((reader, value))
@@ -154,17 +144,17 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// The file is not TOML.
-    pub fn parse(name: &'a str, text: &'a str) -> Result<(Self, Spanned<DeTable<'a>>), FileError> {
+    pub fn parse(name: &'a str, text: &'a str) -> Result<(Self, Spanned<DeTable<'a>>), Fault> {
         let reader = Self {
             name,
             text,
             positions: KeyPositions::default(),
         };
         if text.len() > MOST_BYTES {
-            return Err(reader.at_line(
-                0,
-                format!("{} bytes, legal range up to {MOST_BYTES}", text.len()),
-            ));
+            let bytes = text.len();
+            let legal = format!("up to {MOST_BYTES}");
+            let fault = Fault::new(format!("{bytes} bytes, legal range {legal}"));
+            return Err(fault.with_given(bytes).with_legal(legal).in_file(name, 0));
         }
         let table = DeTable::parse(text).map_err(|error| {
             let start = error.span().map_or(0, |span| span.start);
@@ -172,10 +162,8 @@ impl<'a> Reader<'a> {
                 .get(..start)
                 .map_or(0, |before| before.rfind('\n').map_or(0, |end| end + 1));
             let line = shown(text.get(first..).unwrap_or_default());
-            reader.fault((
-                start..start,
-                format!("not legal TOML: {} in `{line}`", error.message()),
-            ))
+            let message = format!("not legal TOML: {} in `{line}`", error.message());
+            reader.fault((start..start, message.into()))
         })?;
         Ok((
             Self {
@@ -229,23 +217,15 @@ impl<'a> Reader<'a> {
             .unwrap_or_default()
     }
 
-    /// A message about a value, with its line; for a missing value, with the line of the enclosing
+    /// A fault of a value, with its line; for a missing value, with the line of the enclosing
     /// table.
-    pub fn at(&self, path: &str, message: impl Display) -> FileError {
-        self.at_line(self.line(path), message)
+    pub fn at(&self, path: &str, fault: impl Into<Fault>) -> Fault {
+        fault.into().in_file(self.name, self.line(path))
     }
 
-    /// A message about a location in the text.
-    pub fn fault(&self, (place, message): Fault) -> FileError {
-        self.at_line(self.line_at(place.start), message)
-    }
-
-    fn at_line(&self, line: usize, message: impl Display) -> FileError {
-        FileError {
-            file: self.name.to_owned(),
-            line,
-            message: message.to_string(),
-        }
+    /// A fault of a location in the text.
+    pub fn fault(&self, (place, fault): Located) -> Fault {
+        fault.in_file(self.name, self.line_at(place.start))
     }
 
     /// The line of the byte at `at`, counted from 1.
@@ -261,7 +241,7 @@ impl<'a> Reader<'a> {
 
     /// # Errors
     /// A key is unknown or missing, or a value is out of range.
-    pub fn take<V: DeserializeOwned>(&self, table: Spanned<DeTable<'a>>) -> Result<V, FileError> {
+    pub fn take<V: DeserializeOwned>(&self, table: Spanned<DeTable<'a>>) -> Result<V, Fault> {
         self.take_rest(&[], table, V::deserialize)
     }
 
@@ -274,7 +254,7 @@ impl<'a> Reader<'a> {
         keys: &[&str],
         table: Spanned<DeTable<'a>>,
         read: impl FnOnce(toml::Deserializer<'a>) -> Result<V, toml::de::Error>,
-    ) -> Result<V, FileError> {
+    ) -> Result<V, Fault> {
         self.placed(keys, table, read)
             .map_err(|fault| self.fault(fault))
     }
@@ -288,27 +268,29 @@ impl<'a> Reader<'a> {
         keys: &[&str],
         table: Spanned<DeTable<'a>>,
         read: impl FnOnce(toml::Deserializer<'a>) -> Result<V, toml::de::Error>,
-    ) -> Result<V, Fault> {
+    ) -> Result<V, Located> {
         let span = table.span();
         let unknown: Vec<_> = table
             .get_ref()
             .keys()
             .map(|key| format!("unknown field `{}`", key.get_ref()))
             .collect();
+        carried::clear();
         read(toml::Deserializer::from(table)).map_err(|error| {
             let place = error.span().unwrap_or(span);
-            let mut message = self.told(&place, error.message());
+            let mut fault = self.told(&place, error.message());
             // Only for a key of this table, not of a nested one.
             if !keys.is_empty() && unknown.iter().any(|key| error.message().starts_with(key)) {
                 let others: Vec<_> = keys.iter().map(|key| format!("`{key}`")).collect();
-                message += &format!("; beside {}", others.join(", "));
+                fault = fault.with_hint(&format!("; beside {}", others.join(", ")));
             }
-            (place, message)
+            (place, fault)
         })
     }
 
-    /// Serde's message on a value, with the owner, the key and the value as written.
-    fn told(&self, place: &Range<usize>, message: &str) -> String {
+    /// The fault of a value for which serde has this message, with the owner, the key and the
+    /// value as written.
+    fn told(&self, place: &Range<usize>, message: &str) -> Fault {
         // The place of a table begins with the brackets of its header, before the key.
         let is_header = self
             .text
@@ -339,23 +321,89 @@ impl<'a> Reader<'a> {
         let names_key = message
             .strip_prefix(key)
             .is_some_and(|rest| rest.starts_with([' ', ':']));
+        let lacks_key = is_of_value && !names_key && !message.contains(" field `");
+        let fault = match (carried::take(message), Serde::of(message)) {
+            // A range alone is one of the value as written.
+            (Some(fault), _) if fault.given().is_none() && !names_key => fault
+                .behind(format_args!("{key} {written}: "))
+                .with_given(unquoted(&written)),
+            (Some(fault), _) => keyed(fault, key, lacks_key),
+            (None, Serde::OtherKind(expected)) => {
+                Fault::expected(&written, in_words(key, expected))
+                    .behind(format_args!("{key} "))
+                    .with_given(unquoted(&written))
+            }
+            (None, Serde::Expected(legal)) => {
+                let fault = Fault::wanted(legal).with_given(unquoted(&written));
+                keyed(fault, key, lacks_key)
+            }
+            (None, Serde::Missing) => {
+                let line = right_line(message, path, place.is_empty());
+                Fault::new(message.to_owned() + &line)
+            }
+            (None, Serde::Unknown(name, known)) => {
+                let fault = Fault::unknown(name, &known, |meant| {
+                    let quoted = format!("`{name}`");
+                    message.replacen(&quoted, &format!("{quoted}{meant}"), 1)
+                });
+                keyed(fault, key, lacks_key)
+            }
+            (None, Serde::Other) => keyed(message.into(), key, lacks_key),
+        };
+        match self.positions.owner(path) {
+            Some(owner) => fault.behind(format_args!("{owner}: ")),
+            None => fault,
+        }
+    }
+}
+
+/// The fault with the key before it, where it lacks the key.
+fn keyed(fault: Fault, key: &str, lacks_key: bool) -> Fault {
+    match lacks_key {
+        true => fault.behind(format_args!("{key}: ")),
+        false => fault,
+    }
+}
+
+/// The text of a value in TOML, without quotes.
+fn unquoted(written: &str) -> &str {
+    written.trim_matches(['"', '\''])
+}
+
+/// The errors that serde makes itself, which have no other form than the message.
+enum Serde<'a> {
+    /// A value of another type than this.
+    OtherKind(&'a str),
+    /// A value of none of several types, which are these.
+    Expected(&'a str),
+    /// A key is missing.
+    Missing,
+    /// A key or a word that is none of these.
+    Unknown(&'a str, Vec<&'a str>),
+    Other,
+}
+
+impl<'a> Serde<'a> {
+    fn of(message: &'a str) -> Self {
         let of_other_kind = message
             .strip_prefix("invalid type: ")
             .or_else(|| message.strip_prefix("invalid value: "));
-        let message = match of_other_kind.and_then(|message| message.rsplit_once(", expected ")) {
-            Some((_, expected)) => format!("{key} {written}: expected {}", in_words(key, expected)),
-            None if message.starts_with("legal range") => format!("{key} {written}: {message}"),
-            None if message.starts_with("missing field `") => {
-                message.to_owned() + &right_line(message, path, place.is_empty())
-            }
-            None if is_of_value && !message.contains(" field `") && !names_key => {
-                format!("{key}: {}", with_suggestion(message))
-            }
-            None => with_suggestion(message),
-        };
-        match self.positions.owner(path) {
-            Some(owner) => format!("{owner}: {message}"),
-            None => message,
+        if let Some((_, expected)) = of_other_kind.and_then(|rest| rest.rsplit_once(", expected "))
+        {
+            return Self::OtherKind(expected);
+        }
+        if message.starts_with("missing field `") {
+            return Self::Missing;
+        }
+        if let Some(expected) = message.strip_prefix("expected ") {
+            return Self::Expected(expected);
+        }
+        let is_unknown =
+            message.starts_with("unknown field `") || message.starts_with("unknown variant `");
+        let mut names = message.split('`').skip(1).step_by(2);
+        match names.next().filter(|_| is_unknown) {
+            Some(name) => Self::Unknown(name, names.collect()),
+            None => Self::Other,
         }
     }
 }
@@ -446,27 +494,6 @@ fn shown(text: &str) -> String {
         .collect()
 }
 
-/// ` (did you mean 'duration'?)`; nothing if no known name is near.
-pub fn did_you_mean(written: &str, known: &[&str]) -> String {
-    nearest(written, known.iter().copied())
-        .map(|name| format!(" (did you mean '{name}'?)"))
-        .unwrap_or_default()
-}
-
-/// Serde's message on an unknown key or value, with the nearest name of the message's list.
-fn with_suggestion(message: &str) -> String {
-    let is_unknown =
-        message.starts_with("unknown field `") || message.starts_with("unknown variant `");
-    let mut names = message.split('`').skip(1).step_by(2);
-    let Some(written) = names.next().filter(|_| is_unknown) else {
-        return message.to_owned();
-    };
-    let known: Vec<_> = names.collect();
-    let quoted = format!("`{written}`");
-    let suggestion = did_you_mean(written, &known);
-    message.replacen(&quoted, &format!("{quoted}{suggestion}"), 1)
-}
-
 /// Tables written as `[[key]]`. (Serde also accepts lists of values in place of tables.)
 ///
 /// # Errors
@@ -523,7 +550,7 @@ impl<'de, const LEAST: u32, const MOST: u32> Deserialize<'de> for Whole<LEAST, M
                     .filter(|number| (LEAST..=MOST).contains(number));
                 legal
                     .map(Whole)
-                    .ok_or_else(|| E::custom(format!("legal range {LEAST} to {MOST}")))
+                    .ok_or_else(|| custom(Fault::of_range(format_args!("{LEAST} to {MOST}"))))
             }
         }
 
@@ -588,7 +615,7 @@ impl PacketLen {
 }
 
 /// A quantity with a unit.
-pub trait Quantity: FromStr<Err: Display> {
+pub trait Quantity: FromStr<Err: Into<Fault>> {
     /// An example for messages.
     const EXAMPLE: &'static str;
 }
@@ -628,7 +655,7 @@ impl<'de, V: Quantity> Deserialize<'de> for WithUnit<V> {
             }
 
             fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
-                text.parse().map(WithUnit).map_err(E::custom)
+                text.parse().map(WithUnit).map_err(custom)
             }
         }
 
@@ -640,13 +667,13 @@ impl<'de, V: Quantity> Deserialize<'de> for WithUnit<V> {
 ///
 /// # Errors
 /// The value is not a text, or `V` cannot read the text.
-pub fn quoted<'de, D: Deserializer<'de>, V: FromStr<Err: Display>>(
+pub fn quoted<'de, D: Deserializer<'de>, V: FromStr<Err: Into<Fault>>>(
     deserializer: D,
 ) -> Result<Option<V>, D::Error> {
     String::deserialize(deserializer)?
         .parse()
         .map(Some)
-        .map_err(D::Error::custom)
+        .map_err(custom)
 }
 
 #[cfg(test)]
@@ -706,28 +733,6 @@ mod tests {
                 Reader::read::<File>("f", text).unwrap_err().to_string(),
                 expected
             );
-        }
-    }
-
-    #[test]
-    fn unknown_keys_have_suggestions_where_one_is_near() {
-        let cases = [
-            (
-                "unknown field `rat`, expected `rate` or `delay`",
-                "unknown field `rat` (did you mean 'rate'?), expected `rate` or `delay`",
-            ),
-            (
-                "unknown field `speed`, expected `rate`",
-                "unknown field `speed`, expected `rate`",
-            ),
-            (
-                "unknown variant `tpc`, expected `burst` or `tcp`",
-                "unknown variant `tpc` (did you mean 'tcp'?), expected `burst` or `tcp`",
-            ),
-            ("missing field `rate`", "missing field `rate`"),
-        ];
-        for (message, expected) in cases {
-            assert_eq!(with_suggestion(message), expected);
         }
     }
 }

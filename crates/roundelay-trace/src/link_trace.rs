@@ -8,9 +8,8 @@
 
 use std::sync::Arc;
 
-use roundelay::{Duration, Instant, LinkLayer, Rate, Seed};
+use roundelay::{Duration, Fault, Instant, LinkLayer, Rate, Seed};
 
-use crate::file::FileError;
 use crate::link_model::LinkModel;
 
 /// Bytes of a full packet of Ethernet, and of the IP packet in it.
@@ -48,29 +47,27 @@ impl LinkTrace {
     ///
     /// # Errors
     /// A line is no time, with the file, the line and what is legal.
-    pub fn parse(name: &str, text: &str) -> Result<Self, FileError> {
-        let wrong = |line, message| FileError {
-            file: name.to_owned(),
-            line,
-            message,
-        };
+    pub fn parse(name: &str, text: &str) -> Result<Self, Fault> {
         let mut times = Vec::new();
         let mut last = 0;
         for (number, text) in text.lines().enumerate() {
             let shown: String = text.chars().take(40).collect();
             let time = text.trim().parse().ok().filter(|time| *time <= LONGEST);
             let Some(time) = time else {
-                let message = format!(
-                    "'{shown}': expected a time in whole milliseconds, 0 to {LONGEST}, \
-                     at which the link delivers a packet"
+                let message = Fault::quoted(
+                    shown,
+                    format_args!(
+                        "a time in whole milliseconds, 0 to {LONGEST}, at which the link delivers a packet"
+                    ),
                 );
-                return Err(wrong(number + 1, message));
+                return Err(message.in_file(name, number + 1));
             };
             if time < last {
-                let message = format!(
-                    "'{shown}': expected a time not before that of the line before, {last}"
+                let message = Fault::quoted(
+                    shown,
+                    format_args!("a time not before that of the line before, {last}"),
                 );
-                return Err(wrong(number + 1, message));
+                return Err(message.in_file(name, number + 1));
             }
             last = time;
             times.push(time);
@@ -78,7 +75,7 @@ impl LinkTrace {
         if last == 0 {
             let message = "a link trace needs a line with a time above 0: \
                            expected times in milliseconds, one a line";
-            return Err(wrong(0, message.to_owned()));
+            return Err(Fault::new(message).in_file(name, 0));
         }
         Ok(Self {
             name: name.into(),

@@ -4,6 +4,7 @@
 //! Each packet left out is counted under the first cause, in the order interface, direction,
 //! filter, duplicate. Duplicates are therefore copies among the selected packets.
 
+use roundelay::Fault;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -732,7 +733,7 @@ impl Selector {
 
     /// For an empty selection: the option without a match, the number of packets before this
     /// option, and advice.
-    pub(crate) fn emptied_by(&self) -> (String, u64, String) {
+    pub(crate) fn emptied_by(&self) -> (String, u64, Fault) {
         let mut rest = self.read;
         for (option, left_out) in self.options() {
             if left_out == rest {
@@ -741,10 +742,10 @@ impl Selector {
             }
             rest -= left_out;
         }
-        (String::new(), rest, String::new())
+        (String::new(), rest, Fault::new(""))
     }
 
-    fn advice(&self, option: &str) -> String {
+    fn advice(&self, option: &str) -> Fault {
         let is_heading = match &self.selection.direction {
             Some(direction) => matches!(direction.side, Side::Heading(_)),
             None => false,
@@ -752,19 +753,19 @@ impl Selector {
         if let Some((from, to)) = self.between
             && from >= to
         {
-            "--to ends before --from begins; expected a later time in --to, as both are counted from \
-             the first packet"
-                .to_owned()
+            Fault::wanted("a later time in --to, as both are counted from the first packet")
+                .behind("--to ends before --from begins; ")
         } else if option.starts_with("the part") {
-            "expected times within the capture, counted from its first packet".to_owned()
+            Fault::wanted("times within the capture, counted from its first packet")
         } else if option.starts_with("--interface") {
-            self.interfaces.to_string()
+            self.interfaces.wanted()
         } else if option.starts_with("--direction") && is_heading && self.with_heading == 0 {
-            "the capture does not say which packets came in and which went out; expected 'from ADDRESS' or 'to ADDRESS'".to_owned()
+            Fault::wanted("'from ADDRESS' or 'to ADDRESS'")
+                .behind("the capture does not say which packets came in and which went out; ")
         } else if option.starts_with("--direction") && !self.opposite.networks.is_empty() {
-            self.opposite.to_string()
+            self.opposite.wanted()
         } else {
-            "expected an option that matches some packets".to_owned()
+            Fault::wanted("an option that matches some packets")
         }
     }
 }
@@ -863,8 +864,8 @@ impl Opposite {
 }
 
 /// The networks of the capture, for an error.
-impl fmt::Display for Opposite {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Opposite {
+    fn wanted(&self) -> Fault {
         let mut networks = Vec::new();
         for (network, packets) in &self.networks {
             networks.push((Reverse(*packets), network.to_string()));
@@ -874,11 +875,7 @@ impl fmt::Display for Opposite {
         for (Reverse(packets), network) in networks {
             all.push(format!("{network} ({})", counted(packets, "packet")));
         }
-        write!(
-            formatter,
-            "expected a network of the capture: {}",
-            list(all)
-        )
+        Fault::wanted(format_args!("a network of the capture: {}", list(all)))
     }
 }
 
@@ -1062,9 +1059,9 @@ impl Selected {
     }
 }
 
-/// The interfaces of the capture, for an error.
-impl fmt::Display for Interfaces {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Interfaces {
+    /// The interfaces of the capture, for an error.
+    fn wanted(&self) -> Fault {
         let mut all = Vec::new();
         for (number, names) in &self.0 {
             for name in names.keys() {
@@ -1076,14 +1073,10 @@ impl fmt::Display for Interfaces {
             }
         }
         if all.is_empty() {
-            return formatter
-                .write_str("the capture names no interfaces; expected pcapng or Linux cooked v2");
+            return Fault::wanted("pcapng or Linux cooked v2")
+                .behind("the capture names no interfaces; ");
         }
-        write!(
-            formatter,
-            "expected an interface of the capture: {}",
-            list(all)
-        )
+        Fault::wanted(format_args!("an interface of the capture: {}", list(all)))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::str::FromStr;
 
-use roundelay::Duration;
+use roundelay::{Duration, Fault};
 
 /// The part of a capture's time that is replayed: all of it without bounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -46,12 +46,19 @@ impl Span {
 ///
 /// # Errors
 /// The text is no such time, or it is longer than 213 days.
-pub fn parse_time(text: &str) -> Result<Duration, String> {
+pub fn parse_time(text: &str) -> Result<Duration, Fault> {
     read_time(text).ok_or_else(|| {
-        format!(
-            "time `{text}`: expected a time with a unit, h, min, s or ms, as in 90s, up to 213 days"
+        wrong_time(
+            text,
+            "a time with a unit, h, min, s or ms, as in 90s, up to 213 days",
         )
     })
+}
+
+fn wrong_time(text: &str, legal: &str) -> Fault {
+    Fault::expected(format_args!("`{text}`"), legal)
+        .behind("time ")
+        .with_given(text)
 }
 
 fn read_time(text: &str) -> Option<Duration> {
@@ -73,12 +80,10 @@ fn read_time(text: &str) -> Option<Duration> {
 ///
 /// # Errors
 /// See [`parse_time`]; or the time is shorter.
-pub fn parse_length(text: &str) -> Result<Duration, String> {
+pub fn parse_length(text: &str) -> Result<Duration, Fault> {
     let length = parse_time(text)?;
     if length < Duration::from_millis(1) {
-        return Err(format!(
-            "time `{text}`: expected a millisecond or more, as in 60s"
-        ));
+        return Err(wrong_time(text, "a millisecond or more, as in 60s"));
     }
     Ok(length)
 }
@@ -164,11 +169,15 @@ mod tests {
         assert_eq!(parse_time("2h"), Ok(Duration::from_millis(7_200_000)));
         for wrong in ["90", "", "s", "-1s", "9999h", "1day"] {
             let message = parse_time(wrong).unwrap_err();
-            assert!(message.contains("expected a time with a unit"), "{message}");
+            assert!(
+                message.message().contains("expected a time with a unit"),
+                "{message}"
+            );
         }
         assert!(
             parse_length("1us")
                 .unwrap_err()
+                .message()
                 .contains("a millisecond or more")
         );
     }

@@ -32,13 +32,13 @@ use std::collections::BTreeSet;
 
 use roundelay::schedulers::{AnyDiscipline, Priority};
 use roundelay::tree::{Config, Node, Problem, Service, TreeError, hfsc, htb, only_classes};
-use roundelay::{ConfigError, FlowConfig, FlowId, QueueSpec, Rate};
+use roundelay::{ConfigError, Fault, FlowConfig, FlowId, QueueSpec, Rate};
 use serde::Deserialize;
 use toml::Spanned;
 use toml::de::DeTable;
 
 use crate::classifier::Flow;
-use crate::file::{Fault, FileError, PacketLen, Reader, Size, Text, Whole, WithUnit, tables};
+use crate::file::{Located, PacketLen, Reader, Size, Text, Whole, WithUnit, tables};
 use crate::headers::Headers;
 use crate::urgency::meaning;
 use crate::weights::WeightRule;
@@ -95,15 +95,12 @@ impl TreeFile {
     ///
     /// # Errors
     /// The tree is illegal: the message names the line and the node.
-    pub fn from_toml(name: &str, text: &str) -> Result<Self, FileError> {
+    pub fn from_toml(name: &str, text: &str) -> Result<Self, Fault> {
         let stem = name.rsplit(['/', '\\']).next().unwrap_or(name);
         let (reader, table) = Reader::parse(name, text).map_err(|error| {
             let is_script = text.contains("tc qdisc") || text.contains("tc class");
             let hint = "; 'roundelay import' makes a tree of a script of tc commands";
-            FileError {
-                message: error.message + if is_script { hint } else { "" },
-                ..error
-            }
+            error.with_hint(if is_script { hint } else { "" })
         })?;
         Self::from_table(&reader, stem.strip_suffix(".toml").unwrap_or(stem), table)
     }
@@ -116,22 +113,29 @@ impl TreeFile {
         reader: &Reader<'a>,
         stem: &str,
         table: Spanned<DeTable<'a>>,
-    ) -> Result<Self, FileError> {
+    ) -> Result<Self, Fault> {
         let place = table.span();
         let WrittenTree { name, node } = reader.take(table)?;
-        Self::plant(name.unwrap_or_else(|| stem.to_owned()), &node).map_err(|(fault, message)| {
-            // A fault of the whole table has no location inside the table.
-            reader.fault((if fault.is_empty() { place } else { fault }, message))
-        })
+        Self::plant(name.unwrap_or_else(|| stem.to_owned()), &node).map_err(
+            |(place_of_fault, fault)| {
+                // A fault of the whole table has no location inside the table.
+                let place = if place_of_fault.is_empty() {
+                    place
+                } else {
+                    place_of_fault
+                };
+                reader.fault((place, fault))
+            },
+        )
     }
 
-    fn plant(name: String, nodes: &[FileNode]) -> Result<Self, Fault> {
+    fn plant(name: String, nodes: &[FileNode]) -> Result<Self, Located> {
         let order = from_the_root(nodes)?;
         let parents: BTreeSet<&str> = nodes.iter().filter_map(FileNode::parent).collect();
         let root = order[0];
         let mut tree = Self {
             name,
-            config: Config::new(root.node(None)?).map_err(|error| root.fault(&error))?,
+            config: Config::new(root.node(None)?).map_err(|error| root.fault(error))?,
             rules: Vec::new(),
             default_leaf: String::new(),
         };
@@ -144,7 +148,7 @@ impl TreeFile {
             } else {
                 tree.config.add_leaf(parent, made)
             };
-            added.map_err(|error| node.fault(&error))?;
+            added.map_err(|error| node.fault(error))?;
         }
         for node in nodes {
             let is_leaf = !parents.contains(node.name()) && node.parent.is_some();
@@ -155,43 +159,36 @@ impl TreeFile {
                 node: root.name().to_owned(),
                 problem: Problem::NoDefault,
             };
-            return Err((
-                root.name.span(),
-                format!("{error}; write default = true with one"),
-            ));
+            let fault = Fault::from(error).with_hint("; write default = true with one");
+            return Err((root.name.span(), fault));
         }
         Ok(tree)
     }
 
     /// Adds the rules and the default flag of a node.
-    fn sort(&mut self, node: &FileNode, is_leaf: bool) -> Result<(), Fault> {
+    fn sort(&mut self, node: &FileNode, is_leaf: bool) -> Result<(), Located> {
         let name = node.name();
         for text in &node.flows {
             if !is_leaf {
-                return Err((text.span(), node.message(&Problem::IsClass)));
+                return Err((text.span(), node.problem(Problem::IsClass)));
             }
             let rule = WeightRule::matching(text.get_ref())
-                .map_err(|error| (text.span(), format!("node '{name}': {error}")))?;
+                .map_err(|error| (text.span(), node.owned(error)))?;
             self.rules.push((rule, name.to_owned()));
         }
         if let Some(default) = &node.default
             && *default.get_ref()
         {
             if !is_leaf {
-                return Err((default.span(), node.message(&Problem::IsClass)));
+                return Err((default.span(), node.problem(Problem::IsClass)));
             }
             if !self.default_leaf.is_empty() {
-                return Err((
-                    default.span(),
-                    format!(
-                        "node '{name}': '{}' is the default leaf already",
-                        self.default_leaf
-                    ),
-                ));
+                let message = format!("'{}' is the default leaf already", self.default_leaf);
+                return Err((default.span(), node.owned(message)));
             }
             self.config
                 .set_default(name)
-                .map_err(|error| (default.span(), error.to_string()))?;
+                .map_err(|error| (default.span(), error.into()))?;
             self.default_leaf = name.to_owned();
         }
         Ok(())
@@ -275,13 +272,13 @@ impl TreeFile {
 }
 
 /// All nodes from the root down, each after its parent.
-fn from_the_root(nodes: &[FileNode]) -> Result<Vec<&FileNode>, Fault> {
+fn from_the_root(nodes: &[FileNode]) -> Result<Vec<&FileNode>, Located> {
     let mut names = BTreeSet::new();
     for node in nodes {
         let name = node.name();
         let span = node.name.span();
         if !names.insert(name) {
-            return Err((span, node.message(&Problem::NameTaken)));
+            return Err((span, node.problem(Problem::NameTaken)));
         }
     }
     for node in nodes {
@@ -291,24 +288,24 @@ fn from_the_root(nodes: &[FileNode]) -> Result<Vec<&FileNode>, Fault> {
             let problem = Problem::UnknownParent {
                 parent: parent.get_ref().clone(),
             };
-            return Err((parent.span(), node.message(&problem)));
+            return Err((parent.span(), node.problem(problem)));
         }
     }
     let mut roots = nodes.iter().filter(|node| node.parent.is_none());
     let Some(root) = roots.next() else {
         let Some(first) = nodes.first() else {
             let none = "a tree has nodes: [[node]], each with a name and a discipline";
-            return Err((0..0, none.to_owned()));
+            return Err((0..0, none.into()));
         };
         return Err((first.name.span(), circle(first, nodes)));
     };
     if let Some(other) = roots.next() {
         let message = format!(
-            "node '{}': it has no parent, and neither has '{}': a tree has one root",
-            other.name(),
+            "it has no parent, and neither has '{}': a tree has one root",
             root.name()
         );
-        return Err((other.name.span(), message));
+        let fault = other.owned(message).with_given(other.name());
+        return Err((other.name.span(), fault));
     }
     // Children after their parents, level by level.
     let mut order = vec![root];
@@ -328,7 +325,7 @@ fn from_the_root(nodes: &[FileNode]) -> Result<Vec<&FileNode>, Fault> {
 }
 
 /// The error for a node with a circular chain of parents.
-fn circle(start: &FileNode, nodes: &[FileNode]) -> String {
+fn circle(start: &FileNode, nodes: &[FileNode]) -> Fault {
     let mut way = vec![start.name()];
     let mut node = Some(start);
     while let Some(parent) = node.and_then(FileNode::parent) {
@@ -339,11 +336,12 @@ fn circle(start: &FileNode, nodes: &[FileNode]) -> String {
         }
         node = nodes.iter().find(|node| node.name() == parent);
     }
-    format!(
-        "node '{}': its parents go in a circle and lead to no root: {}",
-        start.name(),
-        way.join(", ")
-    )
+    let way = way.join(", ");
+    start
+        .owned(format!(
+            "its parents go in a circle and lead to no root: {way}"
+        ))
+        .with_given(start.name())
 }
 
 impl FileNode {
@@ -355,16 +353,23 @@ impl FileNode {
         self.parent.as_ref().map(|parent| parent.get_ref().as_str())
     }
 
-    fn message(&self, problem: &Problem) -> String {
-        format!("node '{}': {problem}", self.name())
+    /// A fault of the node.
+    fn owned(&self, fault: impl Into<Fault>) -> Fault {
+        fault
+            .into()
+            .behind(format_args!("node '{}': ", self.name()))
     }
 
-    fn node(&self, parent: Option<&Node>) -> Result<Node, Fault> {
+    /// A problem of the node.
+    fn problem(&self, problem: Problem) -> Fault {
+        let node = self.name().to_owned();
+        TreeError { node, problem }.into()
+    }
+
+    fn node(&self, parent: Option<&Node>) -> Result<Node, Located> {
         let text = self.discipline.get_ref();
-        let spec = QueueSpec::read(text, &only_classes()).map_err(|error| {
-            let message = format!("node '{}': {error}", self.name());
-            (self.discipline.span(), message)
-        })?;
+        let spec = QueueSpec::read(text, &only_classes())
+            .map_err(|error| (self.discipline.span(), self.owned(error)))?;
         let plain = Node::new(self.name(), spec);
         let longest = self.maxpkt.as_ref().and_then(|size| size.get_ref().bytes());
         Ok(Node {
@@ -377,7 +382,7 @@ impl FileNode {
     }
 
     /// What the parent gives the node: a class of `htb` or `hfsc` with its keys, else a share.
-    fn service(&self, parent: Option<&Node>) -> Result<Service, Fault> {
+    fn service(&self, parent: Option<&Node>) -> Result<Service, Located> {
         self.check_keys(parent)?;
         match parent.map(|parent| &parent.spec.discipline) {
             Some(AnyDiscipline::Htb(_)) => self.class_of_htb(),
@@ -388,8 +393,7 @@ impl FileNode {
 
     /// Refuses keys of classes of another discipline than the parent's, and keys that those of the
     /// parent's replace.
-    fn check_keys(&self, parent: Option<&Node>) -> Result<(), Fault> {
-        let name = self.name();
+    fn check_keys(&self, parent: Option<&Node>) -> Result<(), Located> {
         let above = parent.map_or("", |parent| parent.spec.discipline.name());
         let of_classes = [
             ("rate", "htb", span(self.rate.as_ref())),
@@ -411,9 +415,8 @@ impl FileNode {
                     Some(_) => format!("its parent is of {above}"),
                     None => "the root is the link: give a node below it this key".to_owned(),
                 };
-                let message =
-                    format!("node '{name}': {key} is a key of classes of {discipline}, and {why}");
-                return Err((place, message));
+                let message = format!("{key} is a key of classes of {discipline}, and {why}");
+                return Err((place, self.owned(message).with_given(key)));
             }
         }
         let replaced = [
@@ -427,19 +430,18 @@ impl FileNode {
                 _ => continue,
             };
             if let Some(place) = place {
-                let message = format!(
-                    "node '{name}': {key} has no effect below {above}; the key is {instead}"
-                );
-                return Err((place, message));
+                let message = format!("{key} has no effect below {above}; the key is {instead}");
+                let fault = self.owned(message).with_given(key);
+                return Err((place, fault.with_meant(Some(instead))));
             }
         }
         Ok(())
     }
 
-    fn class_of_htb(&self) -> Result<Service, Fault> {
+    fn class_of_htb(&self) -> Result<Service, Located> {
         let Some(rate) = &self.rate else {
             let problem = Problem::NoService { discipline: "htb" };
-            return Err((self.name.span(), self.message(&problem)));
+            return Err((self.name.span(), self.problem(problem)));
         };
         let rate_of = |rate: &Spanned<WithUnit<Rate>>| rate.get_ref().0;
         // Within 2^31 by its type.
@@ -459,13 +461,12 @@ impl FileNode {
     }
 
     /// `sc` is `rt` and `ls` in one.
-    fn class_of_hfsc(&self) -> Result<Service, Fault> {
+    fn class_of_hfsc(&self) -> Result<Service, Located> {
         let both = self.curve(self.sc.as_ref())?;
         for other in [&self.rt, &self.ls].into_iter().flatten() {
             if both.is_some() {
-                let name = self.name();
-                let message = format!("node '{name}': sc stands for rt and ls, so write either");
-                return Err((other.span(), message));
+                let message = "sc stands for rt and ls, so write either";
+                return Err((other.span(), self.owned(message)));
             }
         }
         let class = hfsc::Class {
@@ -475,23 +476,23 @@ impl FileNode {
         };
         if class.rt.is_none() && class.ls.is_none() {
             let problem = Problem::NoService { discipline: "hfsc" };
-            return Err((self.name.span(), self.message(&problem)));
+            return Err((self.name.span(), self.problem(problem)));
         }
         Ok(Service::Hfsc(class))
     }
 
-    fn curve(&self, key: Option<&Text>) -> Result<Option<hfsc::Curve>, Fault> {
+    fn curve(&self, key: Option<&Text>) -> Result<Option<hfsc::Curve>, Located> {
         let Some(text) = key else {
             return Ok(None);
         };
         let curve = text.get_ref().parse();
         curve
             .map(Some)
-            .map_err(|error: ConfigError| (text.span(), format!("node '{}': {error}", self.name())))
+            .map_err(|error: ConfigError| (text.span(), self.owned(error)))
     }
 
     /// The error, located at the faulty key.
-    fn fault(&self, error: &TreeError) -> Fault {
+    fn fault(&self, error: TreeError) -> Located {
         let span = match &error.problem {
             Problem::NotTaken { .. } => self.maxpkt.as_ref().map(Spanned::span),
             Problem::NotInterior { .. } | Problem::NoLeaf { .. } | Problem::LimitOfClass => {
@@ -503,7 +504,7 @@ impl FileNode {
             | Problem::TooDeep => self.parent.as_ref().map(Spanned::span),
             _ => None,
         };
-        (span.unwrap_or_else(|| self.name.span()), error.to_string())
+        (span.unwrap_or_else(|| self.name.span()), error.into())
     }
 }
 

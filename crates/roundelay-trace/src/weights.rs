@@ -30,12 +30,12 @@
 
 use std::str::FromStr;
 
-use roundelay::{Duration, FlowConfig};
+use roundelay::{Duration, Fault, FlowConfig};
 use serde::Deserialize;
 
 use crate::conditions::{Condition, Parser, parse_conditions};
 use crate::error::RuleError;
-use crate::file::{Fault, FileError, Reader, Text, Whole, quoted, tables};
+use crate::file::{Located, Reader, Text, Whole, quoted, tables};
 use crate::headers::Headers;
 use crate::urgency::Urgency;
 
@@ -65,17 +65,18 @@ struct FileRule {
 }
 
 impl FileRule {
-    fn rule(self) -> Result<WeightRule, Fault> {
+    fn rule(self) -> Result<WeightRule, Located> {
         let conditions = parse_conditions(self.r#match.get_ref())
-            .map_err(|error| (self.r#match.span(), error.to_string()))?;
+            .map_err(|error| (self.r#match.span(), error.into()))?;
         let Self {
             slack, deadline, ..
         } = self;
         let weight = self.weight.map(|Whole(weight)| weight);
         let priority = self.priority.map(|Whole(priority)| priority);
         if weight.or(priority).is_none() && slack.or(deadline).is_none() {
-            let message = "the rule sets nothing: expected weight, priority, slack or deadline beside `match`";
-            return Err((self.r#match.span(), message.to_owned()));
+            let legal = "weight, priority, slack or deadline beside `match`";
+            let fault = Fault::new(format!("the rule sets nothing: expected {legal}"));
+            return Err((self.r#match.span(), fault.with_legal(legal)));
         }
         Ok(WeightRule {
             conditions,
@@ -125,7 +126,7 @@ impl WeightRules {
     }
 
     /// Reads a file of rules in TOML; `name` appears in messages.
-    pub fn from_toml(name: &str, text: &str) -> Result<Self, FileError> {
+    pub fn from_toml(name: &str, text: &str) -> Result<Self, Fault> {
         let (reader, file) = Reader::read::<RulesFile>(name, text)?;
         let mut rules = Vec::new();
         for written in file.weight {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use roundelay::{Duration, Rate};
-use roundelay_trace::arguments::parse_rate;
+use roundelay_trace::arguments::{parse_rate, read};
 use roundelay_trace::{DirectionChoice, Filter, InterfaceName, parse_length, parse_time};
 
 use crate::anonymise::Strangers;
@@ -24,7 +24,7 @@ pub(crate) struct Arguments {
     /// The link's direction, as for `roundelay compare`: auto, both, in, out, 'from ADDRESS' or 'to
     /// ADDRESS'. Packets of the other direction are read too
     #[arg(long, value_name = "DIRECTION", default_value = "auto",
-          value_parser = |text: &str| text.parse::<DirectionChoice>())]
+          value_parser = read::<DirectionChoice>)]
     pub(crate) direction: DirectionChoice,
 
     /// The link's interface: a name or number of pcapng, or the interface index of a Linux cooked
@@ -33,7 +33,7 @@ pub(crate) struct Arguments {
     pub(crate) interface: Option<InterfaceName>,
 
     /// Only packets that match, as for `roundelay compare`
-    #[arg(long, value_name = "EXPR", value_parser = |text: &str| text.parse::<Filter>())]
+    #[arg(long, value_name = "EXPR", value_parser = read::<Filter>)]
     pub(crate) filter: Option<Filter>,
 
     /// Only packets from this time after the first packet on: 90s, 5min, 2h

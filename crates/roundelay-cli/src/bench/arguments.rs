@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use roundelay::QueueSpec;
+use roundelay::{Fault, QueueSpec};
 use roundelay_bench::{FlowSet, HoldSubject, Lengths, MOST_HELD, Memory, Order, Pattern};
-use roundelay_trace::arguments::{parse_spec, whole};
+use roundelay_trace::arguments::{parse_spec, read, whole};
 
 use super::outputs::Measuring;
 use crate::outputs::{GROUP, Outputs};
@@ -18,17 +18,17 @@ pub(crate) struct Bench {
 
     /// Number of flows: 512 (of weight 1), or by weight, as weight:flows (1:32k,2:4k) or
     /// flows-wWEIGHT (500-w1,250-w2); may be repeated
-    #[arg(long, value_name = "SET", allow_hyphen_values = true, default_value = "512", value_parser = |text: &str| text.parse::<FlowSet>())]
+    #[arg(long, value_name = "SET", allow_hyphen_values = true, default_value = "512", value_parser = read::<FlowSet>)]
     pub(crate) flows: Vec<FlowSet>,
 
     /// Range of packets waiting per flow: small (0 to 5), large (0 to 30) or full (3 to 30); may be
     /// repeated
-    #[arg(long, value_name = "PATTERN", default_value = "small", value_parser = |text: &str| text.parse::<Pattern>())]
+    #[arg(long, value_name = "PATTERN", default_value = "small", value_parser = read::<Pattern>)]
     pub(crate) pattern: Vec<Pattern>,
 
     /// The flow of the next packet: shortest (the flow with the shortest backlog; packets have
     /// buffers: the QFQ paper's generator) or turns (flows in turn; packets have no buffers)
-    #[arg(long, default_value = "shortest", value_parser = |text: &str| text.parse::<Order>())]
+    #[arg(long, default_value = "shortest", value_parser = read::<Order>)]
     pub(crate) order: Order,
 
     /// Also measure each discipline by handle: the caller keeps the packet, the scheduler a number
@@ -37,11 +37,11 @@ pub(crate) struct Bench {
 
     /// Memory layout of packets: packed or scattered [default: both]
     #[arg(long, value_name = "MEMORY", default_values = ["packed", "scattered"], hide_default_value = true,
-          value_parser = |text: &str| text.parse::<Memory>())]
+          value_parser = read::<Memory>)]
     pub(crate) memory: Vec<Memory>,
 
     /// Packet length in bytes: 1000, 64-1500, imix or trimodal
-    #[arg(long, allow_hyphen_values = true, default_value = "1000", value_parser = |text: &str| text.parse::<Lengths>())]
+    #[arg(long, allow_hyphen_values = true, default_value = "1000", value_parser = read::<Lengths>)]
     pub(crate) lengths: Lengths,
 
     /// Number of packets in a call of enqueue or dequeue, 0 to 1024; 0: one, by the calls for
@@ -92,17 +92,13 @@ pub(crate) struct Bench {
     pub(crate) hold: Option<u32>,
 
     /// With --hold: none, heap, or a discipline
-    #[arg(long, hide = true, requires = "once", value_parser = |text: &str| text.parse::<HoldSubject>())]
+    #[arg(long, hide = true, requires = "once", value_parser = read::<HoldSubject>)]
     pub(crate) holder: Option<HoldSubject>,
 }
 
 /// A larger number would take years.
 const MOST_PAIRS: u64 = 1 << 50;
 
-fn parse_pairs(text: &str) -> Result<u64, String> {
-    let pairs = text
-        .parse()
-        .ok()
-        .filter(|pairs| (1..=MOST_PAIRS).contains(pairs));
-    pairs.ok_or_else(|| format!("expected a whole number, legal range 1 to {MOST_PAIRS}"))
+fn parse_pairs(text: &str) -> Result<u64, Fault> {
+    whole(1..=MOST_PAIRS)(text)
 }

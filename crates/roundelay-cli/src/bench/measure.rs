@@ -119,7 +119,7 @@ fn row_of_counts(subject: &Subject, own: &Counts, generator: &Counts) -> Row {
 }
 
 fn refused(error: LoadRefused) -> Failure {
-    Failure::usage(error)
+    Failure::refused(error)
 }
 
 fn uncounted(error: InstructionsError) -> Failure {

@@ -5,10 +5,10 @@ use std::fmt;
 use std::ops::Range;
 
 use roundelay::schedulers::AnyDiscipline;
-use roundelay::{Bytes, ConfigError, Duration, FlowConfig, QueueSpec, Rate};
+use roundelay::{Bytes, Duration, Fault, FlowConfig, QueueSpec, Rate};
 use roundelay_report::clean;
 use roundelay_trace::arguments::parse_rate;
-use roundelay_trace::file::{Entry, Fault, FileError, Reader, Size, Text, Whole, WithUnit, tables};
+use roundelay_trace::file::{Entry, Located, Reader, Size, Text, Whole, WithUnit, custom, tables};
 use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
 use toml::Spanned;
@@ -108,7 +108,7 @@ impl<'de> Deserialize<'de> for UnitRate {
             }
 
             fn visit_str<E: Error>(self, text: &str) -> Result<UnitRate, E> {
-                parse_rate(text).map(UnitRate).map_err(E::custom)
+                parse_rate(text).map(UnitRate).map_err(custom)
             }
         }
 
@@ -155,22 +155,19 @@ impl Plan {
     ///
     /// # Errors
     /// A sentence with the file, the line, the fault and the legal range.
-    pub(crate) fn from_toml(name: &str, text: &str, defaults: Defaults) -> Result<Self, String> {
-        let told = |error: FileError| format!("{name}:{}: {}", error.line, clean(&error.message));
-        let (reader, file) = Reader::read(name, text).map_err(told)?;
-        Self::of_file(file, defaults).map_err(|fault| told(reader.fault(fault)))
+    pub(crate) fn from_toml(name: &str, text: &str, defaults: Defaults) -> Result<Self, Fault> {
+        let (reader, file) = Reader::read(name, text).map_err(|fault: Fault| fault.map(clean))?;
+        Self::of_file(file, defaults).map_err(|fault| reader.fault(fault).map(clean))
     }
 
-    fn of_file(file: WrittenPlan, defaults: Defaults) -> Result<Self, Fault> {
+    fn of_file(file: WrittenPlan, defaults: Defaults) -> Result<Self, Located> {
         let mut names = HashSet::new();
         let mut flows = Vec::new();
         for written in &file.flow {
             let flow = written.flow()?;
             if !names.insert(flow.name.clone()) {
-                return Err((
-                    written.name.span(),
-                    format!("two flows are called '{}'", flow.name),
-                ));
+                let message = format!("two flows are called '{}'", flow.name);
+                return Err((written.name.span(), message.into()));
             }
             flows.push(flow);
         }
@@ -218,7 +215,7 @@ impl Plan {
     }
 
     /// Rejects rates above the capacity of the slowest link: no queue stays finite then.
-    fn check_sum(&self) -> Result<(), Fault> {
+    fn check_sum(&self) -> Result<(), Located> {
         let mut sum: u128 = 0;
         for flow in &self.flows {
             if let Some(rate) = flow.rate {
@@ -236,7 +233,7 @@ impl Plan {
     }
 
     /// Rejects rates above a flow's share of the slowest link.
-    fn check_rates(&self, written: &[WrittenFlow]) -> Result<(), Fault> {
+    fn check_rates(&self, written: &[WrittenFlow]) -> Result<(), Located> {
         let slowest = self.slowest;
         for (flow, WrittenFlow { rate, .. }) in self.flows.iter().zip(written) {
             let share = self.share_of(flow);
@@ -244,21 +241,26 @@ impl Plan {
             if rate.get_ref().0.bits_per_second() <= share {
                 continue;
             }
-            let legal = if share == 0 {
+            let legal = format!("1bit to {}", rate_text(share.into()));
+            let told = if share == 0 {
                 "more than".to_owned()
             } else {
-                format!("legal range 1bit to {},", rate_text(share.into()))
+                format!("legal range {legal},")
             };
+            let written = rate.get_ref().0;
+            let fault = Fault::new(format!(
+                "rate {written} of flow '{}': {told} its share of a link of {slowest}, {} of {} \
+                 weights",
+                flow.name, flow.weight, self.total_weight
+            ));
+            let fault = fault.with_given(written);
             return Err((
                 rate.span(),
-                format!(
-                    "rate {} of flow '{}': {legal} its share of a link of {slowest}, {} of {} \
-                     weights",
-                    rate.get_ref().0,
-                    flow.name,
-                    flow.weight,
-                    self.total_weight
-                ),
+                if share == 0 {
+                    fault
+                } else {
+                    fault.with_legal(legal)
+                },
             ));
         }
         Ok(())
@@ -275,10 +277,8 @@ fn rate_text(bits: u128) -> String {
     format!("{bits}bit")
 }
 
-fn proven(text: &str) -> Result<AnyDiscipline, String> {
-    let spec: QueueSpec = text
-        .parse()
-        .map_err(|error: ConfigError| error.to_string())?;
+fn proven(text: &str) -> Result<AnyDiscipline, Fault> {
+    let spec: QueueSpec = text.parse()?;
     without_limit(&spec).cloned()
 }
 
@@ -286,18 +286,19 @@ fn proven(text: &str) -> Result<AnyDiscipline, String> {
 ///
 /// # Errors
 /// The spec sets a limit, and the theorems need a buffer without drops.
-pub(crate) fn without_limit(spec: &QueueSpec) -> Result<&AnyDiscipline, String> {
+pub(crate) fn without_limit(spec: &QueueSpec) -> Result<&AnyDiscipline, Fault> {
     if spec.limit.is_none() {
         return Ok(&spec.discipline);
     }
     let name = spec.discipline.name();
-    Err(format!(
-        "{name}: the proven bounds hold for a buffer without drops: leave the limit out"
-    ))
+    Err(
+        format!("{name}: the proven bounds hold for a buffer without drops: leave the limit out")
+            .into(),
+    )
 }
 
 impl WrittenFlow {
-    fn flow(&self) -> Result<Flow, Fault> {
+    fn flow(&self) -> Result<Flow, Located> {
         let name = self.name.get_ref().clone();
         let max_packet_len = self.max_packet_len.and_then(bytes).unwrap_or(1514);
         let least = u64::from(max_packet_len);
@@ -307,10 +308,9 @@ impl WrittenFlow {
             let written = Bytes(burst.get_ref().0);
             let least = Bytes(least);
             let most = Bytes(MOST_BURST);
-            return Err((
-                burst.span(),
-                format!("flow '{name}': burst {written}: legal range {least} to {most}"),
-            ));
+            let fault = Fault::range(written, format_args!("{least} to {most}"))
+                .behind(format_args!("flow '{name}': burst "));
+            return Err((burst.span(), fault));
         }
         let weight = self.weight.map_or(1, |Whole(weight)| weight);
         let rate = self.rate.as_ref().map(|rate| rate.get_ref().0);
@@ -332,7 +332,7 @@ fn hops(
     written: &[Spanned<Entry<WrittenHop>>],
     longest: u32,
     defaults: Defaults,
-) -> Result<Vec<Hop>, Fault> {
+) -> Result<Vec<Hop>, Located> {
     let Some(first) = written.first() else {
         let rate = defaults
             .rate
@@ -348,7 +348,7 @@ fn hops(
     if defaults.hops > 1 {
         return Err((
             first.span(),
-            "the links are listed here: leave out --hops".to_owned(),
+            "the links are listed here: leave out --hops".into(),
         ));
     }
     let mut hops = Vec::new();
@@ -360,12 +360,12 @@ fn hops(
 }
 
 impl WrittenHop {
-    fn hop(&self, span: Range<usize>, longest: u32, rate: Option<Rate>) -> Result<Hop, Fault> {
+    fn hop(&self, span: Range<usize>, longest: u32, rate: Option<Rate>) -> Result<Hop, Located> {
         let own = self.rate.map(|UnitRate(rate)| rate);
         let Some(rate) = own.or(rate) else {
             return Err((
                 span,
-                "a link without a rate: write one here, or --rate 20mbit for all".to_owned(),
+                "a link without a rate: write one here, or --rate 20mbit for all".into(),
             ));
         };
         let mut discipline = None;
@@ -388,6 +388,6 @@ impl WrittenHop {
 }
 
 /// A fault of the whole file, reported at its first line.
-fn of_all(message: impl Into<String>) -> Fault {
+fn of_all(message: impl Into<Fault>) -> Located {
     (0..0, message.into())
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt::{self, Write};
 
 use roundelay::schedulers::AnyDiscipline;
-use roundelay::{Bound, Duration, FlowConfig, Guarantees, QueueSpec, Rate, Share};
+use roundelay::{Bound, Duration, Fault, FlowConfig, Guarantees, QueueSpec, Rate, Share};
 use roundelay_report::{Printed, aligned, clean};
 use roundelay_trace::TreeFile;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -254,14 +254,14 @@ impl Printed for Report {
 }
 
 impl Report {
-    pub(super) fn new(plan: &Plan, asked: &[QueueSpec], detailed: bool) -> Result<Self, String> {
+    pub(super) fn new(plan: &Plan, asked: &[QueueSpec], detailed: bool) -> Result<Self, Fault> {
         let fixed = plan.hops.iter().all(|hop| hop.discipline.is_some());
         let mut disciplines = Vec::new();
         for spec in asked {
             disciplines.push(without_limit(spec)?.clone());
         }
         if fixed && !asked.is_empty() {
-            return Err("each link of the file has its discipline: name none".to_owned());
+            return Err("each link of the file has its discipline: name none".into());
         }
         if asked.is_empty() {
             disciplines = AnyDiscipline::all();
@@ -298,9 +298,9 @@ impl Report {
     ///
     /// # Errors
     /// A flow has no leaf, or the file lists several links or their disciplines.
-    pub(super) fn of_tree(plan: &Plan, tree: &TreeFile) -> Result<Self, String> {
+    pub(super) fn of_tree(plan: &Plan, tree: &TreeFile) -> Result<Self, Fault> {
         if plan.hops.iter().any(|hop| hop.discipline.is_some()) {
-            return Err("the link of the file has a discipline: leave it or --tree out".to_owned());
+            return Err("the link of the file has a discipline: leave it or --tree out".into());
         }
         let mut promises = Vec::new();
         for flow in &plan.flows {

@@ -1,7 +1,7 @@
 //! Delays in the leaves of a tree whose classes have curves (`hfsc`) or rates (`htb`) of their own.
 //! Proofs: docs/bounds.md, "Trees".
 
-use roundelay::{Duration, Rate};
+use roundelay::{Duration, Fault, Rate};
 use roundelay_trace::TreeFile;
 
 use super::plan::{Flow, Plan};
@@ -14,13 +14,13 @@ pub(super) fn delay(
     plan: &Plan,
     tree: &TreeFile,
     flow: &Flow,
-) -> Result<Option<(Duration, &'static str)>, String> {
+) -> Result<Option<(Duration, &'static str)>, Fault> {
     let [hop] = &plan.hops[..] else {
-        return Err("a tree has bounds for one link: leave --hops out".to_owned());
+        return Err("a tree has bounds for one link: leave --hops out".into());
     };
     let leaf = find(tree, flow)?;
     let guarantees = tree.config().leaf_guarantees(&leaf.name, hop.rate);
-    let guarantees = guarantees.map_err(|error| error.to_string())?;
+    let guarantees = guarantees?;
     let (Some(service), "fifo") = (guarantees.service, leaf.spec.discipline.name()) else {
         return Ok(None);
     };
@@ -46,7 +46,7 @@ pub(super) fn delay(
 }
 
 /// The flow's leaf.
-fn find<'a>(tree: &'a TreeFile, flow: &Flow) -> Result<&'a roundelay::tree::Node, String> {
+fn find<'a>(tree: &'a TreeFile, flow: &Flow) -> Result<&'a roundelay::tree::Node, Fault> {
     let config = tree.config();
     let mut leaves = Vec::new();
     for node in config.nodes() {
@@ -56,20 +56,23 @@ fn find<'a>(tree: &'a TreeFile, flow: &Flow) -> Result<&'a roundelay::tree::Node
     }
     let Some(leaf) = leaves.iter().find(|leaf| leaf.name == flow.leaf()) else {
         let names: Vec<&str> = leaves.iter().map(|leaf| leaf.name.as_str()).collect();
-        return Err(format!(
-            "flow '{}': the tree '{}' has no leaf '{}': give the flow a `leaf`, one of {}",
+        let legal = names.join(", ");
+        let message = format!(
+            "flow '{}': the tree '{}' has no leaf '{}': give the flow a `leaf`, one of {legal}",
             flow.name,
             tree.name(),
             flow.leaf(),
-            names.join(", ")
-        ));
+        );
+        let fault = Fault::new(message).with_given(flow.leaf());
+        return Err(fault.with_legal(legal));
     };
     if flow.max_packet_len > leaf.max_packet_len {
         return Err(format!(
             "flow '{}': leaf '{}' takes packets of up to {} bytes, the flow has {}: write \
              `maxpkt` at the leaf",
             flow.name, leaf.name, leaf.max_packet_len, flow.max_packet_len
-        ));
+        )
+        .into());
     }
     Ok(leaf)
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use roundelay::{Duration, Framing, Limit, LinkLayer, Rate};
 use roundelay_trace::arguments::{
-    Choice, Mtu, parse_buffer, parse_choice, parse_mtu, parse_rate, whole,
+    Choice, Mtu, parse_buffer, parse_choice, parse_mtu, parse_rate, read, whole,
 };
 use roundelay_trace::{
     DirectionChoice, Filter, FlowBy, InterfaceName, Options, WeightRule, parse_length, parse_time,
@@ -40,7 +40,7 @@ pub(crate) struct Compare {
 
     /// Kind of link, by a keyword of tc-cake(8): docsis, ethernet, "ethernet ether-vlan",
     /// pppoe-ptm, conservative, ...; sets overhead, minimum length and framing
-    #[arg(long, value_name = "NAME", value_parser = |text: &str| text.parse::<LinkLayer>())]
+    #[arg(long, value_name = "NAME", value_parser = read::<LinkLayer>)]
     pub(crate) link: Option<LinkLayer>,
 
     /// Bytes that the link adds to each IP packet, -64 to 65535; replaces the overhead of --link
@@ -55,7 +55,7 @@ pub(crate) struct Compare {
 
     /// Framing of the link: none, atm (53 bytes for each 48) or ptm (65 bytes for each 64);
     /// replaces the framing of --link
-    #[arg(long, value_name = "NAME", value_parser = |text: &str| text.parse::<Framing>())]
+    #[arg(long, value_name = "NAME", value_parser = read::<Framing>)]
     pub(crate) framing: Option<Framing>,
 
     /// Buffer for every discipline that sets no limit: 1000p (packets) or 150kb; without this
@@ -65,7 +65,7 @@ pub(crate) struct Compare {
 
     /// Only packets that match: 'udp and not port 53', 'src net 10.0.0.0/8 or dscp ef'; conditions
     /// as in --weight, joined with and, or, not and parentheses
-    #[arg(long, value_name = "EXPR", value_parser = |text: &str| text.parse::<Filter>())]
+    #[arg(long, value_name = "EXPR", value_parser = read::<Filter>)]
     pub(crate) filter: Option<Filter>,
 
     /// Only packets of this interface: a name or number of pcapng, or the interface index of a
@@ -78,7 +78,7 @@ pub(crate) struct Compare {
     /// (an address or a network such as 192.168.1.0/24), in and out (Linux cooked captures, pcapng
     /// with directions) take one
     #[arg(long, value_name = "DIRECTION", default_value = "auto",
-          value_parser = |text: &str| text.parse::<DirectionChoice>())]
+          value_parser = read::<DirectionChoice>)]
     pub(crate) direction: DirectionChoice,
 
     /// Only packets from this time after the first packet on: 90s, 5min, 2h

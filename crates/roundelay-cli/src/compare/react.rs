@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
-use roundelay::{Duration, FlowId, QueueSpec};
+use roundelay::{Duration, Fault, FlowId, QueueSpec};
 use roundelay_report::Advised;
 use roundelay_sim::LinkId;
 use roundelay_sim::scenario::{AtLink, RunError, Scenario};
@@ -41,11 +41,11 @@ pub(super) fn applications(
     host: &Host,
 ) -> Result<Result<Applications, String>, Failure> {
     if !options.flow_by.is_five_tuple() {
-        return Err(Failure::usage(format!(
-            "--flow-by {}: with --react flows are those of connections; expected 5tuple, inner or \
-             outer",
-            options.flow_by
-        )));
+        let given = options.flow_by;
+        let fault = Fault::wanted("5tuple, inner or outer").behind(format_args!(
+            "--flow-by {given}: with --react flows are those of connections; "
+        ));
+        return Err(Failure::usage(fault.with_given(given)));
     }
     let mut applications = read_capture(&arguments.capture, options, arguments.quiet, &host.stop)?;
     if for_strangers {

@@ -1,5 +1,6 @@
 //! Command-line arguments of `roundelay import`.
 
+use roundelay::Fault;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -25,9 +26,9 @@ pub(crate) struct Import {
 }
 
 /// `NAME=VALUE`; the value may be empty.
-fn assignment(text: &str) -> Result<(String, String), String> {
+fn assignment(text: &str) -> Result<(String, String), Fault> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
-        _ => Err("expected NAME=VALUE, as in UPLINK=20mbit".to_owned()),
+        _ => Err(Fault::wanted("NAME=VALUE, as in UPLINK=20mbit").with_given(text)),
     }
 }

@@ -5,9 +5,9 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use roundelay::{Billionths, Duration, Framing, LinkLayer, Rate};
+use roundelay::{Billionths, Duration, Fault, Framing, LinkLayer, Rate};
 use roundelay_trace::FlowBy;
-use roundelay_trace::arguments::{parse_rate, parse_spec, whole};
+use roundelay_trace::arguments::{parse_rate, parse_spec, read, whole};
 
 use crate::words::{parse_flow_by, parse_weight_text};
 
@@ -94,7 +94,7 @@ pub(crate) struct Live {
     pub(crate) at: Vec<Planned>,
 
     /// Kind of link, by a keyword of tc-cake(8): see `roundelay help compare`
-    #[arg(long, value_name = "NAME", value_parser = |text: &str| text.parse::<LinkLayer>())]
+    #[arg(long, value_name = "NAME", value_parser = read::<LinkLayer>)]
     pub(crate) link: Option<LinkLayer>,
 
     /// Bytes that the link adds to each IP packet, -64 to 65535
@@ -106,7 +106,7 @@ pub(crate) struct Live {
     pub(crate) mpu: Option<u32>,
 
     /// Framing of the link: none, atm or ptm
-    #[arg(long, value_name = "NAME", value_parser = |text: &str| text.parse::<Framing>())]
+    #[arg(long, value_name = "NAME", value_parser = read::<Framing>)]
     pub(crate) framing: Option<Framing>,
 
     /// Header fields that define a flow: 5tuple (in GRE, IP in IP and 6in4 that of the packet inside,
@@ -217,11 +217,11 @@ pub(crate) struct Planned {
     pub(crate) value: String,
 }
 
-fn parse_queue(text: &str) -> Result<String, String> {
+fn parse_queue(text: &str) -> Result<String, Fault> {
     parse_spec(text).map(|_| text.to_owned())
 }
 
-fn parse_queue_or_scenario(text: &str) -> Result<String, String> {
+fn parse_queue_or_scenario(text: &str) -> Result<String, Fault> {
     if std::path::Path::new(text)
         .extension()
         .is_some_and(|end| end == "toml")
@@ -231,21 +231,22 @@ fn parse_queue_or_scenario(text: &str) -> Result<String, String> {
     parse_queue(text)
 }
 
-fn parse_time(text: &str) -> Result<Duration, String> {
+fn parse_time(text: &str) -> Result<Duration, Fault> {
     if text.parse::<f64>().is_ok_and(|number| number != 0.0) {
-        return Err("expected a unit, as in 5s or 300ms: tc would read microseconds".to_owned());
+        let legal = "a unit, as in 5s or 300ms: tc would read microseconds";
+        return Err(Fault::wanted(legal).with_given(text));
     }
-    let time: Duration = text.parse().map_err(|error| format!("{error}"))?;
-    Ok(time)
+    read(text)
 }
 
-fn parse_address(text: &str) -> Result<SocketAddr, String> {
-    let expected = "expected an address of this machine and a port, as in 127.0.0.1:9100";
-    text.parse().map_err(|_| expected.to_owned())
+fn parse_address(text: &str) -> Result<SocketAddr, Fault> {
+    let legal = "an address of this machine and a port, as in 127.0.0.1:9100";
+    text.parse()
+        .map_err(|_| Fault::wanted(legal).with_given(text))
 }
 
-fn parse_share(text: &str) -> Result<Billionths, String> {
-    let expected = || "expected a share from 0 to 1, as in .01 or 1%".to_owned();
+fn parse_share(text: &str) -> Result<Billionths, Fault> {
+    let expected = || Fault::wanted("a share from 0 to 1, as in .01 or 1%").with_given(text);
     let share = match text.strip_suffix('%') {
         Some(percent) => Billionths(percent.parse::<Billionths>().map_err(|_| expected())?.0 / 100),
         None => text.parse().map_err(|_| expected())?,
@@ -254,16 +255,17 @@ fn parse_share(text: &str) -> Result<Billionths, String> {
         return Err(expected());
     }
     if share.0 == 0 && text.contains(|letter| matches!(letter, '1'..='9')) {
-        return Err("expected 0, or a share from .000000001 to 1".to_owned());
+        let legal = "0, or a share from .000000001 to 1";
+        return Err(Fault::wanted(legal).with_given(text));
     }
     Ok(share)
 }
 
-fn parse_planned(text: &str) -> Result<Planned, String> {
-    let expected = "expected a time and a change, as in '5s rate 1mbit'";
+fn parse_planned(text: &str) -> Result<Planned, Fault> {
+    let legal = "a time and a change, as in '5s rate 1mbit'";
     let mut parts = text.trim().splitn(3, ' ');
     let (Some(at), Some(setting), Some(value)) = (parts.next(), parts.next(), parts.next()) else {
-        return Err(expected.to_owned());
+        return Err(Fault::wanted(legal).with_given(text));
     };
     Ok(Planned {
         at: parse_time(at)?,

@@ -421,7 +421,6 @@ fn set_link(
     taken: &Settings,
 ) -> Result<(), SettingsError> {
     let own = settings.way(way);
-    let wrong = |error: String| SettingsError(error);
     if own.queue != taken.way(way).queue {
         match own.queue.queue()? {
             Queue::Discipline(spec) => link.set_queue(spec),
@@ -436,7 +435,7 @@ fn set_link(
     link.rate = Rate::from_bits_per_second(own.rate).unwrap_or(link.rate);
     let mut trace = None;
     if let Some((name, text)) = &own.trace {
-        let read = LinkTrace::parse(name, text).map_err(|error| wrong(error.to_string()))?;
+        let read = LinkTrace::parse(name, text).map_err(SettingsError)?;
         trace = Some(read);
     }
     let mut layer = link.layer;
@@ -449,7 +448,7 @@ fn set_link(
     link.loss = Billionths(own.loss);
     link.decision_cost()
         .map(drop)
-        .map_err(|error| wrong(error.to_string()))
+        .map_err(|error| SettingsError(error.into()))
 }
 
 /// The scenario as the live run had it: settings of the bottleneck, seed and length.

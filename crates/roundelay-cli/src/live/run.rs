@@ -351,7 +351,7 @@ fn open(
     settings: &Settings,
     devices: [Interface; 2],
 ) -> Result<Session, Failure> {
-    let mut session = Session::between(settings, devices).map_err(Failure::usage)?;
+    let mut session = Session::between(settings, devices).map_err(Failure::refused)?;
     for way in Way::BOTH {
         let queue = &settings.way(way).queue;
         if queue.queue().is_ok_and(|queue| queue.reads_sizes()) {
@@ -437,7 +437,7 @@ impl<'a> Watch<'a> {
             self.lines = Some(Lines::start(io::stdout()).map_err(Failure::run)?);
         }
         if self.arguments.view {
-            self.view = Some(View::start().map_err(Failure::usage)?);
+            self.view = Some(View::start().map_err(Failure::refused)?);
         }
         Ok(())
     }
@@ -657,7 +657,7 @@ fn between(arguments: &Live, run: Plan<'_>) -> Result<u8, Failure> {
     let both = names.each_ref().map(String::as_str);
     let [near, far] = &mut taps;
     let ends = [near, far].map(|tap| tap.as_mut().map(|(end, _)| end));
-    Session::check_with(both, ends).map_err(Failure::usage)?;
+    Session::check_with(both, ends).map_err(Failure::refused)?;
     let mut changed = None;
     if !others.is_empty() {
         let others: Vec<&str> = others.iter().map(String::as_str).collect();
@@ -691,7 +691,7 @@ fn between(arguments: &Live, run: Plan<'_>) -> Result<u8, Failure> {
 /// The other end of the TAP interface that a text names, if it does, and whether the interface is
 /// our own.
 fn tap(text: &str) -> Result<Option<(Interface, bool)>, Failure> {
-    Interface::tap(text).map_err(Failure::usage)
+    Interface::tap(text).map_err(Failure::refused)
 }
 
 /// A run between interfaces whose offloads are off.
@@ -806,7 +806,9 @@ fn around_commands(arguments: &Live, run: Plan<'_>) -> Result<u8, Failure> {
     watch.home = run.home.map(|home| (home, run.settings));
     let world = World::build().map_err(Failure::run)?;
     if let Some(name) = &arguments.congestion {
-        world.set_congestion_control(name).map_err(Failure::usage)?;
+        world
+            .set_congestion_control(name)
+            .map_err(Failure::refused)?;
     }
     let mut session = open(arguments, run.settings, middle(arguments)?)?;
     session.set_congestion_control(world.congestion_control().map_err(Failure::run)?);
@@ -817,12 +819,14 @@ fn around_commands(arguments: &Live, run: Plan<'_>) -> Result<u8, Failure> {
     let far = far.map(|far| without_terminal(arguments, far));
     let mut near = without_terminal(arguments, near);
     if let Some(mut far) = far {
-        let far = world.start(Place::Far, &mut far).map_err(Failure::usage)?;
+        let far = world
+            .start(Place::Far, &mut far)
+            .map_err(Failure::refused)?;
         children.far = Some(far);
         waited = wait_for_listener(&mut session, &world, run.signals);
     }
     let near = world.start(Place::Near, &mut near);
-    children.near = Some(near.map_err(Failure::usage)?);
+    children.near = Some(near.map_err(Failure::refused)?);
     session.use_real_time();
     Session::drop_privileges(false).map_err(Failure::run)?;
     watch.start_threads()?;

@@ -1,5 +1,6 @@
 //! Command-line arguments of `roundelay objective`.
 
+use roundelay_trace::arguments::read;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -19,7 +20,7 @@ pub(crate) struct Objective {
     /// Objective, instead of the one in the file: completion (mean flow completion time),
     /// completion-by-bytes, tail (99th percentile of delay), fairness, weighted-fairness (Jain's
     /// index), deadline (part of the packets in time)
-    #[arg(long, value_name = "MEASURE", value_parser = |text: &str| text.parse::<Measure>())]
+    #[arg(long, value_name = "MEASURE", value_parser = read::<Measure>)]
     pub(crate) objective: Option<Measure>,
 
     /// Measure only packets and flows of the source with this name [default: the file's, else all
@@ -30,16 +31,16 @@ pub(crate) struct Objective {
     /// Slack that sources write into headers for lstf: "size 1s", "remaining 1s", "slack 1s", "fair
     /// 10mbit", "deadline 10ms", or "own" for each source's own urgency [default: the file's, else
     /// that of the UPS paper]
-    #[arg(long, value_name = "RULE", value_parser = |text: &str| text.parse::<SlackText>())]
+    #[arg(long, value_name = "RULE", value_parser = read::<SlackText>)]
     pub(crate) slack: Option<SlackText>,
 
     /// Discipline made for the objective, compared with lstf [default: the file's, else by
     /// objective sjf, fifo_plus, packet_fq, wf2q_plus or edf]
-    #[arg(long, value_name = "DISCIPLINE", value_parser = |text: &str| text.parse::<DisciplineText>())]
+    #[arg(long, value_name = "DISCIPLINE", value_parser = read::<DisciplineText>)]
     pub(crate) specialist: Option<DisciplineText>,
 
     /// Another discipline to run, as in "srpt"; may be repeated
-    #[arg(long, value_name = "DISCIPLINE", value_parser = |text: &str| text.parse::<DisciplineText>())]
+    #[arg(long, value_name = "DISCIPLINE", value_parser = read::<DisciplineText>)]
     pub(crate) with: Vec<DisciplineText>,
 
     #[command(flatten)]

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Args, Command, FromArgMatches, value_parser};
+use roundelay::Fault;
 use roundelay_sim::scenario::Measures;
 
 use super::files::{OpenFile, OpenText, Unopened};
@@ -276,11 +277,10 @@ impl<C: Writes> Outputs<C> {
                     continue;
                 };
                 if path.exists() {
-                    let path = path.display();
-                    return Err(Failure::usage(format!(
-                        "{path}: left by another run with {lacks}; expected {lacks}, or a folder \
-                         without it"
-                    )));
+                    let legal = format!("{lacks}, or a folder without it");
+                    let fault = Fault::wanted(legal)
+                        .behind(format_args!("left by another run with {lacks}; "));
+                    return Err(Failure::usage(fault.in_file(path.display().to_string(), 0)));
                 }
             }
         }
@@ -305,12 +305,11 @@ impl<C: Writes> Outputs<C> {
             }
             for (option, path) in files {
                 if is_within(path, folder) {
-                    let path = path.display();
                     let tree = output.option;
-                    return Err(Failure::usage(format!(
-                        "{path}: {option} would write into the folder of --{tree}; expected a file \
-                         elsewhere"
-                    )));
+                    let fault = Fault::wanted("a file elsewhere").behind(format_args!(
+                        "{option} would write into the folder of --{tree}; "
+                    ));
+                    return Err(Failure::usage(fault.in_file(path.display().to_string(), 0)));
                 }
             }
         }

@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use roundelay::Fault;
 use roundelay_report::PartialFile;
 use roundelay_sim::scenario::Scenario;
 
@@ -18,10 +19,12 @@ pub(super) fn check_no_dash((option, path): Named<'_>, expected: &str) -> Result
     if path.as_os_str() != "-" {
         return Ok(());
     }
-    Err(Failure::usage(format!(
-        "{option} -: standard output is for the table; expected {expected}; ./- for a file with \
-         the name -"
-    )))
+    let fault = Fault::wanted(expected)
+        .behind(format_args!(
+            "{option} -: standard output is for the table; "
+        ))
+        .with_hint("; ./- for a file with the name -");
+    Err(Failure::usage(fault.with_given("-")))
 }
 
 /// # Errors
@@ -38,10 +41,9 @@ pub(crate) fn check_distinct<'a>(
         check_no_dash((option, path), "a file")?;
         let file = canonical(path);
         if let Some((other, _)) = taken.iter().find(|(_, taken)| *taken == file) {
-            return Err(Failure::usage(format!(
-                "{}: both {other} and {option}; expected a file each",
-                path.display()
-            )));
+            let fault =
+                Fault::wanted("a file each").behind(format_args!("both {other} and {option}; "));
+            return Err(Failure::usage(fault.in_file(path.display().to_string(), 0)));
         }
         taken.push((option, file));
     }

@@ -1,5 +1,6 @@
 //! Command-line arguments of `roundelay papers`.
 
+use roundelay::Fault;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -97,7 +98,7 @@ impl Papers {
 }
 
 /// Reads `8` as the seeds 1 to 8, and `5..8` as 5 to 8.
-fn parse_seeds(text: &str) -> Result<RangeInclusive<u64>, String> {
+fn parse_seeds(text: &str) -> Result<RangeInclusive<u64>, Fault> {
     let seed = |text: &str| {
         let number = text.trim().parse().ok();
         number.filter(|number| (1..=10_000).contains(number))
@@ -108,16 +109,19 @@ fn parse_seeds(text: &str) -> Result<RangeInclusive<u64>, String> {
     };
     match (first, last) {
         (Some(first), Some(last)) if first <= last => Ok(first..=last),
-        _ => Err(
-            "expected a number of seeds, or the first and the last of them as in 5..8, legal range \
-             1 to 10000"
-                .to_owned(),
-        ),
+        _ => {
+            let legal = "1 to 10000";
+            let message = format!(
+                "expected a number of seeds, or the first and the last of them as in 5..8, legal \
+                 range {legal}"
+            );
+            Err(Fault::new(message).with_given(text).with_legal(legal))
+        }
     }
 }
 
 /// Reads `90s`, `30min` or `2h`.
-fn parse_budget(text: &str) -> Result<Duration, String> {
+fn parse_budget(text: &str) -> Result<Duration, Fault> {
     let units = [("min", 60.0), ("h", 3600.0), ("s", 1.0)];
     for (unit, seconds) in units {
         let Some(number) = text.strip_suffix(unit) else {
@@ -129,10 +133,11 @@ fn parse_budget(text: &str) -> Result<Duration, String> {
             return Ok(Duration::from_secs_f64(number * seconds));
         }
     }
-    Err("expected a time of up to 10000 s, min or h, as in 90s, 30min or 2h".to_owned())
+    let legal = "a time of up to 10000 s, min or h, as in 90s, 30min or 2h";
+    Err(Fault::wanted(legal).with_given(text))
 }
 
 /// Returns the text unchanged if it parses as a discipline.
-fn parse_text_of_spec(text: &str) -> Result<String, String> {
+fn parse_text_of_spec(text: &str) -> Result<String, Fault> {
     parse_spec(text).map(|_| text.to_owned())
 }

@@ -1,6 +1,6 @@
 //! The papers and items named on the command line, and what to say of a wrong name.
 
-use roundelay::suggestion::nearest;
+use roundelay::Fault;
 use roundelay_papers::catalogue::{Item, Paper};
 
 use super::ALL;
@@ -17,11 +17,10 @@ pub(super) fn papers<'a>(papers: &'a [Paper], name: &str) -> Result<Vec<&'a Pape
     }
     let mut names: Vec<_> = papers.iter().map(|paper| paper.slug.as_str()).collect();
     names.push(ALL);
-    Err(Failure::usage(format!(
-        "no paper is called '{name}'{}: {}, or a file like those in papers/",
-        meant(name, &names),
-        names.join(", ")
-    )))
+    let known = names.join(", ");
+    Err(Failure::usage(Fault::unknown(name, &names, |meant| {
+        format!("no paper is called '{name}'{meant}: {known}, or a file like those in papers/")
+    })))
 }
 
 /// The items of these papers: all, or those called `item`.
@@ -40,18 +39,10 @@ pub(super) fn items<'a>(
         all.retain(|(_, item)| item.name == wanted);
         return Ok(all);
     }
-    Err(Failure::usage(format!(
-        "{name} has no item '{wanted}'{}: {}",
-        meant(wanted, &names),
-        names.join(", ")
-    )))
-}
-
-fn meant(written: &str, known: &[&str]) -> String {
-    match nearest(written, known.iter().copied()) {
-        Some(name) => format!(" (did you mean '{name}'?)"),
-        None => String::new(),
-    }
+    let known = names.join(", ");
+    Err(Failure::usage(Fault::unknown(wanted, &names, |meant| {
+        format!("{name} has no item '{wanted}'{meant}: {known}")
+    })))
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use clap::Args;
 use roundelay::Duration;
 use roundelay_sim::replay::{Candidate, SlackRule};
 use roundelay_sim::scenario::parse_time;
+use roundelay_trace::arguments::read;
 
 use super::outputs::Replaying;
 use crate::outputs::Outputs;
@@ -19,7 +20,7 @@ pub(crate) struct Replay {
     /// Discipline for the replay: lstf, "lstf preempt", edf, priority, fifo and others, or
     /// omniscient (headers with the recorded departure time at every router); repeat to compare
     /// several [default: lstf]
-    #[arg(long, value_name = "DISCIPLINE", value_parser = parse_candidate)]
+    #[arg(long, value_name = "DISCIPLINE", value_parser = read::<Candidate>)]
     pub(crate) with: Vec<Candidate>,
 
     /// Network for a schedule in Parquet: a scenario file; its sources do not send
@@ -29,7 +30,7 @@ pub(crate) struct Replay {
 
     /// Initial slack of a packet: wait (its time in queues in the recorded run), path-end (its time
     /// in the network in the recorded run), or none
-    #[arg(long, value_name = "RULE", default_value = "wait", value_parser = parse_slack)]
+    #[arg(long, value_name = "RULE", default_value = "wait", value_parser = read::<SlackRule>)]
     pub(crate) slack: SlackRule,
 
     /// Round slack down to multiples of this time, as in 1us [default: no rounding]
@@ -51,12 +52,4 @@ pub(crate) struct Replay {
 
     #[command(flatten)]
     pub(crate) outputs: Outputs<Replaying>,
-}
-
-fn parse_candidate(text: &str) -> Result<Candidate, String> {
-    text.parse()
-}
-
-fn parse_slack(text: &str) -> Result<SlackRule, String> {
-    text.parse()
 }

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::path::Path;
 
-use roundelay::{Duration, FlowConfig, Instant};
+use roundelay::{Duration, Fault, FlowConfig, Instant};
 use roundelay_metrics::units::in_number;
 use roundelay_report::sentences::{
     CUT_OFF, CUT_SILENCES, ENCRYPTED, LARGE_FRACTIONS, LONG_PACKETS, NOT_IP, RAISED_LENGTHS,
@@ -30,7 +30,7 @@ pub(super) fn read(
     end: Duration,
     stop: &Stop,
     notes: &RefCell<Vec<String>>,
-) -> Result<Vec<Entry>, String> {
+) -> Result<Vec<Entry>, Fault> {
     let by = match captured.flow_by {
         scenario::FlowBy::FiveTuple => FlowBy::FiveTuple,
         scenario::FlowBy::Source => FlowBy::Source,
@@ -38,22 +38,21 @@ pub(super) fn read(
         scenario::FlowBy::Dscp => FlowBy::Dscp,
     };
     let mending = mending(path, captured);
-    let capture = Capture::open(path).map_err(|error| error.to_string())?;
+    let capture = Capture::open(path)?;
     let mut observer = BarOfReadings::new(None, true, stop);
     let arrivals = Arrivals::of(capture, &mending, Classifier::new(by), &mut observer);
-    let mut arrivals = arrivals.map_err(|error| error.to_string())?;
+    let mut arrivals = arrivals?;
     let mut packets = Vec::new();
     let mut lengths = Lengths::default();
-    while let Some(arrival) = arrivals.next().map_err(|error| error.to_string())? {
+    while let Some(arrival) = arrivals.next()? {
         if arrival.at >= Instant::ZERO + end {
             break;
         }
         for len in arrival.lens {
             if packets.len() == MOST_PACKETS {
-                return Err(format!(
-                    "{}: legal range up to {MOST_PACKETS} packets within the run",
-                    path.display()
-                ));
+                let legal = format_args!("up to {MOST_PACKETS} packets within the run");
+                let fault = Fault::of_range(legal);
+                return Err(fault.behind(format_args!("{}: ", path.display())));
             }
             let len = lengths.legal(len);
             packets.push(Entry::new(arrival.at, arrival.flow.0, len));
@@ -64,7 +63,7 @@ pub(super) fn read(
             (0, _) => "no packet in it".to_owned(),
             (all, _) => in_number(all, "{packet|packets} in it, but none of this direction"),
         };
-        return Err(format!("{}: {why}", path.display()));
+        return Err(format!("{}: {why}", path.display()).into());
     }
     let mut told = Vec::new();
     if captured.direction == DirectionChoice::Auto {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use roundelay::{Limit, QueueSpec};
+use roundelay::{Fault, Limit, QueueSpec};
 use roundelay_report::clean;
 use roundelay_sim::scenario::Scenario;
 use roundelay_trace::arguments::{parse_buffer, parse_spec};
@@ -30,12 +30,13 @@ pub(crate) enum Queue {
 ///
 /// # Errors
 /// The discipline or the limit is wrong, or the tree has no file.
-pub(crate) fn parse_queue(text: &str) -> Result<Queue, String> {
+pub(crate) fn parse_queue(text: &str) -> Result<Queue, Fault> {
     let (name, rest) = text.trim().split_once(' ').unwrap_or((text.trim(), ""));
     if name.ends_with(".toml") {
-        return Err(format!(
+        let fault = Fault::new(format!(
             "'{name}' is no discipline; a tree of disciplines in a file: \"tree {name}\""
         ));
+        return Err(fault.with_given(name));
     }
     if name != "tree" {
         return parse_spec(text).map(Queue::Discipline);
@@ -45,7 +46,7 @@ pub(crate) fn parse_queue(text: &str) -> Result<Queue, String> {
         None => (rest, None),
     };
     if file.trim().is_empty() {
-        return Err("expected a tree's file, as in \"tree home.toml\"".to_owned());
+        return Err(Fault::wanted("a tree's file, as in \"tree home.toml\""));
     }
     Ok(Queue::Tree {
         path: PathBuf::from(file.trim()),
@@ -97,8 +98,10 @@ impl Queue {
                 scenario.set_trees(&Arc::new(tree), *limit)
             }
         };
-        let changed =
-            changed.map_err(|error| Failure::usage(format!("{name}: --queue: {error}")))?;
+        let changed = changed.map_err(|error| {
+            let fault = Fault::from(error).behind("--queue: ");
+            Failure::usage(fault.in_file(name, 0))
+        })?;
         if changed == 0 {
             return Err(Failure::usage(format!(
                 "{name}: --queue is for the queues of routers, and there are none"

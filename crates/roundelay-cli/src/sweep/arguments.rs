@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use roundelay_trace::arguments::whole;
+use roundelay_trace::arguments::{read, whole};
 
 use super::outputs::Sweeping;
 use super::precision::Precision;
@@ -36,7 +36,7 @@ pub(crate) struct Sweep {
 
     /// Do only part I of N of the runs, as in 3/16: for N processes without a coordinator, with one
     /// folder for all or one for each
-    #[arg(long, value_name = "I/N", allow_hyphen_values = true, value_parser = |text: &str| text.parse::<Shard>())]
+    #[arg(long, value_name = "I/N", allow_hyphen_values = true, value_parser = read::<Shard>)]
     pub(crate) shard: Option<Shard>,
 
     /// Print new, changed (with the changes) or cached for each run, and run nothing
@@ -45,7 +45,7 @@ pub(crate) struct Sweep {
 
     /// Add runs to each point until the 95% confidence interval of --figure is narrow enough:
     /// with ci=2%, half the width is at most 2% of the mean
-    #[arg(long, value_name = "ci=PART", requires = "figure", conflicts_with = "shard", value_parser = |text: &str| text.parse::<Precision>())]
+    #[arg(long, value_name = "ci=PART", requires = "figure", conflicts_with = "shard", value_parser = read::<Precision>)]
     pub(crate) until: Option<Precision>,
 
     /// With --until: maximum number of runs of a point

@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
+use roundelay::Fault;
 use roundelay_report::{SWEEP_FIGURES, SweepFile, SweepRow, sealed, unsealed};
 use roundelay_trace::Stop;
 use serde::{Deserialize, Serialize};
@@ -484,7 +485,7 @@ pub(super) fn others(folder: &Path, known: &BTreeSet<PathBuf>) -> usize {
 
 /// # Errors
 /// The folder has a dataset over other keys, or Parquet files without keys.
-fn check_keys(folder: &Path, keys: &[&str]) -> Result<(), String> {
+fn check_keys(folder: &Path, keys: &[&str]) -> Result<(), Fault> {
     let mut found = Vec::new();
     let mut path = folder.to_owned();
     while let Some((next, key)) = folder_of_key(&path) {
@@ -504,14 +505,15 @@ fn check_keys(folder: &Path, keys: &[&str]) -> Result<(), String> {
     Err(other_keys(folder, &found, &expected))
 }
 
-/// The message on a folder with a sweep over other keys.
-pub(super) fn other_keys(folder: &Path, found: &[String], expected: &[String]) -> String {
-    format!(
-        "{}: has a sweep over {}; this one is over {}: expected another folder in --out",
-        folder.display(),
-        listed(found),
-        listed(expected)
-    )
+/// The fault of a folder with a sweep over other keys.
+pub(super) fn other_keys(folder: &Path, found: &[String], expected: &[String]) -> Fault {
+    let found = listed(found);
+    let expected = listed(expected);
+    Fault::wanted("another folder in --out")
+        .behind(format_args!(
+            "has a sweep over {found}; this one is over {expected}: "
+        ))
+        .in_file(folder.display().to_string(), 0)
 }
 
 /// Keys in words.

@@ -1,12 +1,13 @@
 //! Plan of a sweep: a scenario, points of swept keys, replicas.
 
+use roundelay::Fault;
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use roundelay_report::clean;
 use roundelay_trace::Stop;
-use roundelay_trace::file::{FileError, Reader, did_you_mean};
+use roundelay_trace::file::Reader;
 use toml::{Table, Value};
 
 use super::arguments::Sweep;
@@ -83,7 +84,7 @@ impl Plan {
                 Ok(values) => replace(&mut dimensions, one_key(key.trim(), values)),
                 Err(error) => Err(error),
             };
-            replaced.map_err(|error| Failure::usage(format!("{key}: {error}")))?;
+            replaced.map_err(|fault| Failure::usage(fault.behind(format_args!("{key}: "))))?;
         }
         plan.points = product(&dimensions)?;
         plan.check()?;
@@ -100,10 +101,11 @@ impl Plan {
     ) -> Result<Self, Failure> {
         for key in table.keys() {
             if !KEYS.contains(&key.as_str()) {
-                let meant = did_you_mean(key, &KEYS);
                 let known = KEYS.join(", ");
-                let message = format!("unknown key '{key}'{meant}: expected {known}");
-                return Err(error_at(file, key, message));
+                let fault = Fault::unknown(key, &KEYS, |meant| {
+                    format!("unknown key '{key}'{meant}: expected {known}")
+                });
+                return Err(error_at(file, key, fault));
             }
         }
         let (name, text, folder) = match table.remove("scenario") {
@@ -113,7 +115,8 @@ impl Plan {
                     Ok(text) => text,
                     Err(error) if error.is_stopped() => return Err(error),
                     Err(error) => {
-                        return Err(error_at(file, "scenario", format!("scenario: {error}")));
+                        let fault = error.into_fault().behind("scenario: ");
+                        return Err(error_at(file, "scenario", fault));
                     }
                 };
                 let folder = path.parent().unwrap_or(Path::new("")).to_owned();
@@ -124,15 +127,16 @@ impl Plan {
                 (file.name().to_owned(), text, folder.to_owned())
             }
             _ => {
-                let message = "scenario: expected a path, as in \"home.toml\", or a table";
-                return Err(error_at(file, "scenario", message.to_owned()));
+                let fault = Fault::wanted("a path, as in \"home.toml\", or a table");
+                return Err(error_at(file, "scenario", fault.behind("scenario: ")));
             }
         };
         let replicas = whole(file, &table, "replicas", 1..=1_000_000)?;
         let seed = whole(file, &table, "seed", 0..=i64::MAX)?;
         for (key, values) in keys_of(file, &table, "grid")? {
-            let values = many(values)
-                .map_err(|message| error_at(file, "grid", format!("grid: {key}: {message}")))?;
+            let values = many(values).map_err(|fault| {
+                error_at(file, "grid", fault.behind(format_args!("grid: {key}: ")))
+            })?;
             dimensions.push(one_key(&key, values));
         }
         dimensions.extend(zipped(file, &table)?);
@@ -162,10 +166,9 @@ impl Plan {
             let parts = key.split('.').count();
             if parts > MOST_PARTS {
                 let begin: String = key.chars().take(40).collect();
-                return Err(Failure::usage(format!(
-                    "{begin}..: a key of {parts} parts: legal range 1 to {MOST_PARTS}, as in \
-                     queue.core"
-                )));
+                let legal = format_args!("1 to {MOST_PARTS}, as in queue.core");
+                let fault = Fault::range(format_args!("a key of {parts} parts"), legal);
+                return Err(Failure::usage(fault.behind(format_args!("{begin}..: "))));
             }
         }
         let mut seen = BTreeSet::new();
@@ -188,15 +191,16 @@ impl Plan {
     ///
     /// # Errors
     /// A key does not lead to a value of the scenario.
-    pub(super) fn resolved(&self, point: &Values) -> Result<Table, String> {
+    pub(super) fn resolved(&self, point: &Values) -> Result<Table, Fault> {
         let mut table = Value::Table(self.table.clone());
         for (key, value) in point {
             let path: Vec<_> = key.split('.').collect();
-            set(&mut table, &path, "", value).map_err(|error| format!("{key}: {error}"))?;
+            set(&mut table, &path, "", value)
+                .map_err(|fault| fault.behind(format_args!("{key}: ")))?;
         }
         match table {
             Value::Table(table) => Ok(table),
-            _ => Err("no table".to_owned()),
+            _ => Err("no table".into()),
         }
     }
 }
@@ -214,24 +218,22 @@ fn whole(
         Some(other) => {
             let least = range.start();
             let most = range.end();
-            let message =
-                format!("{key} {other}: expected a whole number, legal range {least} to {most}");
-            Err(error_at(file, key, message))
+            let legal = format!("{least} to {most}");
+            let message = format!("{key} {other}: expected a whole number, legal range {legal}");
+            let fault = Fault::new(message).with_given(other).with_legal(legal);
+            Err(error_at(file, key, fault))
         }
     }
 }
 
 /// An error about a key of a sweep file, with its line.
-fn error_at(file: &Reader<'_>, key: &str, message: String) -> Failure {
-    failure(file.at(key, message))
+fn error_at(file: &Reader<'_>, key: &str, fault: impl Into<Fault>) -> Failure {
+    failure(file.at(key, fault))
 }
 
 /// An error in a file as a failure, without control characters of the file.
-fn failure(error: FileError) -> Failure {
-    Failure::usage(FileError {
-        message: clean(&error.message),
-        ..error
-    })
+fn failure(fault: Fault) -> Failure {
+    Failure::usage(fault.map(clean))
 }
 
 /// The dotted keys of a table with their values.
@@ -244,7 +246,8 @@ fn keys_of(file: &Reader<'_>, table: &Table, name: &str) -> Result<Vec<(String, 
             return Err(error_at(
                 file,
                 name,
-                format!("{name}: expected a table, as in [{name}]"),
+                Fault::wanted(format_args!("a table, as in [{name}]"))
+                    .behind(format_args!("{name}: ")),
             ));
         }
     }
@@ -266,9 +269,9 @@ fn flatten(before: &str, table: &Table, all: &mut Vec<(String, Value)>) {
 }
 
 /// The values of a key: a list, or a text as on the command line.
-fn many(value: Value) -> Result<Vec<Value>, String> {
+fn many(value: Value) -> Result<Vec<Value>, Fault> {
     match value {
-        Value::Array(values) if values.is_empty() => Err("an empty list".to_owned()),
+        Value::Array(values) if values.is_empty() => Err("an empty list".into()),
         Value::Array(values) => Ok(values),
         Value::String(text) => list(&text),
         other => Ok(vec![other]),
@@ -288,17 +291,17 @@ fn zipped(file: &Reader<'_>, table: &Table) -> Result<Option<Dimension>, Failure
     let mut dimension: Option<Dimension> = None;
     for (key, values) in keys_of(file, table, "zip")? {
         let values = many(values)
-            .map_err(|message| error_at(file, "zip", format!("zip: {key}: {message}")))?;
+            .map_err(|fault| error_at(file, "zip", fault.behind(format_args!("zip: {key}: "))))?;
         let rows = dimension.get_or_insert_with(|| vec![Vec::new(); values.len()]);
         if rows.len() != values.len() {
             return Err(error_at(
                 file,
                 "zip",
-                format!(
-                    "zip: {key} has {} values, the keys before have {}: expected as many",
+                Fault::wanted("as many").behind(format_args!(
+                    "zip: {key} has {} values, the keys before have {}: ",
                     values.len(),
                     rows.len()
-                ),
+                )),
             ));
         }
         for (row, value) in rows.iter_mut().zip(values) {
@@ -314,7 +317,7 @@ fn listed(file: &Reader<'_>, table: &Table) -> Result<Option<Dimension>, Failure
         error_at(
             file,
             "points",
-            "points: expected tables, as in [[points]]".to_owned(),
+            Fault::wanted("tables, as in [[points]]").behind("points: "),
         )
     };
     let points = match table.get("points") {
@@ -335,10 +338,10 @@ fn listed(file: &Reader<'_>, table: &Table) -> Result<Option<Dimension>, Failure
         {
             let first = keys(first).join(", ");
             let other = keys(&values).join(", ");
-            let message = format!(
-                "points: one has the keys {first}, another {other}: expected the same for all"
-            );
-            return Err(error_at(file, "points", message));
+            let fault = Fault::wanted("the same for all").behind(format_args!(
+                "points: one has the keys {first}, another {other}: "
+            ));
+            return Err(error_at(file, "points", fault));
         }
         dimension.push(values);
     }
@@ -358,7 +361,7 @@ fn keys(values: &Values) -> Vec<&str> {
 ///
 /// # Errors
 /// The key belongs to a `[zip]` or `[[points]]` with several keys, or stands twice.
-fn replace(dimensions: &mut Vec<Dimension>, new: Dimension) -> Result<(), String> {
+fn replace(dimensions: &mut Vec<Dimension>, new: Dimension) -> Result<(), Fault> {
     let (key, _) = &new[0][0];
     for dimension in dimensions.iter_mut() {
         // Each point of a dimension has the same keys.
@@ -366,7 +369,7 @@ fn replace(dimensions: &mut Vec<Dimension>, new: Dimension) -> Result<(), String
             continue;
         }
         if dimension[0].len() > 1 {
-            return Err("the sweep file sets the key together with others".to_owned());
+            return Err("the sweep file sets the key together with others".into());
         }
         *dimension = new;
         return Ok(());
@@ -410,7 +413,7 @@ fn product(dimensions: &[Dimension]) -> Result<Vec<Values>, Failure> {
 
 /// Sets the value at a path. Elements of a list have their name, their number, or both ends:
 /// `source.calls.rate`, `port.0.loss`, `port.left>right.loss`.
-fn set(value: &mut Value, path: &[&str], parent: &str, new: &Value) -> Result<(), String> {
+fn set(value: &mut Value, path: &[&str], parent: &str, new: &Value) -> Result<(), Fault> {
     let [key, rest @ ..] = path else {
         *value = new.clone();
         return Ok(());
@@ -438,13 +441,12 @@ fn set(value: &mut Value, path: &[&str], parent: &str, new: &Value) -> Result<()
                 known.extend(names.into_iter().next());
             }
             let known: Vec<&str> = known.iter().map(String::as_str).collect();
-            let meant = did_you_mean(key, &known);
-            Err(format!(
-                "no {parent} is called '{key}'{meant}: {}",
-                known.join(", ")
-            ))
+            let all = known.join(", ");
+            Err(Fault::unknown(key, &known, |meant| {
+                format!("no {parent} is called '{key}'{meant}: {all}")
+            }))
         }
-        other => Err(format!("{parent} is {other}, and has no key '{key}'")),
+        other => Err(format!("{parent} is {other}, and has no key '{key}'").into()),
     }
 }
 
@@ -488,7 +490,7 @@ mod tests {
         }
     }
 
-    fn resolved(key: &str) -> Result<String, String> {
+    fn resolved(key: &str) -> Result<String, Fault> {
         let value = Value::Integer(5);
         plan(Vec::new())
             .resolved(&vec![(key.to_owned(), value)])
@@ -515,12 +517,13 @@ mod tests {
         }
         let error = resolved("source.cals.rate").unwrap_err();
         assert_eq!(
-            error,
+            error.to_string(),
             "source.cals.rate: no source is called 'cals' (did you mean 'calls'?): calls, tcp1"
         );
         assert!(
             resolved("duration.x")
                 .unwrap_err()
+                .message()
                 .contains("duration is \"1s\", and has no key 'x'")
         );
     }

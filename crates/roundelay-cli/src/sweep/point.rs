@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
+use roundelay::Fault;
 use roundelay_report::{SweepFile, SweepRow, clean};
 use roundelay_sim::scenario::Scenario;
 
@@ -166,34 +167,38 @@ impl Check<'_> {
     pub(super) fn points(&self) -> Result<Vec<Point>, Failure> {
         let plan = self.plan;
         let hashes = FileHashes::default();
-        let all: Vec<Result<Point, String>> = in_pool(self.threads, || {
+        let all: Vec<Result<Point, Fault>> = in_pool(self.threads, || {
             let values = plan.points.par_iter().with_min_len(8);
             values.map(|values| self.point(values, &hashes)).collect()
         })?;
         let mut points = Vec::new();
-        let mut messages = Vec::new();
+        let mut faults = Vec::new();
+        let mut more = 0;
         for (values, point) in plan.points.iter().zip(all) {
             match point {
                 Ok(point) => points.push(point),
-                Err(message) => messages.push((values, message)),
+                Err(fault) if faults.len() < MOST_MESSAGES => {
+                    faults.push(told(plan, values, fault));
+                }
+                Err(_) => more += 1,
             }
         }
-        if messages.is_empty() {
+        faults.dedup();
+        let mut faults = faults.into_iter();
+        let Some(mut first) = faults.next() else {
             return Ok(points);
+        };
+        // The data of the first, and the messages of all.
+        for other in faults {
+            first = first.with_hint(&format!("\n{other}"));
         }
-        let mut lines = Vec::new();
-        for (values, message) in messages.iter().take(MOST_MESSAGES) {
-            lines.push(told(plan, values, message));
+        if more > 0 {
+            first = first.with_hint(&format!("\nand {more} more points"));
         }
-        lines.dedup();
-        if messages.len() > MOST_MESSAGES {
-            let more = messages.len() - MOST_MESSAGES;
-            lines.push(format!("and {more} more points"));
-        }
-        Err(Failure::usage(lines.join("\n")))
+        Err(Failure::usage(first))
     }
 
-    fn point(&self, values: &Values, hashes: &FileHashes) -> Result<Point, String> {
+    fn point(&self, values: &Values, hashes: &FileHashes) -> Result<Point, Fault> {
         let Self { plan, host, .. } = self;
         let (table, text) = text_of(plan, values)?;
         let scenario = match &host.parts {
@@ -245,7 +250,7 @@ impl Check<'_> {
 }
 
 /// The scenario of a point, as a table and as text.
-pub(super) fn text_of(plan: &Plan, values: &Values) -> Result<(toml::Table, String), String> {
+pub(super) fn text_of(plan: &Plan, values: &Values) -> Result<(toml::Table, String), Fault> {
     let table = plan.resolved(values)?;
     let text = if values.is_empty() {
         plan.text.clone()
@@ -255,18 +260,21 @@ pub(super) fn text_of(plan: &Plan, values: &Values) -> Result<(toml::Table, Stri
     Ok((table, text))
 }
 
-/// A message on a wrong point; one on the scenario itself has the line.
-fn told(plan: &Plan, values: &Values, message: &str) -> String {
+/// The fault of a wrong point; one of the scenario itself has the line.
+fn told(plan: &Plan, values: &Values, fault: Fault) -> Fault {
     let no_captures: &roundelay_sim::scenario::ReadCapture<'_> = &|_, _, _| Ok(Vec::new());
     let own = Scenario::from_toml_with(&plan.name, &plan.text, &plan.folder, no_captures);
-    if let Err(error) = own
-        && clean(&error.message) == *message
+    if let Err(own) = own.map_err(|own| own.map(clean))
+        && own.message() == fault.message()
     {
-        return clean(&error.to_string());
+        return own;
     }
     let mut words = Vec::new();
     for (key, value) in values {
         words.push(word(key, value));
     }
-    format!("{}: {}: {message}", plan.name, clean(&words.join(" ")))
+    let words = clean(&words.join(" "));
+    fault
+        .behind(format_args!("{words}: "))
+        .in_file(&*plan.name, 0)
 }

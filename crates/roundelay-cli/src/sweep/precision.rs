@@ -3,15 +3,24 @@
 use std::fmt;
 use std::str::FromStr;
 
+use roundelay::Fault;
+
 /// Half the width of a confidence interval as part of the mean.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Precision(pub(super) f64);
 
 impl FromStr for Precision {
-    type Err = String;
+    type Err = Fault;
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let expected = || "expected ci=PART, as in ci=2%, legal range above 0% to 100%".to_owned();
+    fn from_str(text: &str) -> Result<Self, Fault> {
+        let expected = || {
+            let legal = "above 0% to 100%";
+            Fault::new(format!(
+                "expected ci=PART, as in ci=2%, legal range {legal}"
+            ))
+            .with_given(text)
+            .with_legal(legal)
+        };
         let part = text.strip_prefix("ci=").ok_or_else(expected)?;
         let (number, unit) = part
             .strip_suffix('%')

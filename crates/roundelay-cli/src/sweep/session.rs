@@ -316,8 +316,9 @@ impl Session {
         if let Some(scenario) = known {
             return simulate(&scenario, seed);
         }
-        let (_, text) = text_of(&self.plan, &point.values)?;
-        let scenario = Arc::new(Read::of_text(name, &text, folder, &[], &self.stop)?);
+        let scenario = text_of(&self.plan, &point.values)
+            .and_then(|(_, text)| Read::of_text(name, &text, folder, &[], &self.stop));
+        let scenario = Arc::new(scenario.map_err(|fault| fault.to_string())?);
         point.fresh().scenario = Some(Arc::clone(&scenario));
         simulate(&scenario, seed)
     }

@@ -2,6 +2,8 @@
 
 use std::str::FromStr;
 
+use roundelay::Fault;
+
 /// A part of the runs: the first number of the second, from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Shard {
@@ -19,10 +21,11 @@ impl Shard {
 }
 
 impl FromStr for Shard {
-    type Err = String;
+    type Err = Fault;
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let expected = || "expected I/N, as in 3/16: I from 1 to N, N from 1 to 100000".to_owned();
+    fn from_str(text: &str) -> Result<Self, Fault> {
+        let expected =
+            || Fault::wanted("I/N, as in 3/16: I from 1 to N, N from 1 to 100000").with_given(text);
         let (part, parts) = text.split_once('/').ok_or_else(expected)?;
         let shard = Self {
             part: part.parse().map_err(|_| expected())?,

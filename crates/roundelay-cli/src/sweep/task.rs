@@ -4,6 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use roundelay::Fault;
 use roundelay_report::sweep_rows;
 use roundelay_sim::scenario::Scenario;
 use roundelay_trace::Stop;
@@ -65,7 +66,7 @@ pub fn run_task(task: &str, parts: Option<&OwnParts>, stop: &Stop) -> Result<Vec
         }
         None => match Read::of_text(&name, &text, &folder, &[], stop) {
             Ok(scenario) => simulate(&scenario, seed),
-            Err(message) => Err(message),
+            Err(fault) => Err(fault.to_string()),
         },
     };
     if stop.is_requested() {
@@ -90,12 +91,10 @@ pub(super) fn read_with(
     text: &str,
     folder: &Path,
     stop: &Stop,
-) -> Result<Scenario, String> {
+) -> Result<Scenario, Fault> {
     let mut scenario = Read::of_text(name, text, folder, &parts.disciplines, stop)?;
     for (source, control) in &parts.controls {
-        scenario
-            .set_control(source, control)
-            .map_err(|error| error.to_string())?;
+        scenario.set_control(source, control)?;
     }
     Ok(scenario)
 }
@@ -112,12 +111,12 @@ pub(super) fn simulate(scenario: &Scenario, seed: u64) -> Result<Rows, String> {
 /// One run with parts of a program; what these say of their failure comes first.
 pub(super) fn simulate_with(
     parts: &Parts,
-    scenario: Result<Scenario, String>,
+    scenario: Result<Scenario, Fault>,
     seed: u64,
 ) -> Result<Rows, String> {
     let rows = match scenario {
         Ok(scenario) => simulate(&scenario, seed),
-        Err(message) => Err(message),
+        Err(fault) => Err(fault.to_string()),
     };
     match (parts.failure)() {
         Some(message) => Err(message),

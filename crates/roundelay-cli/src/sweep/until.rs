@@ -1,11 +1,11 @@
 //! Sequential replication: runs are added to each point until the confidence interval of a figure
 //! is narrow enough.
 
+use roundelay::Fault;
 use std::collections::{BTreeMap, HashMap};
 
 use roundelay_report::SWEEP_FIGURES;
 use roundelay_sim::scenario::{Interval, Scenario, student_95};
-use roundelay_trace::file::did_you_mean;
 
 use super::point::Point;
 use super::precision::Precision;
@@ -126,10 +126,11 @@ fn source_and_number(text: &str) -> Result<(Option<&str>, usize), Failure> {
         None => (None, text),
     };
     let Some(number) = SWEEP_FIGURES.iter().position(|known| *known == figure) else {
-        let meant = did_you_mean(figure, &SWEEP_FIGURES);
-        return Err(Failure::usage(format!(
-            "--figure {text}: no figure is called '{figure}'{meant}: {}",
-            SWEEP_FIGURES.join(", ")
+        let known = SWEEP_FIGURES.join(", ");
+        return Err(Failure::usage(Fault::unknown(
+            figure,
+            &SWEEP_FIGURES,
+            |meant| format!("--figure {text}: no figure is called '{figure}'{meant}: {known}"),
         )));
     };
     Ok((source, number))
@@ -140,11 +141,10 @@ fn check_source(text: &str, source: &str, sources: &[String]) -> Result<(), Fail
         return Ok(());
     }
     let known: Vec<&str> = sources.iter().map(String::as_str).collect();
-    let meant = did_you_mean(source, &known);
-    Err(Failure::usage(format!(
-        "--figure {text}: no source is called '{source}'{meant}: {}",
-        known.join(", ")
-    )))
+    let all = known.join(", ");
+    Err(Failure::usage(Fault::unknown(source, &known, |meant| {
+        format!("--figure {text}: no source is called '{source}'{meant}: {all}")
+    })))
 }
 
 /// Refuses, before any run, a figure that no run of the scenario can have.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use roundelay::{Bytes, Duration, Rate};
+use roundelay::{Bytes, Duration, Fault, Rate};
 use roundelay_report::KeyValues;
 use serde_json::{Map, Value as Json};
 use toml::Value;
@@ -121,16 +121,15 @@ fn decimal(whole: u64, places: u32) -> String {
 ///
 /// # Errors
 /// An empty value, or a wrong range.
-pub(super) fn list(text: &str) -> Result<Vec<Value>, String> {
+pub(super) fn list(text: &str) -> Result<Vec<Value>, Fault> {
     if text.starts_with(['[', '{', '"', '\'']) {
         return Ok(vec![written(text)?]);
     }
     let mut all = Vec::new();
     for part in text.split(',').map(str::trim) {
         if part.is_empty() {
-            return Err(format!(
-                "'{text}': an empty value; expected values with commas between, as in fifo,qfq"
-            ));
+            let legal = "values with commas between, as in fifo,qfq";
+            return Err(wrong(text, "an empty value", legal));
         }
         match part.split_once("..") {
             Some((first, rest)) => all.extend(range(part, first.trim(), rest.trim())?),
@@ -141,15 +140,23 @@ pub(super) fn list(text: &str) -> Result<Vec<Value>, String> {
 }
 
 /// A value in TOML's own spelling.
-fn written(text: &str) -> Result<Value, String> {
+fn written(text: &str) -> Result<Value, Fault> {
     if let Ok(mut table) = toml::from_str::<toml::Table>(&format!("value = {text}"))
         && let Some(value) = table.remove("value")
     {
         return Ok(value);
     }
-    Err(format!(
-        "'{text}': no value in TOML; expected one, as in [\"s0\", \"s1\"]"
+    Err(wrong(
+        text,
+        "no value in TOML",
+        "one, as in [\"s0\", \"s1\"]",
     ))
+}
+
+fn wrong(given: &str, problem: &str, legal: &str) -> Fault {
+    Fault::wanted(legal)
+        .behind(format_args!("'{given}': {problem}; "))
+        .with_given(given)
 }
 
 /// The value of a word: a whole number, a number, true, false, or a text.
@@ -171,16 +178,12 @@ fn scalar(text: &str) -> Value {
 
 /// `64kbit..1mbit/2`: each twice the one before. `10ms..50ms+10ms`: steps. Names like `s0..48` are
 /// texts.
-fn range(part: &str, first: &str, rest: &str) -> Result<Vec<Value>, String> {
+fn range(part: &str, first: &str, rest: &str) -> Result<Vec<Value>, Fault> {
     let Some(from) = Quantity::parse(first) else {
         return Ok(vec![scalar(part)]);
     };
-    let wrong = |problem: &str| {
-        format!(
-            "'{part}': {problem}; expected FROM..TO/FACTOR, as in 64kbit..1mbit/2, or \
-             FROM..TO+STEP, as in 10ms..50ms+10ms"
-        )
-    };
+    let legal = "FROM..TO/FACTOR, as in 64kbit..1mbit/2, or FROM..TO+STEP, as in 10ms..50ms+10ms";
+    let wrong = |problem: &str| wrong(part, problem, legal);
     let Some((last, step)) = rest.split_once(['/', '+']) else {
         return Err(wrong("a range without a step"));
     };
@@ -401,7 +404,7 @@ mod tests {
             ("[1", "no value in TOML"),
         ] {
             let error = list(text).unwrap_err();
-            assert!(error.contains(problem), "{text}: {error}");
+            assert!(error.message().contains(problem), "{text}: {error}");
         }
     }
 

@@ -74,19 +74,19 @@ pub(super) fn changed(
     }
     let text = toml::to_string(&table).map_err(|error| Wrong::new("scenario", error))?;
     Scenario::from_toml(column, &text, Path::new(".")).map_err(|error| {
-        if error.file != column || error.line == 0 {
-            return Wrong::new("scenario", format!("columns.{column}: {}", error.message));
+        if error.file() != Some(column) || error.line().is_none() {
+            return Wrong::new("scenario", format!("columns.{column}: {}", error.message()));
         }
         // Messages of scenarios have no key; the line gives it.
         let Ok((reader, _)) = Reader::parse(column, &text) else {
-            return Wrong::new("scenario", error.message);
+            return Wrong::new("scenario", error.message());
         };
-        let at = reader.path(error.line);
+        let at = reader.path(error.line().unwrap_or(0));
         // The path is written in front: the message need not name the key again.
         let key = at.rsplit('.').next().unwrap_or_default();
-        let message = match error.message.strip_prefix(&format!("{key}: ")) {
+        let message = match error.message().strip_prefix(&format!("{key}: ")) {
             Some(rest) => rest,
-            None => &error.message,
+            None => error.message(),
         };
         let mut changes = changes.iter();
         match changes.find(|change| is_at_or_below(at, change.path)) {

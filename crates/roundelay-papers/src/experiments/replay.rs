@@ -15,7 +15,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use roundelay::Duration;
+use roundelay::{Duration, Fault};
 use roundelay_sim::replay::{Candidate, Count, Counting, Schedule};
 use roundelay_sim::scenario::Scenario;
 use serde::Deserialize;
@@ -76,10 +76,10 @@ impl Replay {
 
 fn candidate(name: &str, value: Value) -> Result<Candidate, Wrong> {
     let key = format!("with.{name}");
-    let wrong = |message: String| Wrong::new(&key, format!("{key}: {message}"));
+    let wrong = |fault: Fault| Wrong::new(&key, format!("{key}: {fault}"));
     let with: With = value
         .try_into()
-        .map_err(|error: toml::de::Error| wrong(error.message().to_owned()))?;
+        .map_err(|error: toml::de::Error| wrong(error.message().into()))?;
     let told = match with {
         With::Table(told) => told,
         With::Discipline(discipline) => Told {

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, TypeVar
 
 from . import _native, _toml
+from ._calls import Call, keywords
 from ._controls import ControlLike, controls
-from ._errors import ArgumentTypeError, Call, RoundelayError, keywords, of_command
+from ._errors import ArgumentTypeError, RoundelayError, RunError, Told, UsageError, of_command
 from ._progress import Progress, reporting
 from ._queues import QueueLike, many, split
 from ._results import Bounds, Comparison, Costs, Objective, PaperItem, PaperResult, Replay, Simulation, Verification
@@ -330,13 +331,16 @@ def _printed(call: Call, command: str, words: list[str], given: tuple[str, str] 
 
     text = given[1] if given else None
     name = given[0] if given else "standard input"
-    program = [sys.executable, "-m", "roundelay", command, *words]
+    program = [sys.executable, "-m", "roundelay._child", command, *words]
     done = subprocess.run(program, input=text, capture_output=True, text=True, check=False)
     if done.returncode == 0 or (found_faults and done.returncode == 1 and done.stdout):
         return done.stdout
-    message = done.stderr.strip().removeprefix("roundelay: ").removeprefix("error: ").replace("standard input:", f"{name}:", 1)
-    message, _, _ = message.partition("\n\nFor more information")
-    raise call.reworded(of_command(done.returncode, message, None, None, None))
+    try:
+        told = Told(*json.loads(done.stderr.splitlines()[-1]))
+    except (IndexError, TypeError, ValueError):
+        # Ended by a signal, or without memory.
+        raise RunError(done.stderr.strip() or f"{command}: ended with {done.returncode}", status=1) from None
+    raise call.reworded(of_command(*told._replace(file=name if told.file == "standard input" else told.file)))
 
 
 @keywords
@@ -465,5 +469,5 @@ def papers(
     words = line(["--json", "--quiet", *words], path_text("paper", paper), *texts("item", item))
     printed = _printed(call, "papers", words)
     if not printed.startswith("{"):
-        raise of_command(2, printed.strip(), item or paper, None, None)
+        raise UsageError(printed.strip(), status=2, given=item or paper)
     return [PaperResult(found) for found in json.loads(printed)["items"]]

@@ -6,7 +6,7 @@ from typing import Self
 
 from . import _native
 from ._commands import _located
-from ._errors import Call
+from ._calls import Call
 from ._queues import PLACEHOLDER, QueueLike, own
 from ._words import rate_text, scalar
 

@@ -11,10 +11,11 @@ from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from . import _native, _toml
+from ._calls import Call, keywords
 from ._classes import Classes, word
 from ._commands import _located
 from ._controls import ControlLike
-from ._errors import ArgumentTypeError, Call, UsageError, keywords
+from ._errors import ArgumentTypeError, UsageError
 from ._extras import needs
 from ._progress import Progress, Show, reporting
 from ._results import Table, _grid
@@ -267,7 +268,7 @@ def _plan(scenario: Any, over: Any, congestion: Any) -> tuple[str, Classes | Non
     if text is None:
         path = path_text("scenario", scenario)
         base: Any = os.path.abspath(path)
-        files = [(base, path), (f"the sweep:1: scenario: {base}", path)]
+        files = [(base, path)]
     else:
         base, files = _toml.loads(text, "scenario"), []
     listed = _values(over)

@@ -7,6 +7,7 @@ use std::path::Path;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row};
 use parquet::schema::types::Type;
+use roundelay::Fault;
 use roundelay_sim::Direction;
 use roundelay_sim::replay::{Line, Replay, Schedule};
 
@@ -123,46 +124,44 @@ const NEEDED: usize = 6;
 ///
 /// The file is unreadable or lacks a column; the message names the file, the column and, if known,
 /// the row.
-pub fn read_schedule(path: &Path) -> Result<Vec<Line>, String> {
-    let wrong = |what: String| format!("{}: {what}", path.display());
+pub fn read_schedule(path: &Path) -> Result<Vec<Line>, Fault> {
+    let name = path.display().to_string();
+    let wrong = |fault: Fault| fault.in_file(&*name, 0);
     let unreadable = |error: std::io::Error| {
-        wrong(format!(
-            "cannot read: {error}; expected a schedule in Parquet"
-        ))
+        wrong(Fault::wanted("a schedule in Parquet").behind(format_args!("cannot read: {error}; ")))
     };
     let mut file = File::open(path).map_err(unreadable)?;
     let reader = SerializedFileReader::new(file.try_clone().map_err(unreadable)?)
-        .map_err(|error| wrong(format!("no Parquet file: {error}")))?;
-    check_pages(&mut file, reader.metadata().file_metadata()).map_err(wrong)?;
+        .map_err(|error| wrong(format!("no Parquet file: {error}").into()))?;
+    check_pages(&mut file, reader.metadata().file_metadata()).map_err(|what| wrong(what.into()))?;
     let columns = columns_read(reader.metadata().file_metadata().schema()).map_err(wrong)?;
     let rows = reader
         .get_row_iter(Some(columns))
-        .map_err(|error| wrong(error.to_string()))?;
+        .map_err(|error| wrong(error.to_string().into()))?;
     let mut lines = Vec::new();
     for (number, row) in (0_u64..).zip(rows) {
-        let row = row.map_err(|error| wrong(format!("row {number}: {error}")))?;
-        lines.push(line(&row).map_err(|what| wrong(format!("row {number}: {what}")))?);
+        let row = row.map_err(|error| wrong(format!("row {number}: {error}").into()))?;
+        lines.push(line(&row).map_err(|what| wrong(what.behind(format_args!("row {number}: "))))?);
     }
     Ok(lines)
 }
 
 /// The columns to read, in the order of [`READ`].
-fn columns_read(schema: &Type) -> Result<Type, String> {
+fn columns_read(schema: &Type) -> Result<Type, Fault> {
     let mut fields = Vec::new();
     for (number, name) in READ.into_iter().enumerate() {
         let mut fields_of_file = schema.get_fields().iter();
         match fields_of_file.find(|field| field.name() == name) {
             Some(field) if field.is_primitive() => fields.push(field.clone()),
             Some(_) => {
-                return Err(format!(
-                    "column '{name}' holds more than one value a row; expected one"
-                ));
+                return Err(Fault::wanted("one").behind(format_args!(
+                    "column '{name}' holds more than one value a row; "
+                )));
             }
             None if number < NEEDED => {
-                let expected = READ[..NEEDED].join(", ");
-                return Err(format!(
-                    "no column '{name}'; expected {expected}, as roundelay replay --parquet writes them"
-                ));
+                let needed = READ[..NEEDED].join(", ");
+                let legal = format!("{needed}, as roundelay replay --parquet writes them");
+                return Err(Fault::wanted(legal).behind(format_args!("no column '{name}'; ")));
             }
             None => {}
         }
@@ -170,10 +169,10 @@ fn columns_read(schema: &Type) -> Result<Type, String> {
     Type::group_type_builder(schema.name())
         .with_fields(fields)
         .build()
-        .map_err(|error| error.to_string())
+        .map_err(|error| error.to_string().into())
 }
 
-fn line(row: &Row) -> Result<Line, String> {
+fn line(row: &Row) -> Result<Line, Fault> {
     let mut fields = row.get_column_iter();
     let mut next = || match fields.next() {
         Some((name, field)) => (name.as_str(), field),
@@ -189,14 +188,20 @@ fn line(row: &Row) -> Result<Line, String> {
         is_back: match next() {
             (_, Field::Bool(is_back)) => *is_back,
             (name, field) => {
-                return Err(format!("column '{name}': {field}; expected true or false"));
+                return Err(wrong(name, field, "true or false"));
             }
         },
     })
 }
 
+fn wrong(name: &str, field: &Field, legal: &str) -> Fault {
+    Fault::wanted(legal)
+        .behind(format_args!("column '{name}': {field}; "))
+        .with_given(field)
+}
+
 /// An integer of any type in the file, within the range of its field.
-fn whole<N: TryFrom<i128> + Bounded>((name, field): (&str, &Field)) -> Result<N, String> {
+fn whole<N: TryFrom<i128> + Bounded>((name, field): (&str, &Field)) -> Result<N, Fault> {
     let value: Option<i128> = match field {
         Field::Byte(value) => Some((*value).into()),
         Field::Short(value) => Some((*value).into()),
@@ -210,19 +215,15 @@ fn whole<N: TryFrom<i128> + Bounded>((name, field): (&str, &Field)) -> Result<N,
     };
     let value = value.and_then(|value| N::try_from(value).ok());
     value.ok_or_else(|| {
-        format!(
-            "column '{name}': {field}; expected a whole number, legal range {}",
-            N::RANGE
-        )
+        let legal = format!("a whole number, legal range {}", N::RANGE);
+        wrong(name, field, &legal)
     })
 }
 
-fn text((name, field): (&str, &Field)) -> Result<String, String> {
+fn text((name, field): (&str, &Field)) -> Result<String, Fault> {
     match field {
         Field::Str(text) => Ok(text.clone()),
-        other => Err(format!(
-            "column '{name}': {other}; expected the name of a node"
-        )),
+        other => Err(wrong(name, other, "the name of a node")),
     }
 }
 
@@ -353,7 +354,7 @@ mod tests {
             let path = written(name, length, None);
             let error = read_schedule(&path).unwrap_err();
             std::fs::remove_file(&path).unwrap();
-            assert!(error.contains(message), "{error}");
+            assert!(error.to_string().contains(message), "{error}");
         }
     }
 }

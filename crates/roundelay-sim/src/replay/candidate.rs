@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use roundelay::schedulers::{Priority, Times};
-use roundelay::{ConfigError, Duration, QueueSpec, Slack};
+use roundelay::{ConfigError, Duration, Fault, QueueSpec, Slack};
 
 use super::schedule::{Packet, Schedule};
 use crate::fields_read::FieldsRead;
@@ -60,11 +60,16 @@ impl SlackRule {
 }
 
 impl FromStr for SlackRule {
-    type Err = String;
+    type Err = Fault;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, Fault> {
         let rule = Self::ALL.into_iter().find(|rule| rule.name() == text);
-        rule.ok_or_else(|| format!("'{text}' is no slack: wait, path-end or none"))
+        rule.ok_or_else(|| {
+            let legal = "wait, path-end or none";
+            Fault::new(format!("'{text}' is no slack: {legal}"))
+                .with_given(text)
+                .with_legal(legal)
+        })
     }
 }
 
@@ -140,11 +145,11 @@ pub(super) enum Label {
 const OMNISCIENT: &str = "omniscient";
 
 impl FromStr for Candidate {
-    type Err = String;
+    type Err = Fault;
 
     /// Parses a discipline as `tc` writes it: `lstf preempt`, `edf`, `priority`, `fifo`; or
     /// `omniscient`, `omniscient preempt`.
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, Fault> {
         let mut words = text.split_whitespace();
         let is_omniscient = words.next() == Some(OMNISCIENT);
         let written = if is_omniscient {
@@ -154,9 +159,10 @@ impl FromStr for Candidate {
         };
         let mut queue: QueueSpec = written.parse().map_err(|error| match error {
             ConfigError::UnknownDiscipline { .. } => {
-                format!("{error}; replays know '{OMNISCIENT}' as well")
+                let hint = format!("; replays know '{OMNISCIENT}' as well");
+                Fault::from(error).with_hint(&hint)
             }
-            _ => error.to_string(),
+            _ => error.into(),
         })?;
         queue.limit = queue.limit.or(Some(roundelay::Limit::of_packets(NO_LIMIT)));
         let headers = if is_omniscient {

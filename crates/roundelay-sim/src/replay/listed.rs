@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use roundelay::{Duration, Instant};
+use roundelay::{Duration, Fault, Instant};
 
 use super::ReplayError;
 use super::schedule::{Packet, Schedule, ScheduledFlow};
@@ -52,7 +52,7 @@ impl Schedule {
         let mut schedule = Self::new(network, &scenario.topology.hosts);
         let mut flows = BTreeMap::new();
         for (row, line) in lines.iter().enumerate() {
-            let wrong = |what: String| ReplayError::Line { row, what };
+            let wrong = |what: Fault| ReplayError::Line { row, what };
             let flow = *flows.entry(line.flow).or_insert(schedule.flows.len());
             if flow == schedule.flows.len() {
                 let node = |name: &str| {
@@ -60,7 +60,10 @@ impl Schedule {
                         .network
                         .named(name)
                         .filter(|node| hosts.contains(node));
-                    node.ok_or_else(|| wrong(format!("'{name}' is no host of the network")))
+                    node.ok_or_else(|| {
+                        let fault = Fault::new(format!("'{name}' is no host of the network"));
+                        wrong(fault.with_given(name))
+                    })
                 };
                 let from = node(&line.from)?;
                 let to = node(&line.to)?;
@@ -68,7 +71,7 @@ impl Schedule {
                     schedule
                         .routes
                         .there_and_back(&schedule.network, from, to, flow as u64);
-                let routes = routes.map_err(|error| wrong(error.to_string()))?;
+                let routes = routes.map_err(|error| wrong(error.to_string().into()))?;
                 schedule.flows.push(ScheduledFlow {
                     from,
                     to,
@@ -79,15 +82,16 @@ impl Schedule {
             let ScheduledFlow { from, to, .. } = schedule.flows[flow];
             if [from, to].map(|node| schedule.network.name(node)) != [line.from.as_str(), &line.to]
             {
-                return Err(wrong(format!(
+                let message = format!(
                     "flow {} went from {} to {} before",
                     line.flow,
                     schedule.network.name(from),
                     schedule.network.name(to)
-                )));
+                );
+                return Err(wrong(message.into()));
             }
             if line.is_back && schedule.flows[flow].routes[1] == Routes::NOWHERE {
-                return Err(wrong(NetworkError::Unroutable(to, from).to_string()));
+                return Err(wrong(NetworkError::Unroutable(to, from).to_string().into()));
             }
             schedule
                 .packets
@@ -114,7 +118,7 @@ impl Schedule {
         })
     }
 
-    fn packet(&self, flow: u32, line: &Line) -> Result<Packet, String> {
+    fn packet(&self, flow: u32, line: &Line) -> Result<Packet, Fault> {
         let &Line {
             len,
             input_ps,
@@ -123,10 +127,11 @@ impl Schedule {
             ..
         } = line;
         if !(1..=LONGEST_PACKET).contains(&len) {
-            return Err(format!("length {len}: legal range 1 to {LONGEST_PACKET}"));
+            let legal = format_args!("1 to {LONGEST_PACKET}");
+            return Err(Fault::range(len, legal).behind("length "));
         }
         let input = u64::try_from(input_ps)
-            .map_err(|_| format!("input_ps {input_ps}: legal range 0 and later"))?;
+            .map_err(|_| Fault::range(input_ps, "0 and later").behind("input_ps "))?;
         let direction = if is_back {
             Direction::Backward
         } else {
@@ -146,11 +151,11 @@ impl Schedule {
             .map(Instant::from_picos)
             .filter(|output| *output >= least);
         let output = output.ok_or_else(|| {
-            format!(
-                "output_ps {output_ps}: legal range from the input plus the least time on the \
-                way, {}",
+            let legal = format_args!(
+                "from the input plus the least time on the way, {}",
                 least.as_picos()
-            )
+            );
+            Fault::range(output_ps, legal).behind("output_ps ")
         })?;
         Ok(Packet {
             output,

@@ -27,6 +27,7 @@ pub use resend::Replay;
 pub use schedule::{Packet, Schedule, ScheduledFlow};
 
 use crate::scenario::RunError;
+use roundelay::Fault;
 
 /// Why a schedule could not be recorded or replayed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -52,7 +53,7 @@ pub enum ReplayError {
         /// The row, from 0.
         row: usize,
         /// The fault, and the legal values.
-        what: String,
+        what: Fault,
     },
     /// No link leaves a router, so no queue has a discipline to replace.
     #[error("no link leaves a router: there is no queue to replay in")]
@@ -75,4 +76,14 @@ pub enum ReplayError {
     /// Too many flows or packets for 32-bit numbers.
     #[error("legal range up to {} flows and as many packets", u32::MAX)]
     TooMany,
+}
+
+impl From<ReplayError> for Fault {
+    /// The data of a list's row; the others have a message alone.
+    fn from(error: ReplayError) -> Self {
+        match error {
+            ReplayError::Line { row, what } => what.behind(format_args!("row {row}: ")),
+            other => Self::new(other.to_string()),
+        }
+    }
 }

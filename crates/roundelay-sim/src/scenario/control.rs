@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use roundelay::Fault;
 use roundelay::suggestion::nearest;
 use roundelay_tcp::CustomControl;
 
@@ -45,6 +46,15 @@ impl fmt::Display for ControlError {
             write!(f, " (did you mean '{meant}'?)")?;
         }
         write!(f, ": legal names {}", self.legal())
+    }
+}
+
+impl From<ControlError> for Fault {
+    fn from(error: ControlError) -> Self {
+        Self::new(error.to_string())
+            .with_given(&error.given)
+            .with_legal(error.legal())
+            .with_meant(error.meant())
     }
 }
 

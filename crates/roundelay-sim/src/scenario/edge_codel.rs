@@ -1,6 +1,6 @@
 //! Edge-CoDel in a scenario: `edge_codel = { target = "5ms" }` of a source over TCP.
 
-use roundelay::{ConfigError, Duration, edge_codel};
+use roundelay::{ConfigError, Duration, Fault, edge_codel};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -48,14 +48,13 @@ impl EdgeCodel {
     pub(super) fn control(
         &self,
         is_ecn_capable: Option<bool>,
-    ) -> Result<EdgeControl, (String, String)> {
-        let wrong =
-            |key: &str, message: &str| Err((format!("edge_codel.{key}"), message.to_owned()));
+    ) -> Result<EdgeControl, (String, Fault)> {
+        let wrong = |key: &str, message: &str| Err((format!("edge_codel.{key}"), message.into()));
         match is_ecn_capable {
             None => {
                 return Err((
                     "edge_codel".to_owned(),
-                    "edge_codel is for sources over TCP: others react to no loss".to_owned(),
+                    "edge_codel is for sources over TCP: others react to no loss".into(),
                 ));
             }
             Some(false) if self.mark => {
@@ -87,7 +86,7 @@ impl EdgeCodel {
 
     /// The key that is out of range, and the message. The range of `refresh` depends on `target`,
     /// whichever of the two is written.
-    fn of_range(&self, codel: &edge_codel::Config, error: ConfigError) -> (String, String) {
+    fn of_range(&self, codel: &edge_codel::Config, error: ConfigError) -> (String, Fault) {
         let ConfigError::OutOfRange {
             parameter,
             value,
@@ -96,22 +95,24 @@ impl EdgeCodel {
             ..
         } = error
         else {
-            return ("edge_codel".to_owned(), error.to_string());
+            return ("edge_codel".to_owned(), error.into());
         };
-        let message = match parameter {
+        let fault = match parameter {
             "refresh" => {
                 let default = if self.refresh.is_none() {
                     " (default)"
                 } else {
                     ""
                 };
-                format!(
-                    "refresh {value}{default}: legal range above target, {}, to {max}",
-                    codel.target
-                )
+                let legal = format_args!("above target, {}, to {max}", codel.target);
+                let shown = format_args!("{value}{default}");
+                Fault::range(shown, legal)
+                    .behind("refresh ")
+                    .with_given(&value)
             }
-            _ => format!("{parameter} {value}: legal range {min} to {max}"),
+            _ => Fault::range(value, format_args!("{min} to {max}"))
+                .behind(format_args!("{parameter} ")),
         };
-        (format!("edge_codel.{parameter}"), message)
+        (format!("edge_codel.{parameter}"), fault)
     }
 }

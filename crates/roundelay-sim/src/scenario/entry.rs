@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use roundelay::{Duration, FlowConfig, Instant};
-use roundelay_trace::file::{Reader, did_you_mean};
+use roundelay::{Duration, Fault, FlowConfig, Instant};
+use roundelay_trace::file::Reader;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Spanned;
@@ -174,10 +174,9 @@ pub(super) fn groups<'a>(
         }
         total += group.sources();
         if total > MOST_SOURCES {
-            return Err(reader.at(
-                &path,
-                format!("that makes {total} sources, legal range up to {MOST_SOURCES}"),
-            ));
+            let legal = format!("up to {MOST_SOURCES}");
+            let fault = Fault::new(format!("that makes {total} sources, legal range {legal}"));
+            return Err(reader.at(&path, fault.with_given(total).with_legal(legal)));
         }
         let (inner, reach) = ways.get_or_insert_with(|| {
             (
@@ -203,8 +202,8 @@ struct Source<'r, 'a> {
 
 impl<'a> Source<'_, 'a> {
     /// An error at a key of this source.
-    fn at(&self, key: &str, message: impl std::fmt::Display) -> ScenarioError {
-        self.reader.at(&format!("{}.{key}", self.path), message)
+    fn at(&self, key: &str, fault: impl Into<Fault>) -> ScenarioError {
+        self.reader.at(&format!("{}.{key}", self.path), fault)
     }
 
     fn read(&self, mut table: Spanned<DeTable<'a>>, number: usize) -> Result<Group, ScenarioError> {
@@ -221,10 +220,8 @@ impl<'a> Source<'_, 'a> {
             .get("edge_codel")
             .is_some_and(|value| matches!(value.get_ref(), DeValue::Array(_)))
         {
-            return Err(self.at(
-                "edge_codel",
-                "expected a table, as in edge_codel = { target = \"5ms\" }",
-            ));
+            let legal = "a table, as in edge_codel = { target = \"5ms\" }";
+            return Err(self.at("edge_codel", Fault::wanted(legal)));
         }
         let mut source = self.source(
             kind.as_ref().and_then(|kind| kind.get_ref().as_str()),
@@ -305,11 +302,10 @@ impl<'a> Source<'_, 'a> {
             return Err(self.at("kind", format!("a source without a kind: {}", kinds())));
         };
         if !SourceSpec::KINDS.contains(&kind) {
-            let meant = did_you_mean(kind, SourceSpec::KINDS);
-            return Err(self.at(
-                "kind",
-                format!("'{kind}' is no kind of source{meant}: {}", kinds()),
-            ));
+            let fault = Fault::unknown(kind, SourceSpec::KINDS, |meant| {
+                format!("'{kind}' is no kind of source{meant}: {}", kinds())
+            });
+            return Err(self.at("kind", fault));
         }
         self.reader
             .take_rest(&ALL_HAVE, table, |table| SourceSpec::read(kind, table))
@@ -390,10 +386,8 @@ impl<'a> Source<'_, 'a> {
         if !(1..=FlowConfig::MAX_WEIGHT).contains(&weight) {
             return Err(self.at(
                 "weight",
-                format!(
-                    "weight {weight}: legal range 1 to {}",
-                    FlowConfig::MAX_WEIGHT
-                ),
+                Fault::range(weight, format_args!("1 to {}", FlowConfig::MAX_WEIGHT))
+                    .behind("weight "),
             ));
         }
         let least = longest.clamp(FlowConfig::MIN_MAX_PACKET_LEN, most);
@@ -408,7 +402,8 @@ impl<'a> Source<'_, 'a> {
             };
             return Err(self.at(
                 "max_packet_len",
-                format!("max_packet_len {max_packet_len}: legal range {least} to {most}{why}"),
+                Fault::range(max_packet_len, format_args!("{least} to {most}{why}"))
+                    .behind("max_packet_len "),
             ));
         }
         // Queues see the lengths on the link.
@@ -433,7 +428,7 @@ impl<'a> Source<'_, 'a> {
     fn check(&self, group: &Group) -> Result<(), ScenarioError> {
         let facts = group.source.source().facts();
         if group.count == 0 {
-            return Err(self.at("count", "count 0: legal range 1 to 1000000"));
+            return Err(self.at("count", Fault::range(0, "1 to 1000000").behind("count ")));
         }
         if group.count > 1 && facts.is_of_many() {
             return Err(self.at("count", "arrivals are one source: raise the utilisation, or write more sources into the file"));
@@ -454,25 +449,17 @@ impl<'a> Source<'_, 'a> {
         if let Some(tcp) = facts.tcp.map(Protocol::config) {
             let most = LONGEST_PACKET.saturating_sub(tcp.header_len);
             if tcp.segment_len > most {
-                let message = format!(
-                    "segment_len {}: legal range 1 to {most}, as headers take {} bytes",
-                    tcp.segment_len, tcp.header_len
-                );
-                return Err(self.at("tcp.segment_len", message));
+                let legal = format_args!("1 to {most}, as headers take {} bytes", tcp.header_len);
+                let fault = Fault::range(tcp.segment_len, legal).behind("segment_len ");
+                return Err(self.at("tcp.segment_len", fault));
             }
         }
         let terms = group.terms(group.from[0], group.to[0], 0);
         let site = group.site(&self.topology.network);
         let agent = group.source.source().agent(terms, &site);
-        agent.map(drop).map_err(|error| {
-            self.at(
-                error.parameter,
-                format!(
-                    "{} {}: legal range {}",
-                    error.parameter, error.value, error.range
-                ),
-            )
-        })
+        agent
+            .map(drop)
+            .map_err(|error| self.at(error.parameter, error.without_kind()))
     }
 
     /// Refuses sources with a start after the end, which would send nothing.
@@ -480,10 +467,11 @@ impl<'a> Source<'_, 'a> {
         if group.start >= self.duration {
             return Err(self.at(
                 "start",
-                format!(
-                    "start {}: legal range 0 to less than the duration, {}",
-                    group.start, self.duration
-                ),
+                Fault::range(
+                    group.start,
+                    format_args!("0 to less than the duration, {}", self.duration),
+                )
+                .behind("start "),
             ));
         }
         let sources = group.sources();
@@ -494,11 +482,12 @@ impl<'a> Source<'_, 'a> {
         }
         let most =
             Duration::from_picos((end - group.start).as_picos() / sources.saturating_sub(1).max(1));
-        let message = format!(
-            "start_step {}: the last of {sources} sources starts at {last}, legal range 0 to less than {most}",
-            group.start_step
-        );
-        Err(self.at("start_step", message))
+        let step = group.start_step;
+        let legal = format!("0 to less than {most}");
+        let fault = Fault::new(format!(
+            "start_step {step}: the last of {sources} sources starts at {last}, legal range {legal}"
+        ));
+        Err(self.at("start_step", fault.with_given(step).with_legal(legal)))
     }
 
     /// Refuses groups that would fill the memory before the first packet is sent.
@@ -506,9 +495,10 @@ impl<'a> Source<'_, 'a> {
         let bytes = group.route_bytes(&self.topology.network, inner);
         if bytes > MOST_ROUTE_BYTES {
             let [bytes, most] = [bytes, MOST_ROUTE_BYTES].map(|bytes| bytes >> 20);
-            return Err(
-                self.at("from", format!("routes of so many hosts take {bytes} MB (2^20 bytes) of memory, legal range up to {most}"))
-            );
+            let fault = Fault::new(format!(
+                "routes of so many hosts take {bytes} MB (2^20 bytes) of memory, legal range up to {most}"
+            ));
+            return Err(self.at("from", fault.with_legal(format_args!("up to {most}"))));
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use roundelay::schedulers::AnyDiscipline;
-use roundelay::{ConfigError, Duration, Limit, QueueSpec};
+use roundelay::{ConfigError, Duration, Fault, Limit, QueueSpec};
 use roundelay_trace::file::Reader;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -145,11 +145,8 @@ impl Scenario {
     ) -> Result<Self, ScenarioError> {
         let scenario = Self::network_from_toml(file, text, folder, capture)?;
         if scenario.groups.is_empty() {
-            return Err(ScenarioError {
-                file: file.to_owned(),
-                line: 0,
-                message: "a scenario without a source: expected a table [[source]]".to_owned(),
-            });
+            let fault = Fault::expected("a scenario without a source", "a table [[source]]");
+            return Err(fault.in_file(file, 0));
         }
         Ok(scenario)
     }
@@ -172,14 +169,10 @@ impl Scenario {
             if matches!(read, Err(ConfigError::UnknownDiscipline { .. })) {
                 continue;
             }
-            let message = format!(
-                "'{name}': a discipline of the program with the name of a built-in one: expected another name"
-            );
-            return Err(ScenarioError {
-                file: file.to_owned(),
-                line: 0,
-                message,
-            });
+            let fault = Fault::wanted("another name").behind(format_args!(
+                "'{name}': a discipline of the program with the name of a built-in one: "
+            ));
+            return Err(fault.with_given(name).in_file(file, 0));
         }
         with_own(disciplines, || {
             Self::from_toml_with(file, text, folder, capture)
@@ -247,7 +240,7 @@ impl Scenario {
             groups,
             measures: top.meter,
             objective: top.objective.map(|objective| Objective {
-                line: reader.at("objective", "").line,
+                line: reader.line("objective"),
                 ..objective
             }),
             files: files.wanted(),
@@ -255,11 +248,13 @@ impl Scenario {
         };
         let estimate = Estimate::of(&scenario);
         if estimate.events > MOST_EVENTS {
-            let message = format!(
-                "that would take {:.1e} events, legal range up to {MOST_EVENTS:.0e}: {}",
-                estimate.events, "shorten the run, or slow down the sources"
-            );
-            return Err(reader.at("duration", message));
+            let events = estimate.events;
+            let fault = Fault::new(format!(
+                "that would take {events:.1e} events, legal range up to {MOST_EVENTS:.0e}: \
+                 shorten the run, or slow down the sources"
+            ));
+            let legal = format_args!("up to {MOST_EVENTS:.0e}");
+            return Err(reader.at("duration", fault.with_legal(legal)));
         }
         Ok(scenario)
     }
@@ -297,15 +292,13 @@ impl Top {
         if self.duration < SHORTEST || self.duration > LONGEST {
             return Err(reader.at(
                 "duration",
-                format!("duration {}: legal range 1ns to 200 days", self.duration),
+                Fault::range(self.duration, "1ns to 200 days").behind("duration "),
             ));
         }
         if self.warmup >= self.duration {
-            let message = format!(
-                "warmup {}: legal range 0 to less than the duration, {}",
-                self.warmup, self.duration
-            );
-            return Err(reader.at("warmup", message));
+            let legal = format_args!("0 to less than the duration, {}", self.duration);
+            let fault = Fault::range(self.warmup, legal).behind("warmup ");
+            return Err(reader.at("warmup", fault));
         }
         self.meter.check(reader, self.warmup, self.duration)?;
         if let Some(objective) = &self.objective {
@@ -350,7 +343,8 @@ fn expect_tables(reader: &Reader<'_>, top: &DeTable<'_>) -> Result<(), ScenarioE
         if let Some(value) = top.get(key)
             && matches!(value.get_ref(), DeValue::Array(_))
         {
-            return Err(reader.at(key, format!("{key}: expected a table, as in [{key}]")));
+            let fault = Fault::wanted(format_args!("a table, as in [{key}]"));
+            return Err(reader.at(key, fault.behind(format_args!("{key}: "))));
         }
     }
     Ok(())
@@ -364,6 +358,9 @@ pub(super) fn into_table<'a>(
     let span = value.span();
     match value.into_inner() {
         DeValue::Table(table) => Ok(Spanned::new(span, table)),
-        _ => Err(reader.at(key, format!("expected a table, as in [{key}]"))),
+        _ => {
+            let fault = Fault::wanted(format_args!("a table, as in [{key}]"));
+            Err(reader.at(key, fault))
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Files named in a scenario: paths, text and captures.
 
+use roundelay::Fault;
 use std::cell::RefCell;
 use std::fs::File;
 use std::io::{ErrorKind, Read as _};
@@ -13,7 +14,7 @@ use crate::sources::trace::{Captured, Entry};
 /// A reader of captures, called for each binary file because the simulator does not know capture
 /// formats. Returns the packets up to a time: the first at time zero, times not decreasing, flows
 /// numbered from 0 in the order of their first packet; or the error in the file.
-pub type ReadCapture<'a> = dyn Fn(&Path, &Captured, Duration) -> Result<Vec<Entry>, String> + 'a;
+pub type ReadCapture<'a> = dyn Fn(&Path, &Captured, Duration) -> Result<Vec<Entry>, Fault> + 'a;
 
 /// The folder of files, the reader of captures, and the files asked for.
 pub(crate) struct Files<'a> {
@@ -42,7 +43,7 @@ impl<'a> Files<'a> {
     ///
     /// # Errors
     /// As [`text`].
-    pub(crate) fn text(&self, name: &str, what: &str) -> Result<String, String> {
+    pub(crate) fn text(&self, name: &str, what: &str) -> Result<String, Fault> {
         text(&self.path(name), name, what)
     }
 
@@ -53,11 +54,12 @@ impl<'a> Files<'a> {
 }
 
 /// Refuses captures: there is no reader of captures.
-pub(super) fn no_captures(path: &Path, _: &Captured, _: Duration) -> Result<Vec<Entry>, String> {
-    Err(format!(
-        "'{}' is no text, and there is nobody to read captures: Scenario::from_toml_with",
-        path.display()
+pub(super) fn no_captures(path: &Path, _: &Captured, _: Duration) -> Result<Vec<Entry>, Fault> {
+    let path = path.display();
+    Err(Fault::new(format!(
+        "'{path}' is no text, and there is nobody to read captures: Scenario::from_toml_with"
     ))
+    .with_given(path))
 }
 
 /// Whether the reader of captures gets a file: the first bytes are not text, as in all captures.
@@ -88,21 +90,23 @@ fn is_text(head: &[u8]) -> bool {
 ///
 /// # Errors
 /// The file is missing, a folder, unreadable, or not text.
-pub(crate) fn text(path: &Path, name: &str, what: &str) -> Result<String, String> {
-    let wrong = |problem: String| format!("cannot read '{name}': {problem}; expected {what}");
+pub(crate) fn text(path: &Path, name: &str, what: &str) -> Result<String, Fault> {
+    let wrong = |problem: &str| {
+        Fault::wanted(what)
+            .behind(format_args!("cannot read '{name}': {problem}; "))
+            .with_given(name)
+    };
     if path.is_dir() {
-        return Err(wrong("a folder".to_owned()));
+        return Err(wrong("a folder"));
     }
     let read = File::open(path).and_then(read_text);
     let bytes = read.map_err(|error| match error.kind() {
-        ErrorKind::NotFound => wrong("there is no such file".to_owned()),
-        _ => wrong(error.to_string()),
+        ErrorKind::NotFound => wrong("there is no such file"),
+        _ => wrong(&error.to_string()),
     })?;
     String::from_utf8(bytes).map_err(|error| {
-        wrong(format!(
-            "offset {}: no text in UTF-8",
-            error.utf8_error().valid_up_to()
-        ))
+        let valid = error.utf8_error().valid_up_to();
+        wrong(&format!("offset {valid}: no text in UTF-8"))
     })
 }
 

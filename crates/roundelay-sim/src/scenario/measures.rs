@@ -1,6 +1,6 @@
 //! `[meter]` of a scenario: counted transfers and measurements on request.
 
-use roundelay::{Bytes, Duration, Instant};
+use roundelay::{Bytes, Duration, Fault, Instant};
 use roundelay_trace::file::Reader;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -104,7 +104,7 @@ impl Measures {
         if !(part > 0.0 && part < 1.0) {
             return Err(reader.at(
                 "meter.starved_below",
-                format!("starved_below {part}: legal range above 0, below 1"),
+                Fault::range(part, "above 0, below 1").behind("starved_below "),
             ));
         }
         if !self.flows && reader.has("meter.starved_below") {
@@ -115,11 +115,12 @@ impl Measures {
         }
         let [from, until] = self.started.unwrap_or([warmup, duration]);
         if from < warmup || until <= from || until > duration {
-            let message = format!(
-                "started {from} to {until}: legal range from the warm-up at {warmup} to the \
-                 duration {duration}, the first before the second"
+            let legal = format_args!(
+                "from the warm-up at {warmup} to the duration {duration}, the first before the \
+                 second"
             );
-            return Err(reader.at("meter.started", message));
+            let fault = Fault::range(format_args!("{from} to {until}"), legal).behind("started ");
+            return Err(reader.at("meter.started", fault));
         }
         self.check_sizes(reader)?;
         self.check_rates(reader, duration)
@@ -130,7 +131,8 @@ impl Measures {
         match self.rates {
             Some(interval) if !(least..=duration).contains(&interval) => Err(reader.at(
                 "meter.rates",
-                format!("rates {interval}: legal range {least} to the duration {duration}"),
+                Fault::range(interval, format_args!("{least} to the duration {duration}"))
+                    .behind("rates "),
             )),
             _ => Ok(()),
         }
@@ -139,10 +141,9 @@ impl Measures {
     fn check_sizes(&self, reader: &Reader<'_>) -> Result<(), ScenarioError> {
         let most = MOST_SIZES;
         if self.sizes.len() > most || self.sizes.is_empty() && reader.has("meter.sizes") {
-            return Err(reader.at(
-                "meter.sizes",
-                format!("{} sizes: legal range 1 to {most}", self.sizes.len()),
-            ));
+            let count = self.sizes.len();
+            let fault = Fault::range(format_args!("{count} sizes"), format_args!("1 to {most}"));
+            return Err(reader.at("meter.sizes", fault.with_given(count)));
         }
         let mut least = 1;
         for (number, Bytes(size)) in self.sizes.iter().enumerate() {
@@ -152,9 +153,11 @@ impl Measures {
                 } else {
                     ""
                 };
-                let message =
-                    format!("sizes: {size} bytes: legal range {least} to {LARGEST_FLOW}{why}");
-                return Err(reader.at(&format!("meter.sizes.{number}"), message));
+                let legal = format_args!("{least} to {LARGEST_FLOW}{why}");
+                let fault = Fault::range(format_args!("{size} bytes"), legal)
+                    .behind("sizes: ")
+                    .with_given(size);
+                return Err(reader.at(&format!("meter.sizes.{number}"), fault));
             }
             least = size + 1;
         }

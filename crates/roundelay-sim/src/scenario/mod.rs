@@ -34,7 +34,7 @@ mod yardsticks;
 
 use std::path::PathBuf;
 
-use roundelay::Duration;
+use roundelay::{Duration, Fault};
 use roundelay_tcp::CustomControl;
 
 pub use crate::sources::trace::{Captured, FlowBy};
@@ -56,7 +56,8 @@ pub use replicas::{ModeResult, RankResult};
 pub use results::{
     ClassResult, Fates, FlowResult, GroupResult, LinkResult, Results, SizeResult, Spread,
 };
-pub use roundelay_trace::file::FileError as ScenarioError;
+/// An error in a scenario, with the file and the line.
+pub use roundelay::Fault as ScenarioError;
 pub use run::{Progress, RunError};
 pub use template::{template, templates};
 pub use transfers::Transfer;
@@ -72,7 +73,7 @@ use crate::written::Written as _;
 ///
 /// # Errors
 /// Not a time, or a number without a unit.
-pub fn parse_time(text: &str) -> Result<Duration, String> {
+pub fn parse_time(text: &str) -> Result<Duration, Fault> {
     Duration::from_text(text)
 }
 

@@ -7,8 +7,8 @@
 use std::str::FromStr;
 
 use roundelay::schedulers::{AnyDiscipline, Priority, Times};
-use roundelay::{Billionths, Duration, QueueSpec};
-use roundelay_trace::file::{Reader, did_you_mean};
+use roundelay::{Billionths, Duration, Fault, QueueSpec};
+use roundelay_trace::file::Reader;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -112,9 +112,9 @@ impl Measure {
 }
 
 impl FromStr for Measure {
-    type Err = String;
+    type Err = Fault;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, Fault> {
         Self::from_text(text)
     }
 }
@@ -123,14 +123,11 @@ impl Written for Measure {
     const EXPECTED: &'static str = "an objective: completion, completion-by-bytes, tail, fairness, \
         weighted-fairness or deadline";
 
-    fn from_text(text: &str) -> Result<Self, String> {
+    fn from_text(text: &str) -> Result<Self, Fault> {
         let measure = Self::ALL.into_iter().find(|measure| measure.name() == text);
         measure.ok_or_else(|| {
-            format!(
-                "'{text}'{}: expected {}",
-                did_you_mean(text, &Self::ALL.map(Self::name)),
-                Self::EXPECTED
-            )
+            let told = |meant: &str| format!("'{text}'{meant}: expected {}", Self::EXPECTED);
+            Fault::unknown(text, &Self::ALL.map(Self::name), told).with_legal(Self::EXPECTED)
         })
     }
 }
@@ -204,19 +201,21 @@ impl Written for SlackText {
     const EXPECTED: &'static str = "a slack: \"slack 1s\", \"size 1s\", \"remaining 1s\", \"fair \
         10mbit\", \"deadline 10ms\", or \"own\" for each source's own urgency";
 
-    fn from_text(text: &str) -> Result<Self, String> {
+    fn from_text(text: &str) -> Result<Self, Fault> {
         if text == OWN {
             return Ok(Self {
                 text: text.to_owned(),
                 urgency: None,
             });
         }
-        let urgency = Urgency::from_text(text)
-            .map_err(|error| format!("{error}: expected {}", Self::EXPECTED))?;
+        let urgency = Urgency::from_text(text).map_err(|fault| {
+            let hint = format!(": expected {}", Self::EXPECTED);
+            fault.with_hint(&hint).with_legal(Self::EXPECTED)
+        })?;
         // These write no slack, or change the packets sent.
         let writes_none = matches!(urgency, Urgency::None | Urgency::Priority(_));
         if writes_none || urgency.is_cautious() {
-            return Err(format!("'{text}': expected {}", Self::EXPECTED));
+            return Err(Fault::quoted(text, Self::EXPECTED));
         }
         Ok(Self {
             text: text.to_owned(),
@@ -226,9 +225,9 @@ impl Written for SlackText {
 }
 
 impl FromStr for SlackText {
-    type Err = String;
+    type Err = Fault;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, Fault> {
         Self::from_text(text)
     }
 }
@@ -275,10 +274,8 @@ pub struct DisciplineText {
 impl Written for DisciplineText {
     const EXPECTED: &'static str = "a discipline as tc writes it, as in \"sjf\"";
 
-    fn from_text(text: &str) -> Result<Self, String> {
-        let spec = text
-            .parse()
-            .map_err(|error: roundelay::ConfigError| error.to_string())?;
+    fn from_text(text: &str) -> Result<Self, Fault> {
+        let spec = text.parse()?;
         Ok(Self {
             text: text.split_whitespace().collect::<Vec<_>>().join(" "),
             spec,
@@ -287,9 +284,9 @@ impl Written for DisciplineText {
 }
 
 impl FromStr for DisciplineText {
-    type Err = String;
+    type Err = Fault;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, Fault> {
         Self::from_text(text)
     }
 }
@@ -315,18 +312,16 @@ impl Objective {
     ///
     /// # Errors
     /// The slack depends on the network and is not given.
-    pub fn slack(&self) -> Result<SlackText, String> {
+    pub fn slack(&self) -> Result<SlackText, Fault> {
         if let Some(slack) = &self.slack {
             return Ok(slack.clone());
         }
         if let Some(usual) = self.measure.slack() {
             return Ok(usual.parse().expect("a slack"));
         }
-        Err(format!(
-            "slack: {} needs one, as in {}",
-            self.measure.name(),
-            self.measure.needed()
-        ))
+        let measure = self.measure.name();
+        let legal = self.measure.needed();
+        Err(Fault::new(format!("slack: {measure} needs one, as in {legal}")).with_legal(legal))
     }
 
     /// The discipline to compare LSTF with.
@@ -341,10 +336,8 @@ impl Objective {
     /// A value is out of range.
     pub(super) fn check(&self, reader: &Reader<'_>) -> Result<(), ScenarioError> {
         if self.threshold >= Billionths::ONE {
-            return Err(reader.at(
-                "objective.threshold",
-                "threshold: legal range 0 to less than 1",
-            ));
+            let fault = Fault::of_range("0 to less than 1").behind("threshold: ");
+            return Err(reader.at("objective.threshold", fault.with_given(self.threshold)));
         }
         Ok(())
     }
@@ -391,16 +384,15 @@ fn headers(discipline: &AnyDiscipline, slack: &SlackText) -> Option<Urgency> {
 
 /// # Errors
 /// No source has this name.
-fn find<'a>(name: &str, groups: &'a [Group]) -> Result<&'a Group, String> {
+fn find<'a>(name: &str, groups: &'a [Group]) -> Result<&'a Group, Fault> {
     if let Some(group) = groups.iter().find(|group| group.name == name) {
         return Ok(group);
     }
     let names: Vec<_> = groups.iter().map(|group| group.name.as_str()).collect();
-    Err(format!(
-        "no source is called '{name}'{}: sources are {}",
-        did_you_mean(name, &names),
-        names.join(", ")
-    ))
+    let known = names.join(", ");
+    Err(Fault::unknown(name, &names, |meant| {
+        format!("no source is called '{name}'{meant}: sources are {known}")
+    }))
 }
 
 impl Scenario {
@@ -424,7 +416,7 @@ impl Scenario {
     ///
     /// # Errors
     /// No source has this name.
-    pub fn may_have(&self, figure: Figure, source: Option<&str>) -> Result<bool, String> {
+    pub fn may_have(&self, figure: Figure, source: Option<&str>) -> Result<bool, Fault> {
         let groups = match source {
             Some(name) => std::slice::from_ref(find(name, &self.groups)?),
             None => &self.groups[..],
@@ -532,7 +524,9 @@ mod tests {
             .slack()
             .unwrap_err();
         assert!(
-            error.contains("fairness needs one, as in slack = \"fair 10mbit\""),
+            error
+                .message()
+                .contains("fairness needs one, as in slack = \"fair 10mbit\""),
             "{error}"
         );
         assert!(
@@ -701,7 +695,7 @@ mod tests {
         );
         let unknown = ends.may_have(Figure::Jain, Some("cbr")).unwrap_err();
         assert_eq!(
-            unknown,
+            unknown.to_string(),
             "no source is called 'cbr' (did you mean 'cbr0'?): sources are cbr0, burst1"
         );
     }

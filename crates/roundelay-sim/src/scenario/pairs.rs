@@ -1,11 +1,11 @@
 //! Pairs of senders and receivers, and patterns of host names.
 
+use roundelay::Fault;
 use roundelay::Seed;
 use std::collections::BTreeSet;
 
 use rand::Rng as _;
 use rand_pcg::Pcg64Mcg;
-use roundelay_trace::file::did_you_mean;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -35,7 +35,7 @@ pub(super) fn matching(
     network: &Network,
     hosts: &[NodeId],
     pattern: &str,
-) -> Result<Vec<NodeId>, String> {
+) -> Result<Vec<NodeId>, Fault> {
     if let Some(names) = numbered(pattern)? {
         let mut hosts_named = Vec::new();
         for name in names {
@@ -46,15 +46,12 @@ pub(super) fn matching(
     let Some((head, tail)) = pattern.split_once('*') else {
         return match network.named(pattern) {
             Some(node) if hosts.contains(&node) => Ok(vec![node]),
-            Some(node) => Err(format!(
-                "'{pattern}' is no host: routers send nothing; {}",
-                behind(network, hosts, node)
-            )),
-            None => Err(format!(
-                "there is no node '{pattern}'{}: {}",
-                meant(network, hosts, pattern),
-                like(network, hosts)
-            )),
+            Some(node) => {
+                let legal = behind(network, hosts, node);
+                let message = format!("'{pattern}' is no host: routers send nothing; {legal}");
+                Err(Fault::new(message).with_given(pattern).with_legal(legal))
+            }
+            None => Err(no_node(network, hosts, pattern)),
         };
     };
     let mut found = Vec::new();
@@ -66,10 +63,9 @@ pub(super) fn matching(
         }
     }
     if found.is_empty() {
-        Err(format!(
-            "no host is called '{pattern}': {}",
-            like(network, hosts)
-        ))
+        let legal = like(network, hosts);
+        let message = format!("no host is called '{pattern}': {legal}");
+        Err(Fault::new(message).with_given(pattern).with_legal(legal))
     } else {
         Ok(found)
     }
@@ -79,7 +75,7 @@ pub(super) fn matching(
 ///
 /// # Errors
 /// The last number is less than the first, or there are too many names.
-fn numbered(pattern: &str) -> Result<Option<Vec<String>>, String> {
+fn numbered(pattern: &str) -> Result<Option<Vec<String>>, Fault> {
     let Some((first, last)) = pattern.split_once("..") else {
         return Ok(None);
     };
@@ -88,9 +84,9 @@ fn numbered(pattern: &str) -> Result<Option<Vec<String>>, String> {
         return Ok(None);
     };
     if last < first || last - first >= 1 << 20 {
-        return Err(format!(
-            "'{pattern}': from a number to one as large or larger, a million names at most"
-        ));
+        let legal = "from a number to one as large or larger, a million names at most";
+        let fault = Fault::new(format!("'{pattern}': {legal}"));
+        return Err(fault.with_given(pattern).with_legal(legal));
     }
     let names = (first..=last).map(|number| format!("{stem}{number}"));
     Ok(Some(names.collect()))
@@ -116,8 +112,8 @@ fn behind(network: &Network, hosts: &[NodeId], router: NodeId) -> String {
     }
 }
 
-/// A suggestion for a host name, unless only the number is wrong.
-fn meant(network: &Network, hosts: &[NodeId], written: &str) -> String {
+/// The fault of a name that no node has, with a suggestion unless only the number is wrong.
+fn no_node(network: &Network, hosts: &[NodeId], written: &str) -> Fault {
     let mut names = Vec::new();
     for host in hosts {
         let name = network.name(*host);
@@ -126,7 +122,9 @@ fn meant(network: &Network, hosts: &[NodeId], written: &str) -> String {
         }
     }
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    did_you_mean(written, &names)
+    let legal = like(network, hosts);
+    let told = |meant: &str| format!("there is no node '{written}'{meant}: {legal}");
+    Fault::unknown(written, &names, told).with_legal(&legal)
 }
 
 /// A name without the number at its end.
@@ -152,17 +150,18 @@ impl Pairing {
     ///
     /// # Errors
     /// The lengths of the lists do not match.
-    pub(super) fn count(self, from: &[NodeId], to: &[NodeId]) -> Result<u64, String> {
+    pub(super) fn count(self, from: &[NodeId], to: &[NodeId]) -> Result<u64, Fault> {
         let [senders, receivers] = [from.len() as u64, to.len() as u64];
         match self {
             Self::Each if senders != receivers && senders != 1 && receivers != 1 => Err(format!(
                 "{senders} senders and {receivers} receivers: as many of both, one of either, or \
                  pairs = \"all\" or \"random\""
-            )),
+            )
+            .into()),
             Self::Each => Ok(senders.max(receivers)),
             Self::All => Ok(senders * receivers),
             Self::Random if from.iter().any(|node| to == [*node]) => {
-                Err("a host that is the only receiver has nobody else to send to".to_owned())
+                Err("a host that is the only receiver has nobody else to send to".into())
             }
             Self::Random => Ok(senders),
         }

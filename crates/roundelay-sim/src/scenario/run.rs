@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use roundelay::Purpose;
 use roundelay::Seed;
-use roundelay::{Duration, Instant, Limit, QueueSpec};
+use roundelay::{Duration, Fault, Instant, Limit, QueueSpec};
 use roundelay_trace::TreeFile;
 
 use super::curves::{Curves, Sampler};
@@ -43,6 +43,19 @@ pub enum RunError {
     /// Error of Edge-CoDel.
     #[error(transparent)]
     Edge(#[from] roundelay::ConfigError),
+}
+
+impl From<RunError> for Fault {
+    fn from(error: RunError) -> Self {
+        match error {
+            RunError::Simulation(error) => Self::new(error.to_string()),
+            RunError::Queue { from, to, error } => {
+                Self::from(*error).behind(format_args!("link {from} > {to}: "))
+            }
+            RunError::Source(error) => error.into(),
+            RunError::Edge(error) => error.into(),
+        }
+    }
 }
 
 impl RunError {

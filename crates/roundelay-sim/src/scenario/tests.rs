@@ -91,7 +91,7 @@ fn queues_have_the_names_of_disciplines_of_the_program() {
     assert!(
         with(&[own("Other")])
             .unwrap_err()
-            .message
+            .message()
             .contains("'Mine'")
     );
     for (wrong, expected) in [
@@ -105,13 +105,13 @@ fn queues_have_the_names_of_disciplines_of_the_program() {
         let error =
             Scenario::from_toml_with_own("mine.toml", &text, Path::new("."), &none, &[own("Mine")])
                 .unwrap_err();
-        assert!(error.message.contains(expected), "{error}");
+        assert!(error.message().contains(expected), "{error}");
     }
     for name in ["fifo", "pfifo", "bfifo"] {
         assert!(
             with(&[own("Mine"), own(name)])
                 .unwrap_err()
-                .message
+                .message()
                 .starts_with(&format!("'{name}': a discipline of the program"))
         );
     }
@@ -934,7 +934,7 @@ proptest! {
         let mut bytes = DUMBBELL.as_bytes().to_vec();
         spots.into_iter().for_each(|(at, byte)| bytes[at] = byte);
         if let Err(error) = read(&String::from_utf8_lossy(&bytes)) {
-            prop_assert!(error.to_string().starts_with("mine.toml:") && error.message.len() > 5);
+            prop_assert!(error.to_string().starts_with("mine.toml:") && error.message().len() > 5);
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Network of a scenario: from a template, from a file, or from nodes and links.
 
 use roundelay::suggestion::alternatives;
-use roundelay::{Billionths, Duration, Framing, Limit, LinkLayer, Rate, Seed};
-use roundelay_trace::file::{Reader, did_you_mean};
+use roundelay::{Billionths, Duration, Fault, Framing, Limit, LinkLayer, Rate, Seed};
+use roundelay_trace::file::Reader;
 use roundelay_trace::{LinkModel, LinkTrace};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -213,14 +213,16 @@ fn from_template<'a>(
         ));
     };
     let Some(name) = template.get_ref().as_str() else {
-        return Err(reader.at("topology.template", format!("expected a name: {}", names())));
-    };
-    if !Template::NAMES.contains(&name) {
-        let meant = did_you_mean(name, Template::NAMES);
         return Err(reader.at(
             "topology.template",
-            format!("'{name}' is no template{meant}: {}", names()),
+            Fault::wanted(format_args!("a name: {}", names())),
         ));
+    };
+    if !Template::NAMES.contains(&name) {
+        let fault = Fault::unknown(name, Template::NAMES, |meant| {
+            format!("'{name}' is no template{meant}: {}", names())
+        });
+        return Err(reader.at("topology.template", fault));
     }
     let template = reader.take_rest(&["template"], table, |table| Template::read(name, table))?;
     template
@@ -242,7 +244,7 @@ fn from_file<'a>(
         text.map(Some).ok_or_else(|| {
             reader.at(
                 &format!("topology.{key}"),
-                format!("{key}: expected a text"),
+                Fault::wanted("a text").behind(format_args!("{key}: ")),
             )
         })
     };
@@ -366,12 +368,11 @@ fn written_out(
             let node = topology.network.named(name);
             node.ok_or_else(|| {
                 let names: Vec<_> = parts.nodes.iter().map(|node| node.name.as_str()).collect();
-                let message = format!(
-                    "there is no node '{name}'{}: nodes are {}",
-                    did_you_mean(name, &names),
-                    names.join(", ")
-                );
-                reader.at(&format!("link.{number}.{key}"), message)
+                let known = names.join(", ");
+                let fault = Fault::unknown(name, &names, |meant| {
+                    format!("there is no node '{name}'{meant}: nodes are {known}")
+                });
+                reader.at(&format!("link.{number}.{key}"), fault)
             })
         };
         let from = end("from", &entry.from)?;
@@ -457,7 +458,8 @@ fn change(
         is_legal.then_some(()).ok_or_else(|| {
             reader.at(
                 &format!("{path}.{key}"),
-                format!("{key} {bytes}: legal range {least} to {most}"),
+                Fault::range(bytes, format_args!("{least} to {most}"))
+                    .behind(format_args!("{key} ")),
             )
         })
     };

@@ -142,7 +142,7 @@ impl Trees {
         };
         let text = files
             .text(name, "a tree in TOML, as docs/trees.md describes it")
-            .map_err(|error| reader.at(path, error + &or))?;
+            .map_err(|fault| reader.at(path, fault.with_hint(&or)))?;
         TreeFile::from_toml(name, &text).map(Arc::new)
     }
 

@@ -843,7 +843,7 @@ mod tests {
             "> 5b later 3ms",
         ] {
             let error = Message::from_text(wrong).unwrap_err();
-            assert!(error.contains("> 300b"), "{wrong}: {error}");
+            assert!(error.message().contains("> 300b"), "{wrong}: {error}");
         }
     }
 }

@@ -1,8 +1,6 @@
 //! Lines of a list of packets or flows, with file and number for messages.
 
-use std::fmt;
-
-use roundelay::{Duration, Instant};
+use roundelay::{Duration, Fault, Instant};
 
 use crate::scenario::ScenarioError;
 
@@ -24,12 +22,8 @@ impl<'a> Line<'a> {
         lines.map(move |(number, text)| Self { file, number, text })
     }
 
-    pub(super) fn error(self, message: impl fmt::Display) -> ScenarioError {
-        ScenarioError {
-            file: self.file.to_owned(),
-            line: self.number,
-            message: message.to_string(),
-        }
+    pub(super) fn error(self, fault: impl Into<Fault>) -> ScenarioError {
+        fault.into().in_file(self.file, self.number)
     }
 
     /// The time and the number of bytes: the first two words.
@@ -47,7 +41,7 @@ impl<'a> Line<'a> {
     }
 
     pub(super) fn wrong(self, expected: &str) -> ScenarioError {
-        self.error(format!("'{}': expected {expected}", self.text))
+        self.error(Fault::quoted(self.text, expected))
     }
 }
 

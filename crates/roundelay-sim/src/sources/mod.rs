@@ -33,7 +33,7 @@ pub use urgency::{CustomRule, Facts, HeaderFields, SlackRule, Stamped, Urgency, 
 use std::fmt;
 use std::ops::RangeInclusive;
 
-use roundelay::Rate;
+use roundelay::{Fault, Rate};
 
 // A new kind is a file and a line here: the reader of scenarios, the JSON Schema, the documented
 // table, estimates and the tests of all kinds follow. `make sources` writes the generated files.
@@ -88,6 +88,18 @@ impl SourceError {
             value: value.to_string(),
             range: range.into(),
         }
+    }
+
+    /// The fault of a source whose kind is known.
+    pub(crate) fn without_kind(&self) -> Fault {
+        Fault::range(&self.value, &self.range).behind(format_args!("{} ", self.parameter))
+    }
+}
+
+impl From<SourceError> for Fault {
+    fn from(error: SourceError) -> Self {
+        let owner = format_args!("{}: ", error.kind);
+        error.without_kind().behind(owner)
     }
 }
 

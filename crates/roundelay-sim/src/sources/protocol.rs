@@ -1,9 +1,11 @@
 //! TCP settings of a scenario: a named preset, with changes.
 
+use roundelay::Fault;
 use std::fmt;
 
 use roundelay::Duration;
 use roundelay_tcp as tcp;
+use roundelay_trace::file::custom;
 use schemars::JsonSchema;
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -188,10 +190,8 @@ impl Visitor<'_> for Segments {
             .ok()
             .filter(|number| (1..=self.most).contains(number));
         legal.ok_or_else(|| {
-            E::custom(format!(
-                "{} {number}: legal range 1 to {} segments",
-                self.key, self.most
-            ))
+            let legal = format_args!("1 to {} segments", self.most);
+            custom(Fault::range(number, legal).behind(format_args!("{} ", self.key)))
         })
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use roundelay::{Duration, Instant, Rate};
+use roundelay::{Duration, Fault, Instant, Rate};
 
 use super::load::Load;
 use super::protocol::Protocol;
@@ -215,8 +215,8 @@ pub(crate) struct Reading<'a> {
 /// A fault of a file named in a scenario.
 #[derive(Debug)]
 pub(crate) enum FileFault {
-    /// Fault of a key's value, and the message.
-    Key(&'static str, String),
+    /// Fault of the value of this key.
+    Key(&'static str, Fault),
     /// Fault of a line of the file.
     Line(ScenarioError),
 }

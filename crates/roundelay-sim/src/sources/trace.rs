@@ -3,7 +3,7 @@
 //! One agent sends the packets of all flows of the list: packets of the same instant keep their
 //! order.
 
-use roundelay::{Duration, FlowId, Instant, Slack};
+use roundelay::{Duration, FlowId, Instant, Slack, Fault};
 use roundelay_trace::DirectionChoice;
 use roundelay_trace::arguments::Mtu;
 use schemars::JsonSchema;
@@ -224,7 +224,7 @@ impl Source for Config {
                     "'{}' is a list, which is one flow: {key} is for captures, leave it out",
                     self.file
                 );
-                return Err(FileFault::Key(key, message));
+                return Err(FileFault::Key(key, message.into()));
             }
         }
         self.packets = packets(&self.file, &text)?;
@@ -277,14 +277,13 @@ pub(super) fn packets(file: &str, text: &str) -> Result<Vec<Entry>, ScenarioErro
         let len = match u32::try_from(len) {
             Ok(len) if (1..=LONGEST_PACKET).contains(&len) => len,
             _ => {
-                let message = format!("length {len}: legal range 1 to {LONGEST_PACKET}");
-                return Err(line.error(message));
+                let legal = format_args!("1 to {LONGEST_PACKET}");
+                return Err(line.error(Fault::range(len, legal).behind("length ")));
             }
         };
         if at < before {
-            return Err(line.error(format!(
-                "time {at}: legal range from the packet before, {before}"
-            )));
+            let legal = format_args!("from the packet before, {before}");
+            return Err(line.error(Fault::range(at, legal).behind("time ")));
         }
         before = at;
         packets.push(with_fields(line, Entry::new(at, 0, len), &words[2..])?);
@@ -306,17 +305,13 @@ fn with_fields(line: Line<'_>, mut packet: Entry, words: &[&str]) -> Result<Entr
     if let Some(deadline) = deadline
         && deadline < packet.at
     {
-        return Err(line.error(format!(
-            "deadline {deadline}: legal range from when the packet is sent, {}",
-            packet.at
-        )));
+        let legal = format_args!("from when the packet is sent, {}", packet.at);
+        return Err(line.error(Fault::range(deadline, legal).behind("deadline ")));
     }
     if let Some(priority) = priority {
         let Ok(priority) = u32::try_from(priority) else {
-            return Err(line.error(format!(
-                "priority {priority}: legal range 0 to {}",
-                u32::MAX
-            )));
+            let legal = format_args!("0 to {}", u32::MAX);
+            return Err(line.error(Fault::range(priority, legal).behind("priority ")));
         };
         packet.priority = Some(priority);
     }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use roundelay::{Duration, Instant};
+use roundelay::{Duration, Instant, Fault};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -149,13 +149,15 @@ fn flows(
             return Err(line.wrong(EXPECTED));
         };
         if !(1..=LARGEST_FLOW).contains(&size_bytes) {
-            return Err(line.error(format!(
-                "size {size_bytes}: legal range 1 to {LARGEST_FLOW}"
-            )));
+            let legal = format_args!("1 to {LARGEST_FLOW}");
+            return Err(line.error(Fault::range(size_bytes, legal).behind("size ")));
         }
         let host = |name: &str| {
             let host = hosts.get(name).copied();
-            host.ok_or_else(|| line.error(format!("'{name}' is no host of 'from'")))
+            host.ok_or_else(|| {
+                let fault = Fault::new(format!("'{name}' is no host of 'from'"));
+                line.error(fault.with_given(name))
+            })
         };
         let from = host(from)?;
         let to = host(to)?;

@@ -17,8 +17,7 @@ mod unread;
 use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
 
-use roundelay::{Duration, Rate};
-pub use roundelay_trace::file::FileError;
+use roundelay::{Duration, Fault, Rate};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -90,12 +89,15 @@ impl Format {
 }
 
 impl FromStr for Format {
-    type Err = String;
+    type Err = Fault;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, Fault> {
         let format = Self::ALL.into_iter().find(|format| format.name() == text);
         format.ok_or_else(|| {
-            format!("'{text}' is no format: edges, gml, graphml, rocketfuel or netsys")
+            let legal = "edges, gml, graphml, rocketfuel or netsys";
+            Fault::new(format!("'{text}' is no format: {legal}"))
+                .with_given(text)
+                .with_legal(legal)
         })
     }
 }
@@ -127,12 +129,8 @@ impl Text<'_> {
         }
     }
 
-    fn error(&self, line: usize, message: impl Into<String>) -> FileError {
-        FileError {
-            file: self.name.to_owned(),
-            line,
-            message: message.into(),
-        }
+    fn error(&self, line: usize, fault: impl Into<Fault>) -> Fault {
+        fault.into().in_file(self.name, line)
     }
 
     /// Lines with their numbers, without empty lines and comments.
@@ -198,12 +196,13 @@ impl FromFile {
         first: Text<'_>,
         second: Option<Text<'_>>,
         queues: &Queues,
-    ) -> Result<Topology, FileError> {
+    ) -> Result<Topology, Fault> {
         for file in [Some(first), second].into_iter().flatten() {
             let bytes = file.text.len();
             if bytes > MOST_BYTES {
-                let message = format!("{bytes} bytes, legal range up to {MOST_BYTES}");
-                return Err(file.error(0, message));
+                let legal = format!("up to {MOST_BYTES}");
+                let fault = Fault::new(format!("{bytes} bytes, legal range {legal}"));
+                return Err(file.error(0, fault.with_given(bytes).with_legal(legal)));
             }
         }
         let first = first.without_mark();
@@ -218,21 +217,13 @@ impl FromFile {
         self.build(graph, first, queues)
     }
 
-    fn build(
-        &self,
-        mut graph: Graph,
-        file: Text<'_>,
-        queues: &Queues,
-    ) -> Result<Topology, FileError> {
+    fn build(&self, mut graph: Graph, file: Text<'_>, queues: &Queues) -> Result<Topology, Fault> {
         if graph.edges.is_empty() {
             return Err(file.error(0, "no link: a network has one or more"));
         }
         let nodes = graph.nodes.len() as u64 * (1 + u64::from(self.hosts_per_router));
         if nodes > MOST_NODES {
-            return Err(file.error(
-                0,
-                format!("that makes {nodes} nodes, legal range up to {MOST_NODES}"),
-            ));
+            return Err(file.error(0, super::too_many_nodes(nodes)));
         }
         if self.hosts_per_router == 0 && graph.nodes.iter().all(|node| !node.is_host) {
             graph.make_leaves_hosts();
@@ -281,7 +272,7 @@ impl FromFile {
 
     /// # Errors
     /// A node already has the name of a new host.
-    fn attach(&self, routers: &[NodeId], builder: &mut Builder<'_>) -> Result<(), String> {
+    fn attach(&self, routers: &[NodeId], builder: &mut Builder<'_>) -> Result<(), Fault> {
         let access = Wire {
             rate: self.access_rate,
             delay: self.access_delay,

@@ -24,7 +24,7 @@ use std::collections::BTreeSet;
 use rand_pcg::Pcg64Mcg;
 use roundelay::Purpose;
 use roundelay::Seed;
-use roundelay::{Billionths, Duration, Rate};
+use roundelay::{Billionths, Duration, Rate, Fault};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -159,20 +159,14 @@ impl Isp {
         )?;
         within("hosts", self.hosts.into(), 2, MOST_HOSTS)?;
         if self.slower_rate >= self.access_rate {
-            let message = format!(
-                "{}: legal range 1bit to less than access_rate, {}",
-                self.slower_rate, self.access_rate
-            );
-            return Err(TopologyError::new("slower_rate", message));
+            let legal = format_args!("1bit to less than access_rate, {}", self.access_rate);
+            let fault = Fault::range(self.slower_rate, legal);
+            return Err(TopologyError::new("slower_rate", fault));
         }
         if self.most_delay < self.delay {
-            return Err(TopologyError::new(
-                "most_delay",
-                format!(
-                    "{}: legal range from delay, {}",
-                    self.most_delay, self.delay
-                ),
-            ));
+            let legal = format_args!("from delay, {}", self.delay);
+            let fault = Fault::range(self.most_delay, legal);
+            return Err(TopologyError::new("most_delay", fault));
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ mod registry;
 
 use roundelay::Purpose;
 use roundelay::Seed;
-use roundelay::{Duration, QueueSpec, Rate};
+use roundelay::{Duration, Fault, QueueSpec, Rate};
 
 use crate::network::{LinkClass, LinkConfig, LinkId, Network, NetworkError, NodeId};
 use crate::random::generator;
@@ -142,20 +142,26 @@ impl Default for Queues {
 
 /// A parameter of a topology is out of range.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{parameter}: {message}")]
+#[error("{parameter}: {fault}")]
 pub struct TopologyError {
     /// The parameter.
     pub parameter: &'static str,
-    /// The error, and the legal range.
-    pub message: String,
+    /// The value, and the legal range.
+    pub fault: Fault,
 }
 
 impl TopologyError {
-    pub(crate) fn new(parameter: &'static str, message: impl Into<String>) -> Self {
+    pub(crate) fn new(parameter: &'static str, fault: impl Into<Fault>) -> Self {
         Self {
             parameter,
-            message: message.into(),
+            fault: fault.into(),
         }
+    }
+}
+
+impl From<TopologyError> for Fault {
+    fn from(error: TopologyError) -> Self {
+        error.fault.behind(format_args!("{}: ", error.parameter))
     }
 }
 
@@ -174,10 +180,10 @@ pub(crate) fn within(
     if legal {
         Ok(value)
     } else {
-        Err(TopologyError::new(
-            parameter,
-            format!("{value} is not in the legal range {least} to {most}"),
-        ))
+        let legal = format!("{least} to {most}");
+        let fault = Fault::new(format!("{value} is not in the legal range {legal}"));
+        let fault = fault.with_given(value).with_legal(legal);
+        Err(TopologyError::new(parameter, fault))
     }
 }
 
@@ -187,10 +193,14 @@ pub(crate) fn not_too_many(parameter: &'static str, nodes: u64) -> Result<(), To
     if nodes <= MOST_NODES {
         return Ok(());
     }
-    Err(TopologyError::new(
-        parameter,
-        format!("that makes {nodes} nodes, legal range up to {MOST_NODES}"),
-    ))
+    Err(TopologyError::new(parameter, too_many_nodes(nodes)))
+}
+
+pub(crate) fn too_many_nodes(nodes: u64) -> Fault {
+    let legal = format!("up to {MOST_NODES}");
+    Fault::new(format!("that makes {nodes} nodes, legal range {legal}"))
+        .with_given(nodes)
+        .with_legal(legal)
 }
 
 /// Rate and delay of a link, the same both ways.

@@ -12,7 +12,7 @@ use lzma_rust2::XzReader;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
-use crate::error::Fault;
+use crate::error::Broken;
 
 /// Largest window of a zstd frame and largest dictionary of an xz block: zstd's own default limit
 /// for decompression, and twice the dictionary of `xz -9`.
@@ -81,7 +81,7 @@ struct Counted {
 
 impl Input {
     /// Recognises the compression by the first bytes.
-    pub(super) fn new(mut reader: Source) -> Result<Self, Fault> {
+    pub(super) fn new(mut reader: Source) -> Result<Self, Broken> {
         let mut head = Vec::new();
         // Interrupted reads are repeated.
         let read = reader
@@ -89,7 +89,7 @@ impl Input {
             .take(LONGEST_MAGIC as u64)
             .read_to_end(&mut head);
         let offset = head.len() as u64;
-        read.map_err(|reason| Fault::Read { offset, reason })?;
+        read.map_err(|reason| Broken::Read { offset, reason })?;
         let compression = Compression::of(&head);
         let inner: Source = Box::new(Cursor::new(head).chain(reader));
         let decoder = match compression {
@@ -129,7 +129,7 @@ impl Input {
     }
 
     /// Reads decompressed bytes; 0 at the end. `offset` is the number of bytes read before.
-    pub(super) fn read(&mut self, buffer: &mut [u8], offset: u64) -> Result<usize, Fault> {
+    pub(super) fn read(&mut self, buffer: &mut [u8], offset: u64) -> Result<usize, Broken> {
         if self.truncated {
             return Ok(0);
         }
@@ -150,12 +150,12 @@ impl Input {
 
     /// Classifies an error: a missing end, an error of the reader below, or broken data.
     #[cold]
-    fn failure(&mut self, reason: io::Error, offset: u64) -> Result<usize, Fault> {
+    fn failure(&mut self, reason: io::Error, offset: u64) -> Result<usize, Broken> {
         let (Some(source), Some(compression)) = (self.source(), self.compression()) else {
-            return Err(Fault::Read { offset, reason });
+            return Err(Broken::Read { offset, reason });
         };
         if source.failed {
-            return Err(Fault::Read { offset, reason });
+            return Err(Broken::Read { offset, reason });
         }
         if source.at_end {
             self.truncated = true;
@@ -164,13 +164,13 @@ impl Input {
         let name = compression.name();
         if reason.kind() == ErrorKind::OutOfMemory {
             let expected = format!("at most {} MiB", MOST_MEMORY >> 20);
-            return Err(Fault::malformed(
+            return Err(Broken::malformed(
                 offset,
                 format!("{name} data that takes more memory to decompress"),
                 expected,
             ));
         }
-        Err(Fault::malformed(
+        Err(Broken::malformed(
             offset,
             format!("broken {name} data ({reason})"),
             format!("a whole file, as '{name} -t' finds it"),

@@ -1,7 +1,7 @@
 //! File formats that users mistake for captures, for an error message with advice.
 
 use super::window::Window;
-use crate::error::Fault;
+use crate::error::Broken;
 
 const EXPECTED: &str = "a pcap or pcapng capture";
 
@@ -64,7 +64,7 @@ const KNOWN: &[(&[u8], &str, Option<&str>)] = &[
 const CONVERT: &str = "editcap -F pcapng";
 
 /// The error for a file without a capture's magic number.
-pub(super) fn not_a_capture(window: &mut Window, name: &str) -> Fault {
+pub(super) fn not_a_capture(window: &mut Window, name: &str) -> Broken {
     // Shorter files are described by their available bytes.
     if let Err(fault) = window.fill(64) {
         return fault;
@@ -81,12 +81,12 @@ pub(super) fn not_a_capture(window: &mut Window, name: &str) -> Fault {
             compression.name(),
             head.len()
         );
-        return Fault::malformed(0, found, EXPECTED);
+        return Broken::malformed(0, found, EXPECTED);
     }
     if head.is_empty() {
-        return Fault::malformed(0, "the file is empty", EXPECTED);
+        return Broken::malformed(0, "the file is empty", EXPECTED);
     }
-    Fault::malformed(0, describe(&head[..head.len().min(64)], name), EXPECTED)
+    Broken::malformed(0, describe(&head[..head.len().min(64)], name), EXPECTED)
 }
 
 /// Describes the file by its first bytes.

@@ -4,7 +4,7 @@
 use super::order::Order;
 use super::window::Window;
 use super::{CaptureNotes, LinkType, MAX_CAPTURED, Record, truncated_tail};
-use crate::error::Fault;
+use crate::error::Broken;
 
 const FILE_HEADER: usize = 24;
 /// Length of the fields at the start of each record's header: all that is read there.
@@ -57,13 +57,13 @@ pub(super) struct File {
 
 impl File {
     /// Reads the file header.
-    pub(super) fn start(window: &mut Window, variant: Variant) -> Result<Self, Fault> {
+    pub(super) fn start(window: &mut Window, variant: Variant) -> Result<Self, Broken> {
         if !window.fill(FILE_HEADER)? {
             let found = format!(
                 "the file ends after {} bytes, inside its header",
                 window.bytes().len()
             );
-            return Err(Fault::malformed(
+            return Err(Broken::malformed(
                 0,
                 found,
                 format!("a pcap header of {FILE_HEADER} bytes"),
@@ -74,7 +74,7 @@ impl File {
         let major = order.u16(header, 4);
         let minor = order.u16(header, 6);
         if major != 2 || minor > 4 {
-            return Err(Fault::malformed(
+            return Err(Broken::malformed(
                 4,
                 format!("pcap version {major}.{minor}"),
                 "version 2.0 to 2.4",
@@ -98,7 +98,7 @@ impl File {
         &self,
         window: &mut Window,
         notes: &mut CaptureNotes,
-    ) -> Result<Option<Record>, Fault> {
+    ) -> Result<Option<Record>, Broken> {
         let Variant {
             order,
             record_header,
@@ -143,7 +143,7 @@ impl File {
 
     /// The captured and the original length, checked before any allocation or read of this size.
     #[inline]
-    fn lengths(&self, first: u32, second: u32, offset: u64) -> Result<(usize, u32), Fault> {
+    fn lengths(&self, first: u32, second: u32, offset: u64) -> Result<(usize, u32), Broken> {
         let swapped = self.lengths_may_be_swapped && first > second;
         let (captured, original) = if swapped {
             (second, first)
@@ -152,7 +152,7 @@ impl File {
         };
         if captured > MAX_CAPTURED {
             let found = format!("record claims {captured} captured bytes");
-            return Err(Fault::malformed(
+            return Err(Broken::malformed(
                 offset,
                 found,
                 format!("at most {MAX_CAPTURED}"),

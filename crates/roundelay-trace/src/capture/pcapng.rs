@@ -3,7 +3,7 @@
 use super::order::Order;
 use super::window::{ByteRange, Window};
 use super::{CaptureNotes, Heading, LinkType, MAX_CAPTURED, Record, truncated_tail};
-use crate::error::Fault;
+use crate::error::Broken;
 
 /// The first four bytes of a pcapng file: a section header's type, the same in both byte orders.
 pub(super) const MAGIC: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
@@ -69,7 +69,7 @@ struct Block {
 
 impl File {
     /// Reads the first section header.
-    pub(super) fn start(window: &mut Window, notes: &mut CaptureNotes) -> Result<Self, Fault> {
+    pub(super) fn start(window: &mut Window, notes: &mut CaptureNotes) -> Result<Self, Broken> {
         let mut file = Self {
             order: Order::Little,
             interfaces: Vec::new(),
@@ -81,7 +81,7 @@ impl File {
                     "the file ends after {} bytes, inside its section header",
                     window.bytes().len()
                 );
-                return Err(Fault::malformed(
+                return Err(Broken::malformed(
                     0,
                     found,
                     "a section header of at least 28 bytes",
@@ -97,7 +97,7 @@ impl File {
         &mut self,
         window: &mut Window,
         notes: &mut CaptureNotes,
-    ) -> Result<Option<Record>, Fault> {
+    ) -> Result<Option<Record>, Broken> {
         loop {
             let Some(block) = self.block(window)? else {
                 return truncated_tail(window, notes);
@@ -122,7 +122,7 @@ impl File {
         window: &mut Window,
         block: Block,
         notes: &mut CaptureNotes,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), Broken> {
         match block.kind {
             SECTION_HEADER => return self.section(window, block, notes),
             INTERFACE_DESCRIPTION => {
@@ -137,7 +137,7 @@ impl File {
     /// Reads the next block into memory and checks its lengths; `None` if the file ends before the
     /// block does.
     #[inline]
-    fn block(&mut self, window: &mut Window) -> Result<Option<Block>, Fault> {
+    fn block(&mut self, window: &mut Window) -> Result<Option<Block>, Broken> {
         if !window.fill(MIN_BLOCK as usize)? {
             return Ok(None);
         }
@@ -167,12 +167,12 @@ impl File {
         window: &mut Window,
         block: Block,
         notes: &mut CaptureNotes,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), Broken> {
         let major = self.order.u16(window.bytes(), 12);
         let minor = self.order.u16(window.bytes(), 14);
         // Minor version 2 was written by mistake and equals version 0 (section 4.1).
         if major != 1 || !matches!(minor, 0 | 2) {
-            return Err(Fault::malformed(
+            return Err(Broken::malformed(
                 block.offset + 12,
                 format!("pcapng version {major}.{minor}"),
                 "version 1.0 or 1.2",
@@ -190,10 +190,10 @@ impl File {
         block: &[u8],
         offset: u64,
         notes: &mut CaptureNotes,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), Broken> {
         if self.interfaces.len() == MAX_INTERFACES {
             let found = format!("section describes more than {MAX_INTERFACES} interfaces");
-            return Err(Fault::malformed(
+            return Err(Broken::malformed(
                 offset,
                 found,
                 format!("at most {MAX_INTERFACES}"),
@@ -218,7 +218,7 @@ impl File {
         block: &[u8],
         offset: u64,
         interface: &mut Interface,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), Broken> {
         let mut resolution_seen = false;
         let mut offset_seen = false;
         let mut at = 16;
@@ -246,7 +246,7 @@ impl File {
         block: &'a [u8],
         at: usize,
         offset: u64,
-    ) -> Result<Option<(u16, &'a [u8])>, Fault> {
+    ) -> Result<Option<(u16, &'a [u8])>, Broken> {
         let end = block.len() - 4;
         if at + 4 > end {
             return Ok(None);
@@ -258,7 +258,7 @@ impl File {
             Some(value) => Ok(Some((code, value))),
             None => {
                 let found = format!("option {code} claims {length} bytes");
-                Err(Fault::malformed(
+                Err(Broken::malformed(
                     offset + at as u64,
                     found,
                     format!("at most {} (the rest of its block)", end - at - 4),
@@ -268,9 +268,9 @@ impl File {
     }
 
     /// The value of an if_tsoffset option.
-    fn time_offset(&self, value: &[u8], place: u64) -> Result<i64, Fault> {
+    fn time_offset(&self, value: &[u8], place: u64) -> Result<i64, Broken> {
         if value.len() != 8 {
-            return Err(Fault::malformed(
+            return Err(Broken::malformed(
                 place,
                 format!("if_tsoffset of {} bytes", value.len()),
                 "8 bytes",
@@ -281,7 +281,7 @@ impl File {
 
     /// The packet in an Enhanced Packet Block (section 4.3).
     #[inline]
-    fn packet(&self, window: &Window, block: Block) -> Result<Record, Fault> {
+    fn packet(&self, window: &Window, block: Block) -> Result<Record, Broken> {
         let number = self.order.u32(window.bytes(), 8);
         let record = self.stamped_packet(window, block, number)?;
         Ok(Record {
@@ -316,14 +316,14 @@ impl File {
 
     /// The packet in an obsolete Packet Block (appendix A; replaced by the Enhanced Packet Block),
     /// with two counters in place of one.
-    fn obsolete_packet(&self, window: &Window, block: Block) -> Result<Record, Fault> {
+    fn obsolete_packet(&self, window: &Window, block: Block) -> Result<Record, Broken> {
         let number = self.order.u16(window.bytes(), 8);
         self.stamped_packet(window, block, u32::from(number))
     }
 
     /// Reads the fields at equal offsets in both kinds of packet block.
     #[inline]
-    fn stamped_packet(&self, window: &Window, block: Block, number: u32) -> Result<Record, Fault> {
+    fn stamped_packet(&self, window: &Window, block: Block, number: u32) -> Result<Record, Broken> {
         let order = self.order;
         let bytes = window.bytes();
         let interface = self.described(number, block.offset + 8)?;
@@ -338,7 +338,7 @@ impl File {
 
     /// The packet in a Simple Packet Block (section 4.4): no timestamp; the captured length is the
     /// original length limited by the snap length.
-    fn simple_packet(&self, window: &Window, block: Block) -> Result<Record, Fault> {
+    fn simple_packet(&self, window: &Window, block: Block) -> Result<Record, Broken> {
         let interface = self.described(0, block.offset)?;
         let original_len = self.order.u32(window.bytes(), 8);
         let limit = if interface.snap_length == 0 {
@@ -352,14 +352,14 @@ impl File {
 
     /// The interface with this number.
     #[inline]
-    fn described(&self, number: u32, offset: u64) -> Result<&Interface, Fault> {
+    fn described(&self, number: u32, offset: u64) -> Result<&Interface, Broken> {
         self.interfaces
             .get(number as usize)
             .ok_or_else(|| self.unknown_interface(number, offset))
     }
 
     #[cold]
-    fn unknown_interface(&self, number: u32, offset: u64) -> Fault {
+    fn unknown_interface(&self, number: u32, offset: u64) -> Broken {
         let expected = match self.interfaces.len() {
             0 => "an interface description before the first packet".to_owned(),
             1 => "interface 0, the only one described so far".to_owned(),
@@ -368,7 +368,7 @@ impl File {
                 count - 1
             ),
         };
-        Fault::malformed(offset, format!("packet of interface {number}"), expected)
+        Broken::malformed(offset, format!("packet of interface {number}"), expected)
     }
 }
 
@@ -411,24 +411,24 @@ impl Interface {
 }
 
 /// The byte order of a section, from the third field of its header.
-fn byte_order(bytes: &[u8], offset: u64) -> Result<Order, Fault> {
+fn byte_order(bytes: &[u8], offset: u64) -> Result<Order, Broken> {
     if Order::Little.u32(bytes, 8) == BYTE_ORDER_MAGIC {
         Ok(Order::Little)
     } else if Order::Big.u32(bytes, 8) == BYTE_ORDER_MAGIC {
         Ok(Order::Big)
     } else {
         let found = format!("byte-order magic {:08x}", Order::Big.u32(bytes, 8));
-        Err(Fault::malformed(offset + 8, found, "1a2b3c4d or 4d3c2b1a"))
+        Err(Broken::malformed(offset + 8, found, "1a2b3c4d or 4d3c2b1a"))
     }
 }
 
 /// Checks a block's length before any allocation or read of this size.
 #[inline]
-fn check_length(kind: u32, length: u32, offset: u64) -> Result<(), Fault> {
+fn check_length(kind: u32, length: u32, offset: u64) -> Result<(), Broken> {
     let (least, most) = limits(kind);
     if length < least || length > most || !length.is_multiple_of(4) {
         let found = format!("block of type {kind:#x} claims a length of {length}");
-        return Err(Fault::malformed(
+        return Err(Broken::malformed(
             offset + 4,
             found,
             format!("a multiple of 4 from {least} to {most}"),
@@ -439,10 +439,10 @@ fn check_length(kind: u32, length: u32, offset: u64) -> Result<(), Fault> {
 
 /// Checks the second copy of the length at the end of a block.
 #[inline]
-fn check_trailer(trailer: u32, length: u32, offset: u64) -> Result<(), Fault> {
+fn check_trailer(trailer: u32, length: u32, offset: u64) -> Result<(), Broken> {
     if trailer != length {
         let found = format!("block of {length} bytes ends with the length {trailer}");
-        return Err(Fault::malformed(
+        return Err(Broken::malformed(
             offset + u64::from(length) - 4,
             found,
             format!("{length}, as at its start"),
@@ -471,7 +471,7 @@ fn data(
     from: usize,
     captured: u32,
     field: u64,
-) -> Result<ByteRange, Fault> {
+) -> Result<ByteRange, Broken> {
     let room = u32::try_from(block.length - from - 4)
         .unwrap_or(u32::MAX)
         .min(MAX_CAPTURED);
@@ -480,7 +480,7 @@ fn data(
             "packet block of {} bytes claims {captured} captured bytes",
             block.length
         );
-        return Err(Fault::malformed(
+        return Err(Broken::malformed(
             block.offset + field,
             found,
             format!("at most {room}"),
@@ -490,9 +490,9 @@ fn data(
 }
 
 /// Rejects a second copy of an option.
-fn once(seen: &mut bool, place: u64, name: &str) -> Result<(), Fault> {
+fn once(seen: &mut bool, place: u64, name: &str) -> Result<(), Broken> {
     if std::mem::replace(seen, true) {
-        return Err(Fault::malformed(
+        return Err(Broken::malformed(
             place,
             format!("a second {name} option"),
             "one for each interface",
@@ -502,9 +502,9 @@ fn once(seen: &mut bool, place: u64, name: &str) -> Result<(), Fault> {
 }
 
 /// The value of an if_tsresol option: 10^-n, or 2^-n if the top bit is set.
-fn resolution(value: &[u8], place: u64) -> Result<Ticks, Fault> {
+fn resolution(value: &[u8], place: u64) -> Result<Ticks, Broken> {
     let &[byte] = value else {
-        return Err(Fault::malformed(
+        return Err(Broken::malformed(
             place,
             format!("if_tsresol of {} bytes", value.len()),
             "1 byte",
@@ -517,7 +517,7 @@ fn resolution(value: &[u8], place: u64) -> Result<Ticks, Fault> {
             Ok(Ticks::OfNanos((1_000_000_000 / rate) as u32))
         }
         Some(rate) => Ok(Ticks::PerSecond(rate)),
-        None => Err(Fault::malformed(
+        None => Err(Broken::malformed(
             place,
             format!("if_tsresol of {base}^-{power} s"),
             "10^0 to 10^-19 or 2^0 to 2^-63",

@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use super::decompress::Input;
-use crate::error::Fault;
+use crate::error::Broken;
 
 /// Bytes per read: large enough to make the cost of a read negligible, small enough for a
 /// second-level cache.
@@ -36,7 +36,7 @@ impl ByteRange {
 }
 
 impl Window {
-    pub(super) fn new(reader: Box<dyn Read + Send>) -> Result<Self, Fault> {
+    pub(super) fn new(reader: Box<dyn Read + Send>) -> Result<Self, Broken> {
         Ok(Self {
             input: Input::new(reader)?,
             buffer: vec![0; READ_SIZE],
@@ -64,7 +64,7 @@ impl Window {
 
     /// Reads until `wanted` bytes are available; false if the input ends before.
     #[inline]
-    pub(super) fn fill(&mut self, wanted: usize) -> Result<bool, Fault> {
+    pub(super) fn fill(&mut self, wanted: usize) -> Result<bool, Broken> {
         while self.end - self.start < wanted {
             if !self.read_more()? {
                 return Ok(false);
@@ -98,7 +98,7 @@ impl Window {
     }
 
     /// Reads once; false at the end of the input.
-    fn read_more(&mut self) -> Result<bool, Fault> {
+    fn read_more(&mut self) -> Result<bool, Broken> {
         if self.end == self.buffer.len() {
             self.make_room();
         }

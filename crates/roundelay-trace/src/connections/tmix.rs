@@ -17,7 +17,7 @@
 use std::fmt::Write as _;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use roundelay::Duration;
+use roundelay::{Duration, Fault};
 use thiserror::Error;
 
 use super::{Applications, Close, Connection, End, Message};
@@ -43,6 +43,14 @@ pub struct VectorError {
     pub found: String,
     /// What would be legal.
     pub expected: &'static str,
+}
+
+impl From<VectorError> for Fault {
+    fn from(error: VectorError) -> Self {
+        Self::new(format!("{}; expected {}", error.found, error.expected))
+            .with_legal(error.expected)
+            .in_file(error.name, error.line)
+    }
 }
 
 /// Windows where a capture does not tell.

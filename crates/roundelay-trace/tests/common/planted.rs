@@ -3,7 +3,7 @@
 use std::io::Cursor;
 
 use super::*;
-use roundelay_trace::file::FileError;
+use roundelay::Fault;
 use roundelay_trace::{Capture, Comparison, Options, TreeFile, compare};
 
 pub(crate) const GOOD: &str = r#"name = "office"
@@ -38,7 +38,7 @@ name = "link"
 discipline = "wf2q_plus"
 "#;
 
-pub(crate) fn tree_of(text: &str) -> Result<TreeFile, FileError> {
+pub(crate) fn tree_of(text: &str) -> Result<TreeFile, Fault> {
     TreeFile::from_toml("trees/t.toml", text)
 }
 

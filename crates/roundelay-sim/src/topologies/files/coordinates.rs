@@ -1,6 +1,6 @@
 //! Geographic position of a node, and the delay of light between two.
 
-use roundelay::Duration;
+use roundelay::{Duration, Fault};
 
 /// A position in degrees.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -17,16 +17,17 @@ const FIBRE: f64 = 200.0;
 impl Coordinates {
     /// # Errors
     /// The position is not on Earth.
-    pub(super) fn new(latitude: f64, longitude: f64) -> Result<Self, String> {
+    pub(super) fn new(latitude: f64, longitude: f64) -> Result<Self, Fault> {
         if latitude.abs() <= 90.0 && longitude.abs() <= 360.0 {
             return Ok(Self {
                 latitude,
                 longitude,
             });
         }
-        Err(format!(
-            "latitude {latitude}, longitude {longitude}: legal ranges are -90 to 90 and -360 to 360"
-        ))
+        let given = format!("latitude {latitude}, longitude {longitude}");
+        let legal = "-90 to 90 and -360 to 360";
+        let message = format!("{given}: legal ranges are {legal}");
+        Err(Fault::new(message).with_given(given).with_legal(legal))
     }
 
     /// The time of light in fibre along the great circle, by the haversine formula, rounded to a

@@ -1,21 +1,22 @@
 //! Plain edge lists: a line for each link, `node node [rate] [delay] [cost]`, and comments after
 //! `#`.
 
+use roundelay::Fault;
 use roundelay::{Duration, Rate};
 
 use super::unread::IDLE;
-use super::{Edge, FileError, Graph, Text};
+use super::{Edge, Graph, Text};
 
-pub(super) fn read(file: Text<'_>) -> Result<Graph, FileError> {
+pub(super) fn read(file: Text<'_>) -> Result<Graph, Fault> {
     let mut graph = Graph::default();
     for (line, text) in file.lines() {
         let mut words = text.split_whitespace();
         let (Some(from), Some(to)) = (words.next(), words.next()) else {
             return Err(file.error(
                 line,
-                format!(
-                    "'{text}': expected two nodes, then a rate, a \
-                delay or a cost, as in: a b 10mbit 5ms"
+                Fault::quoted(
+                    text,
+                    "two nodes, then a rate, a delay or a cost, as in: a b 10mbit 5ms",
                 ),
             ));
         };
@@ -47,7 +48,7 @@ pub(super) fn read(file: Text<'_>) -> Result<Graph, FileError> {
 }
 
 /// Rates have a unit with bits, delays a unit of time, costs none.
-fn take(edge: &mut Edge, word: &str) -> Result<(), String> {
+fn take(edge: &mut Edge, word: &str) -> Result<(), Fault> {
     if let Ok(cost) = word.parse() {
         return set(&mut edge.cost, cost, word, "cost");
     }
@@ -56,18 +57,21 @@ fn take(edge: &mut Edge, word: &str) -> Result<(), String> {
     match (rate, delay) {
         (Ok(rate), _) => set(&mut edge.rate, rate, word, "rate"),
         (_, Ok(delay)) => set(&mut edge.delay, delay, word, "delay"),
-        (Err(rate), Err(_)) if word.contains('b') => Err(rate.to_string()),
-        _ => Err(format!(
-            "'{word}': expected a rate (10mbit), a delay (5ms) or a cost (a whole number)"
+        (Err(rate), Err(_)) if word.contains('b') => Err(rate.into()),
+        _ => Err(Fault::quoted(
+            word,
+            "a rate (10mbit), a delay (5ms) or a cost (a whole number)",
         )),
     }
 }
 
 /// # Errors
 /// The value was set before.
-fn set<V>(slot: &mut Option<V>, value: V, word: &str, what: &str) -> Result<(), String> {
+fn set<V>(slot: &mut Option<V>, value: V, word: &str, what: &str) -> Result<(), Fault> {
     if slot.is_some() {
-        return Err(format!("'{word}': a second {what}, expected one"));
+        return Err(
+            Fault::new(format!("'{word}': a second {what}, expected one")).with_given(word),
+        );
     }
     *slot = Some(value);
     Ok(())

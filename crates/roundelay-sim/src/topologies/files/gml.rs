@@ -5,15 +5,16 @@
 //! `rate`, `delay` and the zoo's speeds. With `directed 1`, each way of a link is listed
 //! separately.
 
+use roundelay::Fault;
 use std::borrow::Cow;
 
 use super::graphml::{Attributes, Zoo};
-use super::{FileError, Graph, Text};
+use super::{Graph, Text};
 
 /// Maximum depth of nested lists.
 const DEEPEST: usize = 64;
 
-pub(super) fn read(file: Text<'_>) -> Result<Graph, FileError> {
+pub(super) fn read(file: Text<'_>) -> Result<Graph, Fault> {
     let mut reader = Reader {
         file,
         words: Words {
@@ -42,7 +43,7 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn read(&mut self) -> Result<(), FileError> {
+    fn read(&mut self) -> Result<(), Fault> {
         while let Some((line, word)) = self.words.next()? {
             match word {
                 Word::Close => self.close(line)?,
@@ -60,7 +61,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn value_of(&mut self, line: usize, key: &'a str) -> Result<(), FileError> {
+    fn value_of(&mut self, line: usize, key: &'a str) -> Result<(), Fault> {
         match self.words.next()? {
             Some((line, Word::Open)) if self.open.len() == DEEPEST => Err(self
                 .file
@@ -76,7 +77,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn take(&mut self, line: usize, key: &str, text: &str) -> Result<(), FileError> {
+    fn take(&mut self, line: usize, key: &str, text: &str) -> Result<(), Fault> {
         match &mut self.open[..] {
             [(graph, ..)] if *graph == "graph" && key == "directed" => {
                 self.zoo.is_directed = text == "1"
@@ -91,7 +92,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn close(&mut self, line: usize) -> Result<(), FileError> {
+    fn close(&mut self, line: usize) -> Result<(), Fault> {
         let Some((key, begin, attributes)) = self.open.pop() else {
             return Err(self.file.error(line, "']' closes nothing"));
         };
@@ -165,7 +166,7 @@ struct Words<'a> {
 }
 
 impl<'a> Words<'a> {
-    fn next(&mut self) -> Result<Option<(usize, Word<'a>)>, FileError> {
+    fn next(&mut self) -> Result<Option<(usize, Word<'a>)>, Fault> {
         self.skip();
         let line = self.line;
         let Some(first) = self.rest.chars().next() else {

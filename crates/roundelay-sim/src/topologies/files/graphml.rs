@@ -4,14 +4,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use roundelay::Fault;
 use roundelay::{Duration, Rate};
 use roxmltree::{Document, Node as Element};
 
 use super::coordinates::Coordinates;
-use super::{Edge, FileError, Graph, Node, Text, unread};
+use super::{Edge, Graph, Node, Text, unread};
 use crate::written::Written;
 
-pub(super) fn read(file: Text<'_>) -> Result<Graph, FileError> {
+pub(super) fn read(file: Text<'_>) -> Result<Graph, Fault> {
     let document = Document::parse(file.text)
         .map_err(|error| file.error(error.pos().row as usize, format!("no XML: {error}")))?;
     let line = |element: Element<'_, '_>| document.text_pos_at(element.range().start).row as usize;
@@ -45,10 +46,7 @@ pub(super) fn read(file: Text<'_>) -> Result<Graph, FileError> {
     zoo.graph(file)
 }
 
-fn attributes(
-    element: Element<'_, '_>,
-    names: &BTreeMap<&str, &str>,
-) -> Result<Attributes, String> {
+fn attributes(element: Element<'_, '_>, names: &BTreeMap<&str, &str>) -> Result<Attributes, Fault> {
     let mut attributes = Attributes::default();
     for key in ["id", "source", "target"] {
         if let Some(text) = element.attribute(key) {
@@ -105,11 +103,11 @@ pub(super) struct Attributes {
 impl Attributes {
     /// # Errors
     /// A value is not a number.
-    pub(super) fn take(&mut self, key: &str, text: &str) -> Result<(), String> {
+    pub(super) fn take(&mut self, key: &str, text: &str) -> Result<(), Fault> {
         let word = || Some(text.to_owned());
         let number = || match text.parse::<f64>() {
             Ok(number) if number.is_finite() => Ok(Some(number)),
-            _ => Err(format!("{key} '{text}': expected a number")),
+            _ => Err(Fault::quoted(text, "a number").behind(format_args!("{key} "))),
         };
         match key {
             "id" => self.id = word(),
@@ -134,7 +132,7 @@ impl Attributes {
 
     /// # Errors
     /// The speed is outside of 1 to 1e18 bits per second, or a value or unit cannot be read.
-    fn rate(&self) -> Result<Option<Rate>, String> {
+    fn rate(&self) -> Result<Option<Rate>, Fault> {
         if let Some(text) = &self.rate {
             return quantity("rate", text).map(Some);
         }
@@ -142,15 +140,13 @@ impl Attributes {
             return Ok(None);
         };
         if !(1.0..=1e18).contains(&bits) {
-            return Err(format!(
-                "link speed {bits}: legal range 1 to 1e18 bits per second"
-            ));
+            return Err(Fault::range(bits, "1 to 1e18 bits per second").behind("link speed "));
         }
         Ok(Rate::from_bits_per_second(bits as u64))
     }
 
     /// The speed from the zoo's keys.
-    fn bits(&self) -> Result<Option<f64>, String> {
+    fn bits(&self) -> Result<Option<f64>, Fault> {
         if self.speed_raw.is_some() {
             return Ok(self.speed_raw);
         }
@@ -165,22 +161,21 @@ impl Attributes {
             "G" => 1e9,
             "T" => 1e12,
             other => {
-                return Err(format!(
-                    "LinkSpeedUnits '{other}': expected K, M, G or T, for bits per second"
-                ));
+                return Err(Fault::quoted(other, "K, M, G or T, for bits per second")
+                    .behind("LinkSpeedUnits "));
             }
         };
         Ok(Some(speed * unit))
     }
 
-    fn delay(&self) -> Result<Option<Duration>, String> {
+    fn delay(&self) -> Result<Option<Duration>, Fault> {
         match &self.delay {
             Some(text) => quantity("delay", text).map(Some),
             None => Ok(None),
         }
     }
 
-    fn place(&self) -> Result<Option<Coordinates>, String> {
+    fn place(&self) -> Result<Option<Coordinates>, Fault> {
         match (self.latitude, self.longitude) {
             (Some(latitude), Some(longitude)) => Coordinates::new(latitude, longitude).map(Some),
             _ => Ok(None),
@@ -192,14 +187,14 @@ impl Attributes {
 ///
 /// # Errors
 /// The text is not a value, or has no unit.
-fn quantity<V: Written>(key: &str, text: &str) -> Result<V, String> {
+fn quantity<V: Written>(key: &str, text: &str) -> Result<V, Fault> {
     let text = text.trim();
     let number = text.parse().ok().and_then(V::from_number);
     let value = match number {
         Some(value) => Ok(value),
         None => V::from_text(text),
     };
-    value.map_err(|message| format!("{key}: {message}"))
+    value.map_err(|fault| fault.behind(format_args!("{key}: ")))
 }
 
 /// A map of the zoo, before names and ids are resolved.
@@ -212,17 +207,17 @@ pub(super) struct Zoo {
 }
 
 impl Zoo {
-    pub(super) fn graph(self, file: Text<'_>) -> Result<Graph, FileError> {
+    pub(super) fn graph(self, file: Text<'_>) -> Result<Graph, Fault> {
         let mut graph = Graph::default();
         let mut by_id = BTreeMap::new();
         let mut taken = BTreeSet::new();
         for (line, attributes) in &self.nodes {
-            let at = |message| file.error(*line, message);
+            let at = |fault: Fault| file.error(*line, fault);
             let Some(id) = attributes.id.as_deref() else {
-                return Err(at("a node without an id".to_owned()));
+                return Err(at("a node without an id".into()));
             };
             if by_id.insert(id, graph.nodes.len()).is_some() {
-                return Err(at(format!("two nodes have id {id}")));
+                return Err(at(format!("two nodes have id {id}").into()));
             }
             // Maps have several routers in a town, and some without a name.
             let label = attributes.label.as_deref().unwrap_or_default();
@@ -232,7 +227,7 @@ impl Zoo {
                 label.to_owned()
             };
             if !taken.insert(name.clone()) {
-                return Err(at(format!("two nodes are called '{name}'")));
+                return Err(at(format!("two nodes are called '{name}'").into()));
             }
             graph.nodes.push(Node {
                 name,
@@ -257,7 +252,7 @@ impl Zoo {
                     format!("a link from '{}' to itself", graph.nodes[from].name),
                 ));
             }
-            let at = |message| file.error(*line, message);
+            let at = |fault: Fault| file.error(*line, fault);
             let rate = attributes.rate().map_err(at)?;
             let delay = attributes.delay().map_err(at)?;
             graph.edges.push(Edge {

@@ -7,15 +7,16 @@
 
 use std::str::FromStr;
 
+use roundelay::Fault;
 use roundelay::{Duration, Rate};
 
-use super::{Edge, FileError, Graph, MOST_NODES, Text};
+use super::{Edge, Graph, MOST_NODES, Text};
 
 pub(super) fn read(
     topology: Text<'_>,
     hosts: Option<Text<'_>>,
     delay_unit: Duration,
-) -> Result<Graph, FileError> {
+) -> Result<Graph, Fault> {
     let mut lines = topology.lines();
     let nodes = count(topology, lines.next(), "nodes")?;
     let links = count(topology, lines.next(), "links")?;
@@ -44,13 +45,10 @@ fn edge(
     text: &str,
     nodes: usize,
     delay_unit: Duration,
-) -> Result<Edge, FileError> {
+) -> Result<Edge, Fault> {
     let words: Vec<_> = text.split_whitespace().collect();
     let [from, to, rate, delay] = words[..] else {
-        return Err(file.error(
-            line,
-            format!("'{text}': expected two nodes, Mbit/s and a delay"),
-        ));
+        return Err(file.error(line, Fault::quoted(text, "two nodes, Mbit/s and a delay")));
     };
     let node = |word: &str| {
         number::<usize>(file, line, word).and_then(|node| known(file, line, node, nodes, "node"))
@@ -62,11 +60,11 @@ fn edge(
     }
     let rate: Rate = format!("{rate}mbit")
         .parse()
-        .map_err(|_| file.error(line, format!("'{rate}': expected Mbit/s, more than 0")))?;
+        .map_err(|_| file.error(line, Fault::quoted(rate, "Mbit/s, more than 0")))?;
     // Reads milliseconds first: whole-number arithmetic then converts the unit.
     let delay: Duration = format!("{delay}ms")
         .parse()
-        .map_err(|_| file.error(line, format!("'{delay}': expected a delay, 0 or more")))?;
+        .map_err(|_| file.error(line, Fault::quoted(delay, "a delay, 0 or more")))?;
     let picos = u128::from(delay.as_picos()) * u128::from(delay_unit.as_picos())
         / u128::from(Duration::from_millis(1).as_picos());
     let delay = Duration::from_picos(u64::try_from(picos).unwrap_or(u64::MAX));
@@ -79,7 +77,7 @@ fn edge(
     })
 }
 
-fn mark_hosts(graph: &mut Graph, file: Text<'_>) -> Result<(), FileError> {
+fn mark_hosts(graph: &mut Graph, file: Text<'_>) -> Result<(), Fault> {
     let mut lines = file.lines();
     let promised = count(file, lines.next(), "hosts")?;
     let mut found = 0;
@@ -88,7 +86,7 @@ fn mark_hosts(graph: &mut Graph, file: Text<'_>) -> Result<(), FileError> {
         let [host, link, _] = words[..] else {
             return Err(file.error(
                 line,
-                format!("'{text}': expected a host, the number of its link, and 1"),
+                Fault::quoted(text, "a host, the number of its link, and 1"),
             ));
         };
         let host = known(
@@ -118,7 +116,7 @@ fn mark_hosts(graph: &mut Graph, file: Text<'_>) -> Result<(), FileError> {
     }
 }
 
-fn count(file: Text<'_>, line: Option<(usize, &str)>, what: &str) -> Result<usize, FileError> {
+fn count(file: Text<'_>, line: Option<(usize, &str)>, what: &str) -> Result<usize, Fault> {
     let (line, text) =
         line.ok_or_else(|| file.error(0, format!("the file ends before the number of {what}")))?;
     let count = number::<usize>(file, line, text)?;
@@ -126,13 +124,15 @@ fn count(file: Text<'_>, line: Option<(usize, &str)>, what: &str) -> Result<usiz
     if count <= most {
         Ok(count)
     } else {
-        Err(file.error(line, format!("{count} {what}, legal range 0 to {most}")))
+        let legal = format!("0 to {most}");
+        let fault = Fault::new(format!("{count} {what}, legal range {legal}"));
+        Err(file.error(line, fault.with_given(count).with_legal(legal)))
     }
 }
 
-fn number<N: FromStr>(file: Text<'_>, line: usize, word: &str) -> Result<N, FileError> {
+fn number<N: FromStr>(file: Text<'_>, line: usize, word: &str) -> Result<N, Fault> {
     word.parse()
-        .map_err(|_| file.error(line, format!("'{word}': expected a whole number")))
+        .map_err(|_| file.error(line, Fault::quoted(word, "a whole number")))
 }
 
 fn known(
@@ -141,7 +141,7 @@ fn known(
     number: usize,
     count: usize,
     what: &str,
-) -> Result<usize, FileError> {
+) -> Result<usize, Fault> {
     if number < count {
         return Ok(number);
     }

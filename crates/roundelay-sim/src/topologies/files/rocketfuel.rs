@@ -7,12 +7,13 @@
 
 use std::collections::BTreeMap;
 
+use roundelay::Fault;
 use roundelay::{Billionths, Duration};
 
 use super::unread::IDLE;
-use super::{Edge, FileError, Graph, Text};
+use super::{Edge, Graph, Text};
 
-pub(super) fn read(weights: Text<'_>, latencies: Option<Text<'_>>) -> Result<Graph, FileError> {
+pub(super) fn read(weights: Text<'_>, latencies: Option<Text<'_>>) -> Result<Graph, Fault> {
     let mut graph = Graph::default();
     for (line, text) in weights.lines() {
         let (from, to, weight) = fields(weights, line, text)?;
@@ -38,7 +39,7 @@ pub(super) fn read(weights: Text<'_>, latencies: Option<Text<'_>>) -> Result<Gra
     Ok(graph)
 }
 
-fn delay(graph: &mut Graph, file: Text<'_>) -> Result<(), FileError> {
+fn delay(graph: &mut Graph, file: Text<'_>) -> Result<(), Fault> {
     let mut delays = BTreeMap::new();
     for (line, text) in file.lines() {
         let (from, to, latency) = fields(file, line, text)?;
@@ -63,17 +64,20 @@ fn fields<'a>(
     file: Text<'_>,
     line: usize,
     text: &'a str,
-) -> Result<(&'a str, &'a str, &'a str), FileError> {
+) -> Result<(&'a str, &'a str, &'a str), Fault> {
     let words: Vec<_> = text.split_whitespace().collect();
     match words[..] {
         [from, to, number] => Ok((from, to, number)),
-        _ => Err(file.error(line, format!("'{text}': expected two nodes and a number"))),
+        _ => Err(file.error(line, Fault::quoted(text, "two nodes and a number"))),
     }
 }
 
-fn wrong(file: Text<'_>, line: usize, word: &str, what: &str) -> FileError {
+fn wrong(file: Text<'_>, line: usize, word: &str, what: &str) -> Fault {
     file.error(
         line,
-        format!("'{word}': expected a {what}, a number of 0 or more, as in 2.5"),
+        Fault::quoted(
+            word,
+            format_args!("a {what}, a number of 0 or more, as in 2.5"),
+        ),
     )
 }

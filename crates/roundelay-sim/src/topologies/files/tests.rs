@@ -1,4 +1,5 @@
 use proptest::prelude::*;
+use roundelay::Fault;
 
 use super::super::tests::{links_of, way};
 use super::*;
@@ -40,7 +41,7 @@ fn read_with(
     format: Format,
     first: &str,
     second: Option<&str>,
-) -> Result<Topology, FileError> {
+) -> Result<Topology, Fault> {
     let second = second.map(|text| Text {
         name: "second",
         text,
@@ -56,7 +57,7 @@ fn read_with(
     )
 }
 
-fn read(format: Format, first: &str, second: Option<&str>) -> Result<Topology, FileError> {
+fn read(format: Format, first: &str, second: Option<&str>) -> Result<Topology, Fault> {
     read_with(&FromFile::default(), format, first, second)
 }
 
@@ -529,7 +530,7 @@ proptest! {
         for outcome in outcomes {
             match outcome {
                 Ok(topology) => prop_assert!(topology.network.nodes() >= 2 && !topology.network.links().is_empty()),
-                Err(error) => prop_assert!(error.message.len() > 5 && ["first", "second"].contains(&error.file.as_str())),
+                Err(error) => prop_assert!(error.message().len() > 5 && ["first", "second"].contains(&error.file().unwrap_or_default())),
             }
         }
     }
