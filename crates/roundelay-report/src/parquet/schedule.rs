@@ -322,7 +322,7 @@ mod tests {
     fn no_changed_byte_of_a_page_gives_another_schedule() {
         let path = written("mutated", Values::Times(vec![1500]), None);
         let bytes = std::fs::read(&path).unwrap();
-        let lines = |read: Result<Vec<Line>, String>| read.map(|lines| format!("{lines:?}"));
+        let lines = |read: Result<Vec<Line>, Fault>| read.map(|lines| format!("{lines:?}"));
         let whole = lines(read_schedule(&path)).unwrap();
         // The digest covers the pages. The footer behind them, with the columns' types, has none.
         let footer = u32::from_le_bytes(bytes[bytes.len() - 8..][..4].try_into().unwrap());

@@ -168,7 +168,8 @@ impl Model for Lte {
         if !self.interval.as_picos().is_multiple_of(millisecond) {
             return Err(ConfigError::BadValue {
                 discipline: Self::NAME,
-                parameter: format!("interval {}", self.interval),
+                parameter: "interval".to_owned(),
+                value: Some(self.interval.to_string()),
                 expected: "whole milliseconds, 1ms to 80ms".to_owned(),
             });
         }

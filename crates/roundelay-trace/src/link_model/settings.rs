@@ -51,11 +51,10 @@ pub(super) fn read<M: Model>(words: &[&str]) -> Result<M, ConfigError> {
             });
         }
         let Some(text) = pair.get(1) else {
-            return Err(bad(parameter, name.to_owned(), "a value after it"));
+            return Err(bad(parameter, None, "a value after it"));
         };
         let value = parameter.kind.read(text);
-        let value =
-            value.map_err(|expected| bad(parameter, format!("{name} {text}"), &expected))?;
+        let value = value.map_err(|expected| bad(parameter, Some(text), &expected))?;
         parameter.write(&mut model, value);
         parameter.check(M::NAME, &model)?;
     }
@@ -67,7 +66,8 @@ pub(super) fn read<M: Model>(words: &[&str]) -> Result<M, ConfigError> {
     if written.contains("length") {
         return Err(ConfigError::BadValue {
             discipline: M::NAME,
-            parameter: format!("length {}", model.length()),
+            parameter: "length".to_owned(),
+            value: Some(model.length().to_string()),
             expected: format!("at most {most} at this rate, for {MOST_TIMES} packets"),
         });
     }
@@ -85,11 +85,12 @@ fn unknown<M: Model>(name: &str) -> ConfigError {
     }
 }
 
-fn bad<M: Model>(parameter: &Parameter<M>, written: String, expected: &str) -> ConfigError {
+fn bad<M: Model>(parameter: &Parameter<M>, value: Option<&str>, expected: &str) -> ConfigError {
     let [min, max] = [parameter.min, parameter.max].map(|bound| parameter.kind.show(bound));
     ConfigError::BadValue {
         discipline: M::NAME,
-        parameter: written,
+        parameter: parameter.name.to_owned(),
+        value: value.map(str::to_owned),
         expected: format!("{expected}, legal range {min} to {max}"),
     }
 }
@@ -99,7 +100,7 @@ pub(super) fn rate_of<M: Model>(name: &str, rate: Option<Rate>) -> Result<Rate, 
     let known = M::PARAMETERS.iter().find(|known| known.name == name);
     match (rate, known) {
         (Some(rate), _) => Ok(rate),
-        (None, Some(known)) => Err(bad(known, format!("{name} link"), "a rate")),
+        (None, Some(known)) => Err(bad(known, Some("link"), "a rate")),
         (None, None) => Err(unknown::<M>(name)),
     }
 }
