@@ -41,6 +41,8 @@ const OPTION_RESOLUTION: u16 = 9;
 /// The unit of timestamps: a negative power of ten of a second.
 const NANOSECONDS: u8 = 9;
 
+/// Bytes of a trace's text in a packet. Readers of captures refuse packets of more than 256 KiB.
+const PIECE: usize = 64 << 10;
 /// Bytes of fates in a packet.
 const FATES: usize = 8 << 10;
 /// Bytes handed to the writing thread at once.
@@ -57,6 +59,13 @@ const MOST_BEHIND: usize = 64 << 20;
 pub(crate) enum Note {
     /// The first.
     Start(Start),
+    /// A piece of a long trace, behind the start.
+    Trace {
+        /// The direction.
+        way: Way,
+        /// What joins the text.
+        text: String,
+    },
     /// A change took effect.
     Change {
         /// The direction.
@@ -81,6 +90,36 @@ pub struct Start {
     pub unix_nanos: i64,
     /// The settings.
     pub settings: Settings,
+    /// Packets with pieces of long traces that follow.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) pieces: u32,
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
+/// Takes the texts of traces that one packet cannot hold out of the settings, in pieces.
+fn take_long_traces(settings: &mut Settings) -> Vec<Note> {
+    let mut pieces = Vec::new();
+    for way in Way::BOTH {
+        let Some((_, text)) = &mut settings.way_mut(way).trace else {
+            continue;
+        };
+        if text.len() <= PIECE {
+            continue;
+        }
+        let mut piece = String::new();
+        for line in mem::take(text).split_inclusive('\n') {
+            piece += line;
+            if piece.len() >= PIECE {
+                let text = mem::take(&mut piece);
+                pieces.push(Note::Trace { way, text });
+            }
+        }
+        pieces.push(Note::Trace { way, text: piece });
+    }
+    pieces
 }
 
 /// The end of a record.
@@ -155,12 +194,18 @@ impl Recorder {
             recorder.interface(way.name(), ETHERNET, settings.snap);
         }
         recorder.interface(NOTES, PRIVATE, 0);
+        let mut settings = settings.clone();
+        let pieces = take_long_traces(&mut settings);
         recorder.note(&Note::Start(Start {
             format: FORMAT,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             unix_nanos,
-            settings: settings.clone(),
+            settings,
+            pieces: pieces.len() as u32,
         }));
+        for piece in &pieces {
+            recorder.note(piece);
+        }
         recorder
     }
 

@@ -113,7 +113,7 @@ impl Recording {
             packet: 1,
             error,
         };
-        let start = match serde_json::from_slice(&text) {
+        let mut start = match serde_json::from_slice(&text) {
             Ok(Note::Start(start)) => start,
             Ok(_) => return Err(wrong("expected the settings first".to_owned())),
             Err(error) => return Err(wrong(format!("the settings: {error}"))),
@@ -124,10 +124,27 @@ impl Recording {
                 start.format, start.version
             )));
         }
+        let pieces = start.pieces;
+        for number in 0..pieces {
+            let frame = capture.next()?;
+            let note = frame.and_then(|frame| serde_json::from_slice(frame.bytes).ok());
+            let place = match &note {
+                Some(Note::Trace { way, .. }) => start.settings.way_mut(*way).trace.as_mut(),
+                _ => None,
+            };
+            let (Some((_, whole)), Some(Note::Trace { text, .. })) = (place, note) else {
+                return Err(RecordError::Note {
+                    name: capture.name().to_owned(),
+                    packet: u64::from(number) + 2,
+                    error: format!("expected {pieces} pieces of traces behind the settings"),
+                });
+            };
+            whole.push_str(&text);
+        }
         Ok(Self {
             capture,
+            packets: u64::from(pieces) + 1,
             start,
-            packets: 1,
             fates: Vec::new().into_iter(),
         })
     }
@@ -201,6 +218,7 @@ impl Recording {
             })),
             Ok(Note::End(end)) => Ok(Some(Entry::End(Box::new(end)))),
             Ok(Note::Start(_)) => Err(self.wrong("a second start".to_owned())),
+            Ok(Note::Trace { .. }) => Err(self.wrong("a trace behind the start".to_owned())),
             Err(error) => Err(self.wrong(error.to_string())),
         }
     }

@@ -203,6 +203,41 @@ fn every_record_of_a_traced_link_replays_also_when_the_link_gets_a_rate() {
     }
 }
 
+/// A packet of a capture has 256 KiB at most; until this test, a record with a longer trace was none.
+#[test]
+fn a_trace_longer_than_a_packet_is_recorded_whole() {
+    let mut random = random(1);
+    let (mut settings, _) = with_traces("fifo", &mut random);
+    let mut long = String::new();
+    for time in 1..100_000 {
+        long += &format!("{time}\n");
+    }
+    let follows = settings.follow(Way::Down, "long.trace", &long);
+    follows.expect("a trace");
+    let frames = frames(200, &mut random);
+    let recorder = Arc::new(Mutex::new(Recorder::in_memory(START, &settings)));
+    let journal = Arc::clone(&recorder);
+    let late = Duration::from_millis(4);
+    let mut run = run(&settings, &frames, &[], late, &mut random, journal);
+    drop(run.bottleneck.take_journal());
+    let recorder = Arc::into_inner(recorder).expect("the run is over");
+    let bytes = recorder.into_inner().unwrap().into_bytes(&end(&run));
+    let read = |bytes: &[u8]| {
+        let bytes = std::io::Cursor::new(bytes.to_vec());
+        let capture = Capture::from_reader("run.pcapng", bytes).expect("pcapng");
+        Recording::read(capture)
+    };
+    let recording = read(&bytes).expect("a record");
+    assert_eq!(recording.start().settings, settings);
+    for way in &replay(recording).expect("a whole record").ways {
+        assert!(way.is_equal(), "{:?}", way.first_difference);
+    }
+    let Err(error) = read(&bytes[..300_000]) else {
+        panic!("it is cut off");
+    };
+    assert!(error.to_string().contains("pieces of traces"), "{error}");
+}
+
 #[test]
 fn a_wrong_trace_is_refused() {
     let mut settings = settings(QueueText::Discipline("fifo".to_owned()), &[]);
