@@ -76,9 +76,8 @@ impl Plan {
         plan.seed = arguments.seed.or(plan.seed);
         for word in &arguments.keys {
             let Some((key, values)) = word.split_once('=') else {
-                return Err(Failure::usage(format!(
-                    "'{word}': expected KEY=VALUES, as in queue.core=fifo,qfq"
-                )));
+                let legal = "KEY=VALUES, as in queue.core=fifo,qfq";
+                return Err(Failure::usage(Fault::quoted(word, legal)));
             };
             let replaced = match list(values) {
                 Ok(values) => replace(&mut dimensions, one_key(key.trim(), values)),
