@@ -44,12 +44,13 @@ impl Problem {
 }
 
 /// What is wrong with the packets replayed, whatever links they are of.
-fn of_packets(comparison: &Comparison) -> Vec<Problem> {
+fn of_packets(comparison: &Comparison, options: &Options) -> Vec<Problem> {
     let observed = &comparison.observed;
     let mut problems = Vec::new();
     let unparsable = observed.unparsable;
     let unreadable = unparsable.total() - unparsable.not_ip - unparsable.no_ports;
-    if unreadable * 2 > comparison.capture.packets {
+    // A record of a run is replayed as it is, whatever its packets.
+    if options.adapts && unreadable * 2 > comparison.capture.packets {
         problems.push(Problem::Unreadable);
     }
     if observed.is_without_clock {
@@ -64,7 +65,7 @@ fn of_packets(comparison: &Comparison) -> Vec<Problem> {
 /// The warning, if one is due.
 pub(crate) fn of(comparison: &Comparison, options: &Options) -> Option<Reserve> {
     let mixed = &comparison.observed.mixed;
-    let mut problems = of_packets(comparison);
+    let mut problems = of_packets(comparison, options);
     let is_question = options.selection.chooses || problems.iter().any(Problem::is_hopeless);
     let chosen = comparison.observed.chosen.as_ref();
     let is_chosen = chosen.is_some_and(Chosen::is_of_direction);

@@ -849,9 +849,9 @@ fn what_no_selection_mends_is_told_without_a_table() {
 fn a_wire_of_both_directions_is_told() {
     let mut packets = Vec::new();
     for number in 1..=20_u16 {
-        let ends = |first: u8| ([first, 1, number as u8, 1], 5000);
-        let mut to = ethernet(0x0800, &udp(number, ends(20), ends(30)));
-        let from = ethernet(0x0800, &udp(number + 100, ends(40), ends(50)));
+        let ends = |first: u8| ([first + number as u8, 1, 1, 1], 5000);
+        let mut to = ethernet(0x0800, &udp(number, ends(20), ends(60)));
+        let from = ethernet(0x0800, &udp(number + 100, ends(100), ends(140)));
         to[..12].rotate_left(6);
         packets.push((u32::from(number) * MILLISECOND, to.clone()));
         packets.push((u32::from(number) * MILLISECOND + 300, from));

@@ -131,13 +131,13 @@ fn tunnels_and_streams_without_an_answer_have_a_direction() {
     let mut wire = Wire::default();
     for host in 0..40 {
         wire.to_host(&four(
-            ([20, 1, host, 1], 5000),
-            ([30, 2, host, 2], 5001),
+            ([20 + host, 1, 1, 1], 5000),
+            ([80 + host, 2, 2, 2], 5001),
             1000,
         ));
         wire.from_host(&four(
-            ([30, 3, host, 7], 6000),
-            ([20, 4, host, 1], 6001),
+            ([130 + host, 3, 3, 7], 6000),
+            ([170 + host, 4, 4, 1], 6001),
             500,
         ));
     }

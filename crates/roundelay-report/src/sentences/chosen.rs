@@ -5,8 +5,8 @@ use roundelay_trace::{Chosen, Mixed, OtherWay};
 
 use crate::advised::Warning;
 
-/// An interface with fewer of the bytes is told to be a small part: of both directions the larger one
-/// has half of them or more.
+/// An interface with fewer of the bytes is told to be a small part: of both directions the larger
+/// one has half of them or more.
 const SMALL_PART: f64 = 0.25;
 
 /// What was chosen, and why.

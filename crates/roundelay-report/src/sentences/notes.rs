@@ -328,8 +328,8 @@ const fn what_is_odd(oddity: Oddity) -> &'static str {
         }
         Oddity::Sorted => SORTED,
         Oddity::SetBack => {
-            "{step back of the clock is|steps back of the clock are} taken out, because connections go \
-             on behind as before"
+            "{step back of the clock is|steps back of the clock are} taken out, because connections \
+            go on behind as before"
         }
         Oddity::Strays => {
             "{packet has a time|packets have times} that all others contradict by more than a \

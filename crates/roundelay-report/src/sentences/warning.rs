@@ -59,15 +59,15 @@ fn question(reserve: &Reserve) -> String {
             Problem::Directions | Problem::Interfaces | Problem::Copies => {}
             Problem::Inside(inside) => return of_mirror(*inside),
             Problem::Unreadable => {
-                return "No discipline is chosen, because the headers of most packets cannot be read, \
-                        as the notes say. Capture 128 bytes of each packet or more (tcpdump -s 128), \
-                        and decrypt 802.11 first."
+                return "No discipline is chosen, because the headers of most packets cannot be \
+                        read, as the notes say. Capture 128 bytes of each packet or more (tcpdump \
+                        -s 128), and decrypt 802.11 first."
                     .to_owned();
             }
             Problem::Times => {
                 return "No discipline is chosen, because no clock has made the times of this \
-                        capture: its packets are all of one time, or they count microseconds. Compare \
-                        a capture with the times at which packets came."
+                        capture: its packets are all of one time, or they count microseconds. \
+                        Compare a capture with the times at which packets came."
                     .to_owned();
             }
         }
