@@ -27,11 +27,11 @@ impl Wire {
         self.0.push((u32::from(number) * MILLISECOND, frame));
     }
 
-    fn to_host(&mut self, packet: &[u8]) {
+    fn down(&mut self, packet: &[u8]) {
         self.frame(GATEWAY, HOST, packet);
     }
 
-    fn from_host(&mut self, packet: &[u8]) {
+    fn up(&mut self, packet: &[u8]) {
         self.frame(HOST, GATEWAY, packet);
     }
 
@@ -84,10 +84,10 @@ fn is_open(comparison: &Comparison) -> bool {
 fn both_families_of_a_host_share_its_link() {
     let mut wire = Wire::default();
     for _ in 0..50 {
-        wire.to_host(&four((SERVER, 443), (LAN, 5000), 1000));
-        wire.to_host(&six((1, 443), (2, 6000), 1000));
-        wire.from_host(&four((LAN, 5000), (SERVER, 443), 40));
-        wire.from_host(&six((2, 6000), (1, 443), 40));
+        wire.down(&four((SERVER, 443), (LAN, 5000), 1000));
+        wire.down(&six((1, 443), (2, 6000), 1000));
+        wire.up(&four((LAN, 5000), (SERVER, 443), 40));
+        wire.up(&six((2, 6000), (1, 443), 40));
     }
     let file = wire.file();
     let expected = (100, TO_HOST.to_owned(), FROM_HOST.to_owned());
@@ -101,8 +101,8 @@ fn both_families_of_a_host_share_its_link() {
 fn a_network_is_named_where_it_selects_the_same_packets() {
     let mut wire = Wire::default();
     for _ in 0..20 {
-        wire.to_host(&four((SERVER, 443), (LAN, 5000), 1000));
-        wire.from_host(&four((LAN, 5000), (SERVER, 443), 40));
+        wire.down(&four((SERVER, 443), (LAN, 5000), 1000));
+        wire.up(&four((LAN, 5000), (SERVER, 443), 40));
     }
     let (packets, options, other) = chosen_of(wire.file());
     assert_eq!(
@@ -121,8 +121,8 @@ fn a_network_is_named_where_it_selects_the_same_packets() {
 fn tunnels_and_streams_without_an_answer_have_a_direction() {
     let mut wire = Wire::default();
     for port in 0..40 {
-        wire.to_host(&four((A, 50_000 + port), (B, 4789), 1000));
-        wire.from_host(&four((B, 60_000 + port), (A, 4789), 500));
+        wire.down(&four((A, 50_000 + port), (B, 4789), 1000));
+        wire.up(&four((B, 60_000 + port), (A, 4789), 500));
     }
     let (from, to) = ("--direction 'from 10.0.0.1'", "--direction 'to 10.0.0.1'");
     let by_hosts = (40, from.to_owned(), to.to_owned());
@@ -130,12 +130,12 @@ fn tunnels_and_streams_without_an_answer_have_a_direction() {
     // Between many networks.
     let mut wire = Wire::default();
     for host in 0..40 {
-        wire.to_host(&four(
+        wire.down(&four(
             ([20 + host, 1, 1, 1], 5000),
             ([80 + host, 2, 2, 2], 5001),
             1000,
         ));
-        wire.from_host(&four(
+        wire.up(&four(
             ([130 + host, 3, 3, 7], 6000),
             ([170 + host, 4, 4, 1], 6001),
             500,
@@ -154,8 +154,8 @@ fn multicast_counts_with_its_sender() {
     let television = four(([10, 200, 0, 1], 5500), ([239, 1, 1, 1], 5500), 1200);
     for _ in 0..30 {
         wire.frame(GATEWAY, GROUP, &television);
-        wire.from_host(&four((LAN, 5000), (SERVER, 443), 300));
-        wire.to_host(&four((SERVER, 443), (LAN, 5000), 40));
+        wire.up(&four((LAN, 5000), (SERVER, 443), 300));
+        wire.down(&four((SERVER, 443), (LAN, 5000), 40));
     }
     let (packets, options, _) = chosen_of(wire.file());
     assert_eq!(packets, 60, "{options}");
@@ -177,8 +177,8 @@ fn networks_behind_one_router_share_its_wire() {
     for _ in 0..10 {
         for (number, own) in (1..).zip(networks) {
             let server = [90 + number, 20, 30, 40];
-            wire.to_host(&four((server, 443), (own, 5000), 1000));
-            wire.from_host(&four((own, 5000), (server, 443), 40));
+            wire.down(&four((server, 443), (own, 5000), 1000));
+            wire.up(&four((own, 5000), (server, 443), 40));
         }
     }
     let expected = (40, TO_HOST.to_owned(), FROM_HOST.to_owned());
@@ -311,7 +311,7 @@ fn a_mirror_in_a_tunnel_is_told() {
                         continue;
                     }
                     let frame = [&header[..], &ethernet(0x0800, &inner)].concat();
-                    wire.to_host(&ipv4(protocol, A, B, &frame));
+                    wire.down(&ipv4(protocol, A, B, &frame));
                 }
             }
             first_answer(wire.file()).observed.mixed.inside
