@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::ops::RangeInclusive;
 
+use crate::fault::Fault;
 use crate::suggestion::alternatives;
 use crate::time::Duration;
 use crate::units::{Billionths, Bytes, Rate, expected_time};
@@ -748,6 +749,43 @@ impl fmt::Display for ConfigError {
 }
 
 impl core::error::Error for ConfigError {}
+
+impl From<ConfigError> for Fault {
+    fn from(error: ConfigError) -> Self {
+        let fault = Self::new(error.to_string());
+        match &error {
+            ConfigError::UnknownDiscipline {
+                name, known, meant, ..
+            } => fault.with_given(name).with_legal(known).with_meant(*meant),
+            ConfigError::UnknownParameter {
+                parameter,
+                known,
+                meant,
+                ..
+            } => fault
+                .with_given(parameter)
+                .with_legal(known)
+                .with_meant(*meant),
+            ConfigError::Repeated { second, .. } => fault.with_given(second),
+            ConfigError::BadValue {
+                parameter,
+                value,
+                expected,
+                ..
+            } => fault
+                .with_given(value.as_ref().unwrap_or(parameter))
+                .with_legal(expected),
+            ConfigError::OutOfRange {
+                value, min, max, ..
+            } => fault
+                .with_given(value)
+                .with_legal(format_args!("{min} to {max}")),
+            ConfigError::NotALeaf { node, .. } => fault.with_given(node),
+            ConfigError::Fixed { parameter, .. } => fault.with_given(parameter),
+            ConfigError::OtherDiscipline { discipline } => fault.with_legal(discipline),
+        }
+    }
+}
 
 #[cfg(test)]
 mod tests {

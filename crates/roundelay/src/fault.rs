@@ -10,9 +10,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use core::fmt;
 
-use crate::config::ConfigError;
 use crate::suggestion::nearest;
-use crate::tree::{Problem, TreeError};
 
 /// A wrong value, or another fault that has a message alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -215,61 +213,11 @@ impl From<&str> for Fault {
     }
 }
 
-impl From<ConfigError> for Fault {
-    fn from(error: ConfigError) -> Self {
-        let fault = Self::new(error.to_string());
-        match &error {
-            ConfigError::UnknownDiscipline {
-                name, known, meant, ..
-            } => fault.with_given(name).with_legal(known).with_meant(*meant),
-            ConfigError::UnknownParameter {
-                parameter,
-                known,
-                meant,
-                ..
-            } => fault
-                .with_given(parameter)
-                .with_legal(known)
-                .with_meant(*meant),
-            ConfigError::Repeated { second, .. } => fault.with_given(second),
-            ConfigError::BadValue {
-                parameter,
-                value,
-                expected,
-                ..
-            } => fault
-                .with_given(value.as_ref().unwrap_or(parameter))
-                .with_legal(expected),
-            ConfigError::OutOfRange {
-                value, min, max, ..
-            } => fault
-                .with_given(value)
-                .with_legal(format_args!("{min} to {max}")),
-            ConfigError::NotALeaf { node, .. } => fault.with_given(node),
-            ConfigError::Fixed { parameter, .. } => fault.with_given(parameter),
-            ConfigError::OtherDiscipline { discipline } => fault.with_legal(discipline),
-        }
-    }
-}
-
-impl From<TreeError> for Fault {
-    /// The data of the setting that is wrong; else the name of the node.
-    fn from(error: TreeError) -> Self {
-        let TreeError { node, problem } = error;
-        let known = match problem {
-            Problem::Setting(error) => Self::from(*error),
-            Problem::UnknownParent { ref parent } => {
-                Self::new(problem.to_string()).with_given(parent)
-            }
-            other => Self::new(other.to_string()).with_given(&node),
-        };
-        known.behind(format_args!("node '{node}': "))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::ConfigError;
+    use crate::tree::{Problem, TreeError};
     use crate::{Billionths, Bytes, Duration, Framing, LinkLayer, QueueSpec, Rate};
 
     #[test]

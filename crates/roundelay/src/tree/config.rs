@@ -17,6 +17,7 @@ use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, FORMER_FQ};
 use crate::control::Control;
 use crate::drops::DropReason;
+use crate::fault::Fault;
 use crate::flow_config::FlowConfig;
 use crate::handle::Handle;
 use crate::limit::Limit;
@@ -812,3 +813,18 @@ impl fmt::Display for Problem {
 }
 
 impl core::error::Error for TreeError {}
+
+impl From<TreeError> for Fault {
+    /// The data of the setting that is wrong; else the name of the node.
+    fn from(error: TreeError) -> Self {
+        let TreeError { node, problem } = error;
+        let known = match problem {
+            Problem::Setting(error) => Self::from(*error),
+            Problem::UnknownParent { ref parent } => {
+                Self::new(problem.to_string()).with_given(parent)
+            }
+            other => Self::new(other.to_string()).with_given(&node),
+        };
+        known.behind(format_args!("node '{node}': "))
+    }
+}
