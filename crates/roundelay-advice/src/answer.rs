@@ -1,6 +1,6 @@
 //! The answer: what flows get under the best discipline, and what it costs.
 
-use roundelay_trace::{Comparison, DisciplineResult, Kind, KindOutcome, Outcome};
+use roundelay_trace::{Comparison, DisciplineResult, Kind, KindOutcome};
 
 use crate::harm::{NOTABLE_LOSS, STRIKING};
 use crate::reasons::{Cause, Reason, Share, Wait};
@@ -180,7 +180,7 @@ pub(crate) fn caveats(case: &Case<'_>, best: usize) -> Vec<Reason> {
             is_answered: case.comparison.reaction.is_some(),
         });
     }
-    let marked = marked(&winner.total);
+    let marked = winner.total.part_marked();
     if marked > SMALL_LOSS && case.comparison.reaction.is_none() {
         caveats.push(Reason::Marks {
             spec: spec.clone(),
@@ -223,11 +223,6 @@ fn cost_of_cake(case: &Case<'_>, winner: &DisciplineResult) -> Option<Reason> {
         other: other.spec.clone(),
         theirs: other.cost?.nanos_per_packet,
     })
-}
-
-/// The fraction of the sent packets that are marked.
-pub(crate) fn marked(outcome: &Outcome) -> f64 {
-    outcome.marked as f64 / outcome.packets.max(1) as f64
 }
 
 /// The outcome of a kind under a discipline.

@@ -5,7 +5,7 @@ use roundelay_trace::{
     Comparison, DisciplineResult, Kind, KindOutcome, LONGEST_RETRY, Outcome, flow_harm, retries,
 };
 
-use crate::answer::{SMALL_LOSS, marked};
+use crate::answer::SMALL_LOSS;
 
 /// Harm of less than this is none, in geometric means.
 const LEAST_SECONDS: f64 = 1e-6;
@@ -143,7 +143,7 @@ pub(crate) fn harms(
         .map(|harm| harm.total)
         .fold(LONGEST_RETRY, f64::min);
     for (harm, result) in harms.iter_mut().zip(results) {
-        if marked(&result.total) > SMALL_LOSS && comparison.reaction.is_none() {
+        if result.total.part_marked() > SMALL_LOSS && comparison.reaction.is_none() {
             harm.total = least;
         }
     }

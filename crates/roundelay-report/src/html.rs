@@ -153,10 +153,10 @@ const HEADLINE: usize = 90;
 /// nothing is chosen, the headline asks.
 fn answer(verdict: &Recommendation) -> (String, Vec<String>) {
     if let Some(asked) = verdict.reserve.as_ref().filter(|_| verdict.is_open) {
-        let (question, rest) = asked.sentence.split_once("? ").unwrap_or(("", ""));
+        let (headline, rest) = first_sentence(&asked.sentence);
         let mut below = vec![rest.to_owned()];
         below.extend(asked.command.clone());
-        return (format!("{question}?"), below);
+        return (headline.to_owned(), below);
     }
     let Some((first, others)) = verdict.sentences.split_first() else {
         return ("No verdict.".to_owned(), Vec::new());
@@ -169,6 +169,15 @@ fn answer(verdict: &Recommendation) -> (String, Vec<String>) {
         return (format!("{what}."), reasons);
     }
     (first.clone(), reasons)
+}
+
+/// The first sentence, a question or not, and the others.
+fn first_sentence(text: &str) -> (&str, &str) {
+    let ends = ["? ", ". "].map(|end| text.find(end));
+    match ends.into_iter().flatten().min() {
+        Some(end) => (&text[..=end], &text[end + 2..]),
+        None => (text, ""),
+    }
 }
 
 /// With a capital at its start.

@@ -538,13 +538,10 @@ pub(crate) const fn short_name(kind: Kind) -> &'static str {
 
 /// The part of the packets sent with a mark in place of a drop.
 fn marked(result: &DisciplineResult) -> String {
-    let Outcome {
-        packets, marked, ..
-    } = result.total;
-    if packets == 0 {
+    if result.total.packets == 0 {
         return none();
     }
-    percent(marked as f64 / packets as f64)
+    percent(result.total.part_marked())
 }
 
 fn part_lost(part: f64) -> Cell {

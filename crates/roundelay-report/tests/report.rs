@@ -52,30 +52,39 @@ fn the_table_is_as_agreed() {
     );
 }
 
-/// Where nothing is chosen, the page asks, and has neither tables nor charts nor a script for them.
+/// Where nothing is chosen, the page asks or says why, and has neither tables nor charts nor a script
+/// for them.
 #[test]
 fn the_page_of_a_question_asks() {
-    let mut advised = sample::advised();
-    advised.verdict.is_open = true;
-    advised.verdict.best = None;
-    advised.verdict.sentences.clear();
-    advised.verdict.commands.clear();
-    advised.verdict.reserve = Some(Warning {
-        sentence: "Which of these packets shared your link? Nothing tells.".to_owned(),
-        command: None,
-    });
-    let page = html(&advised);
-    assert!(page.contains("<h1 id=\"answer\">Which of these packets shared your link?</h1>"));
-    assert!(page.contains("<p class=\"lead\">Nothing tells.</p>"));
-    // The last one is the script of the charts.
-    for absent in [
-        "No verdict",
-        "<table",
-        "id=\"delay\"",
-        "role=\"alert\"",
-        "drawDelay",
-    ] {
-        assert!(!page.contains(absent), "{absent}");
+    let question = "Which of these packets shared your link?";
+    let refusal = "No discipline is chosen, because the headers of most packets cannot be read.";
+    for headline in [question, refusal] {
+        let mut advised = sample::advised();
+        advised.verdict.is_open = true;
+        advised.verdict.best = None;
+        advised.verdict.sentences.clear();
+        advised.verdict.commands.clear();
+        advised.verdict.reserve = Some(Warning {
+            sentence: format!("{headline} Nothing tells."),
+            command: None,
+        });
+        let page = html(&advised);
+        assert!(page.contains(&format!("<h1 id=\"answer\">{headline}</h1>")));
+        assert!(page.contains("<p class=\"lead\">Nothing tells.</p>"));
+        // The last one is the script of the charts.
+        for absent in [
+            "No verdict",
+            "<table",
+            "id=\"delay\"",
+            "role=\"alert\"",
+            "drawDelay",
+        ] {
+            assert!(!page.contains(absent), "{absent}");
+        }
+        // One sentence alone is a headline, too.
+        let reserve = advised.verdict.reserve.as_mut().unwrap();
+        reserve.sentence = headline.to_owned();
+        assert!(html(&advised).contains(&format!("<h1 id=\"answer\">{headline}</h1>")));
     }
 }
 

@@ -248,6 +248,13 @@ pub struct Outcome {
     pub reordered: u64,
 }
 
+impl Outcome {
+    /// The fraction of the sent packets that are marked; 0 if nothing was sent.
+    pub fn part_marked(&self) -> f64 {
+        self.marked as f64 / self.packets.max(1) as f64
+    }
+}
+
 /// Packets dropped, by reason.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Drops {

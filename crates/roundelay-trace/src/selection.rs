@@ -4,12 +4,12 @@
 //! Each packet left out is counted under the first cause, in the order interface, direction,
 //! filter, duplicate. Duplicates are therefore copies among the selected packets.
 
-use roundelay::Fault;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::str::FromStr;
 
+use roundelay::Fault;
 use roundelay_metrics::units::counted;
 use schemars::JsonSchema;
 use serde::Serialize;

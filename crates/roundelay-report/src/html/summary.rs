@@ -112,8 +112,7 @@ const MARKED: Column = Column {
     head: "Marked",
     about: "Packets sent with a mark of congestion in place of a drop",
     cell: Of::Result(|result| {
-        let sent = result.total.packets.max(1);
-        let part = result.total.marked as f64 / sent as f64;
+        let part = result.total.part_marked();
         cell(percent(part), part)
     }),
 };
@@ -262,8 +261,8 @@ fn row(columns: &[Column], result: &DisciplineResult, remark: &str, best: bool) 
     format!("<tr{class}>{name}{cells}</tr>")
 }
 
-/// The row below a discipline: the figures with the seed that differs most, and the changes by kind
-/// of flow, which no column shows. Such a row is sorted with the discipline's.
+/// The row below a discipline: the figures with the seed that differs most, and the notable
+/// changes by kind of flow. Such a row is sorted with the discipline's.
 fn row_of_seed(
     columns: &[Column],
     seed: u64,
