@@ -213,6 +213,11 @@ fn a_sweep_over_link_traces_knows_when_their_files_change() {
     write("one.trace", "5\n10\n15\n");
     write("two.trace", "5\n10\n100\n");
     let arguments = ["s.toml", "port.0.link_trace=one.trace,two.trace"];
+    // Scenarios with files are not kept in memory, but their sources are known before a run, too.
+    let unknown = [&arguments[..], &["--figure", "cals.delay_p99"]].concat();
+    let message = folder.error(&unknown, 2);
+    assert!(message.contains("did you mean 'calls'?"), "{message}");
+    assert!(!folder.0.join("s.sweep").exists(), "nothing runs");
     let done = folder.done(&arguments);
     assert!(
         done.contains("2 points, 2 runs: 0 cached, 2 done"),

@@ -1,10 +1,10 @@
 //! Plan of a sweep: a scenario, points of swept keys, replicas.
 
-use roundelay::Fault;
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
+use roundelay::Fault;
 use roundelay_report::clean;
 use roundelay_trace::Stop;
 use roundelay_trace::file::Reader;

@@ -198,13 +198,20 @@ impl Check<'_> {
         Err(Failure::usage(first))
     }
 
-    fn point(&self, values: &Values, hashes: &FileHashes) -> Result<Point, Fault> {
+    /// The scenario of a point, as a table and as it is read.
+    pub(super) fn scenario(&self, values: &Values) -> Result<(toml::Table, Scenario), Fault> {
         let Self { plan, host, .. } = self;
         let (table, text) = text_of(plan, values)?;
         let scenario = match &host.parts {
             Some(parts) => read_with(&(parts.make)(), &plan.name, &text, &plan.folder, &host.stop)?,
             None => Read::of_text(&plan.name, &text, &plan.folder, &[], &host.stop)?,
         };
+        Ok((table, scenario))
+    }
+
+    fn point(&self, values: &Values, hashes: &FileHashes) -> Result<Point, Fault> {
+        let Self { plan, host, .. } = self;
+        let (table, scenario) = self.scenario(values)?;
         check_length(&scenario, self.is_long)?;
         let origin = Origin::new(&table, &scenario, self.behaviours, hashes)?;
         let identity = origin.identity();

@@ -145,7 +145,7 @@ impl Session {
         };
         let mut points = check.points()?;
         if let Some(figure) = &options.figure {
-            check_figure(figure, points[0].fresh().scenario.as_deref())?;
+            check_figure(figure, &check)?;
         }
         let first_seed = match (plan.seed, plan.table.get("seed")) {
             (Some(seed), _) => seed,

@@ -1,13 +1,13 @@
 //! Sequential replication: runs are added to each point until the confidence interval of a figure
 //! is narrow enough.
 
-use roundelay::Fault;
 use std::collections::{BTreeMap, HashMap};
 
+use roundelay::Fault;
 use roundelay_report::SWEEP_FIGURES;
-use roundelay_sim::scenario::{Interval, Scenario, student_95};
+use roundelay_sim::scenario::{Interval, student_95};
 
-use super::point::Point;
+use super::point::{Check, Point};
 use super::precision::Precision;
 use super::report::{Difference, FigureOfPoint, Figures};
 use super::runner::run_jobs;
@@ -148,11 +148,14 @@ fn check_source(text: &str, source: &str, sources: &[String]) -> Result<(), Fail
 }
 
 /// Refuses, before any run, a figure that no run of the scenario can have.
-pub(super) fn check_figure(text: &str, scenario: Option<&Scenario>) -> Result<(), Failure> {
+pub(super) fn check_figure(text: &str, check: &Check<'_>) -> Result<(), Failure> {
     let (source, _) = source_and_number(text)?;
-    let (Some(source), Some(scenario)) = (source, scenario) else {
+    let Some(source) = source else {
         return Ok(());
     };
+    // All points have the same sources.
+    let scenario = check.scenario(&check.plan.points[0]);
+    let (_, scenario) = scenario.map_err(Failure::usage)?;
     let mut sources = Vec::new();
     for group in &scenario.groups {
         sources.push(group.name.clone());
