@@ -1,18 +1,18 @@
-//! Replay of the fuzzers' corpora without a fuzzer: regression test of earlier findings.
+//! Replay of the fuzzers' corpora without a fuzzer.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::common::*;
 
 #[path = "../../../fuzz/checks/capture.rs"]
 mod capture;
+#[path = "../../../fuzz/checks/corpus.rs"]
+mod corpus;
 #[path = "../../../fuzz/checks/filter.rs"]
 mod filter;
 #[path = "../../../fuzz/checks/headers.rs"]
 mod headers;
-#[path = "../../../fuzz/checks/mutate.rs"]
-mod mutate;
 #[path = "../../../fuzz/checks/tree.rs"]
 mod tree;
 #[path = "../../../fuzz/checks/vectors.rs"]
@@ -20,66 +20,41 @@ mod vectors;
 #[path = "../../../fuzz/checks/weights.rs"]
 mod weights;
 
-fn corpus(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../fuzz/corpus")
-        .join(name)
-}
-
-/// Runs a check on every file of a corpus; the failing file's name precedes the panic.
-fn replay(name: &str, check: impl Fn(&[u8])) {
-    let mut count = 0;
-    for entry in fs::read_dir(corpus(name)).unwrap() {
-        let path = entry.unwrap().path();
-        println!("{}", path.display());
-        check(&fs::read(path).unwrap());
-        count += 1;
-    }
-    assert!(count >= 5, "corpus {name} holds {count} files");
-}
-
-/// The check, and the same on mutations of the file.
-fn mutated(check: fn(&[u8])) -> impl Fn(&[u8]) {
-    move |bytes| {
-        check(bytes);
-        mutate::mutations(bytes, 200).for_each(|mutated| check(&mutated));
-    }
-}
-
 #[test]
 fn capture_corpus() {
-    replay("capture", capture::check);
+    corpus::replay("capture", 0, capture::check);
 }
 
 #[test]
 fn headers_corpus() {
-    replay("headers", headers::check);
+    corpus::replay("headers", 0, headers::check);
 }
 
 #[test]
 fn weights_corpus() {
-    replay("weights", weights::check);
+    corpus::replay("weights", 0, weights::check);
 }
 
 #[test]
 fn filter_corpus() {
-    replay("filter", mutated(filter::check));
+    corpus::replay("filter", 200, filter::check);
 }
 
 #[test]
 fn tree_corpus() {
-    replay("tree", mutated(tree::check));
+    corpus::replay("tree", 200, tree::check);
 }
 
 #[test]
 fn vectors_corpus() {
-    replay("vectors", mutated(vectors::check));
+    corpus::replay("vectors", 200, vectors::check);
 }
 
 /// Writes the seeds again; files added by a fuzzer stay.
 #[test]
 #[ignore = "writes into fuzz/corpus"]
 fn write_seeds() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
     let seeds = [
         ("capture", capture_seeds()),
         ("headers", header_seeds()),
@@ -87,7 +62,7 @@ fn write_seeds() {
     ];
     for (corpus_name, seeds) in seeds {
         for (name, bytes) in seeds {
-            fs::write(corpus(corpus_name).join(name), bytes).unwrap();
+            fs::write(folder.join(corpus_name).join(name), bytes).unwrap();
         }
     }
 }

@@ -1,8 +1,27 @@
-//! Mutations of a corpus file, as a fuzzer makes them but always the same: for tests without a
-//! fuzzer.
+//! Replay of a fuzzer's corpus without a fuzzer, with the same mutations of each file in every run:
+//! tests of earlier findings.
 
-/// `count` mutations of `bytes`: changed, missing, repeated and inserted pieces.
-pub(crate) fn mutations(bytes: &[u8], count: u64) -> impl Iterator<Item = Vec<u8>> + '_ {
+use std::fs;
+use std::path::Path;
+
+/// Runs a check on every file of a corpus, and on so many mutations of it; the failing file's name
+/// precedes the panic.
+pub(crate) fn replay(name: &str, count: u64, check: impl Fn(&[u8])) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
+    let mut files = 0;
+    for entry in fs::read_dir(folder.join(name)).expect("the corpus") {
+        let path = entry.expect("an entry").path();
+        println!("{}", path.display());
+        let bytes = fs::read(path).expect("a file");
+        check(&bytes);
+        mutations(&bytes, count).for_each(|mutated| check(&mutated));
+        files += 1;
+    }
+    assert!(files >= 5, "corpus {name} holds {files} files");
+}
+
+/// `count` mutations of `bytes`, as a fuzzer makes them: changed, missing, repeated and inserted pieces.
+fn mutations(bytes: &[u8], count: u64) -> impl Iterator<Item = Vec<u8>> + '_ {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64 ^ bytes.len() as u64;
     let mut draw = move |below: usize| {
         // Xorshift (Marsaglia, Journal of Statistical Software 8(14), 2003).
