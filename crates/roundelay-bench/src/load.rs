@@ -1,11 +1,11 @@
 //! Load of a benchmark: flows, packet lengths, growth of the backlog, and memory layout.
 
-use roundelay::Fault;
 use std::fmt;
 use std::str::FromStr;
 
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
+use roundelay::Fault;
 
 use crate::flow_set::FlowSet;
 

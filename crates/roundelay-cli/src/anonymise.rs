@@ -1,10 +1,10 @@
 //! `--anonymise`: results for strangers, with other addresses and without paths of this machine.
 
-use roundelay::Fault;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use roundelay::Fault;
 use roundelay_report::Anonymiser;
 use roundelay_trace::Stop;
 

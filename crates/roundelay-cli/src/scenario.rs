@@ -2,11 +2,11 @@
 
 mod captures;
 
-use roundelay::Fault;
 use std::cell::RefCell;
 use std::io;
 use std::path::Path;
 
+use roundelay::Fault;
 use roundelay::schedulers::AnyDiscipline;
 use roundelay_report::clean;
 use roundelay_sim::scenario::{Estimate, ReadCapture, Scenario, ScenarioError};

@@ -13,10 +13,10 @@ mod script;
 mod tree;
 mod units;
 
-use roundelay::Fault;
 use std::fmt;
 
 use commands::{Device, Setup};
+use roundelay::Fault;
 use script::{Ran, ScriptError};
 use tree::Noted;
 

@@ -3,12 +3,11 @@
 //! To compare disciplines by the cost of their decisions, one scenario has a table for all of them:
 //! `decision = { afq = "1ms", wf2q = "1ms" }`.
 
-use roundelay::Fault;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use roundelay::Duration;
 use roundelay::schedulers::AnyDiscipline;
+use roundelay::{Duration, Fault};
 use roundelay_trace::file::custom;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 

@@ -8,10 +8,10 @@ use std::cell::RefCell;
 use std::fmt;
 use std::marker::PhantomData;
 
-use roundelay::Fault;
 use roundelay::schedulers::{AnyDiscipline, Discipline as _};
 use roundelay::{
-    Billionths, Bytes, Duration, Framing, Limit, LinkLayer, LinkLayerError, QueueSpec, Rate, tree,
+    Billionths, Bytes, Duration, Fault, Framing, Limit, LinkLayer, LinkLayerError, QueueSpec, Rate,
+    tree,
 };
 use roundelay_trace::arguments::{Mtu, parse_mtu};
 use roundelay_trace::file::custom;

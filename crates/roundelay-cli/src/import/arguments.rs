@@ -1,9 +1,9 @@
 //! Command-line arguments of `roundelay import`.
 
-use roundelay::Fault;
 use std::path::PathBuf;
 
 use clap::Args;
+use roundelay::Fault;
 
 use super::outputs::Importing;
 use crate::outputs::Outputs;

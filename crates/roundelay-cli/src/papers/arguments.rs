@@ -1,11 +1,11 @@
 //! Command-line arguments of `roundelay papers`.
 
-use roundelay::Fault;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use roundelay::Fault;
 use roundelay_trace::arguments::{parse_spec, whole};
 
 use super::outputs::Publishing;

@@ -1,12 +1,11 @@
 //! Files named in a scenario: paths, text and captures.
 
-use roundelay::Fault;
 use std::cell::RefCell;
 use std::fs::File;
 use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
-use roundelay::Duration;
+use roundelay::{Duration, Fault};
 use roundelay_trace::file::read_text;
 
 use crate::sources::trace::{Captured, Entry};

@@ -1,11 +1,10 @@
 //! Pairs of senders and receivers, and patterns of host names.
 
-use roundelay::Fault;
-use roundelay::Seed;
 use std::collections::BTreeSet;
 
 use rand::Rng as _;
 use rand_pcg::Pcg64Mcg;
+use roundelay::{Fault, Seed};
 use schemars::JsonSchema;
 use serde::Deserialize;
 

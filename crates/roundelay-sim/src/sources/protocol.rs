@@ -1,9 +1,8 @@
 //! TCP settings of a scenario: a named preset, with changes.
 
-use roundelay::Fault;
 use std::fmt;
 
-use roundelay::Duration;
+use roundelay::{Duration, Fault};
 use roundelay_tcp as tcp;
 use roundelay_trace::file::custom;
 use schemars::JsonSchema;

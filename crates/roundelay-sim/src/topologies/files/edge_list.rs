@@ -1,8 +1,7 @@
 //! Plain edge lists: a line for each link, `node node [rate] [delay] [cost]`, and comments after
 //! `#`.
 
-use roundelay::Fault;
-use roundelay::{Duration, Rate};
+use roundelay::{Duration, Fault, Rate};
 
 use super::unread::IDLE;
 use super::{Edge, Graph, Text};

@@ -5,8 +5,9 @@
 //! `rate`, `delay` and the zoo's speeds. With `directed 1`, each way of a link is listed
 //! separately.
 
-use roundelay::Fault;
 use std::borrow::Cow;
+
+use roundelay::Fault;
 
 use super::graphml::{Attributes, Zoo};
 use super::{Graph, Text};

@@ -4,8 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use roundelay::Fault;
-use roundelay::{Duration, Rate};
+use roundelay::{Duration, Fault, Rate};
 use roxmltree::{Document, Node as Element};
 
 use super::coordinates::Coordinates;

@@ -7,8 +7,7 @@
 
 use std::str::FromStr;
 
-use roundelay::Fault;
-use roundelay::{Duration, Rate};
+use roundelay::{Duration, Fault, Rate};
 
 use super::{Edge, Graph, MOST_NODES, Text};
 

@@ -7,8 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use roundelay::Fault;
-use roundelay::{Billionths, Duration};
+use roundelay::{Billionths, Duration, Fault};
 
 use super::unread::IDLE;
 use super::{Edge, Graph, Text};
