@@ -90,7 +90,7 @@ package: ## the crates as a registry gets them: built without npm, and the tests
 FILES := $(CURDIR)/target/release-files
 # A Linux may lack gcc's own shared library, which Rust's standard library asks for. In its place the linker finds a script that names the static one.
 STATIC_GCC := $(CURDIR)/target/static-gcc
-# Equal functions become one, where the linker can: a megabyte and a half.
+# Equal functions become one, where the linker can: more than a megabyte less.
 FOLDING = $(shell mkdir -p target && echo 'fn main() {}' > target/empty.rs && rustc -C link-arg=-Wl,--icf=all -o target/empty target/empty.rs 2> /dev/null && echo -C link-arg=-Wl,--icf=all)
 BINARY_FLAGS = -C strip=symbols -C link-arg=-L$(STATIC_GCC) $(FOLDING)
 MATURIN := $(TOOLS)/maturin/bin/maturin
