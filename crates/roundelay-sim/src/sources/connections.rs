@@ -719,8 +719,17 @@ mod tests {
         // The request arrives after two round trips of 40 ms. A window of the start takes its
         // round trips; from then on each piece is there when it is written.
         let fast = ends("100gbit");
-        assert_eq!(fast[1..].iter().map(|(start, _)| *start).collect::<Vec<_>>(), [330, 580, 830]);
-        assert!(fast.iter().all(|(start, end)| end - start < 250), "{fast:?}");
+        assert_eq!(
+            fast[1..]
+                .iter()
+                .map(|(start, _)| *start)
+                .collect::<Vec<_>>(),
+            [330, 580, 830]
+        );
+        assert!(
+            fast.iter().all(|(start, end)| end - start < 250),
+            "{fast:?}"
+        );
         // Half of that rate: two seconds for four pieces.
         let slow = ends("1mbit");
         assert!(slow[3].1 > 2000, "{slow:?}");

@@ -3,7 +3,7 @@
 //! One agent sends the packets of all flows of the list: packets of the same instant keep their
 //! order.
 
-use roundelay::{Duration, FlowId, Instant, Slack, Fault};
+use roundelay::{Duration, Fault, FlowId, Instant, Slack};
 use roundelay_trace::DirectionChoice;
 use roundelay_trace::arguments::Mtu;
 use schemars::JsonSchema;

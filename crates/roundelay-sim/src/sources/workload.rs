@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use roundelay::{Duration, Instant, Fault};
+use roundelay::{Duration, Fault, Instant};
 use schemars::JsonSchema;
 use serde::Deserialize;
 

@@ -7,7 +7,7 @@
 //! `a * k/2` on. There are many equally short routes: spread flows over them
 //! ([`Routing::spread`](crate::Routing)).
 
-use roundelay::{Duration, Rate, Fault};
+use roundelay::{Duration, Fault, Rate};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -55,10 +55,8 @@ impl FatTree {
     pub fn build(&self, queues: &Queues) -> Result<Topology, TopologyError> {
         within("k", self.k.into(), 2, 64)?;
         if !self.k.is_multiple_of(2) {
-            let fault = Fault::of_range("2 to 64").behind(format_args!(
-                "{} is odd: an even number, ",
-                self.k
-            ));
+            let fault = Fault::of_range("2 to 64")
+                .behind(format_args!("{} is odd: an even number, ", self.k));
             return Err(TopologyError::new("k", fault.with_given(self.k)));
         }
         let half = self.k as usize / 2;

@@ -22,9 +22,7 @@
 use std::collections::BTreeSet;
 
 use rand_pcg::Pcg64Mcg;
-use roundelay::Purpose;
-use roundelay::Seed;
-use roundelay::{Billionths, Duration, Rate, Fault};
+use roundelay::{Billionths, Duration, Fault, Purpose, Rate, Seed};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
