@@ -448,12 +448,13 @@ pub(crate) fn some_two<'de, D: Deserializer<'de>, V: Written>(
     deserializer: D,
 ) -> Result<Option<[V; 2]>, D::Error> {
     let values: Vec<V> = list(deserializer)?;
-    let wrong = |values: Vec<V>| {
-        let count = values.len();
+    let count = values.len();
+    let Ok(two) = values.try_into() else {
         let legal = "two, as in [\"500ms\", \"2s\"]";
-        custom(Fault::expected(format_args!("{count} values"), legal).with_given(count))
+        let fault = Fault::expected(format_args!("{count} values"), legal);
+        return Err(custom(fault.with_given(count)));
     };
-    values.try_into().map(Some).map_err(wrong)
+    Ok(Some(two))
 }
 
 /// For `deserialize_with` of a list.

@@ -122,8 +122,10 @@ fn no_node(network: &Network, hosts: &[NodeId], written: &str) -> Fault {
     }
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let legal = like(network, hosts);
-    let told = |meant: &str| format!("there is no node '{written}'{meant}: {legal}");
-    Fault::unknown(written, &names, told).with_legal(&legal)
+    let fault = Fault::unknown(written, &names, |meant| {
+        format!("there is no node '{written}'{meant}: {legal}")
+    });
+    fault.with_legal(&legal)
 }
 
 /// A name without the number at its end.

@@ -202,25 +202,22 @@ fn from_template<'a>(
     mut table: Spanned<DeTable<'a>>,
     queues: &Queues,
 ) -> Result<Topology, ScenarioError> {
-    let names = || alternatives(Template::NAMES);
+    let names = alternatives(Template::NAMES);
     let Some(template) = table.get_mut().remove("template") else {
         return Err(reader.at(
             "topology",
-            format!(
-                "neither a template nor a file: template = {}, or file = \"...\"",
-                names()
-            ),
+            format!("neither a template nor a file: template = {names}, or file = \"...\""),
         ));
     };
     let Some(name) = template.get_ref().as_str() else {
         return Err(reader.at(
             "topology.template",
-            Fault::wanted(format_args!("a name: {}", names())),
+            Fault::wanted(format_args!("a name: {names}")),
         ));
     };
     if !Template::NAMES.contains(&name) {
         let fault = Fault::unknown(name, Template::NAMES, |meant| {
-            format!("'{name}' is no template{meant}: {}", names())
+            format!("'{name}' is no template{meant}: {names}")
         });
         return Err(reader.at("topology.template", fault));
     }
