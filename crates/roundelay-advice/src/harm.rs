@@ -5,8 +5,6 @@ use roundelay_trace::{
     Comparison, DisciplineResult, Kind, KindOutcome, LONGEST_RETRY, Outcome, flow_harm, retries,
 };
 
-use crate::answer::SMALL_LOSS;
-
 /// Harm of less than this is none, in geometric means.
 const LEAST_SECONDS: f64 = 1e-6;
 /// Harms with a ratio below this factor count as equal.
@@ -34,8 +32,7 @@ pub(crate) struct Harm {
     pub(crate) hurt: Option<Kind>,
     /// The lacking part of the least share, where all flows are bulk; otherwise 0.
     pub(crate) lacking: f64,
-    /// Harm to all packets together. Of a discipline that marks packets, the least that another one
-    /// does: senders would slow down as if these had been dropped, and a replay sends on.
+    /// Harm to all packets together.
     pub(crate) total: f64,
 }
 
@@ -137,15 +134,6 @@ pub(crate) fn harms(
             lacking,
             total: total_harm(&result.total, least_loss),
         });
-    }
-    let least = harms
-        .iter()
-        .map(|harm| harm.total)
-        .fold(LONGEST_RETRY, f64::min);
-    for (harm, result) in harms.iter_mut().zip(results) {
-        if result.total.part_marked() > SMALL_LOSS && comparison.reaction.is_none() {
-            harm.total = least;
-        }
     }
     harms
 }

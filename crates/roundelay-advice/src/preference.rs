@@ -14,7 +14,7 @@ use crate::answer::{least_share, outcome_of};
 use crate::harm::NOTABLE;
 use crate::reasons::{But, Equality, Fate, Instead, Lower, Reason, Share, Unfairness, Wait};
 use crate::standing::Obstacle;
-use crate::verdict::{CLOSE, Case, notably};
+use crate::verdict::{CLOSE, Case};
 
 /// Figures with a ratio below this factor look equal in the table.
 const VISIBLE: f64 = 1.005;
@@ -225,7 +225,7 @@ impl<'a> Preference<'a> {
         if harms[ahead].division() > harms[best].division() {
             return Instead::Unfair(self.unfairness(ahead));
         }
-        if notably(harms[best].total, harms[ahead].total) == Ordering::Less {
+        if self.case.by_total(best, ahead) == Ordering::Less {
             let results = self.case.results();
             return Instead::LessHarm {
                 spec: self.case.spec(best),

@@ -5,12 +5,14 @@
 //! to this kind, and the best discipline has the least of the largest quotients, among those
 //! suitable for a real port (`standing.rs`). If several are about equal, a discipline available on
 //! Linux is preferred, then, where all flows are bulk, the fairest division, then least harm to all
-//! packets together, then keeping the order of packets, then least memory.
+//! packets together (unless one of them marks packets), then keeping the order of packets, then least
+//! memory.
 
 use std::cmp::Ordering;
 
 use roundelay_trace::{Comparison, DisciplineResult};
 
+use crate::answer::SMALL_LOSS;
 use crate::harm::{Harm, NOTABLE, NOTABLE_LOSS, harms};
 use crate::preference::Preference;
 use crate::reasons::{Reason, Wait};
@@ -183,7 +185,7 @@ impl<'a> Case<'a> {
         let [harm, others_harm] = [a, b].map(|index| &self.harms[index]);
         let linux = other.on_linux.cmp(&one.on_linux);
         let share = harm.division().total_cmp(&others_harm.division());
-        let total = notably(harm.total, others_harm.total);
+        let total = self.by_total(a, b);
         let order = other.keeps_order.cmp(&one.keeps_order);
         let memory = self.memory(a).cmp(&self.memory(b));
         // The first criterion that differs decides.
@@ -193,6 +195,17 @@ impl<'a> Case<'a> {
             }
         }
         Ordering::Equal
+    }
+
+    /// The order by harm to all packets together. In a replay it tells nothing where some discipline
+    /// marks packets: senders would slow down as if these had been dropped, and are sent on.
+    pub(crate) fn by_total(&self, a: usize, b: usize) -> Ordering {
+        let is_replay = self.comparison.reaction.is_none();
+        let mut results = self.results().iter();
+        if is_replay && results.any(|result| result.total.part_marked() > SMALL_LOSS) {
+            return Ordering::Equal;
+        }
+        notably(self.harms[a].total, self.harms[b].total)
     }
 
     /// The plainest discipline: keeps order, available on Linux, little memory.
@@ -231,8 +244,7 @@ impl<'a> Case<'a> {
     /// The delay of all packets together under the best discipline and under another one, where
     /// this told them apart.
     fn total_told(&self, best: usize, other: usize) -> Option<[Wait; 2]> {
-        let [harm, others_harm] = [best, other].map(|index| &self.harms[index]);
-        if notably(harm.total, others_harm.total) != Ordering::Less {
+        if self.by_total(best, other) != Ordering::Less {
             return None;
         }
         let [ours, theirs] = [self.delay(best)?, self.delay(other)?];
@@ -294,7 +306,7 @@ fn fit(standings: &[Standing]) -> Vec<usize> {
 
 /// Compares two harms on a logarithmic scale with steps of `NOTABLE`, which keeps the order
 /// transitive. The logarithms of `libm` are the same on every machine.
-pub(crate) fn notably(a: f64, b: f64) -> Ordering {
+fn notably(a: f64, b: f64) -> Ordering {
     let [a, b] = [a, b].map(|harm| (libm::log(harm.max(1e-9)) / libm::log(NOTABLE)).round());
     a.total_cmp(&b)
 }
@@ -393,6 +405,28 @@ mod tests {
         let unfair = [harm(1.0, 0.1), harm(1.4, 0.2), harm(1.4, 0.0)];
         let fair_out_of_order = [(true, true), (true, true), (true, false)];
         assert_eq!(of(unfair, fair_out_of_order), 2, "division before order");
+    }
+
+    /// Where one discipline marks packets, the delay of all packets tells none apart: regression, of
+    /// two with the same delays and losses the one that marks was best.
+    #[test]
+    fn marks_take_the_delay_of_all_packets_out_of_the_choice() {
+        let mut comparison = comparison();
+        for result in &mut comparison.disciplines {
+            result.total.packets = 100;
+        }
+        let mut harms = equal();
+        harms[1].total = 100.0;
+        let of = |comparison: &Comparison, harms: [Harm; 3]| {
+            case(comparison, harms, [(true, true); 3], |case| {
+                case.by_total(0, 1)
+            })
+        };
+        assert_eq!(of(&comparison, harms), Ordering::Less);
+        let mut harms = equal();
+        harms[1].total = 100.0;
+        comparison.disciplines[2].total.marked = 50;
+        assert_eq!(of(&comparison, harms), Ordering::Equal);
     }
 
     /// "About as good" has disciplines of Linux, as little harmful, that divide the link as well.
