@@ -255,7 +255,7 @@ fn port_of(
     let scheduler = queue
         .discipline()
         .build_arena(seed_of_queue(seed))
-        .map_err(|error| wrong(error.to_string()))?;
+        .map_err(wrong)?;
     Ok(Port::new(scheduler, queue.limit(), rate))
 }
 

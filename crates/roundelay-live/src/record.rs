@@ -7,7 +7,8 @@
 //! `roundelay compare` and `roundelay verify` read it all.
 //!
 //! A line of text is a fate, `up 17 flow 3 sent START END DUE` or `up 18 flow 3 dropped AT full`, in
-//! picoseconds from the start of the run; a line that begins with `{` is JSON.
+//! picoseconds from the start of the run; a line that begins with `{` is JSON. A long text in JSON is
+//! in several packets, whose number is told before.
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -41,7 +42,7 @@ const OPTION_RESOLUTION: u16 = 9;
 /// The unit of timestamps: a negative power of ten of a second.
 const NANOSECONDS: u8 = 9;
 
-/// Bytes of a trace's text in a packet. Readers of captures refuse packets of more than 256 KiB.
+/// Bytes of a text in JSON in a packet. Readers of captures refuse packets of more than 256 KiB.
 const PIECE: usize = 64 << 10;
 /// Bytes of fates in a packet.
 const FATES: usize = 8 << 10;
@@ -59,13 +60,8 @@ const MOST_BEHIND: usize = 64 << 20;
 pub(crate) enum Note {
     /// The first.
     Start(Start),
-    /// A piece of a long trace, behind the start.
-    Trace {
-        /// The direction.
-        way: Way,
-        /// What joins the text.
-        text: String,
-    },
+    /// The text of a note that one packet cannot hold is in this many packets behind.
+    Pieces(usize),
     /// A change took effect.
     Change {
         /// The direction.
@@ -90,36 +86,6 @@ pub struct Start {
     pub unix_nanos: i64,
     /// The settings.
     pub settings: Settings,
-    /// Packets with pieces of long traces that follow.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub(crate) pieces: u32,
-}
-
-fn is_zero(count: &u32) -> bool {
-    *count == 0
-}
-
-/// Takes the texts of traces that one packet cannot hold out of the settings, in pieces.
-fn take_long_traces(settings: &mut Settings) -> Vec<Note> {
-    let mut pieces = Vec::new();
-    for way in Way::BOTH {
-        let Some((_, text)) = &mut settings.way_mut(way).trace else {
-            continue;
-        };
-        if text.len() <= PIECE {
-            continue;
-        }
-        let mut piece = String::new();
-        for line in mem::take(text).split_inclusive('\n') {
-            piece += line;
-            if piece.len() >= PIECE {
-                let text = mem::take(&mut piece);
-                pieces.push(Note::Trace { way, text });
-            }
-        }
-        pieces.push(Note::Trace { way, text: piece });
-    }
-    pieces
 }
 
 /// The end of a record.
@@ -194,18 +160,12 @@ impl Recorder {
             recorder.interface(way.name(), ETHERNET, settings.snap);
         }
         recorder.interface(NOTES, PRIVATE, 0);
-        let mut settings = settings.clone();
-        let pieces = take_long_traces(&mut settings);
         recorder.note(&Note::Start(Start {
             format: FORMAT,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             unix_nanos,
-            settings,
-            pieces: pieces.len() as u32,
+            settings: settings.clone(),
         }));
-        for piece in &pieces {
-            recorder.note(piece);
-        }
         recorder
     }
 
@@ -263,7 +223,13 @@ impl Recorder {
     fn note(&mut self, note: &Note) {
         // Cannot fail: the note has no map with keys that are no texts.
         let text = serde_json::to_vec(note).unwrap_or_default();
-        self.packet(2, self.last, &text, text.len() as u32);
+        let pieces = text.chunks(PIECE);
+        if pieces.len() > 1 {
+            self.note(&Note::Pieces(pieces.len()));
+        }
+        for piece in pieces {
+            self.packet(2, self.last, piece, piece.len() as u32);
+        }
     }
 
     /// A packet at `nanos` from the start of the run.

@@ -102,18 +102,20 @@ impl Recording {
     /// The capture cannot be read, or is no record.
     pub fn read(mut capture: Capture) -> Result<Self, RecordError> {
         let name = capture.name().to_owned();
-        let text = match capture.next()? {
+        let first = match capture.next()? {
             Some(frame) if frame.link == LinkType(PRIVATE) && frame.tap.name == Some(NOTES) => {
                 frame.bytes.to_vec()
             }
             _ => return Err(RecordError::NoRecord { name }),
         };
+        let mut packets = 1;
+        let text = whole(&mut capture, &mut packets, first)?;
         let wrong = |error| RecordError::Note {
             name,
             packet: 1,
             error,
         };
-        let mut start = match serde_json::from_slice(&text) {
+        let start = match serde_json::from_slice(&text) {
             Ok(Note::Start(start)) => start,
             Ok(_) => return Err(wrong("expected the settings first".to_owned())),
             Err(error) => return Err(wrong(format!("the settings: {error}"))),
@@ -124,26 +126,9 @@ impl Recording {
                 start.format, start.version
             )));
         }
-        let pieces = start.pieces;
-        for number in 0..pieces {
-            let frame = capture.next()?;
-            let note = frame.and_then(|frame| serde_json::from_slice(frame.bytes).ok());
-            let place = match &note {
-                Some(Note::Trace { way, .. }) => start.settings.way_mut(*way).trace.as_mut(),
-                _ => None,
-            };
-            let (Some((_, whole)), Some(Note::Trace { text, .. })) = (place, note) else {
-                return Err(RecordError::Note {
-                    name: capture.name().to_owned(),
-                    packet: u64::from(number) + 2,
-                    error: format!("expected {pieces} pieces of traces behind the settings"),
-                });
-            };
-            whole.push_str(&text);
-        }
         Ok(Self {
             capture,
-            packets: u64::from(pieces) + 1,
+            packets,
             start,
             fates: Vec::new().into_iter(),
         })
@@ -189,7 +174,9 @@ impl Recording {
                     len: frame.original_len,
                 }));
             }
-            let text = String::from_utf8_lossy(frame.bytes).into_owned();
+            let first = frame.bytes.to_vec();
+            let text = whole(&mut self.capture, &mut self.packets, first)?;
+            let text = String::from_utf8_lossy(&text);
             if let Some(entry) = self.note(&text)? {
                 return Ok(Some(entry));
             }
@@ -218,7 +205,7 @@ impl Recording {
             })),
             Ok(Note::End(end)) => Ok(Some(Entry::End(Box::new(end)))),
             Ok(Note::Start(_)) => Err(self.wrong("a second start".to_owned())),
-            Ok(Note::Trace { .. }) => Err(self.wrong("a trace behind the start".to_owned())),
+            Ok(Note::Pieces(_)) => Err(self.wrong("pieces of pieces".to_owned())),
             Err(error) => Err(self.wrong(error.to_string())),
         }
     }
@@ -230,6 +217,31 @@ impl Recording {
             error,
         }
     }
+}
+
+/// The text of a note: that of its first packet, or of the pieces that this one announces.
+fn whole(capture: &mut Capture, packets: &mut u64, first: Vec<u8>) -> Result<Vec<u8>, RecordError> {
+    if !first.starts_with(b"{") {
+        return Ok(first);
+    }
+    let Ok(Note::Pieces(count)) = serde_json::from_slice(&first) else {
+        return Ok(first);
+    };
+    let mut text = Vec::new();
+    for number in 1..=count {
+        match capture.next()? {
+            Some(frame) if frame.tap.name == Some(NOTES) => text.extend_from_slice(frame.bytes),
+            _ => {
+                return Err(RecordError::Note {
+                    name: capture.name().to_owned(),
+                    packet: *packets,
+                    error: format!("piece {number} of {count} is missing behind it"),
+                });
+            }
+        }
+        *packets += 1;
+    }
+    Ok(text)
 }
 
 /// Reads a line with a fate.

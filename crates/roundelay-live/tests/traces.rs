@@ -203,11 +203,21 @@ fn every_record_of_a_traced_link_replays_also_when_the_link_gets_a_rate() {
     }
 }
 
-/// A packet of a capture has 256 KiB at most; until this test, a record with a longer trace was none.
+/// A packet of a capture has 256 KiB at most; a record with longer settings was none.
 #[test]
-fn a_trace_longer_than_a_packet_is_recorded_whole() {
+fn settings_longer_than_a_packet_are_recorded_whole() {
     let mut random = random(1);
     let (mut settings, _) = with_traces("fifo", &mut random);
+    // One line of a comment, and a trace of many lines.
+    settings.way_mut(Way::Up).queue = QueueText::Tree {
+        name: "big.toml".to_owned(),
+        text: format!(
+            "# {}\n{}",
+            "long ".repeat(80_000),
+            "[[node]]\nname = \"link\"\ndiscipline = \"drr\"\n\
+             [[node]]\nname = \"all\"\nparent = \"link\"\ndiscipline = \"fifo\"\ndefault = true\n"
+        ),
+    };
     let mut long = String::new();
     for time in 1..100_000 {
         long += &format!("{time}\n");
@@ -235,7 +245,10 @@ fn a_trace_longer_than_a_packet_is_recorded_whole() {
     let Err(error) = read(&bytes[..300_000]) else {
         panic!("it is cut off");
     };
-    assert!(error.to_string().contains("pieces of traces"), "{error}");
+    assert!(
+        error.to_string().contains(" is missing behind it"),
+        "{error}"
+    );
 }
 
 #[test]
