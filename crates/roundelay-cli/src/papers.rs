@@ -109,7 +109,7 @@ fn of_file(path: &Path) -> Result<Paper, Failure> {
         None => None,
     };
     Paper::of_plan(&name, &text, |_| neighbour.as_deref())
-        .map_err(|error| Failure::usage(error.in_file(path.display())))
+        .map_err(|fault| Failure::usage(fault.with_file(path.display().to_string())))
 }
 
 fn run_all(arguments: &Papers, items: &[(&Paper, &Item)], papers: &[Paper]) -> Result<(), Failure> {

@@ -181,7 +181,8 @@ fn paper(slug: &str, files: &[(&str, &str)]) -> Result<Paper, String> {
         let work = match (own(&format!("{name}.toml")), reason) {
             (Some((path, text)), None) => {
                 // Read without `check`: the run checks the plan, and so does a test.
-                let plan = Plan::read(text, beside).map_err(|error| error.in_file(path))?;
+                let plan =
+                    Plan::read(text, beside).map_err(|error| error.with_file(*path).to_string())?;
                 Work::Plan(Box::new(plan), (*text).to_owned())
             }
             (None, Some(reason)) => reason,

@@ -58,7 +58,7 @@ impl<'a> Judged<'a> {
         let ran = record.ran(plan)?;
         let (stands, figures) = &ran.variations[0];
         let planned = stands.seeds;
-        let experiment = stands.experiment().map_err(|wrong| wrong.message)?;
+        let experiment = stands.experiment().map_err(|wrong| wrong.to_string())?;
         let is_timed = experiment.runs_alone();
         let is_quick = record.setting() == Setting::Quick;
         let mut verdicts = Vec::new();

@@ -13,15 +13,15 @@ pub struct Wrong {
     /// Dotted path of the value; empty: the table as a whole.
     pub path: String,
     /// The fault and the legal values.
-    pub message: String,
+    pub fault: Fault,
 }
 
 impl Wrong {
     /// An error about the value at a path.
-    pub fn new(path: impl Into<String>, message: impl fmt::Display) -> Self {
+    pub fn new(path: impl Into<String>, fault: impl Into<Fault>) -> Self {
         Self {
             path: path.into(),
-            message: message.to_string(),
+            fault: fault.into(),
         }
     }
 
@@ -38,35 +38,7 @@ impl Wrong {
 
 impl fmt::Display for Wrong {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-/// An error about a plan, with the line in its file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PlanError {
-    /// Line number from 1; 0: the file as a whole.
-    pub line: usize,
-    /// The fault and the legal values.
-    pub message: String,
-}
-
-impl PlanError {
-    /// The message with the file's name.
-    pub fn in_file(&self, name: impl fmt::Display) -> String {
-        match self.line {
-            0 => format!("{name}: {}", self.message),
-            line => format!("{name}:{line}: {}", self.message),
-        }
-    }
-}
-
-impl From<Fault> for PlanError {
-    fn from(fault: Fault) -> Self {
-        Self {
-            line: fault.line().unwrap_or(0),
-            message: fault.message().to_owned(),
-        }
+        self.fault.fmt(f)
     }
 }
 
@@ -78,12 +50,14 @@ pub(crate) fn is_at_or_below(path: &str, top: &str) -> bool {
     }
 }
 
-/// An error at a path of a plan, with the line in the plan's text.
+/// What is wrong with a plan, with the line in its file. Another name, because plans have faults of
+/// their own, planted ones.
+pub type PlanError = Fault;
+
+/// The error at a path of a plan, with the line in the plan's text.
 pub(crate) fn located(text: &str, wrong: Wrong) -> PlanError {
-    PlanError {
-        line: Reader::parse("", text).map_or(0, |(reader, _)| reader.line(&wrong.path)),
-        message: wrong.message,
-    }
+    let line = Reader::parse("", text).map_or(0, |(reader, _)| reader.line(&wrong.path));
+    wrong.fault.in_file("", line)
 }
 
 /// Reads a table.
@@ -93,9 +67,9 @@ pub(crate) fn located(text: &str, wrong: Wrong) -> PlanError {
 pub(crate) fn read<V: DeserializeOwned>(table: &Table) -> Result<V, Wrong> {
     // Converted to text first: a table built by code has no spans, and in the text each key has its
     // own line.
-    let text = toml::to_string(table).map_err(|error| Wrong::new("", error))?;
+    let text = toml::to_string(table).map_err(|error| Wrong::new("", error.to_string()))?;
     let (reader, table) =
-        Reader::parse("", &text).map_err(|error| Wrong::new("", error.message()))?;
+        Reader::parse("", &text).map_err(|error| Wrong::new("", error.to_string()))?;
     reader
         .placed(&[], table, V::deserialize)
         .map_err(|(span, message)| Wrong::new(reader.path_at(span.start), message))

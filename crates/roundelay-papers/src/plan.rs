@@ -230,7 +230,7 @@ impl Plan {
         };
         let Some(other) = find(&like) else {
             let message = format!("like: there is no item '{like}' beside it");
-            return Err(reader.at("like", message).into());
+            return Err(reader.at("like", message));
         };
         let (_, mut other) =
             Reader::read::<Table>(&like, other).map_err(|error| reader.at("like", error))?;
@@ -320,23 +320,20 @@ impl Plan {
         {
             return Wrong::new(
                 format!("open.{number}.values"),
-                format!("[[open]] with {}: {}", variation.name, wrong.message),
+                wrong
+                    .fault
+                    .behind(format_args!("[[open]] with {}: ", variation.name)),
             );
         }
         if setting == Setting::Quick {
             for path in self.quick.keys() {
                 if is_at_or_below(&wrong.path, path) {
-                    return Wrong::new(
-                        format!("quick.{path}"),
-                        format!("[quick] {}", wrong.message),
-                    );
+                    return Wrong::new(format!("quick.{path}"), wrong.fault.behind("[quick] "));
                 }
             }
         }
-        Wrong {
-            message: format!("[run] {}", wrong.message),
-            ..wrong.below("run")
-        }
+        let Wrong { path, fault } = wrong.below("run");
+        Wrong::new(path, fault.behind("[run] "))
     }
 
     /// The variations: the plan as it stands, then each value of each open parameter.
@@ -523,7 +520,7 @@ expect = 'holds'\n";
         assert!(
             parse(&own.replace("figure-1", "figure-3"))
                 .unwrap_err()
-                .message
+                .message()
                 .contains("no item 'figure-3'")
         );
         assert!(
@@ -583,8 +580,12 @@ expect = 'holds'\n";
             ),
         ] {
             let error = Plan::parse(&PLAN.replacen(from, to, 1)).unwrap_err();
-            assert!(error.message.contains(expected), "{error:?}");
-            assert_eq!(error.line, line(at), "{error:?}");
+            assert!(error.message().contains(expected), "{error:?}");
+            assert_eq!(
+                error.line(),
+                Some(line(at)).filter(|line| *line > 0),
+                "{error:?}"
+            );
         }
     }
 
@@ -595,7 +596,7 @@ expect = 'holds'\n";
         assert!(Plan::parse(&conditional).is_ok());
         let (closed, _) = conditional.split_once("[[open]]").unwrap();
         let error = Plan::parse(closed).unwrap_err();
-        assert!(error.message.contains("needs an [[open]]"), "{error:?}");
+        assert!(error.message().contains("needs an [[open]]"), "{error:?}");
     }
 
     #[test]
@@ -645,7 +646,7 @@ expect = 'holds'\n";
             ),
         ] {
             let error = Plan::parse(&PLAN.replace(from, to)).unwrap_err();
-            assert!(error.message.contains(expected), "{error:?}");
+            assert!(error.message().contains(expected), "{error:?}");
         }
     }
 
@@ -666,7 +667,7 @@ expect = 'holds'\n";
             ("FIFO = 3", "[fewer_seeds] FIFO = 3: legal range 1 to 2"),
             ("FIFO = 0", "[fewer_seeds] FIFO = 0: legal range 1 to 2"),
         ] {
-            let error = with(fewer).unwrap_err().in_file("plan.toml");
+            let error = with(fewer).unwrap_err().with_file("plan.toml").to_string();
             assert!(
                 error.starts_with("plan.toml:15: ") && error.contains(expected),
                 "{error}"

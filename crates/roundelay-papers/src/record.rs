@@ -98,7 +98,9 @@ pub struct Recorded {
 /// # Errors
 /// A path of the plan does not exist.
 pub fn identity(plan: &Plan, setting: Setting) -> Result<String, String> {
-    let variations = plan.variations(setting).map_err(|wrong| wrong.message)?;
+    let variations = plan
+        .variations(setting)
+        .map_err(|wrong| wrong.to_string())?;
     let mut runs: Vec<String> = variations.iter().map(Variation::identity).collect();
     for (column, seeds) in &plan.fewer_seeds {
         runs.push(format!("{column}: {seeds} seeds"));
@@ -113,8 +115,11 @@ pub fn identity(plan: &Plan, setting: Setting) -> Result<String, String> {
 pub fn code(plan: &Plan, setting: Setting, versions: &Versions) -> Result<Code, String> {
     let mut behaviours = BTreeSet::new();
     let mut experiments = BTreeSet::new();
-    for variation in plan.variations(setting).map_err(|wrong| wrong.message)? {
-        let experiment = variation.read().map_err(|wrong| wrong.message)?;
+    for variation in plan
+        .variations(setting)
+        .map_err(|wrong| wrong.to_string())?
+    {
+        let experiment = variation.read().map_err(|wrong| wrong.to_string())?;
         let mut is_simulation = true;
         for part in experiment.parts() {
             is_simulation &= experiment.simulated(&part).is_some();
@@ -228,7 +233,7 @@ impl Record {
         }
         let variations = plan
             .variations(self.setting())
-            .map_err(|wrong| wrong.message)?;
+            .map_err(|wrong| wrong.to_string())?;
         let mut texts = Vec::new();
         for variation in &variations {
             texts.push(format!("{} {}", variation.identity(), variation.seeds));
@@ -296,14 +301,17 @@ impl Record {
     pub fn ran(&self, plan: &Plan) -> Result<Ran, String> {
         let variations = plan
             .variations(self.setting())
-            .map_err(|wrong| wrong.message)?;
+            .map_err(|wrong| wrong.to_string())?;
         if variations.len() != self.variations.len() {
             return Err("the record has other variations than the plan: run it again".to_owned());
         }
         let mut recorded = Vec::new();
         for (variation, of_variation) in variations.into_iter().zip(&self.variations) {
             let mut figures = of_variation.figures();
-            figures.is_exact = variation.read().map_err(|wrong| wrong.message)?.is_exact();
+            figures.is_exact = variation
+                .read()
+                .map_err(|wrong| wrong.to_string())?
+                .is_exact();
             recorded.push((variation, figures));
         }
         Ok(Ran {

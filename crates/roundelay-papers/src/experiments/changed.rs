@@ -72,29 +72,31 @@ pub(super) fn changed(
     {
         set(&mut table, path, (*value).clone()).map_err(|problem| Wrong::new(written, problem))?;
     }
-    let text = toml::to_string(&table).map_err(|error| Wrong::new("scenario", error))?;
+    let text =
+        toml::to_string(&table).map_err(|error| Wrong::new("scenario", error.to_string()))?;
     Scenario::from_toml(column, &text, Path::new(".")).map_err(|error| {
-        if error.file() != Some(column) || error.line().is_none() {
-            return Wrong::new("scenario", format!("columns.{column}: {}", error.message()));
-        }
+        let line = error.line().filter(|_| error.file() == Some(column));
+        let error = error.without_file();
+        let Some(line) = line else {
+            return Wrong::new("scenario", error.behind(format_args!("columns.{column}: ")));
+        };
         // Messages of scenarios have no key; the line gives it.
         let Ok((reader, _)) = Reader::parse(column, &text) else {
-            return Wrong::new("scenario", error.message());
+            return Wrong::new("scenario", error);
         };
-        let at = reader.path(error.line().unwrap_or(0));
+        let at = reader.path(line);
         // The path is written in front: the message need not name the key again.
         let key = at.rsplit('.').next().unwrap_or_default();
         let message = match error.message().strip_prefix(&format!("{key}: ")) {
-            Some(rest) => rest,
-            None => error.message(),
+            Some(rest) => rest.to_owned(),
+            None => error.message().to_owned(),
         };
         let mut changes = changes.iter();
-        match changes.find(|change| is_at_or_below(at, change.path)) {
-            Some(Change { written, .. }) => Wrong::new(written, format!("{written}: {message}")),
-            None => Wrong::new(
-                format!("scenario.{at}"),
-                format!("scenario.{at}: {message}"),
-            ),
-        }
+        let written = match changes.find(|change| is_at_or_below(at, change.path)) {
+            Some(Change { written, .. }) => (*written).to_owned(),
+            None => format!("scenario.{at}"),
+        };
+        let fault = error.with_message(message);
+        Wrong::new(&written, fault.behind(format_args!("{written}: ")))
     })
 }

@@ -344,7 +344,7 @@ mod tests {
             plan("{ A = 1 }")
                 .check()
                 .unwrap_err()
-                .message
+                .to_string()
                 .starts_with("columns.A: expected a discipline")
         );
         assert!(plan("{ A = \"nothing\" }").check().is_err());
@@ -355,7 +355,7 @@ mod tests {
         .check()
         .unwrap_err();
         assert_eq!(
-            (wrong.path.as_str(), wrong.message.as_str()),
+            (wrong.path.as_str(), wrong.fault.message()),
             ("keys", "keys: 1000000000000 is out of range, 1 to 10000")
         );
         assert!(

@@ -7,10 +7,10 @@
 //! `instructions`: `instructions`, `D1 misses`, `LL misses`, and each `net`. Both: the first of
 //! these `over BASIS` and `net over BASIS`, the ratio to the column for comparison.
 
-use std::fmt::Display;
 use std::str::FromStr;
 
 use rayon::prelude::*;
+use roundelay::Fault;
 use roundelay_bench::{
     Counts, FlowSet, InstructionsError, Lengths, Load, Memory, Order, Passed, Pattern, Subject,
     Timing, count, time,
@@ -137,7 +137,7 @@ pub(super) fn read(table: &Table) -> Result<Box<dyn Experiment>, Wrong> {
 }
 
 /// Parses a text; errors get the path.
-fn parsed<V: FromStr<Err: Display>>(path: &str, text: &str) -> Result<V, Wrong> {
+fn parsed<V: FromStr<Err: Into<Fault>>>(path: &str, text: &str) -> Result<V, Wrong> {
     text.parse().map_err(|error| Wrong::new(path, error))
 }
 
@@ -417,7 +417,7 @@ load = [{ name = 'small', flows = ['1', '8'], pattern = 'small' }, { name = 'mix
         let table: Table = text.parse().unwrap();
         places::read(&table)
             .and_then(|text| Cost::new(&text))
-            .map_err(|wrong| wrong.message)
+            .map_err(|wrong| wrong.to_string())
     }
 
     #[test]

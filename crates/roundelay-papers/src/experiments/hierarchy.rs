@@ -439,7 +439,7 @@ infer = ['inferring']\nlong = 1500\nshort = [60, 1500]\npackets = 5000";
             let message = hierarchy(&PLAN.replace(from, to))
                 .check()
                 .unwrap_err()
-                .message;
+                .to_string();
             assert!(message.contains(expected), "{message}");
         }
     }

@@ -210,7 +210,7 @@ basis = 'LSTF'\nheld = [10, 100]\npairs = 100\nrounds = 3";
         let table: Table = text.parse().unwrap();
         places::read(&table)
             .and_then(|text| Hold::new(&text))
-            .map_err(|wrong| wrong.message)
+            .map_err(|wrong| wrong.to_string())
     }
 
     #[test]

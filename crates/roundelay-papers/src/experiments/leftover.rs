@@ -277,7 +277,7 @@ members = 8\nlight = [0.1, 1.0]\nlen = 1000\npackets = 20000";
             let message = leftover(&PLAN.replace(from, to))
                 .check()
                 .unwrap_err()
-                .message;
+                .to_string();
             assert!(message.contains(expected), "{message}");
         }
     }

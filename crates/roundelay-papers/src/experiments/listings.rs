@@ -385,7 +385,7 @@ mod tests {
 
     #[test]
     fn a_rule_that_is_not_known_is_named_with_those_that_are() {
-        let error = |plan: &str| listings(plan).check().unwrap_err().message;
+        let error = |plan: &str| listings(plan).check().unwrap_err().to_string();
         let rule = error("runs = 1\ncolumns.a.start_time = 'b'");
         assert!(
             rule.starts_with("columns.a: start_time = 'b': expected one of 'as printed'"),

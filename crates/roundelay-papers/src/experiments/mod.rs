@@ -166,7 +166,7 @@ impl Failed {
 
 impl From<Wrong> for Failed {
     fn from(wrong: Wrong) -> Self {
-        Self(wrong.message)
+        Self(wrong.to_string())
     }
 }
 

@@ -337,7 +337,7 @@ packets = 3\nheavy = { weight = 1024, len = 512 }\nlight = { weight = 16, len = 
             let message = promise(&PLAN.replace(from, to))
                 .check()
                 .unwrap_err()
-                .message;
+                .to_string();
             assert!(message.contains(expected), "{message}");
         }
     }

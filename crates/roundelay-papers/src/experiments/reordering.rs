@@ -386,7 +386,7 @@ mod tests {
     #[test]
     fn numbers_have_ranges_and_packets_an_end() {
         assert_eq!(plan().check(), Ok(()));
-        let message = |plan: Reordering| plan.check().unwrap_err().message;
+        let message = |plan: Reordering| plan.check().unwrap_err().to_string();
         assert_eq!(
             message(Reordering { rate: 0, ..plan() }),
             "rate: 0 is out of range, 1000 to 1000000000"

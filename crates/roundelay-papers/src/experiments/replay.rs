@@ -76,7 +76,7 @@ impl Replay {
 
 fn candidate(name: &str, value: Value) -> Result<Candidate, Wrong> {
     let key = format!("with.{name}");
-    let wrong = |fault: Fault| Wrong::new(&key, format!("{key}: {fault}"));
+    let wrong = |fault: Fault| Wrong::new(&key, fault.behind(format_args!("{key}: ")));
     let with: With = value
         .try_into()
         .map_err(|error: toml::de::Error| wrong(error.message().into()))?;
@@ -117,8 +117,10 @@ struct Told {
 }
 
 fn time(key: &str, text: &str) -> Result<Duration, Wrong> {
-    text.parse()
-        .map_err(|error| Wrong::new(key, format!("{key}: {error}")))
+    text.parse().map_err(|error| {
+        let fault: Fault = Fault::from(error);
+        Wrong::new(key, fault.behind(format_args!("{key}: ")))
+    })
 }
 
 impl Experiment for Replay {

@@ -329,7 +329,7 @@ mod tests {
                 .unwrap()
                 .check()
                 .unwrap_err()
-                .message
+                .to_string()
         };
         assert!(
             error("'qfk'").starts_with("columns.a: ") && error("3").ends_with("bounds_of = .. }")

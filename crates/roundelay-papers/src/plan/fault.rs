@@ -89,7 +89,7 @@ impl Plan {
         if let Some(discipline) = &fault.instead {
             experiment
                 .instead(discipline)
-                .map_err(|failed| Wrong::new("instead", failed))?;
+                .map_err(|failed| Wrong::new("instead", failed.to_string()))?;
             experiment.check()?;
         }
         Ok((variation, experiment))
@@ -137,7 +137,7 @@ impl Plan {
                 self.check_noticed(name).map_err(wrong)?;
             }
             self.with_fault(fault)
-                .map_err(|error| wrong(error.message))?;
+                .map_err(|error| wrong(error.to_string()))?;
         }
         Ok(())
     }
@@ -170,7 +170,9 @@ mod tests {
     fn error(from: &str, to: &str) -> String {
         let text = format!("{PLAN}{FAULT}");
         assert!(text.contains(from));
-        Plan::parse(&text.replace(from, to)).unwrap_err().message
+        Plan::parse(&text.replace(from, to))
+            .unwrap_err()
+            .to_string()
     }
 
     #[test]

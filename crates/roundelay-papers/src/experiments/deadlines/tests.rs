@@ -188,7 +188,7 @@ fn a_planted_discipline_takes_the_place_of_all() {
 fn what_cannot_be_run_is_refused_in_words() {
     let error = |changes: &str| {
         let plan = plan(changes);
-        plan.check().unwrap_err().message
+        plan.check().unwrap_err().to_string()
     };
     assert_eq!(
         error("window = 1"),

@@ -305,7 +305,7 @@ fn a_scheme_s_errors_name_its_key() {
     let column: Table = "\"FIOF: source.0.urgency\" = \"size 1s\"".parse().unwrap();
     plan.columns.insert("slow".to_owned(), Value::Table(column));
     assert!(
-        plan.check().unwrap_err().message.contains("FIOF"),
+        plan.check().unwrap_err().to_string().contains("FIOF"),
         "a scheme that there is not"
     );
 }
