@@ -8,7 +8,7 @@ import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { checkAnswer, lookAtAll, picture, settled } from "./pages.mjs";
+import { checkAnswer, checkHeight, checkPrint, lookAtAll, picture, settled } from "./pages.mjs";
 
 const COMPARED = { charts: ["delay", "throughput", "backlog"], table: "disciplines" };
 // A chart present only with [meter] rates.
@@ -187,6 +187,7 @@ const checkPage = async (page, colorScheme, width) => {
   const kind = await page.locator("#disciplines").count() > 0 ? COMPARED : SIMULATED;
   const asked = await page.locator(`#${FAIRNESS}`).count() > 0 ? [FAIRNESS] : [];
   await checkAnswer(page);
+  await checkHeight(page);
   await checkShares(page);
   await checkDrawn(page, [...kind.charts, ...asked]);
   const shot = (name, more) => options.screenshots
@@ -201,6 +202,7 @@ const checkPage = async (page, colorScheme, width) => {
   await page.locator(`#theme input[value=${other}]`).check();
   await settled(page);
   assert.notEqual((await picture(page, "delay")).hash, before.hash, "the charts follow the theme that is chosen");
+  await checkPrint(page);
 };
 
 await lookAtAll(file, [1280, 760, 360], checkPage);

@@ -7,7 +7,7 @@
 
 import assert from "node:assert/strict";
 import { resolve } from "node:path";
-import { checkAnswer, lookAtAll, picture, settled, ticks } from "./pages.mjs";
+import { checkAnswer, checkPrint, lookAtAll, picture, settled, ticks } from "./pages.mjs";
 
 const checkChart = async (page, number) => {
   const id = `chart${number}`;
@@ -59,4 +59,5 @@ await lookAtAll(resolve(process.argv[2]), [1280, 360], async (page) => {
   assert.ok(categories > 0 || !hasCategories, "a chart of categories");
   const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
   assert.equal(wide, 0, `the page is ${wide} pixels too wide`);
+  await checkPrint(page);
 });

@@ -102,3 +102,29 @@ export const checkAnswer = async (page) => {
   assert.ok(height > 0 && y + height <= FIRST_SCREEN, `the answer ends at ${y + height} px`);
   assert.match(await answer.textContent(), /\w+ \w+/, "the answer is a sentence");
 };
+
+// Pixels of a printed page. What is higher must be allowed to break, or the page before it is empty.
+const PRINTED = { width: 720, height: 1000 };
+
+export const checkPrint = async (page) => {
+  await page.setViewportSize(PRINTED);
+  await page.emulateMedia({ media: "print" });
+  await settled(page);
+  const kept = await page.$$eval("section, figure, .card", (parts, most) => parts
+    .filter((part) => part.offsetHeight > most && getComputedStyle(part).breakInside === "avoid")
+    .map((part) => `${part.tagName} of ${part.offsetHeight} px`), PRINTED.height);
+  assert.deepEqual(kept, [], "no part that is higher than a page is kept on one");
+  const cut = await page.$$eval(".scroll", (boxes) => boxes.filter((box) => getComputedStyle(box).overflowY !== "visible").length);
+  assert.equal(cut, 0, "tables are printed as a whole");
+};
+
+// Of a window's height a table takes at most so much, so that charts are not far below.
+const HIGHEST = 0.7;
+
+export const checkHeight = async (page) => {
+  const { height } = page.viewportSize();
+  for (const box of await page.locator(".high").all()) {
+    const { height: taken } = await box.boundingBox();
+    assert.ok(taken <= Math.max(HIGHEST * height, 480) + 2, `a table takes ${taken} of ${height} px`);
+  }
+};
