@@ -64,8 +64,8 @@ fn read_key(path: &Path, stop: &Stop) -> Result<[u8; 16], Failure> {
         Ok(key) if is_key => Ok(key.to_be_bytes()),
         _ => {
             let legal = "32 hexadecimal digits, as `openssl rand -hex 16` prints them";
-            let fault = Fault::wanted(legal).behind("line 1: no key: ");
-            Err(Failure::usage(fault.in_file(path.display().to_string(), 0)))
+            let fault = Fault::wanted(legal).behind("no key: ");
+            Err(Failure::usage(fault.in_file(path.display().to_string(), 1)))
         }
     }
 }

@@ -106,10 +106,11 @@ impl Failure {
         let argument = match error.kind() {
             ErrorKind::UnknownArgument => Argument::Unknown(option),
             ErrorKind::MissingRequiredArgument => Argument::Missing(options),
-            ErrorKind::ArgumentConflict => Argument::Conflict {
-                option,
-                others: texts(ContextKind::PriorArg),
-            },
+            ErrorKind::ArgumentConflict => {
+                let mut others = texts(ContextKind::PriorArg);
+                others.retain(|other| *other != option);
+                Argument::Conflict { option, others }
+            }
             ErrorKind::InvalidValue if value.is_empty() => Argument::Empty(option),
             ErrorKind::InvalidValue | ErrorKind::ValueValidation => {
                 Argument::Value { option, value }
@@ -155,7 +156,7 @@ impl Failure {
     }
 }
 
-/// As clap tells an error, without advice on help.
+/// Nearly as clap tells an error, without advice on help.
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.argument {
@@ -175,6 +176,9 @@ impl fmt::Display for Failure {
                     f,
                     "the following required arguments were not provided:\n  {all}"
                 )
+            }
+            Some(Argument::Conflict { option, others }) if others.is_empty() => {
+                write!(f, "the argument '{option}' cannot be used multiple times")
             }
             Some(Argument::Conflict { option, others }) => {
                 let others = others.join("' and '");

@@ -57,7 +57,9 @@ pub(crate) fn run(arguments: &Objective) -> Result<(), Failure> {
     let refused = |fault: Fault| Failure::usage(fault.in_file(&*name, line));
     scenario.seed = arguments.runs.seed.unwrap_or(scenario.seed);
     check_length(&scenario, arguments.runs.long).map_err(refused)?;
-    let plan = Plan::new(arguments, &scenario).map_err(refused)?;
+    let wanted = wanted(arguments, &scenario).ok_or_else(|| refused(missing().into()))?;
+    let queues = queues(arguments, &wanted)?;
+    let plan = Plan::new(wanted, queues, &scenario).map_err(refused)?;
     notes.extend(scenario.flattened(&plan.slack));
     notes.extend(plan.notes(&scenario));
     let runs = plan.runs(arguments, &scenario)?;
@@ -118,8 +120,11 @@ impl Plan {
     /// # Errors
     /// There is no objective, the slack depends on the network and is missing, or a router queue
     /// cannot use a discipline.
-    fn new(arguments: &Objective, scenario: &Scenario) -> Result<Self, Fault> {
-        let wanted = wanted(arguments, scenario).ok_or_else(missing)?;
+    fn new(
+        wanted: Wanted,
+        queues: Vec<DisciplineText>,
+        scenario: &Scenario,
+    ) -> Result<Self, Fault> {
         let slack = wanted
             .slack()
             .map_err(|fault| fault.behind("[objective] "))?;
@@ -134,11 +139,6 @@ impl Plan {
             };
             scenario.measures.late = Some(late);
         }
-        let fifo = "fifo".parse()?;
-        let lstf = "lstf".parse()?;
-        let mut queues: Vec<DisciplineText> = vec![fifo, wanted.specialist(), lstf];
-        queues.extend(arguments.with.iter().cloned());
-        check_names(&queues)?;
         let mut may_be_told = false;
         for figure in wanted.measure.figures() {
             let may_have = scenario.may_have(*figure, wanted.source.as_deref());
@@ -415,9 +415,15 @@ fn wanted(arguments: &Objective, scenario: &Scenario) -> Option<Wanted> {
     Some(wanted)
 }
 
+/// The disciplines of every run, then those of `--with`.
+///
 /// # Errors
 /// A discipline would run twice.
-fn check_names(queues: &[DisciplineText]) -> Result<(), Fault> {
+fn queues(arguments: &Objective, wanted: &Wanted) -> Result<Vec<DisciplineText>, Failure> {
+    let fifo = "fifo".parse().map_err(Failure::usage)?;
+    let lstf = "lstf".parse().map_err(Failure::usage)?;
+    let mut queues: Vec<DisciplineText> = vec![fifo, wanted.specialist(), lstf];
+    queues.extend(arguments.with.iter().cloned());
     let mut specs = Vec::new();
     for (number, DisciplineText { text, spec }) in queues.iter().enumerate() {
         let spec = (spec.discipline.to_string(), spec.limit);
@@ -430,11 +436,11 @@ fn check_names(queues: &[DisciplineText]) -> Result<(), Fault> {
             let fault = Fault::wanted(legal).behind(format_args!(
                 "'{text}' would run twice: fifo, the specialist and lstf always run; "
             ));
-            return Err(fault.with_given(text));
+            return Err(Failure::usage(fault.with_given(text)));
         }
         specs.push(spec);
     }
-    Ok(())
+    Ok(queues)
 }
 
 /// Row name of the file's own queues: the first, and the number of others.

@@ -75,7 +75,12 @@ impl Read {
         let capture: &ReadCapture<'_> =
             &|path, captured, end| captures::read(path, captured, end, stop, &notes);
         let scenario = Scenario::from_toml_with_own(name, text, folder, capture, own);
-        let mut scenario = scenario.map_err(|fault| fault.map(clean).without_file())?;
+        let mut scenario = scenario.map_err(|fault| {
+            let is_own = fault.file() == Some(name);
+            let fault = fault.map(clean);
+            // The fault of a file that the scenario names keeps this file.
+            if is_own { fault.without_file() } else { fault }
+        })?;
         scenario.topology.network.set_stop(stop.clone());
         Ok(scenario)
     }

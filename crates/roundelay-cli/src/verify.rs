@@ -25,7 +25,8 @@ pub(crate) fn run(arguments: &Verify) -> Result<(), Failure> {
     if live::is_record(&arguments.log) {
         return of_record(&name, arguments);
     }
-    let log = open(&arguments.log).map_err(|error| Failure::usage(format!("{name}: {error}")))?;
+    let log = open(&arguments.log)
+        .map_err(|error| Failure::usage(Fault::new(error.to_string()).in_file(&*name, 0)))?;
     let inspection =
         inspect(log, arguments.faults.into()).map_err(|error| unreadable(&name, error))?;
     tell(&name, arguments, &inspection)

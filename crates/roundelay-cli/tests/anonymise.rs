@@ -170,7 +170,7 @@ fn what_is_no_key_is_refused() {
     let folder = Folder::new("wrong");
     for (text, says) in [
         ("00ff", "32 hexadecimal digits"),
-        ("+0102030405060708090a0b0c0d0e0f0", "line 1"),
+        ("+0102030405060708090a0b0c0d0e0f0", "wrong:1: no key"),
     ] {
         let file = folder.path("wrong");
         fs::write(&file, text).unwrap();

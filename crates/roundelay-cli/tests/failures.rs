@@ -208,8 +208,8 @@ fn other_errors_in_arguments_have_their_options() {
         (
             compare(&["--rate", "1mbit", "--rate", "2mbit"]),
             Argument::Conflict {
-                option: rate.clone(),
-                others: vec![rate],
+                option: rate,
+                others: Vec::new(),
             },
         ),
     ];

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use roundelay::suggestion::nearest;
+use roundelay::Fault;
 use roundelay_cli::{Argument, Failure};
 
 static MAKE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
@@ -57,18 +57,11 @@ pub(crate) fn contract(py: Python<'_>, message: String, detail: Option<(&str, &s
 
 /// The exception for a name that is not in a list.
 pub(crate) fn unknown(py: Python<'_>, noun: &str, given: &str, known: &[&str]) -> PyErr {
-    let meant = nearest(given, known.iter().copied());
-    let suggestion = meant
-        .map(|meant| format!(" (did you mean '{meant}'?)"))
-        .unwrap_or_default();
     let legal = known.join(", ");
-    wrong(
-        py,
-        format!("no {noun} is called '{given}'{suggestion}: {legal}"),
-        given,
-        &legal,
-        meant,
-    )
+    let fault = Fault::unknown(given, known, |meant| {
+        format!("no {noun} is called '{given}'{meant}: {legal}")
+    });
+    wrong(py, fault.to_string(), given, &legal, fault.meant())
 }
 
 /// The exception for a wrong value.

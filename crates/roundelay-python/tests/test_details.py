@@ -46,7 +46,7 @@ def test_details_of_calls(tmp_path):
     error = raised(lambda: rd.simulate({**SCENARIO, "topology": {"template": "dumbbell", "pairs": 0, "rate": "1mbit"}}))
     assert (error.given, error.legal) == ("0", "1 to 500000")
     error = raised(lambda: rd.sweep(SCENARIO, {"a." * 40 + "b": [1]}))
-    assert error.legal == "1 to 16, as in queue.core"
+    assert (error.given, error.legal) == ("41", "1 to 16, as in queue.core")
     error = raised(lambda: rd.sweep(SCENARIO, {"source.a.packet_len": ["x", "y"]}))
     assert (error.given, error.legal) == ("x", f"{LENGTH}, at most 65536") and "packet_len=y" in str(error)
     error = raised(lambda: rd.sweep(SCENARIO, {"queue.core": ["fifoo", "qfqq"]}))
@@ -55,7 +55,7 @@ def test_details_of_calls(tmp_path):
     assert (error.given, error.legal, error.path) == (None, None, "a\0b")
     rd.sweep(SCENARIO, {"source.a.packet_len": [500]}, out=tmp_path / "out")
     error = raised(lambda: rd.sweep(SCENARIO, {"duration": ["1s"]}, out=tmp_path / "out"))
-    assert error.legal == "another folder in out" and str(error).endswith("expected another folder in out")
+    assert (error.given, error.legal) == (None, "another folder in out") and str(error).endswith("expected another folder in out")
 
 
 @pytest.mark.parametrize("rate", [-5, 0, float("nan"), numpy.float64(-5.5), Decimal(-3)])
@@ -152,3 +152,15 @@ def test_a_misspelt_keyword_is_told_even_where_a_needed_one_is_missing():
         rd.compare(CAPTURE)
     with pytest.raises(rd.UsageError, match=r"nonsense: unknown keyword; verify\(\) has log, faults"):
         rd.verify("x.log", nonsense=1)
+
+
+def test_a_file_that_a_file_names_has_the_fault(tmp_path):
+    tree = tmp_path / "bad.toml"
+    tree.write_text('[[node]]\nname = "a"\ndiscipline = "fifoo"\n')
+    error = raised(lambda: rd.simulate({**SCENARIO, "queue": {"core": f"tree {tree}"}}))
+    assert (error.path, error.line, error.meant) == (str(tree), 3, "fifo")
+    plan = tmp_path / "plan.toml"
+    plan.write_text('papers = "x"\n')
+    error = raised(lambda: rd.papers(str(plan)))
+    assert (error.path, error.line, error.given) == (str(plan), 1, "papers")
+    assert error.legal and "paper" in error.legal

@@ -421,9 +421,7 @@ impl Sender {
             }
             return Some(self.emit(now, sequence, len));
         }
-        if self.scoreboard.meter.is_some() {
-            self.tell_model_of_restart(len);
-        }
+        self.tell_model_of_restart(len);
         let fits = u64::from(len) <= room
             && self.next + u64::from(len) <= self.acknowledged + self.config.receive_window_bytes();
         if len > 0 && fits {

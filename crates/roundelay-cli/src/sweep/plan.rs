@@ -167,6 +167,7 @@ impl Plan {
                 let begin: String = key.chars().take(40).collect();
                 let legal = format_args!("1 to {MOST_PARTS}, as in queue.core");
                 let fault = Fault::range(format_args!("a key of {parts} parts"), legal);
+                let fault = fault.with_given(parts);
                 return Err(Failure::usage(fault.behind(format_args!("{begin}..: "))));
             }
         }

@@ -152,7 +152,9 @@ class Call:
         for name, path in paths.items():
             if fault.startswith(f"{name}: "):
                 return path, path, line, fault.removeprefix(f"{name}: ")
-        return None, place, line, fault
+        # A file that the caller's own file or text names.
+        is_named = bool(place) and place not in ("scenario", "flows", "over", "the sweep", "standard input")
+        return place if is_named else None, place, line, fault
 
 
 def _letters(option: str) -> str:

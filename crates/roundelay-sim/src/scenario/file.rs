@@ -145,7 +145,7 @@ impl Scenario {
     ) -> Result<Self, ScenarioError> {
         let scenario = Self::network_from_toml(file, text, folder, capture)?;
         if scenario.groups.is_empty() {
-            let fault = Fault::expected("a scenario without a source", "a table [[source]]");
+            let fault = Fault::wanted("a table [[source]]").behind("a scenario without a source: ");
             return Err(fault.in_file(file, 0));
         }
         Ok(scenario)

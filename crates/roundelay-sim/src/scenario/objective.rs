@@ -126,8 +126,10 @@ impl Written for Measure {
     fn from_text(text: &str) -> Result<Self, Fault> {
         let measure = Self::ALL.into_iter().find(|measure| measure.name() == text);
         measure.ok_or_else(|| {
-            let told = |meant: &str| format!("'{text}'{meant}: expected {}", Self::EXPECTED);
-            Fault::unknown(text, &Self::ALL.map(Self::name), told).with_legal(Self::EXPECTED)
+            let fault = Fault::unknown(text, &Self::ALL.map(Self::name), |meant| {
+                format!("'{text}'{meant}: expected {}", Self::EXPECTED)
+            });
+            fault.with_legal(Self::EXPECTED)
         })
     }
 }
@@ -210,7 +212,10 @@ impl Written for SlackText {
         }
         let urgency = Urgency::from_text(text).map_err(|fault| {
             let hint = format!(": expected {}", Self::EXPECTED);
-            fault.with_hint(&hint).with_legal(Self::EXPECTED)
+            fault
+                .with_hint(&hint)
+                .with_given(text)
+                .with_legal(Self::EXPECTED)
         })?;
         // These write no slack, or change the packets sent.
         let writes_none = matches!(urgency, Urgency::None | Urgency::Priority(_));
