@@ -267,6 +267,8 @@ browser: setup-npm setup-valgrind setup-chromium ## the reports in headless Chro
 	target/debug/roundelay compare $(CAPTURE) $(DISCIPLINES) --rate $(RATE) --no-cost --html target/browser-test.html > /dev/null
 	{ cat $(SCENARIO); printf '\n[meter]\nrates = "100ms"\n'; } | target/debug/roundelay simulate - --replicas 2 --html target/browser-simulated.html > /dev/null
 	node $(REPORT_CRATE)/tests/browser/check.mjs target/browser-test.html --screenshots target/screenshots
+	target/debug/roundelay compare $(CAPTURE) all --rate $(RATE) --no-cost --quiet --html target/browser-all.html > /dev/null
+	node $(REPORT_CRATE)/tests/browser/check.mjs target/browser-all.html
 	node $(REPORT_CRATE)/tests/browser/check.mjs target/browser-simulated.html --screenshots target/screenshots
 	target/debug/roundelay objective examples/scenarios/objective.toml --html target/browser-objective.html > /dev/null
 	node $(REPORT_CRATE)/tests/browser/item.mjs target/browser-objective.html --categories
