@@ -6,9 +6,9 @@ pub(crate) mod outputs;
 use std::io;
 use std::path::Path;
 
+use roundelay_files::read_text;
 use roundelay_import::{Imported, Settings};
 use roundelay_report::clean;
-use roundelay_trace::file::read_text;
 use roundelay_trace::{Stop, TreeFile};
 
 use crate::failure::Failure;

@@ -7,8 +7,8 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
+use roundelay_files::read_text;
 use roundelay_trace::Stop;
-use roundelay_trace::file::read_text;
 
 /// All bytes of a file of text or a named pipe.
 ///

@@ -8,10 +8,10 @@ use std::path::Path;
 
 use roundelay::Fault;
 use roundelay::schedulers::AnyDiscipline;
+use roundelay_files::read_text;
 use roundelay_report::clean;
 use roundelay_sim::scenario::{Estimate, ReadCapture, Scenario, ScenarioError};
 use roundelay_trace::Stop;
-use roundelay_trace::file::read_text;
 
 use crate::failure::Failure;
 use crate::host::{Host, Text};

@@ -5,13 +5,14 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-const ORDER: [&str; 18] = [
+const ORDER: [&str; 19] = [
     "roundelay",
     "roundelay-conformance",
     "roundelay-reference",
     "roundelay-metrics",
     "roundelay-tcp",
     "roundelay-verify",
+    "roundelay-files",
     "roundelay-import",
     "roundelay-trace",
     "roundelay-advice",

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use roundelay::Fault;
-use roundelay_trace::file::Reader;
+use roundelay_files::Reader;
 use serde::de::DeserializeOwned;
 use toml::Table;
 

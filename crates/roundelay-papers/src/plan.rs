@@ -6,7 +6,7 @@ mod variation;
 
 use std::collections::BTreeMap;
 
-use roundelay_trace::file::Reader;
+use roundelay_files::Reader;
 use serde::Deserialize;
 use toml::{Table, Value};
 

@@ -3,16 +3,17 @@
 //! To compare disciplines by the cost of their decisions, one scenario has a table for all of them:
 //! `decision = { afq = "1ms", wf2q = "1ms" }`.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{Duration, Fault};
-use roundelay_trace::file::custom;
+use roundelay_files::{Written, custom};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 
 use crate::network::TREE;
-use crate::written::Written;
 
 /// The longest decision time.
 const LONGEST: Duration = Duration::from_secs(3600);
@@ -59,6 +60,23 @@ impl Default for DecisionCost {
 }
 
 struct Costs;
+
+impl JsonSchema for DecisionCost {
+    fn schema_name() -> Cow<'static, str> {
+        "Decision".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "anyOf": [
+                {"type": "string", "pattern": "^[0-9.]+ *[a-zA-Z]+$"},
+                {"const": 0},
+                {"type": "object", "additionalProperties": {"anyOf": [{"type": "string", "pattern": "^[0-9.]+ *[a-zA-Z]+$"}, {"const": 0}]}}
+            ],
+            "description": "What each decision costs, 0 to 3600s: a time with its unit, or times by discipline.", "examples": ["1ms", {"afq": "1ms", "wf2q": "1ms"}]
+        })
+    }
+}
 
 impl<'de> Deserialize<'de> for DecisionCost {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

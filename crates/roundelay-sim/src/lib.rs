@@ -14,6 +14,7 @@ mod decision;
 mod edge;
 mod event_queue;
 mod fields_read;
+mod files;
 mod flows;
 mod headers;
 mod link;

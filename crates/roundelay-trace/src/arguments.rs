@@ -7,6 +7,8 @@ use std::str::FromStr;
 
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{ConfigError, Fault, Limit, QueueSpec, Rate, UnitError, parse_limit};
+use roundelay_files::Written;
+use schemars::{Schema, json_schema};
 
 /// A word as a shell reads it.
 pub fn shell_word(word: &str) -> String {
@@ -165,6 +167,27 @@ impl Default for Mtu {
     /// That of Ethernet.
     fn default() -> Self {
         Self(Some(1500))
+    }
+}
+
+impl Written for Mtu {
+    const EXPECTED: &'static str = "bytes of an IP packet, as in 1500, or \"none\"";
+    const RANGE: &'static str = ", legal range 576 to 65535";
+    const NAME: &'static str = "Mtu";
+
+    fn schema() -> Schema {
+        json_schema!({
+            "anyOf": [{"type": "integer", "minimum": 576, "maximum": 65535}, {"const": "none"}],
+            "description": "Bytes of the longest IP packet, or none.", "examples": [1400, "none"]
+        })
+    }
+
+    fn from_text(text: &str) -> Result<Self, Fault> {
+        parse_mtu(text).map_err(|_| Self::wrong(text))
+    }
+
+    fn from_number(number: u64) -> Option<Self> {
+        parse_mtu(&number.to_string()).ok()
     }
 }
 

@@ -15,7 +15,6 @@ mod demand;
 mod duplicates;
 mod error;
 mod feed;
-pub mod file;
 mod filter;
 mod harm;
 mod headers;

@@ -10,8 +10,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use roundelay::Fault;
+use roundelay_files::Written;
 use roundelay_metrics::units::counted;
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, json_schema};
 use serde::Serialize;
 
 use crate::arguments::shell_word;
@@ -929,6 +930,23 @@ impl DirectionChoice {
             chooses,
             ..selection
         }
+    }
+}
+
+impl Written for DirectionChoice {
+    const EXPECTED: &'static str = "auto, both, in, out, \"from ADDRESS\" or \"to ADDRESS\"";
+    const NAME: &'static str = "Direction";
+
+    fn schema() -> Schema {
+        json_schema!({
+            "type": "string", "pattern": "^(auto|both|in|out|(from|to) +[0-9a-fA-F.:/]+)$",
+            "description": "Packets of a capture: those of the direction with the larger load (auto), all (both), received (in) or sent ones (out), or those from or to an address or network.",
+            "examples": ["both", "to 192.168.1.0/24"]
+        })
+    }
+
+    fn from_text(text: &str) -> Result<Self, Fault> {
+        text.parse().map_err(|error: DirectionError| error.into())
     }
 }
 

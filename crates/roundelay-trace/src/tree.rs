@@ -33,12 +33,12 @@ use std::collections::BTreeSet;
 use roundelay::schedulers::{AnyDiscipline, Priority};
 use roundelay::tree::{Config, Node, Problem, Service, TreeError, hfsc, htb, only_classes};
 use roundelay::{ConfigError, Fault, FlowConfig, FlowId, QueueSpec, Rate};
+use roundelay_files::{Located, PacketLen, Reader, Size, Text, Whole, WithUnit, tables};
 use serde::Deserialize;
 use toml::Spanned;
 use toml::de::DeTable;
 
 use crate::classifier::Flow;
-use crate::file::{Located, PacketLen, Reader, Size, Text, Whole, WithUnit, tables};
 use crate::headers::Headers;
 use crate::urgency::meaning;
 use crate::weights::WeightRule;

@@ -31,11 +31,11 @@
 use std::str::FromStr;
 
 use roundelay::{Duration, Fault, FlowConfig};
+use roundelay_files::{Located, Reader, Text, Whole, quoted, tables};
 use serde::Deserialize;
 
 use crate::conditions::{Condition, Parser, parse_conditions};
 use crate::error::RuleError;
-use crate::file::{Located, Reader, Text, Whole, quoted, tables};
 use crate::headers::Headers;
 use crate::urgency::Urgency;
 

@@ -210,6 +210,7 @@ const ORDER: [&[&str]; 8] = [
         "roundelay-metrics",
         "roundelay-tcp",
         "roundelay-verify",
+        "roundelay-files",
         "roundelay-import",
     ],
     &["roundelay-trace", "roundelay-wasm"],

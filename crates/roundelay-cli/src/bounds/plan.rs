@@ -6,9 +6,9 @@ use std::ops::Range;
 
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{Bytes, Duration, Fault, FlowConfig, QueueSpec, Rate};
+use roundelay_files::{Entry, Located, Reader, Size, Text, Whole, WithUnit, custom, tables};
 use roundelay_report::clean;
 use roundelay_trace::arguments::parse_rate;
-use roundelay_trace::file::{Entry, Located, Reader, Size, Text, Whole, WithUnit, custom, tables};
 use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
 use toml::Spanned;

@@ -5,9 +5,9 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use roundelay::Fault;
+use roundelay_files::Reader;
 use roundelay_report::clean;
 use roundelay_trace::Stop;
-use roundelay_trace::file::Reader;
 use toml::{Table, Value};
 
 use super::arguments::Sweep;

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use roundelay_files::Reader;
 use roundelay_sim::scenario::Scenario;
-use roundelay_trace::file::Reader;
 use toml::{Table, Value};
 
 use crate::places::{Wrong, is_at_or_below};

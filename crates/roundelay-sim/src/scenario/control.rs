@@ -7,7 +7,7 @@ use roundelay::suggestion::nearest;
 use roundelay_tcp::CustomControl;
 
 use super::Scenario;
-use super::results::ALL;
+use super::group::ALL;
 
 /// A name that is not one of a source over TCP.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

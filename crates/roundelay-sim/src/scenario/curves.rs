@@ -7,13 +7,15 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Scenario;
+use super::link_state::LinkState;
 use super::meter::Meter;
 use super::paces::Paces;
-use super::results::LinkState;
-use super::run::STEPS;
 use crate::network::LinkId;
 use crate::probe::Probe;
 use crate::simulation::Simulation;
+
+/// Number of progress reports and of samples of the links.
+pub(super) const STEPS: u64 = 200;
 
 /// Points of a distribution.
 const POINTS: usize = 200;

@@ -1,11 +1,11 @@
 //! Edge-CoDel in a scenario: `edge_codel = { target = "5ms" }` of a source over TCP.
 
 use roundelay::{ConfigError, Duration, Fault, edge_codel};
+use roundelay_files::Maybe;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::edge::EdgeControl;
-use crate::written::Maybe;
 
 /// Signal rate when packets wait too long again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]

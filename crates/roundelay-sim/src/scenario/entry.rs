@@ -3,24 +3,23 @@
 use std::collections::BTreeSet;
 
 use roundelay::{Duration, Fault, FlowConfig, Instant};
-use roundelay_trace::file::Reader;
+use roundelay_files::{InWords, Maybe, Reader, some_whole, whole};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::edge_codel::EdgeCodel;
-use super::file::into_table;
-use super::files::Files;
+use super::group::ALL;
 use super::pairs::{Pairing, matching};
-use super::results::ALL;
 use super::{Group, Protocol, ScenarioError, SourceSpec};
+use crate::files::Files;
 use crate::network::NodeId;
 use crate::routing::{Inner, Reach};
 use crate::sources::source::{FileFault, Listed, Reading};
 use crate::sources::{LONGEST_PACKET, Urgency};
 use crate::topologies::Topology;
-use crate::written::{CodePoint, InWords, Maybe, some_whole, whole};
+use crate::written::CodePoint;
 
 /// Maximum number of sources.
 const MOST_SOURCES: u64 = 1_000_000;
@@ -159,7 +158,7 @@ pub(super) fn groups<'a>(
             topology,
             duration,
         };
-        let group = entry.read(into_table(reader, "[source]", value)?, number)?;
+        let group = entry.read(reader.table("[source]", value)?, number)?;
         if group.name == ALL {
             return Err(reader.at(
                 &format!("{path}.name"),

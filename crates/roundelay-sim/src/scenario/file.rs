@@ -4,26 +4,25 @@ use std::path::Path;
 
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{ConfigError, Duration, Fault, Limit, QueueSpec};
-use roundelay_trace::file::Reader;
+use roundelay_files::{InWords, Maybe, Reader, some_whole, whole};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::entry::{SourceTable, groups};
 use super::estimate::{Estimate, MOST_EVENTS};
-use super::files::{Files, ReadCapture, no_captures};
 use super::measures::Measures;
 use super::objective::Objective;
 use super::topology::{LinkEntry, NodeEntry, Parts, PortEntry, TopologyTable, topology};
 use super::trees::{TreeTable, Trees};
 use super::{Scenario, ScenarioError};
+use crate::files::{Files, ReadCapture, no_captures};
 use crate::network::LinkClass;
 use crate::random::route_key;
 use crate::routing::{Metric, Routing};
 use crate::topologies::{Queues, Topology};
-use crate::written::{InWords, Maybe, Ordering, some_whole, whole, with_own};
+use crate::written::{Ordering, with_own};
 
 /// The shortest run.
 const SHORTEST: Duration = Duration::from_nanos(1);
@@ -206,7 +205,7 @@ impl Scenario {
             written: &written,
         };
         let topology_table = topology_table
-            .map(|value| into_table(&reader, "topology", value))
+            .map(|value| reader.table("topology", value))
             .transpose()?;
         let files = Files::new(folder, capture);
         let mut topology = topology(&reader, topology_table, &parts, &files)?;
@@ -348,19 +347,4 @@ fn expect_tables(reader: &Reader<'_>, top: &DeTable<'_>) -> Result<(), ScenarioE
         }
     }
     Ok(())
-}
-
-pub(super) fn into_table<'a>(
-    reader: &Reader<'a>,
-    key: &str,
-    value: Spanned<DeValue<'a>>,
-) -> Result<Spanned<DeTable<'a>>, ScenarioError> {
-    let span = value.span();
-    match value.into_inner() {
-        DeValue::Table(table) => Ok(Spanned::new(span, table)),
-        _ => {
-            let fault = Fault::wanted(format_args!("a table, as in [{key}]"));
-            Err(reader.at(key, fault))
-        }
-    }
 }

@@ -16,6 +16,9 @@ use crate::sources::{SlackRule as _, Terms, WrittenFields};
 /// TCP's protocol number (RFC 9293).
 const TCP: u8 = 6;
 
+/// The name for all groups together.
+pub(super) const ALL: &str = "all";
+
 impl Group {
     /// Where the group's agents send.
     pub(super) fn site<'a>(&'a self, network: &'a Network) -> Site<'a> {

@@ -6,7 +6,7 @@ use roundelay_metrics::Reordering;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::results::ratio;
+use super::ratio::ratio;
 use crate::agent::Direction;
 use crate::flows::FlowNumber;
 use crate::packet_state::{PacketState, Tag};

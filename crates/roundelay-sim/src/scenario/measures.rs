@@ -1,13 +1,12 @@
 //! `[meter]` of a scenario: counted transfers and measurements on request.
 
 use roundelay::{Bytes, Duration, Fault, Instant};
-use roundelay_trace::file::Reader;
+use roundelay_files::{InWords, Maybe, Reader, list, some_two};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ScenarioError;
-use crate::sources::burst::LARGEST_FLOW;
-use crate::written::{InWords, Maybe, list, some_two};
+use crate::sources::LARGEST_FLOW;
 
 /// Maximum number of size classes.
 const MOST_SIZES: usize = 1_000;

@@ -9,63 +9,18 @@ use roundelay::{DropReason, Duration, FlowId, Instant, Packet, Rate};
 use roundelay_metrics::Delays;
 
 use super::Scenario;
-use super::results::ratio;
+use super::flow_meter::{FlowMeter, Packets};
 use super::transfers::{Completed, Counted, Transfer};
 use crate::agent::Direction;
 use crate::flows::{FlowCounts, FlowNumber};
 use crate::link::waited;
-use crate::network::{LinkClass, LinkConfig, LinkId, Network, NodeId};
+use crate::network::{LinkClass, LinkConfig, LinkId, Network};
 use crate::packet_state::{PacketState, Tag};
 use crate::probe::{Effort, Opening, Probe, Report};
 use crate::sources::source::Ending;
 
 /// Maximum number of flows listed in results.
 pub(super) const TOLD_FLOWS: usize = 4096;
-
-/// Packets of a flow, or of all flows of a group.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Packets {
-    pub(super) sent: u64,
-    pub(super) delivered: u64,
-    pub(super) dropped: [u64; DropReason::ALL.len()],
-    pub(super) lost: u64,
-    pub(super) edge_dropped: u64,
-    pub(super) edge_marked: u64,
-    /// Of those delivered, the late ones.
-    pub(super) late: u64,
-    /// Bytes that arrived after the warm-up.
-    pub(super) bytes: u64,
-    /// Sum of the delays of packets that arrived, in picoseconds.
-    delays: u128,
-    /// Sum of the squares of these delays, in square nanoseconds.
-    squares: u128,
-    pub(super) longest: Duration,
-}
-
-impl Packets {
-    #[inline]
-    fn time(&mut self, delay: Duration) {
-        self.delays += u128::from(delay.as_picos());
-        self.squares += u128::from(delay.as_nanos()).pow(2);
-        self.longest = self.longest.max(delay);
-    }
-
-    /// Mean delay in seconds.
-    pub(super) fn mean(&self) -> Option<f64> {
-        (self.delivered > 0).then(|| self.delays as f64 / 1e12 / self.delivered as f64)
-    }
-
-    /// Standard deviation of the delays, in seconds. `timed`: the number of delays; in a group
-    /// fewer than received packets if `[meter] started` excludes flows.
-    pub(super) fn deviation(&self, timed: u64) -> Option<f64> {
-        let timed = timed as f64;
-        let square = ratio(self.squares as f64 / 1e18, timed)?;
-        let mean = ratio(self.delays as f64 / 1e12, timed)?;
-        let square = square - mean.powi(2);
-        // Rounding to nanoseconds may make the difference negative.
-        Some(square.max(0.0).sqrt())
-    }
-}
 
 /// Whether an ended flow was delivered completely.
 const fn is_complete(ending: Ending, counts: &FlowCounts) -> bool {
@@ -75,25 +30,6 @@ const fn is_complete(ending: Ending, counts: &FlowCounts) -> bool {
         counts.sent
     };
     counts.delivered == whole
-}
-
-/// A flow.
-#[derive(Debug, Clone)]
-pub(super) struct FlowMeter {
-    pub(super) number: u64,
-    pub(super) group: u32,
-    pub(super) from: NodeId,
-    pub(super) to: NodeId,
-    pub(super) opened: Instant,
-    pub(super) is_open: bool,
-    /// Ended after the first 4,096 flows; listed only on request.
-    pub(super) is_late: bool,
-    /// Whether the group counts the delays of this flow's packets: not for bursts excluded by
-    /// `[meter] started`.
-    is_timed: bool,
-    pub(super) packets: Packets,
-    /// Effort after the warm-up. None if the agent reports nothing.
-    pub(super) repairs: Option<Effort>,
 }
 
 /// All flows of a group.

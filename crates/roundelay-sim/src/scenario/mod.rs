@@ -11,9 +11,10 @@ mod edge_codel;
 mod entry;
 mod estimate;
 mod file;
-pub(crate) mod files;
+mod flow_meter;
 mod group;
 mod interval;
+mod link_state;
 mod lives;
 mod measures;
 mod meter;
@@ -23,6 +24,7 @@ mod paces;
 mod pairs;
 mod port_meter;
 mod rates;
+mod ratio;
 mod replicas;
 mod results;
 mod run;
@@ -35,16 +37,17 @@ mod yardsticks;
 use std::path::PathBuf;
 
 use roundelay::{Duration, Fault};
+use roundelay_files::Written as _;
 use roundelay_tcp::CustomControl;
 
-pub use crate::sources::trace::{Captured, FlowBy};
+pub use crate::files::ReadCapture;
+pub use crate::sources::captured::{Captured, FlowBy};
 pub use crate::sources::{Control, Flavour, Preset, Protocol, SlowStart, SourceSpec};
 pub use at_link::AtLink;
 pub use control::ControlError;
 pub use curves::{Curves, GroupCurves, LinkCurves};
 pub use estimate::{Estimate, MOST_EVENTS};
 pub use file::schema;
-pub use files::ReadCapture;
 pub use interval::{Interval, student_95};
 pub use lives::FlowLife;
 pub use measures::{Completion, Measures};
@@ -67,7 +70,6 @@ use crate::edge::EdgeControl;
 use crate::network::NodeId;
 use crate::sources::Urgency;
 use crate::topologies::Topology;
-use crate::written::Written as _;
 
 /// A time with a unit, as written in scenarios and commands: `5ms`.
 ///

@@ -8,14 +8,14 @@ use std::str::FromStr;
 
 use roundelay::schedulers::{AnyDiscipline, Priority, Times};
 use roundelay::{Billionths, Duration, Fault, QueueSpec};
-use roundelay_trace::file::Reader;
+use roundelay_files::{InWords, Maybe, Reader, Written};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Group, GroupResult, Scenario, ScenarioError};
 use crate::fields_read::FieldsRead;
 use crate::sources::{SlackRule as _, Urgency};
-use crate::written::{InWords, Maybe, Ordering, Written};
+use crate::written::Ordering;
 
 /// UPS, sections 3.1 and 3.2: one second, longer than any time in queues.
 const SECOND: Duration = Duration::from_secs(1);

@@ -3,7 +3,7 @@
 
 use roundelay::{Duration, Instant};
 
-use super::results::ratio;
+use super::ratio::ratio;
 
 /// Bytes received by flows in equal intervals, from time 0 on, warm-up included. Packets count at
 /// the end of their route, with headers and retransmissions; replies do not count.

@@ -10,20 +10,17 @@ use roundelay_metrics::Delays;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-pub(super) use groups::ALL;
-
 use super::Scenario;
 use super::curves::Curves;
+use super::flow_meter::{FlowMeter, Packets};
+use super::link_state::LinkState;
 use super::lives::FlowLife;
-use super::meter::{FlowMeter, Meter, Packets, TOLD_FLOWS};
+use super::meter::{Meter, TOLD_FLOWS};
 use super::port_meter::Backlogged;
 use super::rates::Rates;
 use super::transfers::Transfer;
 use super::yardsticks::{FlowIndices, GroupLives, Yardsticks};
-use crate::link::LinkCounts;
-use crate::network::{LinkId, NodeId, link_name};
-use crate::probe::Probe;
-use crate::simulation::Simulation;
+use crate::network::{NodeId, link_name};
 
 /// Packets by fate. The fates, all but `late`, add up to the packets sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
@@ -209,15 +206,6 @@ pub struct GroupResult {
     pub lives: Option<GroupLives>,
 }
 
-/// A part of a whole; none if the whole is zero.
-pub(super) fn ratio(part: f64, whole: f64) -> Option<f64> {
-    if whole > 0.0 {
-        Some(part / whole)
-    } else {
-        None
-    }
-}
-
 /// Results of complete transfers of one size class.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct SizeResult {
@@ -379,39 +367,6 @@ pub struct Results {
     /// Links and sources over time, if the scenario [asks](super::Measures::over_time).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub over_time: Option<Curves>,
-}
-
-/// Counters of a link at some instant.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct LinkState {
-    pub(super) counts: LinkCounts,
-    pub(super) at_work: Duration,
-    /// Of a link with a trace: bytes carried, and bytes that it could have carried.
-    pub(super) traced: Option<[u64; 2]>,
-}
-
-impl LinkState {
-    pub(super) fn of<P: Probe>(
-        simulation: &Simulation<P>,
-        link: LinkId,
-        counts: LinkCounts,
-    ) -> Self {
-        Self {
-            counts,
-            at_work: simulation.at_work(link),
-            traced: simulation.trace_work(link),
-        }
-    }
-
-    /// The part of its work that a link did since `before`, `seconds` ago.
-    pub(super) fn utilisation(&self, before: &Self, seconds: f64) -> f64 {
-        let Some([carried, possible]) = self.traced else {
-            return (self.at_work - before.at_work).as_secs_f64() / seconds;
-        };
-        let [carried_before, possible_before] = before.traced.unwrap_or_default();
-        let possible = possible - possible_before;
-        (carried - carried_before) as f64 / possible.max(1) as f64
-    }
 }
 
 impl Results {

@@ -8,10 +8,10 @@ use roundelay::Seed;
 use roundelay::{Duration, Fault, Instant, Limit, QueueSpec};
 use roundelay_trace::TreeFile;
 
-use super::curves::{Curves, Sampler};
+use super::curves::{Curves, STEPS, Sampler};
+use super::link_state::LinkState;
 use super::meter::Meter;
 use super::paces::Paces;
-use super::results::LinkState;
 use super::yardsticks::Yardsticks;
 use super::{Results, Scenario};
 use crate::network::{LinkConfig, LinkId, Network};
@@ -91,9 +91,6 @@ type Asked = (Option<Yardsticks>, Option<Paces>);
 
 /// A simulation with meter, further measurements and the caller's observer.
 type Watched<P> = Simulation<(Meter, (Asked, P))>;
-
-/// Number of progress reports and of samples of the links.
-pub(super) const STEPS: u64 = 200;
 
 fn states<P: Probe>(simulation: &Simulation<P>) -> Vec<LinkState> {
     let mut states = Vec::with_capacity(simulation.network().links().len());

@@ -2,7 +2,7 @@
 
 use roundelay::suggestion::alternatives;
 use roundelay::{Billionths, Duration, Fault, Framing, Limit, LinkLayer, Rate, Seed};
-use roundelay_trace::file::Reader;
+use roundelay_files::{InWords, Maybe, Overhead, Reader, some_whole};
 use roundelay_trace::{LinkModel, LinkTrace};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -10,13 +10,13 @@ use toml::Spanned;
 use toml::de::DeTable;
 
 use super::ScenarioError;
-use super::files::Files;
 use super::trees::Trees;
 use crate::decision::DecisionCost;
+use crate::files::Files;
 use crate::network::{LinkClass, LinkConfig, LinkId, Network, NodeId};
 use crate::topologies::files::{self, Format, FromFile};
 use crate::topologies::{Queues, Template, Topology};
-use crate::written::{InWords, Maybe, Ordering, Overhead, some_whole};
+use crate::written::Ordering;
 
 /// A topology file.
 #[derive(JsonSchema)]
@@ -126,7 +126,6 @@ pub(super) struct PortEntry {
     pub(super) cost: Option<u64>,
     /// Time for each decision of the queue, during which the link is idle.
     #[serde(default)]
-    #[schemars(with = "Option<InWords<DecisionCost>>")]
     decision: Option<DecisionCost>,
 }
 

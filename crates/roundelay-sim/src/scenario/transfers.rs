@@ -4,9 +4,9 @@
 use roundelay::{Bytes, Duration, Instant};
 use roundelay_metrics::Delays;
 
+use super::flow_meter::FlowMeter;
 use super::measures::{Completion, Measures};
-use super::meter::FlowMeter;
-use super::results::ratio;
+use super::ratio::ratio;
 use crate::flows::FlowCounts;
 use crate::network::NodeId;
 use crate::probe::Report;

@@ -4,16 +4,15 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use roundelay_files::Reader;
 use roundelay_trace::TreeFile;
-use roundelay_trace::file::Reader;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Spanned;
 use toml::de::DeValue;
 
 use super::ScenarioError;
-use super::file::into_table;
-use super::files::Files;
+use crate::files::Files;
 
 /// A `[trees.NAME]` for the schema: same keys as in files.
 #[derive(JsonSchema)]
@@ -103,9 +102,9 @@ impl Trees {
             return Ok(Self::default());
         };
         let mut written = BTreeMap::new();
-        for (name, value) in into_table(reader, "trees", table)?.into_inner() {
+        for (name, value) in reader.table("trees", table)?.into_inner() {
             let name = name.into_inner().into_owned();
-            let table = into_table(reader, &format!("trees.{name}"), value)?;
+            let table = reader.table(&format!("trees.{name}"), value)?;
             let tree = TreeFile::from_table(reader, &name, table)?;
             written.insert(name, Arc::new(tree));
         }

@@ -9,12 +9,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Scenario;
+use super::flow_meter::FlowMeter;
 use super::lives::{FlowLife, Lives, Pace};
 use super::measures::Measures;
-use super::meter::FlowMeter;
 use super::port_meter::{Backlogged, PortMeter};
 use super::rates::{RateMeter, Rates};
-use super::results::ratio;
+use super::ratio::ratio;
 use crate::agent::Direction;
 use crate::flows::{FlowCounts, FlowNumber};
 use crate::network::{LinkClass, LinkId, Network};

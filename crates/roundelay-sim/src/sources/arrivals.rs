@@ -9,6 +9,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
 
 use roundelay::{Instant, Rate};
+use roundelay_files::InWords;
 use roundelay_tcp as protocol;
 use schemars::JsonSchema;
 use serde::de::{Error, Unexpected, Visitor};
@@ -25,7 +26,6 @@ use crate::sources::stamp::Stamp;
 use crate::sources::tcp::Tcp;
 use crate::sources::urgency::Urgency;
 use crate::sources::{Check, SourceError, burst, draw};
-use crate::written::InWords;
 
 /// A host and its group. Flows go between groups: in UPS's network to hosts of other core routers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,6 +4,7 @@
 //! 1460 bytes).
 
 use roundelay::{Bytes, FlowId};
+use roundelay_files::InWords;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -12,8 +13,7 @@ use crate::sources::load::{Amount, Load};
 use crate::sources::source::{Conditions, Ending, Facts, Site, Source};
 use crate::sources::source_flow::{SourceFlow, Terms, Turn};
 use crate::sources::stamp::Stamp;
-use crate::sources::{Check, SourceError, packet_len};
-use crate::written::InWords;
+use crate::sources::{Check, LARGEST_FLOW, SourceError, packet_len};
 
 pub(super) const SENDS: &str = "A whole flow at once, as UPS's flows over UDP.";
 pub(super) const EXAMPLES: [&str; 2] = ["size = '30kb'", "size = '5kb'\nstart = '1s'"];
@@ -87,9 +87,6 @@ impl Agent for Burst {
         self.source_flow.finish(context);
     }
 }
-
-/// The largest flow, in bytes.
-pub(crate) const LARGEST_FLOW: u64 = 1 << 40;
 
 /// Sends `size_bytes` in packets of `packet_len`, the last one shorter.
 pub(crate) fn send_all(

@@ -12,6 +12,7 @@
 
 use rand_pcg::Pcg64Mcg;
 use roundelay::{Duration, Rate};
+use roundelay_files::{InWords, some_whole};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -21,7 +22,6 @@ use crate::sources::pace::Pace;
 use crate::sources::source::{Conditions, Ending, Facts, Site, Source};
 use crate::sources::source_flow::{SourceFlow, Terms, Turn};
 use crate::sources::{Check, MOST_PACKETS, SourceError, draw, packet_len};
-use crate::written::{InWords, some_whole};
 
 /// Gaps between packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]

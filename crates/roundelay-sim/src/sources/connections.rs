@@ -16,19 +16,18 @@
 use std::collections::VecDeque;
 
 use roundelay::{Duration, FlowId, Instant};
+use roundelay_files::{InWords, Maybe};
 use roundelay_tcp as protocol;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::agent::{Agent, Arrival, Context, Direction, FlowSpec};
-use crate::sources::burst::LARGEST_FLOW;
 use crate::sources::connection::{Alarm, Connection, earlier};
 use crate::sources::load::{Amount, Load};
 use crate::sources::protocol::Protocol;
 use crate::sources::source::{Conditions, Ending, Facts, Site, Source};
 use crate::sources::source_flow::Terms;
-use crate::sources::{Check, SourceError, draw};
-use crate::written::{InWords, Maybe};
+use crate::sources::{Check, LARGEST_FLOW, SourceError, draw};
 
 pub(super) const SENDS: &str =
     "Listed TCP connections: what their two applications write, in turn or at once.";
@@ -632,7 +631,7 @@ mod tests {
     use crate::sources::bench::{Bench, Log, seconds};
 
     fn message(text: &str) -> Message {
-        use crate::written::Written as _;
+        use roundelay_files::Written as _;
         Message::from_text(text).unwrap_or_else(|error| panic!("{text}: {error}"))
     }
 
@@ -840,7 +839,7 @@ mod tests {
             }
         );
         assert_eq!(message("> endless").bytes, None);
-        use crate::written::Written as _;
+        use roundelay_files::Written as _;
         for wrong in [
             "",
             ">",

@@ -2,8 +2,6 @@
 
 use roundelay::{Duration, Fault, Instant};
 
-use crate::scenario::ScenarioError;
-
 /// A line of a list, with its file and number.
 #[derive(Clone, Copy)]
 pub(super) struct Line<'a> {
@@ -22,16 +20,12 @@ impl<'a> Line<'a> {
         lines.map(move |(number, text)| Self { file, number, text })
     }
 
-    pub(super) fn error(self, fault: impl Into<Fault>) -> ScenarioError {
+    pub(super) fn error(self, fault: impl Into<Fault>) -> Fault {
         fault.into().in_file(self.file, self.number)
     }
 
     /// The time and the number of bytes: the first two words.
-    pub(super) fn head(
-        self,
-        expected: &str,
-        words: &[&str],
-    ) -> Result<(Instant, u64), ScenarioError> {
+    pub(super) fn head(self, expected: &str, words: &[&str]) -> Result<(Instant, u64), Fault> {
         if let [time, bytes, ..] = words
             && let (Some(time), Some(bytes)) = (seconds(time), whole(bytes))
         {
@@ -40,7 +34,7 @@ impl<'a> Line<'a> {
         Err(self.wrong(expected))
     }
 
-    pub(super) fn wrong(self, expected: &str) -> ScenarioError {
+    pub(super) fn wrong(self, expected: &str) -> Fault {
         self.error(Fault::quoted(self.text, expected))
     }
 }

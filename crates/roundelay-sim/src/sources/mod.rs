@@ -8,9 +8,11 @@
 
 #[cfg(test)]
 pub(crate) mod bench;
+pub(crate) mod captured;
 mod connection;
 pub(crate) mod draw;
 mod exchange;
+mod flow_entry;
 mod line;
 pub(crate) mod load;
 mod pace;
@@ -160,6 +162,8 @@ impl Check {
 
 /// The largest packet length that sources accept as a parameter, in bytes: IPv4's.
 pub const LONGEST_PACKET: u32 = 65_535;
+/// The largest flow, in bytes.
+pub(crate) const LARGEST_FLOW: u64 = 1 << 40;
 
 /// Bytes of a packet where a scenario does not say.
 const fn packet_len() -> u32 {

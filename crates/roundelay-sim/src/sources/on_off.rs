@@ -7,6 +7,7 @@
 
 use rand_pcg::Pcg64Mcg;
 use roundelay::{Duration, Instant, Rate};
+use roundelay_files::{InWords, some_whole};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -17,7 +18,6 @@ use crate::sources::pace::Pace;
 use crate::sources::source::{Conditions, Ending, Facts, Site, Source};
 use crate::sources::source_flow::{SourceFlow, Terms, Turn};
 use crate::sources::{Check, MOST_PACKETS, SourceError, packet_len};
-use crate::written::{InWords, some_whole};
 
 pub(super) const SENDS: &str = "A constant rate in on-times, nothing in off-times: Pareto times \
     with a shape, else\nexponential.";

@@ -6,6 +6,7 @@
 
 use rand_pcg::Pcg64Mcg;
 use roundelay::Rate;
+use roundelay_files::{InWords, some_whole};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -14,7 +15,6 @@ use crate::sources::load::{Amount, Load, at_rate};
 use crate::sources::source::{Conditions, Ending, Facts, Site, Source};
 use crate::sources::source_flow::{SourceFlow, Terms, Turn};
 use crate::sources::{Check, MOST_PACKETS, SourceError, draw, packet_len};
-use crate::written::{InWords, some_whole};
 
 /// Lengths of packets in bytes.
 #[derive(Debug, Clone, PartialEq)]

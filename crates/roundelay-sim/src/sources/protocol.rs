@@ -3,13 +3,11 @@
 use std::fmt;
 
 use roundelay::{Duration, Fault};
+use roundelay_files::{Maybe, custom};
 use roundelay_tcp as tcp;
-use roundelay_trace::file::custom;
 use schemars::JsonSchema;
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer};
-
-use crate::written::Maybe;
 
 /// Bytes of timestamps in the headers of data and of segments without data: RFC 7323, appendix A,
 /// and ns-2, whose acknowledgements have one length (`ns` prints 1050 and 40 bytes with timestamps,

@@ -7,12 +7,12 @@
 //! is reported as cut off.
 
 use roundelay::{Bytes, Duration, FlowId, Instant};
+use roundelay_files::InWords;
 use roundelay_tcp as protocol;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::agent::{Agent, Arrival, Context};
-use crate::sources::burst::LARGEST_FLOW;
 use crate::sources::connection::{Alarm, earlier};
 use crate::sources::draw::Span;
 use crate::sources::exchange::Exchange;
@@ -21,8 +21,7 @@ use crate::sources::on_off::check_times;
 use crate::sources::protocol::Protocol;
 use crate::sources::source::{Conditions, Ending, Facts, Site, Source};
 use crate::sources::source_flow::{SourceFlow, Terms, Turn};
-use crate::sources::{Check, SourceError};
-use crate::written::InWords;
+use crate::sources::{Check, LARGEST_FLOW, SourceError};
 
 pub(super) const SENDS: &str = "Requests and responses over TCP, with pauses between.";
 pub(super) const EXAMPLES: [&str; 2] = [

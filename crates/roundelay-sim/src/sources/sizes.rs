@@ -2,8 +2,7 @@
 
 use rand_pcg::Pcg64Mcg;
 
-use crate::sources::burst::LARGEST_FLOW;
-use crate::sources::{Check, SourceError, draw};
+use crate::sources::{Check, LARGEST_FLOW, SourceError, draw};
 
 /// Sizes of flows in bytes. A point: a size, and the fraction of all flows of this size or smaller.
 #[derive(Debug, Clone, PartialEq)]

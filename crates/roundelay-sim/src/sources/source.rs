@@ -6,13 +6,13 @@ use std::fmt;
 
 use roundelay::{Duration, Fault, Instant, Rate};
 
+use super::flow_entry::Entry;
 use super::load::Load;
 use super::protocol::Protocol;
-use super::{SourceError, Terms, WrittenFields, workload};
+use super::{SourceError, Terms, WrittenFields};
 use crate::agent::Agent;
+use crate::files::Files;
 use crate::network::{Network, NodeId};
-use crate::scenario::ScenarioError;
-use crate::scenario::files::Files;
 
 /// Parameters of one kind of source, read from a `[[source]]` table.
 pub(crate) trait Source: fmt::Debug {
@@ -147,7 +147,7 @@ pub(crate) enum Between<'a> {
     /// Any two of the group's hosts.
     Any,
     /// The hosts of each listed flow.
-    Flows(&'a [workload::Entry]),
+    Flows(&'a [Entry]),
 }
 
 /// The way in which flows of a group end.
@@ -218,11 +218,11 @@ pub(crate) enum FileFault {
     /// Fault of the value of this key.
     Key(&'static str, Fault),
     /// Fault of a line of the file.
-    Line(ScenarioError),
+    Line(Fault),
 }
 
-impl From<ScenarioError> for FileFault {
-    fn from(error: ScenarioError) -> Self {
+impl From<Fault> for FileFault {
+    fn from(error: Fault) -> Self {
         Self::Line(error)
     }
 }

@@ -4,19 +4,18 @@
 //! stopped, or cut off by the end of the run, reports the bytes delivered until then.
 
 use roundelay::{Bytes, Instant};
+use roundelay_files::Maybe;
 use roundelay_tcp as protocol;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::agent::{Agent, Arrival, Context, FlowSpec};
-use crate::sources::burst::LARGEST_FLOW;
 use crate::sources::connection::{Alarm, Connection, earlier};
 use crate::sources::load::{Amount, Load};
 use crate::sources::protocol::Protocol;
 use crate::sources::source::{Conditions, Ending, Facts, Site, Source};
 use crate::sources::source_flow::{SourceFlow, Terms, Turn};
-use crate::sources::{Check, SourceError};
-use crate::written::Maybe;
+use crate::sources::{Check, LARGEST_FLOW, SourceError};
 
 pub(super) const SENDS: &str = "A flow over TCP, with a size or without end.";
 pub(super) const EXAMPLES: [&str; 2] = ["size = '4kb'", "size = '10kb'\nstart = '1s'"];

@@ -4,88 +4,26 @@
 //! order.
 
 use roundelay::{Duration, Fault, FlowId, Instant, Slack};
+use roundelay_files::{InWords, Maybe};
 use roundelay_trace::DirectionChoice;
 use roundelay_trace::arguments::Mtu;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::agent::{Agent, Context, FlowSpec, Outgoing};
-use crate::scenario::ScenarioError;
-use crate::scenario::files::{is_capture, text};
+use crate::files::{is_capture, text};
+pub use crate::sources::captured::{Captured, Entry, FlowBy};
 use crate::sources::line::{Line, seconds, whole};
 use crate::sources::load::{Amount, Load};
 use crate::sources::source::{Conditions, Ending, Facts, FileFault, Listed, Reading, Site, Source};
 use crate::sources::stamp::Stamp;
 use crate::sources::{Check, LONGEST_PACKET, SourceError, Terms, WrittenFields, draw};
-use crate::written::{InWords, Maybe};
-
-/// A packet of the list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Entry {
-    /// Sending time, counted from the start.
-    pub at: Instant,
-    /// Index of the packet's flow in the list of flows.
-    pub flow: u32,
-    /// Bytes of the packet, 1 to 65,535.
-    pub len: u32,
-    /// Slack added to that of [`Terms::urgency`]: to replay a schedule, the packet's total wait
-    /// (UPS, section 2.1).
-    pub slack: Duration,
-    /// Priority, in place of that of [`Terms::urgency`].
-    pub priority: Option<u32>,
-    /// Deadline, counted from the start like [`at`](Self::at), in place of that of
-    /// [`Terms::urgency`].
-    pub deadline: Option<Instant>,
-}
-
-impl Entry {
-    /// A packet without fields of its own.
-    pub const fn new(at: Instant, flow: u32, len: u32) -> Self {
-        Self {
-            at,
-            flow,
-            len,
-            slack: Duration::ZERO,
-            priority: None,
-            deadline: None,
-        }
-    }
-}
 
 pub(super) const SENDS: &str = "A list of packets from a file.";
 pub(super) const EXAMPLES: [&str; 2] = [
     "file = 'packets.txt'",
     "file = 'packets.txt'\nstart = '500ms'",
 ];
-
-/// Header fields that define a flow of a capture.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
-pub enum FlowBy {
-    /// Addresses, protocol and ports; the two directions of a connection are two flows.
-    #[default]
-    #[serde(rename = "5tuple")]
-    FiveTuple,
-    /// The sender's address.
-    #[serde(rename = "src")]
-    Source,
-    /// The receiver's address.
-    #[serde(rename = "dst")]
-    Destination,
-    /// The code point of Differentiated Services.
-    #[serde(rename = "dscp")]
-    Dscp,
-}
-
-/// Which packets of a capture are sent, and as what: keys of a source.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Captured {
-    /// Header fields that define a flow.
-    pub flow_by: FlowBy,
-    /// The direction.
-    pub direction: DirectionChoice,
-    /// The longest IP packet: longer ones are split.
-    pub mtu: Mtu,
-}
 
 /// A list of packets, or a capture.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -268,7 +206,7 @@ const PACKET: &str = "seconds and bytes, as in 0.0125 1500, then if there are an
     slack, a priority, and the second of its deadline; - for none";
 
 /// Reads a list of packets, one a line.
-pub(super) fn packets(file: &str, text: &str) -> Result<Vec<Entry>, ScenarioError> {
+pub(super) fn packets(file: &str, text: &str) -> Result<Vec<Entry>, Fault> {
     let mut packets = Vec::new();
     let mut before = Instant::ZERO;
     for line in Line::all(file, text) {
@@ -292,7 +230,7 @@ pub(super) fn packets(file: &str, text: &str) -> Result<Vec<Entry>, ScenarioErro
 }
 
 /// A packet's slack, priority and deadline, each optional.
-fn with_fields(line: Line<'_>, mut packet: Entry, words: &[&str]) -> Result<Entry, ScenarioError> {
+fn with_fields(line: Line<'_>, mut packet: Entry, words: &[&str]) -> Result<Entry, Fault> {
     if words.len() > 3 {
         return Err(line.wrong(PACKET));
     }

@@ -5,19 +5,18 @@
 //! missing at the stop or the end of the run are reported as cut off.
 
 use roundelay::{Bytes, Duration, Instant};
+use roundelay_files::InWords;
 use roundelay_tcp as protocol;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::agent::{Agent, Arrival, Context};
-use crate::sources::burst::LARGEST_FLOW;
 use crate::sources::connection::{Alarm, Connection, earlier};
 use crate::sources::load::{Amount, Load};
 use crate::sources::protocol::Protocol;
 use crate::sources::source::{Conditions, Ending, Facts, Site, Source};
 use crate::sources::source_flow::{SourceFlow, Terms, Turn};
-use crate::sources::{Check, SourceError};
-use crate::written::InWords;
+use crate::sources::{Check, LARGEST_FLOW, SourceError};
 
 pub(super) const SENDS: &str = "Video over TCP: a segment at even intervals.";
 pub(super) const EXAMPLES: [&str; 2] = [

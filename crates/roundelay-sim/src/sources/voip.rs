@@ -5,6 +5,7 @@
 //! one-way delay up to which most conversations do not suffer (ITU-T G.114, 2003).
 
 use roundelay::{Duration, Rate};
+use roundelay_files::{InWords, some_whole};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -15,7 +16,6 @@ use crate::sources::source::{Conditions, Facts, Site, Source};
 use crate::sources::source_flow::Terms;
 use crate::sources::urgency::Urgency;
 use crate::sources::{Check, MOST_PACKETS, SourceError};
-use crate::written::{InWords, some_whole};
 
 /// Mean talkspurt.
 pub const TALKSPURT: Duration = Duration::from_millis(1004);

@@ -8,11 +8,11 @@
 //! load time. A page missing at the stop or at the end of the run is reported as cut off.
 
 use roundelay::{Bytes, Duration, Instant};
+use roundelay_files::{InWords, whole};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::agent::{Agent, Arrival, Context};
-use crate::sources::burst::LARGEST_FLOW;
 use crate::sources::connection::{Alarm, Effort, earlier};
 use crate::sources::draw::Span;
 use crate::sources::exchange::Exchange;
@@ -21,8 +21,7 @@ use crate::sources::on_off::check_times;
 use crate::sources::protocol::Protocol;
 use crate::sources::source::{Conditions, Ending, Facts, Site, Source};
 use crate::sources::source_flow::{SourceFlow, Terms, Turn};
-use crate::sources::{Check, SourceError};
-use crate::written::{InWords, whole};
+use crate::sources::{Check, LARGEST_FLOW, SourceError};
 
 pub(super) const SENDS: &str = "Web pages over TCP: a document, then its objects over parallel \
     connections, with pauses between.";

@@ -4,14 +4,14 @@
 use std::collections::BTreeMap;
 
 use roundelay::{Duration, Fault, Instant};
+use roundelay_files::InWords;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::agent::{Agent, Context, FlowSpec};
 use crate::network::NodeId;
-use crate::scenario::ScenarioError;
 use crate::sources::arrivals::{Carrier, Mould, Transport, full_len};
-use crate::sources::burst::LARGEST_FLOW;
+pub use crate::sources::flow_entry::Entry;
 use crate::sources::line::Line;
 use crate::sources::load::{Amount, Load};
 use crate::sources::protocol::Protocol;
@@ -19,21 +19,7 @@ use crate::sources::source::{
     Between, Conditions, Facts, FileFault, Listed, Reading, Site, Source,
 };
 use crate::sources::source_flow::Terms;
-use crate::sources::{Check, SourceError, draw};
-use crate::written::InWords;
-
-/// A flow of the list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Entry {
-    /// Start of the flow, counted from the start of the list.
-    pub at: Instant,
-    /// Source of the flow.
-    pub from: NodeId,
-    /// Destination of the flow.
-    pub to: NodeId,
-    /// Bytes of the flow, 1 to 2^40.
-    pub size_bytes: u64,
-}
+use crate::sources::{Check, LARGEST_FLOW, SourceError, draw};
 
 pub(super) const SENDS: &str = "A list of flows from a file; `to` is left out.";
 pub(super) const EXAMPLES: [&str; 2] = [
@@ -135,11 +121,7 @@ impl Source for Config {
 }
 
 /// Reads a list of flows, one a line: start, bytes, source, destination.
-fn flows(
-    file: &str,
-    text: &str,
-    hosts: &BTreeMap<String, NodeId>,
-) -> Result<Vec<Entry>, ScenarioError> {
+fn flows(file: &str, text: &str, hosts: &BTreeMap<String, NodeId>) -> Result<Vec<Entry>, Fault> {
     const EXPECTED: &str = "seconds, bytes and two hosts, as in 0.0125 14600 host1 host2";
     let mut flows = Vec::new();
     for line in Line::all(file, text) {

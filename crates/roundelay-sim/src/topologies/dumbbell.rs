@@ -5,12 +5,12 @@
 //! pair: by steps, or by random delays of each run.
 
 use roundelay::{Duration, Rate};
+use roundelay_files::{InWords, whole};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Builder, Queues, Topology, TopologyError, Wire, mbit, not_too_many, within};
 use crate::network::LinkClass;
-use crate::written::{InWords, whole};
 
 pub(super) const NODES: &str =
     "Senders, a bottleneck, receivers: `s0`, ... behind `left`, `r0`, ... behind `right`.";

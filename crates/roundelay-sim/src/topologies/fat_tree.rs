@@ -8,12 +8,12 @@
 //! ([`Routing::spread`](crate::Routing)).
 
 use roundelay::{Duration, Fault, Rate};
+use roundelay_files::{InWords, whole};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Builder, Queues, Topology, TopologyError, Wire, mbit, within};
 use crate::network::LinkClass;
-use crate::written::{InWords, whole};
 
 pub(super) const NODES: &str = "Switches with k ports: `host0`, ... from pod to pod.";
 pub(super) const SOURCE: &str = "Al-Fares, Loukissas, Vahdat, SIGCOMM 2008";

@@ -18,12 +18,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
 
 use roundelay::{Duration, Fault, Rate};
+use roundelay_files::{InWords, whole};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Builder, MOST_NODES, Queues, Topology, Wire, mbit};
 use crate::network::{LinkClass, NodeId};
-use crate::written::{InWords, whole};
 use coordinates::Coordinates;
 
 /// Format of a file.

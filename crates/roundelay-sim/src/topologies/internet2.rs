@@ -12,12 +12,12 @@
 //! sixteen rates of the authors' file.
 
 use roundelay::{Duration, Rate};
+use roundelay_files::whole;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Builder, Queues, Topology, TopologyError, Wire, mbit};
 use crate::network::{LinkClass, LinkConfig, Network, NodeId};
-use crate::written::whole;
 
 pub(super) const NODES: &str = "The Internet2 network of the UPS paper: `host0` to `host99`.";
 pub(super) const SOURCE: &str = "UPS, section 2.3";

@@ -23,6 +23,7 @@ use std::collections::BTreeSet;
 
 use rand_pcg::Pcg64Mcg;
 use roundelay::{Billionths, Duration, Fault, Purpose, Rate, Seed};
+use roundelay_files::{InWords, whole};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -31,7 +32,6 @@ use crate::network::{LinkClass, LinkConfig, Network, NodeId};
 use crate::random::generator;
 use crate::routing::Routes;
 use crate::sources::draw;
-use crate::written::{InWords, whole};
 
 pub(super) const NODES: &str =
     "A random network like a provider's: `host0`, ... from router to router.";

@@ -6,12 +6,12 @@
 //! Spread flows over the spines ([`Routing::spread`](crate::Routing)).
 
 use roundelay::{Duration, Rate};
+use roundelay_files::{InWords, whole};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Builder, Queues, Topology, TopologyError, Wire, mbit, not_too_many, within};
 use crate::network::LinkClass;
-use crate::written::{InWords, whole};
 
 pub(super) const NODES: &str =
     "Racks under leaves, leaves under spines: `host0`, ... from rack to rack.";

@@ -5,12 +5,12 @@
 //! to `k1` at `r1`, `s2` at `r1` to `k2` at `r2`, and so on.
 
 use roundelay::{Duration, Rate};
+use roundelay_files::{InWords, whole};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Builder, Queues, Topology, TopologyError, Wire, mbit, within};
 use crate::network::LinkClass;
-use crate::written::{InWords, whole};
 
 pub(super) const NODES: &str =
     "A chain of bottlenecks: `s0` to `k0` over all, `s1` to `k1` over the first, and so on.";

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use roundelay_metrics::{Delays, jain_index};
 
 use super::super::Scenario;
-use super::super::meter::{FlowMeter, Meter};
+use super::super::flow_meter::FlowMeter;
+use super::super::group::ALL;
+use super::super::meter::Meter;
 use super::super::transfers::{Completed, SizeClasses};
 use super::{Fates, GroupResult, SizeResult, Spread};
 
@@ -102,9 +104,6 @@ fn sizes(classes: &SizeClasses, meters: &BTreeMap<u32, Completed>) -> Vec<SizeRe
     }
     results
 }
-
-/// The name for all groups together.
-pub(in crate::scenario) const ALL: &str = "all";
 
 /// All groups together.
 fn total(

@@ -4,8 +4,10 @@ use roundelay::{DropReason, Limit};
 
 use super::super::Scenario;
 use super::super::meter::Meter;
-use super::{ClassResult, LinkResult, LinkState, Spread, ratio};
+use super::{ClassResult, LinkResult, Spread};
 use crate::network::LinkClass;
+use crate::scenario::link_state::LinkState;
+use crate::scenario::ratio::ratio;
 use crate::topologies::NO_LIMIT;
 
 pub(super) fn links(

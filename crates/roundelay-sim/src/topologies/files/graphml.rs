@@ -5,11 +5,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use roundelay::{Duration, Fault, Rate};
+use roundelay_files::Written;
 use roxmltree::{Document, Node as Element};
 
 use super::coordinates::Coordinates;
 use super::{Edge, Graph, Node, Text, unread};
-use crate::written::Written;
 
 pub(super) fn read(file: Text<'_>) -> Result<Graph, Fault> {
     let document = Document::parse(file.text)

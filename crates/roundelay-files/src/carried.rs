@@ -14,7 +14,7 @@ thread_local! {
     static CARRIED: RefCell<Option<Fault>> = const { RefCell::new(None) };
 }
 
-/// The error of a deserializer for a fault, whose data [`Reader`](super::Reader) finds again.
+/// The error of a deserializer for a fault, whose data [`Reader`](crate::Reader) finds again.
 pub fn custom<E: Error>(fault: impl Into<Fault>) -> E {
     let fault = fault.into();
     let error = E::custom(&fault);
@@ -23,11 +23,11 @@ pub fn custom<E: Error>(fault: impl Into<Fault>) -> E {
 }
 
 /// Forgets the faults of a file before.
-pub(super) fn clear() {
+pub(crate) fn clear() {
     CARRIED.take();
 }
 
 /// The last fault, if serde's message is its own.
-pub(super) fn take(message: &str) -> Option<Fault> {
+pub(crate) fn take(message: &str) -> Option<Fault> {
     CARRIED.take().filter(|fault| fault.message() == message)
 }

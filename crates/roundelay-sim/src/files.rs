@@ -6,9 +6,9 @@ use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
 use roundelay::{Duration, Fault};
-use roundelay_trace::file::read_text;
+use roundelay_files::read_text;
 
-use crate::sources::trace::{Captured, Entry};
+use crate::sources::captured::{Captured, Entry};
 
 /// A reader of captures, called for each binary file because the simulator does not know capture
 /// formats. Returns the packets up to a time: the first at time zero, times not decreasing, flows
@@ -23,7 +23,7 @@ pub(crate) struct Files<'a> {
 }
 
 impl<'a> Files<'a> {
-    pub(super) fn new(folder: &'a Path, capture: &'a ReadCapture<'a>) -> Self {
+    pub(crate) fn new(folder: &'a Path, capture: &'a ReadCapture<'a>) -> Self {
         Self {
             folder,
             capture,
@@ -47,13 +47,13 @@ impl<'a> Files<'a> {
     }
 
     /// All files asked for.
-    pub(super) fn wanted(self) -> Vec<PathBuf> {
+    pub(crate) fn wanted(self) -> Vec<PathBuf> {
         self.wanted.into_inner()
     }
 }
 
 /// Refuses captures: there is no reader of captures.
-pub(super) fn no_captures(path: &Path, _: &Captured, _: Duration) -> Result<Vec<Entry>, Fault> {
+pub(crate) fn no_captures(path: &Path, _: &Captured, _: Duration) -> Result<Vec<Entry>, Fault> {
     let path = path.display();
     Err(Fault::new(format!(
         "'{path}' is no text, and there is nobody to read captures: Scenario::from_toml_with"

@@ -1,0 +1,20 @@
+//! Files that people write: TOML whose errors have file, line, owner and key ([`Reader`]), and
+//! quantities with units, the same in each file ([`Written`]).
+
+mod carried;
+mod positions;
+mod quantities;
+mod reader;
+mod serde_message;
+mod table;
+mod text;
+mod whole;
+mod written;
+
+pub use carried::custom;
+pub use quantities::Overhead;
+pub use reader::{Located, Reader, Text};
+pub use table::{Entry, tables};
+pub use text::{LONGEST_TEXT, read_text};
+pub use whole::{PacketLen, Size, Whole, quoted, some_whole, whole};
+pub use written::{InWords, Maybe, WithUnit, Written, list, some_two};

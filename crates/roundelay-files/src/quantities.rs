@@ -1,0 +1,267 @@
+//! The quantities that files have in common.
+
+use std::str::FromStr;
+
+use roundelay::{Billionths, Bytes, Duration, Fault, Framing, LinkLayer, LinkLayerError, Rate};
+use schemars::{Schema, json_schema};
+
+use crate::Written;
+
+fn has_unit(text: &str) -> bool {
+    text.ends_with(|c: char| c.is_ascii_alphabetic())
+}
+
+fn no_unit<V: Written>(text: &str) -> Fault {
+    Fault::wanted(format_args!("{}{}", V::EXPECTED, V::RANGE))
+        .behind(format_args!("'{text}' has no unit: "))
+        .with_given(text)
+}
+
+fn with_unit<V: Written + FromStr<Err: Into<Fault>>>(text: &str) -> Result<V, Fault> {
+    if !has_unit(text) {
+        return Err(no_unit::<V>(text));
+    }
+    text.parse().map_err(|error: V::Err| {
+        if text.starts_with('-') {
+            V::wrong(text)
+        } else {
+            error.into()
+        }
+    })
+}
+
+impl Written for Rate {
+    const EXPECTED: &'static str = "a rate, as in \"10mbit\"";
+    const RANGE: &'static str = ", from 1bit to 18000000tbit";
+    const NAME: &'static str = "Rate";
+
+    fn schema() -> Schema {
+        json_schema!({
+            "type": "string", "pattern": "^[0-9.]+([kmgtKMGT]i?)?[bB][iI][tT]$",
+            "description": "Bits per second, as tc writes them.", "examples": ["10mbit", "1gbit"]
+        })
+    }
+
+    fn from_text(text: &str) -> Result<Self, Fault> {
+        with_unit(text)
+    }
+}
+
+impl Written for Duration {
+    const EXPECTED: &'static str = "a time in s, ms, us or ns, as in \"5ms\"";
+    const RANGE: &'static str = ", from 0 to 213 days";
+    const NAME: &'static str = "Time";
+
+    fn schema() -> Schema {
+        json_schema!({
+            "anyOf": [{"type": "string", "pattern": "^[0-9.]+ *[a-zA-Z]+$"}, {"const": 0}],
+            "description": "A time with its unit: s, ms, us or ns.", "examples": ["5ms", "10s"]
+        })
+    }
+
+    fn from_text(text: &str) -> Result<Self, Fault> {
+        // `tc` accepts a time without a unit; here a unit is required.
+        if !has_unit(text) {
+            return Err(no_unit::<Self>(text));
+        }
+        text.parse().map_err(|_| Self::wrong(text))
+    }
+
+    fn from_number(number: u64) -> Option<Self> {
+        (number == 0).then_some(Self::ZERO)
+    }
+}
+
+impl Written for Bytes {
+    const EXPECTED: &'static str = "bytes, as in 1000 or \"1000b\"";
+    const RANGE: &'static str = ", legal range from 1";
+    const NAME: &'static str = "Bytes";
+
+    fn schema() -> Schema {
+        json_schema!({
+            "anyOf": [{"type": "string", "pattern": "^[0-9.]+[a-zA-Z]+$"}, {"type": "integer", "minimum": 0}],
+            "description": "Bytes: a number, or a number with b, kb (1024), mb or gb.", "examples": [1000, "150kb"]
+        })
+    }
+
+    fn from_text(text: &str) -> Result<Self, Fault> {
+        with_unit(text)
+    }
+
+    fn from_number(number: u64) -> Option<Self> {
+        Some(Self(number))
+    }
+}
+
+/// Bytes of a packet.
+impl Written for u32 {
+    const EXPECTED: &'static str = "bytes of a packet, as in 1000 or \"1000b\"";
+    const RANGE: &'static str = ", at most 65536";
+    const NAME: &'static str = "PacketBytes";
+
+    fn schema() -> Schema {
+        json_schema!({
+            "anyOf": [{"type": "string", "pattern": "^[0-9.]+[a-zA-Z]+$"}, {"type": "integer", "minimum": 0, "maximum": 65535}],
+            "description": "Bytes of a packet.", "examples": [1000, "1500b"]
+        })
+    }
+
+    fn from_text(text: &str) -> Result<Self, Fault> {
+        let bytes = if has_unit(text) {
+            text.parse().ok().map(|Bytes(bytes)| bytes)
+        } else {
+            None
+        };
+        bytes
+            .and_then(|bytes| Self::try_from(bytes).ok())
+            .ok_or_else(|| Self::wrong(text))
+    }
+
+    fn from_number(number: u64) -> Option<Self> {
+        Self::try_from(number).ok()
+    }
+}
+
+/// Bytes added to a packet, or taken away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Overhead(pub i32);
+
+impl Written for Overhead {
+    const EXPECTED: &'static str =
+        "bytes added to a packet, legal range -64 to 65535, as in 38 or \"38b\"";
+    const NAME: &'static str = "Overhead";
+
+    fn schema() -> Schema {
+        json_schema!({
+            "anyOf": [{"type": "string", "pattern": "^-?[0-9.]+[a-zA-Z]+$"}, {"type": "integer", "minimum": -64, "maximum": 65535}],
+            "description": "Bytes added to each packet, or taken away.", "examples": [38, "38b", -14]
+        })
+    }
+
+    fn from_text(text: &str) -> Result<Self, Fault> {
+        let (sign, bytes) = text
+            .strip_prefix('-')
+            .map_or((1, text), |bytes| (-1, bytes));
+        let Bytes(bytes) = with_unit(bytes).map_err(|_| Self::wrong(text))?;
+        i64::try_from(bytes)
+            .ok()
+            .and_then(|bytes| Self::from_signed(sign * bytes))
+            .ok_or_else(|| Self::wrong(text))
+    }
+
+    fn from_number(number: u64) -> Option<Self> {
+        i64::try_from(number).ok().and_then(Self::from_signed)
+    }
+
+    fn from_signed(number: i64) -> Option<Self> {
+        i32::try_from(number).ok().map(Self)
+    }
+}
+
+impl Written for LinkLayer {
+    const EXPECTED: &'static str = "a kind of link, as in \"docsis\" or \"ethernet ether-vlan\"";
+    const NAME: &'static str = "LinkLayer";
+
+    fn schema() -> Schema {
+        json_schema!({
+            "type": "string",
+            "pattern": "^ *((raw|conservative|ethernet|docsis|pppoe-ptm|bridged-ptm|(pppoa-(vcmux|llc)|pppoe-(vcmux|llcsnap)|(bridged|ipoa)-(vcmux|llcsnap))|ether-vlan) *)+$",
+            "description": "Keywords of tc-cake(8) for a kind of link.", "examples": ["docsis", "pppoe-ptm", "ethernet ether-vlan"]
+        })
+    }
+
+    fn from_text(text: &str) -> Result<Self, Fault> {
+        text.parse().map_err(|error: LinkLayerError| error.into())
+    }
+}
+
+impl Written for Framing {
+    const EXPECTED: &'static str = "a framing: \"none\", \"atm\" or \"ptm\"";
+    const NAME: &'static str = "Framing";
+
+    fn schema() -> Schema {
+        json_schema!({
+            "enum": ["none", "atm", "ptm"],
+            "description": "How a link cuts packets: none, cells of ATM, or the code of PTM."
+        })
+    }
+
+    fn from_text(text: &str) -> Result<Self, Fault> {
+        text.parse().map_err(|error: LinkLayerError| error.into())
+    }
+}
+
+impl Written for Billionths {
+    const EXPECTED: &'static str = "a share, legal range 0 to 1, as in 0.01 or \"1%\"";
+    const NAME: &'static str = "Share";
+
+    fn schema() -> Schema {
+        json_schema!({
+            "anyOf": [{"type": "string", "pattern": "^[0-9.]+ *%?$"}, {"type": "number", "minimum": 0, "maximum": 1}],
+            "description": "A part of one.", "examples": [0.01, "1%"]
+        })
+    }
+
+    fn from_text(text: &str) -> Result<Self, Fault> {
+        let (number, parts) = text
+            .strip_suffix('%')
+            .map_or((text, 1), |number| (number, 100));
+        let share: Option<Self> = number
+            .trim()
+            .parse()
+            .ok()
+            .map(|Self(share)| Self(share / parts));
+        share
+            .filter(|share| *share <= Self::ONE)
+            .ok_or_else(|| Fault::quoted(text, Self::EXPECTED))
+    }
+
+    fn from_number(number: u64) -> Option<Self> {
+        (number <= 1).then_some(Self(number * Self::ONE.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_need_their_unit() {
+        assert_eq!(Duration::from_text("5ms"), Ok(Duration::from_millis(5)));
+        assert_eq!(
+            Duration::from_text("10").unwrap_err().to_string(),
+            "'10' has no unit: expected a time in s, ms, us or ns, as in \"5ms\", from 0 to 213 days"
+        );
+        for wrong in [
+            "5m",
+            "5x",
+            "5 sec",
+            "1e400s",
+            "s",
+            "2s 3ms",
+            "300h",
+            "-5s",
+            "18500000s",
+        ] {
+            let message = Duration::from_text(wrong).unwrap_err().to_string();
+            assert_eq!(
+                message,
+                format!(
+                    "'{wrong}': expected a time in s, ms, us or ns, as in \"5ms\", from 0 to 213 days"
+                )
+            );
+        }
+        assert!(Duration::from_text("18400000s").is_ok());
+        assert_eq!(Duration::from_number(0), Some(Duration::ZERO));
+        assert_eq!(Duration::from_number(10), None);
+    }
+
+    #[test]
+    fn shares_are_written_in_two_ways() {
+        assert_eq!(Billionths::from_text("1%"), Ok(Billionths(10_000_000)));
+        assert_eq!(Billionths::from_text("0.01"), Ok(Billionths(10_000_000)));
+        for wrong in ["1.5", "NaN", "-0.1", "200%", "inf"] {
+            assert!(Billionths::from_text(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,367 @@
+//! Files in TOML: serde reads them, and error messages have file, line, owner, key and legal
+//! values.
+
+use std::ops::Range;
+
+use roundelay::Fault;
+use serde::de::DeserializeOwned;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::carried;
+use crate::positions::KeyPositions;
+use crate::serde_message::{SerdeMessage, in_words, right_line};
+
+/// Location in the text, and the fault.
+pub type Located = (Range<usize>, Fault);
+
+/// A string with its location in the file.
+pub type Text = Spanned<String>;
+
+/// Maximum length of a file in bytes.
+const MOST_BYTES: usize = 1 << 24;
+
+/// Characters of a value shown in a message.
+const SHOWN: usize = 60;
+
+/// A file and the positions of its values.
+#[derive(Debug)]
+pub struct Reader<'a> {
+    name: &'a str,
+    text: &'a str,
+    positions: KeyPositions,
+}
+
+impl<'a> Reader<'a> {
+    /// Reads a file; `name` appears in messages.
+    ///
+    /// # Errors
+    /// The file is not TOML, a key is unknown or missing, or a value is out of range.
+    pub fn read<V: DeserializeOwned>(name: &'a str, text: &'a str) -> Result<(Self, V), Fault> {
+        let (reader, table) = Self::parse(name, text)?;
+        let value = reader.take(table)?;
+        Ok((reader, value))
+    }
+
+    /// The reader and the file's table.
+    ///
+    /// # Errors
+    /// The file is not TOML.
+    pub fn parse(name: &'a str, text: &'a str) -> Result<(Self, Spanned<DeTable<'a>>), Fault> {
+        let reader = Self {
+            name,
+            text,
+            positions: KeyPositions::default(),
+        };
+        if text.len() > MOST_BYTES {
+            let bytes = text.len();
+            let legal = format!("up to {MOST_BYTES}");
+            let fault = Fault::new(format!("{bytes} bytes, legal range {legal}"));
+            return Err(fault.with_given(bytes).with_legal(legal).in_file(name, 0));
+        }
+        let table = DeTable::parse(text).map_err(|error| {
+            let start = error.span().map_or(0, |span| span.start);
+            let first = text
+                .get(..start)
+                .map_or(0, |before| before.rfind('\n').map_or(0, |end| end + 1));
+            let line = shown(text.get(first..).unwrap_or_default());
+            let message = format!("not legal TOML: {} in `{line}`", error.message());
+            reader.fault((start..start, message.into()))
+        })?;
+        Ok((
+            Self {
+                positions: KeyPositions::of(table.get_ref()),
+                ..reader
+            },
+            table,
+        ))
+    }
+
+    /// The file's name in messages.
+    pub const fn name(&self) -> &'a str {
+        self.name
+    }
+
+    /// Whether a value is written in the file.
+    pub fn has(&self, path: &str) -> bool {
+        self.positions.spans.contains_key(path)
+    }
+
+    /// The line of a key, or of its nearest parent; 0 if there is none.
+    pub fn line(&self, path: &str) -> usize {
+        self.positions
+            .nearest(path)
+            .map_or(0, |span| self.line_at(span.start))
+    }
+
+    /// The last key at or above a line.
+    pub fn path(&self, line: usize) -> &str {
+        let end = self
+            .text
+            .split_inclusive('\n')
+            .take(line)
+            .map(str::len)
+            .sum::<usize>();
+        end.checked_sub(1)
+            .map(|at| self.path_at(at))
+            .unwrap_or_default()
+    }
+
+    /// The last key that begins at or before a position; of two at one position the longer path.
+    pub fn path_at(&self, at: usize) -> &str {
+        let before = self
+            .positions
+            .spans
+            .iter()
+            .filter(|(_, span)| span.start <= at);
+        before
+            .max_by_key(|(path, span)| (span.start, path.len()))
+            .map(|(path, _)| path.as_str())
+            .unwrap_or_default()
+    }
+
+    /// The table that a value is.
+    ///
+    /// # Errors
+    /// The value of `key` is no table.
+    pub fn table(
+        &self,
+        key: &str,
+        value: Spanned<DeValue<'a>>,
+    ) -> Result<Spanned<DeTable<'a>>, Fault> {
+        let span = value.span();
+        match value.into_inner() {
+            DeValue::Table(table) => Ok(Spanned::new(span, table)),
+            _ => {
+                let fault = Fault::wanted(format_args!("a table, as in [{key}]"));
+                Err(self.at(key, fault))
+            }
+        }
+    }
+
+    /// A fault of a value, with its line; for a missing value, with the line of the enclosing
+    /// table.
+    pub fn at(&self, path: &str, fault: impl Into<Fault>) -> Fault {
+        fault.into().in_file(self.name, self.line(path))
+    }
+
+    /// A fault of a location in the text.
+    pub fn fault(&self, (place, fault): Located) -> Fault {
+        fault.in_file(self.name, self.line_at(place.start))
+    }
+
+    /// The line of the byte at `at`, counted from 1.
+    fn line_at(&self, at: usize) -> usize {
+        1 + self
+            .text
+            .as_bytes()
+            .iter()
+            .take(at)
+            .filter(|byte| **byte == b'\n')
+            .count()
+    }
+
+    /// # Errors
+    /// A key is unknown or missing, or a value is out of range.
+    pub fn take<V: DeserializeOwned>(&self, table: Spanned<DeTable<'a>>) -> Result<V, Fault> {
+        self.take_rest(&[], table, V::deserialize)
+    }
+
+    /// Reads the rest of a table, from which `keys` were read already.
+    ///
+    /// # Errors
+    /// As [`Reader::take`]. For an unknown key, all keys are listed.
+    pub fn take_rest<V>(
+        &self,
+        keys: &[&str],
+        table: Spanned<DeTable<'a>>,
+        read: impl FnOnce(toml::Deserializer<'a>) -> Result<V, toml::de::Error>,
+    ) -> Result<V, Fault> {
+        self.placed(keys, table, read)
+            .map_err(|fault| self.fault(fault))
+    }
+
+    /// As [`Reader::take_rest`], with the location in place of the line.
+    ///
+    /// # Errors
+    /// As [`Reader::take`].
+    pub fn placed<V>(
+        &self,
+        keys: &[&str],
+        table: Spanned<DeTable<'a>>,
+        read: impl FnOnce(toml::Deserializer<'a>) -> Result<V, toml::de::Error>,
+    ) -> Result<V, Located> {
+        let span = table.span();
+        let unknown: Vec<_> = table
+            .get_ref()
+            .keys()
+            .map(|key| format!("unknown field `{}`", key.get_ref()))
+            .collect();
+        carried::clear();
+        read(toml::Deserializer::from(table)).map_err(|error| {
+            let place = error.span().unwrap_or(span);
+            let mut fault = self.told(&place, error.message());
+            // Only for a key of this table, not of a nested one.
+            if !keys.is_empty() && unknown.iter().any(|key| error.message().starts_with(key)) {
+                let others: Vec<_> = keys.iter().map(|key| format!("`{key}`")).collect();
+                fault = fault.with_hint(&format!("; beside {}", others.join(", ")));
+            }
+            (place, fault)
+        })
+    }
+
+    /// The fault of a value for which serde has this message, with the owner, the key and the
+    /// value as written.
+    fn told(&self, place: &Range<usize>, message: &str) -> Fault {
+        // The place of a table begins with the brackets of its header, before the key.
+        let is_header = self
+            .text
+            .get(..place.start)
+            .is_some_and(|before| before.is_empty() || before.ends_with('\n'));
+        let brackets = self
+            .text
+            .get(place.start..)
+            .map_or(0, |text| text.len() - text.trim_start_matches('[').len());
+        let of_list = self
+            .positions
+            .spans
+            .iter()
+            .find(|(_, span)| *span == place)
+            .map(|(path, _)| path.as_str());
+        let path = of_list
+            .unwrap_or_else(|| self.path_at(place.start + if is_header { brackets } else { 0 }));
+        let key = path
+            .rsplit('.')
+            .find(|part| part.parse::<usize>().is_err())
+            .unwrap_or_default();
+        let written = shown(self.text.get(place.clone()).unwrap_or_default());
+        let is_of_value = self
+            .positions
+            .spans
+            .get(path)
+            .is_none_or(|span| span.start < place.start);
+        let names_key = message
+            .strip_prefix(key)
+            .is_some_and(|rest| rest.starts_with([' ', ':']));
+        let lacks_key = is_of_value && !names_key && !message.contains(" field `");
+        let fault = match (carried::take(message), SerdeMessage::of(message)) {
+            // A range alone is one of the value as written.
+            (Some(fault), _) if fault.given().is_none() && !names_key => fault
+                .behind(format_args!("{key} {written}: "))
+                .with_given(unquoted(&written)),
+            (Some(fault), _) => keyed(fault, key, lacks_key),
+            (None, SerdeMessage::OtherKind(expected)) => {
+                Fault::expected(&written, in_words(key, expected))
+                    .behind(format_args!("{key} "))
+                    .with_given(unquoted(&written))
+            }
+            (None, SerdeMessage::Expected(legal)) => {
+                let fault = Fault::wanted(legal).with_given(unquoted(&written));
+                keyed(fault, key, lacks_key)
+            }
+            (None, SerdeMessage::Missing) => {
+                let line = right_line(message, path, place.is_empty());
+                Fault::new(message.to_owned() + &line)
+            }
+            (None, SerdeMessage::Unknown(name, known)) => {
+                let fault = Fault::unknown(name, &known, |meant| {
+                    let quoted = format!("`{name}`");
+                    message.replacen(&quoted, &format!("{quoted}{meant}"), 1)
+                });
+                keyed(fault, key, lacks_key)
+            }
+            (None, SerdeMessage::Other) => keyed(message.into(), key, lacks_key),
+        };
+        match self.positions.owner(path) {
+            Some(owner) => fault.behind(format_args!("{owner}: ")),
+            None => fault,
+        }
+    }
+}
+
+/// The fault with the key before it, where it lacks the key.
+fn keyed(fault: Fault, key: &str, lacks_key: bool) -> Fault {
+    match lacks_key {
+        true => fault.behind(format_args!("{key}: ")),
+        false => fault,
+    }
+}
+
+/// The text of a value in TOML, without quotes.
+fn unquoted(written: &str) -> &str {
+    written.trim_matches(['"', '\''])
+}
+
+/// The first line of a value, cut to a length for messages.
+fn shown(text: &str) -> String {
+    text.lines()
+        .next()
+        .unwrap_or_default()
+        .trim()
+        .chars()
+        .take(SHOWN)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+
+    const TEXT: &str = "a = 1\n[b]\nc = { d = 2 }\n[[e]]\nf = 3\n\n[[e]]\nf = 4\n";
+
+    #[test]
+    fn keys_have_lines_and_lines_have_keys() {
+        let (reader, _) = Reader::parse("", TEXT).unwrap();
+        let lines = ["a", "b.c", "b.c.d", "e.0.f", "e.1", "e.1.f", "e.1.g", "x.y"]
+            .map(|path| reader.line(path));
+        assert_eq!(lines, [1, 3, 3, 5, 7, 8, 7, 0]);
+        assert_eq!(
+            [1, 5, 6, 8].map(|line| reader.path(line)),
+            ["a", "e.0.f", "e.0.f", "e.1.f"]
+        );
+    }
+
+    #[test]
+    fn a_missing_key_has_its_table_and_a_right_line() {
+        #[derive(Debug, Deserialize)]
+        #[allow(dead_code, reason = "only read")]
+        struct File {
+            duration: Option<u8>,
+            link: Vec<Link>,
+            topology: Option<Link>,
+        }
+        #[derive(Debug, Deserialize)]
+        #[allow(dead_code, reason = "only read")]
+        struct Link {
+            rate: String,
+            other: Option<u8>,
+        }
+        let cases = [
+            ("[topology]\nrate = ''\n", "f:1: missing field `link`"),
+            (
+                "link = []\n\n[topology]\nother = 1\n",
+                "f:3: missing field `rate` in [topology], as in rate = \"10mbit\"",
+            ),
+            (
+                "\n[[link]]\nother = 1\n",
+                "f:2: missing field `rate` in [[link]], as in rate = \"10mbit\"",
+            ),
+            (
+                "link = [{ rate = '' },\n{ other = 1 }]",
+                "f:2: missing field `rate` in [[link]], as in rate = \"10mbit\"",
+            ),
+            (
+                "[[link]]\nname = 'up'\n",
+                "f:1: link 'up': missing field `rate` in [[link]], as in rate = \"10mbit\"",
+            ),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(
+                Reader::read::<File>("f", text).unwrap_err().to_string(),
+                expected
+            );
+        }
+    }
+}

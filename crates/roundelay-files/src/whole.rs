@@ -1,0 +1,152 @@
+//! Whole numbers with a legal range.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::str::FromStr;
+
+use roundelay::{Bytes, Fault, FlowConfig};
+use serde::de::{Error, Unexpected, Visitor};
+use serde::{Deserialize, Deserializer};
+
+use crate::custom;
+
+/// For `deserialize_with` of whole numbers with a legal range. Callers check the range again: their
+/// error names the key.
+///
+/// # Errors
+/// Not a whole number, or not in the range of `V`.
+pub fn whole<'de, D: Deserializer<'de>, V: TryFrom<u64>, const LEAST: u64, const MOST: u64>(
+    deserializer: D,
+) -> Result<V, D::Error> {
+    deserializer.deserialize_any(OfType::<V, LEAST, MOST>(PhantomData))
+}
+
+/// Like [`whole`], for an optional value.
+///
+/// # Errors
+/// Not a whole number, or not in the range of `V`.
+pub fn some_whole<'de, D: Deserializer<'de>, V: TryFrom<u64>, const LEAST: u64, const MOST: u64>(
+    deserializer: D,
+) -> Result<Option<V>, D::Error> {
+    whole::<D, V, LEAST, MOST>(deserializer).map(Some)
+}
+
+struct OfType<V, const LEAST: u64, const MOST: u64>(PhantomData<V>);
+
+impl<V: TryFrom<u64>, const LEAST: u64, const MOST: u64> Visitor<'_> for OfType<V, LEAST, MOST> {
+    type Value = V;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a whole number, legal range {LEAST} to {MOST}")
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<V, E> {
+        let value = u64::try_from(number)
+            .ok()
+            .and_then(|number| V::try_from(number).ok());
+        value.ok_or_else(|| custom(Fault::range(number, format_args!("{LEAST} to {MOST}"))))
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<V, E> {
+        V::try_from(number)
+            .map_err(|_| custom(Fault::range(number, format_args!("{LEAST} to {MOST}"))))
+    }
+}
+
+/// A whole number that is checked to be in its legal range.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Whole<const LEAST: u32, const MOST: u32>(pub u32);
+
+impl<'de, const LEAST: u32, const MOST: u32> Deserialize<'de> for Whole<LEAST, MOST> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Within<const LEAST: u32, const MOST: u32>;
+
+        impl<const LEAST: u32, const MOST: u32> Visitor<'_> for Within<LEAST, MOST> {
+            type Value = Whole<LEAST, MOST>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "a whole number, legal range {LEAST} to {MOST}")
+            }
+
+            fn visit_i64<E: Error>(self, number: i64) -> Result<Self::Value, E> {
+                let legal = u32::try_from(number)
+                    .ok()
+                    .filter(|number| (LEAST..=MOST).contains(number));
+                legal
+                    .map(Whole)
+                    .ok_or_else(|| custom(Fault::of_range(format_args!("{LEAST} to {MOST}"))))
+            }
+        }
+
+        deserializer.deserialize_any(Within)
+    }
+}
+
+/// A number of bytes in a legal range, as `1514` or `"1514b"`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Size<const LEAST: u64, const MOST: u64>(pub u64);
+
+impl<'de, const LEAST: u64, const MOST: u64> Deserialize<'de> for Size<LEAST, MOST> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Within<const LEAST: u64, const MOST: u64>;
+
+        impl<const LEAST: u64, const MOST: u64> Visitor<'_> for Within<LEAST, MOST> {
+            type Value = Size<LEAST, MOST>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(
+                    f,
+                    "a number of bytes, as 1514 or \"1514b\", legal range {} to {}",
+                    Bytes(LEAST),
+                    Bytes(MOST)
+                )
+            }
+
+            fn visit_i64<E: Error>(self, number: i64) -> Result<Self::Value, E> {
+                let legal = u64::try_from(number)
+                    .ok()
+                    .filter(|bytes| (LEAST..=MOST).contains(bytes));
+                legal
+                    .map(Size)
+                    .ok_or_else(|| E::invalid_value(Unexpected::Signed(number), &self))
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+                let bytes = text
+                    .parse()
+                    .ok()
+                    .map(|Bytes(bytes)| bytes)
+                    .filter(|bytes| (LEAST..=MOST).contains(bytes));
+                bytes
+                    .map(Size)
+                    .ok_or_else(|| E::invalid_value(Unexpected::Str(text), &self))
+            }
+        }
+
+        deserializer.deserialize_any(Within)
+    }
+}
+
+/// Bytes of the longest packet of a flow or link.
+pub type PacketLen =
+    Size<{ FlowConfig::MIN_MAX_PACKET_LEN as u64 }, { FlowConfig::MAX_PACKET_LEN as u64 }>;
+
+impl PacketLen {
+    /// The number of bytes.
+    pub fn bytes(self) -> Option<u32> {
+        u32::try_from(self.0).ok()
+    }
+}
+
+/// A text in quotes that `V` can read.
+///
+/// # Errors
+/// The value is not a text, or `V` cannot read the text.
+pub fn quoted<'de, D: Deserializer<'de>, V: FromStr<Err: Into<Fault>>>(
+    deserializer: D,
+) -> Result<Option<V>, D::Error> {
+    String::deserialize(deserializer)?
+        .parse()
+        .map(Some)
+        .map_err(custom)
+}

@@ -1,0 +1,214 @@
+//! Quantities as people write them: a number and its unit, in quotes.
+//!
+//! A bare number is accepted only for quantities with one possible unit: bytes, packets, shares. A
+//! time without a unit is rejected: `tc` reads microseconds, most people mean seconds.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+use std::str::FromStr;
+
+use roundelay::Fault;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{Error, Unexpected, Visitor};
+use serde::{Deserialize, Deserializer, Serializer, ser};
+
+use crate::custom;
+
+/// A quantity readable from text.
+pub trait Written: Sized {
+    /// Description in error messages: "a rate, as in \"10mbit\"".
+    const EXPECTED: &'static str;
+    /// Values that can be written, behind the description; a key may allow fewer.
+    const RANGE: &'static str = "";
+    /// The name in a JSON Schema.
+    const NAME: &'static str = "Text";
+
+    /// What a program has to know to write one.
+    fn schema() -> Schema {
+        json_schema!({"type": "string", "description": Self::EXPECTED})
+    }
+
+    /// # Errors
+    /// A message on the fault.
+    fn from_text(text: &str) -> Result<Self, Fault>;
+
+    /// Reads a number without a unit, if the unit is clear.
+    fn from_number(number: u64) -> Option<Self> {
+        let _ = number;
+        None
+    }
+
+    /// Reads a number that may be negative.
+    fn from_signed(number: i64) -> Option<Self> {
+        u64::try_from(number).ok().and_then(Self::from_number)
+    }
+
+    /// The fault of a text that is none.
+    fn wrong(text: &str) -> Fault {
+        Fault::quoted(text, format_args!("{}{}", Self::EXPECTED, Self::RANGE))
+    }
+
+    /// The fault of a number that is none.
+    fn wrong_number(number: impl fmt::Display) -> Fault {
+        Fault::expected(number, format_args!("{}{}", Self::EXPECTED, Self::RANGE))
+    }
+}
+
+/// For `deserialize_with` of an optional pair, as in `["500ms", "2s"]`.
+///
+/// # Errors
+/// There are not two values, or one is not a `V`.
+pub fn some_two<'de, D: Deserializer<'de>, V: Written>(
+    deserializer: D,
+) -> Result<Option<[V; 2]>, D::Error> {
+    let values: Vec<V> = list(deserializer)?;
+    let count = values.len();
+    let Ok(two) = values.try_into() else {
+        let legal = "two, as in [\"500ms\", \"2s\"]";
+        let fault = Fault::expected(format_args!("{count} values"), legal);
+        return Err(custom(fault.with_given(count)));
+    };
+    Ok(Some(two))
+}
+
+/// For `deserialize_with` of a list.
+///
+/// # Errors
+/// Not a list, or a value is not a `V`.
+pub fn list<'de, D: Deserializer<'de>, V: Written>(deserializer: D) -> Result<Vec<V>, D::Error> {
+    Vec::<InWords<V>>::deserialize(deserializer)
+        .map(|items| items.into_iter().map(|InWords(value)| value).collect())
+}
+
+struct Any<V>(PhantomData<V>);
+
+impl<V: Written> Visitor<'_> for Any<V> {
+    type Value = V;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(V::EXPECTED)
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<V, E> {
+        V::from_text(text).map_err(custom)
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<V, E> {
+        V::from_signed(number).ok_or_else(|| custom(V::wrong_number(number)))
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<V, E> {
+        V::from_number(number).ok_or_else(|| custom(V::wrong_number(number)))
+    }
+
+    fn visit_f64<E: Error>(self, number: f64) -> Result<V, E> {
+        // A share is the only quantity without a unit and with a decimal point.
+        V::from_text(&number.to_string()).map_err(|_| custom(V::wrong_number(number)))
+    }
+}
+
+/// A quantity's reader, JSON Schema and written defaults, for `#[serde(with = "InWords::<Rate>")]`.
+pub struct InWords<V>(pub V);
+
+impl<V: Written> InWords<V> {
+    /// # Errors
+    /// The value is not a `V`.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<V, D::Error> {
+        deserializer.deserialize_any(Any(PhantomData))
+    }
+
+    /// A number where the text is one.
+    pub fn serialize<S: Serializer>(value: &V, serializer: S) -> Result<S::Ok, S::Error>
+    where
+        V: fmt::Display,
+    {
+        let text = value.to_string();
+        match (text.parse(), text.parse()) {
+            (Ok(whole), _) => serializer.serialize_u64(whole),
+            (_, Ok(number)) => serializer.serialize_f64(number),
+            _ => serializer.serialize_str(&text),
+        }
+    }
+}
+
+impl<'de, V: Written> Deserialize<'de> for InWords<V> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::deserialize(deserializer).map(Self)
+    }
+}
+
+/// [`InWords`] for an optional quantity, which is missing by default.
+pub struct Maybe<V>(PhantomData<V>);
+
+impl<V: Written> Maybe<V> {
+    /// # Errors
+    /// The value is not a `V`.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<V>, D::Error> {
+        InWords::<V>::deserialize(deserializer).map(Some)
+    }
+
+    /// # Errors
+    /// There is a value: only a missing quantity is a default.
+    pub fn serialize<S: Serializer>(value: &Option<V>, serializer: S) -> Result<S::Ok, S::Error> {
+        match value {
+            None => serializer.serialize_none(),
+            Some(_) => Err(ser::Error::custom("only a missing quantity is a default")),
+        }
+    }
+}
+
+impl<V: Written> JsonSchema for InWords<V> {
+    fn schema_name() -> Cow<'static, str> {
+        V::NAME.into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        V::schema()
+    }
+}
+
+impl<V: Written> JsonSchema for Maybe<V> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        Option::<InWords<V>>::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Option::<InWords<V>>::json_schema(generator)
+    }
+}
+
+/// A number with a unit in quotes, or a bare number in the unit assumed by `V`.
+#[derive(Debug, Clone, Copy)]
+pub struct WithUnit<V>(pub V);
+
+impl<'de, V: Written + FromStr<Err: Into<Fault>>> Deserialize<'de> for WithUnit<V> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct OfUnit<V>(PhantomData<V>);
+
+        impl<V: Written + FromStr<Err: Into<Fault>>> Visitor<'_> for OfUnit<V> {
+            type Value = WithUnit<V>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "a whole number, or {}", V::EXPECTED)
+            }
+
+            fn visit_i64<E: Error>(self, number: i64) -> Result<Self::Value, E> {
+                if number < 0 {
+                    return Err(E::invalid_value(Unexpected::Signed(number), &self));
+                }
+                self.visit_str(&number.to_string())
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+                text.parse().map(WithUnit).map_err(custom)
+            }
+        }
+
+        deserializer.deserialize_any(OfUnit(PhantomData))
+    }
+}

@@ -1,0 +1,41 @@
+//! What a link has done until some instant.
+
+use roundelay::Duration;
+
+use crate::link::LinkCounts;
+use crate::network::LinkId;
+use crate::probe::Probe;
+use crate::simulation::Simulation;
+
+/// Counters of a link at some instant.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct LinkState {
+    pub(super) counts: LinkCounts,
+    pub(super) at_work: Duration,
+    /// Of a link with a trace: bytes carried, and bytes that it could have carried.
+    pub(super) traced: Option<[u64; 2]>,
+}
+
+impl LinkState {
+    pub(super) fn of<P: Probe>(
+        simulation: &Simulation<P>,
+        link: LinkId,
+        counts: LinkCounts,
+    ) -> Self {
+        Self {
+            counts,
+            at_work: simulation.at_work(link),
+            traced: simulation.trace_work(link),
+        }
+    }
+
+    /// The part of its work that a link did since `before`, `seconds` ago.
+    pub(super) fn utilisation(&self, before: &Self, seconds: f64) -> f64 {
+        let Some([carried, possible]) = self.traced else {
+            return (self.at_work - before.at_work).as_secs_f64() / seconds;
+        };
+        let [carried_before, possible_before] = before.traced.unwrap_or_default();
+        let possible = possible - possible_before;
+        (carried - carried_before) as f64 / possible.max(1) as f64
+    }
+}

@@ -1,0 +1,10 @@
+//! Parts of a whole.
+
+/// A part of a whole; none if the whole is zero.
+pub(super) fn ratio(part: f64, whole: f64) -> Option<f64> {
+    if whole > 0.0 {
+        Some(part / whole)
+    } else {
+        None
+    }
+}
