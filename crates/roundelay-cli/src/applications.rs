@@ -4,6 +4,7 @@
 pub(crate) mod arguments;
 pub(crate) mod doubts;
 pub(crate) mod scenario;
+pub(crate) mod setting;
 pub(crate) mod sources;
 
 use std::fs::File;
@@ -23,7 +24,7 @@ use crate::terminal::print;
 use crate::text_file;
 use crate::threads::in_pool;
 use arguments::{Arguments, Tmix};
-use scenario::Setting;
+use setting::Setting;
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     print(&text(arguments, &Host::default())?)

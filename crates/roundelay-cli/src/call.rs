@@ -30,10 +30,10 @@ use crate::command::{Arguments, Command};
 pub use crate::compare::result::Compared;
 use crate::failure::Failure;
 pub use crate::host::{Host, Notes, Text, set_program_file};
+pub use crate::parts::{OwnParts, Parts};
 pub use crate::progress::Gauge;
 use crate::simulate::queue::Queue;
 pub use crate::simulate::result::Ran;
-pub use crate::sweep::{OwnParts, Parts};
 use crate::sweep::{Session, Summary};
 pub use crate::threads::{AroundThread, set_around_threads};
 use crate::{

@@ -11,8 +11,8 @@ use roundelay_tcp::CustomControl;
 use roundelay_trace::Stop;
 
 use crate::failure::Failure;
+use crate::parts::OwnParts;
 use crate::progress::Gauge;
-use crate::sweep::OwnParts;
 
 /// What a program adds to the arguments of a call.
 #[derive(Debug, Clone, Default)]

@@ -33,6 +33,7 @@ mod objective;
 mod outputs;
 #[cfg(feature = "papers")]
 mod papers;
+mod parts;
 mod pipe;
 mod progress;
 mod replay;

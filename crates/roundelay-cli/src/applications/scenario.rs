@@ -3,47 +3,13 @@
 
 use std::fmt::Write;
 
-use roundelay::{Duration, LinkLayer, Rate};
+use roundelay::{Duration, LinkLayer};
 use roundelay_report::clean;
 use roundelay_trace::connections::Applications;
 
-use super::arguments::Control;
 use super::doubts::Shares;
+use super::setting::{Setting, time};
 use super::sources::{self, Sources};
-
-/// What the capture does not say.
-#[derive(Debug, Clone)]
-pub(crate) struct Setting {
-    /// Rate of the link.
-    pub(crate) rate: Option<Rate>,
-    /// Round trip of connections without a measured one.
-    pub(crate) round_trip: Option<Duration>,
-    /// The part of each measured round trip that is simulated: under load they are upper bounds.
-    pub(crate) round_trip_part: f64,
-    pub(crate) control: Control,
-    /// The link's overhead and framing. None: an Ethernet header.
-    pub(crate) link: LinkLayer,
-    pub(crate) seed: u64,
-    /// Whether recorded flows of the other direction, where nothing waits, are left out.
-    pub(crate) link_only: bool,
-    /// How much later than recorded a connection may start: replicas differ by it.
-    pub(crate) jitter: &'static str,
-}
-
-impl Default for Setting {
-    fn default() -> Self {
-        Self {
-            rate: None,
-            round_trip: None,
-            round_trip_part: 1.0,
-            control: Control::default(),
-            link: LinkLayer::NONE,
-            seed: 1,
-            link_only: false,
-            jitter: "10ms",
-        }
-    }
-}
 
 /// The round trip of connections of which nothing is known.
 const USUAL: Duration = Duration::from_millis(40);
@@ -198,10 +164,4 @@ fn comments(applications: &Applications, setting: &Setting, unknown: Duration) -
         writeln!(text, "{}", format!("# {line}").trim_end()).unwrap_or_default();
     }
     text
-}
-
-/// A time in the largest unit without a fraction, to the microsecond.
-pub(super) fn time(time: Duration) -> String {
-    let micros = (time.as_nanos() + 500) / 1000;
-    Duration::from_micros(micros).to_string()
 }

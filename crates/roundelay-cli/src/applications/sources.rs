@@ -6,7 +6,7 @@ use roundelay::Duration;
 use roundelay_trace::connections::{Applications, Close, Connection, End, Message, Recorded};
 use roundelay_trace::protocol_name;
 
-use super::scenario::{Setting, time};
+use super::setting::{Setting, time};
 
 /// Ports below have a service of their own name.
 const WELL_KNOWN: u16 = 1024;

@@ -10,19 +10,16 @@ use std::path::{Path, PathBuf};
 
 use roundelay_report::{PointRuns, SweepFile, SweepRow, SweepRuns};
 
-use super::dataset::{JOURNAL, entries, files, sync};
+use super::folder::{JOURNAL, LABELS, RUNS_FILE, entries, files, sync};
 use super::identity::Origin;
 use super::point::Point;
 
-/// Name of the file.
-pub(super) const RUNS_FILE: &str = "runs.parquet";
 /// Name of the file until it is complete. Readers of folders pass over it.
 const PARTIAL: &str = ".runs.partial";
 /// Most rows in the file: a third of a gigabyte in memory. Larger datasets keep a file a point.
 const MOST_ROWS: usize = 250_000;
-/// Keys of a point's metadata: its identity, and its labels in files of points.
+/// Key of a point's metadata: its identity.
 const POINT: &str = "roundelay.point";
-pub(super) const LABELS: &str = "roundelay.labels";
 
 /// The runs in the file.
 #[derive(Debug, Default)]

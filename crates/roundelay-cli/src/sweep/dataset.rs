@@ -11,21 +11,17 @@ use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use roundelay::Fault;
-use roundelay_report::{SWEEP_FIGURES, SweepFile, SweepRow, sealed, unsealed};
+use roundelay_report::{SweepFile, SweepRow};
 use roundelay_trace::Stop;
-use serde::{Deserialize, Serialize};
 
-use super::compact::RUNS_FILE;
-use super::identity::run_identity;
+use super::done::Done;
+use super::folder::{JOURNAL, RUNS_FILE, entries, escaped, files, has_extension, is_parquet, sync};
 use crate::failure::Failure;
 
-/// Name of the journals' folder.
-pub(super) const JOURNAL: &str = ".journal";
 /// Name of the file with the runs of a journal.
 const RUNS: &str = "runs.jsonl";
 /// Name of the file that a process locks while changing the dataset.
@@ -36,105 +32,6 @@ const SYNC_EVERY: Duration = Duration::from_secs(5);
 /// Pauses between two attempts to lock the dataset.
 const SHORTEST_PAUSE: Duration = Duration::from_micros(100);
 const LONGEST_PAUSE: Duration = Duration::from_millis(50);
-/// Longest key or value in the name of a folder, in bytes, before a hash in place of the rest. File
-/// systems allow 255 for both.
-const LONGEST_NAME: usize = 80;
-
-/// Results of a run: figures of each source.
-pub(super) type Rows = Vec<(Arc<str>, Vec<Option<f64>>)>;
-
-/// A finished run: a line of the journal.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Done {
-    pub(super) point: String,
-    pub(super) seed: u64,
-    pub(super) replica: u64,
-    pub(super) rows: Rows,
-}
-
-/// A finished run as JSON. Numbers are texts, which come back to the last bit.
-#[derive(Serialize, Deserialize)]
-struct Line {
-    point: String,
-    seed: u64,
-    replica: u64,
-    sources: Vec<(String, String)>,
-}
-
-impl Done {
-    /// A line without its end, with its digest.
-    pub(super) fn line(&self) -> String {
-        let mut sources = Vec::new();
-        for (source, figures) in &self.rows {
-            let mut numbers = Vec::new();
-            for figure in figures {
-                numbers.push(match figure {
-                    Some(figure) => figure.to_string(),
-                    None => String::new(),
-                });
-            }
-            sources.push((source.to_string(), numbers.join(" ")));
-        }
-        let line = Line {
-            point: self.point.clone(),
-            seed: self.seed,
-            replica: self.replica,
-            sources,
-        };
-        sealed(&serde_json::to_string(&line).expect("texts and numbers are JSON"))
-    }
-
-    /// None for an incomplete line, and for one with another digest than when written.
-    pub(super) fn parse(line: &str) -> Option<Self> {
-        let line: Line = serde_json::from_str(&unsealed(line)?).ok()?;
-        let mut rows = Vec::new();
-        for (source, text) in line.sources {
-            let mut figures = Vec::new();
-            for number in text.split(' ') {
-                figures.push(match number {
-                    "" => None,
-                    number => Some(number.parse().ok()?),
-                });
-            }
-            if figures.len() != SWEEP_FIGURES.len() {
-                return None;
-            }
-            rows.push((Arc::from(source), figures));
-        }
-        Some(Self {
-            point: line.point,
-            seed: line.seed,
-            replica: line.replica,
-            rows,
-        })
-    }
-
-    /// A figure of a source, by its number among all figures.
-    pub(super) fn figure(&self, source: &str, figure: usize) -> Option<f64> {
-        for (name, figures) in &self.rows {
-            if **name == *source {
-                return figures[figure];
-            }
-        }
-        None
-    }
-
-    /// The rows of the dataset.
-    fn rows(&self) -> Vec<SweepRow> {
-        let identity: Arc<str> = run_identity(&self.point, self.seed).into();
-        let mut rows = Vec::new();
-        for (source, figures) in &self.rows {
-            rows.push(SweepRow {
-                identity: identity.clone(),
-                seed: self.seed,
-                replica: self.replica,
-                source: source.clone(),
-                figures: figures.clone(),
-            });
-        }
-        rows
-    }
-}
 
 /// The journal of this process.
 #[derive(Debug)]
@@ -422,53 +319,6 @@ fn create(folder: &Path) -> io::Result<bool> {
     }
 }
 
-/// Writes the files of a folder's file system to disk.
-#[cfg(target_os = "linux")]
-pub(super) fn sync(folder: &Path) -> io::Result<()> {
-    rustix::fs::syncfs(File::open(folder)?).map_err(io::Error::from)
-}
-
-#[cfg(not(target_os = "linux"))]
-pub(super) fn sync(folder: &Path) -> io::Result<()> {
-    for path in entries(folder)? {
-        if path.is_dir() {
-            sync(&path)?;
-        } else if is_parquet(&path) {
-            File::open(&path)?.sync_all()?;
-        }
-    }
-    Ok(())
-}
-
-fn is_parquet(path: &Path) -> bool {
-    has_extension(path, "parquet")
-}
-
-fn has_extension(path: &Path, extension: &str) -> bool {
-    path.extension() == Some(OsStr::new(extension))
-}
-
-/// Paths in a folder, sorted; none if the folder is missing.
-pub(super) fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    let entries = match fs::read_dir(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        other => other?,
-    };
-    let mut all = Vec::new();
-    for entry in entries {
-        all.push(entry?.path());
-    }
-    all.sort();
-    Ok(all)
-}
-
-/// Files of points in a folder.
-pub(super) fn files(folder: &Path) -> Vec<PathBuf> {
-    let mut files = entries(folder).unwrap_or_default();
-    files.retain(|path| is_parquet(path) && !path.ends_with(RUNS_FILE));
-    files
-}
-
 /// Number of Parquet files below a folder whose paths are not in `known`.
 pub(super) fn others(folder: &Path, known: &BTreeSet<PathBuf>) -> usize {
     let mut count = 0;
@@ -537,37 +387,11 @@ fn folder_of_key(folder: &Path) -> Option<(PathBuf, String)> {
     None
 }
 
-/// The folder of a point: `KEY=VALUE` for each key, special characters as in URLs.
-pub(super) fn folder_of(labels: &[(String, String)]) -> PathBuf {
-    let mut folder = PathBuf::new();
-    for (key, value) in labels {
-        folder.push(format!("{}={}", escaped(key), escaped(value)));
-    }
-    folder
-}
-
-fn escaped(text: &str) -> String {
-    let mut all = String::new();
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._".contains(&byte) {
-            all.push(byte.into());
-        } else {
-            all += &format!("%{byte:02X}");
-        }
-        if all.len() > LONGEST_NAME {
-            return format!("{all}-{}", super::hash::hash(&[text]));
-        }
-    }
-    // An empty value is no folder's name; Hive's readers take this one for none.
-    if all.is_empty() {
-        "__HIVE_DEFAULT_PARTITION__".to_owned()
-    } else {
-        all
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use roundelay_report::SWEEP_FIGURES;
+
+    use super::super::folder::folder_of;
     use super::*;
 
     fn done(seed: u64) -> Done {

@@ -10,8 +10,8 @@ use roundelay_report::{SweepFile, SweepRow, clean};
 use roundelay_sim::scenario::Scenario;
 
 use super::behaviour::Behaviours;
-use super::compact::LABELS;
-use super::dataset::{Done, files, folder_of};
+use super::done::Done;
+use super::folder::{LABELS, files, folder_of};
 use super::identity::{FileHashes, Origin};
 use super::plan::Plan;
 use super::task::read_with;

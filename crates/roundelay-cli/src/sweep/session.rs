@@ -13,18 +13,19 @@ use roundelay_trace::Stop;
 use super::arguments::Sweep;
 use super::behaviour::Behaviours;
 use super::compact::{Kept, compact};
-use super::dataset::{Dataset, Done, Rows, other_keys, others};
+use super::dataset::{Dataset, other_keys, others};
+use super::done::{Done, Rows};
+use super::figure::check_figure;
 use super::identity::run_identity;
-use super::parts::OwnParts;
 use super::plan::Plan;
 use super::point::{Check, Point, name_of, text_of};
 use super::report::{Failed, RowsOfPoint, Summary};
 use super::shard::Shard;
 use super::task::{Task, read_with, simulate, simulate_with};
-use super::until::check_figure;
 use super::values::{Values, kind_of, labels, quoted, word};
 use crate::failure::Failure;
 use crate::host::Host;
+use crate::parts::OwnParts;
 use crate::progress::Gauge;
 use crate::scenario::Read;
 
@@ -643,7 +644,7 @@ mod tests {
 
     use super::*;
     use crate::command::{Arguments, Command};
-    use crate::sweep::dataset::files;
+    use crate::sweep::folder::files;
     use crate::sweep::run_task;
 
     const SCENARIO: &str = "duration = '100ms'\n[topology]\ntemplate = 'dumbbell'\npairs = 1\nrate \

@@ -11,9 +11,9 @@ use roundelay_trace::Stop;
 use serde::{Deserialize, Serialize};
 
 use super::behaviour::Behaviours;
-use super::dataset::{Done, Rows};
-use super::parts::{OwnParts, Parts};
+use super::done::{Done, Rows};
 use crate::failure::Failure;
+use crate::parts::{OwnParts, Parts};
 use crate::scenario::Read;
 
 /// A run as plain text, for another process: JSON with the scenario.

@@ -1,0 +1,56 @@
+//! The figure of `--figure`: of a source, or of the last one.
+
+use roundelay::Fault;
+use roundelay_report::SWEEP_FIGURES;
+
+use super::point::Check;
+use crate::failure::Failure;
+
+/// The source that `--figure` names, if it names one, and the number of the figure.
+pub(super) fn source_and_number(text: &str) -> Result<(Option<&str>, usize), Failure> {
+    let (source, figure) = match text.rsplit_once('.') {
+        Some((source, figure)) => (Some(source), figure),
+        None => (None, text),
+    };
+    let Some(number) = SWEEP_FIGURES.iter().position(|known| *known == figure) else {
+        let known = SWEEP_FIGURES.join(", ");
+        return Err(Failure::usage(Fault::unknown(
+            figure,
+            &SWEEP_FIGURES,
+            |meant| format!("--figure {text}: no figure is called '{figure}'{meant}: {known}"),
+        )));
+    };
+    Ok((source, number))
+}
+
+/// # Errors
+/// The results have no such source.
+pub(super) fn check_source(text: &str, source: &str, sources: &[String]) -> Result<(), Failure> {
+    if sources.iter().any(|known| known == source) {
+        return Ok(());
+    }
+    let known: Vec<&str> = sources.iter().map(String::as_str).collect();
+    let all = known.join(", ");
+    Err(Failure::usage(Fault::unknown(source, &known, |meant| {
+        format!("--figure {text}: no source is called '{source}'{meant}: {all}")
+    })))
+}
+
+/// Refuses, before any run, a figure that no run of the scenario can have.
+pub(super) fn check_figure(text: &str, check: &Check<'_>) -> Result<(), Failure> {
+    let (source, _) = source_and_number(text)?;
+    let Some(source) = source else {
+        return Ok(());
+    };
+    // All points have the same sources.
+    let scenario = check.scenario(&check.plan.points[0]);
+    let (_, scenario) = scenario.map_err(Failure::usage)?;
+    let mut sources = Vec::new();
+    for group in &scenario.groups {
+        sources.push(group.name.clone());
+    }
+    if sources.len() > 1 {
+        sources.push("all".to_owned());
+    }
+    check_source(text, source, &sources)
+}
