@@ -1,7 +1,7 @@
 //! Why the best discipline is not the one with the lowest figure in the table.
 //!
-//! The verdict quotes one column: the delay of a typical light flow, or of all packets if no flow
-//! is light. The choice is made by harm to kinds of flows, with a threshold for small differences,
+//! The verdict quotes one column of the table: the delay of the light flows' packets, or of all
+//! packets if no flow is light. The choice is made by harm to kinds of flows, with a threshold for small differences,
 //! and by the standing of a discipline (`standing.rs`). Reasons follow the order of the criteria in
 //! `verdict.rs`, and quote the compared figures.
 
@@ -107,7 +107,7 @@ impl<'a> Preference<'a> {
         is_visible.then_some(first)
     }
 
-    /// `qfq delays a typical light flow less than drr (17.3 ms against 18.1 ms)`, but ..
+    /// `qfq delays light flows less than drr (17.3 ms against 18.1 ms)`, but ..
     fn lower(&self, ahead: usize, but: But) -> Option<Reason> {
         let lower = Lower {
             of_light: self.has_light,
@@ -255,12 +255,7 @@ impl<'a> Preference<'a> {
 
     /// The figure quoted by the verdict.
     fn figure(&self, index: usize) -> Option<f64> {
-        let result = &self.case.results()[index];
-        if self.has_light {
-            result.light_p99
-        } else {
-            result.total.delay.map(|delay| delay.p99)
-        }
+        self.outcome(index).delay.map(|delay| delay.p99)
     }
 
     fn outcome(&self, index: usize) -> &Outcome {
@@ -316,7 +311,7 @@ pub(crate) mod tests {
         };
         let mut comparison = compare(capture(), &options, &mut ()).unwrap();
         for (result, wait) in comparison.disciplines.iter_mut().zip(waits) {
-            result.light_p99 = Some(wait);
+            result.light.delay.as_mut().expect("a delay").p99 = wait;
             let kind = &mut result.kinds[0];
             (kind.kind, kind.p99, kind.worst_p99, kind.loss) = (hurt, Some(wait), Some(wait), 0.0);
             kind.least_share = (hurt == Kind::Bulk).then_some(wait);

@@ -350,7 +350,7 @@ pub enum Cause {
 /// A delay that is lower than the best discipline's.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Lower {
-    /// The figures are those of a typical light flow, otherwise of all packets.
+    /// The figures are those of the light flows' packets, otherwise of all packets.
     pub of_light: bool,
     /// The lower one.
     pub theirs: Wait,

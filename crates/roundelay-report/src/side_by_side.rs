@@ -54,6 +54,10 @@ pub struct Verdict {
 /// Most groups with a chart.
 const MOST_CHARTS: usize = 6;
 
+/// Where more of a group's transfers are cut off by the end under any queue, the mean of the others
+/// tells of the fast ones alone.
+const MOST_INCOMPLETE: f64 = 0.05;
+
 /// A figure of groups in words.
 pub(crate) struct Told {
     pub(crate) figure: &'static Figure<GroupResult>,
@@ -161,8 +165,54 @@ impl SideBySide {
         })
     }
 
-    fn verdict(&self, group: usize) -> Verdict {
+    /// The transfers of a group under a queue, of all replicas: those that did not become complete,
+    /// and all.
+    fn incomplete(&self, queue: usize, group: usize) -> [u64; 2] {
+        let mut cut_off = 0;
+        let mut all = 0;
+        for results in &self.queues[queue].simulated.replicas {
+            let group = &results.groups[group];
+            cut_off += group.incomplete;
+            all += group.incomplete + group.completion.count;
+        }
+        [cut_off, all]
+    }
+
+    fn cuts_transfers_off(&self, queue: usize, group: usize) -> bool {
+        let [cut_off, all] = self.incomplete(queue, group);
+        cut_off as f64 > MOST_INCOMPLETE * all as f64
+    }
+
+    /// The figure that tells how a group fares under all queues alike.
+    fn told(&self, group: usize) -> Told {
         let told = Told::of(self.group(group));
+        let mut queues = 0..self.queues.len();
+        if queues.any(|queue| self.cuts_transfers_off(queue, group)) {
+            return Told::new("throughput", "throughput", true);
+        }
+        told
+    }
+
+    /// How many transfers of a group the end of the runs cut off, where these are many.
+    fn cut_off_text(&self, group: usize) -> String {
+        let mut parts = Vec::new();
+        let mut is_told = false;
+        for (queue, under) in self.queues.iter().enumerate() {
+            let [cut_off, all] = self.incomplete(queue, group);
+            is_told |= self.cuts_transfers_off(queue, group);
+            parts.push(format!("{cut_off} of {all} under {}", clean(&under.queue)));
+        }
+        if !is_told {
+            return String::new();
+        }
+        format!(
+            " Transfers that did not become complete: {}.",
+            parts.join(", ")
+        )
+    }
+
+    fn verdict(&self, group: usize) -> Verdict {
+        let told = self.told(group);
         let mut differences = Vec::new();
         for queue in 1..self.queues.len() {
             differences.push(self.difference([0, queue], group, told.figure));
@@ -171,7 +221,7 @@ impl SideBySide {
             group: self.group(group).name.clone(),
             figure: told.figure.name,
             differences,
-            text: self.sentence(group, &told),
+            text: self.sentence(group, &told) + &self.cut_off_text(group),
         }
     }
 
@@ -249,7 +299,7 @@ impl SideBySide {
             let mut alike = Vec::new();
             for (group, verdict) in self.verdicts.iter().enumerate() {
                 let name = clean(&verdict.group);
-                let told = Told::of(self.group(group));
+                let told = self.told(group);
                 let difference = verdict.differences[queue - 1];
                 if !is_sure(difference) {
                     alike.push(name);
@@ -317,7 +367,7 @@ impl SideBySide {
     }
 
     fn table(&self, group: usize) -> Section {
-        let told = Told::of(self.group(group));
+        let told = self.told(group);
         let numbers: Vec<usize> = (0..self.queues.len()).collect();
         let mut columns = vec![Column::of(
             clean(&self.group(group).name),
@@ -368,7 +418,7 @@ impl SideBySide {
     fn charts(&self) -> Vec<Chart> {
         let mut charts = Vec::new();
         for group in 0..self.groups().min(MOST_CHARTS) {
-            let told = Told::of(self.group(group));
+            let told = self.told(group);
             let mut means = Vec::new();
             let mut longest = 0.0_f64;
             for queue in 0..self.queues.len() {

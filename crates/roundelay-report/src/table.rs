@@ -287,6 +287,7 @@ fn kinds(all: &Rows<'_>) -> Vec<Column> {
     let mut columns = Vec::new();
     for (index, outcome) in first.kinds.iter().enumerate() {
         let group = short_name(outcome.kind);
+        let has_transfers = has_transfers(all.results, index);
         let column = |head: &str, of: fn(&KindOutcome) -> Option<f64>, unit: fn(f64) -> String| {
             measured(head, all, |one| of(&one.kinds[index]), unit).under(group)
         };
@@ -296,19 +297,22 @@ fn kinds(all: &Rows<'_>) -> Vec<Column> {
                 columns.push(column("rate", |of| Some(of.served?.throughput), rate).spare(4));
             }
         } else {
-            // The verdict quotes these: they give way last.
-            columns.push(column("p99", |of| of.p99, seconds).spare(1));
+            // The verdict quotes these: they give way last. Where transfers became complete, their
+            // time says more than the packets'.
+            let spare = if has_transfers { 3 } else { 1 };
+            columns.push(column("p99", |of| of.p99, seconds).spare(spare));
             if outcome.flows > 1 {
                 let worst = plain("worst", all, |result| {
-                    if_any(result.kinds[index].worst_p99, seconds)
+                    if_any(result.kinds[index].longest_p99, seconds)
                 });
                 columns.push(worst.under(group).spare(11));
             }
             let lost = lost("loss", all, |one| Some(one.kinds[index].loss));
             columns.push(lost.under(group).spare(11));
         }
-        if has_transfers(all.results, index) {
-            columns.push(column("done", |of| of.served?.mean, seconds).spare(1));
+        if has_transfers {
+            let spare = if outcome.kind == Kind::Bulk { 2 } else { 1 };
+            columns.push(column("done", |of| of.served?.mean, seconds).spare(spare));
             columns.push(column("done p99", |of| of.served?.p99, seconds).spare(10));
         }
     }

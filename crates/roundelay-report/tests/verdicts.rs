@@ -603,6 +603,10 @@ fn the_percentile_of_a_kind_is_that_of_its_packets() {
         .collect();
     let judged = judged(flows, "10mbit", &["fifo", "drr"]);
     for result in &judged.comparison.disciplines {
+        for kind in &result.kinds {
+            // The slowest flow is no faster than the kind.
+            assert!(kind.longest_p99 >= kind.p99, "{kind:?}");
+        }
         let dns = result.kinds.iter().find(|of| of.kind == Kind::Dns).unwrap();
         let stated = dns.p99.unwrap();
         let of_dns = judged

@@ -90,6 +90,7 @@ pub(crate) fn kinds_with_worst_flows(
 fn find_worst(kind: &mut KindOutcome, comparison: &Comparison, result: &DisciplineResult) {
     let mut most = f64::NEG_INFINITY;
     let mut least = 1.0_f64;
+    let mut longest: Option<f64> = None;
     for flow in comparison.flows_of(kind.kind) {
         // Of equal flows the first.
         let harm = flow_harm(comparison, result, flow);
@@ -98,7 +99,11 @@ fn find_worst(kind: &mut KindOutcome, comparison: &Comparison, result: &Discipli
             kind.worst = flow;
         }
         least = least.min(share_of(comparison, result, flow));
+        if let Some(delay) = result.flows[flow].outcome.delay {
+            longest = Some(longest.map_or(delay.p99, |so_far| so_far.max(delay.p99)));
+        }
     }
+    kind.longest_p99 = longest;
     let outcome = &result.flows[kind.worst].outcome;
     kind.worst_p99 = outcome.delay.map(|delay| delay.p99);
     kind.worst_loss = outcome.loss;

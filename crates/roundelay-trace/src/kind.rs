@@ -179,6 +179,9 @@ pub struct KindOutcome {
     pub worst_p99: Option<f64>,
     /// That flow's loss.
     pub worst_loss: f64,
+    /// The highest 99th percentile of delay of a flow, seconds; none if no packet got through. The
+    /// flow with the most harm may have a lower one, and lose more.
+    pub longest_p99: Option<f64>,
     /// For bulk: the smallest part of its fair share that a flow got, 0 to 1. The fair share is the
     /// service by an ideal GPS server until the last arrival.
     pub least_share: Option<f64>,
@@ -220,6 +223,7 @@ impl KindOutcome {
             worst,
             worst_p99,
             worst_loss,
+            longest_p99: p99,
             least_share: None,
             served: None,
         }

@@ -532,6 +532,7 @@ fn kinds(results: &[FlowResult], flows: &[FlowSummary]) -> Vec<KindOutcome> {
             worst,
             worst_p99: Some(p99(&worst)),
             worst_loss: results[worst].outcome.loss,
+            longest_p99: of.iter().map(p99).reduce(f64::max),
             least_share: (kind == Kind::Bulk).then(|| shares.fold(1.0, f64::min)),
             served: None,
         })

@@ -4,7 +4,7 @@ use roundelay_advice::{But, Equality, Fate, Instead, Lower, Obstacle, Unfairness
 use roundelay_metrics::units::{percent, seconds, significant};
 use roundelay_trace::Kind;
 
-/// `qfq delays a typical light flow less than drr (17.3 ms against 18.1 ms), but ..`
+/// `qfq delays light flows less than drr (17.3 ms against 18.1 ms), but ..`
 pub(super) fn sentence(lower: &Lower, but: &But) -> String {
     let Lower {
         of_light,
@@ -12,7 +12,7 @@ pub(super) fn sentence(lower: &Lower, but: &But) -> String {
         ours,
     } = lower;
     let whose = if *of_light {
-        "delays a typical light flow less"
+        "delays light flows less"
     } else {
         "delays packets less"
     };
