@@ -6,6 +6,7 @@ use roundelay::schedulers::{AnyDiscipline, DisciplineInfo, Linux, ParameterInfo}
 use roundelay::suggestion::nearest;
 use roundelay::{Fault, QueueSpec};
 use roundelay_report::{Printed, json, wrap};
+use roundelay_trace::arguments::not_here;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -78,10 +79,8 @@ pub(crate) fn help(name: &str, commands: &[&str]) -> Result<String, Failure> {
     if let Some((_, text)) = ONLY_IN_TREES.iter().find(|(class, _)| *class == name) {
         return Ok((*text).to_owned());
     }
-    if let Some((_, why)) = NO_QUEUES.iter().find(|(qdisc, _)| *qdisc == name) {
-        return Err(Failure::usage(format!(
-            "{name} is no discipline here: {why}"
-        )));
+    if let Some(fault) = not_here(name) {
+        return Err(Failure::usage(fault));
     }
     // Names of tc answer as `compare` takes them. A bfifo there needs a limit.
     let known = match name.parse::<QueueSpec>() {
@@ -107,7 +106,7 @@ pub(crate) fn help(name: &str, commands: &[&str]) -> Result<String, Failure> {
     let info = discipline.info();
     let about = wrap(&format!("{}: {}", info.name, info.about), WIDTH - 2);
     let mut text = format!("{}\n\n", about.join("\n  "));
-    if name != info.name {
+    if name.split_whitespace().next() != Some(info.name) {
         text = format!("'{name}' in tc is '{}' here.\n\n{text}", info.name);
     }
     let mut rows: Vec<_> = info.parameters.iter().map(row).collect();
@@ -215,27 +214,6 @@ Linux: tc qdisc hfsc
 Source: Stoica, Zhang, Ng, A Hierarchical Fair Service Curve Algorithm, SIGCOMM 1997; tc-hfsc(7)
 More: docs/trees.md
 ",
-    ),
-];
-
-/// Qdiscs of Linux that are no queues, with what to do instead.
-const NO_QUEUES: [(&str, &str); 4] = [
-    (
-        "mq",
-        "it has a queue for each ring of an interface; compare what is below it",
-    ),
-    (
-        "netem",
-        "delay and loss belong to the link: the keys delay, jitter and loss of 'roundelay \
-         simulate' and 'roundelay live'",
-    ),
-    (
-        "ingress",
-        "it only holds filters; downloads are shaped at an ifb interface",
-    ),
-    (
-        "clsact",
-        "it only holds filters; downloads are shaped at an ifb interface",
     ),
 ];
 

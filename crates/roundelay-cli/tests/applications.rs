@@ -231,6 +231,28 @@ const REACT: [&str; 6] = [
 ];
 
 /// The same table and verdict as without `--react`, from senders that react, with intervals.
+/// The columns that the tutorial's first task reads.
+#[test]
+fn eighty_columns_show_calls_and_how_long_the_web_takes() {
+    let more = ["--replicas", "2", "fifo", "fq_codel", "qfq"];
+    let output = Command::new(env!("CARGO_BIN_EXE_roundelay"))
+        .args([&REACT[..], &more].concat())
+        .env("COLUMNS", "80")
+        .current_dir(root())
+        .output()
+        .expect("the command runs");
+    let text = String::from_utf8(output.stdout).expect("text");
+    let mut lines = text.lines().skip_while(|line| !line.contains(" calls "));
+    let groups = lines.next().unwrap_or_else(|| panic!("{text}"));
+    let heads = lines.next().expect("heads");
+    assert!(groups.contains("web") && groups.contains("DNS"), "{text}");
+    assert!(heads.contains("p99") && heads.contains("done"), "{text}");
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 80),
+        "{text}"
+    );
+}
+
 #[test]
 fn both_directions_get_an_answer_with_intervals() {
     let more = ["--replicas", "2", "--wide", "fifo", "fq_codel"];

@@ -513,6 +513,11 @@ fn help_knows_what_command_was_meant() {
     let output = run(&["help", "netem"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("delay and loss belong to the link"));
+    // compare gives the same reason.
+    let output = run(&["compare", "t.pcap", "--rate", "1mbit", "netem delay 1ms"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("delay and loss belong to the link"));
+    assert!(!success(run(&["help", "fq_codel linux"])).contains("in tc is"));
     let output = run(&["help", "fq_codl"]);
     assert!(text(&output.stderr).contains("did you mean 'fq_codel'?"));
 }

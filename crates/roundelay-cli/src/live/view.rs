@@ -27,7 +27,7 @@ use roundelay_live::control::{self, Command};
 
 use crate::terminal::is_plain;
 use figures::{Figures, Gatherer};
-use keys::Keys;
+use keys::{Keys, Wish};
 
 /// Seconds between figures.
 const EVERY: f64 = 0.25;
@@ -45,13 +45,6 @@ static OVER: AtomicBool = AtomicBool::new(false);
 enum Message {
     Figures(Box<Figures>),
     Answer(String),
-}
-
-/// What the view asks for.
-#[derive(Debug, PartialEq, Eq)]
-enum Wish {
-    Quit,
-    Change(Command),
 }
 
 /// The view. The terminal is as it was when this is dropped.

@@ -4,7 +4,6 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use roundelay_live::control::Command;
 use roundelay_live::{Change, QueueText, Way};
 
-use super::Wish;
 use super::figures::Figures;
 use crate::live::change;
 
@@ -17,6 +16,13 @@ const STEPS: [u64; 10] = [100, 125, 160, 200, 250, 315, 400, 500, 630, 800];
 /// Bits per second that a key does not go below or above.
 const SLOWEST: u64 = 10_000;
 const FASTEST: u64 = 100_000_000_000;
+
+/// What the view asks for.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Wish {
+    Quit,
+    Change(Command),
+}
 
 /// What keys have brought about.
 #[derive(Debug, Default)]
