@@ -265,7 +265,8 @@ impl TimeSurvey {
     fn believe_rows(&mut self) {
         let packets = self.packets;
         for Suspect { place, row } in std::mem::take(&mut self.suspects) {
-            if row <= FEW || row as u64 * RARE <= packets {
+            let is_believed = row > FEW && row as u64 * RARE > packets && self.can_hold(place);
+            if !is_believed {
                 self.suspects.push(Suspect { place, row });
                 continue;
             }
@@ -274,17 +275,49 @@ impl TimeSurvey {
             {
                 self.late += 1;
             }
-            self.widen(place);
-            self.window.0 += 1;
-            self.window.1 += HELD_BYTES + u64::from(u16::MAX);
+            self.believe(place);
         }
     }
 
     fn accept_suspects(&mut self) {
         for suspect in std::mem::take(&mut self.suspects) {
-            self.widen(suspect.place);
-            self.window.0 += 1;
+            self.believe(suspect.place);
         }
+    }
+
+    /// Believes a suspect: it passes packets back to its place, or is held until its time has come.
+    fn believe(&mut self, place: Place) {
+        if !self.pass(place) {
+            self.window.0 += 1;
+            self.window.1 += self.bytes / self.packets.max(1);
+        }
+        self.widen(place);
+    }
+
+    /// Widens the window by the packets that a packet passes. False if it passes none: it is ahead.
+    fn pass(&mut self, place: Place) -> bool {
+        let (packets, bytes) = self.passed(place);
+        self.window.0 = self.window.0.max(packets);
+        self.window.1 = self.window.1.max(bytes);
+        packets > 0
+    }
+
+    /// Whether the packets that a suspect passes may wait for it. Otherwise its time is not believed.
+    fn can_hold(&self, place: Place) -> bool {
+        self.passed(place).1 <= MOST_BYTES
+    }
+
+    /// Packets and bytes behind the last mark without a later time: a packet passes no others.
+    fn passed(&self, place: Place) -> (u64, u64) {
+        let before = self.marks.partition_point(|mark| mark.time <= place.time);
+        let (number, bytes) = match before.checked_sub(1) {
+            Some(index) => (self.marks[index].number, self.marks[index].bytes),
+            None => (0, 0),
+        };
+        (
+            place.number.saturating_sub(number),
+            place.bytes.saturating_sub(bytes),
+        )
     }
 
     /// Believes a packet's time, and finds how many packets it passes.
@@ -297,14 +330,7 @@ impl TimeSurvey {
         if place.time < latest {
             self.late += 1;
             self.furthest = self.furthest.max(latest.saturating_sub(place.time));
-            // The last mark without a later time: all such packets follow it.
-            let before = self.marks.partition_point(|mark| mark.time <= place.time);
-            let (number, bytes) = match before.checked_sub(1) {
-                Some(index) => (self.marks[index].number, self.marks[index].bytes),
-                None => (0, 0),
-            };
-            self.window.0 = self.window.0.max(place.number - number);
-            self.window.1 = self.window.1.max(place.bytes - bytes);
+            self.pass(place);
         }
         self.widen(place);
         if place.number.is_multiple_of(STEP)
@@ -346,18 +372,17 @@ impl TimeSurvey {
         self.accept_pending();
         self.believe_rows();
         let (first, last) = self.range.unwrap_or_default();
+        let inside = first.saturating_sub(JUMP)..=last.saturating_add(JUMP);
         let mut strays = HashSet::new();
-        for Suspect { place: suspect, .. } in &self.suspects {
-            let is_inside =
-                (first.saturating_sub(JUMP)..=last.saturating_add(JUMP)).contains(&suspect.time);
-            if is_inside {
-                self.window.0 += 1;
-                self.window.1 += HELD_BYTES + u64::from(u16::MAX);
+        for Suspect { place, .. } in std::mem::take(&mut self.suspects) {
+            if inside.contains(&place.time) && self.can_hold(place) {
+                self.believe(place);
                 self.late += 1;
             } else {
-                strays.insert(suspect.number);
+                strays.insert(place.number);
             }
         }
+        let (first, _) = self.range.unwrap_or_default();
         if self.window.1 > MOST_BYTES {
             return Err(CompareError::OutOfOrder {
                 name: name.to_owned(),
