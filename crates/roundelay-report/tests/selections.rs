@@ -823,7 +823,10 @@ fn what_no_selection_mends_is_told_without_a_table() {
         counted.push((u32::from(number), upload(number)));
     }
     for (packets, sentence) in [
-        (&mirror, "'editcap -C 36 -L FILE INNER' cuts 36 bytes"),
+        (
+            &mirror,
+            "'editcap -T ether -C 36 -L FILE INNER' cuts 36 bytes",
+        ),
         (&unreadable, "the headers of most packets cannot be read"),
         (&counted, "no clock has made the times"),
     ] {

@@ -84,8 +84,8 @@ fn question(reserve: &Reserve) -> String {
 /// A tunnel from a mirror port.
 fn of_mirror(inside: Inside) -> String {
     let cut = match inside.cut {
-        Some(bytes) => format!("'editcap -C {bytes} -L FILE INNER' cuts {bytes} bytes"),
-        None => "'editcap -C BYTES -L FILE INNER' cuts bytes".to_owned(),
+        Some(bytes) => format!("'editcap -T ether -C {bytes} -L FILE INNER' cuts {bytes} bytes"),
+        None => "'editcap -T ether -C BYTES -L FILE INNER' cuts bytes".to_owned(),
     };
     format!(
         "Which of these packets shared your link? A tunnel brings both directions of {}, as from a \
