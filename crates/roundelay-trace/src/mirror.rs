@@ -1,7 +1,8 @@
 //! Mirrors in tunnels: ERSPAN, TZSP, and VXLAN, Geneve or GRE from a mirror port bring both directions
 //! of a wire to whoever captures, and outside all packets go one way.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::net::IpAddr;
 
 use foldhash::quality::RandomState;
 
@@ -25,6 +26,8 @@ pub struct Inside {
 #[derive(Debug, Default)]
 pub(crate) struct Mirror {
     halves: HashMap<(u8, Ends), u64, RandomState>,
+    /// Source and destination of the tunnel's packets.
+    outer: HashSet<[IpAddr; 2], RandomState>,
     bytes: u64,
     cut: Option<usize>,
     has_cuts: bool,
@@ -37,10 +40,15 @@ impl Mirror {
         let Some(inner) = bridged(headers, frame) else {
             return;
         };
+        let outer = [headers.source, headers.destination];
         let Ok(headers) = parse(LinkType::ETHERNET, inner) else {
             return;
         };
-        let cut = frame.bytes.len() - inner.len();
+        if self.outer.len() < MOST {
+            self.outer.insert(outer);
+        }
+        // Behind the frame inside, check sequence or padding may follow.
+        let cut = inner.as_ptr().addr() - frame.bytes.as_ptr().addr();
         self.has_cuts |= self.cut.is_some_and(|known| known != cut);
         self.cut = Some(cut);
         let source = (headers.source, headers.source_port);
@@ -55,8 +63,22 @@ impl Mirror {
         }
     }
 
-    /// What is inside, if one direction has more than a few packets.
+    /// Whether two hosts send each other packets of the tunnel: an overlay, and no mirror.
+    fn goes_both_ways(&self) -> bool {
+        for [source, destination] in &self.outer {
+            if source != destination && self.outer.contains(&[*destination, *source]) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// What is inside, if one direction has more than a few packets and all packets of the tunnel go
+    /// one way.
     pub(crate) fn inside(&self) -> Option<Inside> {
+        if self.goes_both_ways() {
+            return None;
+        }
         let mut connections = 0;
         let mut lighter = 0;
         for ((protocol, [source, destination]), bytes) in &self.halves {

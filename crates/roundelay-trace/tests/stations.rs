@@ -325,6 +325,55 @@ fn a_mirror_in_a_tunnel_is_told() {
     }
 }
 
+/// Regression: an overlay between two hosts passed for a mirror where no link-layer addresses tell
+/// its directions apart.
+#[test]
+fn an_overlay_whose_packets_go_both_ways_is_no_mirror() {
+    let inside = |link: u16, is_mirror: bool| {
+        let mut packets = Vec::new();
+        for number in 1..=20_u16 {
+            let header = |port| [&ports(port, 4789)[..], &[8, 0, 0, 0, 0, 0, 1, 0]].concat();
+            let payload = |inner: &[u8]| [header(50_000), ethernet(0x0800, inner)].concat();
+            let mut there = ipv4(UDP, A, B, &payload(&download(number)));
+            let mut back = match is_mirror {
+                true => ipv4(UDP, A, B, &payload(&upload(number))),
+                false => ipv4(UDP, B, A, &payload(&upload(number))),
+            };
+            there[4..6].copy_from_slice(&number.to_be_bytes());
+            back[4..6].copy_from_slice(&(number + 100).to_be_bytes());
+            let at = u32::from(number) * MILLISECOND;
+            let [there, back] = match link {
+                SLL => [cooked(IN, &there), cooked(OUT, &back)],
+                _ => [there, back],
+            };
+            packets.extend([(at, there), (at + 500, back)]);
+        }
+        first_answer(capture(link, &packets)).observed.mixed.inside
+    };
+    for link in [SLL, RAW] {
+        assert_eq!(inside(link, false), None, "{link}");
+        assert!(inside(link, true).is_some(), "{link}");
+    }
+}
+
+/// Regression: what follows the frame inside was cut off in front of it, too.
+#[test]
+fn the_check_sequence_behind_a_mirrored_frame_is_not_cut_off_its_front() {
+    let header = [&[0x10, 0, 0x88, 0xbe, 0, 0, 0, 1][..], &[0; 8]].concat();
+    let mut wire = Wire::default();
+    for number in 1..=20 {
+        for inner in [download(number), upload(number)] {
+            let frame = [&header[..], &ethernet(0x0800, &inner)].concat();
+            wire.down(&ipv4(47, A, B, &frame));
+        }
+    }
+    for (_, frame) in &mut wire.0 {
+        frame.extend([0; 4]);
+    }
+    let inside = first_answer(wire.file()).observed.mixed.inside;
+    assert_eq!(inside.and_then(|inside| inside.cut), Some(50));
+}
+
 #[test]
 fn a_direction_is_written_with_a_link_layer_address() {
     for text in ["to 52:54:00:12:34:56", "from 52:54:00:12:34:5A"] {
