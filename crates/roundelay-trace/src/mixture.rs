@@ -32,6 +32,7 @@ pub(crate) struct Half {
     pub(crate) point: CapturePoint,
     pub(crate) protocol: u8,
     pub(crate) ends: Ends,
+    /// None for packets without ends: so many as a flood of ARP has would leave no room for others.
     pub(crate) hop: Option<Hop>,
     /// The interface is one of several links. Without a name it may be one of several files of a
     /// link, as `mergecap` numbers these.
@@ -205,7 +206,7 @@ impl Half {
             point: (frame.tap.interface, frame.tap.heading),
             protocol,
             ends,
-            hop: Hop::of(frame),
+            hop: headers.and_then(|_| Hop::of(frame)),
             is_at_link: frame.tap.name.is_some_and(|name| !name.is_empty())
                 || frame.link == LinkType::LINUX_SLL2,
         }
@@ -448,7 +449,9 @@ impl Mixture {
             if interface.is_none() || half.point.0 == interface {
                 halves.push((half, load));
                 readings.insert(reading(half));
-                *hops.entry(half.hop).or_default() += load.replayed + load.copies;
+                if half.has_ends() {
+                    *hops.entry(half.hop).or_default() += load.replayed + load.copies;
+                }
             }
         }
         let mut sides = Vec::new();
@@ -641,7 +644,7 @@ fn has_wire_both_ways(pieces: &[Piece<'_>], interface: Option<u32>) -> bool {
 /// Finds the pieces that come from the station of a wire and those that go to it.
 fn tell_by_stations(pieces: &mut [Piece<'_>]) {
     let mut wires = BTreeMap::<Option<u32>, BTreeMap<Option<Hop>, u64>>::new();
-    for piece in &*pieces {
+    for piece in pieces.iter().filter(|piece| piece.half.has_ends()) {
         let hops = wires.entry(piece.half.point.0).or_default();
         *hops.entry(piece.half.hop).or_default() += piece.load.replayed + piece.load.copies;
     }
@@ -957,5 +960,31 @@ fn is_private(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => address.is_private(),
         IpAddr::V6(address) => address.is_unique_local(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capture::Tap;
+
+    /// Regression: a flood of ARP from ever other stations left no room for connections, and both
+    /// directions were replayed.
+    #[test]
+    fn frames_without_addresses_of_ip_take_one_place() {
+        let mut mixture = Mixture::default();
+        for number in 0_u32..1000 {
+            let station = number.to_be_bytes();
+            let bytes = [&[0xff; 6][..], &[2, 0], &station, &[8, 6], &[0; 46]].concat();
+            let frame = Frame {
+                time_nanos: 0,
+                original_len: 60,
+                link: LinkType::ETHERNET,
+                bytes: &bytes,
+                tap: Tap::default(),
+            };
+            mixture.count(Half::new(&frame, None), 60, true);
+        }
+        assert_eq!(mixture.halves.len(), 1);
     }
 }

@@ -325,6 +325,32 @@ fn a_mirror_in_a_tunnel_is_told() {
     }
 }
 
+/// Regression: frames without IP, of ever other stations, hid the station whose wire this is.
+#[test]
+fn a_flood_of_frames_without_ip_hides_no_direction() {
+    let mut wire = Wire::default();
+    for number in 0..60_u8 {
+        wire.down(&six((1, 443), (2, 6000), 1000));
+        wire.down(&four((SERVER, 443), (LAN, 5000), 1000));
+        wire.up(&four((LAN, 5000), (SERVER, 443), 40));
+        wire.up(&six((2, 6000), (1, 443), 40));
+        for other in 0..20 {
+            let arp = [
+                &[0xff; 6][..],
+                &[2, 9, 9, 9, number, other],
+                &[8, 6],
+                &[0; 46],
+            ]
+            .concat();
+            wire.0
+                .push((u32::from(number) * 4 * MILLISECOND + 4500, arp));
+        }
+    }
+    wire.0.sort();
+    let (packets, options, _) = chosen_of(wire.file());
+    assert_eq!((packets, options.as_str()), (1320, TO_HOST));
+}
+
 /// Regression: an overlay between two hosts passed for a mirror where no link-layer addresses tell
 /// its directions apart.
 #[test]
