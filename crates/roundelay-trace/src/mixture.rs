@@ -100,11 +100,6 @@ impl Extent {
         self.lighter > 0 && self.lighter * HARMLESS >= self.bytes
     }
 
-    /// Whether at most a twentieth of the bytes belongs to another direction or link.
-    pub(crate) const fn is_nearly_pure(&self) -> bool {
-        self.excess * TOLERATED <= self.bytes
-    }
-
     /// Whether at most a twentieth of the bytes may belong to another direction or link.
     pub(crate) const fn is_nearly_clear(&self) -> bool {
         self.unclear * TOLERATED <= self.bytes
@@ -328,7 +323,9 @@ impl Mixture {
         if trial.candidate == Candidate::default() {
             return None;
         }
-        let is_good = is_pure || trial.extent.is_nearly_pure();
+        // Where nothing tells which of two directions is the link's, a light one per connection may be
+        // the heavy one of the next.
+        let is_good = is_pure || trial.extent.is_nearly_clear();
         Some(Remedy {
             selection: trial.candidate,
             bytes: trial.extent.bytes,
@@ -566,12 +563,10 @@ impl Mixture {
             }
         }
         // Connections with both directions.
-        let mut of_both = 0;
         for [one, other] in ways(pieces, candidate) {
             let lighter = one.min(other);
             extent.connections += usize::from(lighter > 0);
             extent.lighter += lighter;
-            of_both += if lighter > 0 { one + other } else { 0 };
         }
         let mut of_wires = 0;
         for [one, other] in wires.values() {
@@ -599,12 +594,8 @@ impl Mixture {
         let of_others = of_copies + elsewhere - busiest;
         extent.excess = extent.lighter + of_others;
         // Where stations tell directions apart, the heavier one is known.
-        extent.unclear = of_others
-            + if wires.is_empty() {
-                of_both
-            } else {
-                extent.lighter
-            };
+        let of_stations = if wires.is_empty() { 0 } else { extent.lighter };
+        extent.unclear = of_others + of_stations + both_ways_elsewhere(pieces, candidate);
         extent
     }
 }
@@ -756,7 +747,16 @@ fn overlap(one: &[[u64; 2]], other: &[[u64; 2]]) -> bool {
 /// Bytes of each connection's two directions under a selection. A sender's packets to itself have
 /// one direction.
 fn ways(pieces: &[Piece<'_>], candidate: Candidate) -> Vec<[u64; 2]> {
-    let mut ways = vec![[0; 2]; pieces.len()];
+    ways_of(pieces.iter(), pieces.len(), candidate)
+}
+
+/// The same of some pieces of this many connections at most.
+fn ways_of<'a>(
+    pieces: impl Iterator<Item = &'a Piece<'a>>,
+    connections: usize,
+    candidate: Candidate,
+) -> Vec<[u64; 2]> {
+    let mut ways = vec![[0; 2]; connections];
     for piece in pieces {
         let [source, destination] = piece.half.ends;
         if source != destination {
@@ -765,6 +765,18 @@ fn ways(pieces: &[Piece<'_>], candidate: Candidate) -> Vec<[u64; 2]> {
         }
     }
     ways
+}
+
+/// Bytes under a selection of connections with both directions, where no station tells these apart.
+fn both_ways_elsewhere(pieces: &[Piece<'_>], candidate: Candidate) -> u64 {
+    let elsewhere = pieces
+        .iter()
+        .filter(|piece| piece.is_from_station.is_none());
+    let mut bytes = 0;
+    for [one, other] in ways_of(elsewhere, pieces.len(), candidate) {
+        bytes += if one.min(other) > 0 { one + other } else { 0 };
+    }
+    bytes
 }
 
 impl Piece<'_> {

@@ -351,6 +351,46 @@ fn a_flood_of_frames_without_ip_hides_no_direction() {
     assert_eq!((packets, options.as_str()), (1320, TO_HOST));
 }
 
+/// Regression: many pairs that nothing tells apart were replayed both ways, once anything could be
+/// left out: two packets of another interface, whose wire has a station, were enough.
+#[test]
+fn a_wire_beside_many_pairs_does_not_tell_their_directions() {
+    let unnamed = || interface(Little, ETHERNET, 0, &[]);
+    let mut bytes = [section(Little), unnamed(), unnamed()].concat();
+    let mut time = 0;
+    let mut add = |interface: u32, packet: Vec<u8>, [to, from]: [u8; 2]| {
+        let mut packet = packet;
+        time += 1000;
+        packet[4..6].copy_from_slice(&((time / 1000) as u16).to_be_bytes());
+        let kind = [8, 0];
+        let frame = [
+            &[2, 0, 0, 0, 1, to][..],
+            &[2, 0, 0, 0, 1, from],
+            &kind,
+            &packet,
+        ]
+        .concat();
+        bytes.extend(enhanced(Little, interface, time, &frame));
+    };
+    for pair in 0..40_u8 {
+        let [one, other] = [[20 + pair, 1, 1, 1], [100 + pair, 2, 2, 2]];
+        let (heavy, light) = if pair % 2 == 0 {
+            (one, other)
+        } else {
+            (other, one)
+        };
+        let ends = [light[0], heavy[0]];
+        for _ in 0..20 {
+            add(0, four((heavy, 443), (light, 5000), 1400), ends);
+        }
+        let answer = four((light, 5000), (heavy, 443), 10);
+        add(0, answer, [ends[1], ends[0]]);
+    }
+    add(1, four((SERVER, 53), (LAN, 5000), 60), [1, 2]);
+    add(1, four((LAN, 5000), (SERVER, 53), 60), [2, 1]);
+    assert!(is_open(&first_answer(bytes)));
+}
+
 /// Regression: an overlay between two hosts passed for a mirror where no link-layer addresses tell
 /// its directions apart.
 #[test]
