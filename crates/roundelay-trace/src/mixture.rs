@@ -331,7 +331,7 @@ impl Mixture {
             bytes: trial.extent.bytes,
             of,
             is_pure,
-            is_good: is_good && !trial.is_sliver(of),
+            is_good: is_good && !trial.is_sliver(bytes_at_links_of(&pieces, trial.candidate)),
             other: self.other(&pieces, &tried, trial.candidate),
         })
     }
@@ -696,7 +696,7 @@ impl Trial {
         self.candidate.is_of_station()
     }
 
-    /// Whether a network leaves a small part of all bytes: it says little of the link.
+    /// Whether a network leaves a small part of the bytes at its links: it says little of these.
     const fn is_sliver(&self, of: u64) -> bool {
         let is_network = matches!(
             (self.candidate.interface, self.candidate.side),
@@ -765,6 +765,25 @@ fn ways_of<'a>(
         }
     }
     ways
+}
+
+/// Bytes at the links where a selection's packets were captured: all where these are not known.
+fn bytes_at_links_of(pieces: &[Piece<'_>], candidate: Candidate) -> u64 {
+    let mut links = HashSet::<_, RandomState>::default();
+    let mut are_known = true;
+    for piece in pieces {
+        if piece.half.has_ends() && piece.bytes(candidate) > 0 {
+            links.insert(piece.half.point.0);
+            are_known &= piece.half.is_at_link;
+        }
+    }
+    let mut bytes = 0;
+    for piece in pieces {
+        if piece.half.has_ends() && (!are_known || links.contains(&piece.half.point.0)) {
+            bytes += piece.bytes(Candidate::default());
+        }
+    }
+    bytes
 }
 
 /// Bytes under a selection of connections with both directions, where no station tells these apart.

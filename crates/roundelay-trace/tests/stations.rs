@@ -50,6 +50,12 @@ fn six(source: (u8, u16), destination: (u8, u16), len: usize) -> Vec<u8> {
     ipv6(0, UDP, v6(source.0), v6(destination.0), &payload)
 }
 
+/// With this identification.
+fn numbered(mut packet: Vec<u8>, number: u16) -> Vec<u8> {
+    packet[4..6].copy_from_slice(&number.to_be_bytes());
+    packet
+}
+
 fn choosing() -> Selection {
     Selection {
         chooses: true,
@@ -389,6 +395,34 @@ fn a_wire_beside_many_pairs_does_not_tell_their_directions() {
     add(1, four((SERVER, 53), (LAN, 5000), 60), [1, 2]);
     add(1, four((LAN, 5000), (SERVER, 53), 60), [2, 1]);
     assert!(is_open(&first_answer(bytes)));
+}
+
+/// Regression: a network has a small part of all bytes where there are many interfaces, although it
+/// has most of those at its own.
+#[test]
+fn a_network_is_measured_by_the_interface_of_its_packets() {
+    let mut bytes = section(Little);
+    for number in 0..6 {
+        let name = format!("eth{number}");
+        let name = option(Little, 2, name.as_bytes());
+        bytes.extend(interface(Little, ETHERNET, 0, &name));
+    }
+    for number in 0..300_u16 {
+        let place = number as u8 % 6;
+        let [own, other] = [[10, place, 0, number as u8], [50 + place, 1, 1, 1]];
+        let down = numbered(four((other, 443), (own, 5000), 800), number);
+        let up = numbered(four((own, 5000), (other, 443), 100), number + 500);
+        let mut up = ethernet(0x0800, &up);
+        up[..12].rotate_left(6);
+        let at = u64::from(number) * 1000;
+        bytes.extend(enhanced(Little, place.into(), at, &ethernet(0x0800, &down)));
+        bytes.extend(enhanced(Little, place.into(), at + 1, &up));
+    }
+    let (packets, options, _) = chosen_of(bytes);
+    assert!(
+        packets == 50 && options.contains("--direction"),
+        "{packets} {options}"
+    );
 }
 
 /// Regression: an overlay between two hosts passed for a mirror where no link-layer addresses tell
