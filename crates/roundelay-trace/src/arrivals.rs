@@ -9,7 +9,7 @@ use std::vec;
 use roundelay::{Acknowledgement, Duration, Ecn, FlowConfig, FlowId, Instant, LinkLayer};
 
 use crate::capture::{Capture, CaptureNotes, Frame, LinkType};
-use crate::classifier::Classifier;
+use crate::classifier::{Classifier, FlowBy};
 use crate::compare::{CompareError, ReplayObserver};
 use crate::error::CaptureError;
 use crate::headers::{Pieces, TCP, Tunnel, UnparsableCounts, flow_headers, parse};
@@ -385,7 +385,9 @@ impl Reader {
                 let tunnel = Tunnel::of(headers);
                 // Of an open tunnel with what cannot be read, as ERSPAN's frames in Linux, no flow is
                 // inside.
-                let is_shut = tunnel == Some(Tunnel::Open) && of_flow == *headers;
+                let looks_inside = matches!(by, FlowBy::FiveTuple | FlowBy::Inner);
+                let is_open = tunnel == Some(Tunnel::Open);
+                let is_shut = looks_inside && is_open && of_flow == *headers;
                 if let Some(tunnel) = tunnel.filter(|_| !is_shut) {
                     self.tunnels[tunnel as usize] += u64::from(own);
                 }

@@ -4,7 +4,7 @@
 use std::io::Cursor;
 
 use crate::common::*;
-use roundelay_trace::{Capture, CompareError, Comparison, Kind, Options, Span, compare};
+use roundelay_trace::{Capture, CompareError, Comparison, FlowBy, Kind, Options, Span, compare};
 
 pub(crate) const CALLER: [u8; 4] = [192, 168, 7, 1];
 pub(crate) const CALLED: [u8; 4] = [192, 168, 7, 2];
@@ -325,7 +325,17 @@ fn flows_in_tunnels_are_told_apart_as_by_linux() {
             "{what}: {waits:?}"
         );
     }
-    assert_eq!(labels(ip_in_ip, "outer"), ["ipip 10.0.0.1 > 10.0.0.2"]);
+    assert_eq!(
+        labels(ip_in_ip.clone(), "outer"),
+        ["ipip 10.0.0.1 > 10.0.0.2"]
+    );
+    // Regression: taken for tunnels that nobody can look into, these were not counted.
+    let outer = Options {
+        flow_by: FlowBy::Outer,
+        ..mending()
+    };
+    let comparison = replayed(ip_in_ip, &outer).unwrap();
+    assert_eq!(comparison.observed.tunnels, [1.0, 0.0, 0.0, 0.0, 0.0]);
     let esp = wrapped(|number, packet| {
         let index = if packet[9] == UDP { 1_u32 } else { 0x0002_0003 };
         let header = [index.to_be_bytes(), (number as u32).to_be_bytes()].concat();
