@@ -408,7 +408,7 @@ fn a_network_is_measured_by_the_interface_of_its_packets() {
         bytes.extend(interface(Little, ETHERNET, 0, &name));
     }
     for number in 0..300_u16 {
-        let place = number as u8 % 6;
+        let place = (number % 6) as u8;
         let [own, other] = [[10, place, 0, number as u8], [50 + place, 1, 1, 1]];
         let down = numbered(four((other, 443), (own, 5000), 800), number);
         let up = numbered(four((own, 5000), (other, 443), 100), number + 500);
