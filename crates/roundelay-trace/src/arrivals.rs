@@ -244,7 +244,7 @@ impl Arrivals {
         self.capture().notes()
     }
 
-    /// Whether no clock has made the times: all are alike, or count microseconds.
+    /// Whether no clock has made the times: all are alike, or count microseconds or nanoseconds.
     pub(crate) const fn is_without_clock(&self) -> bool {
         self.capture.is_without_clock()
     }

@@ -68,7 +68,7 @@ pub(crate) struct TimeSurvey {
     /// Packets that may be held until their time has come.
     ahead: u64,
     set_back: Vec<SetBack>,
-    /// All steps back that a clock was set by.
+    /// By how much the clock is behind, after all steps.
     shift: i64,
     /// The step between all neighbours, if that is one and the same.
     steps: Steps,
@@ -91,9 +91,9 @@ enum Steps {
     Uneven,
 }
 
-/// Steps that are all alike and not longer are none of a clock: a tool that makes captures of texts
-/// counts microseconds. In nanoseconds.
-const COUNTED: i64 = 1000;
+/// Steps that are all one of these are none of a clock: a tool that makes captures of texts writes one
+/// time, or counts units of the file. In nanoseconds.
+const COUNTED: [i64; 3] = [0, 1, 1000];
 /// Fewer packets may have come at one time.
 const FEWEST_COUNTED: u64 = 10;
 

@@ -607,3 +607,5 @@ fn pauses_do_not_change_what_a_flow_is() {
         assert_eq!(kinds(&samples), right, "{pause} s");
     }
 }
+    // Regression: short packets of equal length at line rate.
+    assert!(with_step(1) && !with_step(672));

@@ -66,8 +66,9 @@ fn question(reserve: &Reserve) -> String {
             }
             Problem::Times => {
                 return "No discipline is chosen, because no clock has made the times of this \
-                        capture: its packets are all of one time, or they count microseconds. \
-                        Compare a capture with the times at which packets came."
+                        capture: its packets are all of one time, or each is a microsecond or a \
+                        nanosecond behind the last. Compare a capture with the times at which \
+                        packets came."
                     .to_owned();
             }
         }
