@@ -10,7 +10,8 @@
 //!    other packets, it is not believed: they arrive with the packet before them.
 //! 2. Up to [`MANY`] packets at the start or the end of a capture, more than [`UNBELIEVABLE`] away from
 //!    all others, are not believed either: a clock that was not set yet shows 1970.
-//!    More than [`FEW`] in a row are believed unless they are one in [`RARE`] packets, or fewer.
+//!    Of both rules, more than [`FEW`] in a row are believed where the whole capture has less than
+//!    [`RARE`] times as many packets.
 //! 3. Where connections go on behind a step back as if nothing had happened (`continuity.rs`), the
 //!    clock was set back: everything behind is later by the step.
 //! 4. Packets that have to be held take at most [`MOST_BYTES`]; otherwise the capture is refused.
@@ -27,9 +28,10 @@ use crate::error::CaptureError;
 const JUMP: i64 = 1_000_000_000;
 /// A longer silence beside a few packets is none: a year, in nanoseconds.
 const UNBELIEVABLE: i64 = 365 * 24 * 3600 * JUMP;
-/// Most packets in a row that may be strays.
+/// Most packets in a row that may be strays in any capture.
 const FEW: usize = 8;
 const MANY: usize = 64;
+/// Most packets in a row that may be strays where the capture has [`RARE`] times as many or more.
 const RARE: u64 = 50;
 /// Most suspected packets remembered.
 const MOST_SUSPECTS: usize = 65_536;
