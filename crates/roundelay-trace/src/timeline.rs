@@ -13,7 +13,8 @@
 //!    Of both rules, more than [`FEW`] in a row are believed where the whole capture has less than
 //!    [`RARE`] times as many packets.
 //! 3. Where connections go on behind a step back as if nothing had happened (`continuity.rs`), the
-//!    clock was set back: everything behind is later by the step.
+//!    clock was set back: everything behind is later by the step, until they go on behind a step
+//!    forward that is as long, up to [`ALIKE`].
 //! 4. Packets that have to be held take at most [`MOST_BYTES`]; otherwise the capture is refused.
 
 use std::cmp::{Ordering, Reverse};
@@ -30,9 +31,12 @@ const JUMP: i64 = 1_000_000_000;
 const UNBELIEVABLE: i64 = 365 * 24 * 3600 * JUMP;
 /// Most packets in a row that may be strays in any capture.
 const FEW: usize = 8;
-const MANY: usize = 64;
 /// Most packets in a row that may be strays where the capture has [`RARE`] times as many or more.
+const MANY: usize = 64;
 const RARE: u64 = 50;
+/// Two steps of a clock that differ by less are alike, in nanoseconds: the time between the packets
+/// on both sides is part of each.
+const ALIKE: i64 = JUMP / 10;
 /// Most suspected packets remembered.
 const MOST_SUSPECTS: usize = 65_536;
 /// Packets between two notes of the latest time so far.
@@ -61,14 +65,14 @@ pub(crate) struct TimeSurvey {
     marks: Vec<Place>,
     /// Packets and bytes that a late packet passes, at most.
     window: (u64, u64),
+    /// Packets that may be held until their time has come.
+    ahead: u64,
     /// The furthest step back.
     furthest: i64,
     late: u64,
     /// How connections go on, packet by packet.
     continuity: Continuity,
-    /// Steps back of a clock that was set.
-    /// Packets that may be held until their time has come.
-    ahead: u64,
+    /// Steps of a clock that was set back, and later right again.
     set_back: Vec<SetBack>,
     /// By how much the clock is behind, after all steps.
     shift: i64,
@@ -157,8 +161,11 @@ impl Steps {
         }
     }
 
-    const fn are_counted(self) -> bool {
-        matches!(self, Self::Even(0..=COUNTED))
+    fn are_counted(self) -> bool {
+        match self {
+            Self::Even(step) => COUNTED.contains(&step),
+            Self::None | Self::Uneven => false,
+        }
     }
 }
 
@@ -231,7 +238,7 @@ impl TimeSurvey {
             self.window = (0, 0);
         }
         let pending = std::mem::take(&mut self.pending);
-        let by = self.was_set_back(&pending);
+        let by = self.clock_was_set(&pending);
         for place in pending {
             self.accept(Place {
                 time: place.time.saturating_add(by),
@@ -240,14 +247,16 @@ impl TimeSurvey {
         }
     }
 
-    /// Rule 3: how far the clock was set back before these packets; 0 if it was not.
-    fn was_set_back(&mut self, pending: &[Place]) -> i64 {
+    /// Rule 3: how far the clock was set back before these packets, less than 0 if it was set right
+    /// again; 0 if it was not set.
+    fn clock_was_set(&mut self, pending: &[Place]) -> i64 {
         let goes_on = self.continuity.goes_on();
         let (Some(last), Some(next)) = (self.last, pending.first()) else {
             return 0;
         };
         let by = last.saturating_sub(next.time);
-        if by <= JUMP || !goes_on {
+        let is_right_again = self.shift.saturating_add(by).saturating_abs() <= ALIKE;
+        if !goes_on || (by <= JUMP && !is_right_again) {
             return 0;
         }
         self.shift = self.shift.saturating_add(by);
@@ -383,7 +392,12 @@ impl TimeSurvey {
                 self.late += 1;
             } else {
                 strays.insert(place.number);
+                longest = longest.max(row as u64);
             }
+        }
+        // Strays arrive with the packet before them, which may be one that is held.
+        if self.window.0 + self.ahead > 0 {
+            self.ahead += longest;
         }
         let (first, _) = self.range.unwrap_or_default();
         let window = self.window.0 + self.ahead;
@@ -396,13 +410,8 @@ impl TimeSurvey {
             });
         }
         Ok(TimePlan {
-                longest = longest.max(row as u64);
             strays,
             window: window as usize,
-        // Strays arrive with the packet before them, which may be one that is held.
-        if self.window.0 + self.ahead > 0 {
-            self.ahead += longest;
-        }
             late: self.late,
             first,
             set_back: self.set_back,
@@ -487,7 +496,13 @@ impl Ordered {
 
     /// How often the clock was set back.
     pub(crate) fn set_back(&self) -> u64 {
-        self.plan.set_back.len() as u64
+        let mut steps = 0;
+        let mut before = 0;
+        for set in &self.plan.set_back {
+            steps += u64::from(set.shift > before);
+            before = set.shift;
+        }
+        steps
     }
 
     /// Whether no clock has made the times.
@@ -596,6 +611,9 @@ impl Ord for Held {
 
 #[cfg(test)]
 mod tests {
+    use rand::{Rng as _, SeedableRng as _};
+    use rand_pcg::Pcg64Mcg;
+
     use super::*;
 
     const SECOND: i64 = 1_000_000_000;
@@ -613,9 +631,6 @@ mod tests {
         }
         survey.finish("t").unwrap()
     }
-    use rand::{Rng as _, SeedableRng as _};
-    use rand_pcg::Pcg64Mcg;
-
 
     #[test]
     fn packets_in_order_are_not_held_and_silences_are_believed() {
@@ -663,7 +678,6 @@ mod tests {
             found.window
         );
     }
-}
 
     #[test]
     fn more_than_eight_in_a_row_are_strays_only_beside_fifty_times_as_many() {
@@ -715,3 +729,4 @@ mod tests {
             assert!(is_in_order, "round {round}");
         }
     }
+}

@@ -524,6 +524,24 @@ fn a_few_dozen_times_that_all_others_contradict_are_not_believed() {
     for (at, _) in &mut ahead[4000..4020] {
         *at += 1000 * 1_000_000_000;
     }
+    // Regression: set right again later, the clock was taken for one that is behind.
+    let mut samples = both(10);
+    let third = samples.len() / 3;
+    for (at, _) in &mut samples[third..2 * third] {
+        *at = at.saturating_sub(3_000_000_000);
+    }
+    let comparison = replayed(file(&samples), &mending()).unwrap();
+    let oddities = comparison.observed.oddities;
+    assert_eq!((oddities.set_back, oddities.sorted), (1, 0));
+    let (waits, packets, seconds) = answer(file(&samples));
+    assert_eq!((waits, packets), (right.0.clone(), right.1));
+    assert!((seconds - right.2).abs() < 0.2, "{seconds}");
+    // A silence of another length stays one.
+    for (at, _) in &mut samples[2 * third..] {
+        *at += 1_000_000_000;
+    }
+    let (_, _, seconds) = answer(file(&samples));
+    assert!((seconds - right.2 - 4.0).abs() < 0.2, "{seconds}");
     let comparison = replayed(file(&ahead), &mending()).unwrap();
     assert_eq!(comparison.observed.oddities.strays, 20);
     assert_eq!(answer(file(&ahead)).2, right.2);
