@@ -225,6 +225,11 @@ mod tests {
                 "wifi phy_rate 10gbit stations 9 length 60s",
                 "wifi: length 60s: expected at most 9689ms at this rate, for 800000 packets",
             ),
+            // Others that send fast leave more of the channel's time.
+            (
+                "wifi phy_rate 100mbit other_rate 10gbit stations 9 length 960s",
+                "wifi: length 960s: expected at most 112155ms at this rate, for 800000 packets",
+            ),
             (
                 "lte length 50ms",
                 "lte: length 50ms: legal range 100ms to 3600s",

@@ -206,9 +206,13 @@ impl Model for Wifi {
     ];
 
     fn check(&self) -> Result<Rate, ConfigError> {
-        let [own, _] = self.rates()?;
-        let each = own.bits_per_second() / u64::from(self.stations + 1);
-        Ok(Rate::from_bits_per_second(each).unwrap_or(own))
+        // All win the channel equally often, so each of the others sends once for each aggregate.
+        let [own, other] = self.rates()?;
+        let [own_time, other_time] = [self.time(own).as_picos(), self.time(other).as_picos()];
+        let cycle = own_time + u64::from(self.stations) * other_time;
+        let bits = u128::from(own.bits_per_second()) * u128::from(own_time) / u128::from(cycle);
+        let highest = Rate::from_bits_per_second(bits as u64);
+        Ok(highest.unwrap_or(own))
     }
 
     fn length(&mut self) -> &mut Duration {
