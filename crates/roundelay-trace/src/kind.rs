@@ -35,12 +35,13 @@ const MNDP_PORT: u16 = 5678;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Pace {
     pub(crate) packets: u64,
-    /// From the first packet to the last, without long pauses.
+    /// From the first packet to the last, with a pause of more than ten seconds counted as ten.
     pub(crate) seconds: f64,
 }
 
 /// The fewest packets of a call or a game, its shortest time in seconds, and its lowest rate in
-/// packets a second: polls and keep-alives of devices come up to five times a second.
+/// packets a second. In the captures that these were tried with, polls of devices (CoAP, BFD) come up
+/// to five times a second.
 const CALL: (u64, f64, f64) = (10, 0.5, 10.0);
 
 impl Pace {
