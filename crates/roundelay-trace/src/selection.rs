@@ -25,7 +25,7 @@ use crate::headers::{Headers, Unparsable};
 use crate::mirror::{Inside, Mirror};
 use crate::mixture::{Candidate, End, Half, Mixture, Remedy, Side};
 use crate::translated::Translations;
-use crate::wire::Station;
+use crate::wire::{Hop, Station};
 
 /// The packets to replay; by default all but duplicates.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -267,6 +267,8 @@ struct Opposite {
     duplicates: Duplicates,
     /// Networks of the end that the option asks for, with packets.
     networks: HashMap<Network, u64>,
+    /// The same of stations.
+    stations: HashMap<Station, u64>,
 }
 
 /// The direction that was not chosen, and its packets.
@@ -286,7 +288,7 @@ struct Other {
 
 /// Most interfaces listed; a forged capture has a new one in each packet.
 const MOST_INTERFACES: usize = 65_536;
-/// Most networks counted for a message.
+/// Most networks, or stations, counted for a message.
 const MOST_NETWORKS: usize = 1024;
 /// Most interfaces or networks named in a message.
 const NAMED: usize = 8;
@@ -747,15 +749,14 @@ impl Selector {
     }
 
     fn advice(&self, option: &str) -> Fault {
-        let is_heading = match &self.selection.direction {
-            Some(direction) => matches!(direction.side, Side::Heading(_)),
-            None => false,
-        };
+        let side = self.selection.direction.as_ref().map(|wanted| wanted.side);
+        let is_heading = matches!(side, Some(Side::Heading(_)));
+        let is_of_station = matches!(side, Some(Side::FromStation(_) | Side::ToStation(_)));
         if let Some((from, to)) = self.between
             && from >= to
         {
             Fault::wanted("a later time in --to, as both are counted from the first packet")
-                .behind("--to ends before --from begins; ")
+                .behind("--to is not later than --from; ")
         } else if option.starts_with("the part") {
             Fault::wanted("times within the capture, counted from its first packet")
         } else if option.starts_with("--interface") {
@@ -763,6 +764,8 @@ impl Selector {
         } else if option.starts_with("--direction") && is_heading && self.with_heading == 0 {
             Fault::wanted("'from ADDRESS' or 'to ADDRESS'")
                 .behind("the capture does not say which packets came in and which went out; ")
+        } else if option.starts_with("--direction") && is_of_station {
+            self.opposite.station_wanted()
         } else if option.starts_with("--direction") && !self.opposite.networks.is_empty() {
             self.opposite.wanted()
         } else {
@@ -836,6 +839,16 @@ impl Opposite {
             let (first, last) = self.times.unwrap_or((frame.time_nanos, frame.time_nanos));
             self.times = Some((first.min(frame.time_nanos), last.max(frame.time_nanos)));
         }
+        let station = match side {
+            Side::FromStation(_) => Hop::of(frame).map(|hop| hop.from),
+            Side::ToStation(_) => Hop::of(frame).and_then(|hop| hop.to),
+            Side::From(_) | Side::To(_) | Side::Heading(_) => None,
+        };
+        if let Some(station) = station
+            && (self.stations.len() < MOST_NETWORKS || self.stations.contains_key(&station))
+        {
+            *self.stations.entry(station).or_default() += 1;
+        }
         let Some(headers) = headers else { return };
         let address = match side {
             Side::From(_) => headers.source,
@@ -864,20 +877,35 @@ impl Opposite {
     }
 }
 
-/// The networks of the capture, for an error.
+/// The networks and stations of the capture, for an error.
 impl Opposite {
     fn wanted(&self) -> Fault {
-        let mut networks = Vec::new();
-        for (network, packets) in &self.networks {
-            networks.push((Reverse(*packets), network.to_string()));
-        }
-        networks.sort();
-        let mut all = Vec::new();
-        for (Reverse(packets), network) in networks {
-            all.push(format!("{network} ({})", counted(packets, "packet")));
-        }
-        Fault::wanted(format_args!("a network of the capture: {}", list(all)))
+        let networks = busiest_first(&self.networks);
+        Fault::wanted(format_args!("a network of the capture: {networks}"))
     }
+
+    fn station_wanted(&self) -> Fault {
+        if self.stations.is_empty() {
+            return Fault::wanted("an address or a network of IP")
+                .behind("these packets have no link-layer addresses; ");
+        }
+        let stations = busiest_first(&self.stations);
+        Fault::wanted(format_args!("a station of the capture: {stations}"))
+    }
+}
+
+/// With the packets of each.
+fn busiest_first<T: ToString>(packets_of: &HashMap<T, u64>) -> String {
+    let mut ordered = Vec::new();
+    for (place, packets) in packets_of {
+        ordered.push((Reverse(*packets), place.to_string()));
+    }
+    ordered.sort();
+    let mut all = Vec::new();
+    for (Reverse(packets), place) in ordered {
+        all.push(format!("{place} ({})", counted(packets, "packet")));
+    }
+    list(all)
 }
 
 impl InterfaceName {

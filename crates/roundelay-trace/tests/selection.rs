@@ -390,6 +390,22 @@ fn an_empty_selection_names_the_option_that_matches_nothing() {
     );
     let raw = capture(RAW, &[(0, upload(1))]);
     assert_eq!(
+        error(&raw, of_direction("to 52:54:00:12:34:56")),
+        "t.pcap: --direction 'to 52:54:00:12:34:56' matches none of 1 packets; these packets have no link-layer addresses; expected an \
+         address or a network of IP"
+    );
+    let mut frame = ethernet(0x0800, &upload(1));
+    frame[..12].copy_from_slice(&[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2]);
+    let wire = capture(ETHERNET, &[(0, frame)]);
+    for (direction, station) in [("to", "02:00:00:00:00:01"), ("from", "02:00:00:00:00:02")] {
+        let found = error(
+            &wire,
+            of_direction(&format!("{direction} 52:54:00:12:34:56")),
+        );
+        let expected = format!("expected a station of the capture: {station} (1 packet)");
+        assert!(found.ends_with(&expected), "{found}");
+    }
+    assert_eq!(
         error(&raw, of_interface("eth0")),
         "t.pcap: --interface eth0 matches none of 1 packets; the capture names no interfaces; expected pcapng or Linux cooked v2"
     );
