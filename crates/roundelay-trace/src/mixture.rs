@@ -547,11 +547,14 @@ impl Mixture {
         for piece in pieces {
             let selected = piece.bytes(candidate);
             bytes.push(selected);
+            // As most pieces under most candidates.
+            if selected == 0 {
+                continue;
+            }
             // Frames without IP are in no direction: a candidate is not worse without them.
             extent.bytes += if piece.half.has_ends() { selected } else { 0 };
             if let Some(interface) = piece.half.point.0
                 && piece.half.is_at_link
-                && selected > 0
             {
                 *interfaces.entry(interface).or_default() += selected;
             }
@@ -563,7 +566,7 @@ impl Mixture {
             }
         }
         // Connections with both directions.
-        for [one, other] in ways(pieces, candidate) {
+        for [one, other] in ways_of(pieces, &bytes) {
             let lighter = one.min(other);
             extent.connections += usize::from(lighter > 0);
             extent.lighter += lighter;
@@ -595,7 +598,7 @@ impl Mixture {
         extent.excess = extent.lighter + of_others;
         // Where stations tell directions apart, the heavier one is known.
         let of_stations = if wires.is_empty() { 0 } else { extent.lighter };
-        extent.unclear = of_others + of_stations + both_ways_elsewhere(pieces, candidate);
+        extent.unclear = of_others + of_stations + both_ways_elsewhere(pieces, &bytes);
         extent
     }
 }
@@ -747,21 +750,20 @@ fn overlap(one: &[[u64; 2]], other: &[[u64; 2]]) -> bool {
 /// Bytes of each connection's two directions under a selection. A sender's packets to itself have
 /// one direction.
 fn ways(pieces: &[Piece<'_>], candidate: Candidate) -> Vec<[u64; 2]> {
-    ways_of(pieces.iter(), pieces.len(), candidate)
+    let mut bytes = Vec::with_capacity(pieces.len());
+    for piece in pieces {
+        bytes.push(piece.bytes(candidate));
+    }
+    ways_of(pieces, &bytes)
 }
 
-/// The same of some pieces of this many connections at most.
-fn ways_of<'a>(
-    pieces: impl Iterator<Item = &'a Piece<'a>>,
-    connections: usize,
-    candidate: Candidate,
-) -> Vec<[u64; 2]> {
-    let mut ways = vec![[0; 2]; connections];
-    for piece in pieces {
+/// The same of these bytes of each piece.
+fn ways_of(pieces: &[Piece<'_>], bytes: &[u64]) -> Vec<[u64; 2]> {
+    let mut ways = vec![[0; 2]; pieces.len()];
+    for (piece, bytes) in pieces.iter().zip(bytes) {
         let [source, destination] = piece.half.ends;
-        if source != destination {
-            let way = &mut ways[piece.connection][usize::from(piece.is_forward)];
-            *way += piece.bytes(candidate);
+        if *bytes > 0 && source != destination {
+            ways[piece.connection][usize::from(piece.is_forward)] += bytes;
         }
     }
     ways
@@ -786,16 +788,19 @@ fn bytes_at_links_of(pieces: &[Piece<'_>], candidate: Candidate) -> u64 {
     bytes
 }
 
-/// Bytes under a selection of connections with both directions, where no station tells these apart.
-fn both_ways_elsewhere(pieces: &[Piece<'_>], candidate: Candidate) -> u64 {
-    let elsewhere = pieces
-        .iter()
-        .filter(|piece| piece.is_from_station.is_none());
-    let mut bytes = 0;
-    for [one, other] in ways_of(elsewhere, pieces.len(), candidate) {
-        bytes += if one.min(other) > 0 { one + other } else { 0 };
+/// Bytes of connections with both directions, where no station tells these apart.
+fn both_ways_elsewhere(pieces: &[Piece<'_>], bytes: &[u64]) -> u64 {
+    let mut elsewhere = bytes.to_vec();
+    for (piece, bytes) in pieces.iter().zip(&mut elsewhere) {
+        if piece.is_from_station.is_some() {
+            *bytes = 0;
+        }
     }
-    bytes
+    let mut both = 0;
+    for [one, other] in ways_of(pieces, &elsewhere) {
+        both += if one.min(other) > 0 { one + other } else { 0 };
+    }
+    both
 }
 
 impl Piece<'_> {
