@@ -40,8 +40,8 @@ pub(crate) struct Pace {
 }
 
 /// The fewest packets of a call or a game, its shortest time in seconds, and its lowest rate in
-/// packets a second. In the captures that these were tried with, polls of devices (CoAP, BFD) come up
-/// to five times a second.
+/// packets a second. In the captures that these were tried with, polls of devices (CoAP, BFD) come
+/// up to five times a second.
 const CALL: (u64, f64, f64) = (10, 0.5, 10.0);
 
 impl Pace {

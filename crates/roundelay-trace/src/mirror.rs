@@ -73,8 +73,8 @@ impl Mirror {
         false
     }
 
-    /// What is inside, if one direction has more than a few packets and all packets of the tunnel go
-    /// one way.
+    /// What is inside, if one direction has more than a few packets and all packets of the tunnel
+    /// go one way.
     pub(crate) fn inside(&self) -> Option<Inside> {
         if self.goes_both_ways() {
             return None;

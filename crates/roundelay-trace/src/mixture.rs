@@ -323,8 +323,8 @@ impl Mixture {
         if trial.candidate == Candidate::default() {
             return None;
         }
-        // Where nothing tells which of two directions is the link's, a light one per connection may be
-        // the heavy one of the next.
+        // Where nothing tells which of two directions is the link's, a light one per connection may
+        // be the heavy one of the next.
         let is_good = is_pure || trial.extent.is_nearly_clear();
         Some(Remedy {
             selection: trial.candidate,

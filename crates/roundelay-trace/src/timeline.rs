@@ -97,8 +97,8 @@ enum Steps {
     Uneven,
 }
 
-/// Steps that are all one of these are none of a clock: a tool that makes captures of texts writes one
-/// time, or counts units of the file. In nanoseconds.
+/// Steps that are all one of these are none of a clock: a tool that makes captures of texts writes
+/// one time, or counts units of the file. In nanoseconds.
 const COUNTED: [i64; 3] = [0, 1, 1000];
 /// Fewer packets may have come at one time.
 const FEWEST_COUNTED: u64 = 10;
@@ -313,7 +313,7 @@ impl TimeSurvey {
         self.window.1 = self.window.1.max(bytes);
     }
 
-    /// Whether the packets that a suspect passes may wait for it. Otherwise its time is not believed.
+    /// Whether the packets that a suspect passes may wait for it. Its time is not believed otherwise.
     fn can_hold(&self, place: Place) -> bool {
         self.passed(place).1 <= MOST_BYTES
     }
@@ -691,8 +691,8 @@ mod tests {
         }
     }
 
-    /// Rows of any length that come early or late, in captures dense and sparse: what is held leaves
-    /// in the order of times.
+    /// Rows of any length that come early or late, in captures dense and sparse: what is held
+    /// leaves in the order of times.
     #[test]
     fn held_packets_leave_in_the_order_of_times() {
         let mut random = Pcg64Mcg::seed_from_u64(5);

@@ -391,8 +391,8 @@ fn an_empty_selection_names_the_option_that_matches_nothing() {
     let raw = capture(RAW, &[(0, upload(1))]);
     assert_eq!(
         error(&raw, of_direction("to 52:54:00:12:34:56")),
-        "t.pcap: --direction 'to 52:54:00:12:34:56' matches none of 1 packets; these packets have no link-layer addresses; expected an \
-         address or a network of IP"
+        "t.pcap: --direction 'to 52:54:00:12:34:56' matches none of 1 packets; these packets have \
+         no link-layer addresses; expected an address or a network of IP"
     );
     let mut frame = ethernet(0x0800, &upload(1));
     frame[..12].copy_from_slice(&[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2]);

@@ -10,8 +10,8 @@ use roundelay::{ConfigError, Duration, Rate};
 /// Bits of a full packet, as a link trace counts them.
 pub(super) const PACKET_BITS: u64 = 1514 * 8;
 
-/// Most times of a trace on average: it takes some MB in memory, and the same in the record of a live
-/// run, for each direction of each link.
+/// Most times of a trace on average: it takes some MB in memory, and the same in the record of a
+/// live run, for each direction of each link.
 const MOST_TIMES: u64 = 800_000;
 
 /// Bounds of a round's length.
