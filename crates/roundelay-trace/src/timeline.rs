@@ -313,7 +313,7 @@ impl TimeSurvey {
         self.window.1 = self.window.1.max(bytes);
     }
 
-    /// Whether the packets that a suspect passes may wait for it. Its time is not believed otherwise.
+    /// Whether the packets that a suspect passes may wait for it. If not, its time is not believed.
     fn can_hold(&self, place: Place) -> bool {
         self.passed(place).1 <= MOST_BYTES
     }
