@@ -341,7 +341,30 @@ const Roundelay = (() => {
       if (wide !== chart.width) chart.setSize({ width: wide, height: chart.height });
     });
     new ResizeObserver(fit).observe(byId(id));
+    addEventListener("beforeprint", () => onPaper(fit));
+    addEventListener("afterprint", fit);
   };
+
+  // ---- Print ------------------------------------------------------------------------------------
+
+  // Pixels across a sheet of A4 or letter. The style stretches what is drawn for it to the sheet that there is.
+  const PAPER = 700;
+
+  // Does `work` while the page is as wide as a sheet: before a print the browser gives the window's width.
+  const onPaper = (work) => {
+    document.body.style.width = `${PAPER}px`;
+    work();
+    document.body.style.width = "";
+  };
+
+  // A table that is wider than a sheet is printed smaller.
+  const tables = () => document.querySelectorAll("table");
+  const shrinkTables = () => tables().forEach((table) => {
+    table.style.zoom = Math.min(1, table.parentElement.clientWidth / table.scrollWidth);
+  });
+  const growTables = () => tables().forEach((table) => { table.style.zoom = ""; });
+  addEventListener("beforeprint", () => onPaper(shrinkTables));
+  addEventListener("afterprint", growTables);
 
   return {
     byId, element, swatch, colorName, seconds, rate, bytes, tick, count, percent, clock, few, axis, logarithmicAxis, tooltip, reference, intervals, draw, shares, fillLegend,

@@ -107,15 +107,28 @@ export const checkAnswer = async (page) => {
 const PRINTED = { width: 720, height: 1000 };
 
 export const checkPrint = async (page) => {
+  // The browser tells the page of a print while that is as wide as the window: charts were cut off at the paper's edge.
+  await page.evaluate(() => addEventListener("beforeprint", () => {
+    globalThis.drawn = Array.from(document.querySelectorAll(".uplot canvas"), (canvas) => canvas.width / devicePixelRatio);
+  }));
+  await page.pdf();
+  const drawn = await page.evaluate(() => globalThis.drawn);
+  assert.equal(drawn.length, await page.locator(".uplot").count(), "the page hears of a print");
+  assert.ok(drawn.every((width) => width > 280 && width <= PRINTED.width), `charts are printed ${drawn} px wide`);
   await page.setViewportSize(PRINTED);
   await page.emulateMedia({ media: "print" });
+  await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
   await settled(page);
   const kept = await page.$$eval("section, figure, .card", (parts, most) => parts
     .filter((part) => part.offsetHeight > most && getComputedStyle(part).breakInside === "avoid")
     .map((part) => `${part.tagName} of ${part.offsetHeight} px`), PRINTED.height);
   assert.deepEqual(kept, [], "no part that is higher than a page is kept on one");
-  const cut = await page.$$eval(".scroll", (boxes) => boxes.filter((box) => getComputedStyle(box).overflowY !== "visible").length);
-  assert.equal(cut, 0, "tables are printed as a whole");
+  const cut = await page.$$eval(".scroll, pre", (boxes) => boxes.filter((box) => getComputedStyle(box).overflowY !== "visible").map((box) => box.className));
+  assert.deepEqual(cut, [], "tables and texts are printed as a whole");
+  const wide = await page.$$eval("table, canvas, pre", (parts, most) => parts
+    .filter((part) => part.getBoundingClientRect().right > most + 1 || part.scrollWidth > part.clientWidth + 1)
+    .map((part) => `${part.tagName} up to ${part.getBoundingClientRect().right} px`), PRINTED.width);
+  assert.deepEqual(wide, [], "nothing lies beside the paper");
 };
 
 // Of a window's height a table takes at most so much, so that charts are not far below.
