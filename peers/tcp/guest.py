@@ -13,7 +13,7 @@ sys.path.insert(0, str(HERE.parent / "linux"))
 import virtual  # noqa: E402
 
 PROGRAMS = ("tc", "ip", "nstat", "dash")
-FAMILIES = ("sch_fq_codel", "sch_pie", "sch_htb", "sch_tbf", "sch_cake", "tcp_bbr", "virtio_pci", "virtio_console")
+FAMILIES = ("sch_fq_codel", "sch_codel", "sch_pie", "sch_htb", "sch_tbf", "sch_cake", "tcp_bbr", "virtio_pci", "virtio_console")
 
 
 def boot(lines, seconds, out):

@@ -13,6 +13,8 @@ class Setup:
     discipline: str
     control: str = "cubic"
     bulks: int = 2
+    # Chosen, run and predicted when nothing of the senders was to be changed any more.
+    is_held_out: bool = False
 
     @property
     def rate(self):
@@ -40,4 +42,9 @@ SETUPS = [
     # Half of the product of bandwidth and delay for round trips of 40 ms, and four times that for the 20 ms of the one transfer.
     Setup("many", 100, "pfifo limit 170", "fifo limit 170", bulks=16),
     Setup("alone", 20, "pfifo limit 130", "fifo limit 130", "bbr", bulks=1),
+    Setup("held-slow", 8, "pfifo limit 60", "fifo limit 60", is_held_out=True),
+    Setup("held-reno", 35, "pfifo limit 80", "fifo limit 80", "reno", is_held_out=True),
+    Setup("held-codel", 15, "codel limit 1000", "codel limit 1000", is_held_out=True),
+    Setup("held-bbr", 12, "pfifo limit 60", "fifo limit 60", "bbr", is_held_out=True),
+    Setup("held-four", 30, "bfifo limit 150000", "fifo limit 150000b", bulks=4, is_held_out=True),
 ]

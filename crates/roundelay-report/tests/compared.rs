@@ -704,8 +704,7 @@ fn a_lower_figure_than_that_of_the_best_is_explained() {
         (
             ["s_kps", "fq_pie"],
             "fq_pie",
-            "s_kps delays light flows less than fq_pie (104 ms against 116 ms), but less than a factor of 1.5 between the two counts as none, \
-             losses counted in, and no tc commands are known for it.",
+            "s_kps delays light flows less than fq_pie (104 ms against 116 ms), but less than a factor of 1.5 between the two counts as none, and no tc commands are known for it.",
         ),
         (
             ["fifo limit 10", "qfq"],

@@ -23,7 +23,7 @@ use ratatui::crossterm::event::{self, Event};
 use ratatui::crossterm::style;
 use ratatui::crossterm::terminal::disable_raw_mode;
 use roundelay_live::Bottleneck;
-use roundelay_live::control::{self, Command};
+use roundelay_live::control;
 
 use crate::terminal::is_plain;
 use figures::{Figures, Gatherer};
