@@ -96,7 +96,7 @@ pub fn parse_choice(text: &str) -> Result<Choice, Fault> {
 }
 
 /// Qdiscs of Linux that have no discipline here, with the reason or what to do instead.
-const NOT_HERE: [(&str, &str); 16] = [
+const NOT_HERE: [(&str, &str); 15] = [
     (
         "cbq",
         "Linux has it no longer; htb and hfsc are classes of a tree",
@@ -125,10 +125,6 @@ const NOT_HERE: [(&str, &str); 16] = [
         "nothing waits there, so nothing is in another order",
     ),
     ("plug", "it only holds packets until a program lets them go"),
-    (
-        "pfifo_fast",
-        "it orders by the sockets' priority, which no capture shows; compare priority or fifo",
-    ),
     (
         "skbprio",
         "it is priority that pushes the last class out; compare priority",
