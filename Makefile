@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help compare kills wheel wheel-freethreaded wheel-3.14t python python-bench python-hashes setup-python setup-freethreaded test-freethreaded setup-docs papers papers-full papers-faults papers-pages peers peers-linux peers-tcp peers-tcp-check peers-lengths validation test test-full lint test-debug own-scheduler package oldest release release-fetch release-offline setup-musl without-parquet test-release rustdoc docs purity deny browser seeded fuzz miri soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs command-costs index sources capture captures setup-npm setup-ns2 setup-ns3 setup-uml setup-qemu setup-valgrind setup-chromium setup-deny setup-bare-metal setup-wasm page page-test clean
+.PHONY: help compare kills wheel wheel-freethreaded wheel-3.14t python python-bench python-hashes setup-python setup-freethreaded test-freethreaded setup-docs papers papers-full papers-faults papers-pages peers peers-questions peers-linux peers-tcp peers-tcp-check peers-lengths validation test test-full lint test-debug own-scheduler package oldest release release-fetch release-offline setup-musl without-parquet test-release rustdoc docs purity deny browser seeded fuzz miri soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs command-costs index sources capture captures setup-npm setup-ns2 setup-ns3 setup-uml setup-qemu setup-valgrind setup-chromium setup-deny setup-bare-metal setup-wasm page page-test clean
 
 CAPTURE ?= examples/captures/home-downlink.pcap
 RATE ?= 5mbit
@@ -35,6 +35,9 @@ compare: ## compare disciplines on the example capture: CAPTURE=file RATE=20mbit
 peers: peers-programs ## our simulator beside ns-2 and ns-3: results and CPU seconds, a quarter of an hour
 	python3 peers/compare.py check
 	python3 peers/compare.py speed $(ROUNDS)
+
+peers-questions: peers-programs ## phases of TCP beside ns-2, CUBIC under CoDel beside ns-3: the tables of docs/simulator/validation.md, a quarter of an hour
+	python3 peers/compare.py questions
 
 # Random cases of departure orders; each takes about a third of a second.
 LINUX_CASES ?= 600

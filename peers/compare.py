@@ -4,6 +4,7 @@
 compare.py check [FLOWS]    the results, side by side, with assertions; part of `make test-full`. FLOWS: a file for the bulk flows' goodputs
 compare.py speed [ROUNDS]   CPU seconds, packet-hops a second and memory: medians of interleaved rounds
 compare.py counts           instructions a packet-hop of ours, and how memory grows
+compare.py questions        differences that come from phases of packets, and from ns-3's CUBIC: a quarter of an hour
 
 Simulators that are not installed are left out, and the output says so.
 """
@@ -18,6 +19,8 @@ import sys
 import tempfile
 import tomllib
 from pathlib import Path
+
+import questions
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "target/release/examples"
@@ -402,6 +405,13 @@ def counts():
     table("Memory: runs, and others ten times as long", rows)
 
 
+def answer(names):
+    with tempfile.TemporaryDirectory() as folder:
+        for title, rows in questions.questions(PROGRAM, ROOT, NS3, names, Path(folder)):
+            table(f"{title}: {len(questions.SEEDS)} draws of starts", rows)
+            sys.stdout.flush()
+
+
 if __name__ == "__main__":
     if sys.argv[1:2] == ["check"]:
         check(present())
@@ -409,5 +419,7 @@ if __name__ == "__main__":
         speed(present(), int(sys.argv[2]) if len(sys.argv) > 2 else 3)
     elif sys.argv[1:2] == ["counts"]:
         counts()
+    elif sys.argv[1:2] == ["questions"]:
+        answer(present())
     else:
         sys.exit(__doc__)

@@ -1,4 +1,5 @@
-// The same scenarios in ns-3: ns3 cbr|tcp SECONDS STARTS observe|plain TIMEOUT, or ns3 bursts FOLDER observe|plain.
+// The same scenarios in ns-3: ns3 cbr|tcp SECONDS STARTS observe|plain TIMEOUT, ns3 bursts FOLDER observe|plain, or
+// ns3 codel cbr|tcp SECONDS STARTS [ATTRIBUTE=VALUE]...
 //
 // Files are those of dumbbell.tcl and bursts.tcl. Packets are as long on the wire as there: what is left of 1000 or 1460 bytes after the headers
 // (PPP 2, IP 20, UDP 8, TCP 20 with 12 for timestamps) is data. Routers have plain queues at their devices, none above them. Queues are watched
@@ -221,6 +222,67 @@ void send_all(Ptr<Socket> socket, uint32_t packets) {
     }
 }
 
+void note_drop(std::vector<double>* times, Ptr<const QueueDiscItem>) { times->push_back(Simulator::Now().GetSeconds()); }
+
+/// CoDel at a bottleneck of 10 Mbit/s with a round trip of 28 ms, one packet in the device below it. Flows are of TCP with 1500 bytes on the wire, or of
+/// 4 Mbit/s with 1460. Settings are attributes of ns-3 and their values.
+void codel(bool is_tcp, double seconds, const std::string& starts, const std::vector<std::string>& settings) {
+    Config::SetDefault("ns3::TcpSocketBase::ClockGranularity", TimeValue(MilliSeconds(1)));
+    Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(1446));
+    Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(1 << 24));
+    Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(1 << 24));
+    for (auto& setting : settings) {
+        auto equals = setting.find('=');
+        Config::SetDefault(setting.substr(0, equals), StringValue(setting.substr(equals + 1)));
+    }
+
+    Network network;
+    auto left = network.node(), right = network.node();
+    auto bottleneck = network.link(left, right, "10Mbps", "12ms", "1p", "10.3.0.0");
+    TrafficControlHelper control;
+    control.SetRootQueueDisc("ns3::CoDelQueueDisc");
+    std::vector<double> drops;
+    control.Install(bottleneck.Get(0)).Get(0)->TraceConnectWithoutContext("Drop", MakeBoundCallback(&note_drop, &drops));
+    network.by_default(left, right);
+    network.by_default(right, left);
+    uint64_t delivered = 0;
+    std::vector<Ptr<PacketSink>> sinks;
+    std::ifstream file(starts);
+    double start;
+    for (uint32_t i = 0; file >> start; i++) {
+        auto sender = network.node(), receiver = network.node();
+        network.link(sender, left, "100Mbps", "1ms", "100000p", dotted(10, 1, i));
+        network.link(right, receiver, "100Mbps", "1ms", "100000p", dotted(10, 2, i));
+        network.by_default(sender, left);
+        network.by_default(receiver, right);
+        InetSocketAddress to(network.next.at({right->GetId(), receiver->GetId()}).first, port);
+        auto at = NanoSeconds(std::llround(start * 1e9));
+        if (is_tcp) {
+            BulkSendHelper bulk("ns3::TcpSocketFactory", to);
+            bulk.SetAttribute("SendSize", UintegerValue(1446));
+            bulk.Install(sender).Start(at);
+            sinks.push_back(DynamicCast<PacketSink>(PacketSinkHelper("ns3::TcpSocketFactory", to).Install(receiver).Get(0)));
+            continue;
+        }
+        listen(receiver, &delivered);
+        auto socket = datagrams(sender);
+        socket->Connect(to);
+        for (auto time = at; time < Seconds(seconds); time += MicroSeconds(2920)) {
+            Simulator::Schedule(time, &send_all, socket, 1);
+        }
+    }
+    Simulator::Stop(Seconds(seconds));
+    Simulator::Run();
+    for (auto& sink : sinks) {
+        delivered += sink->GetTotalRx() / 1446;
+    }
+    std::cout << "delivered " << delivered << "\ndrops";
+    for (auto time : drops) {
+        std::cout << ' ' << time;
+    }
+    std::cout << '\n';
+}
+
 struct Flow {
     double start;
     uint32_t from, to, packets;
@@ -303,8 +365,10 @@ int main(int count, char** arguments) {
         dumbbell(words[0] == "tcp", std::stod(words[1]), words[2], words[3] == "observe", std::stoi(words[4]));
     } else if (words.size() == 3 && words[0] == "bursts") {
         bursts(words[1], words[2] == "observe");
+    } else if (words.size() >= 4 && words[0] == "codel") {
+        codel(words[1] == "tcp", std::stod(words[2]), words[3], {words.begin() + 4, words.end()});
     } else {
-        std::cerr << "ns3 cbr|tcp SECONDS STARTS observe|plain TIMEOUT, ns3 bursts FOLDER observe|plain\n";
+        std::cerr << "ns3 cbr|tcp SECONDS STARTS observe|plain TIMEOUT, ns3 bursts FOLDER observe|plain, ns3 codel cbr|tcp SECONDS STARTS [ATTRIBUTE=VALUE]..\n";
         return 2;
     }
     std::cout << "peak_memory_mb " << peak_megabytes() << '\n';
