@@ -77,7 +77,13 @@ pub struct Config {
     /// Initial slow start threshold in segments, 2 to 100000000; None: the receive window.
     pub initial_threshold: Option<u32>,
     /// Receive window in segments: 1 to 100000000. The window never shrinks: data is read at once.
+    /// With `window_growth` the most that it grows to, up to 65,535 * 2^14 bytes (RFC 7323, section
+    /// 2.3).
     pub receive_window: u32,
+    /// Whether the receive window begins at 65,535 bytes and grows with what arrives in a round trip:
+    /// M. Fisk, W. Feng, "Dynamic Right-Sizing in TCP", 2001. Acknowledgements tell the sender, and
+    /// the receiver measures round trips by its timestamps, so `timestamps` are needed.
+    pub window_growth: bool,
     /// Minimum retransmission timeout: 1 us to `max_timeout`. RFC 6298 requires 1 s, common stacks
     /// use 200 ms.
     pub min_timeout: Duration,
@@ -182,6 +188,8 @@ impl Default for Config {
 }
 
 const MICROSECOND: Duration = Duration::from_micros(1);
+/// The largest window that a header can tell: RFC 7323, section 2.3.
+const MOST_TOLD: u64 = 65_535 << 14;
 
 impl Config {
     /// RFC requirements for a host today: SACK, CUBIC, ten initial segments, timestamps, delayed
@@ -197,6 +205,7 @@ impl Config {
             initial_window: 10,
             initial_threshold: None,
             receive_window: 45_000,
+            window_growth: false,
             min_timeout: Duration::from_secs(1),
             initial_timeout: Duration::from_secs(1),
             max_timeout: Duration::from_secs(60),
@@ -228,11 +237,14 @@ impl Config {
 
     /// Linux today, as far as it is modelled: as `rfc`, with HyStart, its CUBIC, proportional rate
     /// reduction, RACK and tail loss probes, timeouts of 200 ms and more above the round trip,
-    /// acknowledgements delayed by 40 ms and quick ones, and a clock of 1 us. Not there: D-SACK, the
-    /// receive window's own growth.
+    /// acknowledgements delayed by 40 ms and quick ones, a clock of 1 us, and a receive window that
+    /// grows to 3 MiB: half of the buffer that `net.ipv4.tcp_rmem` allows, 6,291,456 bytes, as
+    /// `net.ipv4.tcp_adv_win_scale` is 1 (man 7 tcp, and Linux's ip-sysctl). Not there: D-SACK.
     pub const fn linux() -> Self {
         Self {
             slow_start: SlowStart::HyStart,
+            receive_window: 3 * 1024 * 1024 / 1448,
+            window_growth: true,
             constant_friendliness: true,
             least_growth: true,
             proportional_reduction: true,
@@ -319,6 +331,23 @@ impl Config {
                 parameter: "tail_loss_probe",
                 value: "true without rack".to_owned(),
                 range: "false, as rack finds the losses that a probe uncovers".to_owned(),
+            });
+        }
+        if self.window_growth && !self.timestamps {
+            return Err(ConfigError {
+                parameter: "window_growth",
+                value: "true without timestamps".to_owned(),
+                range: "false, as the receiver measures round trips by them".to_owned(),
+            });
+        }
+        if self.window_growth && self.receive_window_bytes() > MOST_TOLD {
+            return Err(ConfigError {
+                parameter: "receive_window",
+                value: format!(
+                    "{} segments of {} bytes with window_growth",
+                    self.receive_window, self.segment_len
+                ),
+                range: format!("{MOST_TOLD} bytes in all or less, the most that headers can tell"),
             });
         }
         count("segment_len", self.segment_len, 1, 65_535)?;
@@ -465,6 +494,28 @@ mod tests {
             error.to_string(),
             "tcp: rack is true with flavour NewReno, but must be false, as rack needs selective \
              acknowledgements (flavour sack)"
+        );
+        let error = Config {
+            timestamps: false,
+            ..Config::linux()
+        }
+        .check()
+        .expect_err("nothing to measure by");
+        assert_eq!(
+            error.to_string(),
+            "tcp: window_growth is true without timestamps, but must be false, as the receiver measures \
+             round trips by them"
+        );
+        let error = Config {
+            receive_window: 1_000_000,
+            ..Config::linux()
+        }
+        .check()
+        .expect_err("more than a header can tell");
+        assert_eq!(
+            error.to_string(),
+            "tcp: receive_window is 1000000 segments of 1448 bytes with window_growth, but must be \
+             1073725440 bytes in all or less, the most that headers can tell"
         );
         let error = Config {
             tail_loss_probe: true,

@@ -41,6 +41,7 @@ mod prr;
 mod rack;
 mod ranges;
 pub mod rc3;
+mod receive_window;
 mod receiver;
 mod recovery;
 mod reno;

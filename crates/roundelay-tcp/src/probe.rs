@@ -94,8 +94,7 @@ impl Sender {
     pub(crate) fn poll_probe(&mut self, now: Instant) -> Option<Segment> {
         self.probe.is_due = false;
         let len = self.new_len(now);
-        let limit = self.acknowledged + self.config.receive_window_bytes();
-        let is_new = len > 0 && self.next + u64::from(len) <= limit;
+        let is_new = len > 0 && self.next + u64::from(len) <= self.receive_limit();
         let segment = if is_new {
             self.scoreboard.push(self.next, len);
             self.emit_next(now, len)

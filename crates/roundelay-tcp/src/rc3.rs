@@ -81,8 +81,7 @@ impl Sender {
     /// The segment that ends before `end`, if beyond the data sent by the window.
     fn send_out_of_band(&mut self, now: Instant, end: u64) -> Option<Segment> {
         let is_early = self.mode == Mode::Open && self.acknowledged == 0 && self.highest > 0;
-        let is_possible =
-            self.config.flavour == Flavour::Sack && end <= self.config.receive_window_bytes();
+        let is_possible = self.config.flavour == Flavour::Sack && end <= self.receive_limit();
         if !is_early || !is_possible || end <= self.highest {
             return None;
         }

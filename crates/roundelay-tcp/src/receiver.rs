@@ -7,6 +7,7 @@ use roundelay::Instant;
 
 use crate::config::{Config, ConfigError};
 use crate::ranges::Ranges;
+use crate::receive_window::ReceiveWindow;
 use crate::segment::{Block, Flags, MAX_BLOCKS, Segment};
 
 /// Segments at the start, or after a pause, that Linux acknowledges one by one.
@@ -55,6 +56,8 @@ pub struct Receiver {
     last_at: Instant,
     /// A mark was seen, and no window reduction by the sender since.
     is_congested: bool,
+    /// What is offered, if that grows.
+    window: Option<Box<ReceiveWindow>>,
     statistics: ReceiverStatistics,
 }
 
@@ -69,7 +72,9 @@ impl Receiver {
     }
 
     fn empty(config: Config) -> Self {
+        let grows = config.window_growth;
         Self {
+            window: grows.then(|| Box::new(ReceiveWindow::new(&config))),
             config,
             next: 0,
             beyond: Ranges::default(),
@@ -103,6 +108,9 @@ impl Receiver {
         }
         let reason = Flags::NONE.with_if(segment.flags.has(Flags::OUT_OF_BAND), Flags::OUT_OF_BAND);
         let is_in_order = self.take(segment);
+        if let Some(window) = &mut self.window {
+            window.on_data(now, segment.echo, self.next);
+        }
         if now.since(self.last_at) > self.config.min_timeout {
             self.quick = QUICK;
         }
@@ -148,11 +156,19 @@ impl Receiver {
         self.is_congested |= marked && self.config.ecn;
     }
 
+    /// Bytes accepted beyond the next one expected.
+    fn accepted(&self) -> u64 {
+        match &self.window {
+            Some(window) => window.accepted(),
+            None => self.config.receive_window_bytes(),
+        }
+    }
+
     /// Stores a segment. Returns whether the segment was the expected one and there is no gap.
     fn take(&mut self, segment: &Segment) -> bool {
         let start = segment.sequence.max(self.next);
         let end = segment.end();
-        if end > self.next + self.config.receive_window_bytes() {
+        if end > self.next + self.accepted() {
             self.statistics.outside_window += 1;
             return false;
         }
@@ -217,7 +233,12 @@ impl Receiver {
     fn acknowledge(&mut self, now: Instant, flags: Flags) -> Segment {
         (self.unacknowledged, self.deadline, self.acknowledged) = (0, None, self.next);
         self.statistics.acknowledgements += 1;
+        let window = match &self.window {
+            Some(window) => window.told(flags.has(Flags::SYN)),
+            None => 0,
+        };
         Segment {
+            window,
             acknowledgement: self.next,
             timestamp: now,
             echo: self.echo,

@@ -52,6 +52,9 @@ impl Sender {
         }
         self.mode = Mode::Open;
         self.must_retransmit = false;
+        if self.config.window_growth {
+            self.hear_window(segment);
+        }
         let round_trip = self.measure(now, segment);
         if let (Some(rack), Some(round_trip)) = (&mut self.scoreboard.rack, round_trip) {
             rack.tell_time(now);
@@ -73,6 +76,9 @@ impl Sender {
         {
             self.statistics.ignored += 1;
             return;
+        }
+        if self.config.window_growth {
+            self.hear_window(segment);
         }
         let is_duplicate = number == self.acknowledged && self.highest > number && segment.len == 0;
         let was_in_flight = self.scoreboard.pipe();

@@ -70,7 +70,8 @@ pub struct Segment {
     pub acknowledgement: u64,
     /// The time of sending, rounded down to the sender's clock tick (TSval of RFC 7323).
     pub timestamp: Instant,
-    /// The timestamp echoed by an acknowledgement (TSecr).
+    /// The timestamp echoed by an acknowledgement (TSecr). Data echoes only where a receive window
+    /// grows by it ([`Config::window_growth`]).
     pub echo: Instant,
     /// Bytes of data.
     pub len: u32,
@@ -78,6 +79,9 @@ pub struct Segment {
     pub blocks: [Block; MAX_BLOCKS],
     /// Flags.
     pub flags: Flags,
+    /// The receive window told by an acknowledgement, scaled except with SYN (RFC 7323, section 2.2);
+    /// 0 unless it grows ([`Config::window_growth`]).
+    pub window: u16,
 }
 
 impl Segment {

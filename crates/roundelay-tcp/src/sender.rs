@@ -12,6 +12,7 @@ use crate::custom::CustomControl;
 use crate::probe::Probe;
 use crate::prr::Reduction;
 use crate::ranges::Ranges;
+use crate::receive_window;
 use crate::rto::RetransmissionTimer;
 use crate::scoreboard::Scoreboard;
 use crate::segment::{Flags, Segment};
@@ -119,6 +120,11 @@ pub struct Sender {
     pub(crate) must_tell_reduction: bool,
     /// Without timestamps, the segment being timed: end and time of sending.
     pub(crate) timed: Option<(u64, Instant)>,
+    /// Where the receive window grows: its scale in headers, the byte after the last one that the
+    /// receiver has offered to take, and the latest timestamp of an acknowledgement.
+    window_scale: u32,
+    offered: u64,
+    heard: Instant,
     /// At the last poll the window had room for at least one more segment: not the window held the
     /// sender back.
     pub(crate) is_roomy: bool,
@@ -185,6 +191,9 @@ impl Sender {
             marked_until: 0,
             must_tell_reduction: false,
             timed: None,
+            window_scale: receive_window::scale(config.receive_window_bytes()),
+            offered: receive_window::first(&config),
+            heard: Instant::ZERO,
             is_roomy: false,
             sent_at: Instant::ZERO,
             tick: Instant::ZERO,
@@ -342,6 +351,31 @@ impl Sender {
         u64::from(self.config.segment_len)
     }
 
+    /// The byte after the last one that the receiver takes.
+    #[inline]
+    pub(crate) fn receive_limit(&self) -> u64 {
+        if self.config.window_growth {
+            self.offered
+        } else {
+            self.acknowledged + self.config.receive_window_bytes()
+        }
+    }
+
+    /// Notes what an acknowledgement offers. Windows do not shrink, so the end of what is offered
+    /// only moves forward, in whatever order acknowledgements come.
+    pub(crate) fn hear_window(&mut self, segment: &Segment) {
+        let scale = if segment.is_syn() {
+            0
+        } else {
+            self.window_scale
+        };
+        let end = segment
+            .acknowledgement
+            .saturating_add(u64::from(segment.window) << scale);
+        self.offered = self.offered.max(end);
+        self.heard = self.heard.max(segment.timestamp);
+    }
+
     fn poll_data(&mut self, now: Instant) -> Option<Segment> {
         self.is_held = now < self.paced_until;
         if self.is_held {
@@ -391,7 +425,7 @@ impl Sender {
     fn poll_by_window(&mut self, now: Instant) -> Option<Segment> {
         let len = self.new_len(now);
         let window = self.congestion.window + self.allowance();
-        let limit = self.acknowledged + window.min(self.config.receive_window_bytes());
+        let limit = (self.acknowledged + window).min(self.receive_limit());
         self.is_roomy = self.next + self.segment_len() <= self.acknowledged + window;
         if len == 0 || self.next + u64::from(len) > limit {
             return None;
@@ -422,8 +456,7 @@ impl Sender {
             return Some(self.emit(now, sequence, len));
         }
         self.tell_model_of_restart(len);
-        let fits = u64::from(len) <= room
-            && self.next + u64::from(len) <= self.acknowledged + self.config.receive_window_bytes();
+        let fits = u64::from(len) <= room && self.next + u64::from(len) <= self.receive_limit();
         if len > 0 && fits {
             self.scoreboard.push(self.next, len);
             return Some(self.emit_next(now, len));
@@ -529,6 +562,7 @@ impl Sender {
             sequence,
             len,
             timestamp,
+            echo: self.heard,
             flags,
             ..Segment::default()
         }

@@ -27,6 +27,7 @@ fn ups_s_ns_2_is_what_its_scripts_set() {
         initial_window: 2,
         initial_threshold: None,
         receive_window: 10_000_000,
+        window_growth: false,
         min_timeout: millis(200),
         initial_timeout: millis(3_000),
         max_timeout: millis(60_000),
@@ -98,6 +99,19 @@ fn classic_ns_2_is_tahoe_and_reno() {
             (None, 3)
         );
     }
+}
+
+/// `net.ipv4.tcp_rmem` allows a buffer of 6,291,456 bytes, and `net.ipv4.tcp_adv_win_scale` is 1, so
+/// half of it is the window (man 7 tcp, ip-sysctl of Linux).
+#[test]
+fn linux_s_receive_window_grows_to_three_mebibytes() {
+    let linux = Config::linux();
+    let most = linux.receive_window * linux.segment_len;
+    assert!(linux.window_growth && !Config::rfc().window_growth);
+    assert!(
+        (6_291_456 / 2 - 1448..=6_291_456 / 2).contains(&most),
+        "{most}"
+    );
 }
 
 /// A host of today: SACK (RFC 6675), CUBIC (RFC 9438), ten initial segments (RFC 6928), timestamps

@@ -203,6 +203,7 @@ fn of_tcp(protocol: &Protocol, all: &mut BTreeSet<String>) {
         (protocol.pacing, "pacing"),
         (protocol.wrap_differences, "wrap_differences"),
         (protocol.quick_acknowledgements, "quick_acknowledgements"),
+        (protocol.window_growth, "window_growth"),
         (protocol.constant_friendliness, "constant_friendliness"),
         (protocol.least_growth, "least_growth"),
         (protocol.proportional_reduction, "proportional_reduction"),

@@ -799,6 +799,9 @@ class Protocol(Table):
     initial_window: int | None = None
     #: Receive window, from the last acknowledgement, in segments: 1 to 100,000,000.
     receive_window: int | None = None
+    #: Whether the receive window begins at 65,535 bytes and grows with what arrives in a round trip, up to
+    #: ``receive_window``, as in Linux.
+    window_growth: bool | None = None
     #: Minimum retransmission timeout: from 1 us.
     min_timeout: Time | None = None
     #: Retransmission timeout before the first round trip is measured: from ``min_timeout`` to ``max_timeout``.

@@ -23,7 +23,8 @@ pub enum Preset {
     #[default]
     Rfc,
     /// Linux today, as far as it is modelled: `rfc` with HyStart, Linux's CUBIC, quick
-    /// acknowledgements, proportional rate reduction, RACK, tail loss probes, and Linux's timers.
+    /// acknowledgements, a receive window that grows, proportional rate reduction, RACK, tail loss
+    /// probes, and Linux's timers.
     Linux,
     /// ns-2's NewReno with a SACK sink, with the settings of the UPS authors.
     Ns2Newreno,
@@ -96,6 +97,9 @@ pub struct Protocol {
     /// Receive window, from the last acknowledgement, in segments: 1 to 100,000,000.
     #[serde(deserialize_with = "receive_window")]
     pub receive_window: Option<u32>,
+    /// Whether the receive window begins at 65,535 bytes and grows with what arrives in a round trip,
+    /// up to `receive_window`, as in Linux.
+    pub window_growth: Option<bool>,
     /// Minimum retransmission timeout: from 1 us.
     #[serde(with = "Maybe::<Duration>")]
     pub min_timeout: Option<Duration>,
@@ -245,6 +249,10 @@ impl Protocol {
             _ => {}
         }
         config.timestamps = self.timestamps.unwrap_or(config.timestamps);
+        // Round trips are measured by timestamps at the receiver.
+        config.window_growth = self
+            .window_growth
+            .unwrap_or(config.window_growth && config.timestamps);
         config.limited_transmit = self.limited_transmit.unwrap_or(config.limited_transmit);
         config.wrap_differences = self.wrap_differences.unwrap_or(config.wrap_differences);
         config.syn_exchange = self.syn_exchange.unwrap_or(config.syn_exchange);
@@ -345,6 +353,24 @@ mod tests {
                     rack: false,
                     tail_loss_probe: false,
                     ..tcp::Config::linux()
+                },
+            ),
+            (
+                "preset = \"linux\"\ntimestamps = false",
+                tcp::Config {
+                    timestamps: false,
+                    window_growth: false,
+                    header_len: 40,
+                    bare_len: 40,
+                    ..tcp::Config::linux()
+                },
+            ),
+            (
+                "receive_window = 1000\nwindow_growth = true",
+                tcp::Config {
+                    receive_window: 1000,
+                    window_growth: true,
+                    ..rfc
                 },
             ),
             (
@@ -460,6 +486,7 @@ mod tests {
             "segment_len" => config.segment_len.to_string(),
             "initial_window" => config.initial_window.to_string(),
             "receive_window" => config.receive_window.to_string(),
+            "window_growth" => config.window_growth.to_string(),
             "min_timeout" => config.min_timeout.to_string(),
             "initial_timeout" => config.initial_timeout.to_string(),
             "max_timeout" => config.max_timeout.to_string(),

@@ -98,6 +98,7 @@ fn run_one(seed: u64, control: Option<Control>) {
     config.quick_acknowledgements = seed % 7 < 3;
     config.proportional_reduction = seed % 3 == 1;
     config.timeout_above_round_trip = seed % 4 == 1;
+    config.window_growth = config.timestamps && seed % 3 < 2;
     let is_sack = control.is_some() || config.flavour == Flavour::Sack;
     config.rack = is_sack && seed % 5 < 3;
     config.tail_loss_probe = config.rack && seed % 5 < 2;

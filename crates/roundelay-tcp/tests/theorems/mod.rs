@@ -10,3 +10,4 @@ mod rc3;
 mod receiver;
 mod start;
 mod traces;
+mod window;

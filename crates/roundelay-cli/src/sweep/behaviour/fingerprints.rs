@@ -360,6 +360,11 @@ fn scenarios(folder: &Path) -> Vec<(String, String)> {
         "tcp.control.bbr".to_owned(),
         tcp("control = 'bbr'") + &source(chunks),
     ));
+    // A first flight beyond the first receive window.
+    all.push((
+        "tcp.option.window_growth".to_owned(),
+        tcp("initial_window = 100, window_growth = true"),
+    ));
     // Where slow start ends without a loss.
     all.push((
         "tcp.option.least_growth".to_owned(),
