@@ -175,3 +175,27 @@ fn a_constant_window_is_not_told() {
         );
     }
 }
+
+/// A first flight of 100 segments: 45 of them fit into 65,535 bytes, and the others wait for
+/// acknowledgements that offer more. The receiver's own window, which grows before they arrive, does
+/// not count.
+#[test]
+fn the_sender_keeps_what_was_offered_to_it() {
+    let config = Config {
+        initial_window: 100,
+        ..Config::linux()
+    };
+    let steps = steps(config, link(20, 40, 1000));
+    let syn_exchange = steps.iter().position(|step| step.acknowledgement.is_some());
+    let first = &steps[syn_exchange.expect("a SYN-ACK")];
+    assert_eq!(first.sent.len(), 45);
+    let mut offered = 65_535;
+    for step in &steps {
+        if let Some(told) = step.acknowledgement.filter(|told| !told.is_syn()) {
+            offered = told.acknowledgement + (u64::from(told.window) << 6);
+        }
+        for segment in &step.sent {
+            assert!(segment.end() <= offered, "{} of {offered}", segment.end());
+        }
+    }
+}
