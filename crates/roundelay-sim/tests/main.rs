@@ -2,6 +2,7 @@
 
 use roundelay_sim::{Probe, Simulation};
 
+mod bbr3;
 mod cake;
 mod conservation;
 mod controls;

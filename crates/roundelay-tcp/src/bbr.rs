@@ -14,11 +14,7 @@ use std::collections::VecDeque;
 
 use roundelay::{Duration, Instant};
 
-use crate::delivery::RateSample;
-
-/// A gain, as a fraction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Gain(u64, u64);
+use crate::model::{Acknowledged, Gain, PathModel, carried, first_pacing_rate, push_most};
 
 /// BBRHighGain: 2 / ln 2, the least at which a rate can double each round.
 const HIGH: Gain = Gain(2885, 1000);
@@ -42,14 +38,6 @@ const ROUNDS_WITHOUT_GROWTH: u32 = 3;
 /// Hundredths of the bandwidth at which packets are paced.
 const PACED: u64 = 99;
 
-impl Gain {
-    fn of(self, value: u64) -> u64 {
-        let Self(numerator, denominator) = self;
-        let product = u128::from(value) * u128::from(numerator) / u128::from(denominator);
-        u64::try_from(product).unwrap_or(u64::MAX)
-    }
-}
-
 /// State of the machine (section 4.3.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
@@ -57,23 +45,6 @@ enum State {
     Drain,
     ProbeBandwidth,
     ProbeRoundTrip,
-}
-
-/// What an acknowledgement tells.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Acknowledged {
-    pub(crate) now: Instant,
-    pub(crate) sample: Option<RateSample>,
-    /// Bytes that arrived, and that are lost, as this acknowledgement tells.
-    pub(crate) news: u64,
-    pub(crate) lost: u64,
-    /// Bytes that have arrived in all.
-    pub(crate) delivered: u64,
-    /// Bytes in the network before this acknowledgement, and after.
-    pub(crate) was_in_flight: u64,
-    pub(crate) in_flight: u64,
-    /// Losses are being repaired.
-    pub(crate) repairs: bool,
 }
 
 /// State of BBR.
@@ -155,73 +126,6 @@ impl Bbr {
         }
     }
 
-    /// A SYN was lost: the window is a segment (RFC 5681, section 3.1).
-    pub(crate) fn begin_with_a_segment(&mut self) {
-        self.window = self.segment_len;
-    }
-
-    /// Whether the window is small on purpose, so that rates found now are not those of the path.
-    pub(crate) fn is_probing_round_trip(&self) -> bool {
-        self.state == State::ProbeRoundTrip
-    }
-
-    pub(crate) fn is_startup(&self) -> bool {
-        self.state == State::Startup
-    }
-
-    /// The shortest round trip found.
-    pub(crate) fn round_trip(&self) -> Option<Duration> {
-        self.round_trip
-    }
-
-    /// Bytes a second at which packets are paced. Before the first sample: the initial window in a
-    /// round trip, or in a millisecond (BBRInitPacingRate()).
-    pub(crate) fn pacing_rate(&self, smoothed: Option<Duration>) -> u64 {
-        if self.pacing_rate > 0 {
-            return self.pacing_rate;
-        }
-        let round_trip = smoothed.unwrap_or(Duration::from_millis(1)).as_picos();
-        let rate =
-            u128::from(self.initial_window) * 1_000_000_000_000 / u128::from(round_trip.max(1));
-        HIGH.of(u64::try_from(rate).unwrap_or(u64::MAX)).max(1)
-    }
-
-    /// BBRHandleRestartFromIdle(): data follows when nothing was in the network for lack of data.
-    pub(crate) fn restart_from_idle(&mut self) {
-        self.is_idle_restart = true;
-        if self.state == State::ProbeBandwidth {
-            self.set_pacing_rate_with(ONE);
-        }
-    }
-
-    /// A timeout: the window is a segment, and grows back from there (section 4.2.3.4).
-    pub(crate) fn time_out(&mut self) {
-        self.save_window();
-        self.window = self.segment_len;
-        self.repaired = true;
-        self.conserves = false;
-    }
-
-    /// BBRUpdateOnACK(): the window.
-    pub(crate) fn on_ack(&mut self, told: &Acknowledged) -> u64 {
-        if self.pacing_rate == 0
-            && let Some(round_trip) = told.sample.and_then(|sample| sample.round_trip)
-        {
-            // BBRInitPacingRate(): until the pipe is full, the rate never falls below it.
-            self.pacing_rate = self.pacing_rate(Some(round_trip));
-        }
-        self.update_bandwidth(told);
-        self.update_aggregation(told);
-        self.check_cycle_phase(told);
-        self.check_full_pipe(told);
-        self.check_drain(told);
-        let is_expired = self.update_round_trip(told);
-        self.check_probe_round_trip(told, is_expired);
-        self.set_pacing_rate_with(self.pacing_gain);
-        self.set_window(told);
-        self.window
-    }
-
     fn bandwidth(&self) -> u64 {
         self.rates.front().map_or(0, |(_, rate)| *rate)
     }
@@ -239,13 +143,13 @@ impl Bbr {
         if rate < self.bandwidth() && sample.is_app_limited {
             return;
         }
-        push_most(&mut self.rates, self.round, rate);
+        push_most(&mut self.rates, self.round, rate, BANDWIDTH_ROUNDS);
     }
 
     /// BBRUpdateACKAggregation() (draft -02, section 4.5.5).
     fn update_aggregation(&mut self, told: &Acknowledged) {
         let span = told.now.since(self.group_start);
-        let mut expected = self.on_the_way(span);
+        let mut expected = carried(self.bandwidth(), span);
         if self.group <= expected {
             self.group = 0;
             self.group_start = told.now;
@@ -253,13 +157,7 @@ impl Bbr {
         }
         self.group += told.news;
         let extra = self.group.saturating_sub(expected).min(self.window);
-        push_most(&mut self.extras, self.round, extra);
-    }
-
-    /// What the bandwidth carries in some time.
-    fn on_the_way(&self, span: Duration) -> u64 {
-        let product = u128::from(self.bandwidth()) * u128::from(span.as_picos());
-        u64::try_from(product / 1_000_000_000_000).unwrap_or(u64::MAX)
+        push_most(&mut self.extras, self.round, extra, BANDWIDTH_ROUNDS);
     }
 
     /// BBRInflight(): what the path holds at a gain, with three bursts of the sender, and two segments
@@ -272,7 +170,7 @@ impl Bbr {
             State::ProbeBandwidth if self.phase == 0 => 2 * self.segment_len,
             _ => 0,
         };
-        gain.of(self.on_the_way(round_trip))
+        gain.of(carried(self.bandwidth(), round_trip))
             .saturating_add(3 * self.quantum() + more)
     }
 
@@ -476,15 +374,68 @@ impl Bbr {
     }
 }
 
-/// Adds a value of a round to those of the last rounds, of which the largest stands first.
-fn push_most(values: &mut VecDeque<(u64, u64)>, round: u64, value: u64) {
-    while values.back().is_some_and(|(_, last)| *last <= value) {
-        values.pop_back();
+impl PathModel for Bbr {
+    fn begin_with_a_segment(&mut self) {
+        self.window = self.segment_len;
     }
-    values.push_back((round, value));
-    while let Some((first, _)) = values.front()
-        && first + BANDWIDTH_ROUNDS <= round
-    {
-        values.pop_front();
+
+    fn is_startup(&self) -> bool {
+        self.state == State::Startup
+    }
+
+    fn is_probing_round_trip(&self) -> bool {
+        self.state == State::ProbeRoundTrip
+    }
+
+    fn round_trip(&self) -> Option<Duration> {
+        self.round_trip
+    }
+
+    fn pacing_rate(&self, smoothed: Option<Duration>) -> u64 {
+        if self.pacing_rate > 0 {
+            return self.pacing_rate;
+        }
+        first_pacing_rate(self.initial_window, smoothed, HIGH)
+    }
+
+    /// BBRHandleRestartFromIdle().
+    fn restart_from_idle(&mut self, _now: Instant) -> Option<u64> {
+        self.is_idle_restart = true;
+        if self.state == State::ProbeBandwidth {
+            self.set_pacing_rate_with(ONE);
+        }
+        None
+    }
+
+    /// The window grows back from a segment (section 4.2.3.4).
+    fn time_out(&mut self) {
+        self.save_window();
+        self.window = self.segment_len;
+        self.repaired = true;
+        self.conserves = false;
+    }
+
+    fn repair_after_timeout(&mut self, _in_flight: u64) -> u64 {
+        self.window
+    }
+
+    /// BBRUpdateOnACK().
+    fn on_ack(&mut self, told: &Acknowledged) -> u64 {
+        if self.pacing_rate == 0
+            && let Some(round_trip) = told.sample.and_then(|sample| sample.round_trip)
+        {
+            // BBRInitPacingRate(): until the pipe is full, the rate never falls below it.
+            self.pacing_rate = self.pacing_rate(Some(round_trip));
+        }
+        self.update_bandwidth(told);
+        self.update_aggregation(told);
+        self.check_cycle_phase(told);
+        self.check_full_pipe(told);
+        self.check_drain(told);
+        let is_expired = self.update_round_trip(told);
+        self.check_probe_round_trip(told, is_expired);
+        self.set_pacing_rate_with(self.pacing_gain);
+        self.set_window(told);
+        self.window
     }
 }

@@ -27,6 +27,27 @@ pub enum Control {
     /// By the bandwidth and the shortest round trip found, paced, with selective acknowledgements:
     /// draft-cardwell-iccrg-bbr-congestion-control-00, the first version. It has no answer to marks, so `ecn` is refused.
     Bbr,
+    /// As `Bbr`, and by the losses that probing causes, with ends of what is in flight for the long
+    /// term and the short: draft-ietf-ccwg-bbr of August 2026, the third version. The draft has no
+    /// answer to marks, so `ecn` is refused.
+    Bbr3,
+}
+
+impl Control {
+    /// Whether a model of the path sets window and pacing rate.
+    pub(crate) fn has_model(self) -> bool {
+        matches!(self, Self::Bbr | Self::Bbr3)
+    }
+
+    /// The name in messages.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Reno => "reno",
+            Self::Cubic => "cubic",
+            Self::Bbr => "bbr",
+            Self::Bbr3 => "bbr3",
+        }
+    }
 }
 
 /// When slow start ends, if not at a threshold. BBR has a start of its own.
@@ -132,7 +153,9 @@ pub struct Config {
     /// before the last loss (RFC 9438, section 4.3).
     pub constant_friendliness: bool,
     /// CUBIC: whether the window grows by at least a twentieth each round trip as long as W_max is not
-    /// known, as measured in Linux before the first loss: then, and after a timeout (RFC 9438, 4.8).
+    /// known, as measured in Linux before the first loss. After a timeout W_max is not known either,
+    /// so it grows so then, too, which is not measured: RFC 9438, section 4.8, has the curve begin
+    /// with K = 0 and the present window as W_max, and no least growth.
     pub least_growth: bool,
     /// When the first slow start ends.
     pub slow_start: SlowStart,
@@ -305,18 +328,23 @@ impl Config {
     /// # Errors
     /// The first parameter out of range.
     pub fn check(&self) -> Result<(), ConfigError> {
-        if self.control == Control::Bbr && self.flavour != Flavour::Sack {
+        let control = self.control.name();
+        if self.control.has_model() && self.flavour != Flavour::Sack {
             return Err(ConfigError {
                 parameter: "flavour",
-                value: format!("{:?} with control bbr", self.flavour),
-                range: "sack, as bbr counts what selective acknowledgements tell".to_owned(),
+                value: format!("{:?} with control {control}", self.flavour),
+                range: format!("sack, as {control} counts what selective acknowledgements tell"),
             });
         }
-        if self.control == Control::Bbr && self.ecn {
+        if self.control.has_model() && self.ecn {
+            let version = match self.control {
+                Control::Bbr3 => "the draft",
+                _ => "the first version",
+            };
             return Err(ConfigError {
                 parameter: "ecn",
-                value: "true with control bbr".to_owned(),
-                range: "false, as the first version of bbr has no answer to marks".to_owned(),
+                value: format!("true with control {control}"),
+                range: format!("false, as {version} of bbr has no answer to marks"),
             });
         }
         if self.rack && self.flavour != Flavour::Sack {

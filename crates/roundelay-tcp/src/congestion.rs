@@ -3,11 +3,13 @@
 
 use roundelay::{Duration, Instant};
 
-use crate::bbr::{Acknowledged, Bbr};
+use crate::bbr::Bbr;
+use crate::bbr3::Bbr3;
 use crate::config::{Config, Control, SlowStart};
 use crate::cubic::Cubic;
 use crate::custom::{CongestionControl, CustomControl, Feedback, Instance};
 use crate::hystart::{HyStart, Progress};
+use crate::model::{Acknowledged, PathModel};
 use crate::reno::Reno;
 
 /// Window, threshold and law of growth.
@@ -31,6 +33,7 @@ enum Law {
     Reno(Reno),
     Cubic(Cubic),
     Bbr(Box<Bbr>),
+    Bbr3(Box<Bbr3>),
     Custom(Box<Instance>),
 }
 
@@ -61,6 +64,7 @@ impl Congestion {
             (None, Control::Reno) => Law::Reno(Reno::default()),
             (None, Control::Cubic) => Law::Cubic(Cubic::new(config)),
             (None, Control::Bbr) => Law::Bbr(Box::new(Bbr::new(segment_len, window))),
+            (None, Control::Bbr3) => Law::Bbr3(Box::new(Bbr3::new(segment_len, window))),
         };
         Self {
             window,
@@ -80,15 +84,17 @@ impl Congestion {
     pub(crate) fn is_slow_start(&self) -> bool {
         match &self.law {
             Law::Bbr(bbr) => bbr.is_startup(),
+            Law::Bbr3(bbr) => bbr.is_startup(),
             _ => self.window < self.threshold,
         }
     }
 
     /// The model of the path, for a law that has one.
     #[inline]
-    pub(crate) fn model(&mut self) -> Option<&mut Bbr> {
+    pub(crate) fn model(&mut self) -> Option<&mut dyn PathModel> {
         match &mut self.law {
-            Law::Bbr(bbr) => Some(bbr),
+            Law::Bbr(bbr) => Some(&mut **bbr),
+            Law::Bbr3(bbr) => Some(&mut **bbr),
             _ => None,
         }
     }
@@ -98,14 +104,15 @@ impl Congestion {
     pub(crate) fn pacing_rate(&self, smoothed: Option<Duration>) -> Option<u64> {
         match &self.law {
             Law::Bbr(bbr) => Some(bbr.pacing_rate(smoothed)),
+            Law::Bbr3(bbr) => Some(bbr.pacing_rate(smoothed)),
             _ => None,
         }
     }
 
     /// Sets the window by the model of the path.
     pub(crate) fn follow_model(&mut self, told: &Acknowledged) {
-        if let Law::Bbr(bbr) = &mut self.law {
-            self.window = bbr.on_ack(told);
+        if let Some(model) = self.model() {
+            self.window = model.on_ack(told);
         }
     }
 
@@ -146,7 +153,7 @@ impl Congestion {
             Law::Reno(reno) => reno.on_ack(&feedback),
             Law::Cubic(cubic) => cubic.on_ack(&feedback),
             // Its window follows each acknowledgement, not only those of new data.
-            Law::Bbr(_) => self.window,
+            Law::Bbr(_) | Law::Bbr3(_) => self.window,
             Law::Custom(instance) => {
                 let window = instance.get().on_ack(&feedback);
                 instance.legal(window)
@@ -159,7 +166,7 @@ impl Congestion {
     pub(crate) fn pause(&mut self, news: News) {
         let feedback = self.feedback(news);
         match &mut self.law {
-            Law::Reno(_) | Law::Bbr(_) => {}
+            Law::Reno(_) | Law::Bbr(_) | Law::Bbr3(_) => {}
             Law::Cubic(cubic) => cubic.on_limited(&feedback),
             Law::Custom(instance) => instance.get().on_limited(&feedback),
         }
@@ -174,7 +181,7 @@ impl Congestion {
             Law::Reno(reno) => reduced(reno, reason, &feedback),
             Law::Cubic(cubic) => reduced(cubic, reason, &feedback),
             // Losses change the window by way of the model.
-            Law::Bbr(_) => self.window.max(2 * self.segment_len),
+            Law::Bbr(_) | Law::Bbr3(_) => self.window.max(2 * self.segment_len),
             Law::Custom(instance) => {
                 let threshold = reduced(instance.get(), reason, &feedback);
                 instance.legal(threshold)
@@ -185,8 +192,8 @@ impl Congestion {
     /// Reacts to a timeout: a window of one segment. The threshold stays if no new data was
     /// acknowledged since the previous timeout (RFC 5681, section 3.1).
     pub(crate) fn time_out(&mut self, news: News, is_first: bool) {
-        if let Law::Bbr(bbr) = &mut self.law {
-            bbr.time_out();
+        if let Some(model) = self.model() {
+            model.time_out();
         } else if is_first {
             self.reduce(Reason::Timeout, news);
         }

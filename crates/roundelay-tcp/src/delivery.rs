@@ -15,6 +15,10 @@ struct Sent {
     sent: Instant,
     is_app_limited: bool,
     is_retransmitted: bool,
+    /// P.tx_in_flight and P.lost of draft-ietf-ccwg-bbr: bytes in flight with this segment, and those
+    /// lost by then.
+    in_flight: u64,
+    lost: u64,
 }
 
 /// A measurement at an acknowledgement.
@@ -28,6 +32,21 @@ pub(crate) struct RateSample {
     /// `delivered` of the connection when that segment was sent.
     pub(crate) prior_delivered: u64,
     /// The application, not the network, was the limit when that segment was sent.
+    pub(crate) is_app_limited: bool,
+    /// Bytes that arrived and that were lost since then, and bytes in flight then.
+    pub(crate) delivered: u64,
+    pub(crate) lost: u64,
+    pub(crate) in_flight: u64,
+}
+
+/// A segment that counts as lost, since it was last sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Lost {
+    pub(crate) sequence: u64,
+    pub(crate) len: u32,
+    /// Bytes in flight with this segment, and bytes lost since, with this segment.
+    pub(crate) in_flight: u64,
+    pub(crate) lost: u64,
     pub(crate) is_app_limited: bool,
 }
 
@@ -50,9 +69,22 @@ pub(crate) struct DeliveryMeter {
     /// Bytes that arrived with this acknowledgement, and those that it tells to be lost.
     news: u64,
     lost: u64,
+    /// C.lost, with losses by timeouts, and the segments lost since the last look, if a law asks for
+    /// each.
+    lost_in_all: u64,
+    keeps_losses: bool,
+    losses: Vec<Lost>,
 }
 
 impl DeliveryMeter {
+    /// A meter, for a law that asks for each segment that is lost or not.
+    pub(crate) fn new(keeps_losses: bool) -> Self {
+        Self {
+            keeps_losses,
+            ..Self::default()
+        }
+    }
+
     /// The time of what follows.
     pub(crate) fn tell_time(&mut self, now: Instant) {
         self.now = now;
@@ -68,7 +100,7 @@ impl DeliveryMeter {
         self.app_limited > 0
     }
 
-    fn sending(&self, is_retransmitted: bool) -> Sent {
+    fn sending(&self, is_retransmitted: bool, in_flight: u64) -> Sent {
         Sent {
             delivered: self.delivered,
             delivered_at: self.delivered_at,
@@ -76,23 +108,25 @@ impl DeliveryMeter {
             sent: self.now,
             is_app_limited: self.is_app_limited(),
             is_retransmitted,
+            in_flight,
+            lost: self.lost_in_all,
         }
     }
 
-    /// A new segment is sent: SendPacket().
+    /// A new segment is sent: SendPacket(). `in_flight`: bytes in flight, with this segment.
     /// The intervals begin anew where nothing is unacknowledged. Losses do not count: segments that were
     /// only believed to be lost would seem to arrive in no time.
-    pub(crate) fn push(&mut self, is_alone: bool) {
+    pub(crate) fn push(&mut self, is_alone: bool, in_flight: u64) {
         if is_alone {
             self.first_sent = self.now;
             self.delivered_at = self.now;
         }
-        self.sent.push_back(self.sending(false));
+        self.sent.push_back(self.sending(false, in_flight));
     }
 
     /// The segment at an index is sent again.
-    pub(crate) fn resend(&mut self, index: usize) {
-        self.sent[index] = self.sending(true);
+    pub(crate) fn resend(&mut self, index: usize, in_flight: u64) {
+        self.sent[index] = self.sending(true, in_flight);
     }
 
     /// The segment at an index has arrived: UpdateRateSample().
@@ -120,9 +154,30 @@ impl DeliveryMeter {
         self.sent.pop_front();
     }
 
-    /// Bytes count as lost.
-    pub(crate) fn lose(&mut self, len: u32) {
+    /// The segment at an index counts as lost.
+    pub(crate) fn lose(&mut self, index: usize, sequence: u64, len: u32) {
         self.lost += u64::from(len);
+        self.note_loss(index, sequence, len);
+    }
+
+    /// The segment at an index counts as lost, by an acknowledgement or by a timeout.
+    pub(crate) fn note_loss(&mut self, index: usize, sequence: u64, len: u32) {
+        self.lost_in_all += u64::from(len);
+        if self.keeps_losses {
+            let sent = self.sent[index];
+            self.losses.push(Lost {
+                sequence,
+                len,
+                in_flight: sent.in_flight,
+                lost: self.lost_in_all - sent.lost,
+                is_app_limited: sent.is_app_limited,
+            });
+        }
+    }
+
+    /// The segments lost since the last call, in the order in which that was found.
+    pub(crate) fn take_losses(&mut self) -> Vec<Lost> {
+        std::mem::take(&mut self.losses)
     }
 
     /// The application had no data, and the window has room: the sample of each segment that is in
@@ -154,6 +209,9 @@ impl DeliveryMeter {
             round_trip: (!newest.is_retransmitted).then_some(round_trip),
             prior_delivered: newest.delivered,
             is_app_limited: newest.is_app_limited,
+            delivered,
+            lost: self.lost_in_all - newest.lost,
+            in_flight: newest.in_flight,
         };
         (Some(sample), news, lost)
     }
@@ -180,14 +238,14 @@ mod tests {
     fn a_window_arrives_at_the_rate_of_the_link() {
         let mut meter = DeliveryMeter::default();
         for number in 0..10 {
-            meter.push(number == 0);
+            meter.push(number == 0, 0);
         }
         let mut last = None;
         for number in 0..10 {
             meter.tell_time(at(100 + 10 * number));
             meter.arrive(0, 1000);
             meter.pop();
-            meter.push(false);
+            meter.push(false, 0);
             (last, ..) = meter.finish(None);
         }
         let sample = last.expect("a sample");
@@ -209,7 +267,7 @@ mod tests {
         let mut meter = DeliveryMeter::default();
         for number in 0..11 {
             meter.tell_time(at(10 * number));
-            meter.push(number == 0);
+            meter.push(number == 0, 0);
         }
         meter.tell_time(at(300));
         meter.arrive(0, 1000);
@@ -218,7 +276,7 @@ mod tests {
         // Sent at 300, 310 .. with the state of now; all arrive at 700.
         for number in 0..10 {
             meter.tell_time(at(300 + 10 * number));
-            meter.push(false);
+            meter.push(false, 0);
         }
         meter.tell_time(at(700));
         for _ in 0..20 {
@@ -233,9 +291,9 @@ mod tests {
     #[test]
     fn short_intervals_and_segments_sent_twice_say_nothing() {
         let mut meter = DeliveryMeter::default();
-        meter.push(true);
+        meter.push(true, 0);
         meter.tell_time(at(5));
-        meter.resend(0);
+        meter.resend(0, 0);
         meter.tell_time(at(9));
         meter.arrive(0, 1000);
         let (sample, ..) = meter.finish(Some(Duration::from_millis(10)));
@@ -246,9 +304,9 @@ mod tests {
     #[test]
     fn samples_are_app_limited_until_the_data_of_that_time_has_arrived() {
         let mut meter = DeliveryMeter::default();
-        meter.push(true);
+        meter.push(true, 0);
         meter.limit_by_application(1000);
-        meter.push(false);
+        meter.push(false, 0);
         meter.tell_time(at(10));
         let mut seen = Vec::new();
         for _ in 0..2 {

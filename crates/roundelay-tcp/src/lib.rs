@@ -30,12 +30,14 @@
 //! ```
 
 mod bbr;
+mod bbr3;
 mod config;
 mod congestion;
 mod cubic;
 mod custom;
 mod delivery;
 mod hystart;
+mod model;
 mod probe;
 mod prr;
 mod rack;

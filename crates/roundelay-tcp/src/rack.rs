@@ -226,7 +226,7 @@ impl Scoreboard {
         for index in 0..rack.sent.len() {
             let is_expired = rack.sent[index].at + rack.round_trip + window <= rack.now;
             if self.copies_at(index) > 0 && (index == 0 || is_expired) {
-                let place = self.lose_at(index);
+                let place = self.lose_late(index);
                 rack.lost.push(Reverse(place));
             }
         }

@@ -3,10 +3,10 @@
 
 use roundelay::{Duration, Instant};
 
-use crate::bbr::Acknowledged;
 use crate::config::{Flavour, PartialTimer};
 use crate::congestion::{News, Reason};
 use crate::hystart::Progress;
+use crate::model::Acknowledged;
 use crate::prr::Reduction;
 use crate::segment::{Flags, Segment};
 use crate::sender::{Mode, Sender};
@@ -27,6 +27,7 @@ impl Sender {
             rack.tell_time(now);
             if rack.deadline().is_some_and(|deadline| deadline <= now) {
                 self.on_reordering_timer(now);
+                self.tell_model_of_losses(now);
             }
         }
         if self.probe.deadline.is_some_and(|deadline| deadline <= now) {
@@ -56,6 +57,9 @@ impl Sender {
             self.hear_window(segment);
         }
         let round_trip = self.measure(now, segment);
+        if let Some(model) = self.congestion.model() {
+            model.begin(now, round_trip);
+        }
         if let (Some(rack), Some(round_trip)) = (&mut self.scoreboard.rack, round_trip) {
             rack.tell_time(now);
             rack.measure(round_trip);
@@ -130,8 +134,23 @@ impl Sender {
         );
     }
 
+    /// Tells the model of the path of each segment that was found lost.
+    fn tell_model_of_losses(&mut self, now: Instant) {
+        let Some(meter) = &mut self.scoreboard.meter else {
+            return;
+        };
+        let delivered = meter.delivered();
+        let losses = meter.take_losses();
+        if let Some(model) = self.congestion.model() {
+            for lost in &losses {
+                model.on_loss(now, delivered, lost);
+            }
+        }
+    }
+
     /// Tells the model of the path what has arrived and what is lost; its window counts from now on.
     fn update_model(&mut self, now: Instant, was_in_flight: u64) {
+        self.tell_model_of_losses(now);
         let in_flight = self.scoreboard.pipe();
         let shortest = self.congestion.model().and_then(|model| model.round_trip());
         let Some(meter) = &mut self.scoreboard.meter else {
@@ -434,6 +453,11 @@ impl Sender {
         self.is_backed_off = true;
         self.probe.cancel();
         self.go_back();
+        self.tell_model_of_losses(now);
+        let in_flight = self.scoreboard.pipe();
+        if let Some(model) = self.congestion.model() {
+            self.congestion.window = model.repair_after_timeout(in_flight);
+        }
     }
 
     /// All data in flight counts as lost: slow start from the first missing byte.

@@ -83,7 +83,10 @@ impl Scoreboard {
         Self {
             segment_len,
             threshold,
-            meter: (config.control == Control::Bbr).then(Box::default),
+            meter: config
+                .control
+                .has_model()
+                .then(|| Box::new(DeliveryMeter::new(config.control == Control::Bbr3))),
             rack: config.rack.then(|| Box::new(Rack::new(config))),
             ..Self::default()
         }
@@ -116,7 +119,7 @@ impl Scoreboard {
             counts: false,
         };
         if let Some(meter) = &mut self.meter {
-            meter.push(self.entries.is_empty());
+            meter.push(self.entries.is_empty(), self.pipe + u64::from(len));
         }
         if let Some(rack) = &mut self.rack {
             rack.push(self.base + self.entries.len() as u64);
@@ -210,7 +213,8 @@ impl Scoreboard {
                 self.lost_bytes += u64::from(entry.len);
                 entry.is_lost = true;
                 if let Some(meter) = &mut self.meter {
-                    meter.lose(entry.len);
+                    let index = (self.frontier - self.base) as usize;
+                    meter.lose(index, entry.sequence, entry.len);
                 }
             }
             self.frontier += 1;
@@ -237,8 +241,24 @@ impl Scoreboard {
         self.retransmit = self.base;
     }
 
+    /// As `lose_at`, at a timeout, by index.
+    pub(crate) fn lose_late(&mut self, index: usize) -> u64 {
+        let place = self.lose_at(index);
+        if let Some(meter) = &mut self.meter {
+            meter.note_loss(index, self.entries[index].sequence, self.entries[index].len);
+        }
+        place
+    }
+
     /// A timeout: every segment not arrived is lost, and may be sent again.
     pub(crate) fn lose_all(&mut self) {
+        if let Some(meter) = &mut self.meter {
+            for (index, entry) in self.entries.iter().enumerate() {
+                if entry.copies() > 0 {
+                    meter.note_loss(index, entry.sequence, entry.len);
+                }
+            }
+        }
         for entry in &mut self.entries {
             (entry.is_lost, entry.is_retransmitted) = (!entry.has_arrived, false);
         }
@@ -312,7 +332,7 @@ impl Scoreboard {
         self.lose_at(index);
         self.lost_bytes += u64::from(self.entries[index].len);
         if let Some(meter) = &mut self.meter {
-            meter.lose(self.entries[index].len);
+            meter.lose(index, self.entries[index].sequence, self.entries[index].len);
         }
     }
 
@@ -344,9 +364,6 @@ impl Scoreboard {
 
     fn mark(&mut self, place: u64) -> Entry {
         self.retransmit = self.retransmit.max(place + 1);
-        if let Some(meter) = &mut self.meter {
-            meter.resend((place - self.base) as usize);
-        }
         if let Some(rack) = &mut self.rack {
             rack.resend((place - self.base) as usize, place);
         }
@@ -354,6 +371,9 @@ impl Scoreboard {
         if !entry.is_retransmitted {
             entry.is_retransmitted = true;
             self.pipe += u64::from(entry.len);
+        }
+        if let Some(meter) = &mut self.meter {
+            meter.resend((place - self.base) as usize, self.pipe);
         }
         *entry
     }

@@ -214,6 +214,9 @@ impl Sender {
                 Mode::Open
             };
             self.sent_at = now;
+            if let Some(model) = self.congestion.model() {
+                model.begin(now, None);
+            }
         }
     }
 
@@ -455,7 +458,7 @@ impl Sender {
             }
             return Some(self.emit(now, sequence, len));
         }
-        self.tell_model_of_restart(len);
+        self.tell_model_of_restart(now, len);
         let fits = u64::from(len) <= room && self.next + u64::from(len) <= self.receive_limit();
         if len > 0 && fits {
             self.scoreboard.push(self.next, len);
@@ -486,7 +489,7 @@ impl Sender {
     }
 
     /// Tells the model of the path when data follows, and nothing was in the network for lack of it.
-    fn tell_model_of_restart(&mut self, len: u32) {
+    fn tell_model_of_restart(&mut self, now: Instant, len: u32) {
         let is_limited = self
             .scoreboard
             .meter
@@ -497,7 +500,8 @@ impl Sender {
             && self.scoreboard.pipe() == 0
             && let Some(model) = self.congestion.model()
         {
-            model.restart_from_idle();
+            let window = model.restart_from_idle(now);
+            self.congestion.window = window.unwrap_or(self.congestion.window);
         }
     }
 

@@ -84,6 +84,8 @@ pub(crate) enum Control {
     Cubic,
     /// BBR, version 1
     Bbr,
+    /// BBR, version 3, by its draft
+    Bbr3,
 }
 
 impl Control {
@@ -93,6 +95,7 @@ impl Control {
             Self::Reno => "reno",
             Self::Cubic => "cubic",
             Self::Bbr => "bbr",
+            Self::Bbr3 => "bbr3",
         }
     }
 }

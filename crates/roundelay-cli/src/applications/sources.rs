@@ -6,6 +6,7 @@ use roundelay::Duration;
 use roundelay_trace::connections::{Applications, Close, Connection, End, Message, Recorded};
 use roundelay_trace::protocol_name;
 
+use super::arguments::Control;
 use super::setting::{Setting, time};
 
 /// Ports below have a service of their own name.
@@ -107,8 +108,9 @@ impl Group {
         if self.segment_len > WITH_TIMESTAMPS {
             text += ", timestamps = false";
         }
-        // BBR of the first version has no answer to marks.
-        if self.ecn && setting.control.name() != "bbr" {
+        // BBR has no answer to marks.
+        let has_answer = !matches!(setting.control, Control::Bbr | Control::Bbr3);
+        if self.ecn && has_answer {
             text += ", ecn = true";
         }
         if !self.has_opening {

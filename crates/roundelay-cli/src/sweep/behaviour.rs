@@ -186,6 +186,7 @@ fn of_tcp(protocol: &Protocol, all: &mut BTreeSet<String>) {
             Control::Reno => "reno",
             Control::Cubic => "cubic",
             Control::Bbr => "bbr",
+            Control::Bbr3 => "bbr3",
         };
         all.insert(format!("tcp.control.{name}"));
     }

@@ -776,7 +776,7 @@ Flavour: TypeAlias = Literal["tahoe", "reno", "newreno", "sack"]
 
 
 #: Growth and reduction of the window.
-Control: TypeAlias = Literal["reno", "cubic", "bbr"]
+Control: TypeAlias = Literal["reno", "cubic", "bbr", "bbr3"]
 
 
 #: When the first slow start ends.

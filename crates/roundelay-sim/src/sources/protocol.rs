@@ -58,6 +58,8 @@ pub enum Control {
     Cubic,
     /// draft-cardwell-iccrg-bbr-congestion-control-00.
     Bbr,
+    /// draft-ietf-ccwg-bbr: version 3.
+    Bbr3,
 }
 
 /// When the first slow start ends.
@@ -217,6 +219,7 @@ impl Protocol {
             Control::Reno => tcp::Control::Reno,
             Control::Cubic => tcp::Control::Cubic,
             Control::Bbr => tcp::Control::Bbr,
+            Control::Bbr3 => tcp::Control::Bbr3,
         });
         config.flavour = flavour.unwrap_or(config.flavour);
         config.control = control.unwrap_or(config.control);

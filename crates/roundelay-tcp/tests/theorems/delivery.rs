@@ -154,6 +154,7 @@ fn all_bytes_arrive_once_and_in_order() {
     for seed in 0..500 {
         run_one(seed, None);
         run_one(seed, Some(Control::Bbr));
+        run_one(seed, Some(Control::Bbr3));
     }
 }
 

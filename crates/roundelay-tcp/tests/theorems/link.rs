@@ -131,6 +131,11 @@ impl World {
         self.sender.is_done()
     }
 
+    /// The link carries a byte in this time from the next segment on.
+    pub(crate) fn set_time_per_byte(&mut self, time: Duration) {
+        self.link.time_per_byte = time;
+    }
+
     /// Handles the next event, if there is one before `until`.
     pub(crate) fn step(&mut self, until: Instant) -> bool {
         let Some(Reverse((at, _, event))) = self.events.pop() else {

@@ -1,6 +1,7 @@
 //! TCP theorem tests: requirements of the RFCs, checked on a sender and a receiver.
 
 mod bbr;
+mod bbr3;
 mod custom;
 mod delivery;
 mod laws;

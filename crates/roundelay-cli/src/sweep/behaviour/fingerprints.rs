@@ -355,11 +355,16 @@ fn scenarios(folder: &Path) -> Vec<(String, String)> {
         all.push((format!("tcp.option.{name}"), tcp(&format!("{name} = true"))));
     }
     // An application's silence between chunks has a part in the model of the path.
-    let chunks = "name = 'chunks'\nkind = 'video'\nsegment = '40kb'\ninterval = '400ms'\ntcp = { control = 'bbr' }";
-    all.push((
-        "tcp.control.bbr".to_owned(),
-        tcp("control = 'bbr'") + &source(chunks),
-    ));
+    for control in ["bbr", "bbr3"] {
+        let chunks = format!(
+            "name = 'chunks'\nkind = 'video'\nsegment = '40kb'\ninterval = '400ms'\n\
+             tcp = {{ control = '{control}' }}"
+        );
+        all.push((
+            format!("tcp.control.{control}"),
+            tcp(&format!("control = '{control}'")) + &source(&chunks),
+        ));
+    }
     // A first flight beyond the first receive window.
     all.push((
         "tcp.option.window_growth".to_owned(),
