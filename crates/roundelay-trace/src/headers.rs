@@ -73,6 +73,9 @@ pub(crate) struct TcpSegment {
     pub(crate) is_syn: bool,
     pub(crate) is_reset: bool,
     pub(crate) is_ack: bool,
+    /// The sender's clock, and that of the other end that it echoes (RFC 7323), if the capture holds
+    /// them.
+    pub(crate) timestamps: Option<[u32; 2]>,
 }
 
 /// Availability of a packet's ports.
@@ -464,6 +467,7 @@ impl Frame<'_> {
             is_syn: flags & 2 != 0,
             is_reset: flags & 4 != 0,
             is_ack: flags & 16 != 0,
+            timestamps: timestamps(header, header_len as usize),
         })
     }
 
@@ -486,6 +490,30 @@ impl Frame<'_> {
         ip_len(packet)
             .filter(|len| *len < rest && !is_wireless)
             .unwrap_or(rest)
+    }
+}
+
+/// The timestamps among the options of a TCP header of this length, as far as it was captured.
+fn timestamps(header: &[u8], len: usize) -> Option<[u32; 2]> {
+    const END: u8 = 0;
+    const NOTHING: u8 = 1;
+    const TIMESTAMPS: u8 = 8;
+    let mut options = header.get(20..len.min(header.len()))?;
+    loop {
+        let (&kind, rest) = options.split_first()?;
+        if kind == NOTHING {
+            options = rest;
+            continue;
+        }
+        let len = usize::from(*rest.first()?);
+        if kind == END || len < 2 {
+            return None;
+        }
+        if kind == TIMESTAMPS && len == 10 {
+            let number = |at| Some(u32::from_be_bytes(*options.get(at..)?.first_chunk()?));
+            return Some([number(2)?, number(6)?]);
+        }
+        options = options.get(len..)?;
     }
 }
 

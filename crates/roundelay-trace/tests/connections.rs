@@ -1,5 +1,8 @@
 //! What the applications behind a capture wanted, from captures made packet by packet.
 
+use std::collections::VecDeque;
+use std::path::Path;
+
 use proptest::prelude::*;
 use roundelay::Duration;
 use roundelay_trace::connections::{Applications, Close, Connection, End, applications};
@@ -249,6 +252,195 @@ fn a_stream_that_its_application_paces_is_a_list_of_writes() {
         .sum();
     assert_eq!(all, 400_000);
     assert_eq!(said(&connection)[200], (End::Server, 1000, 10));
+}
+
+/// A number from 0 to 1.
+fn next(random: &mut u32) -> f64 {
+    *random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+    f64::from(*random >> 16) / 65_536.0
+}
+
+/// A bulk transfer through a queue that sends a packet in one to four milliseconds, because others
+/// use it too, over four seconds. The window grows by a packet a round trip, and halves at sixty. `way`: milliseconds from the capture's
+/// place to the server and back.
+fn filling(way: f64) -> Vec<Packet> {
+    let mut packets = talk()[..4].to_vec();
+    packets[1].0 = way;
+    let mut acknowledgements = VecDeque::from([packets[3].0 + way / 2.0]);
+    let mut free = 0.0_f64;
+    let [mut sent, mut heard] = [1000_u32; 2];
+    let [mut flight, mut window] = [0.0_f64, 10.0];
+    let mut random = 7;
+    while let Some(now) = acknowledgements.pop_front()
+        && now < 4000.0
+    {
+        flight = f64::max(flight - 1.0, 0.0);
+        window += 1.0 / window;
+        if window > 60.0 {
+            window = 30.0;
+        }
+        while flight < window {
+            let at = now + way / 2.0;
+            packets.push(Packet(at, false, ACK, sent, 400, 1000));
+            sent += 1000;
+            heard += 1000;
+            free = free.max(at) + 1.0 + 3.0 * next(&mut random);
+            packets.push(Packet(free + 10.0, true, ACK, 400, heard, 0));
+            acknowledgements.push_back(free + 10.0 + way / 2.0);
+            flight += 1.0;
+        }
+    }
+    packets.sort_by(|one, other| one.0.total_cmp(&other.0));
+    packets.retain(|packet| packet.0 < 4000.0);
+    packets
+}
+
+/// The transfer of a sender that paces: its packets follow no acknowledgement, but about fifty
+/// milliseconds of them wait all the time if `has_queue`.
+fn paced(has_queue: bool) -> Vec<Packet> {
+    let mut packets = talk()[..4].to_vec();
+    packets[1].0 = 20.0;
+    packets[2].0 = 30.0;
+    let mut free = 0.0_f64;
+    let [mut sent, mut random] = [1000_u32, 7_u32];
+    for number in 0..2000 {
+        let jitter = 3.0 * next(&mut random);
+        let burst = if has_queue { 50.0 } else { 0.0 };
+        let at = (145.0 + f64::from(number) * 2.0 - burst).max(120.0) + jitter;
+        packets.push(Packet(at, false, ACK, sent, 400, 1000));
+        sent += 1000;
+        free = free.max(at) + if has_queue { 2.0 } else { 0.1 };
+        packets.push(Packet(free + 10.0, true, ACK, 400, sent, 0));
+    }
+    packets.sort_by(|one, other| one.0.total_cmp(&other.0));
+    packets.retain(|packet| packet.0 < 4000.0);
+    packets
+}
+
+/// Without a handshake or timestamps, the way to the server is the distance at which packets follow
+/// acknowledgements.
+#[test]
+fn a_transfer_that_began_before_is_endless() {
+    for way in [0.2, 20.0, 73.0] {
+        let whole = one(&filling(way));
+        assert!(whole.endless, "{way}: {:?}", whole.messages);
+        let mut packets = filling(way);
+        packets.retain(|packet| packet.0 > 1000.0);
+        let connection = one(&packets);
+        assert!(connection.endless, "{way}: {:?}", connection.messages);
+        assert!(connection.as_written.is_empty(), "{way}: packets tell it");
+        let found = connection.round_trips[1].expect("a way").as_nanos() as f64 / 1e6;
+        assert!((found - way).abs() < 1.0, "{found} for {way}");
+    }
+}
+
+/// A sender that paces is without end if its data waits all the time; its application may still be
+/// the limit, so its writes are known, too.
+#[test]
+fn a_sender_that_paces_wanted_more_if_its_data_waits() {
+    let connection = one(&paced(true));
+    assert!(connection.endless, "{:?}", connection.messages.len());
+    let bytes = |messages: &[roundelay_trace::connections::Message]| {
+        messages.iter().map(|message| message.bytes).sum::<u64>()
+    };
+    let last = &connection.messages[connection.messages.len() - 1..];
+    assert_eq!(bytes(&connection.as_written), bytes(last));
+    assert!(connection.as_written.len() > 100);
+    let connection = one(&paced(false));
+    assert!(!connection.endless && connection.as_written.is_empty());
+    assert!(connection.messages.len() > 100);
+}
+
+/// Acknowledgements are so dense that each packet follows one; and those of a stream in step with
+/// its own acknowledgements do, too.
+#[test]
+fn a_fast_stream_is_no_transfer() {
+    for (gap, burst) in [(1.0, 2), (0.5, 1), (10.0, 20)] {
+        let mut packets = talk()[..4].to_vec();
+        packets[1].0 = 35.2;
+        let mut sent = 1000;
+        let bursts = (3000.0 / gap) as u32;
+        for number in 0..bursts {
+            let at = 145.0 + f64::from(number) * gap;
+            for _ in 0..burst {
+                packets.push(Packet(at, false, ACK, sent, 400, 1250));
+                sent += 1250;
+            }
+            packets.push(Packet(at + 5.0, true, ACK, 400, sent, 0));
+        }
+        packets.sort_by(|one, other| one.0.total_cmp(&other.0));
+        packets.retain(|packet| packet.0 < 3100.0);
+        let connection = one(&packets);
+        assert!(!connection.endless, "{gap}");
+        assert!(connection.messages.len() > 200, "{gap}");
+    }
+}
+
+/// Neither of two high ports tells the server: it sends more.
+#[test]
+fn without_a_known_port_the_server_sends_more() {
+    let mut file = pcap(&talk()[4..]);
+    for start in (24..file.len()).step_by(16 + 40) {
+        for at in [start + 16 + 20, start + 16 + 22] {
+            if file[at..][..2] == 443_u16.to_be_bytes() {
+                file[at..][..2].copy_from_slice(&50_443_u16.to_be_bytes());
+            }
+        }
+    }
+    let read = read_bytes(file).unwrap();
+    let connection = &read.connections[0];
+    assert_eq!(connection.server.port(), 50_443);
+    assert_eq!(connection.bytes, [100, 2200]);
+    assert_eq!(said(connection)[0].0, End::Server);
+    assert_eq!(connection.over, [false, true]);
+}
+
+/// The applications of a capture in the repository, from this second on.
+fn stored(path: &str, from: u64) -> Applications {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let capture = Capture::open(&root.join(path)).unwrap();
+    let mut options = Options::new("10mbit".parse().unwrap(), Vec::new());
+    options.adapts = true;
+    options.selection.chooses = true;
+    options.span.from = Some(Duration::from_secs(from));
+    applications(capture, &options, &mut ()).unwrap()
+}
+
+/// A real kernel's transfers that began before the capture: timestamps tell the ways to their senders.
+#[test]
+fn a_capture_from_the_middle_has_its_transfers() {
+    for from in [0, 8, 15] {
+        let read = stored("peers/tcp/capture.pcap.gz", from);
+        let mut ways = Vec::new();
+        for connection in &read.connections {
+            if connection.endless {
+                assert!(connection.as_written.is_empty(), "{from}");
+                ways.push(connection.round_trips[1].unwrap().as_nanos() / 100_000);
+            }
+        }
+        ways.sort_unstable();
+        assert_eq!(
+            ways,
+            [179, 379],
+            "from {from} s, in tenths of a millisecond"
+        );
+    }
+}
+
+/// Downloads of a real kernel, a millisecond behind what allowed them, which the server closed: files
+/// of their sizes, and no lists of writes.
+#[test]
+fn downloads_that_the_server_closed_are_files() {
+    let read = stored("examples/captures/home-both.pcap.gz", 0);
+    let mut downloads = 0;
+    for connection in &read.connections {
+        if connection.bytes[1] > 2_000_000 && connection.bytes[0] < 100 {
+            downloads += 1;
+            let messages = connection.messages.len();
+            assert!(messages <= 3, "{connection:?}");
+        }
+    }
+    assert_eq!(downloads, 6);
 }
 
 #[test]

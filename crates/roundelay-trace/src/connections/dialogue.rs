@@ -10,25 +10,30 @@ use std::net::SocketAddr;
 
 use roundelay::{Duration, Ecn};
 
+use super::course::Course;
+use super::limit::{Evidence, FIRST_WINDOW, Heard, Limit, Surroundings, has_heard};
 use super::{Close, Connection, End, Message};
 use crate::headers::TcpSegment;
 
 /// A packet that comes within this time of when an acknowledgement allowed it was allowed by it.
-const CLOCK: u64 = 1_000_000;
+const CLOCK: [u64; 2] = [1_000_000; 2];
 /// A write that comes this long after the end was free to send is a write of its own.
 const PAUSE: u64 = 2_000_000;
-/// Packets of a message that tell whether its sender waits for acknowledgements or its application.
-const TELLING: u64 = 30;
-/// The part of them that follows an acknowledgement if the sender waits.
-const CLOCKED: f64 = 0.95;
-/// First packets of a message, which no acknowledgement allows.
-const FIRST_WINDOW: u64 = 10;
+/// The way to an end of which nothing tells it.
+const UNKNOWN_WAY: u64 = 100_000_000;
+/// A write that goes on is cut after this time.
+const PIECE: u64 = 10_000_000;
 /// A message that goes on in the last part of the capture may have wanted more.
 const LAST_PART: u64 = 200_000_000;
 /// Most segments whose acknowledgements are awaited: more are in flight on no path.
 const MOST_OUTSTANDING: usize = 65_536;
-/// Acknowledgements kept: those of a round trip, and as many as move no figure in a longer one.
-const MOST_HEARD: usize = 256;
+/// Acknowledgements kept: those of a second, and as many as move no figure in a faster flow.
+const MOST_HEARD: usize = 16_384;
+const LONGEST_HEARD: u64 = 1_000_000_000;
+/// Values of an end's clock whose echo is awaited: more are on their way on no path.
+const MOST_TICKS: usize = 4096;
+/// Ports below are those of servers.
+const WELL_KNOWN: u16 = 1024;
 /// Round trips kept to find the smallest of the last ones.
 const RECENT: usize = 4;
 
@@ -45,13 +50,18 @@ struct Side {
     /// When its last data and the last acknowledgement for it passed.
     data_at: u64,
     acknowledged_at: u64,
-    /// When the last acknowledgements for it passed, further ones included.
-    heard_at: VecDeque<u64>,
+    /// The last acknowledgements for it, further ones included.
+    heard: Heard,
     /// Data on its way: its last byte, its time, and whether it was sent again.
     outstanding: VecDeque<(u64, u64, bool)>,
     /// Times from the place to this end and back: the smallest, and the last ones.
     round_trip: Option<u64>,
     recent: VecDeque<u64>,
+    /// The smallest time until it echoed the other end's clock.
+    echo: Option<u64>,
+    /// Values of its own clock that the other end has not echoed, each with the first packet that
+    /// had it.
+    ticks: VecDeque<(u32, u64)>,
     /// When it had heard of the other end.
     opened_at: Option<u64>,
     longest: u32,
@@ -69,15 +79,62 @@ impl Side {
 
     /// Time from the place to this end and back, now.
     fn way(&self) -> u64 {
-        self.recent.iter().copied().min().unwrap_or(0)
+        let least = self.recent.iter().min();
+        least.copied().or(self.echo).unwrap_or(0)
     }
 
-    /// Whether an acknowledgement that passed allowed what passes now: it takes its way to this end,
-    /// and what it allows takes the way back.
+    /// The least time from the place to this end and back.
+    fn least(&self) -> Option<u64> {
+        [self.round_trip, self.echo].into_iter().flatten().min()
+    }
+
+    /// The time that an acknowledgement takes to this end and what it allows takes back. A clock's
+    /// echo has no delay where packets follow acknowledgements.
+    fn clock(&self) -> Option<u64> {
+        let least = self.recent.iter().min().copied();
+        [least, self.echo].into_iter().flatten().min()
+    }
+
+    /// Whether an acknowledgement that passed allowed what passes now.
     fn is_clocked(&self, now: u64) -> bool {
-        let allowed = now.saturating_sub(self.way());
-        let mut heard = self.heard_at.iter().rev();
-        heard.any(|at| at.abs_diff(allowed) <= CLOCK)
+        let allowed = now.saturating_sub(self.clock().unwrap_or(0));
+        has_heard(&self.heard, allowed, CLOCK)
+    }
+
+    /// An acknowledgement for all bytes before this position.
+    fn hear(&mut self, position: u64, now: u64) {
+        self.acknowledged_at = now;
+        self.heard.push_back((now, position));
+        while let Some((first, _)) = self.heard.front()
+            && (self.heard.len() > MOST_HEARD || now.saturating_sub(*first) > LONGEST_HEARD)
+        {
+            self.heard.pop_front();
+        }
+    }
+
+    /// A packet of this end has a value of its clock.
+    fn tick(&mut self, value: u32, now: u64) {
+        let last = self.ticks.back();
+        if last.is_some_and(|(last, _)| value.wrapping_sub(*last) as i32 <= 0) {
+            return;
+        }
+        self.ticks.push_back((value, now));
+        if self.ticks.len() > MOST_TICKS {
+            self.ticks.pop_front();
+        }
+    }
+
+    /// The time since this end's clock had a value, if nobody has asked yet.
+    fn since_tick(&mut self, value: u32, now: u64) -> Option<u64> {
+        while let Some(&(first, at)) = self.ticks.front()
+            && value.wrapping_sub(first) as i32 >= 0
+        {
+            self.ticks.pop_front();
+            if first == value {
+                return Some(now.saturating_sub(at));
+            }
+        }
+        None
     }
 
     /// The place in the stream of a sequence number, near a known one.
@@ -96,32 +153,54 @@ struct Said {
     /// Wait after the other end's message, and after the same end's write.
     after_other: u64,
     after_own: u64,
-    /// Writes: the time after the write before, and bytes.
-    writes: Vec<(u64, u64)>,
+    writes: Vec<Write>,
+    /// When the last write began that does not go on with one before, and the last one of all.
     write_at: u64,
-    /// Packets that may tell, and those that followed an acknowledgement.
+    piece_at: u64,
+    began_at: u64,
+    ended_at: u64,
     packets: u64,
-    clocked: u64,
+    /// Of packets behind the first window.
+    evidence: Option<Box<Evidence>>,
+}
+
+/// What an application wrote at once, or data that its sender may have had before.
+#[derive(Debug, Clone, Copy)]
+struct Write {
+    /// Time after the write before.
+    gap: u64,
+    bytes: u64,
+    /// Whether this goes on with the write before, as an acknowledgement or its last packet allowed
+    /// it.
+    goes_on: bool,
 }
 
 impl Said {
     fn bytes(&self) -> u64 {
-        self.writes.iter().map(|(_, bytes)| *bytes).sum()
+        self.writes.iter().map(|write| write.bytes).sum()
     }
 
-    /// Packets behind the first window.
-    const fn telling(&self) -> u64 {
-        self.packets.saturating_sub(FIRST_WINDOW)
+    fn limit(&self, around: Surroundings) -> Limit {
+        let evidence = self.evidence.as_ref();
+        evidence.map_or(Limit::Unknown, |evidence| evidence.limit(around))
     }
 
-    /// Whether the sender's window made it wait, not its application.
-    fn is_clocked(&self) -> bool {
-        self.telling() >= TELLING && self.clocked as f64 > CLOCKED * self.telling() as f64
-    }
-
-    /// Whether the application made the sender wait.
-    fn is_paced(&self) -> bool {
-        self.telling() >= TELLING && !self.is_clocked()
+    /// The writes: times after the write before, and bytes. Without `is_in_step`, an acknowledgement
+    /// that allowed a packet says that its data was written before.
+    fn writes(&self, is_in_step: bool) -> Vec<(u64, u64)> {
+        let mut writes: Vec<(u64, u64)> = Vec::new();
+        let mut passed = 0;
+        for write in &self.writes {
+            passed += write.gap;
+            match writes.last_mut() {
+                Some((_, bytes)) if write.goes_on && !is_in_step => *bytes += write.bytes,
+                _ => {
+                    writes.push((passed, write.bytes));
+                    passed = 0;
+                }
+            }
+        }
+        writes
     }
 }
 
@@ -140,8 +219,8 @@ pub(super) struct Dialogue {
 }
 
 impl Dialogue {
-    /// A connection at its first packet. Of one that began before, the server is the end with the
-    /// lower port.
+    /// A connection at its first packet. Of one that began before, the server is the end with a well
+    /// known port, or the end that sends more ([`Self::turn`]).
     pub(super) fn new([from, to]: [SocketAddr; 2], segment: &TcpSegment, now: u64) -> Self {
         let is_of_client = match (segment.is_syn, segment.is_ack) {
             (true, is_ack) => !is_ack,
@@ -185,6 +264,12 @@ impl Dialogue {
         } else if self.sides[by as usize].base.is_none() {
             self.sides[by as usize].base = Some(segment.sequence);
         }
+        if let Some([value, echo]) = segment.timestamps {
+            self.sides[by as usize].tick(value, now);
+            let since = self.sides[by.other() as usize].since_tick(echo, now);
+            let known = &mut self.sides[by as usize].echo;
+            *known = [*known, since].into_iter().flatten().min();
+        }
         if segment.is_ack {
             self.acknowledge(by, segment.acknowledgement, now);
         }
@@ -222,11 +307,7 @@ impl Dialogue {
             other.base = Some(number);
         }
         let position = other.position(number, other.acknowledged);
-        other.acknowledged_at = now;
-        other.heard_at.push_back(now);
-        if other.heard_at.len() > MOST_HEARD {
-            other.heard_at.pop_front();
-        }
+        other.hear(position.max(other.acknowledged), now);
         // A FIN takes a number, too.
         if position > other.next + 1 {
             // Data that passed elsewhere.
@@ -249,7 +330,16 @@ impl Dialogue {
         }
         if let Some(sample) = sample {
             self.sides[by as usize].sample(sample);
+            if let Some(evidence) = self.evidence(by.other()) {
+                evidence.count_round_trip(now, sample);
+            }
         }
+    }
+
+    /// The evidence of the message that an end is writing.
+    fn evidence(&mut self, by: End) -> Option<&mut Evidence> {
+        let said = self.said.last_mut().filter(|said| said.by == by)?;
+        said.evidence.as_deref_mut()
     }
 
     /// The client has heard of the server with its first acknowledgement.
@@ -289,6 +379,9 @@ impl Dialogue {
             for (last, _, again) in &mut side.outstanding {
                 *again |= *last <= end;
             }
+            if let Some(evidence) = self.evidence(by) {
+                evidence.count_retransmission();
+            }
             return;
         }
         let bytes = end - side.next;
@@ -307,22 +400,46 @@ impl Dialogue {
         let side = &self.sides[by as usize];
         let way = side.way();
         let is_clocked = side.is_clocked(now);
+        let is_way_known = side.clock().is_some();
         let opened_at = side.opened_at.unwrap_or(now);
         let since_acknowledgement = now.saturating_sub(side.acknowledged_at);
         let since_data = now.saturating_sub(side.data_at);
         let has_outstanding = side.next > side.acknowledged;
         if let Some(said) = self.said.last_mut().filter(|said| said.by == by) {
+            // An end that has sent much without a pause may be far away.
+            let way = if is_way_known || said.packets <= FIRST_WINDOW {
+                way
+            } else {
+                UNKNOWN_WAY
+            };
             let is_free = !has_outstanding && since_acknowledgement > way + PAUSE;
             if !is_free || since_data <= PAUSE {
                 said.packets += 1;
+                said.ended_at = now;
                 if said.packets > FIRST_WINDOW {
-                    said.clocked += u64::from(is_clocked);
+                    let evidence = said.evidence.get_or_insert_default();
+                    if side.seen {
+                        let end = side.next + bytes;
+                        evidence.count(now, side.clock(), &side.heard, end, bytes);
+                    } else {
+                        evidence.count_unseen();
+                    }
                 }
+                let goes_on = is_clocked || since_data <= PAUSE;
                 match said.writes.last_mut() {
-                    Some((_, written)) if is_clocked || since_data <= PAUSE => *written += bytes,
+                    Some(write) if goes_on && now.saturating_sub(said.piece_at) < PIECE => {
+                        write.bytes += bytes;
+                    }
                     _ => {
-                        said.writes.push((now.saturating_sub(said.write_at), bytes));
-                        said.write_at = now;
+                        said.writes.push(Write {
+                            gap: now.saturating_sub(said.piece_at),
+                            bytes,
+                            goes_on,
+                        });
+                        said.piece_at = now;
+                        if !goes_on {
+                            said.write_at = now;
+                        }
                     }
                 }
                 return;
@@ -335,10 +452,17 @@ impl Dialogue {
             by,
             after_other,
             after_own: now.saturating_sub(own),
-            writes: vec![(0, bytes)],
+            writes: vec![Write {
+                gap: 0,
+                bytes,
+                goes_on: false,
+            }],
             write_at: now,
+            piece_at: now,
+            began_at: now,
+            ended_at: now,
             packets: 1,
-            clocked: 0,
+            evidence: None,
         });
     }
 
@@ -359,13 +483,91 @@ impl Dialogue {
         now.saturating_sub(arrived)
     }
 
-    /// The connection at the end of the capture.
-    pub(super) fn finish(self, last: u64) -> Connection {
+    /// Least times from the capture's place to both ends and back.
+    pub(super) fn least(&self) -> [Option<u64>; 2] {
+        let mut least = [None; 2];
+        for said in &self.said {
+            let distance = said
+                .evidence
+                .as_ref()
+                .and_then(|evidence| evidence.distance());
+            let known = &mut least[said.by as usize];
+            *known = [*known, distance].into_iter().flatten().min();
+        }
+        for (known, side) in least.iter_mut().zip(&self.sides) {
+            *known = side.least().or(*known);
+        }
+        least
+    }
+
+    /// Addresses of both ends.
+    pub(super) const fn ends(&self) -> [SocketAddr; 2] {
+        self.ends
+    }
+
+    /// Tells the link's course of messages whose data waited there.
+    pub(super) fn compete(&self, bases: [u64; 2], course: &mut Course) {
+        for said in &self.said {
+            let base = bases[said.by.other() as usize];
+            let evidence = said.evidence.as_ref();
+            let is_waiting = evidence.is_some_and(|evidence| evidence.is_waiting(base));
+            if is_waiting && self.sides[said.by as usize].over {
+                course.compete([said.began_at, said.ended_at]);
+            }
+        }
+    }
+
+    /// What limited a message. `bases`: the least round trips to both ends.
+    fn limit(&self, said: &Said, bases: [u64; 2], course: &Course) -> Limit {
+        let fair = course.fair([said.began_at, said.ended_at]);
+        let is_over = self.sides[said.by as usize].over && fair > 0.0;
+        said.limit(Surroundings {
+            base: bases[said.by.other() as usize],
+            share: is_over.then(|| said.bytes() as f64 / fair),
+        })
+    }
+
+    /// The server is the end that sends more, if the connection began before the capture and no port
+    /// tells it.
+    fn turn(&mut self) -> bool {
+        let is_known = self.ends.iter().any(|end| end.port() < WELL_KNOWN);
+        if self.has_opening || is_known || self.sides[0].next <= self.sides[1].next {
+            return false;
+        }
+        self.ends.reverse();
+        self.sides.reverse();
+        for said in &mut self.said {
+            said.by = said.by.other();
+        }
+        if let Some((end, ..)) = &mut self.close {
+            *end = end.other();
+        }
+        true
+    }
+
+    /// The connection at the end of the capture. `bases`: the least round trips to both ends.
+    pub(super) fn finish(mut self, last: u64, bases: [u64; 2], course: &Course) -> Connection {
+        let least = self.least();
+        let mut limits = Vec::with_capacity(self.said.len());
+        for said in &self.said {
+            limits.push(self.limit(said, bases, course));
+        }
+        let is_turned = self.turn();
+        let round_trips = if is_turned {
+            [least[1], least[0]]
+        } else {
+            least
+        };
         let concurrent = self.overlaps >= 2 && self.overlaps * 10 >= self.said.len() as u64;
-        let endless = self.is_endless(last);
-        let messages = self.messages(concurrent);
+        let endless = self.is_endless(last, limits.last().copied());
+        let messages = self.messages(concurrent, &limits);
+        let mut as_written = Vec::new();
+        if endless && let Some(limit @ Limit::Paced) = limits.last_mut() {
+            *limit = Limit::Application { is_in_step: true };
+            as_written = self.messages(concurrent, &limits);
+            as_written.drain(..messages.len() - 1);
+        }
         let [client, server] = self.sides;
-        let round_trips = [client.round_trip, server.round_trip];
         Connection {
             client: self.ends[0],
             server: self.ends[1],
@@ -384,41 +586,41 @@ impl Dialogue {
             messages,
             concurrent,
             endless,
+            as_written,
         }
     }
 
     /// What was said: a message whose application made its sender wait is a list of writes.
-    fn messages(&self, concurrent: bool) -> Vec<Message> {
+    fn messages(&self, concurrent: bool, limits: &[Limit]) -> Vec<Message> {
         let mut messages = Vec::new();
         let mut before = None;
-        for said in &self.said {
+        for (said, limit) in self.said.iter().zip(limits) {
             let after = if concurrent || before == Some(said.by) {
                 said.after_own
             } else {
                 said.after_other
             };
             before = Some(said.by);
-            let whole = [(after, said.bytes())];
-            let writes = if said.is_paced() {
-                &said.writes[..]
-            } else {
-                &whole
+            let mut writes = match limit {
+                Limit::Application { is_in_step } => said.writes(*is_in_step),
+                _ => vec![(0, said.bytes())],
             };
-            for (number, (gap, bytes)) in writes.iter().enumerate() {
+            writes[0].0 = after;
+            for (after, bytes) in writes {
                 messages.push(Message {
                     by: said.by,
-                    bytes: *bytes,
-                    after: Duration::from_nanos(if number == 0 { after } else { *gap }),
+                    bytes,
+                    after: Duration::from_nanos(after),
                 });
             }
         }
         messages
     }
 
-    /// Whether the last message would have gone on: its window was the limit, and it was ended from
+    /// Whether the last message would have gone on: the network was the limit, and it was ended from
     /// outside. One that is no longer than those before is one more of them: a chunk of a video, say,
     /// that the capture's end cuts off.
-    fn is_endless(&self, last: u64) -> bool {
+    fn is_endless(&self, last: u64, limit: Option<Limit>) -> bool {
         let Some(said) = self.said.last() else {
             return false;
         };
@@ -433,6 +635,7 @@ impl Dialogue {
                 longest = before.bytes().max(longest);
             }
         }
-        is_cut && said.is_clocked() && said.bytes() > longest
+        let wanted = matches!(limit, Some(Limit::Network | Limit::Paced));
+        is_cut && wanted && said.bytes() > longest
     }
 }

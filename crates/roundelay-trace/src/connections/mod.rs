@@ -9,7 +9,9 @@
 //! Memory: a few hundred bytes for each connection and a hundred for each message, 16 for each packet
 //! that is not TCP.
 
+mod course;
 mod dialogue;
+mod limit;
 pub mod tmix;
 
 use std::collections::HashMap;
@@ -22,6 +24,7 @@ use crate::compare::{CompareError, Options, Progress, ReplayObserver};
 use crate::headers::{Headers, Ports, TCP, UDP, parse};
 use crate::selection::Selector;
 use crate::survey::{Survey, survey};
+use course::Course;
 use dialogue::Dialogue;
 
 /// The port of QUIC's web.
@@ -107,9 +110,12 @@ pub struct Connection {
     pub messages: Vec<Message>,
     /// Whether the ends wrote without waiting for each other.
     pub concurrent: bool,
-    /// Whether the last message wanted more than it got: nearly all its packets followed an
-    /// acknowledgement, and the capture, or its client, ended it with data outstanding.
+    /// Whether the last message wanted more than it got: the network was its limit, and the capture,
+    /// or the other end's close, ended it with data outstanding.
     pub endless: bool,
+    /// The last message as a list of writes, if it is endless but its sender paced, so that its
+    /// application may have been the limit. Else nothing.
+    pub as_written: Vec<Message>,
 }
 
 impl Connection {
@@ -179,6 +185,20 @@ pub struct Applications {
 }
 
 impl Applications {
+    /// The same if the applications of senders that paced were their limit: see
+    /// [`Connection::as_written`].
+    #[must_use]
+    pub fn as_written(mut self) -> Self {
+        for connection in &mut self.connections {
+            if !connection.as_written.is_empty() {
+                connection.endless = false;
+                connection.messages.pop();
+                connection.messages.append(&mut connection.as_written);
+            }
+        }
+        self
+    }
+
     /// The smallest round trip of each connection: from the capture's place to one end and to the
     /// other. Behind the link all hosts of a network count together, because the link's queue makes
     /// every round trip of a busy host too long; on the other side each host counts alone.
@@ -292,6 +312,8 @@ struct Reader {
     window: (u64, u64),
     busiest: u64,
     bytes: u64,
+    /// TCP's bytes over the link, over time.
+    course: Course,
 }
 
 impl Reader {
@@ -309,6 +331,7 @@ impl Reader {
             window: (0, 0),
             busiest: 0,
             bytes: 0,
+            course: Course::new(WINDOW),
         }
     }
 
@@ -372,6 +395,7 @@ impl Reader {
         let by = dialogue.end_of(from);
         if is_over {
             dialogue.goes_over(by);
+            self.course.count(now, segment.len.into());
         }
         if is_first {
             dialogue.hear(by, &segment, headers.ecn, now);
@@ -408,7 +432,7 @@ impl Reader {
         }
     }
 
-    fn finish(self, name: &str) -> Applications {
+    fn finish(mut self, name: &str) -> Applications {
         let seconds = self.last as f64 / 1e9;
         let mut applications = Applications {
             name: name.to_owned(),
@@ -424,14 +448,45 @@ impl Reader {
             connections: Vec::new(),
             recorded: self.recorded,
         };
+        let bases = Bases::of(&self.dialogues);
+        for dialogue in &self.dialogues {
+            dialogue.compete(bases.of_ends(dialogue), &mut self.course);
+        }
+        self.course.close();
         for dialogue in self.dialogues {
-            applications.connections.push(dialogue.finish(self.last));
+            let bases = bases.of_ends(&dialogue);
+            let connection = dialogue.finish(self.last, bases, &self.course);
+            applications.connections.push(connection);
         }
         applications
             .recorded
             .retain(|flow| !flow.packets.is_empty());
         separate(&mut applications);
         applications
+    }
+}
+
+/// The least time to each host and back, nanoseconds.
+struct Bases(HashMap<IpAddr, u64>);
+
+impl Bases {
+    fn of(dialogues: &[Dialogue]) -> Self {
+        let mut bases = HashMap::new();
+        for dialogue in dialogues {
+            for (end, least) in dialogue.ends().into_iter().zip(dialogue.least()) {
+                if let Some(least) = least {
+                    let known = bases.entry(end.ip()).or_insert(least);
+                    *known = least.min(*known);
+                }
+            }
+        }
+        Self(bases)
+    }
+
+    fn of_ends(&self, dialogue: &Dialogue) -> [u64; 2] {
+        dialogue
+            .ends()
+            .map(|end| self.0.get(&end.ip()).copied().unwrap_or(0))
     }
 }
 

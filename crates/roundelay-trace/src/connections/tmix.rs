@@ -246,6 +246,7 @@ impl Reader<'_> {
             messages: Vec::new(),
             concurrent,
             endless: false,
+            as_written: Vec::new(),
         });
         Ok(())
     }

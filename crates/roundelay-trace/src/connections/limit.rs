@@ -1,0 +1,344 @@
+//! What limited a message: the network, or the application that wrote it.
+//!
+//! A sender that fills its window sends when an acknowledgement allows it, so nearly all its packets
+//! follow one. Where acknowledgements are dense, packets of any sender do: their part counts beside
+//! the part that chance gives, at other distances from the acknowledgements. Packets in step with
+//! acknowledgements may also be those of an application with a regular clock of its own. A sender
+//! that wants more shows it: its data waits in a queue, is lost, or its flight grows.
+//!
+//! Senders that pace (BBR) follow no acknowledgement. One whose data meets a queue nearly all the
+//! time, and that has about its fair share of the link, is taken for one that wanted more; but an
+//! application that happens to need this share looks the same, so the answer is uncertain.
+
+use std::collections::VecDeque;
+
+/// Windows around the time at which a packet was allowed, in which its acknowledgement is looked
+/// for: nanoseconds before and after. Hosts answer within microseconds, busy ones or those behind a
+/// relay within milliseconds.
+const WINDOWS: [[u64; 2]; 3] = [
+    [250_000, 250_000],
+    [1_000_000, 1_000_000],
+    [2_000_000, 1_000_000],
+];
+/// Packets of a message that tell what limits it.
+const TELLING: u64 = 30;
+/// First packets of a message, which no acknowledgement allows.
+pub(super) const FIRST_WINDOW: u64 = 10;
+/// The part of the packets beyond chance that follows an acknowledgement if the sender waits for it.
+const CLOCKED: f64 = 0.85;
+/// The same part where chance is too close to one.
+const NEARLY_ALL: f64 = 0.95;
+/// Distances of which one has less than this part of another's packets are not alike.
+const ALIKE: f64 = 0.97;
+/// Chance by which an acknowledgement tells nothing of when a packet's data was written.
+const OFTEN: f64 = 0.4;
+/// Chance that leaves nothing to tell.
+const DENSE: f64 = 0.8;
+/// Other distances from acknowledgements: how many, the nearest, and the step between them. No
+/// common period of packets is a divisor of it.
+const DISTANCES: u64 = 12;
+const NEAREST: u64 = 3_100_000;
+const STEP: u64 = 5_309_000;
+/// One in so many packets is held against chance.
+const SAMPLED: u64 = 4;
+/// Least round trips are taken over this time: an acknowledgement alone may be delayed.
+pub(super) const ROUND: u64 = 100_000_000;
+/// Distances that are tried where nothing else tells the way to the sender: how many, and the step
+/// between them.
+const FARTHEST: usize = 1024;
+const STEPS: u64 = 500_000;
+
+/// A wait that tells a queue, and one of which jitter is no part, nanoseconds.
+const WAIT: u64 = 2_000_000;
+const LONG_WAIT: u64 = 4_000_000;
+/// Parts of the time.
+const SOMETIMES: f64 = 0.1;
+const NEARLY_ALWAYS: f64 = 2.0 / 3.0;
+/// The part of a fair share that a sender without limit has at least.
+const FAIR: f64 = 0.75;
+/// One packet lost of so many is more than noise.
+const FEW_LOST: u64 = 2000;
+
+/// An acknowledgement: when it passed, and all that was acknowledged then.
+pub(super) type Heard = VecDeque<(u64, u64)>;
+
+/// What a message's packets and acknowledgements show. Of its first packets nothing is kept.
+#[derive(Debug, Default)]
+pub(super) struct Evidence {
+    packets: u64,
+    /// Packets of a sender that was not captured: acknowledgements tell them.
+    unseen: u64,
+    /// Packets with a known way to their sender, and those of them that follow an acknowledgement, by
+    /// the window.
+    measured: u64,
+    clocked: [u64; 3],
+    /// The same at other distances, and how many of these were tried.
+    by_chance: [u64; 3],
+    tried: u64,
+    /// Packets at which nothing was outstanding.
+    idle: u64,
+    /// From each power of two packets to the next: the most bytes outstanding, and segments sent
+    /// again.
+    octaves: Vec<(u64, u64)>,
+    /// The least time to the receiver and back in each tenth of a second, microseconds.
+    rounds: Vec<u32>,
+    round: u64,
+    /// Packets that follow an acknowledgement at each distance, if the way is not known.
+    distances: Vec<u32>,
+}
+
+/// What a message's verdict depends on beside its own packets.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Surroundings {
+    /// The least time to the receiver and back, nanoseconds.
+    pub(super) base: u64,
+    /// Its bytes as a part of what it would have had if all that wanted more had shared alike.
+    pub(super) share: Option<f64>,
+}
+
+/// What limited a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Limit {
+    /// Too short to tell.
+    Unknown,
+    /// The network: the sender filled its window.
+    Network,
+    /// Probably the network: data waited all the time, but no acknowledgement allowed it.
+    Paced,
+    /// The application.
+    Application {
+        /// Whether packets follow acknowledgements by chance, or would if it were known when.
+        is_in_step: bool,
+    },
+}
+
+impl Evidence {
+    /// A packet whose last byte is `end`, with `len` new bytes. `way`: the time to the sender and
+    /// back, if known.
+    pub(super) fn count(&mut self, now: u64, way: Option<u64>, heard: &Heard, end: u64, len: u64) {
+        self.packets += 1;
+        self.octaves
+            .resize(self.packets.ilog2() as usize + 1, (0, 0));
+        match way {
+            Some(way) => self.count_clocked(now.saturating_sub(way), heard),
+            None => self.count_distances(now, heard),
+        }
+        let allowed = now.saturating_sub(way.unwrap_or(0));
+        let before = heard.partition_point(|(at, _)| *at <= allowed + WINDOWS[1][1]);
+        if let Some((_, acknowledged)) = before.checked_sub(1).and_then(|last| heard.get(last)) {
+            let flight = end.saturating_sub(*acknowledged);
+            self.idle += u64::from(flight <= len && way.is_some());
+            if let Some((most, _)) = self.octaves.last_mut() {
+                *most = flight.max(*most);
+            }
+        }
+    }
+
+    /// A packet of a sender that was not captured.
+    pub(super) const fn count_unseen(&mut self) {
+        self.packets += 1;
+        self.unseen += 1;
+    }
+
+    /// Counts a packet that was allowed at this time.
+    fn count_clocked(&mut self, allowed: u64, heard: &Heard) {
+        self.measured += 1;
+        for (window, clocked) in WINDOWS.into_iter().zip(&mut self.clocked) {
+            *clocked += u64::from(has_heard(heard, allowed, window));
+        }
+        if self.packets.is_multiple_of(SAMPLED) {
+            self.count_chance(allowed, heard);
+        }
+    }
+
+    fn count_chance(&mut self, allowed: u64, heard: &Heard) {
+        let first = heard.front().map_or(u64::MAX, |(at, _)| *at);
+        for number in 0..DISTANCES {
+            let elsewhere = allowed.saturating_sub(NEAREST + number * STEP);
+            if elsewhere < first {
+                return;
+            }
+            self.tried += 1;
+            for (window, by_chance) in WINDOWS.into_iter().zip(&mut self.by_chance) {
+                *by_chance += u64::from(has_heard(heard, elsewhere, window));
+            }
+        }
+    }
+
+    /// Counts the packet at each distance of which an acknowledgement lies less than two steps
+    /// beyond.
+    fn count_distances(&mut self, now: u64, heard: &Heard) {
+        self.distances.resize(FARTHEST, 0);
+        let mut free = 0;
+        for (at, _) in heard.iter().rev() {
+            let distance = (now.saturating_sub(*at) / STEPS) as usize;
+            if distance >= FARTHEST {
+                break;
+            }
+            for counted in distance.saturating_sub(1).max(free)..=distance {
+                self.distances[counted] += 1;
+            }
+            free = free.max(distance + 1);
+        }
+    }
+
+    /// Data that was sent again.
+    pub(super) fn count_retransmission(&mut self) {
+        if let Some((_, again)) = self.octaves.last_mut() {
+            *again += 1;
+        }
+    }
+
+    /// A time from the capture's place to the receiver and back.
+    pub(super) fn count_round_trip(&mut self, now: u64, nanos: u64) {
+        let micros = u32::try_from(nanos / 1000).unwrap_or(u32::MAX);
+        let round = now / ROUND;
+        match self.rounds.last_mut() {
+            Some(least) if round == self.round => *least = micros.min(*least),
+            _ => self.rounds.push(micros),
+        }
+        self.round = round;
+    }
+
+    /// The distance from the acknowledgements at which nearly all packets follow one, nanoseconds, if
+    /// one stands out: the way to the sender and back. To a step.
+    pub(super) fn distance(&self) -> Option<u64> {
+        let (distance, most) = best(&self.distances)?;
+        let packets = self.packets - self.measured;
+        let sum: u64 = self.distances.iter().map(|count| u64::from(*count)).sum();
+        let chance = sum as f64 / self.distances.len() as f64 / packets as f64;
+        let part = f64::from(most) / packets as f64;
+        let is_clear = packets >= TELLING && beyond(part, chance) > CLOCKED;
+        // A regular stream has one distance after the other.
+        let mut near = Vec::new();
+        let mut is_alone = true;
+        for (place, count) in self.distances.iter().enumerate() {
+            if f64::from(*count) < ALIKE * f64::from(most) {
+                continue;
+            }
+            is_alone &= place.abs_diff(distance) <= 2;
+            near.push(place as u64);
+        }
+        let sum: u64 = near.iter().sum();
+        let middle = sum * STEPS / near.len() as u64 + STEPS / 2;
+        (is_clear && is_alone).then_some(middle)
+    }
+
+    /// What limited the message.
+    pub(super) fn limit(&self, around: Surroundings) -> Limit {
+        if self.packets < TELLING {
+            return Limit::Unknown;
+        }
+        if self.unseen * 2 > self.packets {
+            return Limit::Network;
+        }
+        let has_pressure = self.has_pressure(around.base);
+        if self.is_clocked() && has_pressure {
+            return Limit::Network;
+        }
+        let waits = self.waits(around.base, [LONG_WAIT, 8]);
+        let is_fair = around.share.is_some_and(|share| share >= FAIR);
+        let is_never_idle = self.idle * 100 <= self.packets;
+        if waits >= NEARLY_ALWAYS && is_fair && is_never_idle {
+            return Limit::Paced;
+        }
+        if self.is_dense() && self.waits(around.base, [WAIT, 10]) >= SOMETIMES {
+            return Limit::Paced;
+        }
+        // Where no acknowledgement was captured, none says when data was written.
+        let has_heard = !self.rounds.is_empty();
+        let is_unclear = !self.is_way_known() || self.is_clocked() || self.chance(1) > OFTEN;
+        Limit::Application {
+            is_in_step: has_heard && is_unclear,
+        }
+    }
+
+    /// Whether data waits in a queue so often that its sender may have wanted more.
+    pub(super) fn is_waiting(&self, base: u64) -> bool {
+        self.packets >= TELLING && self.waits(base, [LONG_WAIT, 8]) >= NEARLY_ALWAYS
+    }
+
+    /// Whether the way to the sender was known for most packets.
+    const fn is_way_known(&self) -> bool {
+        self.measured * 2 > self.packets
+    }
+
+    /// Whether packets follow acknowledgements, and not by chance.
+    fn is_clocked(&self) -> bool {
+        if !self.is_way_known() {
+            return self.distance().is_some();
+        }
+        (0..WINDOWS.len()).any(|window| beyond(self.part(window), self.chance(window)) > CLOCKED)
+    }
+
+    /// Whether packets follow acknowledgements because these are everywhere.
+    fn is_dense(&self) -> bool {
+        self.is_way_known() && self.part(1) > NEARLY_ALL && self.chance(0) > DENSE
+    }
+
+    fn part(&self, window: usize) -> f64 {
+        self.clocked[window] as f64 / self.measured.max(1) as f64
+    }
+
+    fn chance(&self, window: usize) -> f64 {
+        self.by_chance[window] as f64 / self.tried.max(1) as f64
+    }
+
+    /// Whether the network shows that more was wanted.
+    fn has_pressure(&self, base: u64) -> bool {
+        self.loses() || self.grows() || self.waits(base, [WAIT, 10]) >= SOMETIMES
+    }
+
+    /// The last three octaves, the last one first.
+    fn late(&self) -> [(u64, u64); 3] {
+        let mut late = self.octaves.iter().rev().copied();
+        [late.next(), late.next(), late.next()].map(Option::unwrap_or_default)
+    }
+
+    /// Whether data is lost late in the message: at its start every sender tries how much it may
+    /// send.
+    fn loses(&self) -> bool {
+        let [(_, last), (_, before), _] = self.late();
+        (last + before) * FEW_LOST >= self.packets.max(1)
+    }
+
+    /// Whether more is outstanding late in the message than before.
+    fn grows(&self) -> bool {
+        let [(last, _), (before, _), (first, _)] = self.late();
+        last * 4 > before * 5 || before * 4 > first * 5
+    }
+
+    /// The part of the time in which data waits: longer than this, and than so many parts of the
+    /// round trip.
+    fn waits(&self, base: u64, [wait, part]: [u64; 2]) -> f64 {
+        let least = (base + wait.max(base / part)) / 1000;
+        let waiting = self
+            .rounds
+            .iter()
+            .filter(|round| u64::from(**round) > least);
+        waiting.count() as f64 / self.rounds.len().max(1) as f64
+    }
+}
+
+/// Whether an acknowledgement passed around a time.
+pub(super) fn has_heard(heard: &Heard, time: u64, [before, after]: [u64; 2]) -> bool {
+    let next = heard.partition_point(|(at, _)| *at <= time + after);
+    let last = next.checked_sub(1).and_then(|last| heard.get(last));
+    last.is_some_and(|(at, _)| at + before >= time)
+}
+
+/// A part beyond what chance gives: 1 is all, 0 is chance.
+fn beyond(part: f64, chance: f64) -> f64 {
+    (part - chance) / (1.0 - chance).max(1e-9)
+}
+
+/// The place of the largest number, the first one of several.
+fn best(counts: &[u32]) -> Option<(usize, u32)> {
+    let mut best = None;
+    for (place, count) in counts.iter().enumerate() {
+        if best.is_none_or(|(_, most)| *count > most) {
+            best = Some((place, *count));
+        }
+    }
+    best
+}
