@@ -80,12 +80,14 @@ fn comments(applications: &Applications, setting: &Setting, unknown: Duration) -
     let mut whole = 0;
     let mut before = 0;
     let mut endless = 0;
+    let mut paced = 0;
     let mut concurrent = 0;
     let mut elsewhere = 0;
     for connection in connections {
         whole += usize::from(connection.is_whole());
         before += usize::from(!connection.has_opening);
         endless += usize::from(connection.endless);
+        paced += usize::from(!connection.as_written.is_empty());
         concurrent += usize::from(connection.concurrent);
         elsewhere += usize::from(connection.over == [false; 2]);
     }
@@ -128,6 +130,13 @@ fn comments(applications: &Applications, setting: &Setting, unknown: Duration) -
          wait. Try half."
             .to_owned(),
     ];
+    if paced > 0 {
+        lines.push(format!(
+            "- whether {paced} of the endless connections wanted more: their data waited at the link \
+             all the time, but their senders pace, as BBR does. An application that writes as fast \
+             as this looks the same."
+        ));
+    }
     if without > 0 {
         lines.push(format!(
             "- round_trip of {without} connections without a measured one: {} here. Try 5ms to \

@@ -116,6 +116,8 @@ struct Assumed {
     round_trip: Option<Duration>,
     /// The part of measured round trips.
     round_trip_part: f64,
+    /// Whether applications were the limit where senders paced.
+    as_written: bool,
 }
 
 impl Assumed {
@@ -124,6 +126,7 @@ impl Assumed {
             control: arguments.control,
             round_trip: arguments.round_trip,
             round_trip_part: 1.0,
+            as_written: false,
         }
     }
 
@@ -138,6 +141,14 @@ impl Assumed {
                 };
                 ends.push(("congestion control", control.name(), assumed));
             }
+        }
+        let mut connections = applications.connections.iter();
+        if connections.any(|connection| !connection.as_written.is_empty()) {
+            let assumed = Self {
+                as_written: true,
+                ..self.clone()
+            };
+            ends.push(("paced transfers", "as written", assumed));
         }
         let halved = Self {
             round_trip_part: 0.5,
@@ -181,6 +192,10 @@ impl Case<'_> {
             replay,
             host,
         } = *self;
+        let written = assumed
+            .as_written
+            .then(|| applications.clone().as_written());
+        let applications = written.as_ref().unwrap_or(applications);
         let stage = Stage::new(assumed, arguments.seed, options, applications, host)?;
         let runs = Runs {
             seed: Some(arguments.seed),
