@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use roundelay::{Duration, Limit, Rate};
+use roundelay::{Duration, Limit, LinkLayer, Rate};
 use roundelay_live::{LinkText, QueueText, Settings, Way};
 use roundelay_metrics::units::counted;
 use roundelay_sim::scenario::Scenario;
@@ -46,9 +46,16 @@ pub(crate) fn read(path: &Path, seed: Option<u64>) -> Result<Home, Failure> {
         ));
     };
     let [up, down] = links.map(|link| &network.links()[link.0 as usize]);
-    if up.layer != down.layer {
+    // A direction without any has those of the other: what `applications` writes states them for the
+    // direction that is simulated.
+    let layer = if down.layer == LinkLayer::NONE {
+        up.layer
+    } else {
+        down.layer
+    };
+    if up.layer != layer && up.layer != LinkLayer::NONE {
         return Err(wrong(
-            "the bottleneck's directions differ in link, overhead, mpu or framing; expected the same in both".to_owned(),
+            "the bottleneck's directions differ in link, overhead, mpu or framing; expected the same in both, or none in one of them".to_owned(),
         ));
     }
     let mut settings = Settings::new(up.rate, queue(up, &text).map_err(&wrong)?);
@@ -60,7 +67,7 @@ pub(crate) fn read(path: &Path, seed: Option<u64>) -> Result<Home, Failure> {
         own.loss = link.loss.0;
     }
     settings.seed = scenario.hash_seed.unwrap_or(scenario.seed);
-    settings.link = LinkText::from(up.layer);
+    settings.link = LinkText::from(layer);
     for (way, link) in [(Way::Up, up), (Way::Down, down)] {
         if let Some(trace) = &link.trace {
             let followed = settings.follow(way, trace.name(), &trace.text());
