@@ -11,6 +11,7 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
+use roundelay_files::LONGEST_TEXT;
 use roundelay_trace::arguments::parse_rate;
 use roundelay_trace::connections::{Applications, applications, tmix};
 use roundelay_trace::{Options, Selection, Span, Stop};
@@ -20,14 +21,23 @@ use crate::compare::open;
 use crate::failure::Failure;
 use crate::host::Host;
 use crate::progress::BarOfReadings;
-use crate::terminal::print;
+use crate::terminal::{print, tell};
 use crate::text_file;
 use crate::threads::in_pool;
 use arguments::{Arguments, Tmix};
 use setting::Setting;
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    print(&text(arguments, &Host::default())?)
+    let text = text(arguments, &Host::default())?;
+    if text.len() as u64 > LONGEST_TEXT {
+        tell(&format!(
+            "note: the scenario has {} MB, more than simulate reads ({} MB): --busiest 60s takes a part \
+             of the capture",
+            text.len() >> 20,
+            LONGEST_TEXT >> 20
+        ));
+    }
+    print(&text)
 }
 
 /// The scenario.

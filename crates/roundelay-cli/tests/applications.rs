@@ -209,6 +209,72 @@ fn an_endless_transfer_stays_endless() {
     assert!(near(after, before, 0.05), "{before}, {after}\n{text}");
 }
 
+/// Senders with BBR pace, so no acknowledgement tells that they wanted more: their data waits all the
+/// time. Their applications may have been the limit, and the other end of that is tried.
+#[test]
+fn transfers_of_senders_that_pace_are_endless_and_open() {
+    let folder = Folder::new("paced");
+    let bulk = BULK.replace("\"linux\" }", "\"linux\", control = \"bbr\" }");
+    let bulks = format!("{OFFICE}{bulk}{}", bulk.replace("\"bulk\"", "\"other\""));
+    let office = folder.write("office.toml", &bulks);
+    let capture = folder.path("office.pcapng");
+    stdout(&["simulate", &office, "--json", "--pcapng", &capture]);
+    let link = ["--rate", "8mbit", "--interface", "entry to exit"];
+    let text = stdout(&[&["applications", &capture][..], &link].concat());
+    assert_eq!(text.matches("\"< endless\"").count(), 2, "{text}");
+    assert!(
+        text.contains("whether 2 of the endless connections"),
+        "{text}"
+    );
+    let react = [
+        "--react",
+        "--open",
+        "--replicas",
+        "1",
+        "--json",
+        "--no-cost",
+    ];
+    let compare = [&["compare", &capture][..], &link, &react, &["fifo"]].concat();
+    let results: Value = serde_json::from_str(&stdout(&compare)).expect("JSON");
+    let tried = results["reaction"]["open"].as_array().expect("ends");
+    assert!(
+        tried.iter().any(|end| end["value"] == "as written"),
+        "{tried:?}"
+    );
+}
+
+/// An application that writes two megabits a second is the limit, also while a transfer fills the
+/// link beside it.
+#[test]
+fn a_stream_beside_a_transfer_stays_a_list_of_writes() {
+    let writes = "\"< 12500b after 50ms\", ".repeat(360);
+    let stream = BULK
+        .replace("\"bulk\"", "\"stream\"")
+        .replace("\"< endless\"", &writes);
+    let (_, text, _) = twice("beside", &format!("{OFFICE}{BULK}{stream}"));
+    assert_eq!(text.matches("\"< endless\"").count(), 1, "{text}");
+}
+
+/// What `applications` writes has a bottleneck for `live`: its other direction has no overhead.
+#[test]
+fn the_scenario_runs_live() {
+    let folder = Folder::new("live");
+    let home = folder.write("home.toml", &stdout(&["applications", BOTH_WAYS]));
+    let output = run(&["live", &home, "--", "true"]);
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_ne!(output.status.code(), Some(2), "{message}");
+    assert!(!message.contains("directions differ"), "{message}");
+}
+
+/// Scenarios may be as long as any file of text: the connections of an hour take megabytes.
+#[test]
+fn a_scenario_of_twenty_megabytes_is_read() {
+    let folder = Folder::new("long");
+    let comments = "# connections of an hour\n".repeat(800_000);
+    let office = folder.write("office.toml", &format!("{comments}{OFFICE}"));
+    stdout(&["simulate", &office, "--dry-run"]);
+}
+
 /// One direction tells no round trips: a question, not a verdict.
 #[test]
 fn one_direction_gets_the_question() {

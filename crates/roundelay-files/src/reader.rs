@@ -18,9 +18,6 @@ pub type Located = (Range<usize>, Fault);
 /// A string with its location in the file.
 pub type Text = Spanned<String>;
 
-/// Maximum length of a file in bytes.
-const MOST_BYTES: usize = 1 << 24;
-
 /// Characters of a value shown in a message.
 const SHOWN: usize = 60;
 
@@ -53,12 +50,6 @@ impl<'a> Reader<'a> {
             text,
             positions: KeyPositions::default(),
         };
-        if text.len() > MOST_BYTES {
-            let bytes = text.len();
-            let legal = format!("up to {MOST_BYTES}");
-            let fault = Fault::new(format!("{bytes} bytes, legal range {legal}"));
-            return Err(fault.with_given(bytes).with_legal(legal).in_file(name, 0));
-        }
         let table = DeTable::parse(text).map_err(|error| {
             let start = error.span().map_or(0, |span| span.start);
             let first = text
