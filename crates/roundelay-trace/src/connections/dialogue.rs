@@ -31,7 +31,7 @@ const MOST_OUTSTANDING: usize = 65_536;
 const MOST_HEARD: usize = 16_384;
 const LONGEST_HEARD: u64 = 1_000_000_000;
 /// Values of an end's clock whose echo is awaited: more are on their way on no path.
-const MOST_TICKS: usize = 4096;
+const MOST_TICKS: usize = 1024;
 /// Ports below are those of servers.
 const WELL_KNOWN: u16 = 1024;
 /// Round trips kept to find the smallest of the last ones.

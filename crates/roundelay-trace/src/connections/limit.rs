@@ -168,6 +168,9 @@ impl Evidence {
     /// Counts the packet at each distance of which an acknowledgement lies less than two steps
     /// beyond.
     fn count_distances(&mut self, now: u64, heard: &Heard) {
+        if heard.is_empty() {
+            return;
+        }
         self.distances.resize(FARTHEST, 0);
         let mut free = 0;
         for (at, _) in heard.iter().rev() {
