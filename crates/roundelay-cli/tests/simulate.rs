@@ -487,7 +487,7 @@ fn the_page_answers_then_draws_then_lists() {
     fs::remove_file(&page).unwrap();
     let mut places = Vec::new();
     for piece in [
-        "what senders get under fifo",
+        "<h1 id=\"answer\">Under fifo, the p99 delay of steady is ",
         "<dt>steady, p99 delay</dt>",
         "<dt>web, mean completion time</dt>",
         "id=\"sources-title\"",
@@ -525,21 +525,29 @@ fn queues_side_by_side_have_charts() {
     );
 }
 
-/// The table of replicas has means, so the drops in it are means too.
+/// The tables of replicas have means, so the drops in them are means too, on the terminal and on the page.
 #[test]
 fn drops_of_replicas_are_means() {
     let scenario = Scenario::new("drops", SHORT);
+    let path = scenario.0.with_extension("html");
     let arguments = [scenario.path(), "--replicas", "4"];
     let json: Value =
         serde_json::from_str(&stdout(&run(&[&arguments[..], &["--json"]].concat()))).unwrap();
     let mut full = 0.0;
+    let mut on_link = 0.0;
     for replica in json["replicas"].as_array().unwrap() {
         full += replica["groups"][0]["packets"]["full"].as_f64().unwrap();
+        for link in replica["links"].as_array().unwrap() {
+            if link["from"] == "left" && link["to"] == "right" {
+                on_link += link["dropped"][0].as_f64().unwrap();
+            }
+        }
     }
     let mean = full / 4.0;
     assert!(mean >= 10.0, "{mean}");
     let mut wide = Command::new(env!("CARGO_BIN_EXE_roundelay"));
     wide.arg("simulate").args(arguments).env("COLUMNS", "200");
+    wide.arg("--html").arg(&path);
     let table = stdout(&wide.output().unwrap());
     let row = table.lines().find(|line| line.starts_with("steady"));
     let expected = format!(" {:.0} full", mean.round());
@@ -547,6 +555,18 @@ fn drops_of_replicas_are_means() {
         row.unwrap().contains(&expected),
         "no '{expected}' in\n{table}"
     );
+    let page = fs::read_to_string(&path).unwrap();
+    fs::remove_file(&path).unwrap();
+    for (table, row, sum) in [
+        ("sources", ">steady<", full),
+        ("links", ">left &gt; right<", on_link),
+    ] {
+        let table = page.split(&format!("<table id=\"{table}\"")).nth(1);
+        let cells = table.unwrap().split(row).nth(1).unwrap();
+        let cells = cells.split("</tr>").next().unwrap();
+        let expected = format!(">{:.0} full<", (sum / 4.0).round());
+        assert!(cells.contains(&expected), "no '{expected}' in {cells}");
+    }
 }
 
 /// `60%` and .6 are one load; what is neither is refused.

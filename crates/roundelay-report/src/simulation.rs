@@ -309,7 +309,7 @@ impl Gone {
     }
 
     /// Means over replicas in words, as the figures beside them are: `1,234 full, 12 lost`.
-    fn mean(replicas: impl Iterator<Item = Self>) -> String {
+    pub(crate) fn mean(replicas: impl Iterator<Item = Self>) -> String {
         let mut number = 0;
         let mut sum = [0; 6];
         for gone in replicas {
@@ -331,17 +331,6 @@ impl Gone {
             }
         }
         words.join(", ")
-    }
-
-    /// Totals in words: `1,234 full, 12 lost`.
-    pub(crate) fn sum(all: impl Iterator<Item = Self>) -> String {
-        let mut sum = [0; 6];
-        for gone in all {
-            for (sum, gone) in sum.iter_mut().zip(gone.0) {
-                *sum += gone;
-            }
-        }
-        Self(sum).in_words()
     }
 
     fn in_words(&self) -> String {

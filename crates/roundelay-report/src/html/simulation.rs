@@ -7,8 +7,9 @@ mod lives;
 mod tables;
 
 use roundelay_sim::LinkClass;
-use roundelay_sim::scenario::Curves;
+use roundelay_sim::scenario::{Curves, Results};
 
+use self::grid::small;
 use super::{Frame, escape, fact, fill, notes};
 use crate::side_by_side::Told;
 use crate::simulation::Simulated;
@@ -91,12 +92,37 @@ fn seeds(simulated: &Simulated) -> String {
 /// Most groups of sources with a figure below the headline.
 const MOST_FIGURES: usize = 6;
 
-/// The headline: what was tested.
+/// Most groups of sources with a figure in the headline.
+const MOST_TOLD: usize = 3;
+
+/// The headline, a sentence: what was tested, and what came out for the first groups.
 fn answer(simulated: &Simulated) -> String {
     let name = &simulated.name;
     let Some(first) = simulated.replicas.first() else {
         return format!("{name}: no results");
     };
+    let mut told = Vec::new();
+    for (group, summary) in first.groups.iter().zip(&simulated.summary.groups) {
+        if group.kind.is_empty() || told.len() == MOST_TOLD {
+            continue;
+        }
+        let Told { figure, words, .. } = Told::of(group);
+        if let Some(interval) = summary.means.interval(figure.name) {
+            let is = if told.is_empty() { "is " } else { "" };
+            let value = figure.unit.text(interval.mean);
+            told.push(format!("the {words} of {} {is}{value}", group.name));
+        }
+    }
+    let came_out = match &told[..] {
+        [] => "no source has a packet that arrived".to_owned(),
+        [only] => only.clone(),
+        [others @ .., last] => format!("{}, and {last}", others.join(", ")),
+    };
+    format!("{}, {came_out}.", tested(first))
+}
+
+/// The queues of the routers.
+fn tested(first: &Results) -> String {
     let mut queues: Vec<&str> = Vec::new();
     for link in &first.links {
         if link.class != LinkClass::Host.name() && !queues.contains(&&link.queue[..]) {
@@ -104,13 +130,10 @@ fn answer(simulated: &Simulated) -> String {
         }
     }
     match queues[..] {
-        [] => format!("{name}: a network without routers"),
-        [queue] => format!("{name}: what senders get under {queue}"),
-        [one, other] => format!("{name}: what senders get under {one} and {other}"),
-        [..] => format!(
-            "{name}: what senders get under {} kinds of queues",
-            queues.len()
-        ),
+        [] => "Without routers".to_owned(),
+        [queue] => format!("Under {queue}"),
+        [one, other] => format!("Under {one} and {other}"),
+        [..] => format!("Under {} kinds of queues", queues.len()),
     }
 }
 
@@ -125,16 +148,17 @@ fn figures(simulated: &Simulated) -> String {
             continue;
         }
         let figure = Told::of(group);
-        let loss = if summary.means.is_positive("loss") {
-            format!(
-                "<small>loss {}</small>",
-                escape(&summary.means.text("loss"))
-            )
-        } else {
-            String::new()
-        };
+        let mut beside = Vec::new();
+        if summary.means.is_positive("loss") {
+            beside.push(format!("loss {}", summary.means.text("loss")));
+        }
+        // The mean is over those that are complete.
+        if figure.figure.name == "completion_mean" && summary.means.is_positive("incomplete") {
+            beside.push(format!("{} incomplete", summary.means.text("incomplete")));
+        }
+        let beside = small(&beside.join(", "));
         told.push(format!(
-            "    <div><dt>{}, {}</dt><dd>{}{loss}</dd></div>",
+            "    <div><dt>{}, {}</dt><dd>{}{beside}</dd></div>",
             escape(&group.name),
             figure.words,
             escape(&summary.means.text(figure.figure.name))

@@ -13,6 +13,8 @@ import { checkAnswer, checkHeight, checkPrint, lookAtAll, picture, settled } fro
 const COMPARED = { charts: ["delay", "throughput", "backlog"], table: "disciplines" };
 // A chart present only with [meter] rates.
 const FAIRNESS = "fairness";
+// Charts whose lines do not have a value at each place.
+const SPARSE = ["completion", FAIRNESS, "latency", "wait"];
 const SIMULATED = { charts: ["delay", "completion", "throughput", "latency", "utilisation", "backlog", "dropped"], table: "links" };
 
 const { values: options, positionals } = parseArgs({ options: { screenshots: { type: "string" } }, allowPositionals: true });
@@ -74,6 +76,13 @@ const checkShape = async (page) => {
   await page.locator("#shape input[value=share]").check();
 };
 
+const checkLongest = async (page, choice, chart) => {
+  const mean = await picture(page, chart);
+  await page.locator(`#${choice} input[value=longest]`).check();
+  await settled(page);
+  assert.notEqual((await picture(page, chart)).hash, mean.hash, `${chart}: the longest is another picture than the mean`);
+};
+
 // Hiding the first line changes each chart of the legend, unless the line lies on the axis.
 const checkLegend = async (page, legend, charts) => {
   await settled(page);
@@ -99,7 +108,7 @@ const checkTooltips = async (page, charts) => {
     const tip = page.locator(`#${id} .tip`);
     assert.ok(await tip.isVisible(), `${id}: a tooltip under the mouse`);
     const lines = await tip.locator("div").count();
-    assert.ok(id === "completion" || id === FAIRNESS ? lines > 0 && lines <= shown : lines === shown, `${id}: ${lines} lines, ${shown} are shown`);
+    assert.ok(SPARSE.includes(id) ? lines > 0 && lines <= shown : lines === shown, `${id}: ${lines} lines, ${shown} are shown`);
     assert.match(await tip.textContent(), text, `${id}: values with units`);
     const inside = await tip.evaluate((tip) => tip.getBoundingClientRect().right <= innerWidth && tip.getBoundingClientRect().left >= 0);
     assert.ok(inside, `${id}: the tooltip stays on the page`);
@@ -157,14 +166,12 @@ const checkSimulation = async (page) => {
   const spread = ["delay", "completion"];
   const time = ["utilisation", "backlog", "dropped"];
   const pace = ["throughput", "latency"];
+  assert.match(await page.locator("#answer").textContent(), / is \d[\d.]* (ms|s|[kM]bit\/s)/, "the answer says what came out");
   await checkShape(page);
   await checkLegend(page, "groups-legend", ["delay"]);
   await checkLegend(page, "pace-legend", pace);
   await checkTooltips(page, pace.map((id) => ({ id, legend: "pace-legend", text: /Until .+(bit|s)/ })));
-  const mean = await picture(page, "latency");
-  await page.locator("#longest input[value=longest]").check();
-  await settled(page);
-  assert.notEqual((await picture(page, "latency")).hash, mean.hash, "the longest delay is another picture");
+  await checkLongest(page, "longest", "latency");
   await checkLegend(page, "links-legend", time);
   await checkTooltips(page, spread.map((id) => ({ id, legend: "groups-legend", text: SPREAD })));
   await checkTooltips(page, time.map((id) => ({ id, legend: "links-legend", text: /Until .+s/ })));
@@ -183,11 +190,20 @@ const checkShares = async (page) => {
   assert.deepEqual(within, [null, 0.25, 0.75, 1, null], "a curve reaches its last share");
 };
 
+// Of a window of 1280 pixels each table has room: none is cut.
+const checkTables = async (page) => {
+  const cut = await page.$$eval(".scroll", (boxes) => boxes
+    .filter((box) => box.scrollWidth > box.clientWidth)
+    .map((box) => `${box.querySelector("table").id}: ${box.scrollWidth} of ${box.clientWidth} px`));
+  assert.deepEqual(cut, [], "no table is cut");
+};
+
 const checkPage = async (page, colorScheme, width) => {
   const kind = await page.locator("#disciplines").count() > 0 ? COMPARED : SIMULATED;
   const asked = await page.locator(`#${FAIRNESS}`).count() > 0 ? [FAIRNESS] : [];
   await checkAnswer(page);
   await checkHeight(page);
+  if (width >= 1280) await checkTables(page);
   await checkShares(page);
   await checkDrawn(page, [...kind.charts, ...asked]);
   const shot = (name, more) => options.screenshots

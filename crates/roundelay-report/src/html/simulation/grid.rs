@@ -52,17 +52,26 @@ impl<R> Column<R> {
             Some(interval) => format!(" data-sort=\"{}\"", interval.mean),
             None => String::new(),
         };
-        let mut below = match self.below {
-            Some(below) => below(replicas),
+        let text = interval_text(interval, |value| self.unit.text(value));
+        // On a line of its own, half the interval does not widen the column.
+        let (mean, half) = match text.split_once(" ±") {
+            Some((mean, half)) => (mean, small(&format!("±{half}"))),
+            None => (&text[..], String::new()),
+        };
+        let below = match self.below {
+            Some(below) => small(&below(replicas)),
             None => String::new(),
         };
-        if !below.is_empty() {
-            below = format!("<small>{}</small>", escape(&below));
-        }
-        format!(
-            "<td{sort}>{}{below}</td>",
-            escape(&interval_text(interval, |value| self.unit.text(value)))
-        )
+        format!("<td{sort}>{}{half}{below}</td>", escape(mean))
+    }
+}
+
+/// A line below in small letters, if there is any.
+pub(super) fn small(line: &str) -> String {
+    if line.is_empty() {
+        String::new()
+    } else {
+        format!("<small>{}</small>", escape(line))
     }
 }
 
@@ -107,11 +116,7 @@ fn has_any<R>(rows: &[Row<'_, R>], column: &Column<R>) -> bool {
 
 fn line<R>(row: &Row<'_, R>, columns: &[&Column<R>]) -> String {
     let class = if row.is_sum { " class=\"sum\"" } else { "" };
-    let below = if row.below.is_empty() {
-        String::new()
-    } else {
-        format!("<small>{}</small>", escape(&row.below))
-    };
+    let below = small(&row.below);
     let mut cells = String::new();
     for column in columns {
         cells += &column.cell(&row.replicas);

@@ -65,7 +65,7 @@ pub(super) fn sources(simulated: &Simulated) -> String {
             "Loss",
             "The part of the packets that did not arrive",
         )
-        .with(|groups| Gone::sum(groups.iter().map(|group| group.packets.into()))),
+        .with(|groups| Gone::mean(groups.iter().map(|group| group.packets.into()))),
         source(
             "delay_mean",
             "Mean delay",
@@ -312,7 +312,7 @@ pub(super) fn classes(simulated: &Simulated) -> String {
             "Loss",
             "Dropped and lost packets over sent and dropped packets",
         )
-        .with(|classes| Gone::sum(classes.iter().map(|class| Gone::of(class)))),
+        .with(|classes| Gone::mean(classes.iter().map(|class| Gone::of(class)))),
         class("wait_mean", "Mean wait", "In their queues"),
         Column::new(
             "p50",
@@ -381,7 +381,7 @@ pub(super) fn links(simulated: &Simulated) -> String {
             Unit::Part,
             LinkResult::loss,
         )
-        .with(|links| Gone::sum(links.iter().map(|link| Gone::of_link(link)))),
+        .with(|links| Gone::mean(links.iter().map(|link| Gone::of_link(link)))),
         Column::new("Mean wait", "In its queue", Unit::Seconds, |link| link.wait),
     ];
     table("links", "Link", &rows, &columns)
@@ -447,7 +447,7 @@ pub(super) fn flows(simulated: &Simulated) -> String {
             Unit::Part,
             |flow: &FlowResult| flow.packets.loss(),
         )
-        .with(|flows| Gone::sum(flows.iter().map(|flow| flow.packets.into()))),
+        .with(|flows| Gone::mean(flows.iter().map(|flow| flow.packets.into()))),
         Column::new(
             "Mean delay",
             "From agent to the end of the route",
