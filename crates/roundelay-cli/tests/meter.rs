@@ -284,6 +284,16 @@ fn links_and_sources_over_time_are_rows_and_json() {
         "{utilisation:?}"
     );
 
+    let mut waited = 0;
+    for (step, row) in links[..200].iter().enumerate() {
+        for name in ["wait_mean", "wait_max"] {
+            let wait = json["replicas"][0]["over_time"]["links"][0][name][step].as_f64();
+            assert_eq!(field(row, name), &wait.map_or(Field::Null, Field::Double));
+            waited += u32::from(wait.is_some_and(|wait| wait > 0.0));
+        }
+    }
+    assert!(waited > 0, "no packet waited");
+
     let plain = Folder::new("no-time", "flows = false");
     let results = plain.path("results");
     let text = stdout(&plain.simulate(&["--parquet", &results, "--json"]));

@@ -73,7 +73,7 @@ def test_a_simulation_in_a_notebook():
     with pytest.raises(rd.UsageError, match="over_time = true"):
         result.plot.delay_cdf()
     timed = rd.simulate(SMALL + "[meter]\nover_time = true\n")
-    for curves in (timed.plot.throughput_over_time(), timed.plot.delay_over_time(), timed.plot.backlog(), timed.plot.delay_cdf()):
+    for curves in (timed.plot.throughput_over_time(), timed.plot.delay_over_time(), timed.plot.wait(), timed.plot.backlog(), timed.plot.delay_cdf()):
         assert len(curves.lines) >= 1 and len(curves.lines[0].get_xdata()) > 10
     told = timed.to_dict()["replicas"][0]["over_time"]["groups"][0]["throughput"]
     assert timed.plot.throughput_over_time().lines[0].get_ydata()[5] == pytest.approx(told[5] / 1e6)

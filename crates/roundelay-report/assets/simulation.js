@@ -10,7 +10,7 @@
   const links = page.links.map(({ name }, index) => ({ label: name, index, width: 2, shown: index < SHOWN_LINKS }));
   const fairness = page.fairness === null ? [] : page.fairness.curves.map(({ name }, index) => ({ label: name, index, width: 2, shown: true }));
   const paces = groups.map((group) => ({ ...group }));
-  const state = { shape: "share", longest: "mean", spread: [], pace: [], fairness: [], time: [] };
+  const state = { shape: "share", longest: "mean", waited: "mean", spread: [], pace: [], fairness: [], time: [] };
 
   // ---- How times are spread ---------------------------------------------------------------------
 
@@ -60,7 +60,7 @@
       scales: { x: { time: false }, y: { range: top } },
       axes: [axis(clock, { size: 32 }), axis(ticks, { size: 78, space: 34 })],
       plugins: [tooltip(paces, (time) => `Until ${seconds(time)}`, (chart, index, place) => chart.data[index + 1][place], format)],
-    }, [times, ...page.groups.map((group) => group[key])], paces));
+    }, [times, ...page.groups.map((group) => group[key])], paces.map((line) => ({ ...line, spans: key !== id }))));
   };
 
   const drawPaces = () => {
@@ -87,9 +87,9 @@
 
   // ---- Links over time --------------------------------------------------------------------------
 
-  const drawOverTime = (id, title, about, { format, ticks, least }) => {
+  const drawOverTime = (id, title, about, { key = id, format, ticks, least }) => {
     byId(`${id}-about`).textContent = `${about} each ${seconds(page.step)}.`;
-    const times = page.links.length === 0 ? [] : steps(page.links[0][id]);
+    const times = page.links.length === 0 ? [] : steps(page.links[0][key]);
     const top = (chart, min, max) => [0, 1.1 * Math.max(max ?? 0, least)];
     state.time.push(...draw(id, title, {
       nothing: "The network has no links.",
@@ -98,7 +98,7 @@
       scales: { x: { time: false }, y: { range: top } },
       axes: [axis(clock, { size: 32 }), axis(ticks, { size: 78, space: 34 })],
       plugins: [tooltip(links, (time) => `Until ${seconds(time)}`, (chart, index, place) => chart.data[index + 1][place], format)],
-    }, [times, ...page.links.map((link) => link[id])], links));
+    }, [times, ...page.links.map((link) => link[key])], links.map((line) => ({ ...line, spans: key !== id }))));
   };
 
   const whole = (value) => (Number.isInteger(value) ? count(value) : "");
@@ -111,6 +111,8 @@
     drawPaces();
     drawFairness();
     drawOverTime("utilisation", "Utilisation over time", "Part of the time at work, in", { format: percent, ticks: (share) => `${few(share * 100)}%`, least: 0.01 });
+    const waits = { mean: "Mean time in the queue", longest: "Longest time in the queue" };
+    drawOverTime("wait", "Wait over time", `${waits[state.waited]} of the packets that the link sent in`, { key: state.waited, format: seconds, ticks: tick.time, least: 1e-6 });
     drawOverTime("backlog", "Backlog over time", "Bytes that wait, looked at", { format: bytes, ticks: tick.bytes, least: 1 });
     drawOverTime("dropped", "Drops over time", "Packets that the queue dropped, in", { format: count, ticks: whole, least: 1 });
   };
@@ -127,6 +129,10 @@
   });
   byId("longest").addEventListener("change", ({ target }) => {
     state.longest = target.value;
+    drawCharts();
+  });
+  byId("waited").addEventListener("change", ({ target }) => {
+    state.waited = target.value;
     drawCharts();
   });
   drawCharts();

@@ -163,6 +163,64 @@ fn groups_over_time_are_what_they_received() {
     assert!((all - sent as f64).abs() < 1.0, "{all} of {sent}");
 }
 
+/// Waits of the packets that a link began to transmit.
+struct LinkWaits {
+    link: LinkId,
+    waits: Vec<(Instant, Duration)>,
+}
+
+impl Probe for LinkWaits {
+    fn transmitted(
+        &mut self,
+        link: LinkId,
+        packet: &Packet<Tag>,
+        _: &PacketState,
+        span: [Instant; 2],
+    ) {
+        if link == self.link {
+            self.waits.push((span[0], span[0].since(packet.arrival)));
+        }
+    }
+}
+
+/// A link's wait over time is that of the packets that it sent in each step, warm-up included.
+#[test]
+fn links_over_time_are_how_long_their_packets_waited() {
+    let steady = source("name = \"one\"\nkind = \"poisson\"\nrate = \"2mbit\"");
+    let queue = "[queue]\ncore = \"fifo limit 30\"\n";
+    let scenario = scenario("2s", "500ms", "5mbit", &format!("{queue}{steady}"));
+    let network = &scenario.topology.network;
+    let is_core =
+        |link: &LinkConfig| network.name(link.from) == "left" && network.name(link.to) == "right";
+    let number = network.links().iter().position(is_core).unwrap();
+    let mut waits = LinkWaits {
+        link: LinkId(number as u32),
+        waits: Vec::new(),
+    };
+    let (_, curves) = scenario.run_with(1, &mut waits, |_| ()).unwrap();
+    let link = &curves.links[number];
+    assert_eq!((link.wait_mean.len(), link.wait_max.len()), (200, 200));
+    let mut packets = waits.waits.iter().peekable();
+    let mut differ = 0;
+    for (step, told) in link.wait_max.iter().enumerate() {
+        let end = Instant::ZERO + Duration::from_millis(10 * (step as u64 + 1));
+        let mut sum = 0.0;
+        let mut number = 0.0;
+        let mut longest = Duration::ZERO;
+        while let Some((_, wait)) = packets.next_if(|(at, _)| *at <= end) {
+            sum += wait.as_secs_f64();
+            number += 1.0;
+            longest = longest.max(*wait);
+        }
+        assert_eq!(told.is_some(), number > 0.0, "step {step}");
+        assert_eq!(told.unwrap_or(0.0), longest.as_secs_f64(), "step {step}");
+        let mean = link.wait_mean[step].unwrap_or(0.0);
+        assert!((mean * number - sum).abs() < 1e-9, "step {step}: {mean}");
+        differ += u32::from(told.is_some_and(|longest| longest > 1.1 * mean));
+    }
+    assert!(differ > 50, "mean and longest differ in {differ} steps");
+}
+
 /// Packets of 0.8 s in a run of one second: the second packet has not left at the end.
 #[test]
 fn no_link_is_at_work_for_longer_than_the_run() {

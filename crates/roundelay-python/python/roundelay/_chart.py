@@ -104,6 +104,10 @@ class SimulationCharts:
         """Mean delay of each source over time, in milliseconds, of the first replica. Needs ``[meter] over_time = true``."""
         return _lines(_rows(of_groups(self._result, "delay_mean", 1e3)), "Delay", "time (s)", "ms")
 
+    def wait(self) -> Any:
+        """Mean wait in the queue of each link between routers over time, in milliseconds, of the first replica. Needs ``[meter] over_time = true``."""
+        return _lines(_rows(of_links(self._result, "wait_mean", 1e3)), "Wait", "time (s)", "ms")
+
     def backlog(self) -> Any:
         """Backlog of each link between routers over time, in kB, of the first replica. Needs ``[meter] over_time = true``."""
         return _lines(_rows(of_links(self._result, "backlog", 1e-3)), "Backlog", "time (s)", "kB")

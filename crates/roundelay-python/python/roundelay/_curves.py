@@ -45,7 +45,7 @@ def of_links(result: Mapping[str, Any], which: str, scale: float) -> list[Curve]
     core = [(link, values) for link, values in both if link["class"] == "core"]
     found: list[Curve] = []
     for link, values in core or both:
-        scaled: list[float | None] = [value * scale for value in values[which]]
+        scaled = [None if value is None else value * scale for value in values[which]]
         found.append(Curve(f"{link['from']} > {link['to']}", [place * curves["step"] for place in range(len(scaled))], scaled))
     return found
 

@@ -105,6 +105,11 @@ class SimulationPlots:
         curves = of_groups(self._result, "delay_mean", 1e3)
         return self._lines(_axes(ax, "Delay", "time (s)", "ms"), curves)
 
+    def wait(self, ax: Any = None) -> Any:
+        """Mean wait in the queue of each link between routers over time, in milliseconds, of the first replica. Needs ``[meter] over_time = true``."""
+        curves = of_links(self._result, "wait_mean", 1e3)
+        return self._lines(_axes(ax, "Wait", "time (s)", "ms"), curves)
+
     def backlog(self, ax: Any = None) -> Any:
         """Backlog of each link between routers over time, in kB, of the first replica. Needs ``[meter] over_time = true``."""
         curves = of_links(self._result, "backlog", 1e-3)

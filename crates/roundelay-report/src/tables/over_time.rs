@@ -59,6 +59,8 @@ struct LinkRows {
     utilisation: Vec<f64>,
     dropped: Vec<u64>,
     backlog: Vec<u64>,
+    wait_mean: Vec<Option<f64>>,
+    wait_max: Vec<Option<f64>>,
 }
 
 impl LinkRows {
@@ -72,6 +74,8 @@ impl LinkRows {
             rows.utilisation.extend(&over_time.utilisation);
             rows.dropped.extend(&over_time.dropped);
             rows.backlog.extend(&over_time.backlog);
+            rows.wait_mean.extend(&over_time.wait_mean);
+            rows.wait_max.extend(&over_time.wait_max);
         }
         rows.seeds = vec![replica.seed; rows.ends.len()];
         rows
@@ -85,6 +89,8 @@ impl LinkRows {
             column("utilisation", self.utilisation),
             column("dropped", self.dropped),
             column("backlog", self.backlog),
+            column("wait_mean", self.wait_mean),
+            column("wait_max", self.wait_max),
         ]
     }
 }

@@ -15,7 +15,7 @@ const COMPARED = { charts: ["delay", "throughput", "backlog"], table: "disciplin
 const FAIRNESS = "fairness";
 // Charts whose lines do not have a value at each place.
 const SPARSE = ["completion", FAIRNESS, "latency", "wait"];
-const SIMULATED = { charts: ["delay", "completion", "throughput", "latency", "utilisation", "backlog", "dropped"], table: "links" };
+const SIMULATED = { charts: ["delay", "completion", "throughput", "latency", "utilisation", "wait", "backlog", "dropped"], table: "links" };
 
 const { values: options, positionals } = parseArgs({ options: { screenshots: { type: "string" } }, allowPositionals: true });
 if (positionals.length !== 1) {
@@ -164,7 +164,7 @@ const checkComparison = async (page) => {
 
 const checkSimulation = async (page) => {
   const spread = ["delay", "completion"];
-  const time = ["utilisation", "backlog", "dropped"];
+  const time = ["utilisation", "wait", "backlog", "dropped"];
   const pace = ["throughput", "latency"];
   assert.match(await page.locator("#answer").textContent(), / is \d[\d.]* (ms|s|[kM]bit\/s)/, "the answer says what came out");
   await checkShape(page);
@@ -172,6 +172,7 @@ const checkSimulation = async (page) => {
   await checkLegend(page, "pace-legend", pace);
   await checkTooltips(page, pace.map((id) => ({ id, legend: "pace-legend", text: /Until .+(bit|s)/ })));
   await checkLongest(page, "longest", "latency");
+  await checkLongest(page, "waited", "wait");
   await checkLegend(page, "links-legend", time);
   await checkTooltips(page, spread.map((id) => ({ id, legend: "groups-legend", text: SPREAD })));
   await checkTooltips(page, time.map((id) => ({ id, legend: "links-legend", text: /Until .+s/ })));

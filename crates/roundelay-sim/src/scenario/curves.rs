@@ -40,6 +40,11 @@ pub struct LinkCurves {
     pub dropped: Vec<u64>,
     /// Bytes waiting at the end of each step, without the packet on the link.
     pub backlog: Vec<u64>,
+    /// Mean time in seconds that the packets transmitted in each step waited in its queue; none
+    /// without packets.
+    pub wait_mean: Vec<Option<f64>>,
+    /// The longest of these times.
+    pub wait_max: Vec<Option<f64>>,
 }
 
 /// A group over time, and distributions of its times after the warm-up: points of seconds and the
@@ -95,13 +100,17 @@ impl Sampler {
         }
     }
 
-    /// What the groups received since the last step.
+    /// What the groups received since the last step, and how long packets waited at links.
     pub(super) fn receive(&mut self, paces: &mut Paces) {
+        for (curves, waits) in self.curves.links.iter_mut().zip(paces.take_waits()) {
+            curves.wait_mean.push(waits.mean());
+            curves.wait_max.push(waits.longest());
+        }
         for (curves, lately) in self.curves.groups.iter_mut().zip(paces.take()) {
             let bits = 8.0 * lately.bytes as f64;
             curves.throughput.push(bits / self.curves.step);
-            curves.delay_mean.push(lately.mean_delay());
-            curves.delay_max.push(lately.longest_delay());
+            curves.delay_mean.push(lately.delays.mean());
+            curves.delay_max.push(lately.delays.longest());
         }
     }
 

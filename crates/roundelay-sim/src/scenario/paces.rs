@@ -1,9 +1,12 @@
-//! What groups of sources receive over time: bytes and delays in each step of a run, for curves.
+//! What groups of sources receive over time, and how long packets wait at links: in each step of a
+//! run, for curves.
 
-use roundelay::{Duration, Instant, Packet};
+use roundelay::{Duration, Instant, Packet, Rate};
 
 use crate::agent::Direction;
 use crate::flows::FlowNumber;
+use crate::link::waited;
+use crate::network::{LinkConfig, LinkId, Network};
 use crate::packet_state::{PacketState, Tag};
 use crate::probe::{Opening, Probe};
 
@@ -13,6 +16,8 @@ pub(super) struct Paces {
     /// The group of each flow, by the flow's number.
     group_of: Vec<u32>,
     groups: Vec<Lately>,
+    /// By number of link: the rate of a link that interrupts packets, and the waits.
+    links: Vec<(Option<Rate>, Times)>,
 }
 
 /// What a group received since the last look.
@@ -20,29 +25,44 @@ pub(super) struct Paces {
 pub(super) struct Lately {
     /// With headers and retransmissions, as throughput counts.
     pub(super) bytes: u64,
+    pub(super) delays: Times,
+}
+
+/// Delays or waits of packets.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Times {
     packets: u64,
-    /// Sum of the packets' delays, in picoseconds.
-    delays: u128,
+    /// Sum of the times, in picoseconds.
+    sum: u128,
     longest: Duration,
 }
 
-impl Lately {
-    /// Mean delay in seconds; none without packets.
-    pub(super) fn mean_delay(&self) -> Option<f64> {
-        (self.packets > 0).then(|| self.delays as f64 / 1e12 / self.packets as f64)
+impl Times {
+    #[inline]
+    fn count(&mut self, time: Duration) {
+        self.packets += 1;
+        self.sum += u128::from(time.as_picos());
+        self.longest = self.longest.max(time);
     }
 
-    /// Longest delay in seconds; none without packets.
-    pub(super) fn longest_delay(&self) -> Option<f64> {
+    /// Mean in seconds; none without packets.
+    pub(super) fn mean(&self) -> Option<f64> {
+        (self.packets > 0).then(|| self.sum as f64 / 1e12 / self.packets as f64)
+    }
+
+    /// The longest in seconds; none without packets.
+    pub(super) fn longest(&self) -> Option<f64> {
         (self.packets > 0).then(|| self.longest.as_secs_f64())
     }
 }
 
 impl Paces {
-    pub(super) fn new(groups: usize) -> Self {
+    pub(super) fn new(groups: usize, network: &Network) -> Self {
+        let rates = network.links().iter().map(LinkConfig::preempted_at);
         Self {
             group_of: Vec::new(),
             groups: vec![Lately::default(); groups],
+            links: rates.map(|rate| (rate, Times::default())).collect(),
         }
     }
 
@@ -50,6 +70,12 @@ impl Paces {
     pub(super) fn take(&mut self) -> Vec<Lately> {
         let groups = self.groups.len();
         std::mem::replace(&mut self.groups, vec![Lately::default(); groups])
+    }
+
+    /// How long packets waited at each link, of those transmitted since the last call.
+    pub(super) fn take_waits(&mut self) -> impl Iterator<Item = Times> {
+        let links = self.links.iter_mut();
+        links.map(|(_, waits)| std::mem::take(waits))
     }
 }
 
@@ -63,16 +89,24 @@ impl Probe for Paces {
         self.group_of.push(opening.group);
     }
 
+    fn transmitted(
+        &mut self,
+        link: LinkId,
+        packet: &Packet<Tag>,
+        _: &PacketState,
+        span: [Instant; 2],
+    ) {
+        let (preempted_at, waits) = &mut self.links[link.index()];
+        waits.count(waited(*preempted_at, packet, span));
+    }
+
     fn delivered(&mut self, now: Instant, packet: &Packet<Tag>, state: &PacketState) {
         if state.direction != Direction::Forward {
             return;
         }
         let group = self.group_of[state.flow.0 as usize];
         let lately = &mut self.groups[group as usize];
-        let delay = now.since(state.sent);
         lately.bytes += u64::from(packet.len);
-        lately.packets += 1;
-        lately.delays += u128::from(delay.as_picos());
-        lately.longest = lately.longest.max(delay);
+        lately.delays.count(now.since(state.sent));
     }
 }

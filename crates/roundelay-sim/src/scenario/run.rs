@@ -161,7 +161,10 @@ impl Scenario {
         mut sampler: Option<&mut Sampler>,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Results, RunError> {
-        let paces = sampler.is_some().then(|| Paces::new(self.groups.len()));
+        let network = &self.topology.network;
+        let paces = sampler
+            .is_some()
+            .then(|| Paces::new(self.groups.len(), network));
         let mut simulation = self.watched(seed, paces, probe)?;
         let end = Instant::ZERO + self.duration;
         let warm = Instant::ZERO + self.warmup;

@@ -37,6 +37,8 @@ struct Link<'a> {
     utilisation: &'a [f64],
     dropped: &'a [u64],
     backlog: &'a [u64],
+    mean: &'a [Option<f64>],
+    longest: &'a [Option<f64>],
 }
 
 /// The charted links: most drops first, then highest utilisation.
@@ -93,6 +95,8 @@ pub(super) fn page(page: &Page<'_>, charted: &[usize]) -> String {
             utilisation: &curves.utilisation,
             dropped: &curves.dropped,
             backlog: &curves.backlog,
+            mean: &curves.wait_mean,
+            longest: &curves.wait_max,
         });
     }
     let data = Data {
