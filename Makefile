@@ -273,6 +273,9 @@ browser: setup-npm setup-valgrind setup-chromium ## the reports in headless Chro
 	target/debug/roundelay compare $(CAPTURE) all --rate $(RATE) --no-cost --quiet --html target/browser-all.html > /dev/null
 	node $(REPORT_CRATE)/tests/browser/check.mjs target/browser-all.html
 	node $(REPORT_CRATE)/tests/browser/check.mjs target/browser-simulated.html --screenshots target/screenshots
+	node $(REPORT_CRATE)/tests/browser/question.mjs target/browser-question.pcap
+	target/debug/roundelay compare target/browser-question.pcap fifo fq_codel --rate $(RATE) --no-cost --html target/browser-question.html > /dev/null
+	node $(REPORT_CRATE)/tests/browser/item.mjs target/browser-question.html --question
 	target/debug/roundelay objective examples/scenarios/objective.toml --html target/browser-objective.html > /dev/null
 	node $(REPORT_CRATE)/tests/browser/item.mjs target/browser-objective.html --categories
 	rm -rf target/browser.sweep

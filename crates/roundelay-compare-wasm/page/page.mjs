@@ -185,7 +185,8 @@ const compare = async () => {
     element("open").href = report;
     Object.assign(element("save"), { href: report, download: ending("html") });
     say(`Compared in ${seconds.toFixed(1)} s. The result is below.`);
-    element("result-title").focus();
+    element("result-title").focus({ preventScroll: true });
+    element("result").scrollIntoView();
     document.documentElement.dataset.seconds = String(seconds);
   } catch (error) {
     if (mine !== turn) return;

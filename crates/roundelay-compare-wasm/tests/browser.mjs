@@ -82,6 +82,21 @@ const open = async (name, { script, ...context }, check) => {
 };
 
 const text = (page, id) => page.locator(`#${id}`).textContent();
+/** Pixels from the top in which a reader finds the result without scrolling, and a figure with its unit. */
+const FIRST_SCREEN = 700;
+const FIGURE = /\d (ns|us|ms|s|bit\/s|kbit\/s|Mbit\/s|Gbit\/s)\b|\d%/;
+
+/** After a run the result is on the screen. */
+const checkAnswer = async (page) => {
+  const { y } = await page.locator("#text").boundingBox();
+  assert.ok(y >= 0 && y <= FIRST_SCREEN / 2, `the result begins at ${y} px of the screen`);
+  const seen = await page.locator("#text").evaluate((text, room) => {
+    const lines = text.textContent.split("\n");
+    return lines.slice(0, Math.floor(room * lines.length / text.scrollHeight)).join("\n");
+  }, FIRST_SCREEN - y);
+  assert.match(seen, FIGURE, "the result on the screen has a figure with its unit");
+  assert.match(seen, /serves this traffic best/, "and the verdict begins there");
+};
 const done = (page) => page.waitForFunction(() => document.getElementById("stop").hidden && (!document.getElementById("result").hidden || document.getElementById("error").textContent !== ""), null, { timeout: 120_000 });
 
 /** Gives the page a file and waits for the result. */
@@ -108,6 +123,7 @@ await open("light", {}, async (page) => {
   assert.equal(line, `roundelay compare ${HOME} --rate=5mbit --no-cost`);
   assert.match(await text(page, "status"), /^Compared in \d+\.\d s\. The result is below\.$/);
   assert.equal(await page.evaluate(() => document.activeElement.id), "result-title", "the focus is on the result");
+  await checkAnswer(page);
 
   native(line, "--html", "report.html");
   const report = readFileSync(join(work, "report.html"), "utf8");
@@ -242,6 +258,7 @@ for (const scheme of ["light", "dark"]) {
     await page.locator('input[name="rate"]').fill("5mbit");
     await give(page, HOME);
     assert.match(await checkEqual(page), /^COLUMNS=4\d roundelay /, "a table for the room that is there");
+    await checkAnswer(page);
     const hidden = await page.evaluate(() => [...document.querySelectorAll("button, select, input, a")].filter((control) => control.getBoundingClientRect().right > innerWidth).length);
     assert.equal(hidden, 0, "each control is on the screen");
   });

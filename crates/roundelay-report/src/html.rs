@@ -25,6 +25,8 @@ const COMPARED: &str = include_str!("../assets/compared.html");
 const STYLE: &str = include_str!("../assets/report.css");
 const COMMON_SCRIPT: &str = include_str!("../assets/common.js");
 const SCRIPT: &str = include_str!("../assets/report.js");
+/// Of a page without charts: the choice of colours.
+const PLAIN_SCRIPT: &str = "Roundelay.followTheme(() => {});";
 const UPLOT_STYLE: &str = include_str!("../uplot/uPlot.min.css");
 const UPLOT_SCRIPT: &str = include_str!("../uplot/uPlot.iife.min.js");
 const UPLOT_LICENCE: &str = include_str!("../uplot/LICENSE");
@@ -69,7 +71,11 @@ pub fn html(advised: &Advised) -> String {
         footer: &footer,
         data: &data,
         style: "",
-        script: if verdict.is_open { "" } else { SCRIPT },
+        script: if verdict.is_open {
+            PLAIN_SCRIPT
+        } else {
+            SCRIPT
+        },
     }
     .html()
 }

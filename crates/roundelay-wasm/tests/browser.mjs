@@ -142,7 +142,16 @@ const checkLags = async (page) => {
   assert.ok(behind > 1000, "some flow falls behind");
 };
 
+/** On a telephone, too, the first screen has the step in words: what is sent, and why. */
+const checkAnswer = async (page) => {
+  const { y, height } = await page.locator("#live > :first-child").boundingBox();
+  assert.ok(y >= 0 && y + height <= 700, `the step in words ends at ${y + height} px`);
+  assert.match(await page.locator("#live").textContent(), /\d/, "with its figures");
+};
+
 await open("first-screen", {}, checkFirstScreen);
+await open("answer", {}, checkAnswer);
+await open("answer-narrow", { viewport: { width: 360, height: 740 } }, checkAnswer);
 await open("opening", {}, checkOpening);
 await open("lags", {}, checkLags);
 await open("light", {}, checkSteps);

@@ -1,7 +1,7 @@
 // Browser test of pages of one item: a live run, an objective, a sweep, a replay, an item of a
-// paper.
+// paper, a question.
 //
-// node tests/browser/item.mjs page.html [--plain] [--categories]: plain is a page without charts, and categories one with a chart of categories.
+// node tests/browser/item.mjs page.html [--plain] [--question] [--categories]: plain is a page without charts, question the page of a question, and categories one with a chart of categories.
 // In light and dark themes, wide and narrow: no errors, no requests, the answer on the first screen, drawn charts with working legends, ticks at
 // the categories and at whole numbers of what is counted, nothing wider than the page. CHROMIUM names the browser, /usr/bin/chromium if unset. Exits 1 on any failure.
 
@@ -42,11 +42,24 @@ const checkTicks = async (page, number) => {
   return names.length > 0;
 };
 
-const isPlain = process.argv.includes("--plain");
+// The choice of colours works on each page, of a question too.
+const checkTheme = async (page) => {
+  const seen = new Set();
+  for (const theme of ["dark", "light"]) {
+    await page.locator(`#theme input[value=${theme}]`).check();
+    seen.add(await page.evaluate(() => getComputedStyle(document.body).backgroundColor));
+  }
+  assert.equal(seen.size, 2, `backgrounds ${[...seen]}`);
+};
+
+const isQuestion = process.argv.includes("--question");
+const isPlain = isQuestion || process.argv.includes("--plain");
+// Of theorems, the figures are numbers of claims; a question says what to choose.
+const figure = isQuestion ? /--filter '.+'.* or .*--direction both/ : isPlain ? /\d (holds?|do)/ : undefined;
 const hasCategories = process.argv.includes("--categories");
 
 await lookAtAll(resolve(process.argv[2]), [1280, 360], async (page) => {
-  await checkAnswer(page);
+  await checkAnswer(page, figure);
   const charts = await page.locator("#charts figure").count();
   assert.equal(charts > 0, !isPlain, "charts");
   assert.equal(await page.locator("#charts").isVisible(), !isPlain, "no place for charts without any");
@@ -59,5 +72,6 @@ await lookAtAll(resolve(process.argv[2]), [1280, 360], async (page) => {
   assert.ok(categories > 0 || !hasCategories, "a chart of categories");
   const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
   assert.equal(wide, 0, `the page is ${wide} pixels too wide`);
+  await checkTheme(page);
   await checkPrint(page);
 });

@@ -96,11 +96,19 @@ export const lookAtAll = async (file, widths, check) => {
 // Pixels from the top in which a reader finds the answer without scrolling.
 const FIRST_SCREEN = 700;
 
-export const checkAnswer = async (page) => {
+// A figure with its unit.
+const FIGURE = /\d (ns|us|ms|s|[kMG]?bit\/s|[kMG]?B|times|runs|packets|points)\b|\d%/;
+
+// The answer is a sentence, and the first screen says with a figure what came out.
+export const checkAnswer = async (page, figure = FIGURE) => {
   const answer = page.locator(".answer > :first-child");
   const { y, height } = await answer.boundingBox();
   assert.ok(height > 0 && y + height <= FIRST_SCREEN, `the answer ends at ${y + height} px`);
-  assert.match(await answer.textContent(), /\w+ \w+/, "the answer is a sentence");
+  assert.match(await answer.textContent(), /\w+ \w+.*[.?:]/, "the answer is a sentence");
+  const seen = await page.$$eval(".answer > *", (parts, most) => parts
+    .filter((part) => part.getBoundingClientRect().bottom <= most)
+    .map((part) => part.innerText).join("\n"), FIRST_SCREEN);
+  assert.match(seen, figure, `what came out is on the first screen: ${seen}`);
 };
 
 // Pixels of a printed page. What is higher must be allowed to break, or the page before it is empty.
