@@ -525,7 +525,8 @@ fn queues_side_by_side_have_charts() {
     );
 }
 
-/// The tables of replicas have means, so the drops in them are means too, on the terminal and on the page.
+/// The tables of replicas have means, so the drops in them are means too, on the terminal and on
+/// the page.
 #[test]
 fn drops_of_replicas_are_means() {
     let scenario = Scenario::new("drops", SHORT);

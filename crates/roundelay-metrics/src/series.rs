@@ -169,6 +169,129 @@ impl SumSeries {
     }
 }
 
+/// The packets that left within the span of a bin.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Departures {
+    /// Bytes of the packets.
+    pub bytes: u64,
+    /// Their number.
+    pub packets: u64,
+    /// Sum of their delays, in picoseconds.
+    delays: u64,
+    /// The longest of their delays.
+    longest: Duration,
+}
+
+impl Departures {
+    /// Mean delay in seconds; none without packets.
+    pub fn mean_delay(&self) -> Option<f64> {
+        (self.packets > 0).then(|| self.delays as f64 / 1e12 / self.packets as f64)
+    }
+
+    /// Longest delay in seconds; none without packets.
+    pub fn longest_delay(&self) -> Option<f64> {
+        (self.packets > 0).then(|| self.longest.as_secs_f64())
+    }
+}
+
+impl Bin for Departures {
+    #[inline]
+    fn merged(self, later: Self) -> Self {
+        Self {
+            bytes: self.bytes.saturating_add(later.bytes),
+            packets: self.packets + later.packets,
+            delays: self.delays.saturating_add(later.delays),
+            longest: self.longest.max(later.longest),
+        }
+    }
+}
+
+/// Departures over time: each bin holds the bytes and the delays of the packets that left in its
+/// span.
+#[derive(Debug, Clone)]
+pub struct DepartureSeries {
+    bins: Bins<Departures>,
+}
+
+impl Default for DepartureSeries {
+    /// From time zero in up to 1,024 bins of 1 ms.
+    fn default() -> Self {
+        Self::new(Instant::ZERO, DEFAULT_WIDTH, DEFAULT_BINS)
+    }
+}
+
+impl DepartureSeries {
+    /// From `start` in up to `bins` bins of this initial width.
+    ///
+    /// # Panics
+    /// If the width is zero or the number of bins zero or odd.
+    pub fn new(start: Instant, width: Duration, bins: usize) -> Self {
+        Self {
+            bins: Bins::new(start, width, bins),
+        }
+    }
+
+    /// With the memory of all bins from the start on: for a series that will need most of them.
+    pub fn with_room(self) -> Self {
+        Self {
+            bins: self.bins.with_room(),
+        }
+    }
+
+    /// Adds a packet that left at `now`. Times may go backwards.
+    #[inline]
+    pub fn depart(&mut self, now: Instant, bytes: u64, delay: Duration) {
+        let bin = self.bins.at(now);
+        bin.bytes = bin.bytes.saturating_add(bytes);
+        bin.packets += 1;
+        bin.delays = bin.delays.saturating_add(delay.as_picos());
+        bin.longest = bin.longest.max(delay);
+    }
+
+    /// Extends the series until `now`. Call this at the end of a run.
+    pub fn advance(&mut self, now: Instant) {
+        self.bins.at(now);
+    }
+
+    /// Adds another series of the same start and width, bin by bin.
+    ///
+    /// # Panics
+    /// If start or width differ.
+    pub fn merge(&mut self, other: &Self) {
+        let Bins { start, width, .. } = other.bins;
+        assert!(
+            self.bins.start == start && self.bins.width == width,
+            "bins of both have one span"
+        );
+        let most = self.bins.bins.len().max(other.bins.bins.len());
+        self.bins.bins.resize(most, Departures::default());
+        self.bins.find_last();
+        for (bin, more) in self.bins.bins.iter_mut().zip(&other.bins.bins) {
+            // Most bins of most flows are empty.
+            if more.packets > 0 {
+                *bin = bin.merged(*more);
+            }
+        }
+    }
+
+    /// Current width of the bins.
+    pub fn width(&self) -> Duration {
+        self.bins.width
+    }
+
+    /// The departures, bin by bin from the start to the last one touched.
+    pub fn departures(&self) -> &[Departures] {
+        &self.bins.bins
+    }
+
+    /// Bytes per second, bin by bin. The last bin may be incomplete.
+    pub fn per_second(&self) -> impl ExactSizeIterator<Item = f64> {
+        let seconds = self.width().as_secs_f64();
+        let bins = self.departures().iter();
+        bins.map(move |bin| bin.bytes as f64 / seconds)
+    }
+}
+
 /// A level within the span of a bin.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Level {
@@ -346,6 +469,36 @@ mod tests {
             (17, nanos(2_560))
         );
         assert_eq!(series.per_second().next(), Some(16.0 / 2_560e-9));
+    }
+
+    /// Widening and merging keep all packets and the longest delay.
+    #[test]
+    fn departures_keep_their_delays() {
+        let mut series = DepartureSeries::new(at(0), nanos(10), 4);
+        series.depart(at(5), 100, nanos(2));
+        series.depart(at(9), 50, nanos(8));
+        series.depart(at(25), 10, nanos(3));
+        let first = series.departures()[0];
+        assert_eq!((first.bytes, first.packets), (150, 2));
+        assert_eq!(
+            (first.mean_delay(), first.longest_delay()),
+            (Some(5e-9), Some(8e-9))
+        );
+        assert_eq!(series.departures()[1].mean_delay(), None);
+        let mut other = DepartureSeries::new(at(0), nanos(10), 4);
+        other.depart(at(15), 1, nanos(4));
+        for series in [&mut series, &mut other] {
+            series.advance(at(79));
+        }
+        series.merge(&other);
+        assert_eq!((series.width(), series.departures().len()), (nanos(20), 4));
+        let first = series.departures()[0];
+        assert_eq!((first.bytes, first.packets), (151, 3));
+        assert_eq!(first.longest_delay(), Some(8e-9));
+        let told = first.mean_delay().unwrap();
+        assert!((told - 14e-9 / 3.0).abs() < 1e-15, "{told}");
+        assert_eq!(series.per_second().next(), Some(151.0 / 20e-9));
+        assert_eq!(series.departures()[3].longest_delay(), None);
     }
 
     #[test]

@@ -10,7 +10,7 @@
   const isShown = (name, index) => page.disciplines.length <= MANY || index === page.best || name === "fifo";
   const lines = page.disciplines.map(({ spec, name }, index) => ({ label: spec, index, width: index === page.best ? 2.75 : 1.75, shown: isShown(name, index) }));
 
-  const state = { view: 0, shape: "share", charts: [] };
+  const state = { view: 0, shape: "share", longest: "mean", charts: [] };
 
   // The kind of flows that the headline is about, or that whose delay differs most between the disciplines.
   const opening = () => {
@@ -32,8 +32,9 @@
     return some.join(", ") || "–";
   };
 
-  const drawn = (id, label, options, data) => {
-    state.charts.push(...draw(id, label, { nothing: "None of these packets was sent.", ...options }, data, lines));
+  const drawn = (id, label, { spans = false, ...options }, data) => {
+    const drawnLines = lines.map((line) => ({ ...line, spans }));
+    state.charts.push(...draw(id, label, { nothing: "None of these packets was sent.", ...options }, data, drawnLines));
   };
 
   // ---- Delay ------------------------------------------------------------------------------------
@@ -74,25 +75,29 @@
 
   // ---- Time -------------------------------------------------------------------------------------
 
-  const overTime = (view, key) => {
-    const tables = view.results.map(({ curves }) => [curves[key].map((value, bin) => Number((bin * curves.bin).toPrecision(8))), curves[key]]);
+  const overTime = (view, { key, scale }) => {
+    const scaled = (value) => (value === null ? null : value * scale);
+    const tables = view.results.map(({ curves }) => [curves[key].map((value, bin) => Number((bin * curves.bin).toPrecision(8))), curves[key].map(scaled)]);
     return tables.some(([times]) => times.length > 0) ? uPlot.join(tables) : [[]];
   };
 
-  const drawOverTime = (id, view, { title, about, mark, format, ticks }) => {
+  const drawOverTime = (id, view, { key = id, scale = 1, title, about, mark, format, ticks, logarithmic = false }) => {
     const { bin } = view.results[0].curves;
     byId(`${id}-about`).textContent = bin > 0
       ? `${about} in each ${tick.time(bin)}.${mark ? ` Dotted: ${mark.text}.` : ""}`
       : "These are more flows than curves over time are kept for.";
     const top = (chart, min, max) => [0, 1.1 * Math.max(max ?? 0, mark?.value ?? 0, 1e-9)];
+    const around = (chart, min, max) => [(min ?? 1e-3) / 1.2, 1.2 * (max ?? 1)];
     const valueAt = (chart, index, place) => chart.data[index + 1][place];
     drawn(id, `${title}, ${view.label}`, {
+      // A time without packets has no delay.
+      spans: key !== id,
       height: 196,
       sync: { key: "time" },
-      scales: { x: { time: false }, y: { range: top } },
-      axes: [axis(clock, { size: 32 }), axis(ticks, { size: 78, space: 34 })],
+      scales: { x: { time: false }, y: logarithmic ? { distr: 3, range: around } : { range: top } },
+      axes: [axis(clock, { size: 32 }), (logarithmic ? logarithmicAxis : axis)(ticks, { size: 78, space: 34 })],
       plugins: [tooltip(lines, (time) => `From ${seconds(time)}`, valueAt, format), ...(mark ? [reference(mark.value)] : [])],
-    }, overTime(view, id));
+    }, overTime(view, { key, scale }));
   };
 
   const link = { value: page.link_rate, text: `the link, ${rate(page.link_rate)}` };
@@ -102,6 +107,11 @@
   const demand = (flow) => {
     if (flow.light) return "light";
     return isBursty(flow) ? "heavy in bursts" : `heavy, fair share ${rate(flow.fair_rate)}`;
+  };
+
+  const drawLatency = (view) => {
+    const [key, which] = state.longest === "longest" ? ["delay_max", "Longest"] : ["delay_mean", "Mean"];
+    drawOverTime("latency", view, { key, scale: 1e-3, title: `${which} delay over time`, about: `${which} delay, logarithmic, of the packets sent`, mark: null, format: seconds, ticks: tick.time, logarithmic: true });
   };
 
   const drawThroughput = (view) => {
@@ -225,6 +235,7 @@
     state.charts.forEach((chart) => chart.destroy());
     state.charts = [];
     drawDelay(view);
+    drawLatency(view);
     drawThroughput(view);
     drawBacklog(view);
   };
@@ -277,6 +288,10 @@
   makeCopyable();
   byId("shape").addEventListener("change", ({ target }) => {
     state.shape = target.value;
+    drawCharts();
+  });
+  byId("longest").addEventListener("change", ({ target }) => {
+    state.longest = target.value;
     drawCharts();
   });
   select(opening());

@@ -191,7 +191,7 @@ pub struct DisciplineResult {
     pub kept_bounds: Option<bool>,
     /// Sent bytes and backlog over time.
     pub curves: Curves,
-    /// Curves over all light flows; empty if there are none. Without the two curves over time if a
+    /// Curves over all light flows; empty if there are none. Without the curves over time if a
     /// light flow is beyond the number of flows with curves.
     pub light_curves: Curves,
     /// The same over the flows of each kind in the capture, in the order of [`Kind::ALL`]: for
@@ -339,12 +339,19 @@ impl FlowResult {
 /// Curves to draw.
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct Curves {
-    /// Bin width of the next two curves, seconds.
+    /// Bin width of the curves over time, seconds.
     pub bin: f64,
     /// Bits per second sent in each bin, from the start of the capture.
     pub throughput: Vec<f64>,
     /// Mean backlog in each bin, bytes.
     pub backlog: Vec<f64>,
+    /// Mean delay in seconds of the packets that left in each bin; none without packets. For
+    /// drawings alone: to write the delays of all flows costs more than to measure them.
+    #[serde(skip)]
+    pub delay_mean: Vec<Option<f64>>,
+    /// Their longest delay.
+    #[serde(skip)]
+    pub delay_max: Vec<Option<f64>>,
     /// Pairs of delay in seconds and the fraction of packets with at most this delay, both
     /// increasing.
     pub delay_cdf: Vec<(f64, f64)>,

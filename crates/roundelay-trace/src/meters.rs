@@ -9,8 +9,8 @@ use roundelay::{
     Share,
 };
 use roundelay_metrics::{
-    BitWfi, Delays, JainWhileBacklogged, Lateness, LevelSeries, PairFairness, Reordering, Stamp,
-    SumSeries, TimeWfi,
+    BitWfi, Delays, DepartureSeries, Departures, JainWhileBacklogged, Lateness, LevelSeries,
+    PairFairness, Reordering, Stamp, TimeWfi,
 };
 use roundelay_reference::GpsServer;
 
@@ -435,10 +435,20 @@ impl Meters {
             delay_cdf: cdf(delays),
             ..Curves::default()
         };
-        for curves in each.unwrap_or_default() {
+        let each = each.unwrap_or_default();
+        let mut sent: Option<DepartureSeries> = None;
+        for curves in each {
             sum.bin = curves.bin();
             add_up(&mut sum.throughput, curves.throughput());
             add_up(&mut sum.backlog, curves.mean_backlog());
+            match &mut sent {
+                Some(sent) => sent.merge(&curves.sent),
+                None => sent = Some(curves.sent.clone()),
+            }
+        }
+        if let Some(sent) = &sent {
+            sum.delay_mean = delays_over_time(sent, Departures::mean_delay);
+            sum.delay_max = delays_over_time(sent, Departures::longest_delay);
         }
         sum
     }
@@ -472,15 +482,16 @@ impl Observer<Note> for Meters {
             self.reordering.depart(flow, packet.payload.sequence);
         }
         self.change_backlog(start, flow, -i64::from(len));
-        self.curves.sent.add(end, len.into());
+        let delay = end.since(packet.arrival);
+        self.curves.sent.depart(end, len.into(), delay);
         let marked = packet.ecn == Ecn::Marked && !packet.payload.marked_on_arrival;
         let meter = &mut self.flows[flow.index()];
         meter.sent += 1;
         meter.sent_bytes += u64::from(len);
         meter.marked += u64::from(marked);
-        meter.delays.record(end.since(packet.arrival));
+        meter.delays.record(delay);
         if let Some(curves) = &mut meter.curves {
-            curves.sent.add(end, len.into());
+            curves.sent.depart(end, len.into(), delay);
         }
         self.record(PacketRecord {
             arrival: packet.arrival,
@@ -524,14 +535,14 @@ fn jain_window(rate: Rate) -> Duration {
 }
 
 struct CurveMeter {
-    sent: SumSeries,
+    sent: DepartureSeries,
     backlog: LevelSeries,
 }
 
 impl Default for CurveMeter {
     fn default() -> Self {
         Self {
-            sent: SumSeries::new(Instant::ZERO, CURVE_BIN, CURVE_BINS).with_room(),
+            sent: DepartureSeries::new(Instant::ZERO, CURVE_BIN, CURVE_BINS).with_room(),
             backlog: LevelSeries::new(Instant::ZERO, CURVE_BIN, CURVE_BINS).with_room(),
         }
     }
@@ -540,7 +551,7 @@ impl Default for CurveMeter {
 impl CurveMeter {
     /// Both series reach the end of the run.
     fn extend(&mut self, end: Instant) {
-        self.sent.add(end, 0);
+        self.sent.advance(end);
         self.backlog.advance(end);
     }
 
@@ -549,6 +560,8 @@ impl CurveMeter {
             bin: self.bin(),
             throughput: self.throughput().collect(),
             backlog: self.mean_backlog().collect(),
+            delay_mean: delays_over_time(&self.sent, Departures::mean_delay),
+            delay_max: delays_over_time(&self.sent, Departures::longest_delay),
             delay_cdf: cdf(delays),
         }
     }
@@ -564,6 +577,14 @@ impl CurveMeter {
     fn mean_backlog(&self) -> impl ExactSizeIterator<Item = f64> {
         self.backlog.levels().map(|level| level.mean)
     }
+}
+
+/// A delay of the packets in each bin, in seconds.
+fn delays_over_time(
+    sent: &DepartureSeries,
+    of: fn(&Departures) -> Option<f64>,
+) -> Vec<Option<f64>> {
+    sent.departures().iter().map(of).collect()
 }
 
 fn add_up(sum: &mut Vec<f64>, values: impl ExactSizeIterator<Item = f64>) {

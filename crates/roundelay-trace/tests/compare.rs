@@ -187,6 +187,47 @@ fn packets_kept_one_by_one_add_up_to_the_result() {
     }
 }
 
+/// Delay over time, in each bin, is that of the packets whose transmission ended in it: of all
+/// flows, and of the kinds of flows together.
+#[test]
+fn delays_over_time_are_those_of_the_packets_that_left() {
+    let samples = random_samples(&mut Random(7));
+    let options = options("1mbit", specs(&["fifo", "drr"]));
+    let comparison = run(&samples, &options);
+    for (kept, discipline) in records(&samples, &options)
+        .iter()
+        .zip(&comparison.disciplines)
+    {
+        let curves = &discipline.curves;
+        let mut bins = vec![Vec::new(); curves.throughput.len()];
+        for record in kept {
+            if let PacketFate::Sent { end, .. } = record.fate {
+                let delay = end.since(record.arrival).as_secs_f64();
+                bins[(end.as_secs_f64() / curves.bin) as usize].push(delay);
+            }
+        }
+        assert!(bins.len() > 20 && curves.delay_max.len() == bins.len());
+        let mut several = 0;
+        for (bin, delays) in bins.iter().enumerate() {
+            let longest = delays.iter().copied().reduce(f64::max);
+            assert_eq!(curves.delay_max[bin], longest, "{} {bin}", discipline.spec);
+            let mean = delays.iter().sum::<f64>() / delays.len().max(1) as f64;
+            let told = curves.delay_mean[bin].unwrap_or(0.0);
+            assert!((told - mean).abs() < 1e-9, "{bin}: {told}, {mean}");
+            several += u32::from(longest.is_some_and(|longest| longest > 1.1 * mean));
+        }
+        assert!(several > 3, "mean and longest differ in {several} bins");
+        // The longest of all flows is the longest of any kind of flows.
+        for (bin, longest) in curves.delay_max.iter().enumerate() {
+            let mut of_kinds: f64 = 0.0;
+            for kind in &discipline.kind_curves {
+                of_kinds = of_kinds.max(kind.curves.delay_max[bin].unwrap_or(0.0));
+            }
+            assert_eq!(of_kinds, longest.unwrap_or(0.0), "{bin}");
+        }
+    }
+}
+
 #[test]
 fn results_depend_neither_on_threads_nor_on_the_run() {
     let samples = random_samples(&mut Random(2));

@@ -629,8 +629,10 @@ fn curves(records: &[&Record]) -> Curves {
         .filter_map(|record| record.left)
         .fold(SECONDS - bin, f64::max);
     let (mut throughput, mut changes) = (vec![0.0; place(last) + 1], Vec::new());
+    let mut delays: Vec<Vec<f64>> = vec![Vec::new(); place(last) + 1];
     for record in records {
         if let Some(left) = record.left {
+            delays[place(left)].push(left - record.packet.at);
             throughput[place(left)] += f64::from(record.packet.len) * 8.0 / bin;
             changes.push((record.packet.at, i64::from(record.packet.len)));
             changes.push((left, -i64::from(record.packet.len)));
@@ -643,8 +645,18 @@ fn curves(records: &[&Record]) -> Curves {
         bin,
         throughput,
         backlog,
+        delay_mean: delays.iter().map(|bin| mean(bin)).collect(),
+        delay_max: delays.iter().map(|bin| longest(bin)).collect(),
         delay_cdf: cdf(&sorted_delays(records)),
     }
+}
+
+fn mean(delays: &[f64]) -> Option<f64> {
+    (!delays.is_empty()).then(|| delays.iter().sum::<f64>() / delays.len() as f64)
+}
+
+fn longest(delays: &[f64]) -> Option<f64> {
+    delays.iter().copied().reduce(f64::max)
 }
 
 fn backlog(changes: &[(f64, i64)], place: impl Fn(f64) -> usize, bins: usize) -> Vec<u64> {

@@ -48,8 +48,41 @@ struct Flow {
 #[derive(Serialize)]
 struct Served<'a> {
     outcome: &'a Outcome,
-    curves: &'a Curves,
+    curves: Drawn<'a>,
     fairness: Option<Fairness>,
+}
+
+/// Curves in few letters: the delays over time of all views are half of the page.
+#[derive(Serialize)]
+struct Drawn<'a> {
+    bin: f64,
+    throughput: &'a [f64],
+    backlog: &'a [f64],
+    delay_cdf: &'a [(f64, f64)],
+    /// In milliseconds, with three digits.
+    delay_mean: Vec<Option<f64>>,
+    delay_max: Vec<Option<f64>>,
+}
+
+impl<'a> Drawn<'a> {
+    fn of(curves: &'a Curves) -> Self {
+        Self {
+            bin: curves.bin,
+            throughput: &curves.throughput,
+            backlog: &curves.backlog,
+            delay_cdf: &curves.delay_cdf,
+            delay_mean: in_milliseconds(&curves.delay_mean),
+            delay_max: in_milliseconds(&curves.delay_max),
+        }
+    }
+}
+
+fn in_milliseconds(delays: &[Option<f64>]) -> Vec<Option<f64>> {
+    let mut all = Vec::new();
+    for delay in delays {
+        all.push(delay.map(|seconds| rounded(1e3 * seconds, 2)));
+    }
+    all
 }
 
 #[derive(Serialize)]
@@ -100,12 +133,12 @@ fn views(comparison: &Comparison) -> Vec<View<'_>> {
     for result in &comparison.disciplines {
         all.push(Served {
             outcome: &result.total,
-            curves: &result.curves,
+            curves: Drawn::of(&result.curves),
             fairness: None,
         });
         light.push(Served {
             outcome: &result.light,
-            curves: &result.light_curves,
+            curves: Drawn::of(&result.light_curves),
             fairness: None,
         });
     }
@@ -145,7 +178,7 @@ fn kinds(comparison: &Comparison) -> Vec<View<'_>> {
             }
             views[place].results.push(Served {
                 outcome: &of_kind.outcome,
-                curves: &of_kind.curves,
+                curves: Drawn::of(&of_kind.curves),
                 fairness: None,
             });
         }
@@ -203,7 +236,7 @@ fn served(result: &FlowResult) -> Option<Served<'_>> {
     };
     Some(Served {
         outcome: &result.outcome,
-        curves: result.curves.as_ref()?,
+        curves: Drawn::of(result.curves.as_ref()?),
         fairness: Some(fairness),
     })
 }
@@ -218,11 +251,17 @@ pub(super) fn shorten(value: &mut Value) {
     }
 }
 
+/// With so many digits behind the first one.
+fn rounded(number: f64, decimals: usize) -> f64 {
+    let text = format!("{number:.decimals$e}");
+    text.parse().unwrap_or(number)
+}
+
 fn short(number: f64) -> Number {
     // Five digits are enough, except for a fraction close to one, with a visible difference from
     // one.
     let decimals = if (0.9..1.0).contains(&number) { 7 } else { 4 };
-    let rounded: f64 = format!("{number:.decimals$e}").parse().unwrap_or(number);
+    let rounded = rounded(number, decimals);
     let whole = rounded.fract() == 0.0 && rounded.abs() < 1e15;
     if whole {
         Number::from(rounded as i64)

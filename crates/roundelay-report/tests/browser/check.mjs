@@ -10,7 +10,7 @@ import { basename, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { checkAnswer, checkHeight, checkPrint, lookAtAll, picture, settled } from "./pages.mjs";
 
-const COMPARED = { charts: ["delay", "throughput", "backlog"], table: "disciplines" };
+const COMPARED = { charts: ["delay", "latency", "throughput", "backlog"], table: "disciplines" };
 // A chart present only with [meter] rates.
 const FAIRNESS = "fairness";
 // Charts whose lines do not have a value at each place.
@@ -157,6 +157,7 @@ const checkComparison = async (page) => {
   await checkCards(page);
   await checkSelector(page);
   await checkShape(page);
+  await checkLongest(page, "longest", "latency");
   await checkLegend(page, legend, COMPARED.charts);
   await checkTooltips(page, COMPARED.charts.map((id) => ({ id, legend, text: id === "delay" ? SPREAD : /From .+s/ })));
   await checkCopy(page);
