@@ -262,7 +262,10 @@ fn the_scenario_runs_live() {
     let home = folder.write("home.toml", &stdout(&["applications", BOTH_WAYS]));
     let output = run(&["live", &home, "--", "true"]);
     let message = String::from_utf8_lossy(&output.stderr);
-    assert_ne!(output.status.code(), Some(2), "{message}");
+    // It runs, or the system allows no namespaces.
+    let code = output.status.code();
+    assert!(code == Some(0) || code == Some(1), "{message}");
+    assert!(!message.contains("panicked"), "{message}");
     assert!(!message.contains("directions differ"), "{message}");
 }
 
@@ -296,7 +299,6 @@ const REACT: [&str; 6] = [
     "--no-cost",
 ];
 
-/// The same table and verdict as without `--react`, from senders that react, with intervals.
 /// The columns that the tutorial's first task reads.
 #[test]
 fn eighty_columns_show_calls_and_how_long_the_web_takes() {
@@ -316,6 +318,7 @@ fn eighty_columns_show_calls_and_how_long_the_web_takes() {
     assert!(heads.chars().count() <= 80, "{text}");
 }
 
+/// The same table and verdict as without `--react`, from senders that react, with intervals.
 #[test]
 fn both_directions_get_an_answer_with_intervals() {
     let more = ["--replicas", "2", "--wide", "fifo", "fq_codel"];

@@ -1,5 +1,6 @@
 //! Files that people write: TOML whose errors have file, line, owner and key ([`Reader`]), and
-//! quantities with units, the same in each file ([`Written`]).
+//! quantities with units ([`Written`]). Trees and bounds also take bare numbers, as tc does
+//! ([`WithUnit`]).
 
 mod carried;
 mod positions;

@@ -182,7 +182,8 @@ impl<V: Written> JsonSchema for Maybe<V> {
     }
 }
 
-/// A number with a unit in quotes, or a bare number in the unit assumed by `V`.
+/// A number with a unit in quotes, or a bare number in the unit that tc has for `V`: bits a second,
+/// microseconds. Trees and bounds read these, because they are written like tc's classes.
 #[derive(Debug, Clone, Copy)]
 pub struct WithUnit<V>(pub V);
 
@@ -194,7 +195,11 @@ impl<'de, V: Written + FromStr<Err: Into<Fault>>> Deserialize<'de> for WithUnit<
             type Value = WithUnit<V>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "a whole number, or {}", V::EXPECTED)
+                write!(
+                    f,
+                    "a whole number, or a number and its unit in quotes: {}",
+                    V::EXPECTED
+                )
             }
 
             fn visit_i64<E: Error>(self, number: i64) -> Result<Self::Value, E> {

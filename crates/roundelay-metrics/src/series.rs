@@ -176,7 +176,7 @@ pub struct Departures {
     pub bytes: u64,
     /// Their number.
     pub packets: u64,
-    /// Sum of their delays, in picoseconds.
+    /// Sum of their delays, in nanoseconds: five centuries of them.
     delays: u64,
     /// The longest of their delays.
     longest: Duration,
@@ -185,7 +185,7 @@ pub struct Departures {
 impl Departures {
     /// Mean delay in seconds; none without packets.
     pub fn mean_delay(&self) -> Option<f64> {
-        (self.packets > 0).then(|| self.delays as f64 / 1e12 / self.packets as f64)
+        (self.packets > 0).then(|| self.delays as f64 / 1e9 / self.packets as f64)
     }
 
     /// Longest delay in seconds; none without packets.
@@ -244,7 +244,7 @@ impl DepartureSeries {
         let bin = self.bins.at(now);
         bin.bytes = bin.bytes.saturating_add(bytes);
         bin.packets += 1;
-        bin.delays = bin.delays.saturating_add(delay.as_picos());
+        bin.delays = bin.delays.saturating_add(delay.as_nanos());
         bin.longest = bin.longest.max(delay);
     }
 

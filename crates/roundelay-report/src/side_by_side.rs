@@ -54,9 +54,14 @@ pub struct Verdict {
 /// Most groups with a chart.
 const MOST_CHARTS: usize = 6;
 
-/// Where more of a group's transfers are cut off by the end under any queue, the mean of the others
-/// tells of the fast ones alone.
-const MOST_INCOMPLETE: f64 = 0.05;
+/// Where a larger part of a group's transfers does not become complete, the mean of the others tells
+/// of the fast ones alone. A smaller part is at work whenever a run ends.
+const MOST_INCOMPLETE: f64 = 0.25;
+
+/// Whether the end cut off so many of `all` transfers.
+fn are_many(cut_off: u64, all: u64) -> bool {
+    cut_off as f64 > MOST_INCOMPLETE * all as f64
+}
 
 /// A figure of groups in words.
 pub(crate) struct Told {
@@ -76,8 +81,12 @@ impl Told {
 
     /// What its senders wait for: the end of a transfer, or of a packet's way; a transfer without
     /// end wants throughput.
+    /// Where few transfers become complete, throughput tells.
     pub(crate) fn of(group: &GroupResult) -> Self {
-        if group.completion.count > 0 {
+        let all = group.incomplete + group.completion.count;
+        if are_many(group.incomplete, all) {
+            Self::new("throughput", "throughput", true)
+        } else if group.completion.count > 0 {
             Self::new("completion_mean", "mean completion time", false)
         } else if group.retransmissions.is_some() {
             Self::new("throughput", "throughput", true)
@@ -180,7 +189,7 @@ impl SideBySide {
 
     fn cuts_transfers_off(&self, queue: usize, group: usize) -> bool {
         let [cut_off, all] = self.incomplete(queue, group);
-        cut_off as f64 > MOST_INCOMPLETE * all as f64
+        are_many(cut_off, all)
     }
 
     /// The figure that tells how a group fares under all queues alike.

@@ -114,7 +114,7 @@ fn answer(simulated: &Simulated) -> String {
         }
     }
     let came_out = match &told[..] {
-        [] => "no source has a packet that arrived".to_owned(),
+        [] => "no packet sent after the warm-up arrived".to_owned(),
         [only] => only.clone(),
         [others @ .., last] => format!("{}, and {last}", others.join(", ")),
     };
