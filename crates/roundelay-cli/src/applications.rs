@@ -45,8 +45,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 /// # Errors
 /// The capture is unreadable, holds no packet, or a stop was requested.
 pub(crate) fn text(arguments: &Arguments, host: &Host) -> Result<String, Failure> {
-    // A rate that no figure read here depends on.
-    let any = parse_rate("1gbit").map_err(Failure::usage)?;
+    // The least rate: a link is then taken for as fast as in its busiest tenth of a second.
+    let any = parse_rate("1bit").map_err(Failure::usage)?;
     let mut options = Options::new(arguments.rate.unwrap_or(any), Vec::new());
     let selection = Selection {
         interface: arguments.interface.clone(),

@@ -58,8 +58,13 @@ fn pcap(packets: &[Packet]) -> Vec<u8> {
 }
 
 fn read_bytes(bytes: Vec<u8>) -> Result<Applications, CompareError> {
+    read_at("10mbit", bytes)
+}
+
+/// The applications behind a capture of a link of this rate.
+fn read_at(rate: &str, bytes: Vec<u8>) -> Result<Applications, CompareError> {
     let capture = Capture::from_reader("t.pcap", std::io::Cursor::new(bytes))?;
-    let mut options = Options::new("10mbit".parse().unwrap(), Vec::new());
+    let mut options = Options::new(rate.parse().unwrap(), Vec::new());
     options.adapts = true;
     options.selection.chooses = true;
     applications(capture, &options, &mut ())
@@ -338,7 +343,9 @@ fn a_transfer_that_began_before_is_endless() {
 /// the limit, so its writes are known, too.
 #[test]
 fn a_sender_that_paces_wanted_more_if_its_data_waits() {
-    let connection = one(&paced(true));
+    // It has 4.2 Mbit/s.
+    let read = read_at("5mbit", pcap(&paced(true))).unwrap();
+    let connection = &read.connections[0];
     assert!(connection.endless, "{:?}", connection.messages.len());
     let bytes = |messages: &[roundelay_trace::connections::Message]| {
         messages.iter().map(|message| message.bytes).sum::<u64>()
@@ -346,7 +353,11 @@ fn a_sender_that_paces_wanted_more_if_its_data_waits() {
     let last = &connection.messages[connection.messages.len() - 1..];
     assert_eq!(bytes(&connection.as_written), bytes(last));
     assert!(connection.as_written.len() > 100);
-    let connection = one(&paced(false));
+    // On a link with room its data waits elsewhere.
+    let read = read_at("100mbit", pcap(&paced(true))).unwrap();
+    assert!(!read.connections[0].endless && read.connections[0].messages.len() > 100);
+    let read = read_at("5mbit", pcap(&paced(false))).unwrap();
+    let connection = &read.connections[0];
     assert!(!connection.endless && connection.as_written.is_empty());
     assert!(connection.messages.len() > 100);
 }

@@ -1,5 +1,5 @@
-//! The course of the link's TCP traffic: bytes in each tenth of a second, and how many messages
-//! competed for them. What a message would have had if all had shared alike follows from it.
+//! The course of the link's traffic: bytes in each tenth of a second, and how many messages competed
+//! for those of TCP. What a message would have had if all had shared alike follows from it.
 
 /// Most tenths of a second kept apart: in a longer capture, two count as one, then four.
 const MOST: usize = 1 << 20;
@@ -9,6 +9,8 @@ const MOST: usize = 1 << 20;
 pub(super) struct Course {
     width: u64,
     bytes: Vec<u64>,
+    /// Bytes of all packets, as long as they are on the link; in the end summed up.
+    carried: Vec<u64>,
     /// Changes of the number of messages that compete.
     changes: Vec<i64>,
     /// Bytes for each competitor, summed up.
@@ -21,31 +23,37 @@ impl Course {
         Self {
             width,
             bytes: Vec::new(),
+            carried: Vec::new(),
             changes: Vec::new(),
             shares: Vec::new(),
         }
     }
 
-    /// Bytes of TCP over the link.
+    /// Bytes of TCP's data over the link.
     pub(super) fn count(&mut self, now: u64, bytes: u64) {
+        let window = self.window(now);
+        self.bytes[window] += bytes;
+    }
+
+    /// Bytes of any packet over the link.
+    pub(super) fn carry(&mut self, now: u64, bytes: u64) {
+        let window = self.window(now);
+        self.carried[window] += bytes;
+    }
+
+    /// The window of a time, which has room.
+    fn window(&mut self, now: u64) -> usize {
         while (now / self.width) as usize >= MOST {
-            self.merge();
+            self.bytes = merged(&self.bytes);
+            self.carried = merged(&self.carried);
+            self.width *= 2;
         }
         let window = (now / self.width) as usize;
         if self.bytes.len() <= window {
             self.bytes.resize(window + 1, 0);
+            self.carried.resize(window + 1, 0);
         }
-        self.bytes[window] += bytes;
-    }
-
-    /// Counts two windows as one.
-    fn merge(&mut self) {
-        let mut merged = Vec::with_capacity(self.bytes.len().div_ceil(2));
-        for pair in self.bytes.chunks(2) {
-            merged.push(pair.iter().sum());
-        }
-        self.bytes = merged;
-        self.width *= 2;
+        window
     }
 
     /// The windows of a time: the first one, and the one behind the last.
@@ -73,6 +81,23 @@ impl Course {
             sum += *bytes as f64 / competitors.max(1) as f64;
             self.shares.push(sum);
         }
+        let mut carried = 0;
+        for bytes in &mut self.carried {
+            carried += *bytes;
+            *bytes = carried;
+        }
+    }
+
+    /// Bits a second over the link in this time, by the windows that are within it.
+    pub(super) fn load(&self, time: [u64; 2]) -> f64 {
+        let [begin, end] = self.windows(time);
+        // The first and the last window are of others, too.
+        let [first, last] = [begin + 1, end.saturating_sub(1)];
+        if last <= first {
+            return 0.0;
+        }
+        let bytes = self.carried[last - 1] - self.carried[first - 1];
+        bytes as f64 * 8e9 / ((last - first) as f64 * self.width as f64)
     }
 
     /// What a message would have in this time if all that compete shared alike.
@@ -80,6 +105,15 @@ impl Course {
         let [begin, end] = self.windows(time);
         self.shares[end] - self.shares[begin]
     }
+}
+
+/// Two windows as one.
+fn merged(windows: &[u64]) -> Vec<u64> {
+    let mut merged = Vec::with_capacity(windows.len().div_ceil(2));
+    for pair in windows.chunks(2) {
+        merged.push(pair.iter().sum());
+    }
+    merged
 }
 
 #[cfg(test)]
@@ -98,6 +132,17 @@ mod tests {
         assert_eq!(course.fair([0, 39]), 300.0);
         assert_eq!(course.fair([20, 35]), 100.0);
         assert_eq!(course.fair([20, 500]), 100.0, "nothing behind the end");
+    }
+
+    #[test]
+    fn the_load_is_that_of_whole_windows() {
+        let mut course = Course::new(1_000_000_000);
+        for window in 0..5 {
+            course.carry(window * 1_000_000_000 + 1, 1000 * window);
+        }
+        course.close();
+        assert_eq!(course.load([500_000_000, 3_500_000_000]), 12_000.0);
+        assert_eq!(course.load([500_000_000, 1_500_000_000]), 0.0, "none");
     }
 
     #[test]

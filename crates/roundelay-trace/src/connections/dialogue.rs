@@ -517,13 +517,16 @@ impl Dialogue {
         }
     }
 
-    /// What limited a message. `bases`: the least round trips to both ends.
-    fn limit(&self, said: &Said, bases: [u64; 2], course: &Course) -> Limit {
-        let fair = course.fair([said.began_at, said.ended_at]);
+    /// What limited a message. `bases`: the least round trips to both ends; `fastest`: the link's
+    /// rate in bits a second.
+    fn limit(&self, said: &Said, bases: [u64; 2], course: &Course, fastest: f64) -> Limit {
+        let time = [said.began_at, said.ended_at];
+        let fair = course.fair(time);
         let is_over = self.sides[said.by as usize].over && fair > 0.0;
         said.limit(Surroundings {
             base: bases[said.by.other() as usize],
             share: is_over.then(|| said.bytes() as f64 / fair),
+            load: course.load(time) / fastest,
         })
     }
 
@@ -546,11 +549,17 @@ impl Dialogue {
     }
 
     /// The connection at the end of the capture. `bases`: the least round trips to both ends.
-    pub(super) fn finish(mut self, last: u64, bases: [u64; 2], course: &Course) -> Connection {
+    pub(super) fn finish(
+        mut self,
+        last: u64,
+        bases: [u64; 2],
+        course: &Course,
+        fastest: f64,
+    ) -> Connection {
         let least = self.least();
         let mut limits = Vec::with_capacity(self.said.len());
         for said in &self.said {
-            limits.push(self.limit(said, bases, course));
+            limits.push(self.limit(said, bases, course, fastest));
         }
         let is_turned = self.turn();
         let round_trips = if is_turned {

@@ -7,7 +7,7 @@
 //! that wants more shows it: its data waits in a queue, is lost, or its flight grows.
 //!
 //! Senders that pace (BBR) follow no acknowledgement. One whose data meets a queue nearly all the
-//! time, and that has about its fair share of the link, is taken for one that wanted more; but an
+//! time while the link is busy, and that has about its fair share of the link, is taken for one that wanted more; but an
 //! application that happens to need this share looks the same, so the answer is uncertain.
 
 use std::collections::VecDeque;
@@ -56,6 +56,8 @@ const SOMETIMES: f64 = 0.1;
 const NEARLY_ALWAYS: f64 = 2.0 / 3.0;
 /// The part of a fair share that a sender without limit has at least.
 const FAIR: f64 = 0.75;
+/// The part of the link's rate that is used while data waits there, and not elsewhere.
+const BUSY: f64 = 2.0 / 3.0;
 /// One packet lost of so many is more than noise.
 const FEW_LOST: u64 = 2000;
 
@@ -94,6 +96,8 @@ pub(super) struct Surroundings {
     pub(super) base: u64,
     /// Its bytes as a part of what it would have had if all that wanted more had shared alike.
     pub(super) share: Option<f64>,
+    /// All traffic over the link at that time, as a part of its rate.
+    pub(super) load: f64,
 }
 
 /// What limited a message.
@@ -239,13 +243,15 @@ impl Evidence {
         if self.is_clocked() && has_pressure {
             return Limit::Network;
         }
+        // On a link with room, what waits does so elsewhere: at a radio, or in the receiver.
+        let is_busy = around.load >= BUSY;
         let waits = self.waits(around.base, [LONG_WAIT, 8]);
         let is_fair = around.share.is_some_and(|share| share >= FAIR);
         let is_never_idle = self.idle * 100 <= self.packets;
-        if waits >= NEARLY_ALWAYS && is_fair && is_never_idle {
+        if is_busy && waits >= NEARLY_ALWAYS && is_fair && is_never_idle {
             return Limit::Paced;
         }
-        if self.is_dense() && self.waits(around.base, [WAIT, 10]) >= SOMETIMES {
+        if is_busy && self.is_dense() && self.waits(around.base, [WAIT, 10]) >= SOMETIMES {
             return Limit::Paced;
         }
         // Where no acknowledgement was captured, none says when data was written.

@@ -17,7 +17,7 @@ pub mod tmix;
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use roundelay::Duration;
+use roundelay::{Duration, Rate};
 
 use crate::capture::{Capture, Frame};
 use crate::compare::{CompareError, Options, Progress, ReplayObserver};
@@ -285,7 +285,7 @@ pub fn applications(
             name: capture.capture().name().to_owned(),
         });
     }
-    let mut applications = reader.finish(capture.capture().name());
+    let mut applications = reader.finish(capture.capture().name(), options.rate);
     applications.chosen = chosen.map(|chosen| chosen.options);
     Ok(applications)
 }
@@ -365,6 +365,7 @@ impl Reader {
         self.window.1 += u64::from(len);
         self.busiest = self.busiest.max(self.window.1);
         self.bytes += u64::from(len);
+        self.course.carry(now, len.into());
     }
 
     fn read_segment(
@@ -432,7 +433,8 @@ impl Reader {
         }
     }
 
-    fn finish(mut self, name: &str) -> Applications {
+    /// `rate`: of the link, which is no slower than it was in its busiest window.
+    fn finish(mut self, name: &str, rate: Rate) -> Applications {
         let seconds = self.last as f64 / 1e9;
         let mut applications = Applications {
             name: name.to_owned(),
@@ -453,9 +455,10 @@ impl Reader {
             dialogue.compete(bases.of_ends(dialogue), &mut self.course);
         }
         self.course.close();
+        let fastest = applications.busiest.max(rate.bits_per_second() as f64);
         for dialogue in self.dialogues {
             let bases = bases.of_ends(&dialogue);
-            let connection = dialogue.finish(self.last, bases, &self.course);
+            let connection = dialogue.finish(self.last, bases, &self.course, fastest);
             applications.connections.push(connection);
         }
         applications
