@@ -561,6 +561,12 @@ impl Dialogue {
         for said in &self.said {
             limits.push(self.limit(said, bases, course, fastest));
         }
+        // Of what its sender did not end, nobody knows how much it would have been.
+        if self.is_cut(last)
+            && let Some(limit @ Limit::Paced { is_busy: false }) = limits.last_mut()
+        {
+            *limit = Limit::Application { is_in_step: true };
+        }
         let is_turned = self.turn();
         let round_trips = if is_turned {
             [least[1], least[0]]
@@ -571,7 +577,7 @@ impl Dialogue {
         let endless = self.is_endless(last, limits.last().copied());
         let messages = self.messages(concurrent, &limits);
         let mut as_written = Vec::new();
-        if endless && let Some(limit @ Limit::Paced) = limits.last_mut() {
+        if endless && let Some(limit @ Limit::Paced { .. }) = limits.last_mut() {
             *limit = Limit::Application { is_in_step: true };
             as_written = self.messages(concurrent, &limits);
             as_written.drain(..messages.len() - 1);
@@ -626,6 +632,18 @@ impl Dialogue {
         messages
     }
 
+    /// Whether the last message was ended from outside: by the other end, or by the capture's.
+    fn is_cut(&self, last: u64) -> bool {
+        let Some(said) = self.said.last() else {
+            return false;
+        };
+        let side = &self.sides[said.by as usize];
+        match self.close {
+            Some((end, _, outstanding)) => end != said.by && outstanding > 0,
+            None => last.saturating_sub(side.data_at) < LAST_PART,
+        }
+    }
+
     /// Whether the last message would have gone on: the network was the limit, and it was ended from
     /// outside. One that is no longer than those before is one more of them: a chunk of a video, say,
     /// that the capture's end cuts off.
@@ -633,18 +651,13 @@ impl Dialogue {
         let Some(said) = self.said.last() else {
             return false;
         };
-        let side = &self.sides[said.by as usize];
-        let is_cut = match self.close {
-            Some((end, _, outstanding)) => end != said.by && outstanding > 0,
-            None => last.saturating_sub(side.data_at) < LAST_PART,
-        };
         let mut longest = 0;
         for before in &self.said[..self.said.len() - 1] {
             if before.by == said.by {
                 longest = before.bytes().max(longest);
             }
         }
-        let wanted = matches!(limit, Some(Limit::Network | Limit::Paced));
-        is_cut && wanted && said.bytes() > longest
+        let wanted = matches!(limit, Some(Limit::Network | Limit::Paced { .. }));
+        self.is_cut(last) && wanted && said.bytes() > longest
     }
 }

@@ -108,7 +108,11 @@ pub(super) enum Limit {
     /// The network: the sender filled its window.
     Network,
     /// Probably the network: data waited all the time, but no acknowledgement allowed it.
-    Paced,
+    Paced {
+        /// Whether the link was busy. On a link with room, what waits does so elsewhere: at a radio, or
+        /// in the receiver.
+        is_busy: bool,
+    },
     /// The application.
     Application {
         /// Whether packets follow acknowledgements by chance, or would if it were known when.
@@ -243,16 +247,15 @@ impl Evidence {
         if self.is_clocked() && has_pressure {
             return Limit::Network;
         }
-        // On a link with room, what waits does so elsewhere: at a radio, or in the receiver.
         let is_busy = around.load >= BUSY;
         let waits = self.waits(around.base, [LONG_WAIT, 8]);
         let is_fair = around.share.is_some_and(|share| share >= FAIR);
         let is_never_idle = self.idle * 100 <= self.packets;
-        if is_busy && waits >= NEARLY_ALWAYS && is_fair && is_never_idle {
-            return Limit::Paced;
+        if waits >= NEARLY_ALWAYS && is_fair && is_never_idle {
+            return Limit::Paced { is_busy };
         }
-        if is_busy && self.is_dense() && self.waits(around.base, [WAIT, 10]) >= SOMETIMES {
-            return Limit::Paced;
+        if self.is_dense() && self.waits(around.base, [WAIT, 10]) >= SOMETIMES {
+            return Limit::Paced { is_busy };
         }
         // Where no acknowledgement was captured, none says when data was written.
         let has_heard = !self.rounds.is_empty();
