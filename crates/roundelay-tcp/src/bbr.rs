@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 
 use roundelay::{Duration, Instant};
 
-use crate::model::{Acknowledged, Gain, PathModel, carried, first_pacing_rate, push_most};
+use crate::model::{Acknowledged, Gain, PACED, PathModel, carried, first_pacing_rate, push_most};
 
 /// BBRHighGain: 2 / ln 2, the least at which a rate can double each round.
 const HIGH: Gain = Gain(2885, 1000);
@@ -35,8 +35,6 @@ const LEAST_SEGMENTS: u64 = 4;
 /// A pipe is full if the bandwidth has grown by less than a quarter in three rounds (section 4.3.2.2).
 const GROWTH: Gain = Gain(5, 4);
 const ROUNDS_WITHOUT_GROWTH: u32 = 3;
-/// Hundredths of the bandwidth at which packets are paced.
-const PACED: u64 = 99;
 
 /// State of the machine (section 4.3.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -306,7 +304,7 @@ impl Bbr {
 
     /// BBRSetPacingRateWithGain() (section 4.2.1): not slower before the pipe is full.
     fn set_pacing_rate_with(&mut self, gain: Gain) {
-        let rate = gain.of(self.bandwidth()) / 100 * PACED;
+        let rate = PACED.of(gain.of(self.bandwidth()));
         if rate > 0 && (self.is_pipe_full || rate > self.pacing_rate) {
             self.pacing_rate = rate;
         }

@@ -25,7 +25,7 @@ use std::collections::VecDeque;
 use roundelay::{Duration, Instant};
 
 use crate::delivery::{Lost, RateSample};
-use crate::model::{Acknowledged, Gain, PathModel, carried, first_pacing_rate, push_most};
+use crate::model::{Acknowledged, Gain, PACED, PathModel, carried, first_pacing_rate, push_most};
 
 /// The draft's Infinity.
 const NONE: u64 = u64::MAX;
@@ -41,8 +41,6 @@ const UP_PACING: Gain = Gain(5, 4);
 const WINDOW: Gain = Gain(2, 1);
 const UP_WINDOW: Gain = Gain(9, 4);
 const PROBE_WINDOW: Gain = Gain(1, 2);
-/// BBR.PacingMarginPercent.
-const MARGIN: u64 = 1;
 /// BBR.LossThresh.
 const LOSS: Gain = Gain(2, 100);
 /// BBR.Beta.
@@ -751,7 +749,7 @@ impl Bbr3 {
 
     /// SetPacingRateWithGain(): not slower before the pipe is full.
     fn set_pacing_rate_with(&mut self, gain: Gain) {
-        let rate = gain.of(self.rate) / 100 * (100 - MARGIN);
+        let rate = PACED.of(gain.of(self.rate));
         if rate > 0 && (self.is_pipe_full || rate > self.pacing_rate) {
             self.pacing_rate = rate;
         }
@@ -950,6 +948,16 @@ mod tests {
         flow.round_trip = Some(ROUND_TRIP);
         flow.window = 200 * LEN;
         flow
+    }
+
+    /// Regression: the hundredth was taken off before the rest was multiplied, so up to 99 bytes a
+    /// second were lost, half of a slow path's rate.
+    #[test]
+    fn a_slow_path_is_paced_a_hundredth_below_its_rate() {
+        let mut flow = flow(State::Cruise);
+        flow.rate = 199;
+        flow.set_pacing_rate_with(ONE);
+        assert_eq!(flow.pacing_rate, 197);
     }
 
     fn sample(rate: u64) -> RateSample {

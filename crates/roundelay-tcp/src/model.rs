@@ -19,6 +19,10 @@ impl Gain {
     }
 }
 
+/// The part of the bandwidth found at which packets are paced, so that a queue shrinks:
+/// BBR.PacingMarginPercent of version 3, and Linux for version 1.
+pub(crate) const PACED: Gain = Gain(99, 100);
+
 /// What an acknowledgement tells.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Acknowledged {

@@ -9,7 +9,7 @@ use roundelay_tcp::{Config, Control, Flavour};
 use super::link::{Fate, Link, World};
 
 /// Bytes that the path holds.
-const PATH: u64 = 100_000;
+pub(super) const PATH: u64 = 100_000;
 
 fn config(control: Control) -> Config {
     Config {
@@ -25,7 +25,7 @@ fn config(control: Control) -> Config {
     }
 }
 
-fn at(seconds: f64) -> Instant {
+pub(super) fn at(seconds: f64) -> Instant {
     Instant::from_nanos((seconds * 1e9) as u64)
 }
 
@@ -36,7 +36,7 @@ fn opened(control: Control, link: Link) -> World {
 }
 
 /// The part of the link that new data has between two times, in seconds.
-fn part(world: &mut World, from: f64, to: f64) -> f64 {
+pub(super) fn part(world: &mut World, from: f64, to: f64) -> f64 {
     while world.now < at(from) && world.step(Instant::MAX) {}
     let before = world.receiver.delivered();
     while world.now < at(to) && world.step(Instant::MAX) {}
@@ -177,15 +177,13 @@ fn after_seconds_without_a_path_it_goes_on() {
     assert!(world.sender.statistics().retransmissions >= 200);
 }
 
-/// Writes of an application far below the link's rate leave the bandwidth found as it is.
-#[test]
-fn an_application_that_writes_little_does_not_lower_the_rate() {
-    let mut world = World::new(config(Control::Bbr), Some(3_000_000), Link::default());
+/// Seconds that 3 MB take after writes of 5 kB each tenth of a second, which follow 3 MB.
+pub(super) fn after_little(config: Config, writes: u32) -> f64 {
+    let mut world = World::new(config, Some(3_000_000), Link::default());
     world.open();
     assert!(world.run(at(20.0)), "all that was written has arrived");
-    let done = world.now;
-    let mut supplied = done;
-    for _ in 0..50 {
+    let mut supplied = world.now;
+    for _ in 0..writes {
         supplied += Duration::from_millis(100);
         while world.now < supplied && world.step(Instant::MAX) {}
         world.now = world.now.max(supplied);
@@ -196,7 +194,13 @@ fn an_application_that_writes_little_does_not_lower_the_rate() {
     world.send(None);
     let start = world.now;
     assert!(world.run(start + Duration::from_secs(20)));
-    let took = world.now.since(start).as_secs_f64();
+    world.now.since(start).as_secs_f64()
+}
+
+/// Writes of an application far below the link's rate leave the bandwidth found as it is.
+#[test]
+fn an_application_that_writes_little_does_not_lower_the_rate() {
+    let took = after_little(config(Control::Bbr), 50);
     println!("3 MB after 5 s of little: {took:.3} s");
     // 3 s on the link and a round trip; a rate of 50 kB/s would take a minute.
     assert!(took < 4.0, "{took}");

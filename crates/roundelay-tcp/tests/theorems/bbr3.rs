@@ -6,10 +6,8 @@ use rand_pcg::Pcg64Mcg;
 use roundelay::{Duration, Instant};
 use roundelay_tcp::{Config, Control, Flavour};
 
+use super::bbr::{PATH, after_little, at, part};
 use super::link::{Fate, Link, World};
-
-/// Bytes that the path holds.
-const PATH: u64 = 100_000;
 
 fn config(control: Control) -> Config {
     Config {
@@ -26,10 +24,6 @@ fn config(control: Control) -> Config {
     }
 }
 
-fn at(seconds: f64) -> Instant {
-    Instant::from_nanos((seconds * 1e9) as u64)
-}
-
 fn opened(control: Control, link: Link) -> World {
     let mut world = World::new(config(control), None, link);
     world.open();
@@ -41,14 +35,6 @@ fn with_queue(queue_limit: usize) -> Link {
         queue_limit,
         ..Link::default()
     }
-}
-
-/// The part of the link that new data has between two times, in seconds.
-fn part(world: &mut World, from: f64, to: f64) -> f64 {
-    while world.now < at(from) && world.step(Instant::MAX) {}
-    let before = world.receiver.delivered();
-    while world.now < at(to) && world.step(Instant::MAX) {}
-    (world.receiver.delivered() - before) as f64 / (to - from) / 1e6
 }
 
 /// What a lone flow does from 5 to 60 s.
@@ -239,22 +225,7 @@ fn a_quarter_of_the_rate_is_found_in_two_cycles() {
 /// Writes of an application far below the link's rate leave the bandwidth found as it is.
 #[test]
 fn an_application_that_writes_little_does_not_lower_the_rate() {
-    let mut world = World::new(config(Control::Bbr3), Some(3_000_000), Link::default());
-    world.open();
-    assert!(world.run(at(20.0)), "all that was written has arrived");
-    let mut supplied = world.now;
-    for _ in 0..120 {
-        supplied += Duration::from_millis(100);
-        while world.now < supplied && world.step(Instant::MAX) {}
-        world.now = world.now.max(supplied);
-        world.sender.supply(5_000);
-        world.send(None);
-    }
-    world.sender.supply(3_000_000);
-    world.send(None);
-    let start = world.now;
-    assert!(world.run(start + Duration::from_secs(20)));
-    let took = world.now.since(start).as_secs_f64();
+    let took = after_little(config(Control::Bbr3), 120);
     println!("3 MB after 12 s of little: {took:.3} s");
     assert!(took < 4.0, "{took}");
 }
