@@ -52,8 +52,9 @@ struct Side {
     acknowledged_at: u64,
     /// The last acknowledgements for it, further ones included.
     heard: Heard,
-    /// Data on its way: its last byte, its time, and whether it was sent again.
-    outstanding: VecDeque<(u64, u64, bool)>,
+    /// Data on its way: its last byte and its time. What ends here or before was sent again.
+    outstanding: VecDeque<(u64, u64)>,
+    again_until: u64,
     /// Times from the place to this end and back: the smallest, and the last ones.
     round_trip: Option<u64>,
     recent: VecDeque<u64>,
@@ -277,9 +278,25 @@ impl Dialogue {
             self.ecn |= ecn != Ecn::NotCapable;
             self.send(by, segment, now);
         }
-        if (segment.is_fin || segment.is_reset) && self.close.is_none() {
+        if segment.is_fin || segment.is_reset {
+            self.close_by(by, segment.is_reset, now);
+        }
+    }
+
+    /// An end closes. What is known of packets on their way is forgotten with the second one, because
+    /// a capture may have a million connections.
+    fn close_by(&mut self, by: End, is_reset: bool, now: u64) {
+        let is_second = self.close.is_some_and(|(first, ..)| first != by);
+        if self.close.is_none() {
             let other = &self.sides[by.other() as usize];
             self.close = Some((by, now, other.next.saturating_sub(other.acknowledged)));
+        }
+        if is_second || is_reset {
+            for side in &mut self.sides {
+                side.heard = Heard::new();
+                side.outstanding = VecDeque::new();
+                side.ticks = VecDeque::new();
+            }
         }
     }
 
@@ -320,11 +337,11 @@ impl Dialogue {
         }
         other.acknowledged = position;
         let mut sample = None;
-        while let Some(&(end, at, again)) = other.outstanding.front()
+        while let Some(&(end, at)) = other.outstanding.front()
             && end <= position
         {
             other.outstanding.pop_front();
-            if end == position && !again {
+            if end == position && end > other.again_until {
                 sample = Some(now.saturating_sub(at));
             }
         }
@@ -376,9 +393,7 @@ impl Dialogue {
                 // The message is not whole before its repairs are there.
                 side.data_at = now;
             }
-            for (last, _, again) in &mut side.outstanding {
-                *again |= *last <= end;
-            }
+            side.again_until = side.again_until.max(end);
             if let Some(evidence) = self.evidence(by) {
                 evidence.count_retransmission();
             }
@@ -389,7 +404,7 @@ impl Dialogue {
         let side = &mut self.sides[by as usize];
         side.next = end;
         side.data_at = now;
-        side.outstanding.push_back((end, now, false));
+        side.outstanding.push_back((end, now));
         if side.outstanding.len() > MOST_OUTSTANDING {
             side.outstanding.pop_front();
         }

@@ -47,6 +47,8 @@ pub(super) const ROUND: u64 = 100_000_000;
 /// between them.
 const FARTHEST: usize = 1024;
 const STEPS: u64 = 500_000;
+/// Packets that are held against these distances: what so many do not tell, more do not either.
+const MOST_PLACED: u16 = 4096;
 
 /// A wait that tells a queue, and one of which jitter is no part, nanoseconds.
 const WAIT: u64 = 2_000_000;
@@ -85,8 +87,10 @@ pub(super) struct Evidence {
     /// The least time to the receiver and back in each tenth of a second, microseconds.
     rounds: Vec<u32>,
     round: u64,
-    /// Packets that follow an acknowledgement at each distance, if the way is not known.
-    distances: Vec<u32>,
+    /// Packets that follow an acknowledgement at each distance, if the way is not known, and how many
+    /// packets were tried. Distances farther than any acknowledgement was are not there.
+    distances: Vec<u16>,
+    placed: u16,
 }
 
 /// What a message's verdict depends on beside its own packets.
@@ -176,15 +180,18 @@ impl Evidence {
     /// Counts the packet at each distance of which an acknowledgement lies less than two steps
     /// beyond.
     fn count_distances(&mut self, now: u64, heard: &Heard) {
-        if heard.is_empty() {
+        if self.placed == MOST_PLACED {
             return;
         }
-        self.distances.resize(FARTHEST, 0);
+        self.placed += 1;
         let mut free = 0;
         for (at, _) in heard.iter().rev() {
             let distance = (now.saturating_sub(*at) / STEPS) as usize;
             if distance >= FARTHEST {
                 break;
+            }
+            if self.distances.len() <= distance {
+                self.distances.resize(distance + 1, 0);
             }
             for counted in distance.saturating_sub(1).max(free)..=distance {
                 self.distances[counted] += 1;
@@ -215,11 +222,11 @@ impl Evidence {
     /// one stands out: the way to the sender and back. To a step.
     pub(super) fn distance(&self) -> Option<u64> {
         let (distance, most) = best(&self.distances)?;
-        let packets = self.packets - self.measured;
+        let packets = f64::from(self.placed);
         let sum: u64 = self.distances.iter().map(|count| u64::from(*count)).sum();
-        let chance = sum as f64 / self.distances.len() as f64 / packets as f64;
-        let part = f64::from(most) / packets as f64;
-        let is_clear = packets >= TELLING && beyond(part, chance) > CLOCKED;
+        let chance = sum as f64 / FARTHEST as f64 / packets;
+        let part = f64::from(most) / packets;
+        let is_clear = u64::from(self.placed) >= TELLING && beyond(part, chance) > CLOCKED;
         // A regular stream has one distance after the other.
         let mut near = Vec::new();
         let mut is_alone = true;
@@ -345,7 +352,7 @@ fn beyond(part: f64, chance: f64) -> f64 {
 }
 
 /// The place of the largest number, the first one of several.
-fn best(counts: &[u32]) -> Option<(usize, u32)> {
+fn best(counts: &[u16]) -> Option<(usize, u16)> {
     let mut best = None;
     for (place, count) in counts.iter().enumerate() {
         if best.is_none_or(|(_, most)| *count > most) {
