@@ -33,7 +33,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         tell(&format!(
             "note: the scenario has {} MB, more than simulate reads ({} MB): --busiest 60s takes a part \
              of the capture",
-            text.len() >> 20,
+            text.len().div_ceil(1 << 20),
             LONGEST_TEXT >> 20
         ));
     }

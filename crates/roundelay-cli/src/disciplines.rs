@@ -4,9 +4,8 @@ use std::fmt::Write;
 
 use roundelay::schedulers::{AnyDiscipline, DisciplineInfo, Linux, ParameterInfo};
 use roundelay::suggestion::nearest;
-use roundelay::{Fault, QueueSpec};
+use roundelay::{ConfigError, Fault, QueueSpec};
 use roundelay_report::{Printed, json, wrap};
-use roundelay_trace::arguments::not_here;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -79,12 +78,10 @@ pub(crate) fn help(name: &str, commands: &[&str]) -> Result<String, Failure> {
     if let Some((_, text)) = ONLY_IN_TREES.iter().find(|(class, _)| *class == name) {
         return Ok((*text).to_owned());
     }
-    if let Some(fault) = not_here(name) {
-        return Err(Failure::usage(fault));
-    }
     // Names of tc answer as `compare` takes them. A bfifo there needs a limit.
     let known = match name.parse::<QueueSpec>() {
         Ok(spec) => Ok(spec.discipline),
+        Err(error @ ConfigError::NotHere { .. }) => return Err(Failure::usage(error)),
         Err(_) if name == "bfifo" => AnyDiscipline::named("fifo"),
         Err(_) => AnyDiscipline::named(name),
     };

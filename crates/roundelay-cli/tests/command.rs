@@ -510,13 +510,23 @@ fn help_knows_what_command_was_meant() {
             "{help}"
         );
     }
-    let output = run(&["help", "netem"]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("delay and loss belong to the link"));
-    // compare gives the same reason.
-    let output = run(&["compare", "t.pcap", "--rate", "1mbit", "netem delay 1ms"]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("delay and loss belong to the link"));
+    // All that read a discipline give the same reason.
+    for arguments in [
+        &["help", "netem"][..],
+        &["help", "netem delay 1ms"],
+        &["compare", "t.pcap", "--rate", "1mbit", "netem delay 1ms"],
+        &["simulate", "t.toml", "--queue", "netem"],
+        &["replay", "t.toml", "--with", "netem"],
+        &["bench", "netem"],
+    ] {
+        let output = run(arguments);
+        assert_eq!(output.status.code(), Some(2));
+        let told = text(&output.stderr);
+        assert!(
+            told.contains("netem is no discipline here: delay and loss belong to the link"),
+            "{arguments:?}: {told}"
+        );
+    }
     assert!(!success(run(&["help", "fq_codel linux"])).contains("in tc is"));
     let output = run(&["help", "fq_codl"]);
     assert!(text(&output.stderr).contains("did you mean 'fq_codel'?"));

@@ -18,4 +18,4 @@ pub use reader::{Located, Reader, Text};
 pub use table::{Entry, tables};
 pub use text::{LONGEST_TEXT, read_text};
 pub use whole::{PacketLen, Size, Whole, quoted, some_whole, whole};
-pub use written::{InWords, Maybe, WithUnit, Written, list, some_two};
+pub use written::{Described, InWords, Maybe, WithUnit, Written, list, some_two};

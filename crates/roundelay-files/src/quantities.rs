@@ -5,7 +5,7 @@ use std::str::FromStr;
 use roundelay::{Billionths, Bytes, Duration, Fault, Framing, LinkLayer, LinkLayerError, Rate};
 use schemars::{Schema, json_schema};
 
-use crate::Written;
+use crate::{Described, Written};
 
 fn has_unit(text: &str) -> bool {
     text.ends_with(|c: char| c.is_ascii_alphabetic())
@@ -33,6 +33,13 @@ fn with_unit<V: Written + FromStr<Err: Into<Fault>>>(text: &str) -> Result<V, Fa
 impl Written for Rate {
     const EXPECTED: &'static str = "a rate, as in \"10mbit\"";
     const RANGE: &'static str = ", from 1bit to 18000000tbit";
+
+    fn from_text(text: &str) -> Result<Self, Fault> {
+        with_unit(text)
+    }
+}
+
+impl Described for Rate {
     const NAME: &'static str = "Rate";
 
     fn schema() -> Schema {
@@ -41,23 +48,11 @@ impl Written for Rate {
             "description": "Bits per second, as tc writes them.", "examples": ["10mbit", "1gbit"]
         })
     }
-
-    fn from_text(text: &str) -> Result<Self, Fault> {
-        with_unit(text)
-    }
 }
 
 impl Written for Duration {
     const EXPECTED: &'static str = "a time in s, ms, us or ns, as in \"5ms\"";
     const RANGE: &'static str = ", from 0 to 213 days";
-    const NAME: &'static str = "Time";
-
-    fn schema() -> Schema {
-        json_schema!({
-            "anyOf": [{"type": "string", "pattern": "^[0-9.]+ *[a-zA-Z]+$"}, {"const": 0}],
-            "description": "A time with its unit: s, ms, us or ns.", "examples": ["5ms", "10s"]
-        })
-    }
 
     fn from_text(text: &str) -> Result<Self, Fault> {
         // `tc` accepts a time without a unit; here a unit is required.
@@ -72,17 +67,20 @@ impl Written for Duration {
     }
 }
 
-impl Written for Bytes {
-    const EXPECTED: &'static str = "bytes, as in 1000 or \"1000b\"";
-    const RANGE: &'static str = ", legal range from 1";
-    const NAME: &'static str = "Bytes";
+impl Described for Duration {
+    const NAME: &'static str = "Time";
 
     fn schema() -> Schema {
         json_schema!({
-            "anyOf": [{"type": "string", "pattern": "^[0-9.]+[a-zA-Z]+$"}, {"type": "integer", "minimum": 0}],
-            "description": "Bytes: a number, or a number with b, kb (1024), mb or gb.", "examples": [1000, "150kb"]
+            "anyOf": [{"type": "string", "pattern": "^[0-9.]+ *[a-zA-Z]+$"}, {"const": 0}],
+            "description": "A time with its unit: s, ms, us or ns.", "examples": ["5ms", "10s"]
         })
     }
+}
+
+impl Written for Bytes {
+    const EXPECTED: &'static str = "bytes, as in 1000 or \"1000b\"";
+    const RANGE: &'static str = ", legal range from 1";
 
     fn from_text(text: &str) -> Result<Self, Fault> {
         with_unit(text)
@@ -93,18 +91,21 @@ impl Written for Bytes {
     }
 }
 
+impl Described for Bytes {
+    const NAME: &'static str = "Bytes";
+
+    fn schema() -> Schema {
+        json_schema!({
+            "anyOf": [{"type": "string", "pattern": "^[0-9.]+[a-zA-Z]+$"}, {"type": "integer", "minimum": 0}],
+            "description": "Bytes: a number, or a number with b, kb (1024), mb or gb.", "examples": [1000, "150kb"]
+        })
+    }
+}
+
 /// Bytes of a packet.
 impl Written for u32 {
     const EXPECTED: &'static str = "bytes of a packet, as in 1000 or \"1000b\"";
     const RANGE: &'static str = ", at most 65536";
-    const NAME: &'static str = "PacketBytes";
-
-    fn schema() -> Schema {
-        json_schema!({
-            "anyOf": [{"type": "string", "pattern": "^[0-9.]+[a-zA-Z]+$"}, {"type": "integer", "minimum": 0, "maximum": 65535}],
-            "description": "Bytes of a packet.", "examples": [1000, "1500b"]
-        })
-    }
 
     fn from_text(text: &str) -> Result<Self, Fault> {
         let bytes = if has_unit(text) {
@@ -122,6 +123,17 @@ impl Written for u32 {
     }
 }
 
+impl Described for u32 {
+    const NAME: &'static str = "PacketBytes";
+
+    fn schema() -> Schema {
+        json_schema!({
+            "anyOf": [{"type": "string", "pattern": "^[0-9.]+[a-zA-Z]+$"}, {"type": "integer", "minimum": 0, "maximum": 65535}],
+            "description": "Bytes of a packet.", "examples": [1000, "1500b"]
+        })
+    }
+}
+
 /// Bytes added to a packet, or taken away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Overhead(pub i32);
@@ -129,14 +141,6 @@ pub struct Overhead(pub i32);
 impl Written for Overhead {
     const EXPECTED: &'static str =
         "bytes added to a packet, legal range -64 to 65535, as in 38 or \"38b\"";
-    const NAME: &'static str = "Overhead";
-
-    fn schema() -> Schema {
-        json_schema!({
-            "anyOf": [{"type": "string", "pattern": "^-?[0-9.]+[a-zA-Z]+$"}, {"type": "integer", "minimum": -64, "maximum": 65535}],
-            "description": "Bytes added to each packet, or taken away.", "examples": [38, "38b", -14]
-        })
-    }
 
     fn from_text(text: &str) -> Result<Self, Fault> {
         let (sign, bytes) = text
@@ -158,8 +162,26 @@ impl Written for Overhead {
     }
 }
 
+impl Described for Overhead {
+    const NAME: &'static str = "Overhead";
+
+    fn schema() -> Schema {
+        json_schema!({
+            "anyOf": [{"type": "string", "pattern": "^-?[0-9.]+[a-zA-Z]+$"}, {"type": "integer", "minimum": -64, "maximum": 65535}],
+            "description": "Bytes added to each packet, or taken away.", "examples": [38, "38b", -14]
+        })
+    }
+}
+
 impl Written for LinkLayer {
     const EXPECTED: &'static str = "a kind of link, as in \"docsis\" or \"ethernet ether-vlan\"";
+
+    fn from_text(text: &str) -> Result<Self, Fault> {
+        text.parse().map_err(|error: LinkLayerError| error.into())
+    }
+}
+
+impl Described for LinkLayer {
     const NAME: &'static str = "LinkLayer";
 
     fn schema() -> Schema {
@@ -169,14 +191,17 @@ impl Written for LinkLayer {
             "description": "Keywords of tc-cake(8) for a kind of link.", "examples": ["docsis", "pppoe-ptm", "ethernet ether-vlan"]
         })
     }
+}
+
+impl Written for Framing {
+    const EXPECTED: &'static str = "a framing: \"none\", \"atm\" or \"ptm\"";
 
     fn from_text(text: &str) -> Result<Self, Fault> {
         text.parse().map_err(|error: LinkLayerError| error.into())
     }
 }
 
-impl Written for Framing {
-    const EXPECTED: &'static str = "a framing: \"none\", \"atm\" or \"ptm\"";
+impl Described for Framing {
     const NAME: &'static str = "Framing";
 
     fn schema() -> Schema {
@@ -185,22 +210,10 @@ impl Written for Framing {
             "description": "How a link cuts packets: none, cells of ATM, or the code of PTM."
         })
     }
-
-    fn from_text(text: &str) -> Result<Self, Fault> {
-        text.parse().map_err(|error: LinkLayerError| error.into())
-    }
 }
 
 impl Written for Billionths {
     const EXPECTED: &'static str = "a share, legal range 0 to 1, as in 0.01 or \"1%\"";
-    const NAME: &'static str = "Share";
-
-    fn schema() -> Schema {
-        json_schema!({
-            "anyOf": [{"type": "string", "pattern": "^[0-9.]+ *%?$"}, {"type": "number", "minimum": 0, "maximum": 1}],
-            "description": "A part of one.", "examples": [0.01, "1%"]
-        })
-    }
 
     fn from_text(text: &str) -> Result<Self, Fault> {
         let (number, parts) = text
@@ -218,6 +231,17 @@ impl Written for Billionths {
 
     fn from_number(number: u64) -> Option<Self> {
         (number <= 1).then_some(Self(number * Self::ONE.0))
+    }
+}
+
+impl Described for Billionths {
+    const NAME: &'static str = "Share";
+
+    fn schema() -> Schema {
+        json_schema!({
+            "anyOf": [{"type": "string", "pattern": "^[0-9.]+ *%?$"}, {"type": "number", "minimum": 0, "maximum": 1}],
+            "description": "A part of one.", "examples": [0.01, "1%"]
+        })
     }
 }
 

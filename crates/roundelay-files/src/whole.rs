@@ -10,8 +10,8 @@ use serde::{Deserialize, Deserializer};
 
 use crate::custom;
 
-/// For `deserialize_with` of whole numbers with a legal range. Callers check the range again: their
-/// error names the key.
+/// For `deserialize_with` of whole numbers. The legal range is for the message about what is none:
+/// callers check it, because their error names the owner of the key. [`Whole`] checks it itself.
 ///
 /// # Errors
 /// Not a whole number, or not in the range of `V`.

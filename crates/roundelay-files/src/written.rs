@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 use std::str::FromStr;
 
 use roundelay::Fault;
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serializer, ser};
 
@@ -21,14 +21,6 @@ pub trait Written: Sized {
     const EXPECTED: &'static str;
     /// Values that can be written, behind the description; a key may allow fewer.
     const RANGE: &'static str = "";
-    /// The name in a JSON Schema.
-    const NAME: &'static str = "Text";
-
-    /// What a program has to know to write one.
-    fn schema() -> Schema {
-        json_schema!({"type": "string", "description": Self::EXPECTED})
-    }
-
     /// # Errors
     /// A message on the fault.
     fn from_text(text: &str) -> Result<Self, Fault>;
@@ -53,6 +45,15 @@ pub trait Written: Sized {
     fn wrong_number(number: impl fmt::Display) -> Fault {
         Fault::expected(number, format_args!("{}{}", Self::EXPECTED, Self::RANGE))
     }
+}
+
+/// A quantity of a file that has a JSON Schema.
+pub trait Described: Written {
+    /// The name in the schema.
+    const NAME: &'static str;
+
+    /// What a program has to know to write one.
+    fn schema() -> Schema;
 }
 
 /// For `deserialize_with` of an optional pair, as in `["500ms", "2s"]`.
@@ -158,7 +159,7 @@ impl<V: Written> Maybe<V> {
     }
 }
 
-impl<V: Written> JsonSchema for InWords<V> {
+impl<V: Described> JsonSchema for InWords<V> {
     fn schema_name() -> Cow<'static, str> {
         V::NAME.into()
     }
@@ -168,7 +169,7 @@ impl<V: Written> JsonSchema for InWords<V> {
     }
 }
 
-impl<V: Written> JsonSchema for Maybe<V> {
+impl<V: Described> JsonSchema for Maybe<V> {
     fn inline_schema() -> bool {
         true
     }

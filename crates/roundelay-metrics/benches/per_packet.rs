@@ -8,7 +8,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use roundelay::{Duration, FlowId, Instant, Rate};
 use roundelay_metrics::{
-    BitWfi, Delays, JainWhileBacklogged, LevelSeries, Stamp, SumSeries, TimeWfi,
+    BitWfi, Delays, DepartureSeries, JainWhileBacklogged, LevelSeries, Stamp, TimeWfi,
 };
 
 const PACKETS: usize = 1 << 22;
@@ -149,12 +149,15 @@ fn delays(packets: &[Packet]) -> f64 {
 }
 
 fn series(packets: &[Packet]) -> f64 {
-    let mut sums = SumSeries::default();
+    let mut departures = DepartureSeries::default();
     let first = time(
-        "SumSeries",
+        "DepartureSeries",
         packets,
         |_, _| (),
-        |_, packet| sums.add(packet.departure, packet.len.into()),
+        |_, packet| {
+            let delay = packet.departure.since(packet.arrival);
+            departures.depart(packet.departure, packet.len.into(), delay);
+        },
     );
     let levels = std::cell::RefCell::new(LevelSeries::default());
     let arrive = |number: usize, packet: &Packet| {
@@ -167,6 +170,9 @@ fn series(packets: &[Packet]) -> f64 {
             .borrow_mut()
             .level(packet.departure, number as u64 % 1_000);
     });
-    black_box((sums.sums().len(), levels.borrow().levels().count()));
+    black_box((
+        departures.departures().len(),
+        levels.borrow().levels().count(),
+    ));
     first + second
 }

@@ -15,7 +15,7 @@
 //! | how long did packets wait? | [`Delays`] |
 //! | did packets of a flow overtake each other? | [`Reordering`] |
 //! | how do figures vary over replicas? | [`ranks`], [`modes`], [`starved`], [`correlation`] |
-//! | how did a value change over time? | [`SumSeries`], [`DepartureSeries`], [`LevelSeries`] |
+//! | how did a value change over time? | [`DepartureSeries`], [`LevelSeries`] |
 //!
 //! [`workload`] generates random and adversarial loads and measures a discipline's B-WFI and T-WFI
 //! under them. [`units`] formats numbers with units for readers.
@@ -41,5 +41,5 @@ pub use mean::geometric_mean;
 pub use pairs::PairFairness;
 pub use reordering::Reordering;
 pub use replicas::{Mode, Rank, correlation, modes, ranks, starved};
-pub use series::{DepartureSeries, Departures, Level, LevelSeries, SumSeries};
+pub use series::{DepartureSeries, Departures, Level, LevelSeries};
 pub use wfi::{BitWfi, Stamp, TimeWfi};

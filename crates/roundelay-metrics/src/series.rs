@@ -107,68 +107,6 @@ impl<B: Bin> Bins<B> {
     }
 }
 
-impl Bin for u64 {
-    fn merged(self, later: Self) -> Self {
-        self.saturating_add(later)
-    }
-}
-
-/// Sums over time, such as bytes sent: each bin holds the sum of the amounts added in its span.
-#[derive(Debug, Clone)]
-pub struct SumSeries {
-    bins: Bins<u64>,
-}
-
-impl Default for SumSeries {
-    /// From time zero in up to 1,024 bins of 1 ms.
-    fn default() -> Self {
-        Self::new(Instant::ZERO, DEFAULT_WIDTH, DEFAULT_BINS)
-    }
-}
-
-impl SumSeries {
-    /// From `start` in up to `bins` bins of this initial width.
-    ///
-    /// # Panics
-    /// If the width is zero or the number of bins zero or odd.
-    pub fn new(start: Instant, width: Duration, bins: usize) -> Self {
-        Self {
-            bins: Bins::new(start, width, bins),
-        }
-    }
-
-    /// With the memory of all bins from the start on: for a series that will need most of them.
-    pub fn with_room(self) -> Self {
-        Self {
-            bins: self.bins.with_room(),
-        }
-    }
-
-    /// Adds an amount at `now`. Times may go backwards.
-    #[inline]
-    pub fn add(&mut self, now: Instant, amount: u64) {
-        let bin = self.bins.at(now);
-        *bin = bin.saturating_add(amount);
-    }
-
-    /// Current width of the bins.
-    pub fn width(&self) -> Duration {
-        self.bins.width
-    }
-
-    /// The sums, bin by bin from the start to the last one touched.
-    pub fn sums(&self) -> &[u64] {
-        &self.bins.bins
-    }
-
-    /// The sums per second, bin by bin: bytes per second if bytes were added. The last bin may be
-    /// incomplete.
-    pub fn per_second(&self) -> impl ExactSizeIterator<Item = f64> {
-        let seconds = self.width().as_secs_f64();
-        self.sums().iter().map(move |&sum| sum as f64 / seconds)
-    }
-}
-
 /// The packets that left within the span of a bin.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Departures {
@@ -442,30 +380,32 @@ mod tests {
         Duration::from_nanos(nanos)
     }
 
+    /// Bytes, bin by bin.
+    fn sums(series: &DepartureSeries) -> Vec<u64> {
+        series.departures().iter().map(|bin| bin.bytes).collect()
+    }
+
     #[test]
     fn bins_double_when_time_runs_beyond_them() {
-        let mut series = SumSeries::new(at(100), nanos(10), 4);
+        let mut series = DepartureSeries::new(at(100), nanos(10), 4);
         for time in [100, 109, 110, 139] {
-            series.add(at(time), 1);
+            series.depart(at(time), 1, Duration::ZERO);
         }
         assert_eq!(
-            (series.sums(), series.width()),
-            ([2, 1, 0, 1].as_slice(), nanos(10))
+            (sums(&series), series.width()),
+            (vec![2, 1, 0, 1], nanos(10))
         );
-        series.add(at(140), 5);
+        series.depart(at(140), 5, Duration::ZERO);
+        assert_eq!((sums(&series), series.width()), (vec![3, 1, 5], nanos(20)));
+        series.depart(at(99), 7, Duration::ZERO);
         assert_eq!(
-            (series.sums(), series.width()),
-            ([3, 1, 5].as_slice(), nanos(20))
-        );
-        series.add(at(99), 7);
-        assert_eq!(
-            series.sums(),
+            sums(&series),
             [10, 1, 5],
             "what is before the start counts in the first bin"
         );
-        series.add(at(100 + 10_000), 1);
+        series.depart(at(100 + 10_000), 1, Duration::ZERO);
         assert_eq!(
-            (series.sums().iter().sum::<u64>(), series.width()),
+            (sums(&series).iter().sum::<u64>(), series.width()),
             (17, nanos(2_560))
         );
         assert_eq!(series.per_second().next(), Some(16.0 / 2_560e-9));
@@ -503,11 +443,11 @@ mod tests {
 
     #[test]
     fn the_end_of_time_has_a_bin() {
-        let mut series = SumSeries::default();
-        series.add(Instant::MAX, 1);
-        series.add(Instant::MAX, 1);
-        series.add(Instant::ZERO, 1);
-        assert_eq!(series.sums().iter().sum::<u64>(), 3);
+        let mut series = DepartureSeries::default();
+        series.depart(Instant::MAX, 1, Duration::ZERO);
+        series.depart(Instant::MAX, 1, Duration::ZERO);
+        series.depart(Instant::ZERO, 1, Duration::ZERO);
+        assert_eq!(sums(&series).iter().sum::<u64>(), 3);
         let mut levels = LevelSeries::default();
         levels.level(Instant::ZERO, 3);
         levels.advance(Instant::MAX);
@@ -552,13 +492,13 @@ mod tests {
     proptest! {
         #[test]
         fn sums_are_those_of_the_events(events in prop::collection::vec((0u64..3_000, 0u64..100), 1..200), bins in 1usize..9) {
-            let mut series = SumSeries::new(at(17), nanos(3), 2 * bins);
+            let mut series = DepartureSeries::new(at(17), nanos(3), 2 * bins);
             for &(time, amount) in &events {
-                series.add(at(time), amount);
+                series.depart(at(time), amount, Duration::ZERO);
             }
-            prop_assert!(series.sums().len() <= 2 * bins);
+            prop_assert!(sums(&series).len() <= 2 * bins);
             let width = series.width().as_nanos();
-            for (index, &sum) in series.sums().iter().enumerate() {
+            for (index, &sum) in sums(&series).iter().enumerate() {
                 let inside = |time: u64| time.saturating_sub(17) / width == index as u64;
                 prop_assert_eq!(sum, events.iter().filter(|event| inside(event.0)).map(|event| event.1).sum::<u64>());
             }

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use roundelay::schedulers::{AnyDiscipline, Discipline as _};
 use roundelay::{Bytes, Duration, Fault, Limit, QueueSpec, Rate, tree};
-use roundelay_files::Written;
+use roundelay_files::{Described, Written};
 use roundelay_trace::dscp_number;
 use schemars::{Schema, json_schema};
 
@@ -17,15 +17,6 @@ const LONGEST_SLACK: Duration = Duration::from_secs(106 * 86_400);
 
 impl Written for Urgency {
     const EXPECTED: &'static str = "urgency: \"priority 3\", \"slack 1s\", \"size 1s\", \"remaining 1s\", \"fair 100mbit\", \"deadline 5ms\" or \"cautious 1s 1gbit\", with a class's slack \"size 1s plus 100s\", and with slack written at departure from the host \"fair 100mbit at departure\"";
-    const NAME: &'static str = "Urgency";
-
-    fn schema() -> Schema {
-        json_schema!({
-            "type": "string", "pattern": "^(none|priority [0-9]+|deadline [0-9.]+[a-z]+|((slack|size|remaining) [0-9.]+[a-z]+|fair [0-9.]+[a-zA-Z]+|cautious [0-9.]+[a-z]+ [0-9.]+[a-zA-Z]+)( plus [0-9.]+[a-z]+)*( at departure)?)$",
-            "description": "What packets say of their urgency.",
-            "examples": ["priority 3", "slack 1s", "size 1s", "remaining 1s", "fair 100mbit", "deadline 5ms", "cautious 1s 1gbit", "size 1s plus 100s", "fair 100mbit at departure"]
-        })
-    }
 
     fn from_text(text: &str) -> Result<Self, Fault> {
         if let Some(rule) = text.trim_end().strip_suffix(" at departure") {
@@ -63,19 +54,22 @@ impl Written for Urgency {
     }
 }
 
+impl Described for Urgency {
+    const NAME: &'static str = "Urgency";
+
+    fn schema() -> Schema {
+        json_schema!({
+            "type": "string", "pattern": "^(none|priority [0-9]+|deadline [0-9.]+[a-z]+|((slack|size|remaining) [0-9.]+[a-z]+|fair [0-9.]+[a-zA-Z]+|cautious [0-9.]+[a-z]+ [0-9.]+[a-zA-Z]+)( plus [0-9.]+[a-z]+)*( at departure)?)$",
+            "description": "What packets say of their urgency.",
+            "examples": ["priority 3", "slack 1s", "size 1s", "remaining 1s", "fair 100mbit", "deadline 5ms", "cautious 1s 1gbit", "size 1s plus 100s", "fair 100mbit at departure"]
+        })
+    }
+}
+
 impl Written for Message {
     const EXPECTED: &'static str =
         "a message: \"> 300b\" by the client, \"< 14kb after 2ms\" by the server, \"< endless\"";
     const RANGE: &'static str = ", legal range 1b to 1tb";
-    const NAME: &'static str = "Message";
-
-    fn schema() -> Schema {
-        json_schema!({
-            "type": "string", "pattern": "^[<>] ([0-9.]+[a-zA-Z]+|endless)( after [0-9.]+[a-zA-Z]+)?$",
-            "description": "What one end of a connection writes: the client (>) or the server (<), how many bytes, and how long after the message before.",
-            "examples": ["> 300b", "< 14kb after 2ms", "< endless"]
-        })
-    }
 
     fn from_text(text: &str) -> Result<Self, Fault> {
         let wrong = || Self::wrong(text);
@@ -107,6 +101,18 @@ impl Written for Message {
             by,
             bytes: Some(bytes),
             after,
+        })
+    }
+}
+
+impl Described for Message {
+    const NAME: &'static str = "Message";
+
+    fn schema() -> Schema {
+        json_schema!({
+            "type": "string", "pattern": "^[<>] ([0-9.]+[a-zA-Z]+|endless)( after [0-9.]+[a-zA-Z]+)?$",
+            "description": "What one end of a connection writes: the client (>) or the server (<), how many bytes, and how long after the message before.",
+            "examples": ["> 300b", "< 14kb after 2ms", "< endless"]
         })
     }
 }
@@ -164,14 +170,6 @@ pub(crate) struct CodePoint(pub(crate) u8);
 impl Written for CodePoint {
     const EXPECTED: &'static str =
         "a code point, legal range 0 to 63, or a name, as in \"ef\" or \"af41\"";
-    const NAME: &'static str = "CodePoint";
-
-    fn schema() -> Schema {
-        json_schema!({
-            "anyOf": [{"type": "string"}, {"type": "integer", "minimum": 0, "maximum": 63}],
-            "description": "A code point of Differentiated Services.", "examples": [46, "ef"]
-        })
-    }
 
     fn from_text(text: &str) -> Result<Self, Fault> {
         dscp_number(text).map(Self).ok_or_else(|| Self::wrong(text))
@@ -182,6 +180,17 @@ impl Written for CodePoint {
             .ok()
             .filter(|number| *number < 64)
             .map(Self)
+    }
+}
+
+impl Described for CodePoint {
+    const NAME: &'static str = "CodePoint";
+
+    fn schema() -> Schema {
+        json_schema!({
+            "anyOf": [{"type": "string"}, {"type": "integer", "minimum": 0, "maximum": 63}],
+            "description": "A code point of Differentiated Services.", "examples": [46, "ef"]
+        })
     }
 }
 
@@ -215,14 +224,6 @@ pub(crate) enum Ordering {
 
 impl Written for Ordering {
     const EXPECTED: &'static str = "a discipline as tc writes it, as in \"fq_codel limit 1000\", or a tree, as in \"tree home.toml\"";
-    const NAME: &'static str = "Queue";
-
-    fn schema() -> Schema {
-        json_schema!({
-            "type": "string", "description": "A discipline as tc writes it: `roundelay list` names them. Or tree, its name in [trees] or a file that describes one, and its limit.",
-            "examples": ["fifo limit 100", "fq_codel limit 1000 target 5ms", "qfq", "tree home.toml limit 1000"]
-        })
-    }
 
     fn from_text(text: &str) -> Result<Self, Fault> {
         let spec = |text: &str| {
@@ -252,6 +253,17 @@ impl Written for Ordering {
         Ok(Self::Tree {
             file,
             limit: limit.map_or(tree::Config::DEFAULT_LIMIT, |spec| spec.limit_or_default()),
+        })
+    }
+}
+
+impl Described for Ordering {
+    const NAME: &'static str = "Queue";
+
+    fn schema() -> Schema {
+        json_schema!({
+            "type": "string", "description": "A discipline as tc writes it: `roundelay list` names them. Or tree, its name in [trees] or a file that describes one, and its limit.",
+            "examples": ["fifo limit 100", "fq_codel limit 1000 target 5ms", "qfq", "tree home.toml limit 1000"]
         })
     }
 }

@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{ConfigError, Fault, Limit, QueueSpec, Rate, UnitError, parse_limit};
-use roundelay_files::Written;
+use roundelay_files::{Described, Written};
 use schemars::{Schema, json_schema};
 
 /// A word as a shell reads it.
@@ -95,68 +95,11 @@ pub fn parse_choice(text: &str) -> Result<Choice, Fault> {
     Ok(Choice::One(spec))
 }
 
-/// Qdiscs of Linux that have no discipline here, with the reason or what to do instead.
-const NOT_HERE: [(&str, &str); 15] = [
-    (
-        "cbq",
-        "Linux has it no longer; htb and hfsc are classes of a tree",
-    ),
-    ("clsact", FILTERS),
-    (
-        "etf",
-        "it holds packets until times that their sender wrote, and no capture shows these",
-    ),
-    ("gred", "it is red with a queue for each class; compare red"),
-    (
-        "hhf",
-        "it tells heavy flows from light ones, as sfq, fq_codel and cake do without telling",
-    ),
-    ("ingress", FILTERS),
-    ("mq", RINGS),
-    ("mqprio", RINGS),
-    ("multiq", RINGS),
-    (
-        "netem",
-        "delay and loss belong to the link: the keys delay, jitter and loss of 'roundelay \
-         simulate' and 'roundelay live'",
-    ),
-    (
-        "noqueue",
-        "nothing waits there, so nothing is in another order",
-    ),
-    ("plug", "it only holds packets until a program lets them go"),
-    (
-        "skbprio",
-        "it is priority that pushes the last class out; compare priority",
-    ),
-    (
-        "taprio",
-        "its gates open by the clock, as a link trace does in 'roundelay simulate' and 'live'",
-    ),
-    (
-        "teql",
-        "it shares packets among links; each of them has a queue",
-    ),
-];
-
-const RINGS: &str = "it has a queue for each ring of an interface; compare what is below it";
-const FILTERS: &str = "it only holds filters; downloads are shaped at an ifb interface";
-
-/// The fault of a name of Linux's that is known, and has no discipline here.
-pub fn not_here(name: &str) -> Option<Fault> {
-    let (_, why) = NOT_HERE.iter().find(|(qdisc, _)| *qdisc == name)?;
-    Some(Fault::new(format!("{name} is no discipline here: {why}")).with_given(name))
-}
-
 /// A discipline in `tc` syntax.
 ///
 /// # Errors
 /// The name or a parameter is unknown, or a value is out of range.
 pub fn parse_spec(text: &str) -> Result<QueueSpec, Fault> {
-    let name = text.split_whitespace().next().unwrap_or_default();
-    if let Some(fault) = not_here(name) {
-        return Err(fault);
-    }
     text.parse().map_err(with_hint)
 }
 
@@ -230,14 +173,6 @@ impl Default for Mtu {
 impl Written for Mtu {
     const EXPECTED: &'static str = "bytes of an IP packet, as in 1500, or \"none\"";
     const RANGE: &'static str = ", legal range 576 to 65535";
-    const NAME: &'static str = "Mtu";
-
-    fn schema() -> Schema {
-        json_schema!({
-            "anyOf": [{"type": "integer", "minimum": 576, "maximum": 65535}, {"const": "none"}],
-            "description": "Bytes of the longest IP packet, or none.", "examples": [1400, "none"]
-        })
-    }
 
     fn from_text(text: &str) -> Result<Self, Fault> {
         parse_mtu(text).map_err(|_| Self::wrong(text))
@@ -245,6 +180,17 @@ impl Written for Mtu {
 
     fn from_number(number: u64) -> Option<Self> {
         parse_mtu(&number.to_string()).ok()
+    }
+}
+
+impl Described for Mtu {
+    const NAME: &'static str = "Mtu";
+
+    fn schema() -> Schema {
+        json_schema!({
+            "anyOf": [{"type": "integer", "minimum": 576, "maximum": 65535}, {"const": "none"}],
+            "description": "Bytes of the longest IP packet, or none.", "examples": [1400, "none"]
+        })
     }
 }
 

@@ -10,7 +10,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use roundelay::Fault;
-use roundelay_files::Written;
+use roundelay_files::{Described, Written};
 use roundelay_metrics::units::counted;
 use schemars::{JsonSchema, Schema, json_schema};
 use serde::Serialize;
@@ -962,19 +962,23 @@ impl DirectionChoice {
 }
 
 impl Written for DirectionChoice {
-    const EXPECTED: &'static str = "auto, both, in, out, \"from ADDRESS\" or \"to ADDRESS\"";
+    const EXPECTED: &'static str = "auto, both, in, out, \"from ADDRESS\" or \"to ADDRESS\" (of IP, of a \
+        network or of the link layer)";
+
+    fn from_text(text: &str) -> Result<Self, Fault> {
+        text.parse().map_err(|error: DirectionError| error.into())
+    }
+}
+
+impl Described for DirectionChoice {
     const NAME: &'static str = "Direction";
 
     fn schema() -> Schema {
         json_schema!({
             "type": "string", "pattern": "^(auto|both|in|out|(from|to) +[0-9a-fA-F.:/]+)$",
-            "description": "Packets of a capture: those of the direction with the larger load (auto), all (both), received (in) or sent ones (out), or those from or to an address or network.",
+            "description": "Packets of a capture: those of the direction with the larger load (auto), all (both), received (in) or sent ones (out), or those from or to an address, a network or a link-layer address.",
             "examples": ["both", "to 192.168.1.0/24"]
         })
-    }
-
-    fn from_text(text: &str) -> Result<Self, Fault> {
-        text.parse().map_err(|error: DirectionError| error.into())
     }
 }
 

@@ -542,6 +542,13 @@ pub enum ConfigError {
         /// All names, separated by commas.
         known: String,
     },
+    /// A qdisc of Linux that has no discipline here.
+    NotHere {
+        /// As written.
+        name: String,
+        /// The reason, or what to do instead.
+        why: &'static str,
+    },
     /// The discipline has no such parameter.
     UnknownParameter {
         /// The discipline.
@@ -679,6 +686,7 @@ impl fmt::Display for ConfigError {
                 f,
                 "no discipline is called '{name}'; expected one of {known}"
             ),
+            Self::NotHere { name, why } => write!(f, "{name} is no discipline here: {why}"),
             Self::UnknownParameter {
                 discipline,
                 parameter,
@@ -766,6 +774,7 @@ impl From<ConfigError> for Fault {
                 .with_given(parameter)
                 .with_legal(known)
                 .with_meant(*meant),
+            ConfigError::NotHere { name, .. } => fault.with_given(name),
             ConfigError::Repeated { second, .. } => fault.with_given(second),
             ConfigError::BadValue {
                 parameter,

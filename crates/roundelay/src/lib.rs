@@ -46,6 +46,7 @@ mod limit;
 mod link_layer;
 mod links;
 mod mechanisms;
+mod not_here;
 mod packet;
 mod pool;
 mod port;

@@ -9,6 +9,7 @@ use core::str::FromStr;
 
 use crate::config::{ConfigError, Kind, Numbers, Parameter, is_bare};
 use crate::limit::Limit;
+use crate::not_here;
 use crate::schedulers::{AnyDiscipline, Discipline, Visitor, ets};
 use crate::suggestion;
 
@@ -352,6 +353,12 @@ fn unknown_parameter<D: Discipline>(config: &D, word: &str) -> ConfigError {
 }
 
 pub(crate) fn unknown_discipline(name: &str) -> ConfigError {
+    if let Some(why) = not_here::reason(name) {
+        return ConfigError::NotHere {
+            name: name.to_owned(),
+            why,
+        };
+    }
     let known: Vec<_> = AnyDiscipline::all()
         .iter()
         .map(AnyDiscipline::name)

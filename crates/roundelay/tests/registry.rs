@@ -393,7 +393,12 @@ fn unknown_words_are_answered_with_the_one_that_is_meant() {
     assert!(
         AnyDiscipline::all()
             .iter()
-            .all(|discipline| error("netem").contains(discipline.name())),
+            .all(|discipline| error("purple").contains(discipline.name())),
+        "{}",
+        error("purple")
+    );
+    assert!(
+        error("netem").starts_with("netem is no discipline here: delay and loss"),
         "{}",
         error("netem")
     );

@@ -165,7 +165,7 @@ impl Scenario {
         for discipline in disciplines {
             let name = discipline.name();
             let read = QueueSpec::read(name, &[]);
-            if matches!(read, Err(ConfigError::UnknownDiscipline { .. })) {
+            if let Err(ConfigError::UnknownDiscipline { .. } | ConfigError::NotHere { .. }) = read {
                 continue;
             }
             let fault = Fault::wanted("another name").behind(format_args!(
