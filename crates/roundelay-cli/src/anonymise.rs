@@ -42,6 +42,12 @@ impl Strangers {
         Ok(Some(Anonymiser::new(key)))
     }
 
+    /// Whether results go to strangers.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn are_asked_for(&self) -> bool {
+        self.anonymise || self.anonymise_key.is_some()
+    }
+
     /// The file of the key, for checks of paths.
     pub(crate) fn key_file(&self) -> Option<&Path> {
         self.anonymise_key.as_deref()

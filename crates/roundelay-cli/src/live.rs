@@ -1,6 +1,8 @@
 //! `roundelay live`: a discipline between two interfaces, or around a command; and what other
 //! commands do with the record of a run.
 
+#[cfg(target_os = "linux")]
+mod anonymous;
 pub(crate) mod arguments;
 #[cfg(target_os = "linux")]
 mod beside;

@@ -917,6 +917,44 @@ fn number(page: &str, name: &str) -> f64 {
 }
 
 #[test]
+fn strangers_see_other_addresses_and_no_files() {
+    let folder = folder("strangers");
+    let tree = "[[node]]\nname = \"link\"\ndiscipline = \"drr\"\n\n\
+        [[node]]\nname = \"all\"\nparent = \"link\"\ndiscipline = \"fifo\"\ndefault = true\n";
+    fs::write(folder.join("of-mine.toml"), tree).expect("a folder of ours");
+    let mut arguments = vec!["live", "--rate", "1mbit", "--tree", "of-mine.toml"];
+    arguments.extend(["--html", "page.html", "--json", "--anonymise"]);
+    for user in users() {
+        _ = fs::remove_file(folder.join("page.html"));
+        let mut call = arguments.clone();
+        call.extend(["--", "bash", "-c", DATAGRAMS]);
+        let output = run(&folder, user, &call);
+        if !may_run(user, &output) {
+            continue;
+        }
+        let lines = text(&output.stdout);
+        let last = lines.lines().last().unwrap_or_else(|| panic!("{output:?}"));
+        let verdict: Value = serde_json::from_str(last).expect("JSON");
+        let flow = verdict["ways"][0]["flows"][0]["flow"].as_str();
+        let flow = flow.expect("a flow");
+        assert!(flow.contains(":9"), "ports stay: {flow}");
+        assert_eq!(verdict["ways"][0]["queue"], "tree tree.toml");
+        let page = fs::read_to_string(folder.join("page.html")).expect("a page");
+        let host = flow.split(':').next().expect("an address");
+        assert!(page.contains(host), "{host} in both");
+        for told in [&page, last] {
+            assert!(!told.contains("10.77.0."), "the true addresses");
+            assert!(!told.contains("of-mine"), "a file");
+        }
+    }
+    let mut wrong = arguments.clone();
+    wrong.extend(["--record", "r.pcapng", "--", "true"]);
+    let told = text(&run(&folder, None, &wrong).stderr);
+    assert!(told.contains("cannot be used with"), "{told}");
+    fs::remove_dir_all(folder).expect("a folder of ours");
+}
+
+#[test]
 fn metrics_and_the_page_tell_what_the_verdict_tells() {
     let folder = folder("page");
     for user in users() {

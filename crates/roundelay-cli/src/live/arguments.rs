@@ -9,6 +9,7 @@ use roundelay::{Billionths, Duration, Fault, Framing, LinkLayer, Rate};
 use roundelay_trace::FlowBy;
 use roundelay_trace::arguments::{parse_rate, parse_spec, read, whole};
 
+use crate::anonymise::Strangers;
 use crate::words::{parse_flow_by, parse_weight_text};
 
 #[derive(Debug, Args)]
@@ -135,8 +136,9 @@ pub(crate) struct Live {
     #[arg(long, value_name = "NAME", conflicts_with = "between")]
     pub(crate) congestion: Option<String>,
 
-    /// Record the run in a capture that `roundelay compare` and `roundelay verify` read
-    #[arg(long, value_name = "FILE")]
+    /// Record the run in a capture that `roundelay compare` and `roundelay verify` read. A record has
+    /// the packets as they are, so --anonymise refuses it
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["anonymise", "anonymise_key"])]
     pub(crate) record: Option<PathBuf>,
 
     /// Name of the run, for `roundelay live set`
@@ -159,6 +161,9 @@ pub(crate) struct Live {
     /// Write a self-contained HTML page at the end: verdict, figures, flows, charts over time
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) strangers: Strangers,
 
     /// Serve metrics for Prometheus while the run lasts, by the names of `tc -s -j`: 127.0.0.1:9100;
     /// port 0 is any free one, which is printed

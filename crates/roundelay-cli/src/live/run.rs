@@ -18,11 +18,12 @@ use roundelay_live::{
     Books, Bottleneck, Change, Device as _, DeviceKind, DriverError, Fidelity, Interface, LinkText,
     Metrics, QueueText, Running, Samples, Session, Settings, Slots, Way, WeightTexts,
 };
-use roundelay_report::{Printed, json_line};
+use roundelay_report::{Anonymiser, Printed, json_line};
 use roundelay_trace::{LinkModel, LinkTrace, Stop};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::anonymous;
 use super::arguments::{Live, LiveCommand, Set};
 use super::beside::{Beside, beside};
 use super::home::Home;
@@ -61,7 +62,10 @@ pub(crate) fn run(arguments: &Live) -> Result<u8, Failure> {
         return demo(arguments);
     }
     check_files(arguments)?;
-    let (settings, home) = settings(arguments)?;
+    let (mut settings, home) = settings(arguments)?;
+    if arguments.strangers.are_asked_for() {
+        anonymous::hide_files(&mut settings);
+    }
     let signals = Signals::take().map_err(Failure::run)?;
     let run = Plan {
         settings: &settings,
@@ -95,6 +99,8 @@ fn check_files(arguments: &Live) -> Result<(), Failure> {
     ] {
         read.extend(path.as_deref().map(|path| (option, path)));
     }
+    let key = arguments.strangers.key_file();
+    read.extend(key.map(|path| ("--anonymise-key", path)));
     let mut written = Vec::new();
     for (option, path) in [("--record", &arguments.record), ("--html", &arguments.html)] {
         written.extend(path.as_deref().map(|path| (option, path)));
@@ -389,6 +395,8 @@ struct Watch<'a> {
     record_ended: bool,
     /// The file of the page at the end.
     page: Option<File>,
+    /// Other addresses, if strangers read what is told.
+    strangers: Option<Anonymiser>,
     samples: Samples,
     /// Time of the next line of JSON, seconds.
     next_line: f64,
@@ -424,6 +432,7 @@ impl<'a> Watch<'a> {
             lines: None,
             record_ended: false,
             page,
+            strangers: arguments.strangers.map(&Stop::default())?,
             samples: Samples::default(),
             next_line: 1.0,
         })
@@ -576,10 +585,13 @@ fn end_session<'a>(
 fn report(over: Over<'_>, has_command: bool) -> Result<Fidelity, Failure> {
     let Over {
         mut watch,
-        fidelity,
+        mut fidelity,
         fault,
     } = over;
     let (arguments, signals) = (watch.arguments, watch.signals);
+    if let Some(map) = &watch.strangers {
+        fidelity = anonymous::anonymised(fidelity, map);
+    }
     let mut outcome = match fault {
         Some(fault) => Err(fault),
         None => Ok(()),
@@ -608,6 +620,10 @@ fn report(over: Over<'_>, has_command: bool) -> Result<Fidelity, Failure> {
         } else {
             beside(home, settings, &fidelity, watch.samples.all(), signals)
         });
+        // The reason may name a file.
+        if let (Some(_), Some(Err(reason))) = (&watch.strangers, &mut simulated) {
+            *reason = "Not simulated: without --anonymise the run says why.".to_owned();
+        }
     }
     if let (Some(mut file), Some(path)) = (watch.page, &arguments.html) {
         let page = page::html(&fidelity, &watch.samples, simulated.as_ref());
