@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help compare kills wheel wheel-freethreaded wheel-3.14t python python-bench python-hashes setup-python setup-freethreaded test-freethreaded setup-docs papers papers-full papers-faults papers-pages peers peers-questions peers-linux peers-tcp peers-tcp-check peers-lengths validation test test-full lint test-debug own-scheduler package oldest release release-fetch release-offline setup-musl without-parquet test-release rustdoc docs purity deny browser seeded fuzz miri soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs command-costs index sources capture captures setup-npm setup-ns2 setup-ns3 setup-uml setup-qemu setup-valgrind setup-chromium setup-deny setup-bare-metal setup-wasm page page-test clean
+.PHONY: help compare kills wheel wheel-freethreaded wheel-3.14t python python-bench python-hashes setup-python setup-freethreaded test-freethreaded setup-docs papers papers-full papers-faults papers-pages peers peers-questions peers-linux peers-tcp peers-tcp-check peers-lengths validation test test-full lint test-debug own-scheduler package oldest release release-fetch release-offline release-clean-root setup-musl without-parquet test-release rustdoc docs purity deny browser seeded fuzz miri soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs command-costs index sources capture captures setup-npm setup-ns2 setup-ns3 setup-uml setup-qemu setup-valgrind setup-chromium setup-deny setup-bare-metal setup-wasm page page-test clean
 
 CAPTURE ?= examples/captures/home-downlink.pcap
 RATE ?= 5mbit
@@ -139,6 +139,10 @@ release-offline: release-fetch ## make release from the last commit: in a fresh 
 	  CARGO_NET_OFFLINE=true unshare --net $$(test $$(id -u) = 0 || echo --map-root-user) $(MAKE) release
 	rm -rf $(FILES)-offline && cp -r $(RELEASE_CLONE)/clone/target/release-files $(FILES)-offline
 	rm -rf $(RELEASE_CLONE)
+
+release-clean-root: ## make release from the last commit in a Debian of its own, without a network after its dependencies are fetched; as root
+	command -v debootstrap || { $(INSTALL) debootstrap; }
+	packaging/clean-root.sh $(CURDIR) $(CURDIR)/target/release-root $(FILES)-clean-root
 
 # What Cargo.toml promises.
 OLDEST := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
