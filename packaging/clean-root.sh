@@ -6,12 +6,12 @@
 #                                    FILES: where the files of the release go
 set -eu
 clone=$1 root=$2 files=$3
-packages=ca-certificates,gcc,libc6-dev,make,git,man-db,musl-tools,python3,python3-venv
+packages=ca-certificates,gcc,libc6-dev,make,git,man-db,mount,musl-tools,python3,python3-venv
 
-rm -rf "$root"
+rm -rf --one-file-system "$root"
 site=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | grep -v security | head -n 1)
 . /etc/os-release
-debootstrap --variant=minbase --include="$packages" "$VERSION_CODENAME" "$root" "$site"
+mmdebstrap --quiet --variant=apt --include="$packages" "$VERSION_CODENAME" "$root" "$site"
 cp -r "$(rustc --print sysroot)/." "$root/usr/local"
 # The certificates and the registry of packages of Python, if this machine has its own.
 cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs"
@@ -28,4 +28,4 @@ unshare --net --mount --pid --fork chroot "$root" env -i HOME=/root CARGO_NET_OF
   PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin sh -ec "$build"
 rm -rf "$files"
 cp -r "$root/roundelay/target/release-files" "$files"
-rm -rf "$root"
+rm -rf --one-file-system "$root"
