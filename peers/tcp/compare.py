@@ -30,7 +30,8 @@ KERNEL = HERE / "kernel.json"
 PAGE = ROOT / "docs" / "simulator" / "validation.md"
 BEGIN, END = "<!-- peers-tcp: begin -->", "<!-- peers-tcp: end -->"
 SEEDS = 5
-REPLICAS = 8
+# So many that the noise of ours is small beside the band.
+REPLICAS = 32
 FEW_REPLICAS = 3
 # Headers of IP and TCP with timestamps and two blocks.
 KEPT = 80
