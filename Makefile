@@ -141,7 +141,7 @@ release-offline: release-fetch ## make release from the last commit: in a fresh 
 	rm -rf $(RELEASE_CLONE)
 
 release-clean-root: ## make release from the last commit in a Debian of its own, without a network after its dependencies are fetched; as root
-	command -v debootstrap || { $(INSTALL) debootstrap; }
+	command -v mmdebstrap || { $(INSTALL) mmdebstrap; }
 	packaging/clean-root.sh $(CURDIR) $(CURDIR)/target/release-root $(FILES)-clean-root
 
 # What Cargo.toml promises.

@@ -68,7 +68,7 @@ pub(crate) fn reasons(
         ends,
     });
     if !choice.is_contended {
-        if reaction.basis.endless == 0.0 {
+        if !has_wanting(&reaction.basis) {
             reasons.push(Reason::NothingWantedMore);
         }
         reasons.extend(open);
@@ -187,8 +187,14 @@ fn replayed(
     }
 }
 
-/// Part of the bytes from which it is worth a note that they do not react.
+/// Part of the bytes from which it is worth a note that they do not react, or that they would go faster.
 const NOTABLE: f64 = 0.05;
+
+/// Whether something in the capture would go faster on a faster link: transfers without end, or enough
+/// bytes that have one.
+fn has_wanting(basis: &Basis) -> bool {
+    basis.endless > 0.0 || basis.limited >= NOTABLE
+}
 
 /// What the figures rest on.
 pub(crate) fn notes(reaction: &Reaction) -> Vec<Note> {
@@ -197,7 +203,7 @@ pub(crate) fn notes(reaction: &Reaction) -> Vec<Note> {
         half,
         quic,
         recorded,
-        endless,
+        ..
     } = reaction.basis;
     let mut notes = vec![Note::Reacting {
         control: reaction.control,
@@ -208,7 +214,7 @@ pub(crate) fn notes(reaction: &Reaction) -> Vec<Note> {
     if quic >= NOTABLE {
         notes.push(Note::QuicAsRecorded(quic));
     }
-    if endless == 0.0 {
+    if !has_wanting(&reaction.basis) {
         notes.push(Note::NothingEndless);
     }
     if half > 0.0 {

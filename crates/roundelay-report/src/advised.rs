@@ -133,6 +133,7 @@ struct Reacting<'a> {
     quic: f64,
     recorded: f64,
     endless: f64,
+    limited: f64,
     /// The disciplines' results in the replay of the packets as recorded.
     replay: Vec<Replayed<'a>>,
     /// The ends of what no capture shows, if these were asked for.
@@ -192,6 +193,7 @@ impl<'a> Reacting<'a> {
             quic: basis.quic,
             recorded: basis.recorded,
             endless: basis.endless,
+            limited: basis.limited,
             replay: replayed(&reaction.replay.disciplines),
             open,
         }

@@ -70,6 +70,8 @@ pub struct Basis {
     pub recorded: f64,
     /// In connections that wanted more than they got.
     pub endless: f64,
+    /// In messages of which the network was the limit, with an end or without.
+    pub limited: f64,
 }
 
 /// The flows that a simulation sends over the link, by number.

@@ -18,6 +18,8 @@ pub(crate) struct Shares {
     pub(crate) half: u64,
     /// Of connections without end.
     pub(crate) endless: u64,
+    /// Of messages of which the network was the limit, with an end or without.
+    pub(crate) limited: u64,
     /// Of QUIC, which would react but shows no acknowledgements.
     pub(crate) quic: u64,
     /// Of all else that is not TCP.
@@ -29,8 +31,11 @@ impl Shares {
         let mut shares = Self::default();
         for connection in &applications.connections {
             let mut bytes = 0;
-            for (over, sent) in connection.over.into_iter().zip(connection.bytes) {
-                bytes += if over { sent } else { 0 };
+            for end in 0..2 {
+                if connection.over[end] {
+                    bytes += connection.bytes[end];
+                    shares.limited += connection.limited[end];
+                }
             }
             shares.bytes += bytes;
             if connection.is_whole() {

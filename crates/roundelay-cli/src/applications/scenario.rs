@@ -111,8 +111,10 @@ fn comments(applications: &Applications, setting: &Setting, unknown: Duration) -
         ),
         format!(
             "Wanted more than they got, so they are endless here: {endless}, with {:.0}% of the \
-             bytes. Both ends at once: {concurrent}.",
-            percent(shares.endless)
+             bytes. Both ends at once: {concurrent}. Held back by the network, with an end or \
+             without: {:.0}% of the bytes.",
+            percent(shares.endless),
+            percent(shares.limited)
         ),
         format!(
             "As recorded, without a reaction: {:.0}% of the bytes, and QUIC with {:.0}%, which would \

@@ -396,5 +396,6 @@ fn basis(applications: &Applications) -> Basis {
         quic: shares.part(shares.quic),
         recorded: shares.part(shares.recorded),
         endless: shares.part(shares.endless),
+        limited: shares.part(shares.limited),
     }
 }

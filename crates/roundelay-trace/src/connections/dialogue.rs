@@ -583,6 +583,7 @@ impl Dialogue {
             *limit = Limit::Application { is_in_step: true };
         }
         let is_turned = self.turn();
+        let limited = self.limited(&limits);
         let round_trips = if is_turned {
             [least[1], least[0]]
         } else {
@@ -612,6 +613,7 @@ impl Dialogue {
             segment_len: [client.longest, server.longest],
             ecn: self.ecn,
             bytes: [client.next, server.next],
+            limited,
             retransmitted: [client.retransmitted, server.retransmitted],
             messages,
             concurrent,
@@ -647,6 +649,17 @@ impl Dialogue {
         messages
     }
 
+    /// Bytes of each end in messages of which the network was the limit.
+    fn limited(&self, limits: &[Limit]) -> [u64; 2] {
+        let mut limited = [0; 2];
+        for (said, limit) in self.said.iter().zip(limits) {
+            if limit.is_network() {
+                limited[said.by as usize] += said.bytes();
+            }
+        }
+        limited
+    }
+
     /// Whether the last message was ended from outside: by the other end, or by the capture's.
     fn is_cut(&self, last: u64) -> bool {
         let Some(said) = self.said.last() else {
@@ -672,7 +685,7 @@ impl Dialogue {
                 longest = before.bytes().max(longest);
             }
         }
-        let wanted = matches!(limit, Some(Limit::Network | Limit::Paced { .. }));
+        let wanted = limit.is_some_and(Limit::is_network);
         self.is_cut(last) && wanted && said.bytes() > longest
     }
 }

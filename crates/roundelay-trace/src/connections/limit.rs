@@ -124,6 +124,13 @@ pub(super) enum Limit {
     },
 }
 
+impl Limit {
+    /// Whether it was the network, surely or probably.
+    pub(super) const fn is_network(self) -> bool {
+        matches!(self, Self::Network | Self::Paced { .. })
+    }
+}
+
 impl Evidence {
     /// A packet whose last byte is `end`, with `len` new bytes. `way`: the time to the sender and
     /// back, if known.

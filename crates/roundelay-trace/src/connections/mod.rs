@@ -104,6 +104,9 @@ pub struct Connection {
     pub ecn: bool,
     /// New bytes of each end: retransmissions are not among them.
     pub bytes: [u64; 2],
+    /// Of these, bytes in messages of which the network was the limit: a faster link carries them
+    /// faster.
+    pub limited: [u64; 2],
     /// Segments of each end without a new byte.
     pub retransmitted: [u64; 2],
     /// What the ends wrote, in the order of time.

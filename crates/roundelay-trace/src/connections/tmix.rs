@@ -242,6 +242,7 @@ impl Reader<'_> {
             segment_len: [0; 2],
             ecn: false,
             bytes: [0; 2],
+            limited: [0; 2],
             retransmitted: [0; 2],
             messages: Vec::new(),
             concurrent,
