@@ -26,6 +26,7 @@ from ._tables import ByName, Choice, Table, TopTable
 __all__ = [
     "Apart",
     "Arrivals",
+    "Awaited",
     "BestEffort",
     "Burst",
     "Bytes",
@@ -884,12 +885,28 @@ Message: TypeAlias = str
 
 
 @dataclass(kw_only=True)
+class Awaited(Table):
+    """A message of another connection."""
+
+    #: The connection, by its place in the list: 0 is the first.
+    connection: int
+    #: The message, by its place among the connection's: 0 is the first. Left out: the last.
+    message: int | None = None
+
+
+@dataclass(kw_only=True)
 class Talk(Table):
     """One connection."""
 
+    _nested: ClassVar[dict[str, Any]] = {"after": Awaited}
+
     #: What the ends write: "> 300b" by the client, "< 14kb after 2ms" by the server, "< endless" without end.
     messages: Sequence[Message]
-    #: When the client opens the connection, counted from the source's start.
+    #: The message that must have arrived whole before the client opens the connection. If that connection is
+    #: closed before, this one waits no longer.
+    after: Awaited | None = None
+    #: When the client opens the connection, counted from the source's start, or from the arrival of the
+    #: message in ``after``.
     #: Default: "0s".
     start: Time | None = None
     #: Round trip beyond that of the network: 0 to 60 s. The server holds for as long what arrives.

@@ -12,8 +12,12 @@
 //! one for each direction, and only the client's exchanges SYNs. Each message reports when the other
 //! end has all its bytes; a request and the response to it are one transfer. A connection without end
 //! has none.
+//!
+//! A connection may wait for another one's message, as a page's pictures wait for its text: then a user
+//! who waits longer for the one begins the other one later.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use roundelay::{Duration, FlowId, Instant};
 use roundelay_files::{InWords, Maybe};
@@ -33,7 +37,8 @@ pub(super) const SENDS: &str =
     "Listed TCP connections: what their two applications write, in turn or at once.";
 pub(super) const EXAMPLES: [&str; 2] = [
     "connections = [{ round_trip = '20ms', messages = ['> 300b', '< 9000b', '> 300b after 1s', \
-     '< 4kb after 5ms'] }, { start = '2s', messages = ['> 1kb'] }]",
+     '< 4kb after 5ms'] }, { after = { connection = 0, message = 1 }, start = '30ms', messages = \
+     ['> 1kb'] }]",
     "connections = [{ messages = ['> 300b', '< endless'], until = '25s' }, { concurrent = true, \
      messages = ['< 4kb', '< 4kb after 100ms', '> 2kb after 50ms'] }]",
 ];
@@ -58,11 +63,27 @@ pub struct Message {
     pub after: Duration,
 }
 
+/// A message of another connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Awaited {
+    /// The connection, by its place in the list: 0 is the first.
+    pub connection: u32,
+    /// The message, by its place among the connection's: 0 is the first. Left out: the last.
+    #[serde(default)]
+    pub message: Option<u32>,
+}
+
 /// One connection.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Talk {
-    /// When the client opens the connection, counted from the source's start.
+    /// The message that must have arrived whole before the client opens the connection. If that
+    /// connection is closed before, this one waits no longer.
+    #[serde(default)]
+    pub after: Option<Awaited>,
+    /// When the client opens the connection, counted from the source's start, or from the arrival of
+    /// the message in `after`.
     #[serde(default = "zero", with = "InWords::<Duration>")]
     pub start: Duration,
     /// Round trip beyond that of the network: 0 to 60 s. The server holds for as long what arrives.
@@ -177,13 +198,47 @@ impl Source for Config {
     }
 }
 
+/// The list, as all connections know it.
+#[derive(Debug, Clone)]
+struct Plan {
+    terms: Terms,
+    protocol: protocol::Config,
+    talks: Vec<Talk>,
+    /// Those that wait, in order: a connection, its message, and the connection that waits for it.
+    waiting: Vec<(u32, u32, u32)>,
+}
+
+impl Plan {
+    /// Begins a connection, if it begins before the source's stop. `since`: its `start` counts from
+    /// then.
+    fn begin(plan: &Arc<Self>, number: u32, since: Instant, context: &mut Context<'_>) {
+        let talk = &plan.talks[number as usize];
+        let at = since + talk.start;
+        if plan.terms.stop.is_some_and(|stop| at >= stop) {
+            return;
+        }
+        let until = talk.until.map(|until| since + until);
+        let until = earlier(until, plan.terms.stop);
+        // `Connections::new` has checked the parameters.
+        if let Ok(agent) = Speaker::new(plan, number, until) {
+            context.spawn(Box::new(agent), at);
+        }
+    }
+
+    /// Those that wait for a connection: the messages, and who waits for them.
+    fn followers(&self, number: u32) -> &[(u32, u32, u32)] {
+        let first = self.waiting.partition_point(|(awaited, ..)| *awaited < number);
+        let behind = self.waiting.partition_point(|(awaited, ..)| *awaited <= number);
+        &self.waiting[first..behind]
+    }
+}
+
 /// The source: begins each connection at its time, as an agent of its own.
 #[derive(Debug)]
 pub struct Connections {
-    terms: Terms,
-    protocol: protocol::Config,
-    /// With their places in the list; the first to begin comes last.
-    talks: Vec<(u32, Talk)>,
+    plan: Arc<Plan>,
+    /// Connections that begin by themselves, by their places in the list; the first comes last.
+    ahead: Vec<u32>,
     is_late: bool,
 }
 
@@ -202,32 +257,102 @@ impl Connections {
         for (number, talk) in talks.iter().enumerate() {
             check_talk(number, talk)?;
         }
-        let mut talks = Vec::from_iter((0..).zip(talks));
-        talks.sort_by_key(|(_, talk)| std::cmp::Reverse(talk.start));
-        Ok(Self {
+        let waiting = waiting(&talks)?;
+        let mut ahead: Vec<u32> = (0..talks.len() as u32).collect();
+        ahead.sort_by_key(|number| std::cmp::Reverse(talks[*number as usize].start));
+        let plan = Plan {
             terms,
             protocol,
             talks,
+            waiting,
+        };
+        Ok(Self {
+            plan: Arc::new(plan),
+            ahead,
             is_late: false,
         })
     }
 
     /// Draws how much later than listed each connection starts, one by one, because all together
-    /// would keep their rhythm.
+    /// would keep their rhythm. Those that wait for others are begun by these.
     fn delay(&mut self, context: &mut Context<'_>) {
-        let jitter = self.terms.start_jitter;
         self.is_late = true;
-        if jitter == Duration::ZERO {
-            return;
+        let plan = Arc::make_mut(&mut self.plan);
+        let jitter = plan.terms.start_jitter;
+        if jitter > Duration::ZERO {
+            for number in self.ahead.iter().rev() {
+                let talk = &mut plan.talks[*number as usize];
+                let late = draw::up_to(context.random(), jitter);
+                talk.start = talk.start + late;
+                talk.until = talk.until.map(|until| until + late);
+            }
         }
-        for (_, talk) in self.talks.iter_mut().rev() {
-            let late = draw::up_to(context.random(), jitter);
-            talk.start = talk.start + late;
-            talk.until = talk.until.map(|until| until + late);
-        }
-        self.talks
-            .sort_by_key(|(_, talk)| std::cmp::Reverse(talk.start));
+        self.ahead
+            .retain(|number| plan.talks[*number as usize].after.is_none());
+        self.ahead
+            .sort_by_key(|number| std::cmp::Reverse(plan.talks[*number as usize].start));
     }
+}
+
+/// Who waits for what, in order.
+///
+/// # Errors
+/// A connection waits for one that is not there, for a message that is not there or has no end, or for
+/// itself, be it through others.
+fn waiting(talks: &[Talk]) -> Result<Vec<(u32, u32, u32)>, SourceError> {
+    let mut waiting = Vec::new();
+    for (number, talk) in (0_u32..).zip(talks) {
+        let Some(awaited) = talk.after else {
+            continue;
+        };
+        let error = |value: String, range: String| {
+            let value = format!("{value} of connection {number}");
+            Err(SourceError::new("connections", "after", value, &range))
+        };
+        let Some(before) = talks.get(awaited.connection as usize) else {
+            let range = format!("connections 0 to {}", talks.len() - 1);
+            return error(format!("connection {}", awaited.connection), range);
+        };
+        let last = before.messages.len() as u32 - 1;
+        let message = awaited.message.unwrap_or(last);
+        if message > last {
+            let range = format!("0 to {last}, the messages of connection {}", awaited.connection);
+            return error(format!("message {message}"), range);
+        }
+        if before.messages[message as usize].bytes.is_none() {
+            let range = "a message with an end".to_owned();
+            return error("an endless message".to_owned(), range);
+        }
+        waiting.push((awaited.connection, message, number));
+    }
+    if let Some(number) = in_a_circle(talks) {
+        let value = format!("connection {number} behind itself");
+        let range = "a connection that does not wait for this one";
+        return Err(SourceError::new("connections", "after", value, range));
+    }
+    waiting.sort_unstable();
+    Ok(waiting)
+}
+
+/// A connection that waits for itself, be it through others.
+fn in_a_circle(talks: &[Talk]) -> Option<u32> {
+    // The walk in which each connection was met: 0 before all.
+    let mut met = vec![0_u32; talks.len()];
+    for walk in 1..=talks.len() as u32 {
+        let mut number = walk - 1;
+        while met[number as usize] == 0 {
+            met[number as usize] = walk;
+            match talks[number as usize].after {
+                Some(awaited) => number = awaited.connection,
+                None => break,
+            }
+        }
+        let is_back = met[number as usize] == walk && talks[number as usize].after.is_some();
+        if is_back {
+            return Some(number);
+        }
+    }
+    None
 }
 
 fn check_talk(number: usize, talk: &Talk) -> Result<(), SourceError> {
@@ -268,24 +393,18 @@ impl Agent for Connections {
         if !self.is_late {
             self.delay(context);
         }
-        let stop = self.terms.stop;
         let now = context.now();
-        while let Some((_, talk)) = self.talks.last() {
-            let at = self.terms.start + talk.start;
+        let (start, stop) = (self.plan.terms.start, self.plan.terms.stop);
+        while let Some(number) = self.ahead.last().copied() {
+            let at = start + self.plan.talks[number as usize].start;
             if stop.is_some_and(|stop| at >= stop) {
                 break;
             }
             if at > now {
                 return context.wake_at(at);
             }
-            let until = talk.until.map(|until| self.terms.start + until);
-            if let Some(listed) = self.talks.pop() {
-                let until = earlier(until, stop);
-                // `new` has checked the parameters.
-                if let Ok(agent) = Speaker::new(&self.terms, self.protocol, listed, until) {
-                    context.spawn(Box::new(agent), now);
-                }
-            }
+            self.ahead.pop();
+            Plan::begin(&self.plan, number, start, context);
         }
         context.leave();
     }
@@ -323,8 +442,12 @@ struct Outstanding {
 /// One connection, both ends.
 #[derive(Debug)]
 struct Speaker {
+    plan: Arc<Plan>,
     /// Its place in the list.
     number: u32,
+    /// Connections that wait for messages of this one: who writes the message, all bytes of that end
+    /// until and with it, and the connection.
+    followers: Vec<(End, u64, u32)>,
     spec: FlowSpec,
     round_trip: Duration,
     until: Option<Instant>,
@@ -345,12 +468,17 @@ struct Speaker {
 }
 
 impl Speaker {
-    fn new(
-        terms: &Terms,
-        protocol: protocol::Config,
-        (number, talk): (u32, Talk),
-        until: Option<Instant>,
-    ) -> Result<Self, SourceError> {
+    fn new(plan: &Arc<Plan>, number: u32, until: Option<Instant>) -> Result<Self, SourceError> {
+        let Plan {
+            terms, protocol, ..
+        } = &**plan;
+        let protocol = *protocol;
+        let talk = plan.talks[number as usize].clone();
+        let mut followers = Vec::new();
+        for (_, message, follower) in plan.followers(number) {
+            let (by, up_to) = bytes_until(&talk.messages, *message as usize);
+            followers.push((by, up_to, *follower));
+        }
         let answering = protocol::Config {
             syn_exchange: false,
             ..protocol
@@ -373,7 +501,9 @@ impl Speaker {
             });
         }
         Ok(Self {
+            plan: Arc::clone(plan),
             number,
+            followers,
             spec: terms.flow,
             round_trip: talk.round_trip,
             until,
@@ -531,6 +661,17 @@ impl Speaker {
         }
     }
 
+    /// Begins the connections that have waited for what has arrived.
+    fn begin_followers(&mut self, context: &mut Context<'_>) {
+        let ways = &self.ways;
+        let arrived = self
+            .followers
+            .extract_if(.., |(by, up_to, _)| ways[*by as usize].delivered() >= *up_to);
+        for (_, _, follower) in arrived {
+            Plan::begin(&self.plan, follower, context.now(), context);
+        }
+    }
+
     /// Reports what is outstanding as cut off.
     fn cut_off(&mut self, context: &mut Context<'_>) {
         if self.flows.is_none() {
@@ -552,6 +693,10 @@ impl Speaker {
 
     fn close(&mut self, context: &mut Context<'_>) {
         self.cut_off(context);
+        // What has not arrived does not come any more.
+        for (_, _, follower) in std::mem::take(&mut self.followers) {
+            Plan::begin(&self.plan, follower, context.now(), context);
+        }
         for flow in self.flows.take().into_iter().flatten() {
             context.close(flow);
         }
@@ -566,6 +711,7 @@ impl Speaker {
             }
         }
         self.report(context);
+        self.begin_followers(context);
         if self.is_over() {
             return self.close(context);
         }
@@ -579,6 +725,18 @@ impl Speaker {
         }
         self.alarm.set(alarm, context);
     }
+}
+
+/// Who writes a message, and all bytes of that end until and with it.
+fn bytes_until(messages: &[Message], place: usize) -> (End, u64) {
+    let by = messages[place].by;
+    let mut bytes = 0_u64;
+    for message in &messages[..=place] {
+        if message.by == by {
+            bytes = bytes.saturating_add(message.bytes.unwrap_or(u64::MAX));
+        }
+    }
+    (by, bytes)
 }
 
 impl Agent for Speaker {
@@ -637,6 +795,7 @@ mod tests {
 
     fn talk(messages: &[&str]) -> Talk {
         Talk {
+            after: None,
             start: Duration::ZERO,
             round_trip: Duration::from_millis(40),
             until: None,
@@ -826,6 +985,122 @@ mod tests {
             }),
             "connections: round_trip 61s of connection 1: legal range 0s to 60s"
         );
+        let after = |connection, message| Talk {
+            after: Some(Awaited {
+                connection,
+                message,
+            }),
+            ..talk(&["> 1b"])
+        };
+        assert_eq!(
+            error(after(2, None)),
+            "connections: after connection 2 of connection 1: legal range connections 0 to 1"
+        );
+        assert_eq!(
+            error(after(0, Some(1))),
+            "connections: after message 1 of connection 1: legal range 0 to 0, the messages of \
+             connection 0"
+        );
+        assert_eq!(
+            error(after(1, None)),
+            "connections: after connection 1 behind itself: legal range a connection that does not \
+             wait for this one"
+        );
+        let behind_endless = Talk {
+            after: Some(Awaited {
+                connection: 0,
+                message: None,
+            }),
+            ..talk(&["> 1b"])
+        };
+        let terms = Bench::default().terms();
+        let talks = vec![talk(&["> 1b", "< endless"]), behind_endless];
+        let made = Connections::new(terms, protocol::Config::rfc(), talks);
+        assert_eq!(
+            made.unwrap_err().to_string(),
+            "connections: after an endless message of connection 1: legal range a message with an end"
+        );
+    }
+
+    fn behind(connection: u32, message: Option<u32>, start: u64, messages: &[&str]) -> Talk {
+        Talk {
+            after: Some(Awaited {
+                connection,
+                message,
+            }),
+            start: Duration::from_millis(start),
+            ..talk(messages)
+        }
+    }
+
+    /// A page: its text, and two pictures over connections of their own, the second one behind the
+    /// first. A picture takes a round trip for its SYN and one for its bytes.
+    #[test]
+    fn a_connection_waits_for_anothers_message() {
+        let page = talk(&["> 100b", "< 1000b", "> 100b after 5s", "< 1000b"]);
+        let pictures = [
+            behind(0, Some(1), 30, &["> 100b", "< 900b"]),
+            behind(1, None, 10, &["> 100b", "< 800b"]),
+        ];
+        let [first, second] = pictures;
+        let log = run(vec![page, first, second]);
+        assert_eq!(
+            millis(&log),
+            [
+                (40, 80, true),
+                (150, 190, true),
+                (240, 280, true),
+                (5080, 5120, true)
+            ]
+        );
+    }
+
+    /// Over a slower link the text is there later, and so the picture begins later. A connection that
+    /// counts from the source's start begins as before.
+    #[test]
+    fn who_waits_longer_begins_later() {
+        let begin = |rate: &str, waits: bool| {
+            let mut picture = behind(0, None, 30, &["> 100b", "< 900b"]);
+            if !waits {
+                picture.after = None;
+            }
+            let talks = vec![talk(&["> 100b", "< 125000b"]), picture];
+            let terms = Bench::default().terms();
+            let source = Connections::new(terms, protocol::Config::rfc(), talks).unwrap();
+            let log = Bench::of(2, rate).run(1, 100, [source]);
+            let picture = log.reports.iter().find(|(_, _, report)| report.bytes == 1000);
+            let (_, _, report) = picture.expect("a picture");
+            report.start.as_picos() / 1_000_000_000
+        };
+        let [fast, slow] = ["1gbit", "1mbit"].map(|rate| begin(rate, true));
+        assert!(fast < 400 && slow > 1000, "{fast} and {slow}");
+        assert_eq!(["1gbit", "1mbit"].map(|rate| begin(rate, false) < 80), [true; 2]);
+    }
+
+    /// What a connection waited for does not come any more once the other one is closed.
+    #[test]
+    fn a_closed_connection_lets_the_next_one_begin() {
+        let cut = Talk {
+            until: Some(Duration::from_millis(500)),
+            ..talk(&["> 100b", "< 100b after 20s"])
+        };
+        let log = run(vec![cut, behind(0, None, 100, &["> 100b", "< 900b"])]);
+        let complete: Vec<_> = millis(&log).into_iter().filter(|(.., is)| *is).collect();
+        assert_eq!(complete, [(640, 680, true)]);
+    }
+
+    #[test]
+    fn many_wait_for_each_other_in_a_row() {
+        let mut talks = vec![talk(&["> 1b"])];
+        for number in 0..20_000 {
+            talks.push(behind(number, None, 0, &["> 1b"]));
+        }
+        assert_eq!(in_a_circle(&talks), None);
+        talks[0].after = Some(Awaited {
+            connection: 20_000,
+            message: None,
+        });
+        assert!(in_a_circle(&talks).is_some());
     }
 
     #[test]
