@@ -2,14 +2,12 @@
 
 use roundelay_trace::{Comparison, DisciplineResult, Kind, KindOutcome};
 
+use crate::case::{Case, Extremes, SMALL_LOSS};
 use crate::harm::{NOTABLE_LOSS, STRIKING};
 use crate::reasons::{Cause, Reason, Share, Wait};
-use crate::verdict::{Case, Extremes};
 
 /// Shares of bulk flows that differ by less than this fraction count as equal.
 const SAME_SHARE: f64 = 0.01;
-/// Losses up to this fraction of the packets go without a word.
-pub(crate) const SMALL_LOSS: f64 = 0.01;
 
 /// The first sentence.
 pub(crate) fn of(case: &Case<'_>, best: usize, is_contended: bool, differ: bool) -> Reason {

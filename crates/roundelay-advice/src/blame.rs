@@ -3,9 +3,9 @@
 use roundelay_trace::{Comparison, DisciplineResult, Kind, flow_harm};
 
 use crate::answer::outcome_of;
+use crate::case::Case;
 use crate::harm::NOTABLE;
 use crate::reasons::{Fate, Reason, Worst};
-use crate::verdict::Case;
 
 /// Whom the worst discipline hurts.
 pub(crate) fn of_the_worst(case: &Case<'_>, best: usize) -> Option<Reason> {

@@ -6,6 +6,7 @@
 
 mod answer;
 mod blame;
+mod case;
 mod harm;
 mod notes;
 mod preference;
@@ -18,9 +19,9 @@ mod tc;
 mod verdict;
 
 pub use notes::{Note, Oddity};
-pub use reaction::{Change, Trust};
 pub use reasons::{
-    But, Cause, Equality, Fate, Instead, Lower, OtherWinner, Reason, Share, Unfairness, Wait, Worst,
+    But, Cause, Change, Equality, Fate, Instead, Lower, OtherWinner, Reason, Share, Trust,
+    Unfairness, Wait, Worst,
 };
 pub use reserve::{Problem, Reserve};
 pub use standing::Obstacle;

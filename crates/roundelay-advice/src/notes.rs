@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{Framing, LinkLayer, QueueSpec, Rate};
+use roundelay_trace::reaction::{Basis, Reaction};
 use roundelay_trace::{
     Chosen, Comparison, FlowBy, InterfaceLoad, Kind, Options, OtherFlows, PlateauRate, TreeFile,
     Tunnel,
 };
 
-use crate::reaction;
 use crate::standing::{Obstacle, Standing};
 
 /// A remark on the capture or the replay.
@@ -222,7 +222,7 @@ pub(crate) fn of(comparison: &Comparison, options: &Options, standings: &[Standi
     notes.extend(undeclared_reordering(comparison, standings));
     notes.extend(doubtful_cakes(comparison, options));
     if let Some(reaction) = &comparison.reaction {
-        notes.extend(reaction::notes(reaction));
+        notes.extend(of_reaction(reaction));
         return notes;
     }
     if light_flows_lose(comparison) {
@@ -269,6 +269,36 @@ fn overload(comparison: &Comparison, rate: Rate) -> Option<Note> {
 /// behind, as parts of the link's rate. At a higher rate the replayed link is the bottleneck, at a
 /// lower one none is near.
 const BEHIND: std::ops::RangeInclusive<f64> = 0.5..=1.05;
+
+/// Part of the bytes from which it is worth a note that they do not react.
+const NOTABLE: f64 = 0.05;
+
+/// What the figures rest on.
+fn of_reaction(reaction: &Reaction) -> Vec<Note> {
+    let Basis {
+        tcp,
+        half,
+        quic,
+        recorded,
+        ..
+    } = reaction.basis;
+    let mut notes = vec![Note::Reacting {
+        control: reaction.control,
+        replicas: reaction.replicas,
+        tcp,
+        recorded: recorded + quic,
+    }];
+    if quic >= NOTABLE {
+        notes.push(Note::QuicAsRecorded(quic));
+    }
+    if !reaction.basis.wants_more() {
+        notes.push(Note::NothingEndless);
+    }
+    if half > 0.0 {
+        notes.push(Note::HalfSeen(half));
+    }
+    notes
+}
 
 /// The plateau of a capture that was probably taken behind the bottleneck.
 pub(crate) fn plateau(comparison: &Comparison) -> Option<PlateauRate> {

@@ -11,10 +11,10 @@ use roundelay_metrics::units::seconds as precise;
 use roundelay_trace::{Kind, KindOutcome, Outcome};
 
 use crate::answer::{least_share, outcome_of};
+use crate::case::{CLOSE, Case};
 use crate::harm::NOTABLE;
 use crate::reasons::{But, Equality, Fate, Instead, Lower, Reason, Share, Unfairness, Wait};
 use crate::standing::Obstacle;
-use crate::verdict::{CLOSE, Case};
 
 /// Figures with a ratio below this factor look equal in the table.
 const VISIBLE: f64 = 1.005;

@@ -4,36 +4,10 @@
 use roundelay_trace::reaction::{Basis, Reaction};
 use roundelay_trace::{Comparison, DisciplineResult, Kind, KindOutcome, Options};
 
-use crate::notes::Note;
-use crate::reasons::Reason;
+use crate::reasons::{Change, Reason, Trust};
 use crate::standing::Standing;
 use crate::verdict::Choice;
 use crate::{tc, verdict};
-
-/// What changes for the users of a kind's flows. Of each pair the first is under the best
-/// discipline; none where runs differ as much as the disciplines.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Change {
-    /// The kind.
-    pub kind: Kind,
-    /// 99th percentile of the packets' delay, seconds: where nothing is complete.
-    pub p99: Option<[f64; 2]>,
-    /// Mean completion time, seconds.
-    pub done: Option<[f64; 2]>,
-    /// Bits per second, of bulk.
-    pub throughput: Option<[f64; 2]>,
-    /// Loss.
-    pub loss: Option<[f64; 2]>,
-}
-
-/// Which figures to trust where a replay and senders that react choose differently.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Trust {
-    /// Those of senders that react.
-    Reacting,
-    /// None quite: most bytes are in QUIC, which was sent as recorded.
-    Neither,
-}
 
 /// Which discipline the best one is compared with: `fifo`, the queue of most links, else the most
 /// harmful.
@@ -68,7 +42,7 @@ pub(crate) fn reasons(
         ends,
     });
     if !choice.is_contended {
-        if !has_wanting(&reaction.basis) {
+        if !reaction.basis.wants_more() {
             reasons.push(Reason::NothingWantedMore);
         }
         reasons.extend(open);
@@ -185,40 +159,4 @@ fn replayed(
         },
         quic,
     }
-}
-
-/// Part of the bytes from which it is worth a note that they do not react, or that they would go faster.
-const NOTABLE: f64 = 0.05;
-
-/// Whether something in the capture would go faster on a faster link: transfers without end, or enough
-/// bytes that have one.
-fn has_wanting(basis: &Basis) -> bool {
-    basis.endless > 0.0 || basis.limited >= NOTABLE
-}
-
-/// What the figures rest on.
-pub(crate) fn notes(reaction: &Reaction) -> Vec<Note> {
-    let Basis {
-        tcp,
-        half,
-        quic,
-        recorded,
-        ..
-    } = reaction.basis;
-    let mut notes = vec![Note::Reacting {
-        control: reaction.control,
-        replicas: reaction.replicas,
-        tcp,
-        recorded: recorded + quic,
-    }];
-    if quic >= NOTABLE {
-        notes.push(Note::QuicAsRecorded(quic));
-    }
-    if !has_wanting(&reaction.basis) {
-        notes.push(Note::NothingEndless);
-    }
-    if half > 0.0 {
-        notes.push(Note::HalfSeen(half));
-    }
-    notes
 }

@@ -7,7 +7,6 @@ use roundelay::{Duration, QueueSpec};
 use roundelay_trace::{Comparison, Kind, KindOutcome, OppositeLoad, Options, Outcome};
 
 use crate::notes::{all_specs, plateau};
-use crate::reaction::{Change, Trust};
 use crate::standing::Obstacle;
 use crate::tc::FULL_PACKET;
 
@@ -447,6 +446,31 @@ pub enum Instead {
     MoreMemory,
     /// The best one was named first.
     NamedFirst(String),
+}
+
+/// What changes for the users of a kind's flows. Of each pair the first is under the best
+/// discipline; none where runs differ as much as the disciplines.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Change {
+    /// The kind.
+    pub kind: Kind,
+    /// 99th percentile of the packets' delay, seconds: where nothing is complete.
+    pub p99: Option<[f64; 2]>,
+    /// Mean completion time, seconds.
+    pub done: Option<[f64; 2]>,
+    /// Bits per second, of bulk.
+    pub throughput: Option<[f64; 2]>,
+    /// Loss.
+    pub loss: Option<[f64; 2]>,
+}
+
+/// Which figures to trust where a replay and senders that react choose differently.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trust {
+    /// Those of senders that react.
+    Reacting,
+    /// None quite: most bytes are in QUIC, which was sent as recorded.
+    Neither,
 }
 
 /// Reasons that follow from the capture, whichever discipline is best.

@@ -74,6 +74,17 @@ pub struct Basis {
     pub limited: f64,
 }
 
+/// Part of the bytes that counts as something that would go faster.
+const NOTABLE: f64 = 0.05;
+
+impl Basis {
+    /// Whether something in the capture would go faster on a faster link: transfers without end, or
+    /// enough bytes that have one.
+    pub fn wants_more(&self) -> bool {
+        self.endless > 0.0 || self.limited >= NOTABLE
+    }
+}
+
 /// The flows that a simulation sends over the link, by number.
 #[derive(Debug)]
 pub struct Cast {
