@@ -7,7 +7,7 @@ use roundelay::{Duration, Instant, Packet, Scheduler};
 
 use crate::generator::{Number, Numbered, Source};
 use crate::load::{Load, Memory};
-use crate::run::{Passed, Running};
+use crate::subject::{Passed, Running};
 
 /// A scheduler under a load: of packets with the number `N` as payload, which leave as an `L`.
 pub(crate) struct Controller<S, G, N, L> {

@@ -26,8 +26,8 @@ use roundelay::{
 
 use crate::instructions::{Counts, InstructionsError, Sums};
 use crate::nothing::Nothing;
-use crate::run::{Passed, Running};
 use crate::sorted::Sorted;
+use crate::subject::{Passed, Running};
 use crate::time::{Timing, cpu_seconds};
 
 /// Maximum number of held packets.

@@ -8,7 +8,8 @@ use std::io;
 use std::process::Command;
 
 use crate::load::Load;
-use crate::run::{LoadRefused, Passed, Subject, run_pairs};
+use crate::run::run_pairs;
+use crate::subject::{LoadRefused, Passed, Subject};
 
 /// Cost of a packet: enqueue, dequeue and generation.
 #[derive(Debug, Clone, Copy, PartialEq)]

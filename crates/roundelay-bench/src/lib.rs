@@ -21,6 +21,7 @@ mod memory;
 mod nothing;
 mod run;
 mod sorted;
+mod subject;
 mod time;
 
 pub use flow_set::{FlowSet, FlowSetError};
@@ -29,7 +30,8 @@ pub use hold::{Held, HoldSubject, MOST_HELD, cost_of_hold, count_hold, run_hold,
 pub use instructions::{Counts, InstructionsError, count};
 pub use load::{Lengths, Load, LoadError, Memory, Order, Pattern};
 pub use memory::needed as needed_memory;
-pub use run::{LoadRefused, Passed, Running, Subject, prepare, run_pairs};
+pub use run::{prepare, run_pairs};
+pub use subject::{LoadRefused, Passed, Running, Subject};
 pub use time::{Timing, cpu_seconds, time};
 
 /// Compiler version and target machine: instruction counts depend on them.

@@ -9,7 +9,7 @@ use roundelay::{ConfigError, Control, Footprint};
 
 use crate::generator::Generator;
 use crate::load::Load;
-use crate::run::{LoadRefused, Subject};
+use crate::subject::{LoadRefused, Subject};
 
 /// Approximate bytes of a run: tables that grow are counted at twice the size of their contents.
 ///

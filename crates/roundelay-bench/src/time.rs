@@ -3,7 +3,8 @@
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::load::Load;
-use crate::run::{LoadRefused, Passed, Subject, prepare};
+use crate::run::prepare;
+use crate::subject::{LoadRefused, Passed, Subject};
 
 /// Cost of a packet: enqueue, dequeue and generation.
 #[derive(Debug, Clone, Default)]

@@ -8,6 +8,7 @@
 mod commands;
 mod filters;
 mod leaf;
+mod noted;
 mod remarks;
 mod script;
 mod tree;
@@ -16,9 +17,9 @@ mod units;
 use std::fmt;
 
 use commands::{Device, Setup};
+use noted::Noted;
 use roundelay::Fault;
 use script::{Ran, ScriptError};
-use tree::Noted;
 
 /// How to read a script.
 #[derive(Debug, Clone, Default)]

@@ -3,7 +3,7 @@
 use roundelay::Rate;
 
 use crate::commands::{Class, Device, Place, Qdisc};
-use crate::tree::Noted;
+use crate::noted::Noted;
 use crate::units;
 
 /// Bytes of a full Ethernet frame.

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use crate::commands::{Class, Device, Filter, Handle, Place, Qdisc};
 use crate::filters::{self, Tests};
 use crate::leaf::{Leaf, leaf};
+use crate::noted::Noted;
 use crate::remarks;
 use crate::script::ScriptError;
 
@@ -27,15 +28,6 @@ const MOST_COMPARED: usize = 1000;
 const PASSED: [&str; 6] = ["netem", "mq", "mqprio", "multiq", "taprio", "plug"];
 /// Packets of a queue that nobody set up: Linux's txqueuelen.
 const QUEUE_OF_DEVICE: &str = "fifo limit 1000";
-
-/// A remark about a line of the script.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Noted {
-    pub(crate) line: usize,
-    /// The node that it is about.
-    pub(crate) node: Option<String>,
-    pub(crate) text: String,
-}
 
 /// A node as the file will have it.
 #[derive(Debug, Clone)]

@@ -12,9 +12,11 @@ use roundelay_metrics::Delays;
 use roundelay_trace::{FeedError, Flow};
 
 use crate::books::Books;
+use crate::journal::{Journal, NoJournal};
 use crate::kinds::KindFigures;
-use crate::line::{Journal, Line, NoJournal};
-use crate::meter::{FlowBooks, Punctuality, WaySample, quantiles};
+use crate::line::Line;
+use crate::meter::{FlowBooks, Punctuality, WaySample};
+use crate::quantiles::quantiles;
 use crate::settings::{Change, Settings, SettingsError, Way};
 use crate::slots::{Slot, Slots};
 

@@ -10,7 +10,8 @@ use crate::bottleneck::{Bottleneck, Due};
 use crate::clock::{Clock, Stamps};
 use crate::device::{Device, Received};
 use crate::fidelity::{Measured, WayFidelity};
-use crate::meter::{BLUNT, largest_flows};
+use crate::meter::BLUNT;
+use crate::samples::largest_flows;
 use crate::settings::Way;
 
 /// Frames taken from a direction before the other has its turn.

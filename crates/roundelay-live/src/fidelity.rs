@@ -10,7 +10,9 @@ use serde::Serialize;
 
 use crate::books::{Books, Outside};
 use crate::kinds::KindFigures;
-use crate::meter::{FULL_PACKET, FlowFigures, Punctuality, quantiles};
+use crate::meter::{FULL_PACKET, Punctuality};
+use crate::quantiles::quantiles;
+use crate::samples::FlowFigures;
 use crate::settings::Way;
 
 /// Share of frames that may come or leave late before the run is not valid.

@@ -6,7 +6,7 @@ use roundelay_metrics::Delays;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::meter::quantiles;
+use crate::quantiles::quantiles;
 
 /// Protocol numbers (IANA).
 const TCP: u8 = 6;

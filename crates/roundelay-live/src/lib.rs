@@ -20,6 +20,7 @@ mod fidelity;
 mod frame_lengths;
 #[cfg(target_os = "linux")]
 mod interface;
+mod journal;
 mod kinds;
 mod line;
 mod log;
@@ -34,12 +35,14 @@ pub mod offloads;
 mod packet_socket;
 #[cfg(target_os = "linux")]
 pub mod processes;
+mod quantiles;
 mod random;
 mod record;
 mod recording;
 mod replay;
 mod request;
 #[cfg(target_os = "linux")]
+mod samples;
 mod session;
 mod settings;
 mod slots;
@@ -60,17 +63,19 @@ pub use driver::{Driver, DriverError};
 pub use fidelity::{Fidelity, Verdict, WayFidelity};
 #[cfg(target_os = "linux")]
 pub use interface::{DeviceKind, Interface};
+pub use journal::{Fate, Journal, NoJournal};
 pub use kinds::{KindFigures, Kinds, PacketKind};
-pub use line::{Fate, Journal, NoJournal};
 pub use log::{RunLog, log};
-pub use meter::{FlowBooks, FlowFigures, Sample, Samples, WaySample, quantiles};
+pub use meter::{FlowBooks, WaySample};
 pub use metrics::Metrics;
 #[cfg(target_os = "linux")]
 pub use packet_socket::PacketSocket;
+pub use quantiles::quantiles;
 pub use record::{End, FORMAT, Line, NOTES, Recorder, Start};
 pub use recording::{Entry, RecordError, Recording, start_of};
 pub use replay::{Replayed, ReplayedWay, replay};
 #[cfg(target_os = "linux")]
+pub use samples::{FlowFigures, Sample, Samples};
 pub use session::{Running, Session};
 pub use settings::{
     Change, LONGEST_DELAY, LinkText, QueueText, Settings, SettingsError, Way, WaySettings,

@@ -8,7 +8,7 @@ use roundelay::{FlowConfig, Instant, LinkLayer, QueueSpec};
 use roundelay_trace::{Classifier, FlowBy, Frame, LinkTrace, LinkType, Queue, Tap, parse};
 use roundelay_verify::log::{Event, FORMAT, Header, Limits, Line, LinkRecord, Order, TraceRecord};
 
-use crate::line::{Fate, Journal};
+use crate::journal::{Fate, Journal};
 use crate::recording::{RecordError, Recording};
 use crate::replay::{Replayed, replay_with};
 use crate::settings::{Change, Settings, SettingsError, Way, wrong};

@@ -21,7 +21,7 @@ use roundelay::Instant;
 use serde::{Deserialize, Serialize};
 
 use crate::books::{Books, Outside};
-use crate::line::{Fate, Journal};
+use crate::journal::{Fate, Journal};
 use crate::settings::{Change, Settings, Way};
 
 /// Name of the interface with our texts.
@@ -332,10 +332,6 @@ impl Journal for Recorder {
             Some(fault) => Err(fault.to_string()),
             None => Ok(()),
         }
-    }
-
-    fn as_recorder(self: Box<Self>) -> Option<Box<Recorder>> {
-        Some(self)
     }
 }
 

@@ -6,7 +6,7 @@ use roundelay::{DropReason, Instant};
 use roundelay_trace::{Capture, CaptureError, LinkType};
 use thiserror::Error;
 
-use crate::line::Fate;
+use crate::journal::Fate;
 use crate::record::{End, FORMAT, Line, NOTES, Note, PRIVATE, Start};
 use crate::settings::{Change, Way};
 

@@ -9,7 +9,7 @@ use roundelay_metrics::Delays;
 use roundelay_trace::FeedError;
 
 use crate::bottleneck::Bottleneck;
-use crate::line::{Fate, Journal, NoJournal};
+use crate::journal::{Fate, Journal, NoJournal};
 use crate::record::{End, Line};
 use crate::recording::{Entry, RecordError, Recording};
 use crate::settings::{Change, Way};

@@ -1,5 +1,6 @@
 //! Session: a run between two interfaces, with its record, its changes, and its verdict.
 
+use std::any::Any;
 use std::io;
 use std::path::Path;
 
@@ -261,9 +262,11 @@ impl Session {
             outside: [0, 1].map(|place| fidelity.ways[place].outside),
             verdict: fidelity.verdict.text(),
         };
-        let record = match bottleneck.take_journal().as_recorder() {
-            Some(recorder) => recorder.finish(&end),
-            None => Ok(()),
+        let journal: Box<dyn Any> = bottleneck.take_journal();
+        let record = match journal.downcast::<Recorder>() {
+            Ok(recorder) => recorder.finish(&end),
+            // Nobody asked for a record.
+            Err(_) => Ok(()),
         };
         (fidelity, record)
     }

@@ -3,6 +3,7 @@
 //!
 //! Reads line by line. Memory holds only the packets on their way and the open flows.
 
+mod check;
 mod link;
 pub mod log;
 mod network;

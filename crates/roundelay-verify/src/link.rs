@@ -11,8 +11,8 @@ use roundelay::{
 };
 
 use crate::Checks;
+use crate::check::{Check, ensure};
 use crate::log::{Limits, LinkRecord, Order};
-use crate::network::{Check, ensure};
 use crate::trace::Trace;
 
 /// A packet in a queue.

@@ -4,17 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use roundelay::{Billionths, DropReason, QueueSpec};
 
+use crate::check::{Check, ensure};
 use crate::link::LinkState;
 use crate::log::{Event, Header, Line, LinkRecord, Order, TREE};
 use crate::trace::is_legal;
 use crate::{Checks, Verified};
-
-/// Ok, or a description of the fault.
-pub(crate) type Check = Result<(), String>;
-
-pub(crate) fn ensure(holds: bool, otherwise: impl FnOnce() -> String) -> Check {
-    if holds { Ok(()) } else { Err(otherwise()) }
-}
 
 /// Position of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

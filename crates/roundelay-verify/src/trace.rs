@@ -5,8 +5,8 @@
 //! next ones, and those offered before a packet was there are lost. So a packet's first byte tells
 //! when the transmission starts, and its last byte when it ends.
 
+use crate::check::{Check, ensure};
 use crate::log::TraceRecord;
-use crate::network::{Check, ensure};
 
 /// Picoseconds of a millisecond.
 const MILLISECOND: u128 = 1_000_000_000;

@@ -276,10 +276,17 @@ impl Reader<'_> {
 
     fn of_name(&self, name: &str) -> Result<i64, String> {
         let Some(text) = self.set.get(name).or_else(|| self.variables.get(name)) else {
-            return Err(super::expand::unset(name));
+            return Err(unset(name));
         };
         number(text.trim()).ok_or_else(|| format!("{name} is `{text}`, which is no whole number"))
     }
+}
+
+/// The message about a variable without a value.
+pub(super) fn unset(name: &str) -> String {
+    format!(
+        "${name} has no value here; expected an assignment before this line, or --set {name}=VALUE"
+    )
 }
 
 /// What two numbers make.

@@ -21,13 +21,6 @@ pub(super) struct Values<'a> {
     pub(super) shifted: usize,
 }
 
-/// The message about a variable without a value.
-pub(super) fn unset(name: &str) -> String {
-    format!(
-        "${name} has no value here; expected an assignment before this line, or --set {name}=VALUE"
-    )
-}
-
 impl Values<'_> {
     /// The words that one becomes: none, one, or several.
     pub(super) fn words(&self, raw: &str) -> Result<Vec<String>, String> {
@@ -248,7 +241,7 @@ impl Values<'_> {
         if name.eq_ignore_ascii_case("tc") {
             return Ok("tc".to_owned());
         }
-        Err(unset(name))
+        Err(arithmetic::unset(name))
     }
 
     /// What stands between `${` and `}`.

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{Noted, Planter};
+use super::Planter;
 use crate::commands::{Class, Device, Handle, Place, Qdisc};
+use crate::noted::Noted;
 
 impl Planter<'_> {
     /// Says what of the script is not in the tree.

@@ -1,6 +1,7 @@
 //! A tree's file.
 
-use super::{Node, Noted};
+use super::Node;
+use crate::noted::Noted;
 
 /// A line longer than this has its rules one below the other.
 const WIDTH: usize = 100;

@@ -4,7 +4,8 @@
 //! Random loads stay far within the bounds of QFQ and related disciplines. Each load here maximises
 //! the cost of one kind of rounding: measured indices exceed any bound that is a packet too small.
 
-use super::{Lengths, Source, Workload};
+use super::lengths::Lengths;
+use super::load::{Source, Workload};
 
 /// phi times the slot size of the light flow in bytes: equal to its longest packet.
 pub const SLOT: u32 = 2048;

@@ -4,7 +4,7 @@ use rand::SeedableRng;
 use rand_pcg::Pcg64;
 use roundelay::{Instant, Purpose, Seed};
 
-use super::{NANO, Source, Workload};
+use super::load::{NANO, Source, Workload};
 
 pub(super) struct Arrivals {
     /// (instant, flow), sorted in reverse: the next arrival is last.

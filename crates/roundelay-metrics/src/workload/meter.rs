@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 
 use roundelay::{DropReason, FlowId, Instant, Observer, Packet};
 
-use super::{Lags, NANO, Workload, rate};
+use super::lags::Lags;
+use super::load::{NANO, Workload, rate};
 use crate::{BitWfi, Stamp, TimeWfi};
 
 /// Results of a discipline under a workload.

@@ -4,7 +4,8 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use roundelay::FlowConfig;
 
-use super::{Lengths, Refill, Source, Workload};
+use super::lengths::Lengths;
+use super::load::{Refill, Source, Workload};
 
 impl Workload {
     /// A workload of a random kind, with 2 to 60 flows of any weight and longest packet, and about

@@ -3,7 +3,8 @@
 use roundelay::Guarantees;
 use roundelay::schedulers::Discipline;
 
-use super::{Outcome, RATE, Workload};
+use super::load::{RATE, Workload};
+use super::meter::Outcome;
 
 /// Measured index divided by the promised bound: the largest ratio over all flows. Zero without a
 /// bound.
