@@ -633,6 +633,14 @@ fn after(bytes: &[u8], at: usize) -> Result<&[u8], Unparsable> {
     bytes.get(at..).ok_or(Unparsable::Truncated)
 }
 
+/// Whether an address is of a group: multicast or broadcast.
+pub(crate) fn is_of_group(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => address.is_multicast() || address.is_broadcast(),
+        IpAddr::V6(address) => address.is_multicast(),
+    }
+}
+
 const IP_IN_IP: u8 = 4;
 pub(crate) const TCP: u8 = 6;
 pub(crate) const UDP: u8 = 17;

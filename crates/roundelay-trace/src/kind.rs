@@ -4,15 +4,13 @@
 //! A queue hurts each kind in another way: a call by the wait of each packet, a bulk transfer by
 //! the missing part of a fair share. Advice judges each kind on its own.
 
-use std::net::IpAddr;
-
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::classifier::{Flow, FlowBy};
 use crate::comparison::Outcome;
 use crate::demand::{Demand, LONGEST_OF_A_CALL};
-use crate::headers::{Headers, Ports, TCP, UDP};
+use crate::headers::{Headers, Ports, TCP, UDP, is_of_group};
 
 /// DNS, DNS over TLS or QUIC (RFC 7858, RFC 9250), multicast DNS (RFC 6762).
 const DNS_PORTS: [u16; 3] = [53, 853, 5353];
@@ -141,10 +139,7 @@ impl Kind {
 /// Whether a light flow may be a call by its headers: UDP to one receiver, on a port that is not of
 /// chatter.
 fn may_call(headers: &Headers) -> bool {
-    let is_to_many = match headers.destination {
-        IpAddr::V4(address) => address.is_multicast() || address.is_broadcast(),
-        IpAddr::V6(address) => address.is_multicast(),
-    };
+    let is_to_many = is_of_group(headers.destination);
     let is_chatter = uses(headers, &CHATTER_PORTS) || uses(headers, &[MNDP_PORT]);
     headers.protocol == UDP && !is_to_many && !is_chatter
 }

@@ -6,7 +6,9 @@
 //! these counts: an interface, a direction, or both. The best candidate leaves no mixture and keeps
 //! the most bytes. Where one station's wire was captured (`wire.rs`), its link-layer address tells
 //! directions apart, and is a candidate itself. A network is named in its place if that selects the
-//! same packets.
+//! same packets. Without link-layer addresses all private networks together are one, because they
+//! lie on the same side of a router. A network that leaves connections between other ends aside is
+//! then no answer: nothing says whether they share its link.
 
 use std::cmp::Reverse;
 use std::collections::hash_map::Entry;
@@ -20,7 +22,7 @@ use foldhash::quality::RandomState;
 use crate::capture::{Frame, Heading, LinkType};
 use crate::conditions::Network;
 use crate::duplicates::CapturePoint;
-use crate::headers::Headers;
+use crate::headers::{Headers, is_of_group};
 use crate::wire::{Hop, Station, station};
 
 /// Source and destination, with ports.
@@ -139,6 +141,10 @@ pub(crate) enum Side {
     Heading(Heading),
     From(End),
     To(End),
+    /// Packets from private addresses to public ones.
+    FromPrivate,
+    /// Packets from public addresses to private ones.
+    ToPrivate,
     /// Frames of a station.
     FromStation(Station),
     /// Frames that reach a station.
@@ -210,6 +216,12 @@ impl Half {
     /// Whether the packets have addresses: others have no direction.
     fn has_ends(&self) -> bool {
         self.ends[0] != self.ends[1] || !self.ends[0].0.is_unspecified()
+    }
+
+    /// Whether a host talks to itself.
+    fn is_of_one_host(&self) -> bool {
+        let [source, destination] = self.ends.map(|(address, _)| address);
+        source == destination || source.is_loopback() || destination.is_loopback()
     }
 
     fn has_private_end(&self) -> bool {
@@ -325,13 +337,15 @@ impl Mixture {
         }
         // Where nothing tells which of two directions is the link's, a light one per connection may
         // be the heavy one of the next.
-        let is_good = is_pure || trial.extent.is_nearly_clear();
+        let is_clear = is_pure || trial.extent.is_nearly_clear();
+        let is_sliver = trial.is_sliver(bytes_at_links_of(&pieces, trial.candidate));
+        let is_whole = bytes_aside(&pieces, trial.candidate) * TOLERATED <= of;
         Some(Remedy {
             selection: trial.candidate,
             bytes: trial.extent.bytes,
             of,
             is_pure,
-            is_good: is_good && !trial.is_sliver(bytes_at_links_of(&pieces, trial.candidate)),
+            is_good: is_clear && !is_sliver && is_whole,
             other: self.other(&pieces, &tried, trial.candidate),
         })
     }
@@ -497,6 +511,10 @@ impl Mixture {
         if let Some(station) = station {
             sides.push(Some(Side::ToStation(station)));
             sides.push(Some(Side::FromStation(station)));
+        }
+        if hops.keys().all(Option::is_none) {
+            sides.push(Some(Side::ToPrivate));
+            sides.push(Some(Side::FromPrivate));
         }
         sides.push(None);
         sides
@@ -769,8 +787,11 @@ fn ways_of(pieces: &[Piece<'_>], bytes: &[u64]) -> Vec<[u64; 2]> {
     ways
 }
 
-/// Bytes at the links where a selection's packets were captured: all where these are not known.
-fn bytes_at_links_of(pieces: &[Piece<'_>], candidate: Candidate) -> u64 {
+/// The links where a selection's packets were captured; none if these are not known.
+fn links_of(
+    pieces: &[Piece<'_>],
+    candidate: Candidate,
+) -> Option<HashSet<Option<u32>, RandomState>> {
     let mut links = HashSet::<_, RandomState>::default();
     let mut are_known = true;
     for piece in pieces {
@@ -779,13 +800,47 @@ fn bytes_at_links_of(pieces: &[Piece<'_>], candidate: Candidate) -> u64 {
             are_known &= piece.half.is_at_link;
         }
     }
+    are_known.then_some(links)
+}
+
+/// Bytes at the links where a selection's packets were captured: all where these are not known.
+fn bytes_at_links_of(pieces: &[Piece<'_>], candidate: Candidate) -> u64 {
+    let links = links_of(pieces, candidate);
     let mut bytes = 0;
     for piece in pieces {
-        if piece.half.has_ends() && (!are_known || links.contains(&piece.half.point.0)) {
+        let link = piece.half.point.0;
+        let is_there = links.as_ref().is_none_or(|links| links.contains(&link));
+        if piece.half.has_ends() && is_there {
             bytes += piece.bytes(Candidate::default());
         }
     }
     bytes
+}
+
+/// Bytes of connections that a network selects in neither direction, at its links and without
+/// addresses of the link layer: nothing says in which direction of the link they go, or whether in
+/// any. What a host sends to itself is on no link.
+fn bytes_aside(pieces: &[Piece<'_>], candidate: Candidate) -> u64 {
+    let Some(reverse) = candidate.reverse() else {
+        return 0;
+    };
+    let links = links_of(pieces, candidate);
+    let mut aside = 0;
+    for piece in pieces {
+        let half = piece.half;
+        let is_at_link = links
+            .as_ref()
+            .is_none_or(|links| links.contains(&half.point.0));
+        let is_there = match candidate.interface {
+            Some(interface) => half.point.0 == Some(interface),
+            None => is_at_link,
+        };
+        let is_bare = half.hop.is_none() && half.has_ends() && !half.is_of_one_host();
+        if is_there && is_bare && !candidate.holds(half) && !reverse.holds(half) {
+            aside += piece.bytes(Candidate::default());
+        }
+    }
+    aside
 }
 
 /// Bytes of connections with both directions, where no station tells these apart.
@@ -857,6 +912,8 @@ impl Side {
             Self::Heading(Heading::Out) => Self::Heading(Heading::In),
             Self::From(network) => Self::To(network),
             Self::To(network) => Self::From(network),
+            Self::FromPrivate => Self::ToPrivate,
+            Self::ToPrivate => Self::FromPrivate,
             Self::FromStation(station) => Self::ToStation(station),
             Self::ToStation(station) => Self::FromStation(station),
         }
@@ -870,6 +927,12 @@ impl Side {
             Self::To(end) => headers.is_some_and(|headers| {
                 end.contains((headers.destination, headers.destination_port))
             }),
+            Self::FromPrivate => {
+                headers.is_some_and(|headers| is_outbound(headers.source, headers.destination))
+            }
+            Self::ToPrivate => {
+                headers.is_some_and(|headers| is_outbound(headers.destination, headers.source))
+            }
             Self::Heading(heading) => frame.tap.heading == Some(heading),
             Self::FromStation(station) => Hop::of(frame).is_some_and(|hop| hop.from == station),
             Self::ToStation(station) => Hop::of(frame).is_some_and(|hop| hop.reaches(station)),
@@ -881,6 +944,8 @@ impl Side {
             Self::Heading(heading) => half.point.1 == Some(heading),
             Self::From(end) => end.contains(half.ends[0]),
             Self::To(end) => end.contains(half.ends[1]),
+            Self::FromPrivate => is_outbound(half.ends[0].0, half.ends[1].0),
+            Self::ToPrivate => is_outbound(half.ends[1].0, half.ends[0].0),
             Self::FromStation(station) => half.hop.is_some_and(|hop| hop.from == station),
             Self::ToStation(station) => half.hop.is_some_and(|hop| hop.reaches(station)),
         }
@@ -938,6 +1003,8 @@ impl fmt::Display for Side {
             Self::Heading(Heading::Out) => formatter.write_str("out"),
             Self::From(end) => write!(formatter, "from {end}"),
             Self::To(end) => write!(formatter, "to {end}"),
+            Self::FromPrivate => formatter.write_str("from private"),
+            Self::ToPrivate => formatter.write_str("to private"),
             Self::FromStation(station) => write!(formatter, "from {station}"),
             Self::ToStation(station) => write!(formatter, "to {station}"),
         }
@@ -997,6 +1064,12 @@ fn is_private(address: IpAddr) -> bool {
         IpAddr::V4(address) => address.is_private(),
         IpAddr::V6(address) => address.is_unique_local(),
     }
+}
+
+/// Whether packets from one address to another leave private networks. A group's packets may as well
+/// come in.
+fn is_outbound(from: IpAddr, to: IpAddr) -> bool {
+    is_private(from) && !is_private(to) && !is_of_group(to)
 }
 
 #[cfg(test)]

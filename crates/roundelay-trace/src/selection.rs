@@ -842,7 +842,11 @@ impl Opposite {
         let station = match side {
             Side::FromStation(_) => Hop::of(frame).map(|hop| hop.from),
             Side::ToStation(_) => Hop::of(frame).and_then(|hop| hop.to),
-            Side::From(_) | Side::To(_) | Side::Heading(_) => None,
+            Side::From(_)
+            | Side::To(_)
+            | Side::FromPrivate
+            | Side::ToPrivate
+            | Side::Heading(_) => None,
         };
         if let Some(station) = station
             && (self.stations.len() < MOST_NETWORKS || self.stations.contains_key(&station))
@@ -851,8 +855,8 @@ impl Opposite {
         }
         let Some(headers) = headers else { return };
         let address = match side {
-            Side::From(_) => headers.source,
-            Side::To(_) => headers.destination,
+            Side::From(_) | Side::FromPrivate => headers.source,
+            Side::To(_) | Side::ToPrivate => headers.destination,
             Side::Heading(_) | Side::FromStation(_) | Side::ToStation(_) => return,
         };
         let network = Network::around(address, if address.is_ipv4() { 24 } else { 64 });
@@ -963,7 +967,7 @@ impl DirectionChoice {
 
 impl Written for DirectionChoice {
     const EXPECTED: &'static str = "auto, both, in, out, \"from ADDRESS\" or \"to ADDRESS\" (of IP, of a \
-        network or of the link layer)";
+        network, of the link layer, or private)";
 
     fn from_text(text: &str) -> Result<Self, Fault> {
         text.parse().map_err(|error: DirectionError| error.into())
@@ -975,8 +979,8 @@ impl Described for DirectionChoice {
 
     fn schema() -> Schema {
         json_schema!({
-            "type": "string", "pattern": "^(auto|both|in|out|(from|to) +[0-9a-fA-F.:/]+)$",
-            "description": "Packets of a capture: those of the direction with the larger load (auto), all (both), received (in) or sent ones (out), or those from or to an address, a network or a link-layer address.",
+            "type": "string", "pattern": "^(auto|both|in|out|(from|to) +(private|[0-9a-fA-F.:/]+))$",
+            "description": "Packets of a capture: those of the direction with the larger load (auto), all (both), received (in) or sent ones (out), or those from or to an address, a network, a link-layer address or all private addresses.",
             "examples": ["both", "to 192.168.1.0/24"]
         })
     }
@@ -1001,6 +1005,8 @@ impl Side {
         match words[..] {
             ["in"] => Ok(Self::Heading(Heading::In)),
             ["out"] => Ok(Self::Heading(Heading::Out)),
+            ["from", "private"] => Ok(Self::FromPrivate),
+            ["to", "private"] => Ok(Self::ToPrivate),
             ["from", text] => match Station::parse(text) {
                 Some(station) => Ok(Self::FromStation(station)),
                 None => End::parse(text).map(Self::From),
@@ -1011,7 +1017,8 @@ impl Side {
             },
             _ => Err(
                 "auto, both, in, out, or in quotes 'from ADDRESS' or 'to ADDRESS', with an address, \
-                 a network such as 192.168.1.0/24 or a link-layer address such as 52:54:00:12:34:56"
+                 a network such as 192.168.1.0/24, a link-layer address such as 52:54:00:12:34:56, or \
+                 private"
                     .to_owned(),
             ),
         }

@@ -218,7 +218,7 @@ fn an_illegal_filter_or_direction_names_the_place_and_what_is_legal() {
     };
     assert_eq!(
         error("up"),
-        "direction `up`: expected auto, both, in, out, or in quotes 'from ADDRESS' or 'to ADDRESS', with an address, a network such as 192.168.1.0/24 or a link-layer address such as 52:54:00:12:34:56"
+        "direction `up`: expected auto, both, in, out, or in quotes 'from ADDRESS' or 'to ADDRESS', with an address, a network such as 192.168.1.0/24, a link-layer address such as 52:54:00:12:34:56, or private"
     );
     assert!(error("from").contains("expected auto, both, in, out, or in quotes 'from ADDRESS'"));
     assert_eq!(
@@ -579,10 +579,17 @@ fn the_direction_of_a_host_that_talks_to_many_is_found() {
         send((hub, 443), client);
         send(client, (hub, 443));
     }
-    let (packets, options, other) = chosen_of(capture(RAW, &packets));
+    let mut frames = packets.clone();
+    for (_, packet) in &mut frames {
+        *packet = ethernet(0x0800, packet);
+    }
+    let (of_hub, options, other) = chosen_of(capture(ETHERNET, &frames));
     assert_eq!(
-        (packets, options.as_str()),
+        (of_hub, options.as_str()),
         (60, "--direction 'from 100.64.0.1'")
     );
     assert_eq!(other, Some((30, "--direction 'to 100.64.0.1'".to_owned())));
+    // Without link-layer addresses nothing says whether the others are on the server's link.
+    let (all, options, _) = chosen_of(capture(RAW, &packets));
+    assert_eq!((all, options.as_str()), (110, ""));
 }

@@ -250,6 +250,97 @@ fn many_pairs_without_link_layer_addresses_are_a_question() {
     assert!(is_open(&first_answer(capture(RAW, &packets))));
 }
 
+/// A raw capture of routed packets: of each host, a download from a server of its own and its
+/// acknowledgements, a tenth of it.
+fn downloads(hosts: &[[u8; 4]]) -> Vec<(u32, Vec<u8>)> {
+    let mut packets = Vec::new();
+    for _ in 0..20 {
+        for (number, host) in (1..).zip(hosts) {
+            let server = ([90 + number, 20, 30, 40], 443);
+            for packet in [
+                four(server, (*host, 5000), 1000),
+                four((*host, 5000), server, 72),
+            ] {
+                let number = packets.len() as u16 + 1;
+                packets.push((u32::from(number) * MILLISECOND, numbered(packet, number)));
+            }
+        }
+    }
+    packets
+}
+
+/// Regression: of a router's three networks, captured without link-layer addresses, two had a common
+/// prefix, and the third was left out with a star.
+#[test]
+fn private_networks_without_link_layer_addresses_lie_on_one_side() {
+    let mut packets = downloads(&[[192, 168, 7, 2], [192, 168, 8, 2], [10, 77, 1, 2]]);
+    let expected = (
+        60,
+        "--direction 'to private'".to_owned(),
+        "--direction 'from private'".to_owned(),
+    );
+    assert_eq!(chosen_of(capture(RAW, &packets)), expected);
+    let file = capture(RAW, &packets);
+    assert_eq!(replayed(&file, of_direction("to private")), 60);
+    assert_eq!(replayed(&file, of_direction("from private")), 60);
+    // Between two of the networks: neither direction has them, and nothing says which they take.
+    for number in 0..20 {
+        let packet = four(([10, 77, 1, 3], 6000), ([192, 168, 7, 9], 6001), 1000);
+        packets.push((
+            200 * MILLISECOND + number,
+            numbered(packet, 9000 + number as u16),
+        ));
+    }
+    assert!(is_open(&first_answer(capture(RAW, &packets))));
+}
+
+/// A network without a prefix in common with others is not the whole link.
+#[test]
+fn a_network_that_leaves_connections_aside_is_no_answer() {
+    let with_public = downloads(&[[192, 168, 7, 2], [192, 168, 7, 3], [141, 20, 1, 2]]);
+    assert!(is_open(&first_answer(capture(RAW, &with_public))));
+    // Television to a group may come from either side.
+    let mut with_group = downloads(&[[192, 168, 7, 2]]);
+    for number in 0..10 {
+        let packet = four(([10, 200, 0, 1], 5500), ([239, 1, 1, 1], 5500), 1000);
+        with_group.push((
+            200 * MILLISECOND + number,
+            numbered(packet, 9000 + number as u16),
+        ));
+    }
+    let file = capture(RAW, &with_group);
+    assert_eq!(replayed(&file, of_direction("from private")), 20);
+    assert!(is_open(&first_answer(file)));
+    // What a host sends to itself is on no link.
+    let mut with_itself = downloads(&[[192, 168, 7, 2]]);
+    for number in 0..10 {
+        let packet = four(([127, 0, 0, 1], 6000), ([127, 0, 0, 1], 6001), 1000);
+        with_itself.push((
+            200 * MILLISECOND + number,
+            numbered(packet, 9000 + number as u16),
+        ));
+    }
+    let (packets, options, _) = chosen_of(capture(RAW, &with_itself));
+    assert_eq!(
+        (packets, options.as_str()),
+        (20, "--direction 'to 192.168.7.0/24'")
+    );
+    // A few packets of others do no harm.
+    let mut with_pings = downloads(&[[192, 168, 7, 2]]);
+    for number in 0..10 {
+        let packet = four(([141, 20, 1, 2], 7), ([90, 1, 1, 1], 7), 10);
+        with_pings.push((
+            200 * MILLISECOND + number,
+            numbered(packet, 9000 + number as u16),
+        ));
+    }
+    let (packets, options, _) = chosen_of(capture(RAW, &with_pings));
+    assert_eq!(
+        (packets, options.as_str()),
+        (20, "--direction 'to 192.168.7.0/24'")
+    );
+}
+
 /// Regression: a network with a twentieth of the bytes was chosen, and then nothing contended.
 #[test]
 fn a_network_with_a_small_part_of_the_bytes_is_no_answer() {

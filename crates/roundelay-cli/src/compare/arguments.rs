@@ -75,8 +75,8 @@ pub(crate) struct Compare {
 
     /// Packets of one direction: auto takes that with the larger load where the capture holds
     /// several links or both directions, both takes all packets, 'from ADDRESS' and 'to ADDRESS'
-    /// (an address, a network such as 192.168.1.0/24 or a link-layer address such as
-    /// 52:54:00:12:34:56), in and out (Linux cooked captures, pcapng with directions) take one
+    /// (an address, a network such as 192.168.1.0/24, a link-layer address such as
+    /// 52:54:00:12:34:56, or private), in and out (Linux cooked captures, pcapng with directions) take one
     #[arg(long, value_name = "DIRECTION", default_value = "auto",
           value_parser = read::<DirectionChoice>)]
     pub(crate) direction: DirectionChoice,

@@ -98,7 +98,7 @@ def compare(
 
     ``filter``: only packets that match, ``"udp and not port 53"``. ``interface``: only packets of this
     interface, by name or number. ``direction``: ``"from 192.168.1.0/24"``, ``"to 10.0.0.1"``,
-    ``"to 52:54:00:12:34:56"`` (a link-layer address), ``"in"``, ``"out"``, ``"both"``, or by default ``"auto"``, the one with the larger load. ``from_``, ``to``: only the
+    ``"to 52:54:00:12:34:56"`` (a link-layer address), ``"to private"``, ``"in"``, ``"out"``, ``"both"``, or by default ``"auto"``, the one with the larger load. ``from_``, ``to``: only the
     packets between these times after the first, and ``busiest`` the part of this length with the most bytes; texts with a unit, or seconds. ``mtu``: longer packets are split, by
     default above 1500 bytes; ``"none"`` splits none. ``keep_duplicates``: replay copies of a packet too. ``mirrored``: leave out
     copies by a mirror port. ``flow_by``: header fields that define a flow. ``weight``: rules, ``{"dst port 443": 10}`` or ``["dst port 443 = 10"]``; the first

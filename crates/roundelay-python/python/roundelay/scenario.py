@@ -1021,7 +1021,7 @@ FlowBy: TypeAlias = Literal["5tuple", "src", "dst", "dscp"]
 
 
 #: Packets of a capture: those of the direction with the larger load (auto), all (both), received (in) or sent
-#: ones (out), or those from or to an address, a network or a link-layer address.
+#: ones (out), or those from or to an address, a network, a link-layer address or all private addresses.
 #: Examples: "both", "to 192.168.1.0/24".
 Direction: TypeAlias = str
 
