@@ -1,7 +1,9 @@
 //! Captures and packets written byte by byte, for readable tests.
 #![allow(dead_code, reason = "each test file uses a part")]
 
+pub(crate) mod load;
 pub(crate) mod planted;
+pub(crate) mod published;
 pub(crate) mod samples;
 pub(crate) mod several_links;
 
