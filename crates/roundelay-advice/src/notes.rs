@@ -3,14 +3,15 @@
 use std::collections::BTreeSet;
 
 use roundelay::schedulers::AnyDiscipline;
-use roundelay::{Framing, LinkLayer, QueueSpec, Rate};
+use roundelay::{Duration, Framing, LinkLayer, QueueSpec, Rate};
 use roundelay_trace::reaction::{Basis, Reaction};
 use roundelay_trace::{
-    Chosen, Comparison, FlowBy, InterfaceLoad, Kind, Options, OtherFlows, PlateauRate, TreeFile,
-    Tunnel,
+    Chosen, Comparison, FlowBy, InterfaceLoad, Kind, Observed, Options, OtherFlows, PlateauRate,
+    SetForward, Silence, TreeFile, Tunnel,
 };
 
 use crate::standing::{Obstacle, Standing};
+use crate::tc::FULL_PACKET;
 
 /// A remark on the capture or the replay.
 #[derive(Debug, Clone, PartialEq)]
@@ -95,6 +96,12 @@ pub enum Note {
     },
     /// So many packets, bytes or blocks are odd.
     Odd(Oddity, u64),
+    /// The clock was set forward in a silence, which is taken out.
+    SetForward(SetForward),
+    /// A silence may be a step of the clock.
+    Silence(Silence),
+    /// The clock shows no more than multiples of this time.
+    CoarseClock(Duration),
     /// Flows beyond the maximum number count as one.
     OtherFlows(OtherFlows),
     /// A weight rule matches no flow.
@@ -214,6 +221,7 @@ pub(crate) fn of(comparison: &Comparison, options: &Options, standings: &[Standi
     notes.extend(split(comparison, options.mtu));
     notes.extend(in_tunnels(comparison, options.flow_by));
     notes.extend(oddities(comparison));
+    notes.extend(clock(comparison, options.rate));
     notes.extend(comparison.observed.others.map(Note::OtherFlows));
     notes.extend(idle_rules(comparison, options));
     notes.extend(without_weights(options));
@@ -441,6 +449,33 @@ fn oddities(comparison: &Comparison) -> Vec<Note> {
         }
     }
     notes
+}
+
+/// What the clock did, and how fine it is.
+fn clock(comparison: &Comparison, rate: Rate) -> Vec<Note> {
+    let observed = &comparison.observed;
+    let mut notes = Vec::new();
+    if observed.oddities.set_forward.steps > 0 {
+        notes.push(Note::SetForward(observed.oddities.set_forward));
+    }
+    if observed.part.is_none() {
+        notes.extend(observed.silence.map(Note::Silence));
+    }
+    // A coarser one is the reason for no verdict.
+    let tick = coarse_tick(observed, rate).filter(|tick| tick.as_secs_f64() < COARSEST_CLOCK);
+    notes.extend(tick.map(Note::CoarseClock));
+    notes
+}
+
+/// A coarser clock makes bursts that are longer than the waits which a verdict compares, seconds.
+pub(crate) const COARSEST_CLOCK: f64 = 0.1;
+
+/// The tick of a clock in which more than a full packet crosses the link: packets that came one by
+/// one arrive at once, and wait for each other.
+pub(crate) fn coarse_tick(observed: &Observed, rate: Rate) -> Option<Duration> {
+    observed
+        .tick
+        .filter(|tick| !observed.is_without_clock && rate.time_of(FULL_PACKET) < *tick)
 }
 
 fn idle_rules(comparison: &Comparison, options: &Options) -> Vec<Note> {

@@ -1,7 +1,10 @@
 //! Reserve: a warning before the verdict that several links share the replayed one, and the command
 //! that selects one direction of one link.
 
+use roundelay::Duration;
 use roundelay_trace::{Chosen, Comparison, Cure, Inside, Options};
+
+use crate::notes::{COARSEST_CLOCK, coarse_tick};
 
 /// Warning that several links share the replayed one.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,12 +37,14 @@ pub enum Problem {
     Unreadable,
     /// No clock has made the times.
     Times,
+    /// The clock shows no more than multiples of this time.
+    Coarse(Duration),
 }
 
 impl Problem {
     /// Whether no selection mends it: figures would tell nothing.
     const fn is_hopeless(&self) -> bool {
-        matches!(self, Self::Unreadable | Self::Times)
+        matches!(self, Self::Unreadable | Self::Times | Self::Coarse(_))
     }
 }
 
@@ -55,6 +60,10 @@ fn of_packets(comparison: &Comparison, options: &Options) -> Vec<Problem> {
     }
     if observed.is_without_clock {
         problems.push(Problem::Times);
+    } else if let Some(tick) = coarse_tick(observed, options.rate)
+        && tick.as_secs_f64() >= COARSEST_CLOCK
+    {
+        problems.push(Problem::Coarse(tick));
     }
     if let Some(inside) = observed.mixed.inside {
         problems.push(Problem::Inside(inside));

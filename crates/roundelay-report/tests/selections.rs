@@ -815,7 +815,9 @@ fn what_no_selection_mends_is_told_without_a_table() {
     let mut mirror = Vec::new();
     let mut unreadable = Vec::new();
     let mut counted = Vec::new();
+    let mut whole = Vec::new();
     for number in 1..=20 {
+        whole.push((u32::from(number / 5) * 1000 * MILLISECOND, upload(number)));
         let at = u32::from(number) * 2 * MILLISECOND;
         mirror.push((at, in_vxlan(number, &download(number))));
         mirror.push((at + MILLISECOND, in_vxlan(number + 100, &upload(number))));
@@ -829,6 +831,7 @@ fn what_no_selection_mends_is_told_without_a_table() {
         ),
         (&unreadable, "the headers of most packets cannot be read"),
         (&counted, "no clock has made the times"),
+        (&whole, "clock shows multiples of 1.00 s"),
     ] {
         let options = Options {
             adapts: true,
@@ -845,6 +848,52 @@ fn what_no_selection_mends_is_told_without_a_table() {
             "{text}"
         );
     }
+}
+
+/// A clock that was set forward, and one of hundredths, have a note each and figures.
+#[test]
+fn what_a_clock_did_is_told() {
+    let mut forward = Vec::new();
+    let mut coarse = Vec::new();
+    for number in 1..=200_u16 {
+        let at = u32::from(number) * 2 * MILLISECOND;
+        let sequence = (u32::from(number) * 100).to_be_bytes();
+        let ticks = (u32::from(number) * 2).to_be_bytes();
+        let header = [
+            &ports(443, 5000)[..4],
+            &sequence,
+            &[0, 0, 0, 1, 0x80, 0x10, 0, 0, 0, 0, 0, 0, 1, 1, 8, 10],
+            &ticks,
+            &[0; 104],
+        ];
+        let packet = ipv4(TCP, SERVER, LAN, &header.concat());
+        let jump = if number > 100 {
+            30_000 * MILLISECOND
+        } else {
+            0
+        };
+        forward.push((at + jump, packet.clone()));
+        coarse.push((at - at % (10 * MILLISECOND), packet));
+    }
+    let notes = |packets: &[(u32, Vec<u8>)]| {
+        let options = Options {
+            adapts: true,
+            ..options_of(Selection::default())
+        };
+        let capture = Capture::from_reader("t.pcap", Cursor::new(capture(RAW, packets))).unwrap();
+        let comparison = roundelay_trace::compare(capture, &options, &mut ()).unwrap();
+        let told = Advised::new(comparison, &options, None);
+        assert!(!told.verdict.is_open);
+        told.notes.join("\n")
+    };
+    let told = notes(&forward);
+    assert!(
+        told.contains("was set forward by 30.0 s or its host slept")
+            && told.contains("--to 0.198s and --from 0.198s"),
+        "{told}"
+    );
+    let told = notes(&coarse);
+    assert!(told.contains("clock shows multiples of 10.0 ms"), "{told}");
 }
 
 /// The words of a choice by link-layer addresses, where no connection shows both directions.

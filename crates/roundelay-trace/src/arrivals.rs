@@ -16,7 +16,7 @@ use crate::headers::{Pieces, TCP, Tunnel, UnparsableCounts, flow_headers, parse}
 use crate::selection::{Chosen, Mixed, Selection, Selector};
 use crate::span::Span;
 use crate::survey::{Survey, survey};
-use crate::timeline::Ordered;
+use crate::timeline::{Ordered, SetForward, Silence};
 
 /// Which packets of a capture arrive, and what is mended.
 #[derive(Debug, Clone, Default)]
@@ -60,6 +60,8 @@ pub struct Oddities {
     pub strays: u64,
     /// Times that the clock was set back; packets behind are later by the step.
     pub set_back: u64,
+    /// Times that the clock was set forward; packets behind are earlier by the step.
+    pub set_forward: SetForward,
     /// Frames cut together with their length, which the IP header tells.
     pub uncut: u64,
     /// Packets longer than the link's, split into those of the wire.
@@ -234,6 +236,7 @@ impl Arrivals {
             sorted: self.capture.late(),
             strays: self.capture.strays(),
             set_back: self.capture.set_back(),
+            set_forward: self.capture.set_forward(),
             uncut: self.capture.uncut(),
             ..self.reader.oddities
         }
@@ -247,6 +250,18 @@ impl Arrivals {
     /// Whether no clock has made the times: all are alike, or count microseconds or nanoseconds.
     pub(crate) const fn is_without_clock(&self) -> bool {
         self.capture.is_without_clock()
+    }
+
+    /// The longest silence that may be a step of the clock.
+    pub(crate) const fn silence(&self) -> Option<Silence> {
+        self.capture.silence()
+    }
+
+    /// The time between two readings of the clock, if that is a millisecond or more and many packets
+    /// share one.
+    pub(crate) fn tick(&self) -> Option<Duration> {
+        let nanos = self.capture.tick()?.cast_unsigned();
+        Some(Duration::from_nanos(nanos))
     }
 
     /// Packets without readable headers until now.

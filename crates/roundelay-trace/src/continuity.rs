@@ -3,11 +3,16 @@
 //! A clock that is set while a capture runs changes times alone. The next segment of a TCP
 //! connection still begins where the last one ended, and a host still counts the identifications of
 //! its IPv4 packets. In a second capture of the same time both begin elsewhere.
+//!
+//! Behind a silence connections go on, too. But in a silence their clocks go on (the timestamps of
+//! RFC 7323), and a sender whose data is not acknowledged sends it again (RFC 6298). Where neither
+//! happened, the time did not pass. Where a steady stream and another connection stop together and go
+//! on together, nothing tells a clock that was set from a pause.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::capture::{Frame, Tap};
-use crate::headers::{Headers, Ports, parse};
+use crate::headers::{Headers, Ports, UDP, parse};
 use crate::mixture::Ends;
 
 /// Packets remembered before a jump, and captured bytes of each: enough for the headers.
@@ -18,6 +23,18 @@ const BEHIND: usize = 64;
 /// The next segment, or identification, is at most so far ahead: a few were lost or not captured.
 const NEXT_BYTES: u32 = 65_536;
 const NEXT_IDENTIFICATION: u16 = 64;
+/// The longest time without a retransmission of what is not acknowledged, in nanoseconds: the
+/// first retransmission timeout of RFC 1122 (RFC 6298 has one second).
+const PATIENCE: i64 = 3_000_000_000;
+/// A jump is so many times as long as the longest gap beside it, or it may be one of many.
+const LONGER: i64 = 10;
+/// A capture with fewer bare acknowledgements of a sender may be one without them.
+const FEWEST_BARE: usize = 3;
+/// The fewest packets of a dense connection on each side of a jump, and the part of the jump that is
+/// between two of them at most.
+const DENSE: (usize, i64) = (3, 100);
+/// The slowest clock of timestamps ticks once a second (RFC 7323, section 5.4), in nanoseconds.
+const SLOWEST_TICK: i64 = 1_000_000_000;
 
 /// The last packets, and those behind a jump.
 #[derive(Debug, Default)]
@@ -42,7 +59,47 @@ struct Progress {
     /// The first byte of a TCP segment, and the byte behind its last.
     segment: Option<(u32, u32)>,
     identification: Option<u16>,
+    /// The next byte of the other direction.
+    acknowledged: Option<u32>,
+    /// The sender's clock.
+    ticks: Option<u32>,
 }
+
+/// What the packets on both sides of a jump tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Judged {
+    /// Most connections that have packets on both sides go on.
+    pub(crate) goes_on: bool,
+    /// For most of those that tell, no time has passed.
+    pub(crate) stands_still: bool,
+    /// Several connections stop at once and go on at once, a stream over UDP among them.
+    pub(crate) stops_at_once: bool,
+}
+
+/// The packets of a connection on one side of a jump.
+#[derive(Debug, Clone, Copy)]
+struct Train {
+    packets: usize,
+    first: i64,
+    last: i64,
+}
+
+/// A direction of a TCP connection before a jump.
+#[derive(Debug, Clone, Copy, Default)]
+struct Course {
+    /// The byte behind its data.
+    sent: Option<u32>,
+    /// The next byte of the other direction's data.
+    acknowledged: Option<u32>,
+    /// Segments without data, which acknowledge.
+    bare: usize,
+    /// The sender's clock and ours at the first packet, and at the last.
+    first: Option<(u32, i64)>,
+    last: Option<(u32, i64)>,
+}
+
+/// A direction of a connection.
+type Way = (u8, Ends);
 
 impl Continuity {
     /// A packet that no jump led to.
@@ -68,9 +125,21 @@ impl Continuity {
         self.behind.clear();
     }
 
-    /// Whether most connections that have packets on both sides of the jump go on. The packets behind
-    /// are then those before the next jump.
-    pub(crate) fn goes_on(&mut self) -> bool {
+    /// What the packets on both sides tell of a jump of this many nanoseconds. The packets behind are
+    /// then those before the next jump.
+    pub(crate) fn judge(&mut self, jump: i64) -> Judged {
+        let judged = Judged {
+            goes_on: self.goes_on(),
+            stands_still: jump >= PATIENCE && self.stands_still(jump),
+            stops_at_once: jump >= PATIENCE && self.stops_at_once(jump),
+        };
+        self.before.clear();
+        self.next = 0;
+        self.before.append(&mut self.behind);
+        judged
+    }
+
+    fn goes_on(&self) -> bool {
         let mut last = HashMap::new();
         let (newer, older) = self.before.split_at(self.next);
         for packet in older.iter().chain(newer) {
@@ -97,11 +166,170 @@ impl Continuity {
                 Some(None) | None => {}
             }
         }
-        self.before.clear();
-        self.next = 0;
-        self.before.append(&mut self.behind);
         going > broken
     }
+
+    /// Whether for most directions of connections that tell no time has passed, in a jump that is
+    /// longer by far than the gaps beside it.
+    fn stands_still(&self, jump: i64) -> bool {
+        let (newer, older) = self.before.split_at(self.next);
+        let mut courses = HashMap::<Way, Course>::new();
+        let mut gap = 0;
+        let mut time = None;
+        for packet in older.iter().chain(newer) {
+            gap = gap.max(packet.gap_behind(time.replace(packet.time())));
+            if let Some((way, progress)) = packet.progress() {
+                courses
+                    .entry(way)
+                    .or_default()
+                    .take(progress, packet.time());
+            }
+        }
+        let mut still = 0;
+        let mut moving = 0;
+        let mut told = HashSet::new();
+        time = None;
+        for packet in &self.behind {
+            gap = gap.max(packet.gap_behind(time.replace(packet.time())));
+            let Some((way, progress)) = packet.progress() else {
+                continue;
+            };
+            let Some(course) = courses.get(&way) else {
+                continue;
+            };
+            let (protocol, [source, destination]) = way;
+            let stands = match (
+                course.has_passed(progress, jump),
+                courses.get(&(protocol, [destination, source])),
+            ) {
+                (Some(has_passed), _) => Some(!has_passed),
+                (None, Some(receiver)) => course.goes_on_unacknowledged(progress, *receiver),
+                (None, None) => None,
+            };
+            if let Some(stands) = stands
+                && told.insert(way)
+            {
+                still += usize::from(stands);
+                moving += usize::from(!stands);
+            }
+        }
+        still > moving && gap.saturating_mul(LONGER) <= jump
+    }
+}
+
+impl Continuity {
+    /// Whether all connections that were dense before a jump are dense behind it from its end on: two
+    /// or more, one of them over UDP, whose sender waits for nobody.
+    fn stops_at_once(&self, jump: i64) -> bool {
+        let before = trains(&self.before);
+        let behind = trains(&self.behind);
+        let Some(end) = self.behind.first().map(Packet::time) else {
+            return false;
+        };
+        let mut connections = 0;
+        let mut has_stream = false;
+        for (key, train) in &before {
+            if !train.is_dense(jump) {
+                continue;
+            }
+            let goes_on = behind.get(key).is_some_and(|behind| {
+                behind.is_dense(jump) && behind.first.saturating_sub(end) <= jump / DENSE.1
+            });
+            if !goes_on {
+                return false;
+            }
+            connections += 1;
+            has_stream |= key.0 == UDP;
+        }
+        connections > 1 && has_stream
+    }
+}
+
+/// The packets of each connection.
+fn trains(packets: &[Packet]) -> HashMap<Way, Train> {
+    let mut trains = HashMap::new();
+    for packet in packets {
+        let Some(((protocol, mut ends), _)) = packet.progress() else {
+            continue;
+        };
+        ends.sort_unstable();
+        let at = packet.time();
+        let train = trains.entry((protocol, ends)).or_insert(Train {
+            packets: 0,
+            first: at,
+            last: at,
+        });
+        train.packets += 1;
+        train.first = train.first.min(at);
+        train.last = train.last.max(at);
+    }
+    trains
+}
+
+impl Train {
+    fn is_dense(self, jump: i64) -> bool {
+        let (fewest, part) = DENSE;
+        let gaps = self.packets as i64 - 1;
+        self.packets >= fewest && (self.last - self.first) / gaps <= jump / part
+    }
+}
+
+impl Course {
+    /// A packet of the direction.
+    fn take(&mut self, progress: Progress, at: i64) {
+        if let Some((_, end)) = progress.segment
+            && self.sent.is_none_or(|sent| is_behind(end, sent))
+        {
+            self.sent = Some(end);
+        }
+        if let Some(next) = progress.acknowledged
+            && self.acknowledged.is_none_or(|known| is_behind(next, known))
+        {
+            self.acknowledged = Some(next);
+        }
+        self.bare += usize::from(progress.acknowledged.is_some() && progress.segment.is_none());
+        if let Some(ticks) = progress.ticks {
+            self.first.get_or_insert((ticks, at));
+            self.last = Some((ticks, at));
+        }
+    }
+
+    /// Whether the sender's clock has gone on with a jump; none if it does not tell.
+    fn has_passed(&self, next: Progress, jump: i64) -> Option<bool> {
+        let (first, since) = self.first?;
+        let (last, at) = self.last?;
+        let ticks = i64::from(next.ticks?.wrapping_sub(last));
+        let before = i64::from(last.wrapping_sub(first));
+        let tick = match before {
+            1.. => (at.saturating_sub(since) / before).min(SLOWEST_TICK),
+            _ => SLOWEST_TICK,
+        };
+        let passed = ticks.saturating_mul(tick);
+        // With a clock that is not known well, what lies between tells nothing.
+        if passed <= jump / LONGER {
+            Some(false)
+        } else if passed >= jump / 2 || before > 1 {
+            Some(true)
+        } else {
+            None
+        }
+    }
+
+    /// Whether the sender goes on with new data, although data before was not acknowledged; none if
+    /// all was, or if nothing tells: the capture may lack the acknowledgements.
+    fn goes_on_unacknowledged(&self, next: Progress, receiver: Self) -> Option<bool> {
+        let (start, _) = next.segment?;
+        let sent = self.sent?;
+        if !is_behind(sent, receiver.acknowledged?) || receiver.bare < FEWEST_BARE {
+            return None;
+        }
+        Some(start.wrapping_sub(sent) <= NEXT_BYTES)
+    }
+}
+
+/// Whether a sequence number is behind another one (RFC 9293, section 3.4).
+const fn is_behind(number: u32, other: u32) -> bool {
+    number.wrapping_sub(other).cast_signed() > 0
 }
 
 impl Packet {
@@ -125,11 +353,22 @@ impl Packet {
     fn take(&mut self, frame: &Frame<'_>) {
         self.kept = frame.bytes.len().min(KEPT_BYTES);
         self.bytes[..self.kept].copy_from_slice(&frame.bytes[..self.kept]);
+        self.frame.time_nanos = frame.time_nanos;
         self.frame.link = frame.link;
         self.frame.original_len = frame.original_len;
     }
 
-    fn progress(&self) -> Option<((u8, Ends), Progress)> {
+    const fn time(&self) -> i64 {
+        self.frame.time_nanos
+    }
+
+    /// Nanoseconds from the packet before.
+    fn gap_behind(&self, before: Option<i64>) -> i64 {
+        let before = before.unwrap_or(self.time());
+        self.time().saturating_sub(before).saturating_abs()
+    }
+
+    fn progress(&self) -> Option<(Way, Progress)> {
         let frame = Frame {
             bytes: &self.bytes[..self.kept],
             ..self.frame
@@ -147,7 +386,8 @@ impl Packet {
         if ports != Ports::Present {
             return None;
         }
-        let segment = match frame.tcp_segment() {
+        let header = frame.tcp_segment();
+        let segment = match header {
             // Acknowledgements alone do not get ahead.
             Some(segment) if segment.len > 0 => {
                 let behind = segment.sequence.wrapping_add(segment.len);
@@ -155,6 +395,8 @@ impl Packet {
             }
             _ => None,
         };
+        let acknowledging = header.filter(|header| header.is_ack);
+        let timestamps = header.and_then(|header| header.timestamps);
         let ends = [(source, source_port), (destination, destination_port)];
         let identification = frame.identification();
         Some((
@@ -162,6 +404,8 @@ impl Packet {
             Progress {
                 segment,
                 identification,
+                acknowledged: acknowledging.map(|header| header.acknowledgement),
+                ticks: timestamps.map(|[own, _]| own),
             },
         ))
     }

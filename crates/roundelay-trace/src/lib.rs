@@ -72,6 +72,7 @@ pub use selection::{
 };
 pub use span::{Span, parse_length, parse_time};
 pub use stop::Stop;
+pub use timeline::{SetForward, Silence};
 pub use tree::TreeFile;
 pub use urgency::{Carried, Urgency};
 pub use weights::{WeightRule, WeightRules};

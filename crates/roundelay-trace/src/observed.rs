@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use roundelay::Duration;
+
 use crate::arrivals::Oddities;
 use crate::capture::CaptureNotes;
 use crate::classifier::{Flow, FlowBy};
@@ -10,6 +12,7 @@ use crate::headers::{Tunnel, UnparsableCounts};
 use crate::kind::Kind;
 use crate::offered::Offered;
 use crate::selection::{Chosen, Mixed, Selection};
+use crate::timeline::Silence;
 use crate::urgency::Carried;
 use crate::weights::WeightRules;
 
@@ -30,6 +33,12 @@ pub struct Observed {
     pub tunnels: [f64; Tunnel::ALL.len()],
     /// No clock has made the times of the capture.
     pub is_without_clock: bool,
+    /// The time between two readings of the clock, if that is a millisecond or more and at least half
+    /// of the packets share one with the packet before.
+    pub tick: Option<Duration>,
+    /// The longest silence in which several connections stop at once and go on at once: it may be a
+    /// step of the clock.
+    pub silence: Option<Silence>,
     /// Packets without readable headers.
     pub unparsable: UnparsableCounts,
     /// The capture was probably taken behind a queue.
@@ -133,6 +142,8 @@ impl Observed {
             oddities: arrivals.oddities(),
             tunnels: parts_in_tunnels(offered),
             is_without_clock: arrivals.is_without_clock(),
+            tick: arrivals.tick(),
+            silence: arrivals.silence(),
             unparsable: arrivals.classifier().unparsable(),
             plateau: offered.plateau().rate(),
             possible_calls: possible_calls(offered, options),

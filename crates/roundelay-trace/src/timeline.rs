@@ -14,8 +14,11 @@
 //!    [`RARE`] times as many packets.
 //! 3. Where connections go on behind a step back as if nothing had happened (`continuity.rs`), the
 //!    clock was set back: everything behind is later by the step, until they go on behind a step
-//!    forward that is as long, up to [`ALIKE`].
-//! 4. Packets that have to be held take at most [`MOST_BYTES`]; otherwise the capture is refused.
+//!    forward that is as long, up to [`ALIKE`]. Where they show that in a silence of all flows no
+//!    time has passed, it was set forward: everything behind is earlier by the silence.
+//! 4. Times that are whole steps of a millisecond or more, most of them shared with the packet
+//!    before, are those of a coarse clock.
+//! 5. Packets that have to be held take at most [`MOST_BYTES`]; otherwise the capture is refused.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, HashSet};
@@ -46,6 +49,15 @@ const MOST_BYTES: u64 = 256 << 20;
 /// Memory of a packet held, beside its bytes.
 const HELD_BYTES: u64 = 160;
 
+/// A silence that may be a step of the clock: nothing tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Silence {
+    /// Nanoseconds from the earliest packet to its start.
+    pub at: u64,
+    /// Its nanoseconds.
+    pub by: u64,
+}
+
 /// Finds what is out of order, packet by packet in the order of the file.
 #[derive(Debug, Default)]
 pub(crate) struct TimeSurvey {
@@ -72,19 +84,42 @@ pub(crate) struct TimeSurvey {
     late: u64,
     /// How connections go on, packet by packet.
     continuity: Continuity,
-    /// Steps of a clock that was set back, and later right again.
-    set_back: Vec<SetBack>,
-    /// By how much the clock is behind, after all steps.
+    /// Steps of a clock that was set, and maybe right again later.
+    settings: Vec<Setting>,
+    /// By how much the clock is behind, after all steps; less than 0 if it is ahead.
     shift: i64,
+    /// Times before and behind the longest silence in which several connections stop at once.
+    silence: Option<(i64, i64)>,
     /// The step between all neighbours, if that is one and the same.
     steps: Steps,
+    /// The coarsest clock, by its place in [`TICKS`], that may have made all times.
+    clock: usize,
+    /// Packets with the time of the one before.
+    at_once: u64,
 }
 
-/// From this packet on the clock is behind by this much in all, nanoseconds.
+/// From this packet on the clock is behind by this much in all, nanoseconds. It is at this time, when
+/// all is mended.
 #[derive(Debug, Clone, Copy)]
-struct SetBack {
+struct Setting {
     number: u64,
     shift: i64,
+    at: i64,
+}
+
+/// Ticks of coarse clocks, nanoseconds: whole seconds, tenths, hundredths (a kernel that counts
+/// jiffies) and thousandths.
+const TICKS: [i64; 4] = [JUMP, JUMP / 10, JUMP / 100, JUMP / 1000];
+
+/// Steps of a clock that was set forward, which are taken out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SetForward {
+    /// How many.
+    pub steps: u64,
+    /// Nanoseconds from the earliest packet to the first step.
+    pub at: u64,
+    /// Nanoseconds of the first step.
+    pub by: u64,
 }
 
 /// Steps between packets in the order of the file.
@@ -130,24 +165,35 @@ pub(crate) struct TimePlan {
     pub(crate) late: u64,
     /// The earliest time.
     pub(crate) first: i64,
-    set_back: Vec<SetBack>,
+    settings: Vec<Setting>,
     /// No clock has made the times.
     pub(crate) is_without_clock: bool,
+    /// A tick of the clock, if many packets share one, nanoseconds.
+    pub(crate) tick: Option<i64>,
+    /// The longest silence that may be a step of the clock.
+    pub(crate) silence: Option<Silence>,
 }
 
 impl TimePlan {
     /// Whether all packets come in the order of the file, with the times that they have.
     pub(crate) fn is_order_of_file(&self) -> bool {
-        self.window == 0 && self.strays.is_empty() && self.set_back.is_empty()
+        self.window == 0 && self.strays.is_empty() && self.settings.is_empty()
     }
 
     /// Nanoseconds by which the clock is behind at a packet.
     fn shift(&self, number: u64) -> i64 {
-        let before = self.set_back.partition_point(|set| set.number <= number);
+        let before = self.settings.partition_point(|set| set.number <= number);
         match before.checked_sub(1) {
-            Some(index) => self.set_back[index].shift,
+            Some(index) => self.settings[index].shift,
             None => 0,
         }
+    }
+}
+
+impl Setting {
+    /// Whether the clock is as it was at first.
+    const fn is_right(self) -> bool {
+        self.shift.saturating_abs() <= ALIKE
     }
 }
 
@@ -185,6 +231,9 @@ impl TimeSurvey {
         };
         let step = place.time.saturating_sub(last);
         self.steps.count(step);
+        if self.clock < TICKS.len() {
+            self.count_ticks(step);
+        }
         let is_plain = self.pending.is_empty() && self.leading.len() > MANY;
         if is_plain
             && (0..=JUMP).contains(&step)
@@ -219,6 +268,22 @@ impl TimeSurvey {
         }
     }
 
+    /// A step between packets of what may be a coarse clock.
+    fn count_ticks(&mut self, step: i64) {
+        while let Some(tick) = TICKS.get(self.clock)
+            && step % tick != 0
+        {
+            self.clock += 1;
+        }
+        self.at_once += u64::from(step == 0);
+    }
+
+    /// The tick of a coarse clock, if most packets share one with the packet before.
+    fn tick(&self) -> Option<i64> {
+        let are_many = self.packets >= FEWEST_COUNTED && self.at_once * 2 >= self.packets;
+        TICKS.get(self.clock).filter(|_| are_many).copied()
+    }
+
     /// Whether the packets after a jump are too far away to be believed beside a few others.
     fn is_unbelievable(&self) -> bool {
         let (Some(last), Some(next)) = (self.last, self.pending.first()) else {
@@ -247,22 +312,28 @@ impl TimeSurvey {
         }
     }
 
-    /// Rule 3: how far the clock was set back before these packets, less than 0 if it was set right
-    /// again; 0 if it was not set.
+    /// Rule 3: how far the clock was set back before these packets, less than 0 if it was set forward;
+    /// 0 if it was not set.
     fn clock_was_set(&mut self, pending: &[Place]) -> i64 {
-        let goes_on = self.continuity.goes_on();
         let (Some(last), Some(next)) = (self.last, pending.first()) else {
             return 0;
         };
         let by = last.saturating_sub(next.time);
+        let judged = self.continuity.judge(by.saturating_neg());
         let is_right_again = self.shift.saturating_add(by).saturating_abs() <= ALIKE;
-        if !goes_on || (by <= JUMP && !is_right_again) {
+        let was_set = by > JUMP || is_right_again || judged.stands_still;
+        if !judged.goes_on || !was_set {
+            let longest = self.silence.map_or(0, |(start, end)| end - start);
+            if judged.goes_on && judged.stops_at_once && by.saturating_neg() > longest {
+                self.silence = Some((last, next.time));
+            }
             return 0;
         }
         self.shift = self.shift.saturating_add(by);
-        self.set_back.push(SetBack {
+        self.settings.push(Setting {
             number: next.number,
             shift: self.shift,
+            at: last,
         });
         by
     }
@@ -409,12 +480,18 @@ impl TimeSurvey {
                 seconds: self.furthest / JUMP,
             });
         }
+        let silence = self.silence.map(|(start, end)| Silence {
+            at: start.abs_diff(first),
+            by: end.abs_diff(start),
+        });
         Ok(TimePlan {
+            silence,
             strays,
             window: window as usize,
             late: self.late,
             first,
-            set_back: self.set_back,
+            tick: self.tick(),
+            settings: self.settings,
             is_without_clock: self.packets >= FEWEST_COUNTED && self.steps.are_counted(),
         })
     }
@@ -494,15 +571,43 @@ impl Ordered {
         self.plan.strays.len() as u64
     }
 
-    /// How often the clock was set back.
+    /// How often the clock was set back, other than to the right time.
     pub(crate) fn set_back(&self) -> u64 {
         let mut steps = 0;
         let mut before = 0;
-        for set in &self.plan.set_back {
-            steps += u64::from(set.shift > before);
+        for set in &self.plan.settings {
+            steps += u64::from(set.shift > before && !set.is_right());
             before = set.shift;
         }
         steps
+    }
+
+    /// How often the clock was set forward, other than to the right time, and the first of these
+    /// steps.
+    pub(crate) fn set_forward(&self) -> SetForward {
+        let mut forward = SetForward::default();
+        let mut before = 0;
+        for set in &self.plan.settings {
+            if set.shift < before && !set.is_right() {
+                if forward.steps == 0 {
+                    forward.at = set.at.abs_diff(self.plan.first);
+                    forward.by = set.shift.abs_diff(before);
+                }
+                forward.steps += 1;
+            }
+            before = set.shift;
+        }
+        forward
+    }
+
+    /// The longest silence that may be a step of the clock.
+    pub(crate) const fn silence(&self) -> Option<Silence> {
+        self.plan.silence
+    }
+
+    /// A tick of the clock, if many packets share one, nanoseconds.
+    pub(crate) const fn tick(&self) -> Option<i64> {
+        self.plan.tick
     }
 
     /// Whether no clock has made the times.

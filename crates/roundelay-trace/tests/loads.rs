@@ -468,6 +468,181 @@ fn a_clock_that_was_set_back_is_told_from_an_appended_capture() {
     assert!(again.observed.oddities.sorted > 5000);
 }
 
+/// A download in bursts of ten segments, each second one acknowledged, with timestamps of
+/// milliseconds if any.
+fn download(seconds: usize, has_timestamps: bool) -> Vec<Sample> {
+    let mut samples = Vec::new();
+    for number in 0..seconds * 500 {
+        let at = (number / 10) as u64 * 20 * MILLI + number as u64 % 10 * 12_000;
+        let behind = (number as u32 + 1) * 1400;
+        let way = (CALLED, CALLER, 1000);
+        let data = timed(
+            (CALLER, CALLED, number as u32 * 1400),
+            1,
+            at,
+            has_timestamps,
+            1400,
+        );
+        samples.push((at, ethernet(0x0800, &numbered(data, number))));
+        if number % 2 == 1 {
+            let at = at + 300_000;
+            let packet = timed((way.0, way.1, 1), behind, at, has_timestamps, 0);
+            samples.push((at, ethernet(0x0800, &numbered(packet, way.2 + number))));
+        }
+    }
+    sorted(samples)
+}
+
+/// A segment of a sender, a receiver and a sequence number, whose clock shows `at`.
+fn timed(
+    (from, to, sequence): ([u8; 4], [u8; 4], u32),
+    acknowledged: u32,
+    at: u64,
+    has_timestamps: bool,
+    data: usize,
+) -> Vec<u8> {
+    let [source, destination] = [from, to].map(|end| if end == CALLER { 443 } else { 40_000 });
+    let mut header = ports(source, destination)[..4].to_vec();
+    header.extend(sequence.to_be_bytes());
+    header.extend(acknowledged.to_be_bytes());
+    let words = if has_timestamps { 0x80 } else { 0x50 };
+    header.extend([words, 0x10, 0, 0, 0, 0, 0, 0]);
+    if has_timestamps {
+        header.extend([1, 1, 8, 10]);
+        header.extend((7_000_000 + (at / MILLI) as u32).to_be_bytes());
+        header.extend([0; 4]);
+    }
+    ipv4(TCP, from, to, &[header, vec![0; data]].concat())
+}
+
+/// The samples with a silence before the packet of this number.
+fn silent(mut samples: Vec<Sample>, number: usize, seconds: u64) -> Vec<Sample> {
+    for (at, _) in &mut samples[number..] {
+        *at += seconds * 1_000_000_000;
+    }
+    samples
+}
+
+/// Regression: of a clock set forward by 30 s, a capture of ten seconds was one of forty, and the load
+/// a quarter.
+#[test]
+fn a_clock_that_was_set_forward_is_told_from_a_pause() {
+    let with_call = |has_timestamps| sorted([call(10), download(10, has_timestamps)].concat());
+    let forward = |samples: &[Sample]| {
+        let comparison = replayed(file(samples), &mending()).unwrap();
+        comparison.observed.oddities.set_forward
+    };
+    let is_data = |sample: &Sample| sample.1.len() > 1000;
+    for has_timestamps in [false, true] {
+        let plain = with_call(has_timestamps);
+        let right = answer(file(&plain));
+        assert_eq!(forward(&plain).steps, 0);
+        // In the middle of a burst, of which nothing is acknowledged.
+        let middle = (3000..)
+            .find(|number| plain[number - 2..*number + 1].iter().all(is_data))
+            .unwrap();
+        for seconds in [4, 30, 3600] {
+            let samples = silent(plain.clone(), middle, seconds);
+            let found = forward(&samples);
+            assert_eq!(found.steps, 1, "{seconds} s, timestamps {has_timestamps}");
+            assert!(
+                found.by.abs_diff(seconds * 1_000_000_000) < MILLI,
+                "{found:?}"
+            );
+            assert!(found.at.abs_diff(plain[middle].0) < 2 * MILLI, "{found:?}");
+            assert_eq!(answer(file(&samples)), right);
+        }
+        // Set right again.
+        let mut samples = silent(plain.clone(), middle, 30);
+        for (at, _) in &mut samples[middle + 500..] {
+            *at -= 30 * 1_000_000_000;
+        }
+        let comparison = replayed(file(&samples), &mending()).unwrap();
+        let oddities = comparison.observed.oddities;
+        assert_eq!(
+            (
+                oddities.set_forward.steps,
+                oddities.set_back,
+                oddities.sorted
+            ),
+            (1, 0, 0)
+        );
+        assert_eq!(answer(file(&samples)), right);
+        // So short that no sender has lost its patience.
+        assert_eq!(forward(&silent(plain.clone(), middle, 2)).steps, 0);
+    }
+    // A pause: all is acknowledged, and clocks go on. All stop at once, which may be the clock's.
+    let plain = with_call(false);
+    let end = (3000..)
+        .find(|number| !is_data(&plain[number - 1]) && is_data(&plain[*number]))
+        .unwrap();
+    let samples = silent(plain.clone(), end, 30);
+    assert_eq!(forward(&samples).steps, 0);
+    let silence = |samples: &[Sample]| {
+        let comparison = replayed(file(samples), &mending()).unwrap();
+        comparison.observed.silence
+    };
+    let found = silence(&samples).unwrap();
+    assert!(found.by.abs_diff(30_000_000_000) < 20 * MILLI, "{found:?}");
+    assert!(found.at.abs_diff(plain[end].0) < 20 * MILLI, "{found:?}");
+    assert_eq!(silence(&plain), None);
+    // A download that pauses alone, and a call that ends with it.
+    let alone = download(10, false);
+    assert_eq!(silence(&silent(alone, 3000, 30)), None);
+    let mut ends = samples.clone();
+    ends.retain(|(at, frame)| frame.len() != 214 || *at < 20_000_000_000);
+    assert_eq!(silence(&ends), None);
+    let middle = (3000..)
+        .find(|number| plain[number - 2..*number + 1].iter().all(is_data))
+        .unwrap();
+    let mut going = with_call(true);
+    for (at, frame) in &mut going[middle..] {
+        *at += 30 * 1_000_000_000;
+        if frame.len() > 66 && frame[46] == 0x80 {
+            let ticks = u32::from_be_bytes(*frame[58..].first_chunk().unwrap()) + 30_000;
+            frame[58..62].copy_from_slice(&ticks.to_be_bytes());
+        }
+    }
+    assert_eq!(forward(&going).steps, 0);
+    // A pause of the network: what was not acknowledged comes again.
+    let mut again = silent(plain.clone(), middle, 30);
+    let repeated = (again[middle].0 - 1000, plain[middle - 1].1.clone());
+    again.insert(middle, repeated);
+    assert_eq!(forward(&again).steps, 0);
+    // Regression: a capture without bare acknowledgements.
+    let mut without = silent(plain.clone(), middle, 30);
+    without.retain(|(_, frame)| frame.len() != 54);
+    assert_eq!(forward(&without).steps, 0);
+    // Pauses as long as others are none of the clock.
+    let mut samples = with_call(false);
+    for (number, (at, _)) in samples.iter_mut().enumerate() {
+        *at += number as u64 / 40 * 900 * MILLI;
+    }
+    assert_eq!(forward(&silent(samples, middle, 5)).steps, 0);
+}
+
+/// Regression: whole seconds were replayed, and a discipline was recommended for the bursts.
+#[test]
+fn a_coarse_clock_is_told() {
+    let tick = |step: u64, samples: Vec<Sample>| {
+        let mut samples = samples;
+        for (at, _) in &mut samples {
+            *at -= *at % step;
+        }
+        let observed = replayed(file(&samples), &mending()).unwrap().observed;
+        assert!(!observed.is_without_clock);
+        observed.tick.map(|tick| tick.as_picos() / 1_000_000_000)
+    };
+    let of = |step| tick(step * MILLI, both(3));
+    assert_eq!(
+        [of(1000), of(100), of(10), of(1)],
+        [Some(1000), Some(100), Some(10), Some(1)]
+    );
+    assert_eq!(tick(1000, both(3)), None, "microseconds");
+    // So few that nearly none shares its time with another.
+    assert_eq!(tick(10 * MILLI, call(3)), None);
+}
+
 /// Regression: twenty times a thousand seconds ahead made a capture of ten seconds one of 1,005.
 #[test]
 fn a_few_dozen_times_that_all_others_contradict_are_not_believed() {

@@ -3,7 +3,9 @@
 use roundelay::LinkLayer;
 use roundelay_advice::{Note, Obstacle, Oddity};
 use roundelay_metrics::units::{counted, in_number, percent, rate, seconds};
-use roundelay_trace::{FlowBy, InterfaceLoad, OtherFlows, PlateauRate, Tunnel};
+use roundelay_trace::{
+    FlowBy, InterfaceLoad, OtherFlows, PlateauRate, SetForward, Silence, Tunnel,
+};
 
 /// Note on packets longer than those of Ethernet, after their number.
 pub const LONG_PACKETS: &str = "{packet is|packets are} longer than 1500 bytes: jumbo frames, or \
@@ -137,6 +139,20 @@ pub(super) fn sentence(note: &Note) -> String {
             packets,
         } => part(*from, *to, *is_busiest, *packets),
         Note::Odd(oddity, count) => in_number(*count, what_is_odd(*oddity)) + ".",
+        Note::SetForward(forward) => set_forward(*forward),
+        Note::Silence(Silence { at, by }) => {
+            let parts = parts([*at, at + by]);
+            let by = seconds(*by as f64 / 1e9);
+            format!(
+                "No packet comes for {by}, and then all connections go on at once. Rates are over \
+                 the whole time. If the clock was set there or nothing was captured, {parts}."
+            )
+        }
+        Note::CoarseClock(tick) => format!(
+            "The capture's clock shows multiples of {0} and nothing between, so packets that came \
+             one by one arrive at once. Waits of up to {0} may be the clock's.",
+            seconds(tick.as_secs_f64())
+        ),
         Note::OtherFlows(others) => other_flows(*others),
         Note::IdleRule { number, rules } => {
             format!("Weight rule {number} of {rules} matches no flow of this capture.")
@@ -365,6 +381,27 @@ const fn what_is_missing(missing: Obstacle) -> &'static str {
         Obstacle::Deadlines => "No rule gives packets a deadline",
         Obstacle::Yardstick | Obstacle::Sizes => "Packets lack what these need",
     }
+}
+
+fn set_forward(SetForward { steps, at, by }: SetForward) -> String {
+    let parts = parts([at, at]);
+    let by = seconds(by as f64 / 1e9);
+    let others = match steps - 1 {
+        0 => String::new(),
+        others => format!(" So were {} later.", counted(others, "step")),
+    };
+    format!(
+        "The capture's clock was set forward by {by} or its host slept: no flow sends meanwhile, and \
+         then connections go on as if no time had passed. The silence is taken out.{others} {parts}."
+    )
+}
+
+/// The options for the parts before and behind a silence of these nanoseconds.
+fn parts([start, end]: [u64; 2]) -> String {
+    const MILLI: u64 = 1_000_000;
+    let to = start.div_ceil(MILLI) as f64 / 1e3;
+    let from = (end / MILLI) as f64 / 1e3;
+    format!("--to {to:.3}s and --from {from:.3}s compare the parts before and behind it")
 }
 
 fn other_flows(OtherFlows { packets, most }: OtherFlows) -> String {

@@ -1,7 +1,7 @@
 //! The warning before a verdict: several links share the replayed one.
 
 use roundelay_advice::{Problem, Reserve};
-use roundelay_metrics::units::{counted, rate};
+use roundelay_metrics::units::{counted, rate, seconds};
 use roundelay_trace::Inside;
 
 use crate::advised::Warning;
@@ -71,6 +71,15 @@ fn question(reserve: &Reserve) -> String {
                         packets came."
                     .to_owned();
             }
+            Problem::Coarse(tick) => {
+                return format!(
+                    "No discipline is chosen, because the capture's clock shows multiples of {} and \
+                     nothing between: packets that came one by one would arrive at once, and wait \
+                     for each other. Compare a capture with a finer clock; tcpdump writes \
+                     microseconds.",
+                    seconds(tick.as_secs_f64())
+                );
+            }
         }
     }
     format!(
@@ -106,6 +115,7 @@ fn problems(problems: &[Problem]) -> String {
             Problem::Inside(_) => "both directions inside of a tunnel",
             Problem::Unreadable => "packets that cannot be read",
             Problem::Times => "packets without times",
+            Problem::Coarse(_) => "packets with coarse times",
         });
     }
     let last = names.pop().unwrap_or_default();
