@@ -33,6 +33,8 @@ const MNDP_PORT: u16 = 5678;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Pace {
     pub(crate) packets: u64,
+    /// On the link.
+    pub(crate) bytes: u64,
     /// From the first packet to the last, with a pause of more than ten seconds counted as ten.
     pub(crate) seconds: f64,
 }
@@ -41,6 +43,11 @@ pub(crate) struct Pace {
 /// packets a second. In the captures that these were tried with, polls of devices (CoAP, BFD) come
 /// up to five times a second.
 const CALL: (u64, f64, f64) = (10, 0.5, 10.0);
+/// The highest rate of an unmarked call or game, bits a second. Published requirements of video
+/// calls end at 4 Mbit/s in one direction (full HD; Zoom 3.8, Meet and Webex less); a fifth of 5
+/// Mbit/s is for headers and repair packets. Games that send their state need less than a call. Those
+/// that send pictures start at 10 Mbit/s (services that stream games), in bursts as of a film.
+const FASTEST: f64 = 5e6;
 
 impl Pace {
     /// Whether packets come long enough and often enough for a call or a game.
@@ -48,6 +55,11 @@ impl Pace {
         let (packets, seconds, rate) = CALL;
         let mean = self.packets as f64 / self.seconds;
         self.packets >= packets && self.seconds >= seconds && mean >= rate
+    }
+
+    /// Whether the rate is not beyond that of calls and games.
+    fn is_within_a_call(self) -> bool {
+        self.bytes as f64 * 8.0 <= FASTEST * self.seconds
     }
 }
 
@@ -58,9 +70,10 @@ pub enum Kind {
     /// Light flow from or to port 53, 853 or 5353.
     Dns,
     /// Of ten packets or more in half a second or longer, ten a second or more while it sends: a
-    /// light UDP flow other than QUIC to one receiver, on no port of DHCP, SSDP and the like; or a
-    /// light flow with a code point of telephony or interactive video, but no web over TCP; also if
-    /// not light, over UDP, at most at a tenth of the link's rate or like a call.
+    /// light UDP flow other than QUIC to one receiver, in whole datagrams of at most 5 Mbit/s, on no
+    /// port of DHCP, SSDP and the like; or a light flow with a code point of telephony or
+    /// interactive video, but no web over TCP; also if not light, over UDP, at most at a tenth of the
+    /// link's rate or like a call.
     Call,
     /// TCP or QUIC flow from or to port 443 or 80, light or with bursts above its fair share that
     /// sends at most a tenth of the link's rate.
@@ -118,7 +131,7 @@ impl Kind {
             Demand::Bursty | Demand::Modest if is_prompt && first.protocol == UDP => Self::Call,
             _ if is_one && is_small && is_bare => Self::Acknowledgements,
             _ if is_one && is_small && uses(first, &WEB_PORTS) => Self::Web,
-            _ if is_one && is_light && pace.is_of_a_call() && may_call(first) => Self::Call,
+            _ if is_one && is_light && may_call(first, pace) => Self::Call,
             _ if is_light => Self::Other,
             _ => Self::Bulk,
         }
@@ -136,9 +149,13 @@ impl Kind {
     }
 }
 
-/// Whether a light flow may be a call by its headers: UDP to one receiver, on a port that is not of
-/// chatter.
-fn may_call(headers: &Headers) -> bool {
+/// Whether a light flow may be a call: whole UDP datagrams to one receiver, on a port that is not of
+/// chatter, at the pace of calls. Calls and games send no fragments, because one lost would cost the
+/// whole datagram (RFC 8085, section 3.2); files over UDP do (NFS).
+fn may_call(headers: &Headers, pace: Pace) -> bool {
+    if !pace.is_of_a_call() || !pace.is_within_a_call() || headers.ports == Ports::Fragment {
+        return false;
+    }
     let is_to_many = is_of_group(headers.destination);
     let is_chatter = uses(headers, &CHATTER_PORTS) || uses(headers, &[MNDP_PORT]);
     headers.protocol == UDP && !is_to_many && !is_chatter
@@ -275,10 +292,16 @@ mod tests {
     }
 
     /// A call's.
-    const STEADY: Pace = Pace {
-        packets: 100,
-        seconds: 2.0,
-    };
+    const STEADY: Pace = pace(100, 2.0);
+
+    /// Of packets of 200 bytes.
+    const fn pace(packets: u64, seconds: f64) -> Pace {
+        Pace {
+            packets,
+            bytes: 200 * packets,
+            seconds,
+        }
+    }
 
     /// Regression: 93 of 93 "calls" of a public sample were LLMNR, SSDP, NetBIOS and the like.
     #[test]
@@ -307,7 +330,7 @@ mod tests {
                 by: FlowBy::FiveTuple,
                 first: first(destination),
             };
-            Kind::of(&flow, Demand::Light, false, Pace { packets, seconds })
+            Kind::of(&flow, Demand::Light, false, pace(packets, seconds))
         };
         let one = [10, 0, 0, 2];
         assert_eq!(of(one, 10, 0.5), Kind::Call);
@@ -316,6 +339,41 @@ mod tests {
         assert_eq!(of(one, 100, 10.1), Kind::Other, "too slow");
         assert_eq!(of([239, 1, 1, 1], 100, 2.0), Kind::Other, "multicast");
         assert_eq!(of([255; 4], 100, 2.0), Kind::Other, "broadcast");
+    }
+
+    /// Regression: NFS in fragments at 6 Mbit/s was a call.
+    #[test]
+    fn a_call_has_a_highest_rate_and_whole_datagrams() {
+        let of = |ports, dscp, bytes| {
+            let flow = Flow::Headers {
+                by: FlowBy::FiveTuple,
+                first: Headers {
+                    source: [10, 0, 0, 1].into(),
+                    destination: [10, 0, 0, 2].into(),
+                    protocol: UDP,
+                    source_port: 4000,
+                    destination_port: 5000,
+                    ports,
+                    dscp,
+                    ecn: roundelay::Ecn::NotCapable,
+                },
+            };
+            let pace = Pace {
+                packets: 1000,
+                bytes,
+                seconds: 2.0,
+            };
+            Kind::of(&flow, Demand::Light, false, pace)
+        };
+        assert_eq!(of(Ports::Present, 0, 1_250_000), Kind::Call, "5 Mbit/s");
+        assert_eq!(of(Ports::Present, 0, 1_250_001), Kind::Other, "faster");
+        assert_eq!(of(Ports::Present, 34, 1_500_000), Kind::Call, "AF41");
+        assert_eq!(of(Ports::Fragment, 0, 200_000), Kind::Other, "fragments");
+        assert_eq!(
+            of(Ports::Fragment, 34, 200_000),
+            Kind::Call,
+            "fragments, AF41"
+        );
     }
 
     /// Regression: one NTP packet with code point EF was a call, and so were pages marked by a network.
@@ -335,7 +393,7 @@ mod tests {
                     ecn: roundelay::Ecn::NotCapable,
                 },
             };
-            Kind::of(&flow, Demand::Light, false, Pace { packets, seconds })
+            Kind::of(&flow, Demand::Light, false, pace(packets, seconds))
         };
         assert_eq!(of(UDP, (123, 123), 46, 1, 0.0), Kind::Other, "NTP");
         assert_eq!(of(UDP, (4000, 4001), 46, 100, 2.0), Kind::Call);

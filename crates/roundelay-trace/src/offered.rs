@@ -105,6 +105,7 @@ impl OfferedFlow {
     pub(crate) fn pace(&self) -> Pace {
         Pace {
             packets: self.packets,
+            bytes: self.bytes,
             seconds: self.active.as_secs_f64(),
         }
     }

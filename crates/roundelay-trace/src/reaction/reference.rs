@@ -45,6 +45,7 @@ impl Reference {
             let is_bare = asked.bare > 0 && asked.bare * 100 >= asked.packets * 99;
             let pace = Pace {
                 packets: asked.packets,
+                bytes: asked.bytes,
                 seconds: lasting,
             };
             let label = flow.to_string();
