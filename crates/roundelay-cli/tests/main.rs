@@ -1,5 +1,8 @@
 //! Tests of the command: one program, so that the crates under test are linked once.
 
+#[path = "../../roundelay-trace/tests/common/mod.rs"]
+mod common;
+
 mod anonymise;
 mod applications;
 mod bench;
@@ -14,6 +17,7 @@ mod dependencies;
 mod documents;
 mod failures;
 mod faults;
+mod first_answers;
 mod full_disk;
 mod import;
 mod index;

@@ -28,7 +28,18 @@ pub(crate) struct Published {
     pub(crate) origin: &'static str,
     pub(crate) bytes: Vec<u8>,
     pub(crate) right: Right,
+    /// What the answer's notes say, each in its words and in their order; none that all captures
+    /// have.
+    pub(crate) notes: &'static [&'static str],
 }
+
+/// The fields of a [`Published`].
+type Row = (&'static str, Vec<u8>, Right, &'static [&'static str]);
+
+/// Notes on tunnels.
+const IN_IP: &str = "are in tunnels (GRE, IP in IP or 6in4): flows are those inside";
+const IN_UDP: &str =
+    "are in VXLAN, Geneve or GTP-U tunnels, whose outer addresses and ports make the flows";
 
 /// Packets of the call, and of the bulk flow.
 const PACKETS: u64 = 150 + 1545;
@@ -230,81 +241,96 @@ fn files() -> Vec<Published> {
     let ticks =
         |at: u64| (u128::from(1_700_000_000_000_000_000 + at) * (1 << 20) / 1_000_000_000) as u64;
     let zone = if_tsoffset(Little, 1_700_000_000);
-    let list = [
+    let list: [Row; 17] = [
         (
             "PcapPlusPlus file_heuristics/microsecs.pcap",
             whole.clone(),
             Right::CallOf(PACKETS),
+            &[],
         ),
         (
             "PcapPlusPlus file_heuristics/nanosecs.pcap",
             of(Little, NANOS),
             Right::CallOf(PACKETS),
+            &[],
         ),
         (
             "PcapPlusPlus microsecs_big_endian.pcap",
             of(Big, MICROS),
             Right::CallOf(PACKETS),
+            &[],
         ),
         (
             "PcapPlusPlus nanosecs_big_endian.pcap",
             of(Big, NANOS),
             Right::CallOf(PACKETS),
+            &[],
         ),
         (
             "PcapPlusPlus file_heuristics/pcapng-example.pcapng",
             in_pcapng(Little, &[], micros, &plain),
             Right::CallOf(PACKETS),
+            &[],
         ),
         (
             "nDPI big_endian_issue.pcapng",
             in_pcapng(Big, &[], micros, &plain),
             Right::CallOf(PACKETS),
+            &[],
         ),
         (
             "Wireshark communityid.pcap.gz",
             gzipped(&whole),
             Right::CallOf(PACKETS),
+            &[],
         ),
         (
             "zeek#864 (appended)",
             in_pcap(Little, NANOS, ETHERNET, &behind),
             Right::CallOf(PACKETS),
+            &["packets are out of order in the file and were put in the order of times"],
         ),
         (
             "tcpreplay#172 (two sections of one time)",
             sections.concat(),
             Right::CallOf(PACKETS),
+            &["packets are out of order in the file and were put in the order of times"],
         ),
         (
             "tcpreplay#549 (a time from the future)",
             in_pcap(Little, NANOS, ETHERNET, &ahead),
             Right::CallOf(PACKETS),
+            &["1 packet has a time that all others contradict"],
         ),
         (
             "PcapPlusPlus (a time before 1970)",
             in_pcapng(Little, &[], past, &plain),
             Right::CallOf(PACKETS),
+            &["1 packet has a time outside of the years 1677 to 2262"],
         ),
         (
             "dpkt#681 (ticks of a nanosecond)",
             in_pcapng(Little, &nanos, |at| 1_700_000_000_000_000_000 + at, &plain),
             Right::CallOf(PACKETS),
+            &[],
         ),
         (
             "libpcap#577 (ticks of powers of two)",
             in_pcapng(Little, &binary, ticks, &plain),
             Right::CallOf(PACKETS),
+            &[],
         ),
         (
             "libpcap#1240 (if_tsoffset)",
             in_pcapng(Little, &zone, |at| at / 1000, &plain),
             Right::CallOf(PACKETS),
+            &[],
         ),
         (
             "nDPI#1678 (cut in a packet's header)",
             whole[..whole.len() - 130].to_vec(),
             Right::CallOf(PACKETS - 1),
+            &["14 bytes at the end are a packet cut off"],
         ),
         (
             "ecapture#385 (pcapng cut in a packet)",
@@ -314,21 +340,24 @@ fn files() -> Vec<Published> {
                 bytes
             },
             Right::CallOf(PACKETS - 1),
+            &["120 bytes at the end are a packet cut off"],
         ),
         (
             "scapy#1083 (cut with the length)",
             in_pcap(Little, NANOS, ETHERNET, &cut),
             Right::CallOf(PACKETS),
+            &["1695 frames were cut by a tool together with their lengths"],
         ),
     ];
     Vec::from(list.map(row))
 }
 
-fn row((origin, bytes, right): (&'static str, Vec<u8>, Right)) -> Published {
+fn row((origin, bytes, right, notes): Row) -> Published {
     Published {
         origin,
         bytes,
         right,
+        notes,
     }
 }
 
@@ -359,113 +388,137 @@ fn links() -> Vec<Published> {
         let header = [&[packet[9], 4, 0, 0, 0, 0, 0, 7][..], &[9; 16]].concat();
         ipv4(51, CALLER, CALLED, &[&header, &packet[20..]].concat())
     };
-    let list = [
+    let list: [Row; 23] = [
         (
             "tcpdump 802.1ad_QinQ.pcap",
             framed(ETHERNET, |packet| {
                 tagged(&[0x88, 0xa8, 0, 5, 0x81, 0, 0, 7], packet)
             }),
             Right::CallOf(PACKETS),
+            &[],
         ),
         (
             "PcapPlusPlus VlanPackets.pcap",
             framed(ETHERNET, |packet| tagged(&[0x81, 0, 0, 7], packet)),
             Right::CallOf(PACKETS),
+            &[],
         ),
         (
             "PcapPlusPlus MplsPackets.pcap",
             framed(ETHERNET, labelled),
             Right::CallOf(PACKETS),
+            &[],
         ),
         (
             "PcapPlusPlus PPPoESession.pcap",
             framed(ETHERNET, session),
             Right::CallOf(PACKETS),
+            &[],
         ),
         (
             "PcapPlusPlus packet_trailer.pcap",
             framed(ETHERNET, trailed),
             Right::CallOf(PACKETS),
+            &[],
         ),
         (
             "PcapPlusPlus ipv4-options.pcap",
             inside(with_options),
             Right::CallOf(PACKETS),
+            &[],
         ),
         (
             "PcapPlusPlus one_ipv6_http_stream.pcap",
             inside(in_ipv6),
             Right::CallOf(PACKETS),
+            &[],
         ),
         (
             "PcapPlusPlus ipv6_opt_fragments.pcap (options)",
             inside(hop_by_hop),
             Right::CallOf(PACKETS),
+            &[],
         ),
         (
             "nDPI ah.pcapng",
             inside(authenticated),
             Right::CallOf(PACKETS),
+            &[],
         ),
         (
             "PcapPlusPlus sll.pcap",
             framed(113, |packet| cooked(0, packet)),
             Right::CallOf(PACKETS),
+            &[],
         ),
         (
             "dpkt#569 (SLL2)",
             framed(276, |packet| cooked2(2, IN, packet)),
             Right::CallOf(PACKETS),
+            &[],
         ),
         (
             "PcapPlusPlus raw_ip.pcap",
             framed(12, <[u8]>::to_vec),
             Right::CallOf(PACKETS),
+            &[],
         ),
         (
             "tcpdump LINKTYPE_RAW_ipv4.pcap",
             framed(101, <[u8]>::to_vec),
             Right::CallOf(PACKETS),
+            &[],
         ),
         (
             "tcpdump LINKTYPE_IPV4.pcap",
             framed(228, <[u8]>::to_vec),
             Right::CallOf(PACKETS),
+            &[],
         ),
         (
             "tcpdump LINKTYPE_IPV6.pcap",
             framed(229, in_ipv6),
             Right::CallOf(PACKETS),
+            &[],
         ),
         (
             "PcapPlusPlus NullLoopback.pcap",
             framed(0, |packet| [&[2, 0, 0, 0], packet].concat()),
             Right::CallOf(PACKETS),
+            &[],
         ),
         (
             "PcapPlusPlus CiscoHDLC.pcap",
             framed(104, |packet| [&[0x0f, 0, 8, 0], packet].concat()),
             Right::CallOf(PACKETS),
+            &[],
         ),
         (
             "nDPI dlt_ppp.pcap",
             framed(9, |packet| [&[0xff, 3, 0, 0x21], packet].concat()),
             Right::CallOf(PACKETS),
+            &[],
         ),
         (
             "zeek arp-who-has-wlanmon.pcap",
             framed(105, |packet| wireless(0, packet)),
             Right::CallOf(PACKETS),
+            &[],
         ),
         (
             "zeek arp-who-has-radiotap.pcap",
             framed(127, |packet| radiotap(&wireless(0, packet))),
             Right::CallOf(PACKETS),
+            &[],
         ),
         (
             "Wireshark wpa-Induction.pcap.gz",
             gzipped(&framed(105, |packet| wireless(0x40, packet))),
             Right::Encrypted,
+            &[
+                "1695 packets whose headers could not be read share a flow",
+                "1695 of these packets are encrypted 802.11 frames",
+            ],
         ),
         (
             "tcpdump LINKTYPE_PKTAP.pcap",
@@ -473,11 +526,13 @@ fn links() -> Vec<Published> {
                 [&[108, 0, 0, 0][..], &[0; 104], &ethernet(0x0800, packet)].concat()
             }),
             Right::Call,
+            &[],
         ),
         (
             "tcpdump arcnet-rfc1201-arp-icmp-http.pcap",
             framed(129, |packet| [&[1, 2, 0, 212, 0, 0, 7], packet].concat()),
             Right::Call,
+            &[],
         ),
     ];
     Vec::from(list.map(row))
@@ -519,66 +574,78 @@ fn tunnels() -> Vec<Published> {
         }
         packet
     };
-    let list = [
+    let list: [Row; 17] = [
         (
             "zeek tunnels/4in4.pcap",
             over_ip(4, &[]),
             Right::CallOf(PACKETS),
+            &[IN_IP],
         ),
         (
             "zeek tunnels/4in6.pcap",
             inside(|packet| ipv6(0, 4, v6(8), v6(9), packet)),
             Right::CallOf(PACKETS),
+            &[IN_IP],
         ),
         (
             "zeek tunnels/6in4.pcap",
             inside(|packet| ipv4(41, NEAR, FAR, &six(packet))),
             Right::CallOf(PACKETS),
+            &[IN_IP],
         ),
         (
             "zeek tunnels/6in6.pcap",
             inside(|packet| ipv6(0, 41, v6(8), v6(9), &six(packet))),
             Right::CallOf(PACKETS),
+            &[IN_IP],
         ),
         (
             "zeek tunnels/gre-sample.pcap",
             over_ip(47, &gre(0x0800, &[])),
             Right::CallOf(PACKETS),
+            &[IN_IP],
         ),
         (
             "zeek tunnels/gre-within-gre.pcap",
             inside(gre_in_gre),
             Right::CallOf(PACKETS),
+            &[IN_IP],
         ),
         (
             "zeek tunnels/gre-pptp.pcap",
             over_ip(47, &pptp),
             Right::CallOf(PACKETS),
+            &[IN_IP],
         ),
         (
             "contrail-vrouter#100 (Ethernet over GRE)",
             over_ip(47, &gre(0x6558, &bridge)),
             Right::CallOf(PACKETS),
+            &[IN_IP],
         ),
         (
             "tcpdump erspan-type-ii-1.pcap",
             over_ip(47, &erspan),
             Right::OneFlow("gre 10.0.0.1 > 10.0.0.2"),
+            &[],
         ),
         (
             "zeek tunnels/vxlan.pcap",
             over_udp(4789, &vxlan),
             Right::OneFlow("udp 10.0.0.1:4000 > 10.0.0.2:4789"),
+            &[IN_UDP],
         ),
         (
             "tcpdump geneve.pcap",
             over_udp(6081, &geneve),
             Right::OneFlow("udp 10.0.0.1:4000 > 10.0.0.2:6081"),
+            &[IN_UDP],
         ),
         (
             "zeek tunnels/gtp/gtp1_gn_normal_incl_fragmentation.pcap",
             over_udp(2152, &gtp),
             Right::OneFlow("udp 10.0.0.1:4000 > 10.0.0.2:2152"),
+            &[IN_UDP],
         ),
         (
             "zeek tunnels/Teredo.pcap",
@@ -591,22 +658,31 @@ fn tunnels() -> Vec<Published> {
                 )
             }),
             Right::OneFlow("udp 10.0.0.1:4000 > 10.0.0.2:3544"),
+            &[],
         ),
         (
             "nDPI capwap_data.pcapng",
             over_udp(5247, &[0, 0x10, 2, 0, 0, 0, 0, 0]),
             Right::OneFlow("udp 10.0.0.1:4000 > 10.0.0.2:5247"),
+            &[],
         ),
         (
             "Wireshark wireguard-ping-tcp.pcap",
             over_udp(51_820, &[4, 0, 0, 0, 7, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]),
             Right::OneFlow("udp 10.0.0.1:4000 > 10.0.0.2:51820"),
+            &["are in WireGuard tunnels, each of which is one flow"],
         ),
-        ("PcapPlusPlus ipsec.pcapng", inside(esp), Right::CallOf(0)),
+        (
+            "PcapPlusPlus ipsec.pcapng",
+            inside(esp),
+            Right::CallOf(0),
+            &["are in ESP tunnels: what is inside cannot be read"],
+        ),
         (
             "PcapPlusPlus quic.pcapng",
             inside(quic),
             Right::CallOf(PACKETS),
+            &["of the bytes are QUIC: a connection is one flow"],
         ),
     ];
     Vec::from(list.map(row))
@@ -675,57 +751,88 @@ fn loads() -> Vec<Published> {
         }
     }
     let any = |samples: &[Sample]| in_pcap(Little, NANOS, ETHERNET, samples);
-    let list = [
+    let list: [Row; 11] = [
         (
             "tcpdump gso-ipv4.pcap, PCAPdroid#404",
             any(&offloaded(ether)),
             Right::CallOf(pieces),
+            &["35 packets are longer than the link's 1500 bytes"],
         ),
         (
             "PcapPlusPlus IPv4-TSO.pcap (no length in IP)",
             any(&offloaded(unsaid)),
             Right::CallOf(pieces),
+            &["35 packets are longer than the link's 1500 bytes"],
         ),
-        ("tcpdump gso-ipv6.pcap", any(&offloaded(six)), Right::Call),
+        (
+            "tcpdump gso-ipv6.pcap",
+            any(&offloaded(six)),
+            Right::Call,
+            &["35 packets are longer than the link's 1500 bytes"],
+        ),
         (
             "tcpdump bigtcp-ipv4.pcap (128,000 bytes)",
             any(&offloaded(huge)),
             Right::Call,
+            &[
+                "35 packets are longer than the link's 1500 bytes",
+                "Light flows lose more on a real link than here",
+            ],
         ),
         (
             "PcapPlusPlus ip4_fragments.pcap",
             fragments(false),
             Right::CallOf(PACKETS),
+            &[],
         ),
         (
             "PcapPlusPlus ip6_fragments.pcap",
             fragments(true),
             Right::CallOf(PACKETS),
+            &[],
         ),
         (
             "nDPI discord_call.pcapng (both directions)",
             in_pcapng(Little, &[], micros, &both_ways()),
             Right::CallOf(PACKETS),
+            &[
+                "one direction of one link, the one with the larger load (--direction 'to 192.168.7.2')",
+                "1695 of 1995 packets are replayed",
+            ],
         ),
         (
             "libpcap#127 (tcpdump -i any on a router)",
             in_pcap(Little, NANOS, 276, &routed),
             Right::CallOf(PACKETS),
+            &[
+                "Left out: 1695 duplicates",
+                "packets are out of order in the file",
+            ],
         ),
         (
             "zeek#4954, PF_RING#648 (loopback twice)",
             in_pcap(Little, NANOS, 276, &twice),
             Right::CallOf(PACKETS),
+            &[
+                "Left out: 1695 duplicates",
+                "1 packet is out of order in the file",
+            ],
         ),
         (
             "faucet#1537 (mirrored twice)",
             any(&Vec::from_iter(mirrored)),
             Right::CallOf(PACKETS),
+            &[
+                "each packet once (--mirrored)",
+                "Left out: 1695 by --mirrored",
+                "1 packet is out of order in the file",
+            ],
         ),
         (
             "nDPI's chatter of a LAN (LLMNR, SSDP, NTPv4.pcap and others)",
             any(&sorted(talk)),
             Right::NoCall(1 + chatter.len()),
+            &[],
         ),
     ];
     Vec::from(list.map(row))
