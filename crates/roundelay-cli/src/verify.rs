@@ -4,7 +4,7 @@ pub(crate) mod arguments;
 pub(crate) mod outputs;
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, ErrorKind};
 use std::path::Path;
 
 use roundelay::Fault;
@@ -25,8 +25,7 @@ pub(crate) fn run(arguments: &Verify) -> Result<(), Failure> {
     if live::is_record(&arguments.log) {
         return of_record(&name, arguments);
     }
-    let log = open(&arguments.log)
-        .map_err(|error| Failure::usage(Fault::new(error.to_string()).in_file(&*name, 0)))?;
+    let log = open(&arguments.log).map_err(|error| unopened(&name, &error))?;
     let inspection =
         inspect(log, arguments.faults.into()).map_err(|error| unreadable(&name, error))?;
     tell(&name, arguments, &inspection)
@@ -62,11 +61,27 @@ fn tell(name: &str, arguments: &Verify, inspection: &Inspection) -> Result<(), F
 }
 
 fn open(path: &Path) -> io::Result<Box<dyn BufRead>> {
+    if path.is_dir() {
+        return Err(ErrorKind::IsADirectory.into());
+    }
     Ok(if path.as_os_str() == "-" {
         Box::new(BufReader::new(io::stdin()))
     } else {
         Box::new(BufReader::with_capacity(1 << 16, File::open(path)?))
     })
+}
+
+/// Says what is wrong with a file that does not open, and which file is expected.
+fn unopened(name: &str, error: &io::Error) -> Failure {
+    const WANTED: &str =
+        "a file written by `roundelay simulate --log`, or the record of `roundelay live`";
+    let problem = match error.kind() {
+        ErrorKind::NotFound => "there is no such file".to_owned(),
+        ErrorKind::IsADirectory => "a folder".to_owned(),
+        _ => format!("cannot read: {error}"),
+    };
+    let fault = Fault::wanted(WANTED).behind(format_args!("{problem}; "));
+    Failure::usage(fault.in_file(name, 0))
 }
 
 /// Adds file and line to the error.

@@ -257,7 +257,14 @@ fn what_is_no_log_is_a_wrong_use() {
     }
     let missing = run(&["verify", "nowhere.log"], "");
     assert_eq!(missing.status.code(), Some(2));
-    assert!(stderr(&missing).contains("nowhere.log: "));
+    assert!(
+        stderr(&missing).ends_with(
+            "nowhere.log: there is no such file; expected a file written by `roundelay simulate \
+             --log`, or the record of `roundelay live`\n"
+        ),
+        "{}",
+        stderr(&missing)
+    );
     // A log without its last lines is a valid log of a run that was cut off (status 1).
     let whole_lines = &text[..text.trim_end().rfind('\n').unwrap() + 1];
     for cut in [whole_lines, cut] {
