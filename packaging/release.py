@@ -322,6 +322,25 @@ def verify_wheel(wheel: Path, folder: Path) -> None:
     if others:
         fail(f"{wheel}: its module needs {sorted(others)}")
     print(f"{wheel.name}: needs {', '.join(sorted(needed(folder / module)))}")
+    if "manylinux" in wheel.name:
+        use(wheel, folder / "environment")
+
+
+#: What a first user of the package does.
+FIRST_USE = """
+import roundelay as rd
+print(rd.__version__, rd.compare("examples/captures/home-downlink.pcap", "5mbit", ["fifo", "fq_codel"]).best)
+"""
+
+
+def use(wheel: Path, environment: Path) -> None:
+    """Installs the wheel by itself and compares two disciplines with it."""
+    run(sys.executable, "-m", "venv", environment)
+    run(environment / "bin" / "pip", "install", "--quiet", "--no-deps", "--no-index", wheel)
+    said = run(environment / "bin" / "python", "-c", FIRST_USE)
+    if said != f"{version()} fq_codel\n":
+        fail(f"{wheel}: installed, it says {said!r}")
+    print(f"{wheel.name}: installs and compares")
 
 
 def main() -> None:
