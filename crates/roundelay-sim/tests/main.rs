@@ -23,6 +23,7 @@ mod live;
 mod load;
 mod maps;
 mod memory;
+mod offload;
 mod one_way;
 mod order;
 mod pcapng;

@@ -67,6 +67,19 @@ pub enum SlowStart {
     HyStart,
 }
 
+/// Whether a sender hands several segments at once to its interface, and who cuts them: segmentation
+/// offload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Offload {
+    /// Segments go out one by one, each as soon as window and pacing allow.
+    None,
+    /// A burst of segments at one time, about as much as a millisecond carries. The interface cuts it,
+    /// so queues see segments.
+    Split,
+    /// The same burst as one packet of up to 65,535 bytes, which nobody cuts before the receiver.
+    Whole,
+}
+
 /// When to restart the retransmission timer during NewReno's recovery: RFC 6582, section 4.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PartialTimer {
@@ -138,6 +151,9 @@ pub struct Config {
     /// Whether segments are spread over the round trip; otherwise they follow acknowledgements in
     /// bursts.
     pub pacing: bool,
+    /// Whether new data goes out in bursts, as with segmentation offload, with selective
+    /// acknowledgements only. What is sent again goes out one by one.
+    pub offload: Offload,
     /// Whether the connection starts with SYN and SYN-ACK.
     pub syn_exchange: bool,
     /// Whether a sender idle for longer than a timeout starts again from the initial window: RFC
@@ -241,6 +257,7 @@ impl Config {
             quick_acknowledgements: false,
             ecn: false,
             pacing: false,
+            offload: Offload::None,
             syn_exchange: true,
             idle_restart: true,
             window_validation: true,
@@ -361,6 +378,15 @@ impl Config {
                 range: "false, as rack finds the losses that a probe uncovers".to_owned(),
             });
         }
+        if self.offload != Offload::None && self.flavour != Flavour::Sack {
+            return Err(ConfigError {
+                parameter: "offload",
+                value: format!("{:?} with flavour {:?}", self.offload, self.flavour),
+                range:
+                    "none, as bursts are of senders with selective acknowledgements (flavour sack)"
+                        .to_owned(),
+            });
+        }
         if self.window_growth && !self.timestamps {
             return Err(ConfigError {
                 parameter: "window_growth",
@@ -421,6 +447,29 @@ impl Config {
             MICROSECOND,
             Duration::from_millis(500),
         )
+    }
+
+    /// Bytes of the longest packet: a full segment with its header, or all that a burst may hold that
+    /// passes whole.
+    pub fn longest_packet(&self) -> u32 {
+        let segment = self.segment_len.saturating_add(self.header_len);
+        match self.offload {
+            Offload::None | Offload::Split => segment,
+            Offload::Whole => segment.saturating_mul(self.most_in_burst()),
+        }
+    }
+
+    /// Most segments in a burst: as many as an IP packet of 65,535 bytes has room for.
+    pub(crate) fn most_in_burst(&self) -> u32 {
+        (65_535 / self.segment_len.saturating_add(self.header_len)).max(1)
+    }
+
+    /// How many segments `len` bytes of data are.
+    pub(crate) fn segments(&self, len: u32) -> u32 {
+        if len <= self.segment_len {
+            return 1;
+        }
+        len.div_ceil(self.segment_len)
     }
 
     /// The receive window in bytes.

@@ -109,6 +109,12 @@ impl Congestion {
         }
     }
 
+    /// Whether a law sends no bursts at so many bytes a second: BBR, version 1, below 1.2 Mbit/s (its
+    /// draft, section 4.2.2).
+    pub(crate) fn may_send_one_by_one(&self, rate: u64) -> bool {
+        matches!(self.law, Law::Bbr(_)) && rate < 150_000
+    }
+
     /// Sets the window by the model of the path.
     pub(crate) fn follow_model(&mut self, told: &Acknowledged) {
         if let Some(model) = self.model() {

@@ -38,6 +38,7 @@ mod custom;
 mod delivery;
 mod hystart;
 mod model;
+mod offload;
 mod probe;
 mod prr;
 mod rack;
@@ -52,7 +53,7 @@ mod scoreboard;
 mod segment;
 mod sender;
 
-pub use config::{Config, ConfigError, Control, Flavour, PartialTimer, SlowStart};
+pub use config::{Config, ConfigError, Control, Flavour, Offload, PartialTimer, SlowStart};
 pub use cubic::Cubic;
 pub use custom::{CongestionControl, CustomControl, Feedback, MAX_WINDOW};
 pub use receiver::{Receiver, ReceiverStatistics};

@@ -115,7 +115,7 @@ impl Receiver {
             self.quick = QUICK;
         }
         self.last_at = now;
-        if is_in_order && !self.must_acknowledge(now) {
+        if is_in_order && !self.must_acknowledge(now, segment.len) {
             None
         } else {
             Some(self.acknowledge(now, reason))
@@ -210,14 +210,14 @@ impl Receiver {
     }
 
     /// Whether a segment received in order is acknowledged now: RFC 5681, section 4.2.
-    fn must_acknowledge(&mut self, now: Instant) -> bool {
+    fn must_acknowledge(&mut self, now: Instant, len: u32) -> bool {
         let Some(delay) = self.config.delayed_acknowledgement else {
             return true;
         };
         if self.config.quick_acknowledgements && self.is_quick() {
             return true;
         }
-        self.unacknowledged += 1;
+        self.unacknowledged += self.config.segments(len);
         self.deadline.get_or_insert(now + delay);
         self.unacknowledged >= 2
     }

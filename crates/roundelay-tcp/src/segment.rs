@@ -73,7 +73,7 @@ pub struct Segment {
     /// The timestamp echoed by an acknowledgement (TSecr). Data echoes only where a receive window
     /// grows by it ([`Config::window_growth`]).
     pub echo: Instant,
-    /// Bytes of data.
+    /// Bytes of data: more than a segment's in a burst that passes whole ([`Config::offload`]).
     pub len: u32,
     /// Selective acknowledgements, the latest first; length 0 means no block.
     pub blocks: [Block; MAX_BLOCKS],
@@ -85,10 +85,11 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// Length on the wire, in bytes.
+    /// Length on the wire, in bytes. A burst that passes whole has the headers of all its segments, as
+    /// Linux counts it.
     pub fn wire_len(&self, config: &Config) -> u32 {
         if self.len > 0 {
-            return config.header_len + self.len;
+            return config.header_len * config.segments(self.len) + self.len;
         }
         let blocks = self.blocks.iter().filter(|block| block.len > 0).count() as u32;
         if config.sack_option_counted && blocks > 0 {

@@ -6,7 +6,7 @@
 
 use roundelay::{Duration, Instant};
 
-use crate::config::{Config, ConfigError, Flavour};
+use crate::config::{Config, ConfigError, Flavour, Offload};
 use crate::congestion::Congestion;
 use crate::custom::CustomControl;
 use crate::probe::Probe;
@@ -83,7 +83,7 @@ pub struct Sender {
     pub(crate) timer: RetransmissionTimer,
     pub(crate) probe: Probe,
     /// Bytes written by the application.
-    supplied: u64,
+    pub(crate) supplied: u64,
     /// The first unacknowledged byte (SND.UNA, HighACK).
     pub(crate) acknowledged: u64,
     /// The next byte to send; less than `highest` after going back.
@@ -135,6 +135,8 @@ pub struct Sender {
     paced_until: Instant,
     /// Pacing held a segment back at the last poll.
     is_held: bool,
+    /// Segments left of the burst that goes out now.
+    pub(crate) burst: u32,
     pub(crate) statistics: SenderStatistics,
 }
 
@@ -199,6 +201,7 @@ impl Sender {
             tick: Instant::ZERO,
             paced_until: Instant::ZERO,
             is_held: false,
+            burst: 0,
             statistics: SenderStatistics::default(),
             config,
         }
@@ -380,7 +383,7 @@ impl Sender {
     }
 
     fn poll_data(&mut self, now: Instant) -> Option<Segment> {
-        self.is_held = now < self.paced_until;
+        self.is_held = now < self.paced_until && self.burst == 0;
         if self.is_held {
             self.is_roomy = false;
             return None;
@@ -460,10 +463,14 @@ impl Sender {
         }
         self.tell_model_of_restart(now, len);
         let fits = u64::from(len) <= room && self.next + u64::from(len) <= self.receive_limit();
-        if len > 0 && fits {
+        if len > 0 && fits && self.config.offload == Offload::None {
             self.scoreboard.push(self.next, len);
             return Some(self.emit_next(now, len));
         }
+        if len > 0 && fits {
+            return self.poll_burst(now, room);
+        }
+        self.burst = 0;
         let (sequence, len) = if is_recovery {
             self.missing_segment()?
         } else {
@@ -573,7 +580,7 @@ impl Sender {
     }
 
     fn count(&mut self, len: u32, is_old: bool) {
-        self.statistics.segments += 1;
+        self.statistics.segments += u64::from(self.config.segments(len));
         self.statistics.bytes += u64::from(len);
         if is_old {
             self.statistics.retransmissions += 1;

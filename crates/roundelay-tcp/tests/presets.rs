@@ -1,7 +1,7 @@
 //! Presets have the parameters of their originals, value by value.
 
 use roundelay::Duration;
-use roundelay_tcp::{Config, Control, Flavour, PartialTimer, SlowStart};
+use roundelay_tcp::{Config, Control, Flavour, Offload, PartialTimer, SlowStart};
 
 const fn millis(count: u64) -> Duration {
     Duration::from_millis(count)
@@ -39,6 +39,7 @@ fn ups_s_ns_2_is_what_its_scripts_set() {
         quick_acknowledgements: false,
         ecn: false,
         pacing: false,
+        offload: Offload::None,
         syn_exchange: true,
         idle_restart: false,
         window_validation: false,

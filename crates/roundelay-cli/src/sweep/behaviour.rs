@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use roundelay::{Duration, LinkLayer};
 use roundelay_sim::scenario::{
-    Control, Flavour, Preset, Protocol, Scenario, SlowStart, SourceSpec,
+    Control, Flavour, Offload, Preset, Protocol, Scenario, SlowStart, SourceSpec,
 };
 use roundelay_sim::sources::Urgency;
 use roundelay_sim::{DecisionCost, LinkConfig};
@@ -198,6 +198,14 @@ fn of_tcp(protocol: &Protocol, all: &mut BTreeSet<String>) {
             SlowStart::HyStart => "hystart",
         };
         all.insert(format!("tcp.slow_start.{name}"));
+    }
+    let offload = match protocol.offload {
+        Some(Offload::Split) => Some("split"),
+        Some(Offload::Whole) => Some("whole"),
+        Some(Offload::None) | None => None,
+    };
+    if let Some(name) = offload {
+        all.insert(format!("tcp.offload.{name}"));
     }
     for (is_on, name) in [
         (protocol.ecn, "ecn"),

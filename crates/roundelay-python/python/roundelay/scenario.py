@@ -61,6 +61,7 @@ __all__ = [
     "Mtu",
     "Node",
     "Objective",
+    "Offload",
     "OnOff",
     "OneOrMany",
     "Overhead",
@@ -780,6 +781,10 @@ Flavour: TypeAlias = Literal["tahoe", "reno", "newreno", "sack"]
 Control: TypeAlias = Literal["reno", "cubic", "bbr", "bbr3"]
 
 
+#: Whether new data goes out in bursts, and who cuts them.
+Offload: TypeAlias = Literal["none", "split", "whole"]
+
+
 #: When the first slow start ends.
 SlowStart: TypeAlias = Literal["until_loss", "by_bytes", "hystart++", "hystart"]
 
@@ -829,6 +834,9 @@ class Protocol(Table):
     ecn: bool | None = None
     #: Whether segments are spread over the round trip.
     pacing: bool | None = None
+    #: Whether new data goes out in bursts of about a millisecond, as with segmentation offload, and whether
+    #: these are cut before the queues; with ``flavour = "sack"``.
+    offload: Offload | None = None
     #: When the first slow start ends, if not at a threshold.
     slow_start: SlowStart | None = None
     #: CUBIC: whether its least window always grows by 9/17 of a segment each round trip (RFC 8312), and not by

@@ -42,7 +42,7 @@ use roundelay_tcp::CustomControl;
 
 pub use crate::files::ReadCapture;
 pub use crate::sources::captured::{Captured, FlowBy};
-pub use crate::sources::{Control, Flavour, Preset, Protocol, SlowStart, SourceSpec};
+pub use crate::sources::{Control, Flavour, Offload, Preset, Protocol, SlowStart, SourceSpec};
 pub use at_link::AtLink;
 pub use control::ControlError;
 pub use curves::{Curves, GroupCurves, LinkCurves};

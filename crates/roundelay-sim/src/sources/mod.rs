@@ -26,7 +26,7 @@ mod stamp;
 pub(crate) mod urgency;
 
 pub use draw::Span;
-pub use protocol::{Control, Flavour, Preset, Protocol, SlowStart};
+pub use protocol::{Control, Flavour, Offload, Preset, Protocol, SlowStart};
 pub use sizes::Sizes;
 pub use source_flow::Terms;
 pub use stamp::Stamp;

@@ -80,6 +80,19 @@ pub enum SlowStart {
     HyStart,
 }
 
+/// Whether new data goes out in bursts, and who cuts them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Offload {
+    /// Segments go out one by one.
+    None,
+    /// In bursts of about a millisecond, of two segments at least and 64 KiB at most. The interface
+    /// cuts them, so queues see segments.
+    Split,
+    /// In the same bursts, each of which is one packet for all queues.
+    Whole,
+}
+
 /// TCP settings of both ends of a connection.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -133,6 +146,9 @@ pub struct Protocol {
     pub ecn: Option<bool>,
     /// Whether segments are spread over the round trip.
     pub pacing: Option<bool>,
+    /// Whether new data goes out in bursts of about a millisecond, as with segmentation offload, and
+    /// whether these are cut before the queues; with `flavour = "sack"`.
+    pub offload: Option<Offload>,
     /// When the first slow start ends, if not at a threshold.
     pub slow_start: Option<SlowStart>,
     /// CUBIC: whether its least window always grows by 9/17 of a segment each round trip (RFC 8312),
@@ -261,6 +277,13 @@ impl Protocol {
         config.syn_exchange = self.syn_exchange.unwrap_or(config.syn_exchange);
         config.ecn = self.ecn.unwrap_or(config.ecn);
         config.pacing = self.pacing.unwrap_or(config.pacing);
+        if let Some(offload) = self.offload {
+            config.offload = match offload {
+                Offload::None => tcp::Offload::None,
+                Offload::Split => tcp::Offload::Split,
+                Offload::Whole => tcp::Offload::Whole,
+            };
+        }
         if let Some(slow_start) = self.slow_start {
             config.slow_start = match slow_start {
                 SlowStart::UntilLoss => tcp::SlowStart::UntilLoss,
@@ -330,6 +353,20 @@ mod tests {
                 tcp::Config {
                     rack: true,
                     tail_loss_probe: true,
+                    ..rfc
+                },
+            ),
+            (
+                "offload = \"split\"",
+                tcp::Config {
+                    offload: tcp::Offload::Split,
+                    ..rfc
+                },
+            ),
+            (
+                "offload = \"whole\"",
+                tcp::Config {
+                    offload: tcp::Offload::Whole,
                     ..rfc
                 },
             ),
@@ -503,6 +540,7 @@ mod tests {
             "syn_exchange" => config.syn_exchange.to_string(),
             "ecn" => config.ecn.to_string(),
             "pacing" => config.pacing.to_string(),
+            "offload" => word(&config.offload),
             "slow_start" => match config.slow_start {
                 tcp::SlowStart::UntilLoss => "until_loss".to_owned(),
                 tcp::SlowStart::ByBytes => "by_bytes".to_owned(),

@@ -104,10 +104,9 @@ impl<'a> Facts<'a> {
 
     /// A source over TCP.
     pub(crate) fn tcp(tcp: &'a Protocol, ending: Ending) -> Self {
-        let config = tcp.config();
         Self {
             tcp: Some(tcp),
-            ..Self::datagrams(config.segment_len.saturating_add(config.header_len), ending)
+            ..Self::datagrams(tcp.config().longest_packet(), ending)
         }
     }
 

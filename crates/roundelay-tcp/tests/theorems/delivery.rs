@@ -4,7 +4,7 @@
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use roundelay::{Duration, Instant};
-use roundelay_tcp::{Config, Control, Flavour, PartialTimer, Segment, Sender, SlowStart};
+use roundelay_tcp::{Config, Control, Flavour, Offload, PartialTimer, Segment, Sender, SlowStart};
 
 use super::link::{Fate, Link, World};
 
@@ -106,6 +106,10 @@ fn run_one(seed: u64, control: Option<Control>) {
         config.flavour = Flavour::Sack;
         config.control = control;
         config.ecn = false;
+    }
+    if config.flavour == Flavour::Sack {
+        config.offload =
+            [Offload::None, Offload::None, Offload::Split, Offload::Whole][seed as usize % 9 % 4];
     }
     let harm = [0.0, 0.02, 0.1, 0.4][random.random_range(0..4)];
     let mut link = Link {

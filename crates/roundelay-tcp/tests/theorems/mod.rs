@@ -6,6 +6,7 @@ mod custom;
 mod delivery;
 mod laws;
 mod link;
+mod offload;
 mod rack;
 mod rc3;
 mod receiver;

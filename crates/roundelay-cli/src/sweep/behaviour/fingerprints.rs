@@ -335,6 +335,7 @@ fn scenarios(folder: &Path) -> Vec<(String, String)> {
             "slow_start",
             &["until_loss", "by_bytes", "hystart++", "hystart"],
         ),
+        ("offload", &["split", "whole"]),
     ] {
         all.extend(values.iter().map(|value| {
             (
