@@ -255,6 +255,65 @@ fn transfers_of_senders_that_pace_are_endless_and_open() {
     );
 }
 
+/// A simulation's capture with this receive window in all segments and no scale: captures of
+/// simulations tell no window.
+fn with_windows(capture: &mut [u8], window: u16) {
+    const PACKET: u32 = 6;
+    const SCALE: [u8; 4] = [1, 3, 3, 14];
+    let mut at = 0;
+    while let Some([kind, len]) = capture.get(at..at + 8).map(|head| {
+        let word = |from: usize| u32::from_le_bytes(head[from..from + 4].try_into().unwrap());
+        [word(0), word(4)]
+    }) {
+        let [ip, tcp] = [at + 28, at + 48];
+        if kind == PACKET && capture[ip + 9] == 6 {
+            capture[tcp + 14..tcp + 16].copy_from_slice(&window.to_be_bytes());
+            let is_syn = capture[tcp + 13] & 2 != 0;
+            if is_syn && capture[tcp + 24..tcp + 28] == SCALE {
+                capture[tcp + 27] = 0;
+            }
+        }
+        at += len as usize;
+    }
+}
+
+/// A transfer that fills its receiver's window, while the link has room: at any rate it has a window
+/// each round trip.
+#[test]
+fn a_receive_window_that_was_the_limit_holds() {
+    let folder = Folder::new("window");
+    let small = "\"linux\", window_growth = false, receive_window = 14";
+    let office = format!("{OFFICE}{BULK}").replace("\"linux\"", small);
+    let before = folder.write("office.toml", &office);
+    let capture = folder.path("office.pcapng");
+    stdout(&["simulate", &before, "--json", "--pcapng", &capture]);
+    let mut bytes = fs::read(&capture).unwrap();
+    with_windows(&mut bytes, 14 * 1448);
+    fs::write(&capture, bytes).unwrap();
+    let link = ["--rate", "8mbit", "--interface", "entry to exit"];
+    let text = stdout(&[&["applications", &capture][..], &link].concat());
+    let tcp = "control = \"cubic\", segment_len = 1448, window_growth = false, receive_window = 14";
+    let (_, bulk) = text
+        .split_once("name = \"tcp bulk by window\"")
+        .unwrap_or_else(|| panic!("no window: {text}"));
+    assert!(
+        bulk.contains("\"< endless\"") && bulk.contains(tcp),
+        "{text}"
+    );
+    assert!(
+        text.contains("receive window, which holds here: "),
+        "{text}"
+    );
+    let fast = |text: &str, name: &str| {
+        let faster = text.replace("rate = \"8mbit\"", "rate = \"20mbit\"");
+        let path = folder.write("fast.toml", &faster);
+        mean(&simulated(&path), name, "throughput")
+    };
+    let [truth, read] = [fast(&office, "bulk"), fast(&text, "tcp bulk by window")];
+    assert!(near(read, truth, 0.05), "{truth}, {read}");
+    assert!(truth < 5e6, "the window is the limit: {truth}");
+}
+
 /// An application that writes two megabits a second is the limit, also while a transfer fills the
 /// link beside it.
 #[test]

@@ -76,6 +76,10 @@ pub(crate) struct TcpSegment {
     /// The sender's clock, and that of the other end that it echoes (RFC 7323), if the capture holds
     /// them.
     pub(crate) timestamps: Option<[u32; 2]>,
+    /// The receive window, not scaled.
+    pub(crate) window: u16,
+    /// The shift of later windows of the sender of a SYN (RFC 7323, section 2), if it has one.
+    pub(crate) window_scale: Option<u8>,
 }
 
 /// Availability of a packet's ports.
@@ -457,6 +461,7 @@ impl Frame<'_> {
         let flags = byte(header, 13).ok()?;
         let header_len = u32::from(byte(header, 12).ok()? >> 4) * 4;
         let number = |at| Some(u32::from_be_bytes(*header.get(at..)?.first_chunk()?));
+        let is_syn = flags & 2 != 0;
         // With segmentation offload the length in the header may be missing.
         let len = ip_len(packet).unwrap_or_else(|| self.network_len());
         Some(TcpSegment {
@@ -464,10 +469,16 @@ impl Frame<'_> {
             acknowledgement: number(8)?,
             len: len.saturating_sub(before as u32).saturating_sub(header_len),
             is_fin: flags & 1 != 0,
-            is_syn: flags & 2 != 0,
+            is_syn,
             is_reset: flags & 4 != 0,
             is_ack: flags & 16 != 0,
             timestamps: timestamps(header, header_len as usize),
+            window: be16(header, 14).unwrap_or(0),
+            window_scale: if is_syn {
+                window_scale(header, header_len as usize)
+            } else {
+                None
+            },
         })
     }
 
@@ -495,9 +506,23 @@ impl Frame<'_> {
 
 /// The timestamps among the options of a TCP header of this length, as far as it was captured.
 fn timestamps(header: &[u8], len: usize) -> Option<[u32; 2]> {
+    const TIMESTAMPS: u8 = 8;
+    let option = option(header, len, TIMESTAMPS)?;
+    let number = |at| Some(u32::from_be_bytes(*option.get(at..)?.first_chunk()?));
+    (option.len() == 10).then_some([number(2)?, number(6)?])
+}
+
+/// The shift of windows among the options of a SYN.
+fn window_scale(header: &[u8], len: usize) -> Option<u8> {
+    const WINDOW_SCALE: u8 = 3;
+    let option = option(header, len, WINDOW_SCALE)?;
+    (option.len() == 3).then_some(option[2])
+}
+
+/// The option of a kind in a TCP header of this length, with kind and length.
+fn option(header: &[u8], len: usize, wanted: u8) -> Option<&[u8]> {
     const END: u8 = 0;
     const NOTHING: u8 = 1;
-    const TIMESTAMPS: u8 = 8;
     let mut options = header.get(20..len.min(header.len()))?;
     loop {
         let (&kind, rest) = options.split_first()?;
@@ -509,9 +534,8 @@ fn timestamps(header: &[u8], len: usize) -> Option<[u32; 2]> {
         if kind == END || len < 2 {
             return None;
         }
-        if kind == TIMESTAMPS && len == 10 {
-            let number = |at| Some(u32::from_be_bytes(*options.get(at..)?.first_chunk()?));
-            return Some([number(2)?, number(6)?]);
+        if kind == wanted {
+            return options.get(..len);
         }
         options = options.get(len..)?;
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use roundelay::Duration;
-use roundelay_trace::connections::{Applications, Close, Connection, End, applications};
+use roundelay_trace::connections::{Applications, Close, Connection, End, Window, applications};
 use roundelay_trace::{Capture, CompareError, Options};
 
 const CLIENT: [u8; 4] = [192, 168, 1, 2];
@@ -21,14 +21,26 @@ struct Packet(f64, bool, u8, u32, u32, u16);
 
 /// A pcap of raw IPv4 with nanoseconds.
 fn pcap(packets: &[Packet]) -> Vec<u8> {
+    with_windows(packets, [0xffff; 2], None)
+}
+
+/// The same, with these windows of the client and the server, and a scale in their SYNs.
+fn with_windows(packets: &[Packet], windows: [u16; 2], scale: Option<u8>) -> Vec<u8> {
     let mut file = Vec::new();
     for word in [0xa1b2_3c4d_u32, 4 << 16 | 2, 0, 0, 100, 101] {
         file.extend(word.to_le_bytes());
     }
     for &Packet(millis, of_client, flags, sequence, acknowledgement, data) in packets {
         let nanos = (millis * 1e6) as u64;
-        let len = 40 + u32::from(data);
-        let words = [nanos / 1_000_000_000, nanos % 1_000_000_000, 40, len.into()];
+        let scale = scale.filter(|_| flags & SYN != 0);
+        let header = if scale.is_some() { 44 } else { 40 };
+        let len = header + u32::from(data);
+        let words = [
+            nanos / 1_000_000_000,
+            nanos % 1_000_000_000,
+            header.into(),
+            len.into(),
+        ];
         words
             .iter()
             .for_each(|word| file.extend((*word as u32).to_le_bytes()));
@@ -52,7 +64,12 @@ fn pcap(packets: &[Packet]) -> Vec<u8> {
             .for_each(|port| file.extend(port.to_be_bytes()));
         file.extend(sequence.to_be_bytes());
         file.extend(acknowledgement.to_be_bytes());
-        file.extend([0x50, flags, 0xff, 0xff, 0, 0, 0, 0]);
+        file.extend([(header as u8 - 20) << 2, flags]);
+        file.extend(windows[usize::from(!of_client)].to_be_bytes());
+        file.extend([0; 4]);
+        if let Some(scale) = scale {
+            file.extend([1, 3, 3, scale]);
+        }
     }
     file
 }
@@ -418,6 +435,118 @@ fn stored(path: &str, from: u64) -> Applications {
     options.selection.chooses = true;
     options.span.from = Some(Duration::from_secs(from));
     applications(capture, &options, &mut ()).unwrap()
+}
+
+/// A transfer of 1,000 bytes a segment over 40 ms, of which at most so many are outstanding, captured
+/// beside its server; every second one is acknowledged. It goes on for four seconds.
+fn outstanding(most: u32) -> Vec<Packet> {
+    let mut packets = near(talk()[..4].to_vec());
+    let [mut sent, mut window] = [1000_u32, 10];
+    let mut at = 0.0;
+    let mut acknowledgements = VecDeque::from([(120.0, 1000)]);
+    while let Some((now, heard)) = acknowledgements.pop_front()
+        && now < 4000.0
+    {
+        if heard > 1000 {
+            packets.push(Packet(now, true, ACK, 400, heard, 0));
+            window = (window + 2).min(most);
+        }
+        while sent + 1000 <= heard + window * 1000 {
+            at = f64::max(at + 0.01, now + 0.1);
+            packets.push(Packet(at, false, ACK, sent, 400, 1000));
+            sent += 1000;
+            if (sent / 1000) % 2 == 1 {
+                acknowledgements.push_back((at + 40.0, sent));
+            }
+        }
+    }
+    packets.sort_by(|one, other| one.0.total_cmp(&other.0));
+    packets.retain(|packet| packet.0 < 4000.0);
+    packets
+}
+
+fn with(packets: &[Packet], window: u16, scale: Option<u8>) -> Connection {
+    let read = read_bytes(with_windows(packets, [window, 0xffff], scale)).unwrap();
+    read.connections[0].clone()
+}
+
+/// The client offers 20,500 bytes, scaled by eight or not: the transfer always fills them, so it wants
+/// more. Nothing waits or is lost, so with a larger window it is a list of writes, and so it is if
+/// the scale is unknown, because a SYN is not there.
+#[test]
+fn a_full_receive_window_is_a_limit() {
+    let packets = outstanding(20);
+    for (window, scale) in [(20_500, None), (2562, Some(3))] {
+        let connection = with(&packets, window, scale);
+        let Window::Limit(bytes) = connection.window else {
+            panic!("{window}: {:?}", connection.window);
+        };
+        assert!((20_496..=20_500).contains(&bytes), "{bytes}");
+        assert!(connection.endless, "{:?}", connection.messages.len());
+        assert!(connection.as_written.is_empty());
+    }
+    for (window, scale) in [(40_000, None), (20_500, Some(3))] {
+        let connection = with(&packets, window, scale);
+        assert_eq!(connection.window, Window::Roomy);
+        assert!(!connection.endless && connection.messages.len() > 50);
+    }
+    for missing in [0, 1] {
+        let mut packets = packets.clone();
+        packets.remove(missing);
+        let connection = with(&packets, 20_500, None);
+        assert_eq!(connection.window, Window::Unknown, "{missing}");
+        assert!(!connection.endless);
+    }
+}
+
+/// A window that is full half of the time only, or in a transfer that loses, is no limit.
+#[test]
+fn a_window_that_is_full_at_times_is_no_limit() {
+    let packets = outstanding(20);
+    // The first half of a transfer that has 20 segments outstanding, and then 30, while 30 are offered.
+    let late: Vec<_> = outstanding(30);
+    let half = late
+        .iter()
+        .map(|packet| {
+            let mut packet = *packet;
+            // The client's acknowledgements are of more from then on.
+            if packet.0 > 2000.0 && packet.1 {
+                packet.4 = packet.4.saturating_add(8000);
+            }
+            packet
+        })
+        .collect::<Vec<_>>();
+    assert_ne!(with(&half, 30_500, None).window, Window::Limit(30_500));
+    let mut losing = packets.clone();
+    let again = packets[packets.len() / 2..]
+        .iter()
+        .find(|packet| !packet.1)
+        .copied();
+    losing.push(Packet(3999.9, false, ACK, again.unwrap().3, 400, 1000));
+    assert_eq!(with(&losing, 20_500, None).window, Window::Roomy);
+}
+
+/// A real kernel's timestamps and windows: none of its hosts is limited by them, and the connections of
+/// a capture from the middle have no SYN.
+#[test]
+fn windows_of_a_real_kernel_are_no_limit() {
+    let path = "peers/tcp/capture.pcap.gz";
+    let whole = stored(path, 0);
+    let is_roomy = |connection: &&Connection| connection.window == Window::Roomy;
+    assert_eq!(
+        whole.connections.iter().filter(is_roomy).count(),
+        whole.connections.len()
+    );
+    let late = stored(path, 8);
+    let begun = late
+        .connections
+        .iter()
+        .filter(|connection| !connection.has_opening);
+    let unknown = begun
+        .clone()
+        .filter(|connection| connection.window == Window::Unknown);
+    assert_eq!(unknown.clone().count(), begun.count());
+    assert!(unknown.count() >= 2);
 }
 
 /// A real kernel's transfers that began before the capture: timestamps tell the ways to their senders.

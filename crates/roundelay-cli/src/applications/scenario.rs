@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use roundelay::{Duration, LinkLayer};
 use roundelay_report::clean;
-use roundelay_trace::connections::Applications;
+use roundelay_trace::connections::{Applications, Window};
 
 use super::doubts::Shares;
 use super::setting::{Setting, time};
@@ -83,6 +83,7 @@ fn comments(applications: &Applications, setting: &Setting, unknown: Duration) -
     let mut paced = 0;
     let mut concurrent = 0;
     let mut elsewhere = 0;
+    let [mut by_window, mut without_window] = [0; 2];
     for connection in connections {
         whole += usize::from(connection.is_whole());
         before += usize::from(!connection.has_opening);
@@ -90,6 +91,8 @@ fn comments(applications: &Applications, setting: &Setting, unknown: Duration) -
         paced += usize::from(!connection.as_written.is_empty());
         concurrent += usize::from(connection.concurrent);
         elsewhere += usize::from(connection.over == [false; 2]);
+        by_window += usize::from(matches!(connection.window, Window::Limit(_)));
+        without_window += usize::from(connection.window == Window::Unknown);
     }
     let round_trips = applications.round_trips();
     let without = round_trips.iter().filter(|known| known.is_none()).count();
@@ -122,6 +125,13 @@ fn comments(applications: &Applications, setting: &Setting, unknown: Duration) -
             percent(shares.recorded),
             percent(shares.quic)
         ),
+    ];
+    if by_window > 0 {
+        lines.push(format!(
+            "Limited by a host's receive window, which holds here: {by_window}."
+        ));
+    }
+    lines.extend([
         String::new(),
         "Not in the capture, so open:".to_owned(),
         format!(
@@ -131,7 +141,7 @@ fn comments(applications: &Applications, setting: &Setting, unknown: Duration) -
         "- round_trip: the smallest measured; under load it contains some of the recorded queue's \
          wait. Try half."
             .to_owned(),
-    ];
+    ]);
     if paced > 0 {
         lines.push(format!(
             "- whether {paced} of the endless connections wanted more: their data waited at the link \
@@ -144,6 +154,12 @@ fn comments(applications: &Applications, setting: &Setting, unknown: Duration) -
             "- round_trip of {without} connections without a measured one: {} here. Try 5ms to \
              200ms.",
             time(unknown)
+        ));
+    }
+    if without_window > 0 {
+        lines.push(format!(
+            "- receive_window of {without_window} connections without both SYNs, which tell its \
+             scale: here it grows as in Linux, so it is no limit."
         ));
     }
     if setting.rate.is_none() {

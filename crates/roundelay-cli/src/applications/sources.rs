@@ -3,7 +3,9 @@
 use std::fmt::Write;
 
 use roundelay::Duration;
-use roundelay_trace::connections::{Applications, Close, Connection, End, Message, Recorded};
+use roundelay_trace::connections::{
+    Applications, Close, Connection, End, Message, Recorded, Window,
+};
 use roundelay_trace::protocol_name;
 
 use super::arguments::Control;
@@ -67,6 +69,8 @@ struct Group {
     segment_len: u32,
     ecn: bool,
     has_opening: bool,
+    /// The receive window, in segments, if it was the limit.
+    window: Option<u64>,
 }
 
 impl Group {
@@ -90,10 +94,19 @@ impl Group {
         }
         let longest = connection.segment_len.into_iter().max().unwrap_or(0);
         let is_known = (SHORTEST_SEGMENT..=WITHOUT_TIMESTAMPS).contains(&longest);
+        let segment_len = if is_known { longest } else { WITH_TIMESTAMPS };
+        let window = match connection.window {
+            Window::Limit(bytes) => Some((bytes / u64::from(segment_len)).max(1)),
+            Window::Roomy | Window::Unknown => None,
+        };
+        if window.is_some() {
+            name += " by window";
+        }
         Self {
             name,
             is_upload,
-            segment_len: if is_known { longest } else { WITH_TIMESTAMPS },
+            window,
+            segment_len,
             ecn: connection.ecn,
             has_opening: connection.has_opening,
         }
@@ -107,6 +120,10 @@ impl Group {
         );
         if self.segment_len > WITH_TIMESTAMPS {
             text += ", timestamps = false";
+        }
+        if let Some(segments) = self.window {
+            write!(text, ", window_growth = false, receive_window = {segments}")
+                .unwrap_or_default();
         }
         // BBR has no answer to marks.
         let has_answer = !matches!(setting.control, Control::Bbr | Control::Bbr3);

@@ -12,7 +12,7 @@ use roundelay::{Duration, Ecn};
 
 use super::course::Course;
 use super::limit::{Evidence, FIRST_WINDOW, Heard, Limit, Surroundings, has_heard};
-use super::{Close, Connection, End, Message};
+use super::{Close, Connection, End, Message, Window};
 use crate::headers::TcpSegment;
 
 /// A packet that comes within this time of when an acknowledgement allowed it was allowed by it.
@@ -34,6 +34,10 @@ const LONGEST_HEARD: u64 = 1_000_000_000;
 const MOST_TICKS: usize = 1024;
 /// Ports below are those of servers.
 const WELL_KNOWN: u16 = 1024;
+/// Data in the longest segment on an Ethernet: captured ones may be longer, merged by offloading.
+const SEGMENT: u32 = 1460;
+/// The largest shift of windows (RFC 7323, section 2.3).
+const MOST_SHIFT: u8 = 14;
 /// Round trips kept to find the smallest of the last ones.
 const RECENT: usize = 4;
 
@@ -67,6 +71,8 @@ struct Side {
     opened_at: Option<u64>,
     longest: u32,
     retransmitted: u64,
+    /// The shift of its windows as its SYN has it, if that was captured.
+    shift: Option<Option<u8>>,
 }
 
 impl Side {
@@ -102,11 +108,14 @@ impl Side {
         has_heard(&self.heard, allowed, CLOCK)
     }
 
-    /// An acknowledgement for all bytes before this position.
-    fn hear(&mut self, position: u64, now: u64) {
+    /// An acknowledgement for all bytes before this position, from a receiver that would take so many
+    /// more. Windows do not shrink.
+    fn hear(&mut self, position: u64, window: Option<u64>, now: u64) {
         self.acknowledged_at = now;
-        self.heard.push_back((now, position));
-        while let Some((first, _)) = self.heard.front()
+        let before = self.heard.back().map_or(0, |(_, _, edge)| *edge);
+        let edge = window.map_or(0, |window| position.saturating_add(window).max(before));
+        self.heard.push_back((now, position, edge));
+        while let Some((first, ..)) = self.heard.front()
             && (self.heard.len() > MOST_HEARD || now.saturating_sub(*first) > LONGEST_HEARD)
         {
             self.heard.pop_front();
@@ -272,7 +281,7 @@ impl Dialogue {
             *known = [*known, since].into_iter().flatten().min();
         }
         if segment.is_ack {
-            self.acknowledge(by, segment.acknowledgement, now);
+            self.acknowledge(by, segment, now);
         }
         if segment.len > 0 && !segment.is_syn {
             self.ecn |= ecn != Ecn::NotCapable;
@@ -304,6 +313,7 @@ impl Dialogue {
     fn open(&mut self, by: End, segment: &TcpSegment, now: u64) {
         let is_again = self.sides[by as usize].base.is_some();
         self.sides[by as usize].base = Some(segment.sequence.wrapping_add(1));
+        self.sides[by as usize].shift = Some(segment.window_scale);
         if by == End::Server && !is_again {
             self.sides[1].opened_at = Some(now);
             if self.has_opening && self.sides[0].seen {
@@ -317,14 +327,16 @@ impl Dialogue {
     }
 
     /// An acknowledgement by an end for the other end's data.
-    fn acknowledge(&mut self, by: End, number: u32, now: u64) {
+    fn acknowledge(&mut self, by: End, segment: &TcpSegment, now: u64) {
+        let number = segment.acknowledgement;
+        let window = self.window(by, segment);
         self.open_client(by, now);
         let other = &mut self.sides[by.other() as usize];
         if other.base.is_none() {
             other.base = Some(number);
         }
         let position = other.position(number, other.acknowledged);
-        other.hear(position.max(other.acknowledged), now);
+        other.hear(position.max(other.acknowledged), window, now);
         // A FIN takes a number, too.
         if position > other.next + 1 {
             // Data that passed elsewhere.
@@ -351,6 +363,20 @@ impl Dialogue {
                 evidence.count_round_trip(now, sample);
             }
         }
+    }
+
+    /// The receive window that an end's packet tells, if both SYNs were captured: windows are scaled
+    /// if both have a scale, and that of a SYN never is (RFC 7323, section 2.2).
+    fn window(&self, by: End, segment: &TcpSegment) -> Option<u64> {
+        let [Some(one), Some(other)] = [by, by.other()].map(|end| self.sides[end as usize].shift)
+        else {
+            return None;
+        };
+        let shift = match one.zip(other) {
+            Some((own, _)) if !segment.is_syn => own.min(MOST_SHIFT),
+            _ => 0,
+        };
+        Some(u64::from(segment.window) << shift)
     }
 
     /// The evidence of the message that an end is writing.
@@ -436,6 +462,11 @@ impl Dialogue {
                     if side.seen {
                         let end = side.next + bytes;
                         evidence.count(now, side.clock(), &side.heard, end, bytes);
+                        if let Some(way) = side.clock() {
+                            let segment = side.longest.min(SEGMENT).into();
+                            let allowed = now.saturating_sub(way);
+                            evidence.count_window(allowed, &side.heard, [end, bytes], segment);
+                        }
                     } else {
                         evidence.count_unseen();
                     }
@@ -591,6 +622,7 @@ impl Dialogue {
         };
         let concurrent = self.overlaps >= 2 && self.overlaps * 10 >= self.said.len() as u64;
         let endless = self.is_endless(last, limits.last().copied());
+        let window = self.limiting_window(&limits);
         let messages = self.messages(concurrent, &limits);
         let mut as_written = Vec::new();
         if endless && let Some(limit @ Limit::Paced { .. }) = limits.last_mut() {
@@ -619,6 +651,22 @@ impl Dialogue {
             concurrent,
             endless,
             as_written,
+            window,
+        }
+    }
+
+    /// What the receive windows of both ends did: the largest one that was a limit.
+    fn limiting_window(&self, limits: &[Limit]) -> Window {
+        let mut most = None;
+        for (said, limit) in self.said.iter().zip(limits) {
+            let evidence = said.evidence.as_ref().filter(|_| *limit == Limit::Receiver);
+            let full = evidence.and_then(|evidence| evidence.full_window());
+            most = most.max(full);
+        }
+        match most {
+            Some(bytes) => Window::Limit(bytes),
+            None if self.sides.iter().all(|side| side.shift.is_some()) => Window::Roomy,
+            None => Window::Unknown,
         }
     }
 
@@ -685,7 +733,7 @@ impl Dialogue {
                 longest = before.bytes().max(longest);
             }
         }
-        let wanted = limit.is_some_and(Limit::is_network);
+        let wanted = limit.is_some_and(Limit::wanted_more);
         self.is_cut(last) && wanted && said.bytes() > longest
     }
 }

@@ -63,8 +63,14 @@ const BUSY: f64 = 2.0 / 3.0;
 /// One packet lost of so many is more than noise.
 const FEW_LOST: u64 = 2000;
 
-/// An acknowledgement: when it passed, and all that was acknowledged then.
-pub(super) type Heard = VecDeque<(u64, u64)>;
+/// What allows a packet is heard within this time around: nanoseconds.
+const AROUND: u64 = 1_000_000;
+/// A sender is limited by its receiver's window if so many of a hundred packets fill it.
+const FULL: u64 = 95;
+
+/// An acknowledgement: when it passed, all that was acknowledged then, and the byte behind the last one
+/// that the receiver would take; 0 if that is not known.
+pub(super) type Heard = VecDeque<(u64, u64, u64)>;
 
 /// What a message's packets and acknowledgements show. Of its first packets nothing is kept.
 #[derive(Debug, Default)]
@@ -91,6 +97,11 @@ pub(super) struct Evidence {
     /// packets were tried. Distances farther than any acknowledgement was are not there.
     distances: Vec<u16>,
     placed: u16,
+    /// From the first packet on that filled the receiver's window: packets that did, and those that did
+    /// not; and the largest window that was full.
+    full: u64,
+    not_full: u64,
+    window: u64,
 }
 
 /// What a message's verdict depends on beside its own packets.
@@ -111,6 +122,8 @@ pub(super) enum Limit {
     Unknown,
     /// The network: the sender filled its window.
     Network,
+    /// The receiver: the sender filled the window that it offered, all the time, and lost nothing.
+    Receiver,
     /// Probably the network: data waited all the time, but no acknowledgement allowed it.
     Paced {
         /// Whether the link was busy. On a link with room, what waits does so elsewhere: at a radio, or
@@ -129,6 +142,11 @@ impl Limit {
     pub(super) const fn is_network(self) -> bool {
         matches!(self, Self::Network | Self::Paced { .. })
     }
+
+    /// Whether the sender would have sent more: the network or the receiver was the limit.
+    pub(super) const fn wanted_more(self) -> bool {
+        self.is_network() || matches!(self, Self::Receiver)
+    }
 }
 
 impl Evidence {
@@ -143,14 +161,50 @@ impl Evidence {
             None => self.count_distances(now, heard),
         }
         let allowed = now.saturating_sub(way.unwrap_or(0));
-        let before = heard.partition_point(|(at, _)| *at <= allowed + WINDOWS[1][1]);
-        if let Some((_, acknowledged)) = before.checked_sub(1).and_then(|last| heard.get(last)) {
+        let before = heard.partition_point(|(at, ..)| *at <= allowed + WINDOWS[1][1]);
+        if let Some((_, acknowledged, _)) = before.checked_sub(1).and_then(|last| heard.get(last)) {
             let flight = end.saturating_sub(*acknowledged);
             self.idle += u64::from(flight <= len && way.is_some());
             if let Some((most, _)) = self.octaves.last_mut() {
                 *most = flight.max(*most);
             }
         }
+    }
+
+    /// Counts a packet of `len` new bytes up to `end` that fills the receiver's window: its sender had no
+    /// room for another `segment` before it heard what allowed this one, at the time `allowed`, and has
+    /// room for this one then. One that exceeds the window has heard more than was thought.
+    pub(super) fn count_window(
+        &mut self,
+        allowed: u64,
+        heard: &Heard,
+        [end, len]: [u64; 2],
+        segment: u64,
+    ) {
+        let before = heard.partition_point(|(at, ..)| at + AROUND < allowed);
+        let then = heard.partition_point(|(at, ..)| *at <= allowed + AROUND);
+        let offered = |number: usize| number.checked_sub(1).and_then(|last| heard.get(last));
+        let (Some(&(_, acknowledged, edge @ 1..)), Some(&(_, _, most))) =
+            (offered(before), offered(then))
+        else {
+            return;
+        };
+        if end.saturating_sub(len) + segment > edge && end <= most {
+            self.full += 1;
+            self.window = self.window.max(edge.saturating_sub(acknowledged));
+        } else if self.full > 0 {
+            self.not_full += 1;
+        }
+    }
+
+    /// The receiver's window in bytes, if it was the limit: full nearly all the time since it was full
+    /// first, which is most of the message, and nothing was lost.
+    pub(super) fn full_window(&self) -> Option<u64> {
+        let counted = self.full + self.not_full;
+        let is_full = self.full >= TELLING && self.full * 100 >= counted * FULL;
+        let is_most = counted * 2 >= self.measured;
+        let is_lossless = self.octaves.iter().all(|(_, again)| *again == 0);
+        (is_full && is_most && is_lossless).then_some(self.window)
     }
 
     /// A packet of a sender that was not captured.
@@ -171,7 +225,7 @@ impl Evidence {
     }
 
     fn count_chance(&mut self, allowed: u64, heard: &Heard) {
-        let first = heard.front().map_or(u64::MAX, |(at, _)| *at);
+        let first = heard.front().map_or(u64::MAX, |(at, ..)| *at);
         for number in 0..DISTANCES {
             let elsewhere = allowed.saturating_sub(NEAREST + number * STEP);
             if elsewhere < first {
@@ -192,7 +246,7 @@ impl Evidence {
         }
         self.placed += 1;
         let mut free = 0;
-        for (at, _) in heard.iter().rev() {
+        for (at, ..) in heard.iter().rev() {
             let distance = (now.saturating_sub(*at) / STEPS) as usize;
             if distance >= FARTHEST {
                 break;
@@ -256,6 +310,9 @@ impl Evidence {
         }
         if self.unseen * 2 > self.packets {
             return Limit::Network;
+        }
+        if self.full_window().is_some() {
+            return Limit::Receiver;
         }
         let has_pressure = self.has_pressure(around.base);
         if self.is_clocked() && has_pressure {
@@ -348,9 +405,9 @@ impl Evidence {
 
 /// Whether an acknowledgement passed around a time.
 pub(super) fn has_heard(heard: &Heard, time: u64, [before, after]: [u64; 2]) -> bool {
-    let next = heard.partition_point(|(at, _)| *at <= time + after);
+    let next = heard.partition_point(|(at, ..)| *at <= time + after);
     let last = next.checked_sub(1).and_then(|last| heard.get(last));
-    last.is_some_and(|(at, _)| at + before >= time)
+    last.is_some_and(|(at, ..)| at + before >= time)
 }
 
 /// A part beyond what chance gives: 1 is all, 0 is chance.

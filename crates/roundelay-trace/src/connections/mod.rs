@@ -77,6 +77,17 @@ pub enum Close {
     Open,
 }
 
+/// Whether a receive window was a limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Window {
+    /// A SYN is not in the capture, so the scale of the windows is unknown (RFC 7323).
+    Unknown,
+    /// No message filled one all the time.
+    Roomy,
+    /// A message did, without a loss: the largest such window, in bytes.
+    Limit(u64),
+}
+
 /// A TCP connection.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Connection {
@@ -113,12 +124,14 @@ pub struct Connection {
     pub messages: Vec<Message>,
     /// Whether the ends wrote without waiting for each other.
     pub concurrent: bool,
-    /// Whether the last message wanted more than it got: the network was its limit, and the capture,
-    /// or the other end's close, ended it with data outstanding.
+    /// Whether the last message wanted more than it got: the network or the receiver's window was its
+    /// limit, and the capture, or the other end's close, ended it with data outstanding.
     pub endless: bool,
     /// The last message as a list of writes, if it is endless but its sender paced, so that its
     /// application may have been the limit. Else nothing.
     pub as_written: Vec<Message>,
+    /// Whether the ends' receive windows were a limit.
+    pub window: Window,
 }
 
 impl Connection {

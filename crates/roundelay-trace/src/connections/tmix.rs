@@ -20,7 +20,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use roundelay::{Duration, Fault};
 use thiserror::Error;
 
-use super::{Applications, Close, Connection, End, Message};
+use super::{Applications, Close, Connection, End, Message, Window};
 
 /// The two formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -248,6 +248,7 @@ impl Reader<'_> {
             concurrent,
             endless: false,
             as_written: Vec::new(),
+            window: Window::Unknown,
         });
         Ok(())
     }
