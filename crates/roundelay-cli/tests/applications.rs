@@ -151,7 +151,19 @@ connections = [{ start = "1s", round_trip = "40ms", messages = ["> 300b", "< end
 "#;
 
 fn simulated(path: &str) -> Value {
-    serde_json::from_str(&stdout(&["simulate", path, "--json"])).expect("JSON")
+    replicated(path, "1")
+}
+
+fn replicated(path: &str, replicas: &str) -> Value {
+    let arguments = [
+        "simulate",
+        path,
+        "--json",
+        "--quiet",
+        "--replicas",
+        replicas,
+    ];
+    serde_json::from_str(&stdout(&arguments)).expect("JSON")
 }
 
 /// The mean of a figure of a group of sources.
@@ -204,6 +216,64 @@ fn a_simulation_gives_itself_again() {
             assert!(
                 near(after, before, 0.05),
                 "{name}, {figure}: {before}, {after}\n{text}"
+            );
+        }
+    }
+}
+
+/// Beside a transfer without end, with losses or with BBR, the same messages are read, and completion
+/// times are within a twentieth. With losses a run depends on which packets meet a full queue, by
+/// milliseconds of its starts, so starts are drawn over more than a round trip; and short transfers
+/// differ so much that 200 runs tell their mean within a tenth only. (1,000 runs agree within 2%.)
+#[test]
+fn a_busy_simulation_gives_itself_again() {
+    for (control, limit, jitter, replicas) in [
+        ("cubic", "60", "100ms", "200"),
+        ("bbr", "100", "10ms", "20"),
+    ] {
+        let folder = Folder::new(&format!("busy-{control}"));
+        let tcp = format!("\"linux\", control = \"{control}\"");
+        let office = format!("{OFFICE}{BULK}")
+            .replace("\"linux\"", &tcp)
+            .replace("fifo limit 1000", &format!("fifo limit {limit}"));
+        let before = folder.write("office.toml", &office);
+        let capture = folder.path("office.pcapng");
+        stdout(&["simulate", &before, "--json", "--pcapng", &capture]);
+        let link = ["--rate", "8mbit", "--interface", "entry to exit"];
+        let read = ["applications", &capture, "--control", control];
+        let text = stdout(&[&read[..], &link].concat());
+        for words in [
+            "\"> 300b\", \"< 30000b",
+            "\"> 200b after 90",
+            "\"< 50000b",
+            "\"< 400000b",
+            "\"< 90000b after 2",
+            "\"> 250b\", \"< 250000b",
+            "\"> 300b\", \"< endless\"",
+        ] {
+            assert!(text.contains(words), "{control}: {words} in {text}");
+        }
+        let messages = text.matches("\"< ").count() + text.matches("\"> ").count();
+        assert_eq!(messages, 6 + 4 + 2 + 2, "{control}: {text}");
+        let jitter = format!("start_jitter = \"{jitter}\"");
+        let kind = "kind = \"connections\"\n";
+        let office = office.replace(kind, &format!("{kind}{jitter}\n"));
+        let again = text
+            .replace("start_jitter = \"10ms\"", &jitter)
+            .replace("fifo limit 1000", &format!("fifo limit {limit}"));
+        let first = replicated(&folder.write("office.toml", &office), replicas);
+        let again = replicated(&folder.write("again.toml", &again), replicas);
+        let of_pages = if control == "cubic" { 0.1 } else { 0.05 };
+        for (name, read, figure, part) in [
+            ("pages", "tcp short", "completion_mean", of_pages),
+            ("files", "tcp medium", "completion_mean", 0.05),
+            ("bulk", "tcp bulk", "throughput", 0.05),
+        ] {
+            let [before, after] = [mean(&first, name, figure), mean(&again, read, figure)];
+            println!("{control}, {name}: {before}, {after}");
+            assert!(
+                near(after, before, part),
+                "{control}, {name}: {before}, {after}"
             );
         }
     }
