@@ -19,6 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = os.environ.get("ROUNDELAY", ROOT / "target/release/roundelay")
 EXAMPLE = ROOT / "examples/captures/home-downlink.pcap"
+BOTH_WAYS = ROOT / "examples/captures/home-both.pcap.gz"
 TOLERANCE = 0.02
 
 # As many packets as pairs: the run is short, so that opening the flows counts.
@@ -103,6 +104,7 @@ def counted():
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         counts = {"compare: the example under drr": of_compare(EXAMPLE)}
+        counts["applications: the example of both directions"] = instructions("applications", BOTH_WAYS, "--rate", "5mbit")
 
         flows = [10_000, 20_000]
         for number in flows:
