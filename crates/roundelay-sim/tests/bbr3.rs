@@ -86,17 +86,24 @@ fn flows_converge_and_lose_less_than_two_hundredths() {
 }
 
 /// Beside a flow of CUBIC, which begins first or last, with buffers of a tenth of the path to four
-/// times the path: CUBIC has a fifth and more; beside the first version, with a buffer shorter than
-/// the path, less than a tenth.
+/// times the path: CUBIC has a fifth and more, in the mean over four starts of the second flow, because
+/// one run may have a twentieth more or less; beside the first version, with a buffer shorter than the
+/// path, less than a tenth.
 #[test]
 fn cubic_keeps_a_share() {
     for buffer in [7, 33, 66, 264] {
         for [first, second] in [["cubic", "bbr3"], ["bbr3", "cubic"]] {
-            let rates = rates(&run(buffer, &[(first, 0.0), (second, 2.0)]));
             let cubic = usize::from(second == "cubic");
-            let share = rates[cubic] / (rates[0] + rates[1]);
-            println!("{buffer}: {first}, {second}: {rates:.2?}");
-            assert!((0.2..0.7).contains(&share), "{share}");
+            let mut shares = Vec::new();
+            let mut mean = 0.0;
+            for start in [2.0, 2.25, 2.5, 2.75] {
+                let rates = rates(&run(buffer, &[(first, 0.0), (second, start)]));
+                shares.push(rates[cubic] / (rates[0] + rates[1]));
+                mean += rates[cubic] / 4.0;
+            }
+            let share = shares.iter().sum::<f64>() / 4.0;
+            println!("{buffer}: {first}, {second}: cubic {mean:.1} Mbit/s, shares {shares:.2?}");
+            assert!((0.2..0.7).contains(&share), "{shares:?}");
         }
         if buffer < 66 {
             let rates = rates(&run(buffer, &[("cubic", 0.0), ("bbr", 2.0)]));
