@@ -221,7 +221,7 @@ pub(crate) fn of(comparison: &Comparison, options: &Options, standings: &[Standi
     notes.extend(split(comparison, options.mtu));
     notes.extend(in_tunnels(comparison, options.flow_by));
     notes.extend(oddities(comparison));
-    notes.extend(clock(comparison, options.rate));
+    notes.extend(clock(comparison, options));
     notes.extend(comparison.observed.others.map(Note::OtherFlows));
     notes.extend(idle_rules(comparison, options));
     notes.extend(without_weights(options));
@@ -452,19 +452,31 @@ fn oddities(comparison: &Comparison) -> Vec<Note> {
 }
 
 /// What the clock did, and how fine it is.
-fn clock(comparison: &Comparison, rate: Rate) -> Vec<Note> {
+fn clock(comparison: &Comparison, options: &Options) -> Vec<Note> {
     let observed = &comparison.observed;
     let mut notes = Vec::new();
-    if observed.oddities.set_forward.steps > 0 {
-        notes.push(Note::SetForward(observed.oddities.set_forward));
+    let forward = observed.oddities.set_forward;
+    if forward.steps > 0 && !is_outside(forward, options) {
+        notes.push(Note::SetForward(forward));
     }
     if observed.part.is_none() {
         notes.extend(observed.silence.map(Note::Silence));
     }
     // A coarser one is the reason for no verdict.
-    let tick = coarse_tick(observed, rate).filter(|tick| tick.as_secs_f64() < COARSEST_CLOCK);
+    let tick =
+        coarse_tick(observed, options.rate).filter(|tick| tick.as_secs_f64() < COARSEST_CLOCK);
     notes.extend(tick.map(Note::CoarseClock));
     notes
+}
+
+/// Whether the part that is replayed ends at the only step or begins there, as the note on the step
+/// advises.
+fn is_outside(forward: SetForward, options: &Options) -> bool {
+    let step = Duration::from_nanos(forward.at);
+    let edge = Duration::from_micros(2);
+    let is_before = options.span.to.is_some_and(|to| to <= step + edge);
+    let is_behind = options.span.from.is_some_and(|from| from >= step);
+    forward.steps == 1 && (is_before || is_behind)
 }
 
 /// A coarser clock makes bursts that are longer than the waits which a verdict compares, seconds.

@@ -135,7 +135,7 @@ from = "clients"
 to = "near"
 tcp = { preset = "linux" }
 connections = [
-  { round_trip = "20ms", messages = ["> 300b", "< 900b", "< 900b after 900ms", "< 900b after 2s", "< 900b after 3s", "< 900b after 3s"] },
+  { round_trip = "20ms", messages = ["> 300b", "< 9000b", "< 9000b after 900ms", "< 9000b after 2s", "< 9000b after 3s", "< 9000b after 3s"] },
 ]
 "#;
 
@@ -457,6 +457,49 @@ fn eighty_columns_show_calls_and_how_long_the_web_takes() {
     assert!(groups.contains("web") && groups.contains("DNS"), "{text}");
     assert!(heads.contains("p99") && heads.contains("done"), "{text}");
     assert!(heads.chars().count() <= 80, "{text}");
+}
+
+/// Regression: the direction of the requests got a verdict from acknowledgements whose downloads no
+/// link slowed down.
+#[test]
+fn a_direction_in_which_hardly_anything_reacts_gets_the_question() {
+    let more = ["--direction", "from 192.168.1.0/24", "fifo", "fq_codel"];
+    let text = stdout(&[&REACT[..], &more].concat());
+    assert!(text.contains("hardly anything in it reacts"), "{text}");
+    assert!(!text.contains("serves this traffic best"), "{text}");
+}
+
+/// Regression: with one column too many calls, DNS and web were hidden together.
+#[test]
+fn one_column_too_many_hides_one() {
+    let more = [
+        "--replicas",
+        "2",
+        "fq_codel linux",
+        "cake besteffort",
+        "fifo",
+    ];
+    let output = Command::new(env!("CARGO_BIN_EXE_roundelay"))
+        .args([
+            "compare",
+            BOTH_WAYS,
+            "--rate",
+            "2mbit",
+            "--react",
+            "--no-cost",
+        ])
+        .args(more)
+        .env("COLUMNS", "80")
+        .current_dir(root())
+        .output()
+        .expect("the command runs");
+    let text = String::from_utf8(output.stdout).expect("text");
+    let groups = text.lines().find(|line| line.contains("── bulk"));
+    let groups = groups.unwrap_or_else(|| panic!("{text}"));
+    for kind in ["calls", "DNS", "web"] {
+        assert!(groups.contains(kind), "{kind}: {text}");
+    }
+    assert!(groups.chars().count() <= 80, "{groups}");
 }
 
 /// The same table and verdict as without `--react`, from senders that react, with intervals.

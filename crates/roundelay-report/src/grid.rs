@@ -232,7 +232,8 @@ impl Grid {
         format!("<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>{note}")
     }
 
-    /// Fits the grid to the limit and returns the names of hidden columns.
+    /// Fits the grid to the limit and returns the names of hidden columns: all of a rank at once, but
+    /// those of the last rank one by one from the right, because they are what a reader looks for.
     fn fit(&mut self, limit: usize) -> Vec<String> {
         let mut left_out = Vec::new();
         loop {
@@ -246,6 +247,15 @@ impl Grid {
             if name_width.saturating_sub(excess) >= SHORT_NAME || spare == 0 {
                 self.cut_names(name_width.saturating_sub(excess).max(SHORTEST_NAME));
                 return left_out;
+            }
+            let is_last = (self.columns.iter()).all(|column| [0, spare].contains(&column.spare));
+            let last = self
+                .columns
+                .iter()
+                .rposition(|column| column.spare == spare);
+            if let Some(last) = last.filter(|_| is_last) {
+                left_out.push(self.columns.remove(last).title());
+                continue;
             }
             for column in self.columns.extract_if(.., |column| column.spare == spare) {
                 left_out.push(column.title());

@@ -35,7 +35,8 @@ pub(crate) fn recommendation(verdict: &Verdict, link_rate: u64, command: &str) -
     }
     let reserve = verdict.reserve.as_ref();
     let is_open = reserve.is_some_and(|reserve| reserve.is_question);
-    let other = verdict.other.as_ref();
+    // Where no discipline is chosen, the other direction has the same question.
+    let other = verdict.other.as_ref().filter(|_| !is_open);
     Recommendation {
         best: (!is_open).then_some(verdict.best),
         reserve: reserve.map(|reserve| warning::of(reserve, command)),

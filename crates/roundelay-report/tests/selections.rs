@@ -889,7 +889,7 @@ fn what_a_clock_did_is_told() {
     let told = notes(&forward);
     assert!(
         told.contains("was set forward by 30.0 s or its host slept")
-            && told.contains("--to 0.198s and --from 0.198s"),
+            && told.contains("--to 0.198000s and --from 0.198000s"),
         "{told}"
     );
     let told = notes(&coarse);

@@ -5,6 +5,9 @@ use roundelay_trace::connections::Applications;
 
 /// A shorter capture says nothing of senders that react: slow start alone takes seconds.
 const SHORTEST: Duration = Duration::from_secs(10);
+/// A smaller part of the bytes over TCP leaves nearly all as recorded. In the direction of requests
+/// and acknowledgements, which is not the bottleneck of the simulation, these come as no link sent them.
+const FEW: f64 = 0.05;
 /// The part of TCP's bytes in connections of which one direction was captured, that is too much.
 const HALF: f64 = 0.5;
 
@@ -75,6 +78,12 @@ pub(crate) fn question(applications: &Applications, has_round_trip: bool) -> Opt
         reasons.push(
             "it holds no data over TCP in the link's direction, so nothing in it reacts".to_owned(),
         );
+    } else if shares.part(tcp) < FEW {
+        reasons.push(format!(
+            "{:.1}% of its bytes in the link's direction are data over TCP, so hardly anything in it \
+             reacts (the other direction may be the one to compare)",
+            100.0 * shares.part(tcp)
+        ));
     } else if shares.half as f64 > HALF * tcp as f64 && !has_round_trip {
         reasons.push(format!(
             "it shows one direction only of connections with {:.0}% of TCP's bytes, so round trips \

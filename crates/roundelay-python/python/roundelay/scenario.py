@@ -920,8 +920,8 @@ class Talk(Table):
     #: Round trip beyond that of the network: 0 to 60 s. The server holds for as long what arrives.
     #: Default: "0s".
     round_trip: Time | None = None
-    #: When the client closes the connection, whatever is outstanding, counted like ``start``. Left out: it
-    #: ends with its last message.
+    #: When the client closes the connection, whatever is outstanding, counted from where ``start`` counts.
+    #: Left out: it ends with its last message.
     until: Time | None = None
     #: Whether the two ends write without waiting for each other.
     #: Default: false.

@@ -388,7 +388,8 @@ fn set_forward(SetForward { steps, at, by }: SetForward) -> String {
     let by = seconds(by as f64 / 1e9);
     let others = match steps - 1 {
         0 => String::new(),
-        others => format!(" So were {} later.", counted(others, "step")),
+        1 => " A later step is taken out, too.".to_owned(),
+        others => format!(" {others} later steps are taken out, too."),
     };
     format!(
         "The capture's clock was set forward by {by} or its host slept: no flow sends meanwhile, and \
@@ -398,10 +399,12 @@ fn set_forward(SetForward { steps, at, by }: SetForward) -> String {
 
 /// The options for the parts before and behind a silence of these nanoseconds.
 fn parts([start, end]: [u64; 2]) -> String {
-    const MILLI: u64 = 1_000_000;
-    let to = start.div_ceil(MILLI) as f64 / 1e3;
-    let from = (end / MILLI) as f64 / 1e3;
-    format!("--to {to:.3}s and --from {from:.3}s compare the parts before and behind it")
+    const MICRO: u64 = 1000;
+    let to = start.div_ceil(MICRO) as f64 / 1e6;
+    // Where no time is left between both, they are one.
+    let from = (end / MICRO) as f64 / 1e6;
+    let from = from.max(to);
+    format!("--to {to:.6}s and --from {from:.6}s compare the parts before and behind it")
 }
 
 fn other_flows(OtherFlows { packets, most }: OtherFlows) -> String {

@@ -30,12 +30,11 @@ pub(super) fn changes(
     for change in changes {
         words.push(in_words(change));
     }
-    format!(
-        "With {spec} in place of {other}: {}; loss {} in place of {}.",
-        words.join("; "),
-        percent(loss[0]),
-        percent(loss[1])
-    )
+    let [ours, theirs] = loss.map(percent);
+    if ours != theirs {
+        words.push(format!("loss {ours} in place of {theirs}"));
+    }
+    format!("With {spec} in place of {other}: {}.", words.join("; "))
 }
 
 fn in_words(change: &Change) -> String {

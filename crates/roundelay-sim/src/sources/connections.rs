@@ -65,7 +65,10 @@ pub struct Message {
 
 /// A message of another connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a message of another connection, as in { connection = 0, message = 1 }"
+)]
 pub struct Awaited {
     /// The connection, by its place in the list: 0 is the first.
     pub connection: u32,
@@ -89,7 +92,7 @@ pub struct Talk {
     /// Round trip beyond that of the network: 0 to 60 s. The server holds for as long what arrives.
     #[serde(default = "zero", with = "InWords::<Duration>")]
     pub round_trip: Duration,
-    /// When the client closes the connection, whatever is outstanding, counted like `start`. Left
+    /// When the client closes the connection, whatever is outstanding, counted from where `start` counts. Left
     /// out: it ends with its last message.
     #[serde(default, with = "Maybe::<Duration>")]
     pub until: Option<Duration>,
@@ -227,8 +230,12 @@ impl Plan {
 
     /// Those that wait for a connection: the messages, and who waits for them.
     fn followers(&self, number: u32) -> &[(u32, u32, u32)] {
-        let first = self.waiting.partition_point(|(awaited, ..)| *awaited < number);
-        let behind = self.waiting.partition_point(|(awaited, ..)| *awaited <= number);
+        let first = self
+            .waiting
+            .partition_point(|(awaited, ..)| *awaited < number);
+        let behind = self
+            .waiting
+            .partition_point(|(awaited, ..)| *awaited <= number);
         &self.waiting[first..behind]
     }
 }
@@ -316,7 +323,10 @@ fn waiting(talks: &[Talk]) -> Result<Vec<(u32, u32, u32)>, SourceError> {
         let last = before.messages.len() as u32 - 1;
         let message = awaited.message.unwrap_or(last);
         if message > last {
-            let range = format!("0 to {last}, the messages of connection {}", awaited.connection);
+            let range = format!(
+                "0 to {last}, the messages of connection {}",
+                awaited.connection
+            );
             return error(format!("message {message}"), range);
         }
         if before.messages[message as usize].bytes.is_none() {
@@ -664,9 +674,9 @@ impl Speaker {
     /// Begins the connections that have waited for what has arrived.
     fn begin_followers(&mut self, context: &mut Context<'_>) {
         let ways = &self.ways;
-        let arrived = self
-            .followers
-            .extract_if(.., |(by, up_to, _)| ways[*by as usize].delivered() >= *up_to);
+        let arrived = self.followers.extract_if(.., |(by, up_to, _)| {
+            ways[*by as usize].delivered() >= *up_to
+        });
         for (_, _, follower) in arrived {
             Plan::begin(&self.plan, follower, context.now(), context);
         }
@@ -1068,13 +1078,19 @@ mod tests {
             let terms = Bench::default().terms();
             let source = Connections::new(terms, protocol::Config::rfc(), talks).unwrap();
             let log = Bench::of(2, rate).run(1, 100, [source]);
-            let picture = log.reports.iter().find(|(_, _, report)| report.bytes == 1000);
+            let picture = log
+                .reports
+                .iter()
+                .find(|(_, _, report)| report.bytes == 1000);
             let (_, _, report) = picture.expect("a picture");
             report.start.as_picos() / 1_000_000_000
         };
         let [fast, slow] = ["1gbit", "1mbit"].map(|rate| begin(rate, true));
         assert!(fast < 400 && slow > 1000, "{fast} and {slow}");
-        assert_eq!(["1gbit", "1mbit"].map(|rate| begin(rate, false) < 80), [true; 2]);
+        assert_eq!(
+            ["1gbit", "1mbit"].map(|rate| begin(rate, false) < 80),
+            [true; 2]
+        );
     }
 
     /// What a connection waited for does not come any more once the other one is closed.
