@@ -2,7 +2,7 @@
 # A release from the last commit, built in a Debian of its own: only what the system's packages and Rust's
 # own release bring is there, and no network once the dependencies are fetched. As root.
 #
-#   clean-root.sh CLONE ROOT FILES   CLONE: the repository; ROOT: the new system, removed at the end;
+#   clean-root.sh CLONE ROOT FILES   CLONE: the repository; ROOT: the new system, removed after a success;
 #                                    FILES: where the files of the release go
 set -eu
 clone=$1 root=$2 files=$3
@@ -21,7 +21,7 @@ done
 git clone --quiet "$clone" "$root/roundelay"
 
 fetch='mount -t proc proc /proc && make -C /roundelay release-fetch'
-unshare --mount --pid --fork chroot "$root" env HOME=/root PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin sh -ec "$fetch"
+unshare --mount --pid --fork chroot "$root" env -u CARGO_HOME -u RUSTUP_HOME -u CARGO_TARGET_DIR HOME=/root PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin sh -ec "$fetch"
 # From here on nothing of this machine's environment and no network.
 build='mount -t proc proc /proc && mount -t devtmpfs dev /dev && make -C /roundelay release'
 unshare --net --mount --pid --fork chroot "$root" env -i HOME=/root CARGO_NET_OFFLINE=true \

@@ -938,7 +938,7 @@ fn strangers_see_other_addresses_and_no_files() {
         let flow = verdict["ways"][0]["flows"][0]["flow"].as_str();
         let flow = flow.expect("a flow");
         assert!(flow.contains(":9"), "ports stay: {flow}");
-        assert_eq!(verdict["ways"][0]["queue"], "tree tree.toml");
+        assert_eq!(verdict["ways"][0]["queue"], "tree tree-1.toml");
         let page = fs::read_to_string(folder.join("page.html")).expect("a page");
         let host = flow.split(':').next().expect("an address");
         assert!(page.contains(host), "{host} in both");
@@ -946,6 +946,22 @@ fn strangers_see_other_addresses_and_no_files() {
             assert!(!told.contains("10.77.0."), "the true addresses");
             assert!(!told.contains("of-mine"), "a file");
         }
+    }
+    // A scenario has names of its own, and is told on standard error.
+    let scenario = "duration = \"5s\"\n[topology]\ntemplate = \"dumbbell\"\npairs = 1\n\
+        rate = \"1mbit\"\ndelay = \"1ms\"\n[[source]]\nname = \"calls of 10.77.0.1\"\n\
+        kind = \"cbr\"\nfrom = \"s0\"\nto = \"r0\"\nrate = \"80kbit\"\n";
+    fs::write(folder.join("of-mine-too.toml"), scenario).expect("a folder of ours");
+    let mut call = vec!["live", "of-mine-too.toml", "--html", "page.html", "--json"];
+    call.extend(["--anonymise", "--", "bash", "-c", DATAGRAMS]);
+    let output = run(&folder, None, &call);
+    if may_run(None, &output) {
+        let page = fs::read_to_string(folder.join("page.html")).expect("a page");
+        for told in [&page, &text(&output.stdout), &text(&output.stderr)] {
+            assert!(!told.contains("10.77.0."), "the true addresses: {told}");
+            assert!(!told.contains("of-mine"), "a file: {told}");
+        }
+        assert!(page.contains("Where they part") || page.contains("Not simulated"));
     }
     let mut wrong = arguments.clone();
     wrong.extend(["--record", "r.pcapng", "--", "true"]);

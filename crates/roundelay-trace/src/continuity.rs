@@ -33,6 +33,8 @@ const FEWEST_BARE: usize = 3;
 /// The fewest packets of a dense connection on each side of a jump, and the part of the jump that is
 /// between two of them at most.
 const DENSE: (usize, i64) = (3, 100);
+/// A clock that was seen to tick less often is not known.
+const FEWEST_TICKS: i64 = 3;
 /// The slowest clock of timestamps ticks once a second (RFC 7323, section 5.4), in nanoseconds.
 const SLOWEST_TICK: i64 = 1_000_000_000;
 
@@ -54,7 +56,7 @@ struct Packet {
 }
 
 /// Where a direction of a connection has got to.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 struct Progress {
     /// The first byte of a TCP segment, and the byte behind its last.
     segment: Option<(u32, u32)>,
@@ -298,21 +300,21 @@ impl Course {
     fn has_passed(&self, next: Progress, jump: i64) -> Option<bool> {
         let (first, since) = self.first?;
         let (last, at) = self.last?;
-        let ticks = i64::from(next.ticks?.wrapping_sub(last));
-        let before = i64::from(last.wrapping_sub(first));
-        let tick = match before {
-            1.. => (at.saturating_sub(since) / before).min(SLOWEST_TICK),
-            _ => SLOWEST_TICK,
-        };
-        let passed = ticks.saturating_mul(tick);
-        // With a clock that is not known well, what lies between tells nothing.
-        if passed <= jump / LONGER {
-            Some(false)
-        } else if passed >= jump / 2 || before > 1 {
-            Some(true)
-        } else {
-            None
+        let ticks = i64::from(next.ticks?.wrapping_sub(last).cast_signed());
+        let before = i64::from(last.wrapping_sub(first).cast_signed());
+        if ticks < 0 {
+            return None;
         }
+        // A burst within a tick or two does not tell how long a tick is, and some senders write one
+        // number for ever: such a clock may tell that time has passed, but not that none has.
+        if before < FEWEST_TICKS || at <= since {
+            let has_passed = ticks.saturating_mul(SLOWEST_TICK) >= jump / 2;
+            return (ticks > 1 && has_passed).then_some(true);
+        }
+        // The first tick, and the last, may have been nearly over or have just begun.
+        let longest = (at.saturating_sub(since) / (before - 1)).min(SLOWEST_TICK);
+        let most = (ticks + 1).saturating_mul(longest);
+        Some(most > jump / LONGER)
     }
 
     /// Whether the sender goes on with new data, although data before was not acknowledged; none if
@@ -422,5 +424,39 @@ impl Progress {
         };
         let step = next.wrapping_sub(last);
         Some((1..=NEXT_IDENTIFICATION).contains(&step))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a clock tells that stood at these numbers, with so many nanoseconds between the first two,
+    /// of a jump of five seconds.
+    fn told(first: u32, last: u32, between: i64, next: u32) -> Option<bool> {
+        let at = |ticks| Progress {
+            ticks: Some(ticks),
+            ..Progress::default()
+        };
+        let mut course = Course::default();
+        course.take(at(first), 0);
+        course.take(at(last), between);
+        course.has_passed(at(next), 5_000_000_000)
+    }
+
+    /// Regression: bursts within a tick, senders that write one number for ever and a late packet made
+    /// pauses into steps of the clock.
+    #[test]
+    fn a_clock_that_is_not_known_tells_of_no_step() {
+        const MILLI: i64 = 1_000_000;
+        // Ticks of a millisecond, and a burst of a tenth of one over a tick's end.
+        assert_eq!(told(1000, 1001, MILLI / 10, 6001), Some(true));
+        // It does not go on, or goes back.
+        assert_eq!(told(7, 7, 100 * MILLI, 7), None);
+        assert_eq!(told(1000, 999, MILLI / 10, 6000), Some(true));
+        assert_eq!(told(1000, 1010, 10 * MILLI, 1009), None);
+        // A hundred milliseconds are known well.
+        assert_eq!(told(1000, 1100, 100 * MILLI, 6100), Some(true));
+        assert_eq!(told(1000, 1100, 100 * MILLI, 1101), Some(false));
     }
 }

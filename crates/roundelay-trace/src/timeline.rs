@@ -65,6 +65,8 @@ pub(crate) struct TimeSurvey {
     bytes: u64,
     /// The time of the last packet that no jump led to.
     last: Option<i64>,
+    /// The time of the packet before, as the file has it.
+    previous: Option<i64>,
     /// The first packets, as long as they are few.
     leading: Vec<Place>,
     /// Packets after a jump.
@@ -225,14 +227,15 @@ impl TimeSurvey {
         };
         self.packets += 1;
         self.bytes += frame.bytes.len() as u64 + HELD_BYTES;
-        let Some(last) = self.last else {
+        let previous = self.previous.replace(frame.time_nanos);
+        let (Some(last), Some(previous)) = (self.last, previous) else {
             self.accept(place);
             return;
         };
         let step = place.time.saturating_sub(last);
         self.steps.count(step);
         if self.clock < TICKS.len() {
-            self.count_ticks(step);
+            self.count_ticks(frame.time_nanos.saturating_sub(previous));
         }
         let is_plain = self.pending.is_empty() && self.leading.len() > MANY;
         if is_plain

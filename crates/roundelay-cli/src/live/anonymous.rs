@@ -1,21 +1,52 @@
-//! `--anonymise` of a live run: what is told of it has other addresses, and no names of files.
+//! `--anonymise` of a live run: what is told of it has other addresses, no names of files, and none that
+//! the user gave to a scenario's sources.
 
 use roundelay_live::{Fidelity, QueueText, Settings, Way};
 use roundelay_report::Anonymiser;
 use roundelay_trace::LinkModel;
 
-/// Names in place of files. Models of links keep theirs.
+use super::home::Home;
+
+/// Leaves out what is told of a scenario by its names.
+pub(super) fn hide_names(home: &mut Home) {
+    let rest = "the rest of the scenario, whose names are left out";
+    home.left = vec![rest.to_owned()];
+    home.lines.clear();
+}
+
+/// Names in place of files: a number for each. Models of links keep theirs.
 pub(super) fn hide_files(settings: &mut Settings) {
+    let mut trees = Vec::new();
+    let mut traces = Vec::new();
     for way in Way::BOTH {
         let own = settings.way_mut(way);
         if let QueueText::Tree { name, .. } = &mut own.queue {
-            *name = "tree.toml".to_owned();
+            *name = format!("tree-{}.toml", number(name, &mut trees));
         }
         if let Some((name, _)) = &mut own.trace
             && !matches!(LinkModel::read(name), Ok(Some(_)))
         {
-            *name = "link-trace".to_owned();
+            *name = format!("link-trace-{}", number(name, &mut traces));
         }
+    }
+}
+
+/// The number of a name among those met so far, from 1.
+fn number(name: &str, met: &mut Vec<String>) -> usize {
+    let known = met.iter().position(|known| known == name);
+    let index = known.unwrap_or(met.len());
+    if known.is_none() {
+        met.push(name.to_owned());
+    }
+    index + 1
+}
+
+/// Why there is no simulation beside the run. What an error says may name a file.
+pub(super) fn reason(reason: &str, by: &Anonymiser) -> String {
+    match reason.split_once(": ") {
+        Some((what, why)) if !why.contains([':', '/']) => format!("{what}: {}", by.text(why)),
+        _ => "Not simulated, for a reason that names files: without --anonymise the run says it."
+            .to_owned(),
     }
 }
 

@@ -62,10 +62,7 @@ pub(crate) fn run(arguments: &Live) -> Result<u8, Failure> {
         return demo(arguments);
     }
     check_files(arguments)?;
-    let (mut settings, home) = settings(arguments)?;
-    if arguments.strangers.are_asked_for() {
-        anonymous::hide_files(&mut settings);
-    }
+    let (settings, home) = settings(arguments)?;
     let signals = Signals::take().map_err(Failure::run)?;
     let run = Plan {
         settings: &settings,
@@ -169,7 +166,10 @@ fn settings(arguments: &Live) -> Result<(Settings, Option<Home>), Failure> {
     let mut home = None;
     let mut settings = match scenario {
         Some(path) => {
-            let read = home::read(Path::new(path), arguments.seed)?;
+            let mut read = home::read(Path::new(path), arguments.seed)?;
+            if arguments.strangers.are_asked_for() {
+                anonymous::hide_names(&mut read);
+            }
             if !arguments.quiet {
                 for line in &read.lines {
                     eprintln!("roundelay: {line}");
@@ -218,6 +218,9 @@ fn settings(arguments: &Live) -> Result<(Settings, Option<Home>), Failure> {
     set_rates(arguments, &mut settings)?;
     // All settings are checked before anything is made.
     check_planned(arguments, &settings)?;
+    if arguments.strangers.are_asked_for() {
+        anonymous::hide_files(&mut settings);
+    }
     if scenario.is_some() && !arguments.quiet {
         eprintln!("roundelay: {}", home::rates(&settings));
     }
@@ -620,9 +623,8 @@ fn report(over: Over<'_>, has_command: bool) -> Result<Fidelity, Failure> {
         } else {
             beside(home, settings, &fidelity, watch.samples.all(), signals)
         });
-        // The reason may name a file.
-        if let (Some(_), Some(Err(reason))) = (&watch.strangers, &mut simulated) {
-            *reason = "Not simulated: without --anonymise the run says why.".to_owned();
+        if let (Some(map), Some(Err(reason))) = (&watch.strangers, &mut simulated) {
+            *reason = anonymous::reason(reason, map);
         }
     }
     if let (Some(mut file), Some(path)) = (watch.page, &arguments.html) {

@@ -82,11 +82,19 @@ fn question(reserve: &Reserve) -> String {
             }
         }
     }
+    let nearest = match &reserve.cure {
+        Some(cure) if !cure.chosen.options.is_empty() => format!(
+            " Or, if what it leaves out is not on your link, add {}{}.",
+            cure.chosen.options.join(" "),
+            load(reserve, cure.chosen.bytes)
+        ),
+        _ => String::new(),
+    };
     format!(
         "Which of these packets shared your link? The capture holds {}, and no interface or \
-         direction separates them, so no discipline is chosen. Select the packets of one direction \
-         with --filter 'src host ADDRESS or src net NETWORK', or replay all of them with \
-         --direction both.",
+         direction surely separates them, so no discipline is chosen. Select the packets of one \
+         direction with --filter 'src host ADDRESS or src net NETWORK', or replay all of them with \
+         --direction both.{nearest}",
         problems(&reserve.problems)
     )
 }

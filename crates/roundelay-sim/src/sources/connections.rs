@@ -455,9 +455,9 @@ struct Speaker {
     plan: Arc<Plan>,
     /// Its place in the list.
     number: u32,
-    /// Connections that wait for messages of this one: who writes the message, all bytes of that end
-    /// until and with it, and the connection.
-    followers: Vec<(End, u64, u32)>,
+    /// Connections that wait for messages of the client, and of the server: all bytes of that end
+    /// until and with the message, and the connection. The next one comes last.
+    followers: [Vec<(u64, u32)>; 2],
     spec: FlowSpec,
     round_trip: Duration,
     until: Option<Instant>,
@@ -484,11 +484,7 @@ impl Speaker {
         } = &**plan;
         let protocol = *protocol;
         let talk = plan.talks[number as usize].clone();
-        let mut followers = Vec::new();
-        for (_, message, follower) in plan.followers(number) {
-            let (by, up_to) = bytes_until(&talk.messages, *message as usize);
-            followers.push((by, up_to, *follower));
-        }
+        let followers = followers(&talk.messages, plan.followers(number));
         let answering = protocol::Config {
             syn_exchange: false,
             ..protocol
@@ -673,12 +669,11 @@ impl Speaker {
 
     /// Begins the connections that have waited for what has arrived.
     fn begin_followers(&mut self, context: &mut Context<'_>) {
-        let ways = &self.ways;
-        let arrived = self.followers.extract_if(.., |(by, up_to, _)| {
-            ways[*by as usize].delivered() >= *up_to
-        });
-        for (_, _, follower) in arrived {
-            Plan::begin(&self.plan, follower, context.now(), context);
+        for (way, followers) in self.ways.iter().zip(&mut self.followers) {
+            let delivered = way.delivered();
+            while let Some((_, follower)) = followers.pop_if(|(up_to, _)| delivered >= *up_to) {
+                Plan::begin(&self.plan, follower, context.now(), context);
+            }
         }
     }
 
@@ -704,8 +699,10 @@ impl Speaker {
     fn close(&mut self, context: &mut Context<'_>) {
         self.cut_off(context);
         // What has not arrived does not come any more.
-        for (_, _, follower) in std::mem::take(&mut self.followers) {
-            Plan::begin(&self.plan, follower, context.now(), context);
+        for followers in std::mem::take(&mut self.followers) {
+            for (_, follower) in followers.into_iter().rev() {
+                Plan::begin(&self.plan, follower, context.now(), context);
+            }
         }
         for flow in self.flows.take().into_iter().flatten() {
             context.close(flow);
@@ -737,16 +734,25 @@ impl Speaker {
     }
 }
 
-/// Who writes a message, and all bytes of that end until and with it.
-fn bytes_until(messages: &[Message], place: usize) -> (End, u64) {
-    let by = messages[place].by;
-    let mut bytes = 0_u64;
-    for message in &messages[..=place] {
-        if message.by == by {
-            bytes = bytes.saturating_add(message.bytes.unwrap_or(u64::MAX));
+/// Who waits for the messages of each end, from the entries of the plan, which are in the order of
+/// messages. The first one comes last.
+fn followers(messages: &[Message], waiting: &[(u32, u32, u32)]) -> [Vec<(u64, u32)>; 2] {
+    let mut followers = [Vec::new(), Vec::new()];
+    let mut bytes = [0_u64; 2];
+    let mut next = 0;
+    for (_, awaited, follower) in waiting {
+        for message in &messages[next..=*awaited as usize] {
+            let sum = &mut bytes[message.by as usize];
+            *sum = sum.saturating_add(message.bytes.unwrap_or(u64::MAX));
         }
+        next = *awaited as usize + 1;
+        let by = messages[*awaited as usize].by as usize;
+        followers[by].push((bytes[by], *follower));
     }
-    (by, bytes)
+    for list in &mut followers {
+        list.reverse();
+    }
+    followers
 }
 
 impl Agent for Speaker {
