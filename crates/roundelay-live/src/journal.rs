@@ -34,7 +34,8 @@ pub enum Fate {
 /// Hears everything that happens in the bottleneck, in the order in which it happens. Frames of a
 /// direction are numbered from 0 in the order of arrival.
 pub trait Journal: Any + Send {
-    /// A frame arrives. `frame` is cut to [`Settings::snap`](crate::Settings::snap) bytes, `len` is its whole length.
+    /// A frame arrives. `frame` is cut to [`Settings::snap`](crate::Settings::snap) bytes, `len` is
+    /// its whole length.
     fn arrived(&mut self, way: Way, at: Instant, frame: &[u8], len: u32) {
         let _ = (way, at, frame, len);
     }
