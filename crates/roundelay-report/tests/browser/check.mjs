@@ -193,6 +193,18 @@ const checkShares = async (page) => {
   assert.deepEqual(within, [null, 0.25, 0.75, 1, null], "a curve reaches its last share");
 };
 
+// On a small screen the figures scroll below the names of disciplines.
+const checkNames = async (page) => {
+  const left = await page.$$eval("#figures tbody tr > :first-child", (names) => names.map((name) => {
+    const box = name.closest(".scroll");
+    box.scrollLeft = 200;
+    const left = name.getBoundingClientRect().left - box.getBoundingClientRect().left;
+    box.scrollLeft = 0;
+    return left;
+  }));
+  assert.ok(left.every((left) => left >= 0), `names of disciplines stay in sight: ${left}`);
+};
+
 // Of a window of 1280 pixels each table has room: none is cut.
 const checkTables = async (page) => {
   const cut = await page.$$eval(".scroll", (boxes) => boxes
@@ -207,6 +219,7 @@ const checkPage = async (page, colorScheme, width) => {
   await checkAnswer(page);
   await checkHeight(page);
   if (width >= 1280) await checkTables(page);
+  if (kind === COMPARED) await checkNames(page);
   await checkShares(page);
   await checkDrawn(page, [...kind.charts, ...asked]);
   const shot = (name, more) => options.screenshots
