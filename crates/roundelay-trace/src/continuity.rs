@@ -187,6 +187,7 @@ impl Continuity {
                     .take(progress, packet.time());
             }
         }
+        let heard = self.first_heard();
         let mut still = 0;
         let mut moving = 0;
         let mut told = HashSet::new();
@@ -200,13 +201,15 @@ impl Continuity {
                 continue;
             };
             let (protocol, [source, destination]) = way;
-            let stands = match (
-                course.has_passed(progress, jump),
-                courses.get(&(protocol, [destination, source])),
-            ) {
-                (Some(has_passed), _) => Some(!has_passed),
-                (None, Some(receiver)) => course.goes_on_unacknowledged(progress, *receiver),
-                (None, None) => None,
+            let back = (protocol, [destination, source]);
+            let stands = match course.has_passed(progress, jump) {
+                Some(has_passed) => Some(!has_passed),
+                None => match (courses.get(&back), heard.get(&back)) {
+                    (Some(receiver), Some(heard)) => {
+                        course.goes_on_unacknowledged(progress, *receiver, *heard)
+                    }
+                    _ => None,
+                },
             };
             if let Some(stands) = stands
                 && told.insert(way)
@@ -217,9 +220,20 @@ impl Continuity {
         }
         still > moving && gap.saturating_mul(LONGER) <= jump
     }
-}
 
-impl Continuity {
+    /// What each direction acknowledges first behind a jump.
+    fn first_heard(&self) -> HashMap<Way, u32> {
+        let mut heard = HashMap::new();
+        for packet in &self.behind {
+            if let Some((way, progress)) = packet.progress()
+                && let Some(next) = progress.acknowledged
+            {
+                heard.entry(way).or_insert(next);
+            }
+        }
+        heard
+    }
+
     /// Whether all connections that were dense before a jump are dense behind it from its end on: two
     /// or more, one of them over UDP, whose sender waits for nobody.
     fn stops_at_once(&self, jump: i64) -> bool {
@@ -272,7 +286,7 @@ impl Train {
     fn is_dense(self, jump: i64) -> bool {
         let (fewest, part) = DENSE;
         let gaps = self.packets as i64 - 1;
-        self.packets >= fewest && (self.last - self.first) / gaps <= jump / part
+        self.packets >= fewest && self.last.saturating_sub(self.first) / gaps <= jump / part
     }
 }
 
@@ -317,12 +331,15 @@ impl Course {
         Some(most > jump / LONGER)
     }
 
-    /// Whether the sender goes on with new data, although data before was not acknowledged; none if
-    /// all was, or if nothing tells: the capture may lack the acknowledgements.
-    fn goes_on_unacknowledged(&self, next: Progress, receiver: Self) -> Option<bool> {
+    /// Whether the sender goes on with new data, although data before was not acknowledged, and what the
+    /// receiver acknowledges first is a part of that; none if all was acknowledged, or may have been:
+    /// the capture may lack acknowledgements, but behind a pause the first one is of all data before it.
+    fn goes_on_unacknowledged(&self, next: Progress, receiver: Self, heard: u32) -> Option<bool> {
         let (start, _) = next.segment?;
         let sent = self.sent?;
-        if !is_behind(sent, receiver.acknowledged?) || receiver.bare < FEWEST_BARE {
+        let known = receiver.acknowledged?;
+        let is_on_the_way = is_behind(heard, known) && is_behind(sent, heard);
+        if !is_on_the_way || receiver.bare < FEWEST_BARE {
             return None;
         }
         Some(start.wrapping_sub(sent) <= NEXT_BYTES)

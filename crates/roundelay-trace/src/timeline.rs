@@ -326,7 +326,9 @@ impl TimeSurvey {
         let is_right_again = self.shift.saturating_add(by).saturating_abs() <= ALIKE;
         let was_set = by > JUMP || is_right_again || judged.stands_still;
         if !judged.goes_on || !was_set {
-            let longest = self.silence.map_or(0, |(start, end)| end - start);
+            let longest = self
+                .silence
+                .map_or(0, |(start, end)| end.saturating_sub(start));
             if judged.goes_on && judged.stops_at_once && by.saturating_neg() > longest {
                 self.silence = Some((last, next.time));
             }

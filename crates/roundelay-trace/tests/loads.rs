@@ -613,6 +613,13 @@ fn a_clock_that_was_set_forward_is_told_from_a_pause() {
     let mut without = silent(plain.clone(), middle, 30);
     without.retain(|(_, frame)| frame.len() != 54);
     assert_eq!(forward(&without).steps, 0);
+    // Regression: the last acknowledgement before a pause is not in the capture.
+    let mut lacking = download(10, false);
+    let next = (3000..)
+        .find(|number| !is_data(&lacking[number - 1]) && is_data(&lacking[*number]))
+        .unwrap();
+    lacking.remove(next - 1);
+    assert_eq!(forward(&silent(lacking, next - 1, 30)).steps, 0);
     // Pauses as long as others are none of the clock.
     let mut samples = with_call(false);
     for (number, (at, _)) in samples.iter_mut().enumerate() {
