@@ -15,7 +15,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::hash::{Hash, Hasher};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use foldhash::quality::RandomState;
 
@@ -49,7 +49,7 @@ struct Load {
     copies: u64,
 }
 
-/// Most halves counted; those of later flows are not.
+/// Most halves counted one by one, and as many more of the networks of later flows.
 const MOST_HALVES: usize = 131_072;
 /// Most interfaces tried.
 const TRIED: usize = 8;
@@ -213,6 +213,18 @@ impl Half {
         }
     }
 
+    /// The half between the networks of both ends, without ports.
+    fn of_networks(self) -> Self {
+        let ends = self.ends.map(|(address, _)| {
+            let network = match address {
+                IpAddr::V4(address) => Ipv4Addr::from_bits(address.to_bits() & !0xff).into(),
+                IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
+            };
+            (network, 0)
+        });
+        Self { ends, ..self }
+    }
+
     /// Whether the packets have addresses: others have no direction.
     fn has_ends(&self) -> bool {
         self.ends[0] != self.ends[1] || !self.ends[0].0.is_unspecified()
@@ -257,9 +269,14 @@ impl Half {
 }
 
 impl Mixture {
-    /// Counts a packet, or a copy that is not replayed. None if there are too many halves.
+    /// Counts a packet, or a copy that is not replayed. None if there are too many halves: then the
+    /// packet is one between two networks, so that directions are still judged by all bytes.
     pub(crate) fn count(&mut self, half: Half, bytes: u32, is_replayed: bool) -> Option<u32> {
-        let number = self.number(half)?;
+        let known = self.number(half, MOST_HALVES);
+        let number = match known {
+            Some(number) => number,
+            None => self.number(half.of_networks(), 2 * MOST_HALVES)?,
+        };
         self.last = Some(number);
         let load = &mut self.halves[number as usize].1;
         *if is_replayed {
@@ -268,11 +285,11 @@ impl Mixture {
             &mut load.copies
         } += u64::from(bytes);
         self.packets += u64::from(is_replayed);
-        Some(number)
+        known
     }
 
-    /// The number of a half, which may be a new one. None if there are too many halves.
-    fn number(&mut self, half: Half) -> Option<u32> {
+    /// The number of a half, which may be a new one. None if there are so many halves already.
+    fn number(&mut self, half: Half, most: usize) -> Option<u32> {
         if let Some(last) = self.last
             && *self.half(last) == half
         {
@@ -280,7 +297,7 @@ impl Mixture {
         }
         match self.numbers.entry(half) {
             Entry::Occupied(known) => Some(*known.get()),
-            Entry::Vacant(new) if self.halves.len() < MOST_HALVES => {
+            Entry::Vacant(new) if self.halves.len() < most => {
                 self.halves.push((half, Load::default()));
                 Some(*new.insert(self.halves.len() as u32 - 1))
             }

@@ -294,6 +294,23 @@ fn private_networks_without_link_layer_addresses_lie_on_one_side() {
     assert!(is_open(&first_answer(capture(RAW, &packets))));
 }
 
+/// Regression: what came behind the first 65,536 connections was left aside without a question, because
+/// the networks of the first ones were the whole capture.
+#[test]
+fn connections_beyond_those_counted_one_by_one_are_judged_too() {
+    let server = ([203, 0, 113, 5], 443);
+    let mut packets = Vec::new();
+    for number in 0..90_000_u32 {
+        let [_, high, middle, low] = number.to_be_bytes();
+        let client = ([10, high, middle, low], 40_000);
+        let at = number * 10;
+        packets.push((at, four(client, server, 40)));
+        packets.push((at + 1, four(server, client, 400)));
+    }
+    let (chosen, options, _) = chosen_of(capture(RAW, &packets));
+    assert_eq!(chosen, 90_000, "{options}");
+}
+
 /// A network without a prefix in common with others is not the whole link.
 #[test]
 fn a_network_that_leaves_connections_aside_is_no_answer() {
