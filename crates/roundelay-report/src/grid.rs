@@ -248,17 +248,20 @@ impl Grid {
                 self.cut_names(name_width.saturating_sub(excess).max(SHORTEST_NAME));
                 return left_out;
             }
-            let is_last = (self.columns.iter()).all(|column| [0, spare].contains(&column.spare));
-            let last = self
-                .columns
-                .iter()
-                .rposition(|column| column.spare == spare);
-            if let Some(last) = last.filter(|_| is_last) {
-                left_out.push(self.columns.remove(last).title());
-                continue;
+            let mut places = Vec::new();
+            let mut is_last_rank = true;
+            for (place, column) in self.columns.iter().enumerate() {
+                if column.spare == spare {
+                    places.push(place);
+                } else {
+                    is_last_rank &= column.spare == 0;
+                }
             }
-            for column in self.columns.extract_if(.., |column| column.spare == spare) {
-                left_out.push(column.title());
+            if is_last_rank {
+                places.drain(..places.len() - 1);
+            }
+            for (gone, place) in places.into_iter().enumerate() {
+                left_out.push(self.columns.remove(place - gone).title());
             }
         }
     }

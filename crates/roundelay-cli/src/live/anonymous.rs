@@ -41,13 +41,21 @@ fn number(name: &str, met: &mut Vec<String>) -> usize {
     index + 1
 }
 
-/// Why there is no simulation beside the run. What an error says may name a file.
-pub(super) fn reason(reason: &str, by: &Anonymiser) -> String {
-    match reason.split_once(": ") {
-        Some((what, why)) if !why.contains([':', '/']) => format!("{what}: {}", by.text(why)),
-        _ => "Not simulated, for a reason that names files: without --anonymise the run says it."
-            .to_owned(),
+/// Beginnings of reasons that name no file.
+const WITHOUT_NAMES: [&str; 4] = [
+    "Not simulated: the scenario has no sources",
+    "Not simulated: a signal ended",
+    "Not simulated: the simulation failed",
+    "Not simulated: that may take",
+];
+
+/// Why there is no simulation beside the run. What any other error says may name a file.
+pub(super) fn reason(reason: &str) -> String {
+    if WITHOUT_NAMES.iter().any(|known| reason.starts_with(known)) {
+        return reason.to_owned();
     }
+    "Not simulated, for a reason that may name files: without --anonymise the run says it."
+        .to_owned()
 }
 
 /// What the run says about itself, with other addresses.

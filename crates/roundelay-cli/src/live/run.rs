@@ -623,8 +623,8 @@ fn report(over: Over<'_>, has_command: bool) -> Result<Fidelity, Failure> {
         } else {
             beside(home, settings, &fidelity, watch.samples.all(), signals)
         });
-        if let (Some(map), Some(Err(reason))) = (&watch.strangers, &mut simulated) {
-            *reason = anonymous::reason(reason, map);
+        if let (Some(_), Some(Err(reason))) = (&watch.strangers, &mut simulated) {
+            *reason = anonymous::reason(reason);
         }
     }
     if let (Some(mut file), Some(path)) = (watch.page, &arguments.html) {

@@ -92,8 +92,8 @@ pub struct Talk {
     /// Round trip beyond that of the network: 0 to 60 s. The server holds for as long what arrives.
     #[serde(default = "zero", with = "InWords::<Duration>")]
     pub round_trip: Duration,
-    /// When the client closes the connection, whatever is outstanding, counted from where `start` counts. Left
-    /// out: it ends with its last message.
+    /// When the client closes the connection, whatever is outstanding, counted from where `start`
+    /// counts. Left out: it ends with its last message.
     #[serde(default, with = "Maybe::<Duration>")]
     pub until: Option<Duration>,
     /// Whether the two ends write without waiting for each other.

@@ -7,8 +7,9 @@
 //! that wants more shows it: its data waits in a queue, is lost, or its flight grows.
 //!
 //! Senders that pace (BBR) follow no acknowledgement. One whose data meets a queue nearly all the
-//! time while the link is busy, and that has about its fair share of the link, is taken for one that wanted more; but an
-//! application that happens to need this share looks the same, so the answer is uncertain.
+//! time while the link is busy, and that has about its fair share of the link, is taken for one that
+//! wanted more; but an application that happens to need this share looks the same, so the answer is
+//! uncertain.
 
 use std::collections::VecDeque;
 
