@@ -11,6 +11,7 @@ mod harm;
 mod notes;
 mod preference;
 mod reaction;
+mod reading;
 mod reasons;
 mod reserve;
 mod seeds;
@@ -26,6 +27,8 @@ pub use reasons::{
 pub use reserve::{Problem, Reserve};
 pub use standing::Obstacle;
 
+use reading::Reading;
+use roundelay_trace::connections::Applications;
 use roundelay_trace::{Comparison, Options, OtherWay};
 use standing::Standing;
 
@@ -57,6 +60,25 @@ pub struct Verdict {
     pub commands: Vec<String>,
 }
 
+/// What is in doubt about the applications that were read from a capture.
+#[derive(Debug, Clone)]
+pub struct Doubts {
+    /// What is wrong with the load; none if it is that of one direction of one link.
+    pub reserve: Option<Reserve>,
+    /// Remarks on the packets and on the clock.
+    pub notes: Vec<Note>,
+}
+
+/// What is in doubt about applications that were read with these options. The rate is that of the
+/// link on which they will run.
+pub fn doubts(applications: &Applications, options: &Options) -> Doubts {
+    let reading = Reading::of_applications(applications);
+    Doubts {
+        reserve: reserve::of(&reading, options),
+        notes: notes::of_reading(&applications.observed, options),
+    }
+}
+
 /// Advice on a comparison with these options.
 pub fn advise(comparison: &Comparison, options: &Options) -> Advice {
     let mut commands = tc::all_commands(comparison, options);
@@ -76,7 +98,7 @@ pub fn advise(comparison: &Comparison, options: &Options) -> Advice {
     // A caveat of the answer itself.
     let of_seeds = seeds::reason(comparison, &choice, &with_other_seeds);
     reasons.splice(behind..behind, of_seeds);
-    let reserve = reserve::of(comparison, options);
+    let reserve = reserve::of(&Reading::of(comparison), options);
     let is_question = match &reserve {
         Some(reserve) => reserve.is_question,
         None => false,

@@ -220,8 +220,8 @@ pub(crate) fn of(comparison: &Comparison, options: &Options, standings: &[Standi
     notes.extend(mixture(comparison));
     notes.extend(split(comparison, options.mtu));
     notes.extend(in_tunnels(comparison, options.flow_by));
-    notes.extend(oddities(comparison));
-    notes.extend(clock(comparison, options));
+    notes.extend(oddities(&comparison.observed));
+    notes.extend(clock(&comparison.observed, options));
     notes.extend(comparison.observed.others.map(Note::OtherFlows));
     notes.extend(idle_rules(comparison, options));
     notes.extend(without_weights(options));
@@ -237,6 +237,13 @@ pub(crate) fn of(comparison: &Comparison, options: &Options, standings: &[Standi
         notes.push(Note::LightLoss);
     }
     notes.push(Note::OpenLoop);
+    notes
+}
+
+/// Notes on a capture that is read and not replayed.
+pub(crate) fn of_reading(observed: &Observed, options: &Options) -> Vec<Note> {
+    let mut notes = oddities(observed);
+    notes.extend(clock(observed, options));
     notes
 }
 
@@ -413,8 +420,7 @@ fn part(comparison: &Comparison, options: &Options) -> Option<Note> {
     })
 }
 
-fn oddities(comparison: &Comparison) -> Vec<Note> {
-    let observed = &comparison.observed;
+fn oddities(observed: &Observed) -> Vec<Note> {
     let unparsable = observed.unparsable;
     let oddities = observed.oddities;
     let file = observed.file;
@@ -452,8 +458,7 @@ fn oddities(comparison: &Comparison) -> Vec<Note> {
 }
 
 /// What the clock did, and how fine it is.
-fn clock(comparison: &Comparison, options: &Options) -> Vec<Note> {
-    let observed = &comparison.observed;
+fn clock(observed: &Observed, options: &Options) -> Vec<Note> {
     let mut notes = Vec::new();
     let forward = observed.oddities.set_forward;
     if forward.steps > 0 && !is_outside(forward, options) {

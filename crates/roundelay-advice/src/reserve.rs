@@ -2,9 +2,10 @@
 //! that selects one direction of one link.
 
 use roundelay::Duration;
-use roundelay_trace::{Chosen, Comparison, Cure, Inside, Options};
+use roundelay_trace::{Chosen, Cure, Inside, Options};
 
 use crate::notes::{COARSEST_CLOCK, coarse_tick};
+use crate::reading::Reading;
 
 /// Warning that several links share the replayed one.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,13 +50,13 @@ impl Problem {
 }
 
 /// What is wrong with the packets replayed, whatever links they are of.
-fn of_packets(comparison: &Comparison, options: &Options) -> Vec<Problem> {
-    let observed = &comparison.observed;
+fn of_packets(reading: &Reading<'_>, options: &Options) -> Vec<Problem> {
+    let observed = reading.observed;
     let mut problems = Vec::new();
     let unparsable = observed.unparsable;
     let unreadable = unparsable.total() - unparsable.not_ip - unparsable.no_ports;
     // A record of a run is replayed as it is, whatever its packets.
-    if options.adapts && unreadable * 2 > comparison.capture.packets {
+    if options.adapts && unreadable * 2 > reading.packets {
         problems.push(Problem::Unreadable);
     }
     if observed.is_without_clock {
@@ -72,11 +73,11 @@ fn of_packets(comparison: &Comparison, options: &Options) -> Vec<Problem> {
 }
 
 /// The warning, if one is due.
-pub(crate) fn of(comparison: &Comparison, options: &Options) -> Option<Reserve> {
-    let mixed = &comparison.observed.mixed;
-    let mut problems = of_packets(comparison, options);
+pub(crate) fn of(reading: &Reading<'_>, options: &Options) -> Option<Reserve> {
+    let mixed = &reading.observed.mixed;
+    let mut problems = of_packets(reading, options);
     let is_question = options.selection.chooses || problems.iter().any(Problem::is_hopeless);
-    let chosen = comparison.observed.chosen.as_ref();
+    let chosen = reading.observed.chosen.as_ref();
     let is_chosen = chosen.is_some_and(Chosen::is_of_direction);
     let is_settled = options.selection.chooses && (is_chosen || mixed.is_slight);
     if !is_settled && (mixed.both_ways > 0 || mixed.has_wire_both_ways) {
@@ -101,7 +102,7 @@ pub(crate) fn of(comparison: &Comparison, options: &Options) -> Option<Reserve> 
         options.push("--mirrored".to_owned());
     }
     // Where a mirror port copies packets, the bytes count twice.
-    let seconds = comparison.capture.seconds;
+    let seconds = reading.seconds;
     let has_rates = seconds > 0.0 && mixed.mirrored == 0;
     Some(Reserve {
         problems,

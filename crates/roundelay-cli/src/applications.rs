@@ -12,6 +12,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use roundelay_files::LONGEST_TEXT;
+use roundelay_report::doubts;
 use roundelay_trace::arguments::parse_rate;
 use roundelay_trace::connections::{Applications, applications, tmix};
 use roundelay_trace::{Options, Selection, Span, Stop};
@@ -25,10 +26,14 @@ use crate::terminal::{print, tell};
 use crate::text_file;
 use crate::threads::in_pool;
 use arguments::{Arguments, Tmix};
+use doubts::warning;
 use setting::Setting;
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let text = text(arguments, &Host::default())?;
+    let Written { text, doubts } = written(arguments, &Host::default())?;
+    for doubt in doubts {
+        tell(&format!("note: {doubt}"));
+    }
     if text.len() as u64 > LONGEST_TEXT {
         tell(&format!(
             "note: the scenario has {} MB, more than simulate reads ({} MB): --busiest 60s takes a part \
@@ -40,17 +45,52 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     print(&text)
 }
 
-/// The scenario.
-///
+/// What is written of the applications behind a capture.
+struct Written {
+    /// A scenario or connection vectors.
+    text: String,
+    /// What is in doubt, in sentences.
+    doubts: Vec<String>,
+}
+
 /// # Errors
 /// The capture is unreadable, holds no packet, or a stop was requested.
-pub(crate) fn text(arguments: &Arguments, host: &Host) -> Result<String, Failure> {
+fn written(arguments: &Arguments, host: &Host) -> Result<Written, Failure> {
+    let mut options = options(arguments)?;
+    let strangers = arguments.strangers.map(&host.stop)?;
+    let mut applications = read(arguments, &options, host)?;
+    if strangers.is_some() {
+        applications.name = CAPTURE.to_owned();
+    }
+    options.rate = scenario::rate(&applications, arguments.rate);
+    let mut written = Written {
+        text: String::new(),
+        doubts: Vec::from_iter(warning(&applications, arguments.round_trip.is_some())),
+    };
+    written.doubts.extend(doubts(&applications, &options));
+    written.text = match arguments.tmix {
+        Some(Tmix::Older) => tmix::write(&applications, tmix::Format::Older),
+        Some(Tmix::Newer) => tmix::write(&applications, tmix::Format::Newer),
+        None => scenario::text(&applications, &setting(arguments), &written.doubts),
+    };
+    if let Some(map) = strangers {
+        written.text = map.text(&written.text);
+        for doubt in &mut written.doubts {
+            *doubt = map.text(doubt);
+        }
+    }
+    Ok(written)
+}
+
+fn options(arguments: &Arguments) -> Result<Options, Failure> {
     // The least rate: a link is then taken for as fast as in its busiest tenth of a second.
     let any = parse_rate("1bit").map_err(Failure::usage)?;
     let mut options = Options::new(arguments.rate.unwrap_or(any), Vec::new());
     let selection = Selection {
         interface: arguments.interface.clone(),
         filter: arguments.filter.clone(),
+        keep_duplicates: arguments.keep_duplicates,
+        mirrored: arguments.mirrored,
         ..Selection::default()
     };
     options.selection = arguments.direction.clone().choose(selection);
@@ -60,33 +100,16 @@ pub(crate) fn text(arguments: &Arguments, host: &Host) -> Result<String, Failure
         busiest: arguments.busiest,
     };
     options.adapts = true;
-    let strangers = arguments.strangers.map(&host.stop)?;
-    let mut applications = read(arguments, &options, host)?;
-    if strangers.is_some() {
-        applications.name = CAPTURE.to_owned();
-    }
-    let text = written(arguments, &applications);
-    Ok(match strangers {
-        Some(map) => map.text(&text),
-        None => text,
-    })
+    Ok(options)
 }
 
-fn written(arguments: &Arguments, applications: &Applications) -> String {
-    if let Some(format) = arguments.tmix {
-        let format = match format {
-            Tmix::Older => tmix::Format::Older,
-            Tmix::Newer => tmix::Format::Newer,
-        };
-        return tmix::write(applications, format);
-    }
-    let setting = Setting {
+fn setting(arguments: &Arguments) -> Setting {
+    Setting {
         rate: arguments.rate,
         round_trip: arguments.round_trip,
         control: arguments.control,
         ..Setting::default()
-    };
-    scenario::text(applications, &setting)
+    }
 }
 
 fn read(arguments: &Arguments, options: &Options, host: &Host) -> Result<Applications, Failure> {

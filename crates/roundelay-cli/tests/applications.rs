@@ -221,18 +221,19 @@ fn a_simulation_gives_itself_again() {
     }
 }
 
-/// Beside a transfer without end, with losses or with BBR, the same messages are read, and completion
+/// Beside a transfer without end, with losses, with BBR or paced, the same messages are read, and completion
 /// times are within a twentieth. With losses a run depends on which packets meet a full queue, by
 /// milliseconds of its starts, so starts are drawn over more than a round trip; and short transfers
 /// differ so much that 200 runs tell their mean within a tenth only. (1,000 runs agree within 2%.)
 #[test]
 fn a_busy_simulation_gives_itself_again() {
-    for (control, limit, jitter, replicas) in [
-        ("cubic", "60", "100ms", "200"),
-        ("bbr", "100", "10ms", "20"),
+    for (control, paces, limit, jitter, replicas) in [
+        ("cubic", "", "60", "100ms", "200"),
+        ("cubic", ", pacing = true", "100", "10ms", "20"),
+        ("bbr", "", "100", "10ms", "20"),
     ] {
-        let folder = Folder::new(&format!("busy-{control}"));
-        let tcp = format!("\"linux\", control = \"{control}\"");
+        let folder = Folder::new(&format!("busy-{control}-{limit}"));
+        let tcp = format!("\"linux\", control = \"{control}\"{paces}");
         let office = format!("{OFFICE}{BULK}")
             .replace("\"linux\"", &tcp)
             .replace("fifo limit 1000", &format!("fifo limit {limit}"));
@@ -260,10 +261,11 @@ fn a_busy_simulation_gives_itself_again() {
         let office = office.replace(kind, &format!("{kind}{jitter}\n"));
         let again = text
             .replace("start_jitter = \"10ms\"", &jitter)
+            .replace("\"linux\"", &format!("\"linux\"{paces}"))
             .replace("fifo limit 1000", &format!("fifo limit {limit}"));
         let first = replicated(&folder.write("office.toml", &office), replicas);
         let again = replicated(&folder.write("again.toml", &again), replicas);
-        let of_pages = if control == "cubic" { 0.1 } else { 0.05 };
+        let of_pages = if limit == "60" { 0.1 } else { 0.05 };
         for (name, read, figure, part) in [
             ("pages", "tcp short", "completion_mean", of_pages),
             ("files", "tcp medium", "completion_mean", 0.05),
@@ -736,6 +738,77 @@ fn the_scenario_says_what_is_open() {
     let folder = Folder::new("open");
     let home = folder.write("home.toml", &text);
     stdout(&["simulate", &home, "--dry-run"]);
+}
+
+/// The notes beside a scenario, as comments in it and on standard error.
+fn doubts(arguments: &[&str]) -> Vec<String> {
+    let output = run(&[&["applications"], arguments].concat());
+    assert!(output.status.success());
+    let text = String::from_utf8(output.stdout).expect("text");
+    let told = String::from_utf8(output.stderr).expect("text");
+    let notes = |text: &str, start: &str| {
+        let lines = text.lines().filter_map(|line| line.strip_prefix(start));
+        Vec::from_iter(lines.map(str::to_owned))
+    };
+    let comments = notes(&text, "# Note: ");
+    assert_eq!(comments, notes(&told, "roundelay: note: "), "{text}");
+    assert!(
+        text.contains("[[source]]"),
+        "a scenario all the same: {text}"
+    );
+    comments
+}
+
+/// What `compare` asks and notes of a capture stands in the scenario, too.
+#[test]
+fn the_scenario_says_what_is_in_doubt() {
+    assert_eq!(doubts(&[BOTH_WAYS]), [""; 0]);
+    let [note] = &doubts(&[ONE_WAY])[..] else {
+        panic!("one note");
+    };
+    assert!(note.contains("one direction only of connections"), "{note}");
+    assert_eq!(doubts(&[ONE_WAY, "--round-trip", "40ms"]), [""; 0]);
+    let [note] = &doubts(&[BOTH_WAYS, "--direction", "both"])[..] else {
+        panic!("one note");
+    };
+    assert!(
+        note.contains("in doubt, because the capture holds both directions of connections")
+            && note.contains("--direction 'to 192.168.1.0/24' takes one link's, 4.04 Mbit/s"),
+        "{note}"
+    );
+    let folder = Folder::new("doubts");
+    let coarse = folder.path("coarse.pcap");
+    fs::write(&coarse, with_ticks_of_a_second(&capture_of_both_ways())).unwrap();
+    let [note] = &doubts(&[&coarse, "--rate", "5mbit"])[..] else {
+        panic!("one note");
+    };
+    assert!(
+        note.contains(
+            "These applications are in doubt, because the capture's clock shows multiples"
+        ),
+        "{note}"
+    );
+}
+
+/// The example capture of both directions, unpacked.
+fn capture_of_both_ways() -> Vec<u8> {
+    let output = Command::new("gzip")
+        .args(["-dc", BOTH_WAYS])
+        .current_dir(root())
+        .output();
+    output.expect("gzip runs").stdout
+}
+
+/// A capture whose clock shows whole seconds.
+fn with_ticks_of_a_second(capture: &[u8]) -> Vec<u8> {
+    let mut bytes = capture.to_vec();
+    let mut at = 24;
+    while at + 16 <= bytes.len() {
+        let len = u32::from_le_bytes(bytes[at + 8..at + 12].try_into().unwrap());
+        bytes[at + 4..at + 8].fill(0);
+        at += 16 + len as usize;
+    }
+    bytes
 }
 
 #[test]

@@ -75,6 +75,7 @@ pub use parquet::{
 };
 pub use provenance::provenance;
 pub use replayed::{CandidateResult, Recorded, ReplayResult, Replayed};
+pub use sentences::doubts;
 pub use side_by_side::{SideBySide, UnderQueue, Verdict as GroupVerdict};
 pub use simulation::{ClassSummary, GroupSummary, Simulated, Summary};
 pub use swept::{KeyValues, Swept, SweptKey, SweptPoint};

@@ -15,7 +15,8 @@ pub use notes::{
 };
 
 use roundelay_advice::{Note, Reason, Verdict};
-use roundelay_trace::Kind;
+use roundelay_trace::connections::Applications;
+use roundelay_trace::{Kind, Options};
 
 use crate::advised::Recommendation;
 
@@ -25,6 +26,16 @@ const WRONG_LOAD: &str = "# for the wrong load: first compare as the sentence ab
 /// The notes of a comparison.
 pub(crate) fn notes(notes: &[Note]) -> Vec<String> {
     notes.iter().map(notes::sentence).collect()
+}
+
+/// What is in doubt about the applications that were read from a capture with these options, in
+/// sentences: the worst one first. The rate is that of the link on which they will run.
+pub fn doubts(applications: &Applications, options: &Options) -> Vec<String> {
+    let doubts = roundelay_advice::doubts(applications, options);
+    let mut sentences = Vec::new();
+    sentences.extend(doubts.reserve.as_ref().map(warning::of_applications));
+    sentences.extend(notes(&doubts.notes));
+    sentences
 }
 
 /// The verdict in words. `command` is the command line of the comparison.

@@ -16,7 +16,7 @@ use crate::headers::{Pieces, TCP, Tunnel, UnparsableCounts, flow_headers, parse}
 use crate::selection::{Chosen, Mixed, Selection, Selector};
 use crate::span::Span;
 use crate::survey::{Survey, survey};
-use crate::timeline::{Ordered, SetForward, Silence};
+use crate::timeline::{Ordered, SetForward};
 
 /// Which packets of a capture arrive, and what is mended.
 #[derive(Debug, Clone, Default)]
@@ -74,6 +74,20 @@ pub struct Oddities {
     pub cut_lengths: u64,
     /// Packets longer than those of Ethernet.
     pub superframes: u64,
+}
+
+impl Oddities {
+    /// With those of times and lengths that the reading has mended.
+    pub(crate) fn with_times_of(self, capture: &Ordered) -> Self {
+        Self {
+            sorted: capture.late(),
+            strays: capture.strays(),
+            set_back: capture.set_back(),
+            set_forward: capture.set_forward(),
+            uncut: capture.uncut(),
+            ..self
+        }
+    }
 }
 
 /// Longer silences are shortened to this, where a capture is too long for the clock.
@@ -232,36 +246,12 @@ impl Arrivals {
 
     /// Oddities of times and lengths until now, those that were mended included.
     pub fn oddities(&self) -> Oddities {
-        Oddities {
-            sorted: self.capture.late(),
-            strays: self.capture.strays(),
-            set_back: self.capture.set_back(),
-            set_forward: self.capture.set_forward(),
-            uncut: self.capture.uncut(),
-            ..self.reader.oddities
-        }
+        self.reader.oddities.with_times_of(&self.capture)
     }
 
     /// Oddities of the file until now.
     pub fn file_notes(&self) -> CaptureNotes {
         self.capture().notes()
-    }
-
-    /// Whether no clock has made the times: all are alike, or count microseconds or nanoseconds.
-    pub(crate) const fn is_without_clock(&self) -> bool {
-        self.capture.is_without_clock()
-    }
-
-    /// The longest silence that may be a step of the clock.
-    pub(crate) const fn silence(&self) -> Option<Silence> {
-        self.capture.silence()
-    }
-
-    /// The time between two readings of the clock, if that is a millisecond or more and many packets
-    /// share one.
-    pub(crate) fn tick(&self) -> Option<Duration> {
-        let nanos = self.capture.tick()?.cast_unsigned();
-        Some(Duration::from_nanos(nanos))
     }
 
     /// Packets without readable headers until now.
@@ -304,6 +294,11 @@ impl Arrivals {
         }
     }
 
+    /// The frames in the order of their times.
+    pub(crate) const fn ordered(&self) -> &Ordered {
+        &self.capture
+    }
+
     pub(crate) const fn selector(&self) -> &Selector {
         &self.selector
     }
@@ -324,11 +319,6 @@ impl Arrivals {
 
     pub(crate) const fn link(&self) -> LinkType {
         self.reader.link
-    }
-
-    /// The earliest time of the whole capture, nanoseconds since the epoch.
-    pub(crate) const fn start(&self) -> i64 {
-        self.capture.start()
     }
 
     /// Time from the first packet to the last, seconds: that of the capture's own clock, without any

@@ -11,8 +11,8 @@ use crate::compare::Options;
 use crate::headers::{Tunnel, UnparsableCounts};
 use crate::kind::Kind;
 use crate::offered::Offered;
-use crate::selection::{Chosen, Mixed, Selection};
-use crate::timeline::Silence;
+use crate::selection::{Chosen, Mixed, Selection, Selector};
+use crate::timeline::{Ordered, Silence};
 use crate::urgency::Carried;
 use crate::weights::WeightRules;
 
@@ -138,22 +138,39 @@ impl Observed {
             carried: offered.carried(),
             code_points: CodePoints::of(offered, &options.weights),
             captured_bytes: arrivals.captured_bytes(),
-            file: arrivals.capture().notes(),
             oddities: arrivals.oddities(),
             tunnels: parts_in_tunnels(offered),
-            is_without_clock: arrivals.is_without_clock(),
-            tick: arrivals.tick(),
-            silence: arrivals.silence(),
-            unparsable: arrivals.classifier().unparsable(),
             plateau: offered.plateau().rate(),
             possible_calls: possible_calls(offered, options),
             others: other_flows(offered),
             idle_rules: idle_rules(offered, &options.weights),
             idle_leaves: idle_leaves(offered, options),
-            part: part_of_time(offered),
-            mixed: arrivals.selector().mixed(),
-            selection: arrivals.selector().selection().clone(),
             chosen: arrivals.chosen(),
+            ..Self::of_reading(
+                arrivals.ordered(),
+                arrivals.selector(),
+                arrivals.classifier().unparsable(),
+            )
+        }
+    }
+
+    /// What the reading of a capture met: nothing of flows, weights and queues.
+    pub(crate) fn of_reading(
+        capture: &Ordered,
+        selector: &Selector,
+        unparsable: UnparsableCounts,
+    ) -> Self {
+        Self {
+            file: capture.capture().notes(),
+            oddities: Oddities::default().with_times_of(capture),
+            is_without_clock: capture.is_without_clock(),
+            tick: capture.tick(),
+            silence: capture.silence(),
+            unparsable,
+            part: part_of_time(capture, selector),
+            mixed: selector.mixed(),
+            selection: selector.selection().clone(),
+            ..Self::default()
         }
     }
 }
@@ -163,9 +180,9 @@ fn parts_in_tunnels(offered: &Offered) -> [f64; Tunnel::ALL.len()] {
     offered.arrivals().tunnels().map(|bytes| bytes as f64 / all)
 }
 
-fn part_of_time(offered: &Offered) -> Option<PartOfTime> {
-    let (from, to) = offered.arrivals().selector().between()?;
-    let start = offered.arrivals().start();
+fn part_of_time(capture: &Ordered, selector: &Selector) -> Option<PartOfTime> {
+    let (from, to) = selector.between()?;
+    let start = capture.start();
     Some(PartOfTime {
         from: seconds_after(start, from),
         to: (to < i64::MAX).then(|| seconds_after(start, to)),

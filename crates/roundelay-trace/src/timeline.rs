@@ -23,6 +23,8 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, HashSet};
 
+use roundelay::Duration;
+
 use crate::capture::{Capture, Frame, Heading, LinkType, Tap};
 use crate::compare::CompareError;
 use crate::continuity::Continuity;
@@ -610,9 +612,11 @@ impl Ordered {
         self.plan.silence
     }
 
-    /// A tick of the clock, if many packets share one, nanoseconds.
-    pub(crate) const fn tick(&self) -> Option<i64> {
-        self.plan.tick
+    /// The time between two readings of the clock, if that is a millisecond or more and many packets
+    /// share one.
+    pub(crate) fn tick(&self) -> Option<Duration> {
+        let nanos = self.plan.tick?.cast_unsigned();
+        Some(Duration::from_nanos(nanos))
     }
 
     /// Whether no clock has made the times.

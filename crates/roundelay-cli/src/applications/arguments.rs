@@ -36,6 +36,14 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "EXPR", value_parser = read::<Filter>)]
     pub(crate) filter: Option<Filter>,
 
+    /// Read duplicates too, as for `roundelay compare`
+    #[arg(long)]
+    pub(crate) keep_duplicates: bool,
+
+    /// For a capture of a mirror port that copied every packet, as for `roundelay compare`
+    #[arg(long)]
+    pub(crate) mirrored: bool,
+
     /// Only packets from this time after the first packet on: 90s, 5min, 2h
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = parse_time)]
     pub(crate) from: Option<Duration>,

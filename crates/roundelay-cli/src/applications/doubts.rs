@@ -71,6 +71,38 @@ impl Shares {
 /// The question that a capture leaves open, if it cannot tell what senders that react would do:
 /// why, and the capture to take. `has_round_trip`: the caller states what one direction hides.
 pub(crate) fn question(applications: &Applications, has_round_trip: bool) -> Option<String> {
+    let reasons = reasons(applications, has_round_trip);
+    if reasons.is_empty() {
+        return None;
+    }
+    let mut text = format!(
+        "{}: this capture cannot tell what senders that react would do, because {}.\n\nPlease take \
+         one capture of both directions, on the senders' side of the bottleneck, for a minute in \
+         which the link is busy. Headers suffice:\n\n    tcpdump -i INTERFACE -s 100 -w both.pcap\n",
+        applications.name,
+        reasons.join(", and because ")
+    );
+    if Shares::of(applications).half > 0 && !has_round_trip {
+        text += "\nOr state the round trip, --round-trip 40ms: completion times are then about 15% \
+                 off, and pauses between requests are lost. Without --react the packets are replayed \
+                 as they were.\n";
+    }
+    Some(text)
+}
+
+/// The same beside a scenario that is written all the same: one sentence.
+pub(crate) fn warning(applications: &Applications, has_round_trip: bool) -> Option<String> {
+    let reasons = reasons(applications, has_round_trip);
+    (!reasons.is_empty()).then(|| {
+        format!(
+            "This capture cannot tell what senders that react would do, because {}.",
+            reasons.join(", and because ")
+        )
+    })
+}
+
+/// Why a capture cannot tell what senders that react would do; empty if it can.
+fn reasons(applications: &Applications, has_round_trip: bool) -> Vec<String> {
     let shares = Shares::of(applications);
     let tcp = shares.whole + shares.half;
     let mut reasons = Vec::new();
@@ -97,20 +129,5 @@ pub(crate) fn question(applications: &Applications, has_round_trip: bool) -> Opt
             applications.length.as_secs_f64()
         ));
     }
-    if reasons.is_empty() {
-        return None;
-    }
-    let mut text = format!(
-        "{}: this capture cannot tell what senders that react would do, because {}.\n\nPlease take \
-         one capture of both directions, on the senders' side of the bottleneck, for a minute in \
-         which the link is busy. Headers suffice:\n\n    tcpdump -i INTERFACE -s 100 -w both.pcap\n",
-        applications.name,
-        reasons.join(", and because ")
-    );
-    if shares.half > 0 && !has_round_trip {
-        text += "\nOr state the round trip, --round-trip 40ms: completion times are then about 15% \
-                 off, and pauses between requests are lost. Without --react the packets are replayed \
-                 as they were.\n";
-    }
-    Some(text)
+    reasons
 }

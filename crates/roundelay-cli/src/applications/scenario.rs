@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use roundelay::{Duration, LinkLayer};
+use roundelay::{Duration, LinkLayer, Rate};
 use roundelay_report::clean;
 use roundelay_trace::connections::{Applications, Window};
 
@@ -13,19 +13,21 @@ use super::sources::{self, Sources};
 
 /// The round trip of connections of which nothing is known.
 const USUAL: Duration = Duration::from_millis(40);
+/// A capture in which next to nothing goes over the link has no slower one.
+const LEAST_RATE: Rate = Rate::from_bits_per_second(1000).unwrap();
 /// Length of an Ethernet header, which the simulator's packets do not have.
 const ETHERNET: i32 = 14;
 
-/// The scenario.
-pub(crate) fn text(applications: &Applications, setting: &Setting) -> String {
-    of(applications, setting).text
+/// The scenario, headed by what was read, what the capture could not tell, and what is in doubt.
+pub(crate) fn text(applications: &Applications, setting: &Setting, doubts: &[String]) -> String {
+    let unknown = round_trip(applications, setting);
+    comments(applications, setting, unknown, doubts) + &of(applications, setting).text
 }
 
 /// The scenario, and the entries of each source's list.
 pub(crate) fn of(applications: &Applications, setting: &Setting) -> Sources {
-    let unknown = setting.round_trip.unwrap_or_else(|| usual(applications));
-    let mut text = comments(applications, setting, unknown);
-    let rate = rate(applications, setting);
+    let mut text = String::new();
+    let rate = rate(applications, setting.rate);
     let length = applications.length.as_nanos().div_ceil(1_000_000).max(1);
     let link = if setting.link == LinkLayer::NONE {
         LinkLayer::with_overhead(ETHERNET)
@@ -51,19 +53,22 @@ pub(crate) fn of(applications: &Applications, setting: &Setting) -> Sources {
         framing = link.framing.name(),
     )
     .unwrap_or_default();
-    let sources = sources::all(applications, setting, unknown);
+    let sources = sources::all(applications, setting, round_trip(applications, setting));
     Sources {
         text: text + &sources.text,
         ..sources
     }
 }
 
-/// The rate of the link: as set, or the highest of the capture.
-fn rate(applications: &Applications, setting: &Setting) -> String {
-    let busiest = (applications.busiest as u64).max(1000);
-    setting
-        .rate
-        .map_or_else(|| format!("{busiest}bit"), |rate| rate.to_string())
+/// The rate of the link: as set, or the highest in a tenth of a second of the capture.
+pub(crate) fn rate(applications: &Applications, set: Option<Rate>) -> Rate {
+    let busiest = Rate::from_bits_per_second(applications.busiest as u64);
+    set.unwrap_or(busiest.map_or(LEAST_RATE, |rate| rate.max(LEAST_RATE)))
+}
+
+/// The round trip of connections of which nothing is known: as set, or the usual one.
+fn round_trip(applications: &Applications, setting: &Setting) -> Duration {
+    setting.round_trip.unwrap_or_else(|| usual(applications))
 }
 
 /// The median of the measured round trips.
@@ -74,7 +79,12 @@ fn usual(applications: &Applications) -> Duration {
 }
 
 /// What was read, and what could not be known: open parameters with their ranges.
-fn comments(applications: &Applications, setting: &Setting, unknown: Duration) -> String {
+fn comments(
+    applications: &Applications,
+    setting: &Setting,
+    unknown: Duration,
+    doubts: &[String],
+) -> String {
     let Applications { connections, .. } = applications;
     let shares = Shares::of(applications);
     let mut whole = 0;
@@ -180,11 +190,14 @@ fn comments(applications: &Applications, setting: &Setting, unknown: Duration) -
             "{elsewhere} connections do not go over the link's direction and are left out."
         ));
     }
-    if let Some(options) = &applications.chosen {
+    if let Some(chosen) = &applications.observed.chosen {
         lines.push(format!(
             "The link's direction was chosen: {}.",
-            options.join(" ")
+            chosen.options.join(" ")
         ));
+    }
+    for doubt in doubts {
+        lines.push(format!("Note: {doubt}"));
     }
     let mut text = String::new();
     for line in lines {

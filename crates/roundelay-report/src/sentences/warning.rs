@@ -55,31 +55,11 @@ pub(super) fn of(reserve: &Reserve, command: &str) -> Warning {
 /// What only the owner of a capture knows.
 fn question(reserve: &Reserve) -> String {
     for problem in &reserve.problems {
-        match problem {
-            Problem::Directions | Problem::Interfaces | Problem::Copies => {}
-            Problem::Inside(inside) => return of_mirror(*inside),
-            Problem::Unreadable => {
-                return "No discipline is chosen, because the headers of most packets cannot be \
-                        read, as the notes say. Capture 128 bytes of each packet or more (tcpdump \
-                        -s 128), and decrypt 802.11 first."
-                    .to_owned();
-            }
-            Problem::Times => {
-                return "No discipline is chosen, because no clock has made the times of this \
-                        capture: its packets are all of one time, or each is a microsecond or a \
-                        nanosecond behind the last. Compare a capture with the times at which \
-                        packets came."
-                    .to_owned();
-            }
-            Problem::Coarse(tick) => {
-                return format!(
-                    "No discipline is chosen, because the capture's clock shows multiples of {} and \
-                     nothing between: packets that came one by one would arrive at once, and wait \
-                     for each other. Compare a capture with a finer clock; tcpdump writes \
-                     microseconds.",
-                    seconds(tick.as_secs_f64())
-                );
-            }
+        if let Some((cause, remedy)) = hopeless(*problem) {
+            return format!("No discipline is chosen, because {cause}. {remedy}");
+        }
+        if let Problem::Inside(inside) = problem {
+            return of_mirror(*inside);
         }
     }
     let nearest = match &reserve.cure {
@@ -99,17 +79,81 @@ fn question(reserve: &Reserve) -> String {
     )
 }
 
+/// The same of applications that were read from the capture.
+pub(super) fn of_applications(reserve: &Reserve) -> String {
+    for problem in &reserve.problems {
+        if let Some((cause, remedy)) = hopeless(*problem) {
+            return format!("These applications are in doubt, because {cause}. {remedy}");
+        }
+        if let Problem::Inside(inside) = problem {
+            return format!(
+                "These applications are in doubt, because a tunnel brings both directions of {}, as \
+                 from a mirror port, and all its packets go one way. {}",
+                counted(inside.connections as u64, "connection"),
+                cut_off(*inside, "read")
+            );
+        }
+    }
+    let selects = if reserve.options.is_empty() {
+        "no interface or direction surely separates them".to_owned()
+    } else {
+        let bytes = reserve.cure.as_ref().map(|cure| cure.chosen.bytes);
+        let load = bytes.map_or_else(String::new, |bytes| load(reserve, bytes));
+        format!("{} takes one link's{load}", reserve.options.join(" "))
+    };
+    format!(
+        "Which of these packets shared the link is in doubt, because the capture holds {}. Here a \
+         connection goes over the link towards the host that receives more; {selects}.",
+        problems(&reserve.problems)
+    )
+}
+
+/// Why no selection of packets helps, and what does.
+fn hopeless(problem: Problem) -> Option<(String, &'static str)> {
+    Some(match problem {
+        Problem::Directions | Problem::Interfaces | Problem::Copies | Problem::Inside(_) => {
+            return None;
+        }
+        Problem::Unreadable => (
+            "the headers of most packets cannot be read, as the notes say".to_owned(),
+            "Capture 128 bytes of each packet or more (tcpdump -s 128), and decrypt 802.11 first.",
+        ),
+        Problem::Times => (
+            "no clock has made the times of this capture: its packets are all of one time, or each \
+             is a microsecond or a nanosecond behind the last"
+                .to_owned(),
+            "Take a capture with the times at which packets came.",
+        ),
+        Problem::Coarse(tick) => (
+            format!(
+                "the capture's clock shows multiples of {} and nothing between: packets that came \
+                 one by one would arrive at once, and wait for each other",
+                seconds(tick.as_secs_f64())
+            ),
+            "Take a capture with a finer clock; tcpdump writes microseconds.",
+        ),
+    })
+}
+
 /// A tunnel from a mirror port.
 fn of_mirror(inside: Inside) -> String {
+    format!(
+        "Which of these packets shared your link? A tunnel brings both directions of {}, as from a \
+         mirror port, and all its packets go one way, so no discipline is chosen. {}",
+        counted(inside.connections as u64, "connection"),
+        cut_off(inside, "compare")
+    )
+}
+
+/// How to get at the packets of a tunnel, before doing this with what was inside.
+fn cut_off(inside: Inside, to_do: &str) -> String {
     let cut = match inside.cut {
         Some(bytes) => format!("'editcap -T ether -C {bytes} -L FILE INNER' cuts {bytes} bytes"),
         None => "'editcap -T ether -C BYTES -L FILE INNER' cuts bytes".to_owned(),
     };
     format!(
-        "Which of these packets shared your link? A tunnel brings both directions of {}, as from a \
-         mirror port, and all its packets go one way, so no discipline is chosen. Cut the tunnel's \
-         headers off and compare what was inside: {cut} off the front of each packet.",
-        counted(inside.connections as u64, "connection")
+        "Cut the tunnel's headers off and {to_do} what was inside: {cut} off the front of each \
+         packet."
     )
 }
 

@@ -458,7 +458,7 @@ impl<'a> Source<'_, 'a> {
         let agent = group.source.source().agent(terms, &site);
         agent
             .map(drop)
-            .map_err(|error| self.at(error.parameter, error.without_kind()))
+            .map_err(|error| self.at(&error.path(), error.without_kind()))
     }
 
     /// Refuses sources with a start after the end, which would send nothing.

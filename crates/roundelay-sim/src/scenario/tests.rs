@@ -165,6 +165,43 @@ fn a_scenario_is_read() {
     );
 }
 
+/// An error in a long list names the line of the entry, and of the key if that has a line of its own.
+#[test]
+fn errors_of_listed_connections_name_their_lines() {
+    let list = "\n[[source]]\nkind = \"connections\"\nfrom = \"s0\"\nto = \"r0\"\nconnections = [\n  \
+                { messages = ['> 1kb'] },\n  { messages = ['> 1kb'] },\n]\n";
+    let first = DUMBBELL.lines().count() + 6;
+    for (entry, line, words) in [
+        (
+            "after = { connection = 7 }, ",
+            first + 1,
+            "after connection 7 of connection 1: legal range connections 0 to 1",
+        ),
+        (
+            "after = { connection = 1 }, ",
+            first + 1,
+            "after connection 1 behind itself",
+        ),
+        (
+            "round_trip = '2min', ",
+            first + 1,
+            "round_trip 120s of connection 1: legal range 0s to 60s",
+        ),
+        (
+            "start = '2s',\n until = '1s',\n ",
+            first + 2,
+            "until 1s of connection 1: legal range after its start",
+        ),
+    ] {
+        let text = format!("{DUMBBELL}{list}");
+        let last = text.rfind("messages").unwrap();
+        let wrong = format!("{}{entry}{}", &text[..last], &text[last..]);
+        let error = read(&wrong).map_or_else(|error| error.to_string(), |_| "none".to_owned());
+        let expected = format!("mine.toml:{line}: {words}");
+        assert!(error.starts_with(&expected), "{expected}\n{error}");
+    }
+}
+
 #[test]
 fn what_is_wrong_is_said_with_file_line_and_range() {
     let cases = [

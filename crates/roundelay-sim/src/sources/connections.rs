@@ -14,7 +14,9 @@
 //! has none.
 //!
 //! A connection may wait for another one's message, as a page's pictures wait for its text: then a user
-//! who waits longer for the one begins the other one later.
+//! who waits longer for the one begins the other one later. What waits until the end of the run, a
+//! message or a whole connection, was never written, so it counts neither as complete nor as
+//! incomplete.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -314,7 +316,8 @@ fn waiting(talks: &[Talk]) -> Result<Vec<(u32, u32, u32)>, SourceError> {
         };
         let error = |value: String, range: String| {
             let value = format!("{value} of connection {number}");
-            Err(SourceError::new("connections", "after", value, &range))
+            let error = SourceError::new("connections", "after", value, &range);
+            Err(error.of_entry("connections", number as usize))
         };
         let Some(before) = talks.get(awaited.connection as usize) else {
             let range = format!("connections 0 to {}", talks.len() - 1);
@@ -338,7 +341,8 @@ fn waiting(talks: &[Talk]) -> Result<Vec<(u32, u32, u32)>, SourceError> {
     if let Some(number) = in_a_circle(talks) {
         let value = format!("connection {number} behind itself");
         let range = "a connection that does not wait for this one";
-        return Err(SourceError::new("connections", "after", value, range));
+        let error = SourceError::new("connections", "after", value, range);
+        return Err(error.of_entry("connections", number as usize));
     }
     waiting.sort_unstable();
     Ok(waiting)
@@ -368,7 +372,8 @@ fn in_a_circle(talks: &[Talk]) -> Option<u32> {
 fn check_talk(number: usize, talk: &Talk) -> Result<(), SourceError> {
     let error = |parameter, value: String, range: &str| {
         let value = format!("{value} of connection {number}");
-        Err(SourceError::new("connections", parameter, value, range))
+        let error = SourceError::new("connections", parameter, value, range);
+        Err(error.of_entry("connections", number))
     };
     if talk.round_trip > LONGEST_ROUND_TRIP {
         return error("round_trip", talk.round_trip.to_string(), "0s to 60s");

@@ -75,6 +75,8 @@ pub struct SourceError {
     pub value: String,
     /// The legal range.
     pub range: String,
+    /// The list and the index of its entry, if the parameter is an entry's.
+    pub entry: Option<(&'static str, usize)>,
 }
 
 impl SourceError {
@@ -89,6 +91,21 @@ impl SourceError {
             parameter,
             value: value.to_string(),
             range: range.into(),
+            entry: None,
+        }
+    }
+
+    /// The parameter is one of a list's entry.
+    pub(crate) fn of_entry(self, list: &'static str, index: usize) -> Self {
+        let entry = Some((list, index));
+        Self { entry, ..self }
+    }
+
+    /// Where the parameter stands in the source's table: keys and indices between dots.
+    pub(crate) fn path(&self) -> String {
+        match self.entry {
+            Some((list, index)) => format!("{list}.{index}.{}", self.parameter),
+            None => self.parameter.to_owned(),
         }
     }
 

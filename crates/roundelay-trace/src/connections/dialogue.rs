@@ -571,6 +571,8 @@ impl Dialogue {
         let is_over = self.sides[said.by as usize].over && fair > 0.0;
         said.limit(Surroundings {
             base: bases[said.by.other() as usize],
+            way: bases[said.by as usize],
+            lasted: said.ended_at - said.began_at,
             share: is_over.then(|| said.bytes() as f64 / fair),
             load: course.load(time) / fastest,
         })

@@ -9,7 +9,8 @@
 //! Senders that pace (BBR) follow no acknowledgement. One whose data meets a queue nearly all the
 //! time while the link is busy, and that has about its fair share of the link, is taken for one that
 //! wanted more; but an application that happens to need this share looks the same, so the answer is
-//! uncertain.
+//! uncertain. A message of a few round trips may have less than its share, because its sender has just
+//! begun; few applications write so that data always waits, and yet not all at once.
 
 use std::collections::VecDeque;
 
@@ -59,6 +60,8 @@ const SOMETIMES: f64 = 0.1;
 const NEARLY_ALWAYS: f64 = 2.0 / 3.0;
 /// The part of a fair share that a sender without limit has at least.
 const FAIR: f64 = 0.75;
+/// Round trips, queue and all, after which a sender has had the time to come to its share.
+const BRIEF: u64 = 10;
 /// The part of the link's rate that is used while data waits there, and not elsewhere.
 const BUSY: f64 = 2.0 / 3.0;
 /// One packet lost of so many is more than noise.
@@ -110,6 +113,10 @@ pub(super) struct Evidence {
 pub(super) struct Surroundings {
     /// The least time to the receiver and back, nanoseconds.
     pub(super) base: u64,
+    /// The least time to the sender and back, and from the message's first packet to its last,
+    /// nanoseconds.
+    pub(super) way: u64,
+    pub(super) lasted: u64,
     /// Its bytes as a part of what it would have had if all that wanted more had shared alike.
     pub(super) share: Option<f64>,
     /// All traffic over the link at that time, as a part of its rate.
@@ -323,7 +330,7 @@ impl Evidence {
         let waits = self.waits(around.base, [LONG_WAIT, 8]);
         let is_fair = around.share.is_some_and(|share| share >= FAIR);
         let is_never_idle = self.idle * 100 <= self.packets;
-        if waits >= NEARLY_ALWAYS && is_fair && is_never_idle {
+        if waits >= NEARLY_ALWAYS && is_never_idle && (is_fair || self.is_brief(around)) {
             return Limit::Paced { is_busy };
         }
         if self.is_dense() && self.waits(around.base, [WAIT, 10]) >= SOMETIMES {
@@ -335,6 +342,17 @@ impl Evidence {
         Limit::Application {
             is_in_step: has_heard && is_unclear,
         }
+    }
+
+    /// Whether the message had too few round trips for its share.
+    fn is_brief(&self, around: Surroundings) -> bool {
+        let mut rounds = self.rounds.clone();
+        rounds.sort_unstable();
+        let Some(median) = rounds.get(rounds.len() / 2) else {
+            return false;
+        };
+        let round_trip = around.way + u64::from(*median) * 1000;
+        around.lasted <= BRIEF * round_trip
     }
 
     /// Whether data waits in a queue so often that its sender may have wanted more.

@@ -21,9 +21,11 @@ use roundelay::{Duration, Rate};
 
 use crate::capture::{Capture, Frame};
 use crate::compare::{CompareError, Options, Progress, ReplayObserver};
-use crate::headers::{Headers, Ports, TCP, UDP, parse};
-use crate::selection::Selector;
+use crate::headers::{Headers, Ports, TCP, UDP, UnparsableCounts, parse};
+use crate::observed::Observed;
+use crate::selection::{Chosen, Selector};
 use crate::survey::{Survey, survey};
+use crate::timeline::Ordered;
 use course::Course;
 use dialogue::Dialogue;
 
@@ -179,7 +181,7 @@ impl Recorded {
 }
 
 /// What the applications behind a capture wanted.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Applications {
     /// The capture's name.
     pub name: String,
@@ -187,8 +189,6 @@ pub struct Applications {
     pub length: Duration,
     /// Packets read, without copies.
     pub packets: u64,
-    /// The options that choose the same direction of the link; none if there was no choice.
-    pub chosen: Option<Vec<String>>,
     /// The highest rate of the chosen direction in any tenth of a second, bits per second, and its
     /// mean rate.
     pub busiest: f64,
@@ -198,6 +198,8 @@ pub struct Applications {
     pub connections: Vec<Connection>,
     /// All other flows, in the order of their first packets.
     pub recorded: Vec<Recorded>,
+    /// What the reading met: nothing of flows and weights.
+    pub observed: Observed,
 }
 
 impl Applications {
@@ -301,9 +303,7 @@ pub fn applications(
             name: capture.capture().name().to_owned(),
         });
     }
-    let mut applications = reader.finish(capture.capture().name(), options.rate);
-    applications.chosen = chosen.map(|chosen| chosen.options);
-    Ok(applications)
+    Ok(reader.finish(&capture, chosen, options.rate))
 }
 
 /// Addresses and ports of a flow, in a fixed order for both directions of a connection.
@@ -318,6 +318,7 @@ struct Reader {
     /// Both directions, without copies.
     all: Selector,
     packets: u64,
+    unparsable: UnparsableCounts,
     last: u64,
     dialogues: Vec<Dialogue>,
     /// The dialogue of a pair of ends.
@@ -339,6 +340,7 @@ impl Reader {
             link,
             all,
             packets: 0,
+            unparsable: UnparsableCounts::default(),
             last: 0,
             dialogues: Vec::new(),
             talking: HashMap::new(),
@@ -358,6 +360,9 @@ impl Reader {
         let is_first = self.all.admit(frame, as_known);
         if !is_over && !is_first {
             return;
+        }
+        if let Err(reason) = as_known {
+            self.unparsable.count(reason);
         }
         let headers = headers.ok();
         self.last = self.last.max(now);
@@ -450,13 +455,16 @@ impl Reader {
     }
 
     /// `rate`: of the link, which is no slower than it was in its busiest window.
-    fn finish(mut self, name: &str, rate: Rate) -> Applications {
+    fn finish(mut self, capture: &Ordered, chosen: Option<Chosen>, rate: Rate) -> Applications {
+        let observed = Observed {
+            chosen,
+            ..Observed::of_reading(capture, &self.link, self.unparsable)
+        };
         let seconds = self.last as f64 / 1e9;
         let mut applications = Applications {
-            name: name.to_owned(),
+            name: capture.capture().name().to_owned(),
             length: Duration::from_nanos(self.last),
             packets: self.packets,
-            chosen: None,
             busiest: self.busiest as f64 * 8e9 / WINDOW as f64,
             mean: if seconds > 0.0 {
                 self.bytes as f64 * 8.0 / seconds
@@ -465,6 +473,7 @@ impl Reader {
             },
             connections: Vec::new(),
             recorded: self.recorded,
+            observed,
         };
         let bases = Bases::of(&self.dialogues);
         for dialogue in &self.dialogues {

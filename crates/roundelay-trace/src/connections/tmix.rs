@@ -21,6 +21,7 @@ use roundelay::{Duration, Fault};
 use thiserror::Error;
 
 use super::{Applications, Close, Connection, End, Message, Window};
+use crate::observed::Observed;
 
 /// The two formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,7 +120,7 @@ pub fn read(name: &str, text: &str) -> Result<Applications, VectorError> {
         name: name.to_owned(),
         length: last + REST,
         packets: 0,
-        chosen: None,
+        observed: Observed::default(),
         busiest: 0.0,
         mean: 0.0,
         connections,
