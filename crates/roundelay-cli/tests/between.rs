@@ -296,6 +296,10 @@ fn ping_and_tcp_pass_both_ways_with_changes_and_the_record_replays() {
             transfer.join().expect("it ends");
         }
         let verdict = session.end();
+        // Senders who know the seed could choose flows that collide.
+        let record = fs::read(folder.join("pair.pcapng")).expect("a record");
+        let record = String::from_utf8_lossy(&record);
+        assert!(record.contains("\"seed\":") && !record.contains("\"seed\":1,"));
         for way in verdict["ways"].as_array().expect("both directions") {
             assert_eq!(way["queue"], "drr limit 200");
             assert_eq!(way["rate"], 8_000_000);

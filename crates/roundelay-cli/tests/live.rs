@@ -273,6 +273,41 @@ fn the_exit_status_and_the_output_are_those_of_the_near_command() {
     fs::remove_dir_all(folder).expect("a folder of ours");
 }
 
+/// Regression: a run that could not begin left an empty page, and half of a record, of an earlier one.
+#[test]
+fn a_run_that_cannot_begin_leaves_older_files_as_they_were() {
+    let folder = folder("older");
+    let old = "yesterday".repeat(1000);
+    for user in users() {
+        for name in ["old.html", "old.pcapng"] {
+            fs::write(folder.join(name), &old).expect("a file");
+            if let Some(user) = user {
+                std::os::unix::fs::chown(folder.join(name), Some(user), None).expect("chown");
+            }
+        }
+        let outputs = ["--html", "old.html", "--record", "old.pcapng"];
+        let begin = ["live", "fq_codel", "--rate", "10mbit"];
+        let missing = [&begin[..], &outputs, &["--", "/nonexistent"]].concat();
+        let output = run(&folder, user, &missing);
+        if !may_run(user, &output) {
+            continue;
+        }
+        assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+        for name in ["old.html", "old.pcapng"] {
+            let now = fs::read_to_string(folder.join(name)).expect("a text");
+            assert!(now == old, "{name} has {} bytes", now.len());
+        }
+        let there = [&begin[..], &outputs, &["--", "true"]].concat();
+        let output = run(&folder, user, &there);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        for name in ["old.html", "old.pcapng"] {
+            let now = fs::read(folder.join(name)).expect("a file");
+            assert!(!now.starts_with(b"yesterday") && now.len() > 1000, "{name}");
+        }
+    }
+    fs::remove_dir_all(folder).expect("a folder of ours");
+}
+
 /// Ends the process with the test.
 pub(crate) struct Ended(pub(crate) Child);
 

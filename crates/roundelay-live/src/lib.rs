@@ -22,6 +22,7 @@ mod frame_lengths;
 mod interface;
 mod journal;
 mod kinds;
+mod late_file;
 mod line;
 mod log;
 #[cfg(target_os = "linux")]
@@ -65,6 +66,7 @@ pub use fidelity::{Fidelity, Verdict, WayFidelity};
 pub use interface::{DeviceKind, Interface};
 pub use journal::{Fate, Journal, NoJournal};
 pub use kinds::{KindFigures, Kinds, PacketKind};
+pub use late_file::LateFile;
 pub use log::{RunLog, log};
 pub use meter::{FlowBooks, WaySample};
 pub use metrics::Metrics;

@@ -10,7 +10,6 @@
 //! picoseconds from the start of the run; a line that begins with `{` is JSON. A long text in JSON is
 //! in several packets, whose number is told before.
 
-use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::Path;
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
@@ -22,6 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::books::{Books, Outside};
 use crate::journal::{Fate, Journal};
+use crate::late_file::LateFile;
 use crate::settings::{Change, Settings, Way};
 
 /// Name of the interface with our texts.
@@ -115,12 +115,12 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// A record in a new file.
+    /// A record in a file. What the file had before stays until the run begins.
     ///
     /// # Errors
     /// The file cannot be written.
     pub fn create(path: &Path, unix_nanos: i64, settings: &Settings) -> io::Result<Self> {
-        let mut file = File::create(path)?;
+        let mut file = LateFile::open(path)?;
         let (chunks, to_write) = sync_channel::<Vec<u8>>(CHUNKS);
         let write = move || {
             // Each thread has capabilities of its own.
@@ -136,8 +136,6 @@ impl Recorder {
             .spawn(write)?;
         let mut recorder = Self::in_memory(unix_nanos, settings);
         (recorder.chunks, recorder.writer) = (Some(chunks), Some(writer));
-        // However the run ends, its record has the settings.
-        recorder.hand_on(0);
         Ok(recorder)
     }
 

@@ -835,9 +835,16 @@ fn colliding(spec: &QueueSpec, run: u64, count: usize) -> Vec<u16> {
 /// such as the default, eight flows that collide by choice take the share of the first.
 #[test]
 fn a_known_seed_lets_senders_collide_and_a_secret_one_does_not() {
-    // Measured: 97% under sfq, 5% under fq_codel.
-    for (spec, least) in specs(&["sfq", "fq_codel"]).into_iter().zip([0.5, 0.02]) {
-        let flows = colliding(&spec, 1, 8);
+    for (name, count, least) in [
+        ("sfq", 8, 0.5),
+        ("fq_codel", 8, 0.02),
+        ("fq_pie", 16, 0.3),
+        ("packet_fq", 16, 0.5),
+        // A set has eight queues, and all of these flows have the victim's in it.
+        ("cake", 24, 0.5),
+    ] {
+        let [spec] = <[_; 1]>::try_from(specs(&[name])).unwrap();
+        let flows = colliding(&spec, 1, count);
         // Each flow up to the last gets its number by a small packet; then the chosen ones send.
         let last = u64::from(*flows.last().unwrap());
         let mut samples: Vec<_> = (0..=last)

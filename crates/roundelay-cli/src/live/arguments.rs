@@ -128,7 +128,8 @@ pub(crate) struct Live {
     #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 65_536, value_parser = whole(1_u32..=1_000_000))]
     pub(crate) max_flows: u32,
 
-    /// Seed of hashes, losses and jitter; default: 1, or that of the scenario
+    /// Seed of hashes, losses and jitter; default: that of the scenario, or else 1, and with
+    /// --between one drawn for this run, which no sender knows
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(0..=u64::MAX))]
     pub(crate) seed: Option<u64>,
 

@@ -1,7 +1,7 @@
 //! A run of `roundelay live`.
 
 use std::ffi::OsString;
-use std::fs::File;
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -15,8 +15,8 @@ use roundelay_live::offloads::{self, Changed};
 use roundelay_live::processes;
 use roundelay_live::world::{FAR, MIDDLE, NEAR, Place, World};
 use roundelay_live::{
-    Books, Bottleneck, Change, Device as _, DeviceKind, DriverError, Fidelity, Interface, LinkText,
-    Metrics, QueueText, Running, Samples, Session, Settings, Slots, Way, WeightTexts,
+    Books, Bottleneck, Change, Device as _, DeviceKind, DriverError, Fidelity, Interface, LateFile,
+    LinkText, Metrics, QueueText, Running, Samples, Session, Settings, Slots, Way, WeightTexts,
 };
 use roundelay_report::{Anonymiser, Printed, json_line};
 use roundelay_trace::{LinkModel, LinkTrace, Stop};
@@ -192,7 +192,11 @@ fn settings(arguments: &Live) -> Result<(Settings, Option<Home>), Failure> {
     }
     let shortest = settings.up.delay.min(settings.down.delay);
     settings.guard = guard(Duration::from_picos(shortest)).as_picos();
-    settings.seed = arguments.seed.unwrap_or(settings.seed);
+    match arguments.seed {
+        Some(seed) => settings.seed = seed,
+        None if draws_seed(arguments) => settings.seed = drawn_seed(),
+        None => {}
+    }
     settings.flow_by = arguments.flow_by.to_string();
     settings.max_flows = arguments.max_flows;
     // Options come before what the scenario says.
@@ -225,6 +229,19 @@ fn settings(arguments: &Live) -> Result<(Settings, Option<Home>), Failure> {
         eprintln!("roundelay: {}", home::rates(&settings));
     }
     Ok((settings, home))
+}
+
+/// Whether the run draws its seed: between interfaces, where the senders are others. With a seed that
+/// they know, they could choose flows that collide with another's in the queue.
+fn draws_seed(arguments: &Live) -> bool {
+    let scenario = arguments.discipline.as_deref();
+    let is_scenario = scenario.is_some_and(home::is_scenario);
+    !arguments.between.is_empty() && arguments.seed.is_none() && !is_scenario
+}
+
+/// A seed that no sender knows: 53 bits, which every reader of JSON takes.
+fn drawn_seed() -> u64 {
+    RandomState::new().build_hasher().finish() >> 11
 }
 
 /// Checks the planned changes as the run will make them: one after another, on these settings.
@@ -397,9 +414,11 @@ struct Watch<'a> {
     /// Whether the record has ended before the run, which is told once.
     record_ended: bool,
     /// The file of the page at the end.
-    page: Option<File>,
+    page: Option<LateFile>,
     /// Other addresses, if strangers read what is told.
     strangers: Option<Anonymiser>,
+    /// The seed, if nobody has given one.
+    drawn_seed: Option<u64>,
     samples: Samples,
     /// Time of the next line of JSON, seconds.
     next_line: f64,
@@ -423,7 +442,7 @@ impl<'a> Watch<'a> {
         let mut page = None;
         if let Some(path) = &arguments.html {
             let failed = |error| Failure::run(format!("{}: {error}", path.display()));
-            page = Some(File::create(path).map_err(failed)?);
+            page = Some(LateFile::open(path).map_err(failed)?);
         }
         Ok(Self {
             arguments,
@@ -436,6 +455,7 @@ impl<'a> Watch<'a> {
             record_ended: false,
             page,
             strangers: arguments.strangers.map(&Stop::default())?,
+            drawn_seed: None,
             samples: Samples::default(),
             next_line: 1.0,
         })
@@ -546,6 +566,10 @@ fn words(simulated: Option<&Result<Beside, String>>) -> String {
     }
 }
 
+fn seed_in_words(seed: u64) -> String {
+    format!("The seed was drawn for this run: --seed {seed} gives the same hashes and losses.\n")
+}
+
 /// The file of the record, for the beginning of a message.
 fn record_name(arguments: &Live) -> String {
     match &arguments.record {
@@ -611,7 +635,7 @@ fn report(over: Over<'_>, has_command: bool) -> Result<Fidelity, Failure> {
         let text = if arguments.quiet {
             fidelity.verdict.text()
         } else {
-            fidelity.text()
+            fidelity.text() + &watch.drawn_seed.map_or_else(String::new, seed_in_words)
         };
         outcome = outcome.and(lines.text(text).map_err(unwritten));
     }
@@ -720,6 +744,7 @@ fn between_prepared<'a>(
 ) -> Result<Over<'a>, Failure> {
     let mut watch = Watch::open(arguments, run.signals)?;
     watch.home = run.home.map(|home| (home, run.settings));
+    watch.drawn_seed = draws_seed(arguments).then_some(run.settings.seed);
     session.use_real_time();
     Session::drop_privileges(true).map_err(Failure::run)?;
     watch.start_threads()?;
