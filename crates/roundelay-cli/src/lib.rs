@@ -50,6 +50,8 @@ mod verify;
 mod words;
 
 use std::ffi::OsString;
+#[cfg(feature = "parquet")]
+use std::{panic, thread};
 
 use clap::CommandFactory;
 
@@ -60,6 +62,8 @@ use terminal::{COLOR, print, show, tell};
 
 /// Runs the command with its arguments, the program's name first, and returns the exit status.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    #[cfg(feature = "parquet")]
+    hush_decoder();
     match Arguments::of(arguments) {
         Ok(arguments) => ended(run(arguments)),
         Err(error) => show(&error),
@@ -119,6 +123,17 @@ fn run(arguments: Arguments) -> Result<u8, Failure> {
         }
     };
     outcome.map(|()| 0)
+}
+
+/// A panic of the decoder is an error of the file that it reads, and is told as one.
+#[cfg(feature = "parquet")]
+fn hush_decoder() {
+    let told = panic::take_hook();
+    panic::set_hook(Box::new(move |panic| {
+        if thread::current().name() != Some(roundelay_report::DECODER) {
+            told(panic);
+        }
+    }));
 }
 
 /// The exit status of a command; a failure is printed.

@@ -695,6 +695,48 @@ fn a_dataset_at_rest_is_one_file() {
     assert_eq!(folder.runs("d").points[0].rows.len(), 9);
 }
 
+/// Regression: who may write to the folder of a dataset could lead a sweep to files and folders of
+/// others, by symbolic links under names that are known in advance.
+#[cfg(unix)]
+#[test]
+fn links_in_a_dataset_lead_nowhere() {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    let folder = Folder::new("links");
+    let victim = folder.0.join("victim");
+    fs::write(&victim, "precious").unwrap();
+    fs::create_dir(folder.0.join("d")).unwrap();
+    let dataset = |name: &str| folder.0.join("d").join(name);
+    symlink(&victim, dataset(".runs.partial")).unwrap();
+    let arguments = over(&["--out", "d"]);
+    folder.done(&arguments);
+    let file = dataset("runs.parquet");
+    assert!(fs::symlink_metadata(&file).unwrap().is_file());
+    // The mode of a file that is replaced stays.
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+    folder.done(&over(&["--out", "d", "--replicas", "2"]));
+    assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    fs::remove_file(dataset(".runs.partial")).unwrap();
+    // Journals of ended processes are removed, so none may lie elsewhere.
+    let others = folder.0.join("others/1-2");
+    fs::create_dir_all(&others).unwrap();
+    symlink(folder.0.join("others"), dataset(".journal")).unwrap();
+    let message = folder.error(&over(&["--out", "d", "--replicas", "3"]), 1);
+    assert!(
+        message.contains("d/.journal: a symbolic link; expected a folder"),
+        "{message}"
+    );
+    assert!(others.is_dir());
+    fs::remove_file(dataset(".journal")).unwrap();
+    fs::remove_file(dataset(".lock")).unwrap();
+    symlink(&victim, dataset(".lock")).unwrap();
+    let message = folder.error(&arguments, 1);
+    assert!(
+        message.contains("d/.lock: a symbolic link; expected a file"),
+        "{message}"
+    );
+    assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
+}
+
 /// Files of earlier versions, and those of a process killed before or after the one file was
 /// written, are found and become that file.
 #[test]

@@ -8,13 +8,13 @@
 //! cache: each writer holds the lock file beside the cache while writing.
 
 use std::collections::HashMap;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use roundelay_bench::cpu_seconds;
-use roundelay_report::{sealed, unsealed, write_text};
+use roundelay_report::{open_to_append, sealed, unsealed, write_text};
 use serde::{Deserialize, Serialize};
 
 use crate::experiments::{Failed, Outcome};
@@ -144,19 +144,12 @@ impl Cache {
 /// Appends a line to a cache, in its lock.
 fn append(cache: &Path, line: &str) -> std::io::Result<()> {
     let _lock = lock(cache)?;
-    OpenOptions::new()
-        .create(true)
-        .append(true)
-        .open(cache)?
-        .write_all(line.as_bytes())
+    open_to_append(cache)?.write_all(line.as_bytes())
 }
 
 /// Locks a cache against other processes; the lock lasts until the file is closed.
 fn lock(cache: &Path) -> std::io::Result<File> {
-    let file = OpenOptions::new()
-        .create(true)
-        .append(true)
-        .open(cache.with_extension("lock"))?;
+    let file = open_to_append(&cache.with_extension("lock"))?;
     file.lock()?;
     Ok(file)
 }

@@ -1,6 +1,5 @@
 //! Atomic file output: a file is either complete or absent.
 
-use std::collections::BTreeSet;
 use std::collections::hash_map::RandomState;
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::hash::{BuildHasher as _, Hasher as _};
@@ -25,10 +24,38 @@ pub fn write_text(path: &Path, text: &str) -> Result<(), ReportError> {
 }
 
 /// Incomplete files.
-static UNFINISHED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-fn unfinished() -> MutexGuard<'static, BTreeSet<PathBuf>> {
+fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The list of incomplete files, with room for one more. Memory is allocated without the lock: a
+/// process that ends for want of memory does not wait for it, and would leave the files.
+fn with_room() -> MutexGuard<'static, Vec<PathBuf>> {
+    loop {
+        let unfinished = unfinished();
+        let len = unfinished.len();
+        if len < unfinished.capacity() {
+            return unfinished;
+        }
+        drop(unfinished);
+        let mut larger = Vec::with_capacity(2 * len + 8);
+        let mut unfinished = self::unfinished();
+        if unfinished.len() < larger.capacity() {
+            larger.append(&mut unfinished);
+            std::mem::swap(&mut *unfinished, &mut larger);
+        }
+    }
+}
+
+/// Takes a file off the list.
+fn take_off(partial: &Path) {
+    let mut unfinished = unfinished();
+    let number = unfinished.iter().position(|listed| listed == partial);
+    let listed = number.map(|number| unfinished.swap_remove(number));
+    drop(unfinished);
+    drop(listed);
 }
 
 /// Removes incomplete files, for a process about to end: no file can be started after this call.
@@ -37,7 +64,7 @@ pub fn abandon_files() {
 }
 
 /// Removes the files, and keeps the lock until the process ends.
-fn abandon(unfinished: MutexGuard<'static, BTreeSet<PathBuf>>) {
+fn abandon(unfinished: MutexGuard<'static, Vec<PathBuf>>) {
     for partial in unfinished.iter() {
         remove(partial);
     }
@@ -84,10 +111,27 @@ impl PartialFile {
             });
         }
         let target = target_of(path).map_err(ReportError::file("create", path))?;
+        Self::beside(target)
+    }
+
+    /// Starts a file whose name others may know in advance, as those in a dataset's folder: a
+    /// symbolic link of that name is replaced itself, and nothing is written where it leads.
+    ///
+    /// # Errors
+    ///
+    /// The operating system's error, with the file's name.
+    pub fn replace(path: &Path) -> Result<Self, ReportError> {
+        Self::beside(path.to_owned())
+    }
+
+    /// Starts a file in the folder of `target`, with the permissions of a file that it replaces.
+    fn beside(target: PathBuf) -> Result<Self, ReportError> {
         remove_leftovers(&target);
-        let kept = fs::metadata(&target).map(|metadata| metadata.permissions());
-        let (file, partial) = create_beside(&target, kept.ok(), random_suffix)
-            .map_err(ReportError::file("create", path))?;
+        let replaced = fs::symlink_metadata(&target).ok();
+        let replaced = replaced.filter(fs::Metadata::is_file);
+        let kept = replaced.map(|metadata| metadata.permissions());
+        let (file, partial) = create_beside(&target, kept, random_suffix)
+            .map_err(ReportError::file("create", &target))?;
         Ok(Self {
             file,
             path: target,
@@ -123,7 +167,7 @@ impl PartialFile {
             fs::rename(&partial, &self.path)
                 .map_err(ReportError::file("move into place", &self.path))
         });
-        unfinished().remove(&partial);
+        take_off(&partial);
         moved.inspect_err(|_| remove(&partial))
     }
 }
@@ -141,10 +185,35 @@ impl Write for PartialFile {
 impl Drop for PartialFile {
     fn drop(&mut self) {
         if let Some(partial) = &self.partial {
-            unfinished().remove(partial);
+            take_off(partial);
             remove(partial);
         }
     }
+}
+
+/// The flag that keeps the system from following a link at the end of a path.
+#[cfg(unix)]
+const NO_FOLLOW: i32 = libc::O_NOFOLLOW;
+
+/// Opens a file to append to, and makes it if missing. A symbolic link is refused, because a cache's
+/// or a journal's name is known, and whoever may write to its folder could lead it elsewhere.
+///
+/// # Errors
+///
+/// The operating system's error; for a link, that it is one.
+pub fn open_to_append(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.create(true).append(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, NO_FOLLOW);
+    let is_link = |metadata: fs::Metadata| metadata.is_symlink();
+    options.open(path).map_err(|error| {
+        if fs::symlink_metadata(path).is_ok_and(is_link) {
+            io::Error::other("a symbolic link; expected a file")
+        } else {
+            error
+        }
+    })
 }
 
 /// The file to replace: the end of a symbolic link, if `path` is one.
@@ -175,16 +244,17 @@ fn create_beside(
     let mut attempts = 0;
     loop {
         let partial = beside(target, suffix());
+        let listed = partial.clone();
         // Under the lock: a process about to end removes all unfinished files, then starts none.
-        let mut unfinished = unfinished();
-        // Before the file exists, because this allocates: a process that ends for want of memory
-        // does not wait for the lock, and would leave the file.
-        unfinished.insert(partial.clone());
+        let mut unfinished = with_room();
+        unfinished.push(listed);
         let error = match create_new(&partial, kept.as_ref()) {
             Ok(file) => return Ok((file, partial)),
             Err(error) => error,
         };
-        unfinished.remove(&partial);
+        let listed = unfinished.pop();
+        drop(unfinished);
+        drop(listed);
         if error.kind() != io::ErrorKind::AlreadyExists || attempts == ATTEMPTS {
             return Err(error);
         }
@@ -373,6 +443,27 @@ mod tests {
         fs::remove_dir_all(folder).unwrap();
     }
 
+    #[cfg(unix)]
+    #[test]
+    fn a_link_under_a_known_name_is_replaced_or_refused() {
+        let folder = folder("known");
+        let victim = folder.join("victim");
+        fs::write(&victim, "precious").unwrap();
+        let path = folder.join("runs.parquet");
+        std::os::unix::fs::symlink(&victim, &path).unwrap();
+        let message = open_to_append(&path).unwrap_err().to_string();
+        assert_eq!(message, "a symbolic link; expected a file");
+        let mut file = PartialFile::replace(&path).unwrap();
+        file.write_all(b"new").unwrap();
+        file.finish().unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
+        let mut file = open_to_append(&path).unwrap();
+        file.write_all(b"er").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "newer");
+        fs::remove_dir_all(folder).unwrap();
+    }
+
     /// Regression: another user could place a symbolic link where root's temporary file would go,
     /// and have any file overwritten.
     #[cfg(unix)]
@@ -397,7 +488,7 @@ mod tests {
         };
         let (mut file, partial) = create_beside(&path, None, next).unwrap();
         file.write_all(b"newer").unwrap();
-        unfinished().remove(&partial);
+        take_off(&partial);
         assert_eq!(partial, beside(&path, 2));
         assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
         let error = create_beside(&path, None, || 1).unwrap_err();

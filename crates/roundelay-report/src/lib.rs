@@ -57,7 +57,7 @@ pub use digest::{Digest, sealed, unsealed};
 pub use document::Document;
 pub use error::ReportError;
 pub use figures::{Means, figure_text};
-pub use file::{PartialFile, abandon_files, try_abandon_files, write_text};
+pub use file::{PartialFile, abandon_files, open_to_append, try_abandon_files, write_text};
 pub use grid::aligned;
 pub use html::{ItemPage, Page, html, item_html, simulation_html};
 pub use json::{Printed, json, json_line, schema};
@@ -70,8 +70,8 @@ pub use objective::{
 };
 #[cfg(feature = "parquet")]
 pub use parquet::{
-    Fate, Measurement, PacketFile, PacketRow, SimulatedHops, SimulatedPackets, read_schedule,
-    write_measurements, write_replays, write_schedule,
+    DECODER, Fate, Measurement, PacketFile, PacketRow, SimulatedHops, SimulatedPackets,
+    read_schedule, write_measurements, write_replays, write_schedule,
 };
 pub use provenance::provenance;
 pub use replayed::{CandidateResult, Recorded, ReplayResult, Replayed};

@@ -18,6 +18,6 @@ mod sweep_runs;
 pub(crate) use file::ColumnFile;
 pub use measurements::{Measurement, write_measurements};
 pub use packets::{Fate, PacketFile, PacketRow};
-pub use schedule::{read_schedule, write_replays, write_schedule};
+pub use schedule::{DECODER, read_schedule, write_replays, write_schedule};
 pub use simulated_hops::SimulatedHops;
 pub use simulated_packets::SimulatedPackets;

@@ -10,8 +10,9 @@
 //! hash of the flow chooses (RFC 2992 describes the method and the effect on flows).
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
+use rustc_hash::FxHashMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -76,9 +77,9 @@ pub(crate) struct Routes {
     /// [`NOWHERE`](Self::NOWHERE).
     pub(crate) hops: Vec<u32>,
     /// Without spread: the route of each pair.
-    of_pair: HashMap<(NodeId, NodeId), Route>,
+    of_pair: FxHashMap<(NodeId, NodeId), Route>,
     /// With spread: routes by their links.
-    of_links: HashMap<Vec<u32>, Route>,
+    of_links: FxHashMap<Vec<u32>, Route>,
     /// By source: the first link to each node that is no leaf.
     tables: BTreeMap<NodeId, Vec<u32>>,
     /// With spread: by destination, the distance of each node that is no leaf.
@@ -89,8 +90,8 @@ pub(crate) struct Routes {
 
 impl Default for Routes {
     fn default() -> Self {
-        let of_pair = HashMap::new();
-        let of_links = HashMap::new();
+        let of_pair = FxHashMap::default();
+        let of_links = FxHashMap::default();
         let tables = BTreeMap::new();
         Self {
             hops: vec![ARRIVED],

@@ -4,18 +4,16 @@
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use roundelay_report::{PointRuns, SweepFile, SweepRow, SweepRuns};
+use roundelay_report::{PartialFile, PointRuns, SweepFile, SweepRow, SweepRuns};
 
 use super::folder::{JOURNAL, LABELS, RUNS_FILE, entries, files, sync};
 use super::identity::Origin;
 use super::point::Point;
 
-/// Name of the file until it is complete. Readers of folders pass over it.
-const PARTIAL: &str = ".runs.partial";
 /// Most rows in the file: a third of a gigabyte in memory. Larger datasets keep a file a point.
 const MOST_ROWS: usize = 250_000;
 /// Key of a point's metadata: its identity.
@@ -154,9 +152,7 @@ pub(super) fn compact(dataset: &Path, keys: &[String], plan: &[Point]) -> Result
     let bytes = all
         .bytes()
         .map_err(|error| format!("{}: {error}", path.display()))?;
-    let partial = dataset.join(PARTIAL);
-    write(&partial, &bytes).map_err(failed)?;
-    fs::rename(&partial, &path).map_err(failed)?;
+    write(&path, &bytes)?;
     // The new name must be on disk before the files of the points go.
     sync(dataset).map_err(failed)?;
     for file in &found {
@@ -165,10 +161,11 @@ pub(super) fn compact(dataset: &Path, keys: &[String], plan: &[Point]) -> Result
     Ok(())
 }
 
-fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = File::create(path)?;
-    file.write_all(bytes)?;
-    file.sync_all()
+fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
+    let mut file = PartialFile::replace(path).map_err(|error| error.to_string())?;
+    file.write_all(bytes)
+        .map_err(|error| format!("{}: {error}", path.display()))?;
+    file.finish().map_err(|error| error.to_string())
 }
 
 /// Parquet files below a folder but for the one with all runs.

@@ -8,14 +8,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use roundelay::Fault;
-use roundelay_report::{SweepFile, SweepRow};
+use roundelay_report::{SweepFile, SweepRow, open_to_append};
 use roundelay_trace::Stop;
 
 use super::done::Done;
@@ -113,12 +113,19 @@ impl Dataset {
                 Failure::run(format!("{}: {error}", path.display()))
             }
         };
+        if folder.exists() && !folder.is_dir() {
+            return Err(Failure::run(format!(
+                "{}: not a folder; expected a folder, new or existing, for the runs",
+                folder.display()
+            )));
+        }
         let journals = folder.join(JOURNAL);
+        refuse_links(folder).map_err(Failure::run)?;
         fs::create_dir_all(folder).map_err(|error| of(folder, error))?;
         let failed = |error: io::Error| of(&journals, error);
         // Under the lock: a process that ends removes an empty folder of journals.
         let path = folder.join(LOCK);
-        let lock_file = appended(&path).map_err(|error| of(&path, error))?;
+        let lock_file = open_to_append(&path).map_err(|error| of(&path, error))?;
         let lock_file = Mutex::new(lock_file);
         let locked = lock(&lock_file, stop).map_err(|error| of(&path, error))?;
         fs::create_dir_all(&journals).map_err(failed)?;
@@ -127,7 +134,7 @@ impl Dataset {
         for path in entries(&journals).map_err(failed)? {
             found.extend(runs_of_journal(&path).map_err(failed)?);
             // A living process holds the lock.
-            let Ok(file) = appended(&path.join(RUNS)) else {
+            let Ok(file) = open_to_append(&path.join(RUNS)) else {
                 continue;
             };
             match file.try_lock() {
@@ -140,7 +147,7 @@ impl Dataset {
         let now = now.unwrap_or_default().as_nanos();
         let own = journals.join(format!("{}-{now}", std::process::id()));
         fs::create_dir(&own).map_err(failed)?;
-        let file = appended(&own.join(RUNS)).map_err(failed)?;
+        let file = open_to_append(&own.join(RUNS)).map_err(failed)?;
         file.lock().map_err(failed)?;
         let journal = Mutex::new(Journal {
             folder: own,
@@ -223,7 +230,7 @@ impl Dataset {
             let bytes = file
                 .bytes()
                 .map_err(|error| format!("{}: {error}", path.display()))?;
-            fs::write(&partial, bytes).map_err(failed)?;
+            write_new(&partial, &bytes).map_err(failed)?;
             let _locked = lock(&self.lock, &self.stop).map_err(failed)?;
             // Otherwise another process has added runs of the same point meanwhile.
             if State::of(&path) == before {
@@ -293,9 +300,13 @@ impl Dataset {
     }
 }
 
-/// Opens a file to append to, and makes it if missing.
-fn appended(path: &Path) -> io::Result<File> {
-    OpenOptions::new().create(true).append(true).open(path)
+/// Writes a file under a name that nothing else may have; that of an attempt before is removed.
+fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    File::create_new(path)?.write_all(bytes)
 }
 
 /// The runs in the files of a journal.
@@ -317,6 +328,22 @@ fn create(folder: &Path) -> io::Result<bool> {
         Ok(()) => Ok(true),
         Err(_) => fs::create_dir_all(folder).map(|()| false),
     }
+}
+
+/// Refuses symbolic links to folders in a dataset: files are made, replaced and removed by known names
+/// there, so whoever may write to its folder could lead a sweep into folders of others.
+fn refuse_links(folder: &Path) -> Result<(), Fault> {
+    for path in entries(folder).unwrap_or_default() {
+        if !path.is_dir() {
+            continue;
+        }
+        if path.is_symlink() {
+            let fault = Fault::wanted("a folder").behind("a symbolic link; ");
+            return Err(fault.in_file(path.display().to_string(), 0));
+        }
+        refuse_links(&path)?;
+    }
+    Ok(())
 }
 
 /// Number of Parquet files below a folder whose paths are not in `known`.

@@ -1,10 +1,9 @@
 //! Probe that tells a witness what happens at one link: with senders that react, the figures of a
 //! comparison are those of this link.
 
-use std::collections::HashMap;
-
 use roundelay::{DropReason, FlowId, Instant, Packet};
 use roundelay_trace::reaction::{Arrived, Witness};
+use rustc_hash::FxHashMap;
 
 use crate::agent::Direction;
 use crate::flows::{FlowCounts, FlowNumber};
@@ -19,7 +18,7 @@ pub struct AtLink<'a> {
     /// The witness's flow of each entry of each source's list.
     numbers: &'a [Vec<FlowId>],
     /// Those of open flows.
-    flows: HashMap<FlowNumber, FlowId>,
+    flows: FxHashMap<FlowNumber, FlowId>,
     /// What is told.
     pub witness: Witness,
 }
@@ -31,7 +30,7 @@ impl<'a> AtLink<'a> {
         Self {
             link,
             numbers,
-            flows: HashMap::new(),
+            flows: FxHashMap::default(),
             witness,
         }
     }

@@ -3,10 +3,11 @@
 //! Packets sent after the warm-up count, whatever their fate; throughput is all data received after
 //! the warm-up. Acknowledgements and other replies count at links only.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use roundelay::{DropReason, Duration, FlowId, Instant, Packet, Rate};
 use roundelay_metrics::Delays;
+use rustc_hash::FxHashMap;
 
 use super::Scenario;
 use super::flow_meter::{FlowMeter, Packets};
@@ -92,7 +93,7 @@ pub(super) struct Meter {
     pub(super) flows: Vec<FlowMeter>,
     /// Free slots of `flows`: ended flows that are not listed, without a number.
     free: Vec<usize>,
-    slots: HashMap<u64, usize>,
+    slots: FxHashMap<u64, usize>,
     /// By flow number in queues: the flow and the slot in `flows`.
     seen: Vec<(u64, usize)>,
     pub(super) closed: u64,
@@ -118,7 +119,7 @@ impl Meter {
             keeps_all: scenario.keeps_all_flows,
             flows: Vec::new(),
             free: Vec::new(),
-            slots: HashMap::new(),
+            slots: FxHashMap::default(),
             seen: Vec::new(),
             closed: 0,
             links: network.links().iter().map(LinkMeter::new).collect(),

@@ -1,10 +1,9 @@
 //! Worst-case fair indices (B-WFI, T-WFI) and Jain's index while backlogged, at one link of a
 //! simulation.
 
-use std::collections::HashMap;
-
 use roundelay::{DropReason, Duration, Instant, Packet, Rate};
 use roundelay_metrics::{BitWfi, JainWhileBacklogged, Stamp, TimeWfi};
+use rustc_hash::FxHashMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -38,11 +37,11 @@ pub(super) struct PortMeter {
     /// Whether the link reports packets after their transmission, not before.
     preempts: bool,
     /// Stamps of packets in the queue, by packet.
-    stamps: HashMap<u64, Stamp>,
+    stamps: FxHashMap<u64, Stamp>,
     /// The packet on the link, and the end of the transmission.
     on_link: Option<(FlowNumber, Stamp, Instant)>,
     /// Flows seen: whether with forward packets, and whether registered now.
-    flows: HashMap<u64, Passing>,
+    flows: FxHashMap<u64, Passing>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -66,9 +65,9 @@ impl PortMeter {
             jain: JainWhileBacklogged::new(window),
             window,
             preempts: link.queue.discipline.preempts(),
-            stamps: HashMap::new(),
+            stamps: FxHashMap::default(),
             on_link: None,
-            flows: HashMap::new(),
+            flows: FxHashMap::default(),
         }
     }
 

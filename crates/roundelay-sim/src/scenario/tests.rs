@@ -170,7 +170,7 @@ fn a_scenario_is_read() {
 fn errors_of_listed_connections_name_their_lines() {
     let list = "\n[[source]]\nkind = \"connections\"\nfrom = \"s0\"\nto = \"r0\"\nconnections = [\n  \
                 { messages = ['> 1kb'] },\n  { messages = ['> 1kb'] },\n]\n";
-    let first = DUMBBELL.lines().count() + 6;
+    let first = DUMBBELL.lines().count() + 7;
     for (entry, line, words) in [
         (
             "after = { connection = 7 }, ",
