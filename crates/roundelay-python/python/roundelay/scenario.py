@@ -266,7 +266,7 @@ class LeafSpine(Table):
     #: Racks: 1 or more.
     #: Default: 9.
     leaves: int | None = None
-    #: Spines: 1 or more.
+    #: Spines: 1 or more. At most a million pairs of a leaf and a spine.
     #: Default: 4.
     spines: int | None = None
     #: Hosts in a rack: 1 or more.

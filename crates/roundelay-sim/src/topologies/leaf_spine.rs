@@ -17,6 +17,10 @@ pub(super) const NODES: &str =
     "Racks under leaves, leaves under spines: `host0`, ... from rack to rack.";
 pub(super) const SOURCE: &str = "pFabric, SIGCOMM 2013";
 
+/// Most pairs of a leaf and a spine, each with two links: ten times as many take ten gigabytes and half
+/// a minute to build.
+const MOST_PAIRS: u64 = 1_000_000;
+
 /// Parameters of the network.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -24,7 +28,7 @@ pub struct LeafSpine {
     /// Racks: 1 or more.
     #[serde(deserialize_with = "whole::<_, _, 1, 10_000>")]
     pub leaves: u32,
-    /// Spines: 1 or more.
+    /// Spines: 1 or more. At most a million pairs of a leaf and a spine.
     #[serde(deserialize_with = "whole::<_, _, 1, 1_000>")]
     pub spines: u32,
     /// Hosts in a rack: 1 or more.
@@ -70,6 +74,7 @@ impl LeafSpine {
         let spines = within("spines", self.spines.into(), 1, 1_000)?;
         let hosts = within("hosts_per_leaf", self.hosts_per_leaf.into(), 1, 10_000)?;
         not_too_many("hosts_per_leaf", leaves + spines + leaves * hosts)?;
+        within("spines", spines, 1, MOST_PAIRS / leaves)?;
         let mut builder = Builder::new(queues);
         let spines: Vec<_> = (0..spines)
             .map(|number| builder.router(&format!("spine{number}")))
@@ -105,6 +110,21 @@ impl LeafSpine {
 mod tests {
     use super::super::tests::{links_of, way};
     use super::*;
+
+    #[test]
+    fn a_million_pairs_are_the_most() {
+        let network = LeafSpine {
+            leaves: 4_000,
+            spines: 251,
+            hosts_per_leaf: 1,
+            ..LeafSpine::default()
+        };
+        let error = network.build(&Queues::default()).unwrap_err().to_string();
+        assert!(
+            error.contains("spines") && error.contains("1 to 250"),
+            "{error}"
+        );
+    }
 
     #[test]
     fn racks_are_joined_by_spines() {
