@@ -1,5 +1,5 @@
-//! Aggregates of flows of one kind, for `qfq_plus`: membership, weight and charge of each
-//! aggregate.
+//! Aggregates of flows of one kind, for `qfq_plus`: who is a member, and each aggregate's weight
+//! and charge.
 //!
 //! This module knows flows only by kind and number of members. Who they are and whose turn it is,
 //! the discipline knows. The groups see an aggregate as one entity. Its slot is that of each single
@@ -327,8 +327,8 @@ impl Aggregates {
         }
     }
 
-    /// Changes the number of flows by `by`, in aggregates of at most `most`, and updates the sets
-    /// of open and free aggregates.
+    /// Changes how many flows an aggregate has by `by`, to at most `most`, and updates the sets of
+    /// open and free aggregates.
     pub(crate) fn resize(&mut self, number: u32, by: i32, most: u32) {
         let aggregate = self.at_mut(number);
         aggregate.set_places(

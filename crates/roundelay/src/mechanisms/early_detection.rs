@@ -276,7 +276,7 @@ impl EarlyDetection {
         let at =
             |tenths: u64| u128::from(self.thresholds.min * 10 + span * tenths) << FRACTION_BITS;
         if self.average * 10 > at(6) && self.probability <= most {
-            // alpha = min(0.01, max_p / 4) is added.
+            // Increase by alpha = min(0.01, max_p / 4). That `least` is 0.01 as well is chance.
             let quarter = self.probability.times(Probability::ratio(1, 4));
             self.probability = self.probability.plus(least.min(quarter));
         } else if self.average * 10 < at(4) && self.probability >= least {

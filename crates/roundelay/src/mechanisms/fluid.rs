@@ -114,8 +114,8 @@ struct FluidFlow {
     queue: Queue,
     /// Times of the head packet.
     head: Service,
-    /// Earliest start of the next packet: F of the head packet, or of the last packet if the flow
-    /// is empty.
+    /// When the next packet may start: at F of the head packet, or of the last one if the flow is
+    /// empty.
     next: VirtualTime,
     /// Remainder of the division for F, in units of 1 / weight.
     remainder: u32,

@@ -394,7 +394,7 @@ impl GpsClock {
         self.rest += work;
         while let Some(at) = self.ending.first_key() {
             let ahead = at.since(self.now) as u128 * u128::from(self.busy_weight);
-            // Only the key matters before V is there; the flow itself is not needed.
+            // Before V is there, only the key matters, not the flow itself.
             let due = if ahead > u128::from(self.rest) {
                 None
             } else {

@@ -3,8 +3,8 @@
 //!
 //! The smallest key leaves first, among equal keys the first arrival. A full buffer takes the
 //! largest key, among equal keys the newest packet: the one with the longest wait ahead. Packets
-//! lie in a slab and do not move; a [`Heap`] has the rank of each at the same position. The heap
-//! for the largest key sleeps until its first use, so a port that never overflows does not pay.
+//! lie in a slab and do not move. A [`Heap`] has each one's rank at the same position. The heap for
+//! the largest key sleeps until its first use, so a port that never overflows does not pay.
 //!
 //! A rank is one number, the key followed by the arrival number, so one comparison decides. Its
 //! complement sorts in the opposite order.

@@ -1,5 +1,5 @@
-//! Approximate Fair Queueing (AFQ) of Ghosh and Givargis, not the AFQ of NSDI 2018: the flow with
-//! the earliest head deadline sends a credit of bytes.
+//! Approximate Fair Queueing (AFQ) by Ghosh and Givargis, not NSDI 2018's AFQ: the flow with the
+//! earliest head deadline sends a credit of bytes.
 //!
 //! The urgency of a flow is the deadline of the head packet. The most urgent backlogged flow gets a
 //! turn and sends packets in a row as far as its credit reaches, which is proportional to the
@@ -322,8 +322,8 @@ impl<T> Control for Afq<T> {
         }
     }
 
-    /// 1. A backlogged flow either waits for a turn or is in turn; an idle flow does neither.
-    /// 2. The credit of a backlogged flow covers the head packet; an idle flow has no credit.
+    /// 1. A backlogged flow either waits for a turn or is in turn. An idle flow does neither.
+    /// 2. A backlogged flow's credit covers the head packet. An idle flow has no credit.
     /// 3. Flows wait in order of their heads' deadlines (checked for the first).
     fn check_invariants(&self) {
         for (number, flow) in self.flows.iter().enumerate() {

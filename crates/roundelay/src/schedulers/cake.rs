@@ -283,7 +283,7 @@ impl Discipline for Config {
         Limit::of_bytes(bytes.max(LEAST_BYTES))
     }
 
-    /// Presets of tc-cake(8): of round trips and of link layers.
+    /// tc-cake(8)'s presets for round trips and link layers.
     fn set_word(&mut self, word: &str) -> Result<Option<&'static str>, ConfigError> {
         if word == "unlimited" {
             self.bandwidth = None;

@@ -239,7 +239,7 @@ impl<T, P: Storage<T>> Control for Drr<T, P> {
         }
     }
 
-    /// Those of the ring; flows are at home in the queue of their number.
+    /// The ring's invariants, with flows at home in the queue of their number.
     fn check_invariants(&self) {
         self.ring
             .check_invariants(|number, flow| flow.index() == number);

@@ -37,7 +37,7 @@
 use crate::author::{ByCopy, Discipline, DropReason, Handle, Instant, Linux, Packet, Times};
 use crate::mechanisms::by_rank::{ByRank, Rank};
 
-/// EDF has no parameters beside the buffer's limit.
+/// EDF has no parameters besides the buffer's limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Config;
 

@@ -26,7 +26,7 @@ use crate::author::{
 };
 use crate::mechanisms::line::{InLine, Waits};
 
-/// FIFO has no parameters beside the buffer's limit.
+/// FIFO has no parameters besides the buffer's limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Config;
 

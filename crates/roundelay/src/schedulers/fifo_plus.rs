@@ -36,7 +36,7 @@
 use crate::author::{ByCopy, Discipline, DropReason, Handle, Linux, Packet, Times};
 use crate::mechanisms::by_rank::{ByRank, Rank};
 
-/// FIFO+ has no parameters beside the buffer's limit.
+/// FIFO+ has no parameters besides the buffer's limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Config;
 

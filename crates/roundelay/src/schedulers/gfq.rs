@@ -49,7 +49,7 @@
 //! by less than one part in 2^30. What is rounded off is kept for the next step.
 //!
 //! Cost: O(groups), 16 at most. Memory: for each flow a record, its number in a list and its key in
-//! the index of the longest; and the calendars.
+//! the index of the longest. Also the calendars.
 //!
 //! Beyond the outline: S = max(V, F) for every newly backlogged flow. QFQ's back-shift keeps the
 //! order of blocked groups, which a scan does not need. Of two groups with the same finish the one
@@ -69,7 +69,7 @@ const HALVES: u32 = 2 * SLOTS;
 /// A flow served in its slot finishes no later than two slots after the start of the slot.
 const REACH: u32 = 1;
 
-/// GFQ has no parameters beside the flows' weights and longest packets.
+/// GFQ has no parameters besides the flows' weights and longest packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Config;
 

@@ -24,7 +24,7 @@ use crate::author::{
     Linux, Nodes, Packet, Pool, Queue, Refusal, Scheduler, Seed, Storage,
 };
 
-/// LIFO has no parameters beside the buffer's limit.
+/// LIFO has no parameters besides the buffer's limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Config;
 

@@ -38,7 +38,7 @@ use crate::author::{
 use crate::mechanisms::by_rank::{ByRank, Rank};
 use crate::schedulers;
 
-/// Strict priority has no parameters beside the buffer's limit.
+/// Strict priority has no parameters besides the buffer's limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Config;
 

@@ -35,9 +35,9 @@
 //! Cost: O(1), no loop except over dropped weights. A packet touches four cache lines unlikely to
 //! be in the cache: the flow's record and the packet's own slot, both on arrival and on departure,
 //! and the slot of the packet before. Bursts prefetch these lines. Memory: for each flow a record,
-//! its number in a list and its key in the index of the longest; and the groups.
+//! its number in a list and its key in the index of the longest. Also the groups.
 //!
-//! Differences from the paper, beside those of `mechanisms/groups.rs`:
+//! Differences from the paper, besides those of `mechanisms/groups.rs`:
 //! - Theorems 1 and 2 of the paper lack L_k and L_k / phi. The proofs assume that a flow is at most
 //!   sigma_i ahead of V. But a flow becomes eligible with its slot, so its packet may start sigma_i
 //!   ahead of V, and the flow is then ahead by sigma_i and the packet, L_k / phi. The test
@@ -66,7 +66,7 @@ use crate::mechanisms::lists::Lists;
 use crate::mechanisms::longest::Longest;
 use crate::prefetch::{WINDOW, dequeue_in_windows, enqueue_in_windows};
 
-/// QFQ has no parameters beside the flows' weights and longest packets.
+/// QFQ has no parameters besides the flows' weights and longest packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Config;
 

@@ -27,7 +27,7 @@ use crate::author::{
 };
 use crate::mechanisms::random::Random as Generator;
 
-/// Random order has no parameters beside the buffer's limit.
+/// Random order has no parameters besides the buffer's limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Config;
 

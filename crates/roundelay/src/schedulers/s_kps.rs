@@ -55,7 +55,7 @@
 //! Cost: O(1) for updating the packet's flow and finding the next one, whatever the number of
 //! groups. In addition, a step for each slot that V passes, in proportion to the packet's length
 //! over that of the shortest slots. Memory: for each flow a record, its number in a list and its
-//! key in the index of the longest; the lists; and 66 KB for the two containers.
+//! key in the index of the longest. Also the lists, and 66 KB for the two containers.
 //!
 //! Beyond the quoted text: S = max(V, F) for every newly backlogged flow. Slots are moved when the
 //! packet is taken, not during transmission. A wheel's slots need not be few, as no code walks
@@ -74,7 +74,7 @@ use crate::mechanisms::strata::{Flow, GROUPS, MIN_SLOT_SHIFT, SLOTS, Strata, own
 /// A flow runs no further ahead of V than 2 to this times sigma.
 const REACH: u32 = 2;
 
-/// S-KPS has no parameters beside the flows' weights and longest packets.
+/// S-KPS has no parameters besides the flows' weights and longest packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Config;
 
@@ -135,7 +135,8 @@ pub struct SKps<T, P = Nodes<T>> {
 }
 
 /// A set of ticks (points in virtual time, multiples of the smallest slot size) within a window of
-/// [`Ticks::WINDOW`]: a bitmap, a bitmap of its non-zero words, and a third bitmap over the second.
+/// [`Ticks::WINDOW`]: a bitmap, a second one that marks its non-zero words, and a third one over
+/// the second.
 #[derive(Debug, Clone)]
 struct Ticks {
     words: Vec<u64>,

@@ -55,7 +55,7 @@ use crate::mechanisms::flow_table::FlowTable;
 use crate::mechanisms::heap::FlowHeap;
 use crate::mechanisms::longest::Longest;
 
-/// SCFQ has no parameters beside the flows' weights.
+/// SCFQ has no parameters besides the flows' weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Config;
 

@@ -32,7 +32,7 @@
 use crate::author::{ByCopy, Discipline, DropReason, Handle, Linux, Packet, Priority};
 use crate::mechanisms::by_rank::{ByRank, Rank};
 
-/// SJF has no parameters beside the buffer's limit.
+/// SJF has no parameters besides the buffer's limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Config;
 

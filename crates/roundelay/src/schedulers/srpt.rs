@@ -47,7 +47,7 @@ use crate::author::{
 };
 use crate::mechanisms::ranked::{Ranked, Slot};
 
-/// SRPT has no parameters beside the buffer's limit.
+/// SRPT has no parameters besides the buffer's limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Config;
 

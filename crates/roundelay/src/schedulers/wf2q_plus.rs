@@ -65,7 +65,7 @@ use crate::mechanisms::heap::FlowHeap;
 use crate::mechanisms::longest::Longest;
 use crate::virtual_time::MAX_AHEAD;
 
-/// WF2Q+ has no parameters beside the flows' weights.
+/// WF2Q+ has no parameters besides the flows' weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Config;
 

@@ -16,8 +16,8 @@
 //! | S_i^k, F_i^k | `Service::start`, `Service::finish`, of the first packet of each flow |
 //! | phi_i | weight over the sum of all flows' weights |
 //!
-//! With L the longest packet of all flows, C the largest L_n / w_n of all flows and W the sum of
-//! all weights:
+//! With L the longest packet and C the largest L_n / w_n among all flows, and W the sum of all
+//! weights:
 //!
 //! | guarantee | value | test in `theorems/wfq.rs` |
 //! |---|---|---|
@@ -64,7 +64,7 @@ use crate::mechanisms::fluid::{Imitation, Order, Service, TOLERANCE};
 use crate::mechanisms::gps_clock::GpsClock;
 use crate::mechanisms::heap::FlowHeap;
 
-/// WFQ has no parameters beside the flows' weights.
+/// WFQ has no parameters besides the flows' weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Config;
 

@@ -616,6 +616,7 @@ impl<T> Htb<T> {
     /// class from there up sends and all below that one may borrow.
     fn ready_of(&self, first: &State) -> Instant {
         let mut earliest = Instant::MAX;
+        // Up the path: this class lends as soon as it sends and all below may borrow.
         let mut below = Instant::ZERO;
         let mut state = Some(first);
         while let Some(class) = state {

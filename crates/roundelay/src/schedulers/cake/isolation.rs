@@ -72,7 +72,7 @@ impl Isolation {
     }
 }
 
-/// A packet's hashes: of what has a queue of its own, and of both hosts.
+/// A packet's hashes: one for what has its own queue, and one for each host.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Hashes {
     pub(super) queue: u32,

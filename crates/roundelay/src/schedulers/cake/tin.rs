@@ -101,8 +101,8 @@ impl Tin {
         self.bulk
     }
 
-    /// The queue of an arriving packet: the flow's own, else a free one of its set, else the first
-    /// of the set, which it then shares.
+    /// An arriving packet's queue: the flow's own, else a free one in its set, else the set's first
+    /// choice, which it then shares.
     pub(super) fn place(&mut self, hashes: Hashes) -> usize {
         if self.isolation == Isolation::Flowblind {
             return 0;

@@ -281,7 +281,7 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
         self.enter(number, config);
     }
 
-    /// Makes a flow a member of the newest aggregate of its kind that has room, or of a new one.
+    /// Puts a flow into the newest aggregate of its kind that has room, or into a new one.
     fn enter(&mut self, number: usize, kind: FlowConfig) {
         let is_alike = |place: &&u32| {
             let aggregate = &self.aggregates[**place as usize];
