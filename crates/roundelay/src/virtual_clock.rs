@@ -178,7 +178,7 @@ mod tests {
     use super::*;
     use crate::virtual_time::byte_time;
 
-    /// Two flows of weights 1 and 3; the second leaves after a service of 64 KB ahead.
+    /// Two flows with weights 1 and 3, of which the second leaves after it got 64 KB ahead.
     fn one_leaving() -> VirtualClock {
         let mut clock = VirtualClock::default();
         clock.add_weight(FlowId(0), 1);

@@ -285,7 +285,7 @@ mod tests {
             signals(&mut codel, 10..500, 6),
             [110, 210, 281, 339, 389, 434, 474]
         );
-        // A packet in time ends dropping; standing again takes another interval first.
+        // A packet in time ends dropping. To stand again takes another interval first.
         assert!(!codel.judges_bad(Target::DEFAULT, at(500), waited(4)));
         // `count` went from 1 to 7, so the rate resumes at six: 100 / sqrt 6 = 40.8 ms.
         assert_eq!(signals(&mut codel, 501..700, 6), [601, 642, 680]);
@@ -447,7 +447,7 @@ mod tests {
         }
     }
 
-    /// The RFC's pseudo-code as written, over a list of packets; yields the dropped packets.
+    /// The RFC's pseudo-code as written, over a list of packets. Yields the dropped ones.
     struct Written<'a> {
         packets: core::slice::Iter<'a, u64>,
         first_above_time: u64,

@@ -227,7 +227,7 @@ impl EarlyDetection {
             self.count = 0;
             return Verdict::Force;
         }
-        // "with probability p_a: mark the arriving packet, count = 0".
+        // A mark with probability p_a, after which count begins anew.
         let is_drawn = random.chance(self.spaced(base));
         self.count = if is_drawn {
             0

@@ -497,7 +497,7 @@ mod tests {
         clock.begin(Instant::from_nanos(nanos), len);
     }
 
-    /// A packet arrives; returns the finish time of its flow's counted part.
+    /// A packet arrives. Returns the finish time of its flow's counted part.
     fn arrive(clock: &mut GpsClock, flow: usize, len: u32) -> f64 {
         if clock.weight(flow) == 0 {
             clock.set_weight(flow, 1, 0);
@@ -517,7 +517,7 @@ mod tests {
         send(&mut clock, 0, 150);
         clock.advance(Instant::from_nanos(100));
         assert_eq!(bytes(clock.now()), 25.0, "100 bytes for weights of 4");
-        // Flow 1 finishes after 200 bytes; then flow 0 has the link alone.
+        // Flow 1 finishes after 200 bytes. Then flow 0 has the link alone.
         send(&mut clock, 150, 100);
         clock.advance(Instant::from_nanos(225));
         assert_eq!(bytes(clock.now()), 75.0);
@@ -583,7 +583,7 @@ mod tests {
         for _ in 0..3 {
             arrive(&mut clock, 1, 60);
         }
-        // The first packet keeps its weight of 1; the second and third are served at a weight of 4.
+        // The first packet keeps its weight of 1. The second and third are served at a weight of 4.
         assert_eq!(bytes(clock.set_weight(1, 4, 120)), 60.0);
         assert_eq!((clock.known_weight(), clock.busy_weight), (5, 2));
         send(&mut clock, 0, 100);

@@ -9,8 +9,8 @@ use crate::mechanisms::heap::Heap;
 /// first.
 ///
 /// The index sleeps until the first search, so a port that never overflows pays only one branch for
-/// each change. From then on, a change that makes another backlog the longest costs one level of
-/// the heap for each factor of eight in the flows' number. Other changes mostly cost one level.
+/// each change. From then on, a change of the longest backlog costs one level of the heap for each
+/// factor of eight in the flows' number. Other changes mostly cost one level.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Longest {
     /// None while asleep. A flow's key is the complement of its backlog.

@@ -248,7 +248,7 @@ impl<T> Choke<T> {
         if !self.detection.is_below_min() && self.drops_candidate_of(&packet) {
             return self.drop_early(now, packet);
         }
-        // The flows differ: admit with probability 1 - p, p as in RED.
+        // The flows differ, so RED decides by p.
         let is_signalled = self.detection.judge(&mut self.random) != Verdict::Keep;
         if is_signalled && !(self.config.ecn && mark(&mut packet)) {
             return self.drop_early(now, packet);
@@ -260,7 +260,7 @@ impl<T> Choke<T> {
     /// Draws a waiting packet, and drops it if the arriving packet is of the same flow. Returns
     /// whether it did.
     fn drops_candidate_of(&mut self, packet: &Packet<T>) -> bool {
-        // "Draw a packet at random from queue": the drop candidate.
+        // The drop candidate, drawn from the queue at random.
         let Some((number, _)) = self
             .queue
             .draw(&mut self.random)

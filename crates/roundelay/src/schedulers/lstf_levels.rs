@@ -376,7 +376,7 @@ mod tests {
         assert_eq!((calendar.base, calendar.first_queue()), (100, 0));
     }
 
-    /// A packet with 5 ms of slack waits for 4 ms; then one with 3 ms arrives, more than the 1 ms
+    /// A packet with 5 ms of slack waits for 4 ms. Then one with 3 ms arrives, more than the 1 ms
     /// left.
     #[test]
     fn what_waits_moves_up_in_a_calendar_only() {

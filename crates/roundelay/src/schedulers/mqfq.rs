@@ -51,7 +51,7 @@
 //! backlogged, not by number. All weights are alike. The output buffer delays only packets that
 //! would overtake. If the ring picks a packet before an older one from the same flow, the packet is
 //! held, the turn is charged for it, and the ring goes on. So the link never waits, and the held
-//! packet leaves right after the older one. A discipline here does not know the buffer's limit, so
+//! packet leaves right after the older one. The buffer's limit is outside of a discipline here, so
 //! the paper's rule of admission has a separate limit, `buffer`. Where a smaller buffer limit
 //! pushes packets out after all, the longest queue gives up its newest packet, which can let a
 //! later packet overtake unless `resequence` is set. The rule of admission follows the paper's
@@ -765,8 +765,8 @@ mod tests {
         );
     }
 
-    /// Shares of seeds with a collision of two flows: with one hash, in at least one of the queues
-    /// of two hashes, and in all of them.
+    /// How large a share of seeds makes two flows collide: with one hash, in at least one queue
+    /// with two hashes, and in all queues.
     fn meetings(
         queues: u32,
         seeds: u64,
@@ -858,7 +858,7 @@ mod tests {
             let least = lengths().min();
             let most = lengths().max();
             println!("{hashes} hashes: {least:?} to {most:?} packets a queue, 97.7 on average");
-            // With one hash the standard deviation is 9.9; with two, each into the shorter queue,
+            // With one hash the standard deviation is 9.9. With two, each into the shorter queue,
             // queues are nearly even.
             assert!(least >= Some(50) && most <= Some([160, 103][hashes as usize - 1]));
         }

@@ -30,8 +30,8 @@
 //! Differences from the paper: lengths are in bytes, as in tc, but a long packet is as likely to be
 //! dropped as a short one. w_q is the largest power of two with room for a burst of `burst`
 //! packets, as in tc. Different from tc, the power for an idle time is exact and not from a table.
-//! `min` defaults to a third of `max` and `max` to three times `min`, since a discipline does not
-//! know its buffer's limit. A `burst` below `min` is legal, and `gentle` is new.
+//! `min` defaults to a third of `max` and `max` to three times `min`, because a configuration does
+//! not know its buffer's limit. A `burst` below `min` is legal, and `gentle` is new.
 
 use alloc::borrow::ToOwned;
 use alloc::format;
@@ -293,7 +293,7 @@ impl<T> Configured<Config> for Red<T> {
 
 impl<T> Red<T> {
     fn enqueue_packet(&mut self, now: Instant, packet: Packet<T>) {
-        // "calculate the average queue size avg"
+        // avg, with the queue that this arrival finds.
         self.detection.observe(now, self.queue.backlog().bytes);
         let Config {
             ecn,
@@ -328,7 +328,7 @@ impl<T> Scheduler<T> for Red<T> {
     }
 
     fn dequeue(&mut self, now: Instant) -> Option<Packet<T>> {
-        // "when queue becomes empty": q_time.
+        // If the queue is empty now, q_time starts.
         let packet = self.queue.pop()?;
         self.detection.left(Some(now), self.queue.backlog());
         Some(packet)

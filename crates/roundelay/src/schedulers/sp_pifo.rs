@@ -210,7 +210,7 @@ mod tests {
         Config { queues, rank }.build(Seed::new(0)).expect("legal")
     }
 
-    /// Enqueues packets of these priorities; returns the queue of each and the bounds afterwards.
+    /// Enqueues packets with these priorities. Returns each one's queue, and the bounds afterwards.
     fn bounds_after(queues: u32, ranks: &[u32]) -> Vec<(usize, Vec<i128>)> {
         let mut scheduler = build(queues, RankBy::Priority);
         ranks
@@ -219,7 +219,7 @@ mod tests {
             .collect()
     }
 
-    /// Three queues. Ranks 1, 3 and 2 push up; 1 reaches the first bound; 0 is one below the bound:
+    /// Three queues. Ranks 1, 3 and 2 push up, and 1 reaches the first bound. 0 is one below it, so
     /// all bounds fall by 1.
     #[test]
     fn push_up_and_push_down_worked_by_hand() {

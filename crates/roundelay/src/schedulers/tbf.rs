@@ -239,8 +239,8 @@ impl Bucket {
         }
     }
 
-    /// When the bucket holds as many tokens as a packet needs: when it is full, and earlier by what
-    /// it holds beyond the packet.
+    /// When the bucket holds as many tokens as a packet needs: earlier than it is full, by what a
+    /// full bucket holds beyond the packet.
     fn ready_at(&self, len: u32) -> Instant {
         let needed = self.full_at.as_picos();
         let needed = needed.saturating_add(self.rate.time_of(len.into()).as_picos());

@@ -452,7 +452,8 @@ mod tests {
 
     use super::*;
 
-    /// Flows 0 and 1 have weights 3 and 1 and send 1000-byte packets; V advances by 250 with each.
+    /// Flows 0 and 1 have weights 3 and 1 and send 1000-byte packets, so V advances by 250 with
+    /// each.
     #[test]
     fn heavier_flows_go_first_but_not_ahead_of_their_share() {
         for start in [0, u64::MAX - 1_000] {
@@ -501,8 +502,7 @@ mod tests {
         assert_eq!(order, [0, 1, 1, 1]);
     }
 
-    /// A class's child supplies packets one by one; the order is the same as with all of them
-    /// waiting.
+    /// A class's child supplies packets one by one, in the same order as if all of them waited.
     #[test]
     fn packets_that_refill_leave_as_those_that_wait() {
         let lens = [

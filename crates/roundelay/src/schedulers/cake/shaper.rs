@@ -81,7 +81,7 @@ impl Schedule {
         let Some(rate) = self.rate else { return };
         let time = rate.time_of(len.into());
         if self.next < now {
-            // Late: over its threshold rate, the tin catches up packet by packet.
+            // Behind its schedule, so within its threshold rate: the tin makes up packet by packet.
             self.next += time;
         } else {
             self.next = self.next.max(now + time);
@@ -107,7 +107,7 @@ mod tests {
         let mut shaper = Shaper::new(rate());
         shaper.start(micros(10));
         shaper.advance(1000, true);
-        // The packet due at 1010 leaves late; the one after is due as if it had not.
+        // The packet due at 1010 leaves late, but the one after is due as if it had not.
         assert_eq!(shaper.ready_at(), Some(micros(1010)));
         shaper.advance(1000, true);
         assert_eq!(shaper.ready_at(), Some(micros(2010)));

@@ -418,8 +418,8 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
             return aggregate.finish;
         }
         // Linux's form of Eq. 29, which keeps blocked groups in order: F_b of the next ready group,
-        // its own included, but only if the last finish time is beyond F_b, and at most a slot after
-        // V.
+        // its own included, but only if the last finish time is beyond F_b, and no more than a slot
+        // after V.
         match self.first_ready(aggregate.group) {
             Some(next) if is_after(finish, self.groups[next].finish()) => {
                 let next = self.groups[next].finish();

@@ -287,7 +287,8 @@ mod tests {
         assert_eq!(fast.service_at(15_625_000), 12_500_000_000_000);
     }
 
-    /// Linux's fixed point takes a thousandth of 10 Gbit/s; above what tc can write it is finer.
+    /// Linux's fixed point takes a thousandth of 10 Gbit/s, but above what tc can write it is
+    /// finer.
     #[test]
     fn rates_are_kept_as_far_as_fixed_point_allows() {
         for (text, least, most) in [
