@@ -1,19 +1,19 @@
-//! What an acknowledgement of TCP says, for a queue that drops those which a later one repeats.
+//! What a TCP acknowledgement says, for a queue that drops those which a later one repeats.
 
-/// What a segment of TCP acknowledges.
+/// What a TCP segment acknowledges.
 ///
 /// A discipline that filters acknowledgements is told of each by
 /// [`Control::set_acknowledgement`](crate::Control::set_acknowledgement), right before the packet
 /// comes. Packets themselves carry none of it, because no other discipline reads it. All numbers
-/// are those of the segment, and wrap.
+/// are the segment's, and wrap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Acknowledgement {
-    /// A number of the caller's, equal for segments that go the same way in the same connection.
+    /// Your number, equal for segments that go the same way in the same connection.
     pub connection: u64,
     /// The next byte expected (SEG.ACK).
     pub number: u32,
     /// Selective acknowledgements (RFC 2018): the first byte of each block and the byte after its
-    /// last. Blocks of equal numbers are empty.
+    /// last. Blocks with equal numbers are empty.
     pub blocks: [(u32, u32); 4],
     /// Value and echo of the timestamps option (RFC 7323), if there is one.
     pub timestamps: Option<(u32, u32)>,
@@ -25,14 +25,14 @@ pub struct Acknowledgement {
     /// but selective acknowledgements, timestamps and a signature. Others are never dropped.
     pub is_bare: bool,
     /// Whether the segment acknowledges nothing: a SYN, or one without the flag ACK. It makes no
-    /// other redundant, and counts only where the flags of ECN of its connection change.
+    /// other redundant, and counts only if its connection's ECN flags change.
     pub is_silent: bool,
 }
 
 impl Acknowledgement {
-    /// Whether this later acknowledgement makes an earlier one of the same connection redundant:
-    /// all that the earlier one says is said again, and more. An exact repetition is not redundant,
-    /// because senders count duplicates.
+    /// Whether this later acknowledgement makes an earlier one from the same connection redundant,
+    /// because it says all that the earlier one says, and more. An exact repetition makes nothing
+    /// redundant, because senders count duplicates.
     pub(crate) fn replaces(&self, earlier: &Self) -> bool {
         if self.is_silent || !earlier.is_bare || is_after(earlier.number, self.number) {
             return false;
@@ -49,8 +49,8 @@ impl Acknowledgement {
         }
     }
 
-    /// Whether the blocks tell of more bytes than those of an earlier acknowledgement. None: some
-    /// block of the earlier one is in none of these, or tells of bytes that came twice (RFC 2883).
+    /// Whether the blocks tell of more bytes than an earlier acknowledgement's. None: one of the
+    /// earlier blocks is in none of these, or tells of bytes that came twice (RFC 2883).
     fn selects_beyond(&self, earlier: &Self) -> Option<bool> {
         let mut told_before = 0_u32;
         for (start, end) in earlier.told() {
@@ -71,7 +71,7 @@ impl Acknowledgement {
         self.blocks.into_iter().filter(|(start, end)| start != end)
     }
 
-    /// Flags of ECN that a later acknowledgement may not change unseen.
+    /// ECN flags that a later acknowledgement may not change unseen.
     pub(crate) const fn ecn_flags(&self) -> (bool, bool) {
         (self.echoes_mark, self.has_reduced)
     }

@@ -1,4 +1,4 @@
-//! Any port: the port of a [`QueueSpec`], plain or preemptive, with a scheduler of any discipline.
+//! Any port: the port for a [`QueueSpec`], plain or preemptive, with a scheduler of any discipline.
 
 use alloc::boxed::Box;
 
@@ -18,7 +18,7 @@ use crate::spec::QueueSpec;
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
 
-/// The port of a queue specification.
+/// The port for a queue specification.
 ///
 /// ```
 /// use roundelay::{AnyPort, DropReason, FlowId, Instant, Observer, Packet, QueueSpec, Seed};
@@ -44,14 +44,14 @@ use crate::units::Rate;
 /// # Ok::<(), roundelay::ConfigError>(())
 /// ```
 pub enum AnyPort<T: Send> {
-    /// FIFO, the default of the many hosts' links in a network: calls of the scheduler are compiled
-    /// for FIFO, without a dispatch each.
+    /// FIFO, the default for the many hosts' links in a network. Calls of the scheduler are
+    /// compiled for FIFO, so none takes a dispatch.
     Fifo(Port<Fifo<T>>),
     /// A port that completes each packet.
     Plain(Port<AnyScheduler<T>>),
     /// A port whose discipline interrupts packets: see
-    /// [`Discipline::preempts`](crate::schedulers::Discipline::preempts). Over handles: parts of
-    /// packets then need no scheduler compiled for them.
+    /// [`Discipline::preempts`](crate::schedulers::Discipline::preempts). Over handles, so that
+    /// parts of packets need no scheduler compiled for them.
     Preemptive(Box<PreemptivePort<AnyArena<Partial<T>>, T>>),
 }
 
@@ -67,7 +67,7 @@ macro_rules! each {
 }
 
 impl<T: Send> AnyPort<T> {
-    /// An empty port with a free link. `seed` is the key of the scheduler's random draws and
+    /// An empty port with a free link. `seed` is the key for the scheduler's random draws and
     /// hashes.
     ///
     /// # Errors
@@ -98,7 +98,7 @@ impl<T: Send> AnyPort<T> {
         }
     }
 
-    /// Changes the limit of the buffer. Excess packets are dropped.
+    /// Changes the buffer's limit. Excess packets are dropped.
     pub fn set_limit(&mut self, now: Instant, limit: Limit, observer: &mut impl Observer<T>) {
         each!(self, port => port.set_limit(now, limit, observer))
     }
@@ -154,7 +154,7 @@ impl<T: Send> AnyPort<T> {
         each!(self, port => port.scheduler_mut().set_flow(flow, config))
     }
 
-    /// Names the hosts of a flow: see [`Control::set_hosts`](crate::Control::set_hosts).
+    /// Names a flow's hosts: see [`Control::set_hosts`](crate::Control::set_hosts).
     ///
     /// # Errors
     /// The discipline reads hosts, and the flow's number is beyond [`FlowId::LARGEST_TABLED`].

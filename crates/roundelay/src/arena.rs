@@ -1,12 +1,12 @@
-//! Arena: owner of queued packets, around a scheduler of handles.
+//! Arena: the owner of queued packets, around a scheduler for handles.
 //!
-//! A scheduler of handles is one type for packets with any payload. The arena stores each packet in
-//! a slot, enqueues the slot's number as the packet's handle, and returns the packet at its
-//! departure: a [`Scheduler`] by value. Slots of departed packets are used again, the newest first,
-//! so handles stay below the largest backlog so far.
+//! A scheduler for handles is one type for packets with any payload. The arena stores each packet
+//! in a slot, enqueues the slot's number as the packet's handle, and returns the packet at its
+//! departure, which makes it a [`Scheduler`] by value. Slots of departed packets are used again,
+//! the newest first, so handles stay below the largest backlog so far.
 //!
-//! A queued packet can be cancelled: the packet leaves at once, with its part of the backlog, and
-//! the scheduler skips the slot in its turn.
+//! You can cancel a queued packet. It leaves at once, with its part of the backlog, and the
+//! scheduler skips the slot in its turn.
 
 use alloc::vec::Vec;
 
@@ -18,7 +18,7 @@ use crate::packet::{Ecn, FlowId, Packet};
 use crate::scheduler::Scheduler;
 use crate::time::Instant;
 
-/// Queued packets, and a scheduler of their handles.
+/// Queued packets, and a scheduler for their handles.
 ///
 /// ```
 /// use roundelay::schedulers::{Discipline, drr};
@@ -30,8 +30,8 @@ use crate::time::Instant;
 /// # Ok::<(), roundelay::ConfigError>(())
 /// ```
 ///
-/// A [ticket](Self::newest) cancels a packet. The slot of a cancelled packet stays in the order,
-/// and its flow is charged for the packet when the scheduler reaches the slot.
+/// A [ticket](Self::newest) cancels a packet. A cancelled packet's slot stays in the order, and its
+/// flow is charged for the packet when the scheduler reaches the slot.
 /// [`Charges::charge`](crate::Charges::charge) compensates the flow.
 ///
 /// ```
@@ -53,7 +53,7 @@ use crate::time::Instant;
 pub struct Arena<T, S> {
     order: S,
     slots: Slots<T>,
-    /// Scratch space of a burst.
+    /// Scratch space for a burst.
     departures: Vec<Departure>,
 }
 
@@ -67,11 +67,11 @@ impl<T, S> Arena<T, S> {
         }
     }
 
-    /// The same with the first 2^`bits` slots in an order that puts neighbours in a queue far apart
-    /// in the table: for tests, as handles of a caller have any order.
+    /// [`new`](Self::new) with the first 2^`bits` slots in an order that puts neighbours in a queue
+    /// far apart in the table. This is for tests, because a caller's handles have any order.
     ///
     /// # Panics
-    /// `bits` is above 26: a slot would be beyond [`Handle::LARGEST`].
+    /// `bits` is above 26, because a slot would be beyond [`Handle::LARGEST`].
     pub fn scattered(order: S, bits: u32) -> Self {
         assert!(bits <= Handle::LARGEST.0.count_ones(), "2^{bits} slots");
         let slots = 1_u32 << bits;
@@ -142,8 +142,8 @@ impl<T> Slots<T> {
         },
     };
 
-    /// Stores a packet. Returns its description, with the handle as the payload; a packet beyond
-    /// [`Handle::LARGEST`] is returned.
+    /// Stores a packet. Returns its description, with the handle as the payload, or the packet if
+    /// its handle would be beyond [`Handle::LARGEST`].
     fn store(&mut self, packet: Packet<T>) -> Result<Packet<Handle>, Packet<T>> {
         let handle = self.next();
         if handle > Handle::LARGEST {
@@ -192,7 +192,7 @@ impl<T> Slots<T> {
         Some(packet)
     }
 
-    /// The packet of a slot, which becomes free. None if the packet was cancelled.
+    /// A slot's packet. The slot becomes free. None if the packet was cancelled.
     fn take(&mut self, handle: Handle) -> Option<Packet<T>> {
         let content = self
             .slots
@@ -235,8 +235,8 @@ impl<T> Slots<T> {
 }
 
 impl<T, S> Arena<T, S> {
-    /// Slots of cancelled packets that may await their turns, however few packets are queued: a
-    /// bound for memory, and for the slots that one dequeue may have to skip.
+    /// How many cancelled packets' slots may await their turns, however few packets are queued.
+    /// This bounds memory, and the slots that one dequeue may have to skip.
     pub const MOST_CANCELLED: u64 = 1024;
 
     /// The ticket of the packet that was enqueued last. None if this packet has left.
@@ -246,12 +246,12 @@ impl<T, S> Arena<T, S> {
             .and_then(|handle| self.slots.ticket(handle))
     }
 
-    /// Takes a packet out of the queue. None if the packet has left already, or if as many slots of
-    /// cancelled packets as there are queued packets, and [`MOST_CANCELLED`](Self::MOST_CANCELLED),
-    /// still await their turns: the packet then stays. Call
+    /// Takes a packet out of the queue. None if the packet has left already, or if at least as many
+    /// cancelled packets' slots still await their turns as there are queued packets, and as
+    /// [`MOST_CANCELLED`](Self::MOST_CANCELLED). The packet then stays. Call
     /// [`take_dropped`](Scheduler::take_dropped) first, as after each call of a scheduler.
     ///
-    /// Until its turn, the slot of a cancelled packet counts in the flow's queue, also where the
+    /// Until its turn, a cancelled packet's slot counts in the flow's queue, also when the
     /// scheduler looks for the longest queue to push out from.
     pub fn cancel(&mut self, ticket: Ticket) -> Option<Packet<T>>
     where
@@ -264,7 +264,7 @@ impl<T, S> Arena<T, S> {
         }
         let packet = self.slots.cancel(ticket)?;
         if self.slots.cancelled.packets == queued {
-            // Nothing else is queued: no slot need wait for its turn.
+            // Nothing else is queued, so no slot need wait for its turn.
             while let Some(departure) = self.order.evict() {
                 self.slots.depart(departure);
             }

@@ -1,14 +1,14 @@
 //! For authors of disciplines: what a discipline is made of.
 //!
-//! A program that uses disciplines needs only the names at the root of the crate. A file that
-//! defines one takes its names from here, inside this crate and outside:
+//! If your program uses disciplines, it needs only the names at the crate's root. If you write one,
+//! take its names from here, inside this crate and outside:
 //!
 //! - the traits: [`Discipline`] with its facts, [`Configured`] the constructor, [`Scheduler`] the
-//!   calls about packets, [`Control`] the rest;
-//! - parameters: [`Parameter`], [`Kind`];
+//!   calls about packets, [`Control`] the rest.
+//! - parameters: [`Parameter`], [`Kind`].
 //! - queues: a [`Pool`] with a [`Queue`] for each flow, over packets ([`Nodes`]) or handles
-//!   ([`Links`]); [`ByCopy`] makes a scheduler of handles from a scheduler by value;
-//! - virtual time: [`VirtualTime`], [`VirtualClock`], [`byte_time`];
+//!   ([`Links`]). [`ByCopy`] makes a scheduler for handles from a scheduler by value.
+//! - virtual time: [`VirtualTime`], [`VirtualClock`], [`byte_time`].
 //! - checks: [`DebugCheck`].
 
 pub use crate::by_copy::ByCopy;

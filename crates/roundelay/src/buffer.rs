@@ -7,7 +7,7 @@ use crate::packet::Packet;
 use crate::scheduler::Scheduler;
 use crate::time::Instant;
 
-/// A scheduler with a limit on its backlog; the packet on the link does not count.
+/// A scheduler with a limit on its backlog. The packet on the link does not count.
 ///
 /// A packet beyond the limit is enqueued first, and then the discipline gives up packets until the
 /// limit holds again: the arriving packet (drop tail) or another one (push-out).
@@ -38,8 +38,8 @@ impl<S> Buffer<S> {
         &self.scheduler
     }
 
-    /// Mutable access to the scheduler, to set its flows. Packets are enqueued and
-    /// dequeued through the buffer; an [`Arena`](crate::Arena) may cancel them.
+    /// Mutable access to the scheduler, to set its flows. Packets are enqueued and dequeued through
+    /// the buffer, but an [`Arena`](crate::Arena) may cancel them.
     pub const fn scheduler_mut(&mut self) -> &mut S {
         &mut self.scheduler
     }

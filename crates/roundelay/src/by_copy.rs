@@ -1,9 +1,10 @@
-//! Handles ordered by a by-value scheduler: the whole description of each packet is kept beside its
+//! Handles in a by-value scheduler's order: the whole description of each packet is kept beside its
 //! links.
 //!
-//! For disciplines that read more of a queued packet than its length: rank, flow, ECN mark. Side
-//! tables by handle with all those fields would be as large as the descriptions, and their memory
-//! would depend on the largest handle, not on the backlog. A description takes 48 bytes.
+//! For disciplines that read more in a queued packet than its length, such as rank, flow or ECN
+//! mark. Side tables by handle with all those fields would be as large as the descriptions, and
+//! their memory would depend on the largest handle, not on the backlog. A description takes 48
+//! bytes.
 
 use alloc::vec::Vec;
 
@@ -22,7 +23,7 @@ use crate::time::Instant;
 #[derive(Debug, Clone)]
 pub struct ByCopy<S> {
     by_value: S,
-    /// Scratch space of a burst.
+    /// Scratch space for a burst.
     burst: Vec<Packet<Handle>>,
 }
 
@@ -42,7 +43,8 @@ impl<C, S: Configured<C>> Configured<C> for ByCopy<S> {
     }
 }
 
-/// Set in the handle of a packet that was marked on arrival: the mark is not the discipline's.
+/// Set in the handle if the packet was marked on arrival, because the mark is then not the
+/// discipline's.
 const CAME_MARKED: u32 = 1 << 31;
 const _: () = assert!(Handle::LARGEST.0 < CAME_MARKED);
 

@@ -1,9 +1,9 @@
-//! Charges: costs known only after service (tokens of an answer, time of a request), for fair
-//! shares of the actual cost.
+//! Charges: costs known only after service (an answer's tokens, a request's time), for fair shares
+//! of the actual cost.
 //!
-//! A scheduler orders requests by an estimated cost. The difference to the actual cost is owed by
-//! the flow, or to the flow, and goes into the lengths of the flow's next requests. In the long run
-//! the scheduler counts what each flow has used, with any discipline and in any tree.
+//! A scheduler orders requests by an estimated cost. The flow owes the difference to the actual
+//! cost, or is owed it, and it goes into the lengths of the flow's next requests. So in the long
+//! run the scheduler counts what each flow has used, with any discipline and in any tree.
 
 use alloc::vec::Vec;
 use core::num::NonZeroU32;
@@ -30,8 +30,8 @@ use crate::packet::FlowId;
 /// assert_eq!(request(&mut queue, &mut charges, 0, "translate"), 500 + 1_200);
 /// ```
 ///
-/// Costs above 65,536, the longest packet of most weighted disciplines, take a larger unit: lengths
-/// are then multiples of the unit, and remainders are owed.
+/// For costs above 65,536, the longest packet in most weighted disciplines, choose a larger unit.
+/// Lengths are then multiples of the unit, and remainders are owed.
 ///
 /// ```
 /// use core::num::NonZeroU32;
@@ -44,7 +44,7 @@ use crate::packet::FlowId;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Charges {
-    /// Cost of a byte of length.
+    /// What a byte of length costs.
     unit: NonZeroU32,
     /// Cost by flow. Positive: the flow has used more than it was charged.
     owed: Vec<i64>,
@@ -67,7 +67,7 @@ impl Charges {
     }
 
     /// Adds a difference: the actual cost less the estimate, after service. A request that was
-    /// cancelled costs nothing: its difference is the estimate with a minus sign.
+    /// cancelled costs nothing, so its difference is the estimate with a minus sign.
     pub fn charge(&mut self, flow: FlowId, difference: i64) {
         if flow.fits_a_table() {
             let owed = self.owed_mut(flow);
@@ -75,8 +75,8 @@ impl Charges {
         }
     }
 
-    /// Takes back the charge of a request that was dropped before service, of this `len` and
-    /// estimate: the part of `len` beyond the estimate is owed again.
+    /// Takes back the charge for a request with this `len` and estimate that was dropped before
+    /// service. The part of `len` beyond the estimate is owed again.
     pub fn dropped(&mut self, flow: FlowId, len: u32, estimate: u32) {
         let charged = i64::from(len) * i64::from(self.unit.get());
         self.charge(flow, charged - i64::from(estimate));
@@ -93,7 +93,7 @@ impl Charges {
     /// estimated cost plus debt, in units. The remainder stays in the debt.
     ///
     /// While actual costs exceed `most` units on average, debts grow without end and shares follow
-    /// the lengths: choose the unit by the largest actual cost. Flows beyond
+    /// the lengths, so choose the unit by the largest actual cost. Flows beyond
     /// [`FlowId::LARGEST_TABLED`] have no debts.
     pub fn len(&mut self, flow: FlowId, estimate: u32, most: u32) -> u32 {
         let unit = i64::from(self.unit.get());
@@ -107,8 +107,8 @@ impl Charges {
         len as u32
     }
 
-    /// The difference not yet in the length of a request. Positive: the flow has used more than it
-    /// was charged.
+    /// The difference that is not yet in a request's length. Positive: the flow has used more than
+    /// it was charged.
     pub fn owed(&self, flow: FlowId) -> i64 {
         self.owed.get(flow.index()).copied().unwrap_or(0)
     }

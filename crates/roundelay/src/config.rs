@@ -1,4 +1,4 @@
-//! Parameters of disciplines in `tc` notation: names, units, ranges and errors.
+//! Disciplines' parameters in `tc` notation: names, units, ranges and errors.
 
 use alloc::borrow::ToOwned;
 use alloc::format;
@@ -12,7 +12,7 @@ use crate::suggestion::alternatives;
 use crate::time::Duration;
 use crate::units::{Billionths, Bytes, Rate, expected_time};
 
-/// The kind of a parameter's value. The internal value is always a `u64`: a count, bytes,
+/// What kind of value a parameter has. The internal value is always a `u64`: a count, bytes,
 /// picoseconds, bits per second, billionths, an index into a list of words, or 0 and 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -20,11 +20,11 @@ pub enum Kind {
     Count,
     /// A size: `1514b`, `32mb`.
     Size,
-    /// A time: `5ms`; a bare number is microseconds.
+    /// A time: `5ms`. A bare number is microseconds.
     Time,
-    /// A time; a bare number is seconds.
+    /// A time. A bare number is seconds.
     Seconds,
-    /// A time; a bare number is milliseconds.
+    /// A time. A bare number is milliseconds.
     Milliseconds,
     /// A rate, `10mbit`, or `link` for the link's own.
     LinkRate,
@@ -34,7 +34,7 @@ pub enum Kind {
     Number,
     /// One of these words.
     Choice(&'static [&'static str]),
-    /// A word that switches something on; off with the prefix `no`.
+    /// A word that switches something on, or off with the prefix `no`.
     Switch,
     /// Up to [`Numbers::MOST`] plain numbers, one word each: `priomap 0 1 1`.
     Counts,
@@ -50,7 +50,7 @@ pub struct Numbers {
 }
 
 impl Numbers {
-    /// Most numbers of a parameter: Linux has this many bands.
+    /// Most numbers that a parameter takes, because Linux has this many bands.
     pub const MOST: usize = 16;
 
     /// The numbers, in the order written.
@@ -67,7 +67,7 @@ impl Numbers {
     }
 }
 
-/// A value for a 32-bit field: a larger value becomes the maximum, which is out of every range.
+/// A value for a 32-bit field. A larger value becomes the maximum, which is out of every range.
 pub(crate) fn saturated(value: u64) -> u32 {
     u32::try_from(value).unwrap_or(u32::MAX)
 }
@@ -77,17 +77,17 @@ pub(crate) const MICROSECOND: u64 = Duration::from_micros(1).as_picos();
 pub(crate) const HOUR: u64 = Duration::from_secs(3600).as_picos();
 pub(crate) const DAY: u64 = Duration::from_secs(86_400).as_picos();
 
-/// For who writes `fq` and means another discipline.
+/// For whoever writes `fq` and means another discipline.
 pub(crate) const FORMER_FQ: &str =
     "fq is Linux's; the fair queueing by packets that had this name is packet_fq";
 
-/// Disciplines of classes of a tree alone.
+/// Disciplines that are only classes of a tree.
 const CLASSES: [&str; 2] = ["htb", "hfsc"];
 
 /// A time that never comes, written `never`.
 const NEVER: u64 = u64::MAX;
 
-/// The rate of the link, written `link`; of a [`Kind::Bandwidth`], `unlimited`.
+/// The link's rate, written `link`, or for a [`Kind::Bandwidth`] `unlimited`.
 const LINK: u64 = 0;
 
 /// No numbers, shown as `none`.
@@ -106,7 +106,7 @@ const NONE: u64 = u64::MAX;
 /// ```
 #[derive(Debug)]
 pub struct Parameter<C: 'static> {
-    /// The name in user input; `tc`'s name if `tc` has the discipline.
+    /// The name in user input: `tc`'s name if `tc` has the discipline.
     pub name: &'static str,
     /// The kind of value.
     pub kind: Kind,
@@ -121,7 +121,7 @@ pub struct Parameter<C: 'static> {
     field: Field<C>,
 }
 
-/// Access to the field of a parameter, by its type.
+/// Access to a parameter's field, by its type.
 #[derive(Debug)]
 enum Field<C: 'static> {
     U32(fn(&mut C) -> &mut u32),
@@ -186,7 +186,7 @@ impl<C> Parameter<C> {
         Self::new(name, Kind::Size, range, about, Field::U64(field))
     }
 
-    /// A time; the range is in picoseconds, a bare number of the user in microseconds.
+    /// A time. The range is in picoseconds, a bare number that the user writes is in microseconds.
     pub const fn time(
         name: &'static str,
         range: RangeInclusive<u64>,
@@ -196,7 +196,7 @@ impl<C> Parameter<C> {
         Self::new(name, Kind::Time, range, about, Field::Time(field))
     }
 
-    /// A time; the range is in picoseconds, a bare number of the user in seconds.
+    /// A time. The range is in picoseconds, a bare number that the user writes is in seconds.
     pub const fn seconds(
         name: &'static str,
         range: RangeInclusive<u64>,
@@ -206,7 +206,7 @@ impl<C> Parameter<C> {
         Self::new(name, Kind::Seconds, range, about, Field::Time(field))
     }
 
-    /// A time; the range is in picoseconds, a bare number of the user in milliseconds.
+    /// A time. The range is in picoseconds, a bare number that the user writes is in milliseconds.
     pub const fn milliseconds(
         name: &'static str,
         range: RangeInclusive<u64>,
@@ -216,7 +216,7 @@ impl<C> Parameter<C> {
         Self::new(name, Kind::Milliseconds, range, about, Field::Time(field))
     }
 
-    /// Any time, or `never` for None; a bare number of the user is in microseconds.
+    /// Any time, or `never` for None. A bare number that the user writes is in microseconds.
     pub const fn time_or_never(
         name: &'static str,
         about: &'static str,
@@ -231,7 +231,7 @@ impl<C> Parameter<C> {
         )
     }
 
-    /// A rate, or `link` for None; the range is in bits per second.
+    /// A rate, or `link` for None. The range is in bits per second.
     pub const fn link_rate(
         name: &'static str,
         range: RangeInclusive<u64>,
@@ -241,7 +241,7 @@ impl<C> Parameter<C> {
         Self::new(name, Kind::LinkRate, range, about, Field::LinkRate(field))
     }
 
-    /// A rate, or `unlimited` for None; the range is in bits per second.
+    /// A rate, or `unlimited` for None. The range is in bits per second.
     pub const fn bandwidth(
         name: &'static str,
         range: RangeInclusive<u64>,
@@ -251,7 +251,7 @@ impl<C> Parameter<C> {
         Self::new(name, Kind::Bandwidth, range, about, Field::LinkRate(field))
     }
 
-    /// A number with decimals; the range is in billionths.
+    /// A number with decimals. The range is in billionths.
     pub const fn number(
         name: &'static str,
         range: RangeInclusive<u64>,
@@ -261,7 +261,7 @@ impl<C> Parameter<C> {
         Self::new(name, Kind::Number, range, about, Field::Number(field))
     }
 
-    /// Several plain numbers; the range is that of each.
+    /// Several plain numbers. The range is each one's.
     pub const fn counts(
         name: &'static str,
         range: RangeInclusive<u64>,
@@ -271,7 +271,7 @@ impl<C> Parameter<C> {
         Self::new(name, Kind::Counts, range, about, Field::Numbers(field))
     }
 
-    /// Several sizes in bytes; the range is that of each.
+    /// Several sizes in bytes. The range is each one's.
     pub const fn sizes(
         name: &'static str,
         range: RangeInclusive<u64>,
@@ -324,7 +324,7 @@ impl<C> Parameter<C> {
 }
 
 impl<C: Clone> Parameter<C> {
-    /// The value; of several numbers the first one.
+    /// The value. If there are several numbers, the first one.
     pub fn read(&self, config: &C) -> u64 {
         let config = &mut config.clone();
         match self.field {
@@ -343,7 +343,7 @@ impl<C: Clone> Parameter<C> {
         }
     }
 
-    /// All values: one, unless the parameter takes several numbers.
+    /// All values. There is one, unless the parameter takes several numbers.
     fn values(&self, config: &C) -> Vec<u64> {
         if let Field::Numbers(field) = self.field {
             let numbers = *field(&mut config.clone());
@@ -380,7 +380,7 @@ impl<C: Clone> Parameter<C> {
         }
     }
 
-    /// Sets the value. [`check`](Self::check) tells whether the value is legal; a value beyond the
+    /// Sets the value. [`check`](Self::check) tells whether the value is legal. A value beyond the
     /// field becomes the largest one, which is out of range.
     pub fn write(&self, config: &mut C, value: u64) {
         match self.field {
@@ -450,7 +450,7 @@ impl Kind {
         }
     }
 
-    /// The unit of a bare number; None for a plain count or a value without number.
+    /// A bare number's unit. None for a plain count or a value without number.
     pub const fn bare_unit(self) -> Option<&'static str> {
         match self {
             Self::Count | Self::Counts | Self::Number | Self::Choice(_) | Self::Switch => None,
@@ -472,7 +472,7 @@ impl Kind {
         matches!(self, Self::Counts | Self::Sizes)
     }
 
-    /// Parses a value, of several numbers one. Switches have none.
+    /// Parses a value, or one of several numbers. Switches have none.
     ///
     /// # Errors
     /// The expected notation.
@@ -512,7 +512,7 @@ impl Kind {
     }
 }
 
-/// Picoseconds of a time; a number without a unit, whole or decimal, is in `unit`.
+/// A time's picoseconds. A number without a unit, whole or decimal, is in `unit`.
 fn time_in(text: &str, unit: &str) -> Option<u64> {
     let is_bare = text.ends_with(|last: char| last.is_ascii_digit() || last == '.');
     let unit = if is_bare { unit } else { "" };
@@ -542,7 +542,7 @@ pub enum ConfigError {
         /// All names, separated by commas.
         known: String,
     },
-    /// A qdisc of Linux that has no discipline here.
+    /// A Linux qdisc that has no discipline here.
     NotHere {
         /// As written.
         name: String,
@@ -560,7 +560,7 @@ pub enum ConfigError {
         /// The discipline's parameter names, separated by commas.
         known: String,
     },
-    /// A parameter is written more than once: `tc` would use the last one, or none.
+    /// A parameter is written more than once. `tc` would use the last one, or none.
     Repeated {
         /// The discipline.
         discipline: &'static str,
@@ -569,7 +569,7 @@ pub enum ConfigError {
         /// The second word: for a switch, the same word or its opposite.
         second: String,
     },
-    /// A flow cannot go to this node of a tree.
+    /// A flow cannot go to this node in a tree.
     NotALeaf {
         /// The node's name.
         node: String,
@@ -582,7 +582,7 @@ pub enum ConfigError {
         discipline: &'static str,
         /// The parameter.
         parameter: String,
-        /// The value as written; none: it is missing.
+        /// The value as written. None: it is missing.
         value: Option<String>,
         /// What was expected.
         expected: String,
@@ -607,7 +607,7 @@ pub enum ConfigError {
         /// The parameter.
         parameter: &'static str,
     },
-    /// The scheduler is of another discipline.
+    /// The scheduler has another discipline.
     OtherDiscipline {
         /// The expected discipline.
         discipline: &'static str,

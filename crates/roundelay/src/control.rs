@@ -1,4 +1,4 @@
-//! The [`Control`] trait: settings of a scheduler, and questions about it. No call is about a
+//! The [`Control`] trait: a scheduler's settings, and questions about it. No call is about a
 //! packet.
 
 use alloc::vec::Vec;
@@ -14,18 +14,17 @@ use crate::units::Rate;
 /// Settings of flows, link and buffer, and questions about a scheduler's state.
 ///
 /// Each [`Scheduler`](crate::Scheduler) implements this trait, at the least with `impl Control for
-/// Mine {}`: a discipline states only what it has.
+/// Mine {}`, because a discipline states only what it has.
 pub trait Control {
-    /// Sets the rate of the link, before the first packet. WFQ and WF2Q need the rate to advance
-    /// virtual time during a transmission. A [`Port`](crate::Port) calls this; a caller without a
-    /// port can do the same. Without a rate a discipline still works, as its documentation
-    /// describes.
+    /// Sets the link's rate, before the first packet. WFQ and WF2Q need the rate to advance virtual
+    /// time during a transmission. A [`Port`](crate::Port) calls this. Without a port, you can do
+    /// the same. Without a rate a discipline still works, as its documentation describes.
     fn set_link_rate(&mut self, rate: Rate) {
         let _ = rate;
     }
 
     /// Sets the limit of the buffer around the scheduler, before the first packet and after each
-    /// change: for disciplines that depend on the free part of the buffer. A
+    /// change. This is for disciplines that depend on the buffer's free part. A
     /// [`Buffer`](crate::Buffer) calls this and enforces the limit itself.
     fn set_buffer_limit(&mut self, limit: Limit) {
         let _ = limit;
@@ -46,8 +45,8 @@ pub trait Control {
         let _ = flow;
     }
 
-    /// Names the hosts of a flow, before its first packet. Without this call, a discipline that
-    /// shares a link among hosts takes each flow for one between two hosts of its own.
+    /// Names a flow's hosts, before its first packet. Without this call, a discipline that shares a
+    /// link among hosts takes each flow for one between two hosts of its own.
     ///
     /// # Errors
     /// The discipline reads hosts, and the flow's number is beyond [`FlowId::LARGEST_TABLED`].
@@ -75,7 +74,7 @@ pub trait Control {
     }
 
     /// Sets a flow's class in a discipline with classes of several levels, such as
-    /// [`htb`](crate::tree::htb): the number and the settings of the flow's own class, then of the
+    /// [`htb`](crate::tree::htb): number and settings, first for the flow's own class, then for the
     /// classes above up to the topmost one. Classes with the same number are one. No effect on
     /// other schedulers.
     ///
@@ -86,30 +85,30 @@ pub trait Control {
         Ok(())
     }
 
-    /// The sum of all weights, if the discipline keeps one: a flow's share is its weight over this
-    /// sum. Weights of departed flows may count for a while.
+    /// The sum of all weights, if the discipline keeps one. A flow's share is its weight over this
+    /// sum. Departed flows' weights may count for a while.
     fn total_weight(&self) -> Option<u64> {
         None
     }
 
-    /// Queues (or bins) of a flow in a discipline with hashed flows, by number: one for each hash,
-    /// in the order of the hashes; two equal hashes name a queue twice. Flows collide where these
+    /// A flow's queues (or bins) in a discipline that hashes flows, by number: one for each hash,
+    /// in the order of the hashes. Two equal hashes name a queue twice. Flows collide if these
     /// lists share a queue. Empty for disciplines without hashed flows, and for trees.
     ///
-    /// Bins of several levels are numbered level after level. With hashes that change over time
+    /// Bins on several levels are numbered level after level. With hashes that change over time
     /// (`sfq perturb`, `sfb rehash`), the present hashes count.
     fn queues_of(&self, flow: FlowId) -> Vec<usize> {
         let _ = flow;
         Vec::new()
     }
 
-    /// Memory of the discipline, packets excluded. Default: the scheduler itself, without a table
-    /// of flows.
+    /// The discipline's memory, packets excluded. Default: the scheduler itself, without a table of
+    /// flows.
     fn footprint(&self) -> Footprint {
         Footprint::fixed(size_of_val(self))
     }
 
-    /// The footprint in parts: name and bytes of each part. The sum is
+    /// The footprint in parts: each part's name and bytes. The sum is
     /// [`footprint`](Self::footprint). Empty if the discipline does not list parts.
     fn footprint_parts(&self) -> Vec<(&'static str, Footprint)> {
         Vec::new()
@@ -120,7 +119,7 @@ pub trait Control {
     fn check_invariants(&self) {}
 }
 
-/// Memory of a discipline, packets excluded.
+/// A discipline's memory, packets excluded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Footprint {
     /// Fixed bytes, for any number of flows.

@@ -1,4 +1,4 @@
-//! Invariants of a scheduler, checked after each call in debug builds.
+//! Checks a scheduler's invariants after each call, in debug builds.
 
 use crate::control::Footprint;
 use crate::handle::Leaving;
@@ -10,17 +10,17 @@ use crate::scheduler::Scheduler;
 ///
 /// A [`Buffer`](crate::Buffer) does this, and so do all ports. A driver without a buffer can do the
 /// same. A check looks at all packets, flows and tables. While these are few and small, each call
-/// is followed by a check; beyond, checks are as rare as they are expensive, and at least every
+/// is followed by a check. Beyond, checks are as rare as they are expensive, but at least every
 /// 61st call is checked.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct DebugCheck {
-    /// The largest number of a flow so far, plus one.
+    /// The largest flow number so far, plus one.
     flows: u32,
     /// Calls since the last check.
     unchecked: u32,
 }
 
-/// Packets, flows and blocks of tables that a call may cost to check.
+/// How many packets, flows and blocks of tables a check may look at for each call.
 const A_CALL: u64 = 32;
 /// Bytes of tables that cost as much as a packet.
 const BLOCK_BYTES: usize = 4096;
@@ -155,8 +155,8 @@ mod tests {
         }
     }
 
-    /// Tables of no discipline with its own parameters make each check expensive, but for cake's:
-    /// three tins with 1024 queues each.
+    /// At default parameters, every discipline's tables are small enough to check after each call.
+    /// Only cake's are not, with three tins of 1024 queues each.
     #[test]
     fn tables_of_all_disciplines_are_small() {
         for discipline in AnyDiscipline::all() {

@@ -18,7 +18,7 @@ pub enum Refusal {
     FlowNumber,
     /// The handle is beyond [`Handle::LARGEST`].
     HandleNumber,
-    /// No class of the hierarchy takes packets of the flow.
+    /// No class in the hierarchy takes the flow's packets.
     NoClass,
     /// The flow's queue is full.
     QueueFull,

@@ -1,10 +1,10 @@
 //! Edge-CoDel: CoDel's control loop for one flow, run at the flow's exit from the network instead
 //! of in each queue.
 //!
-//! Where packets carry their slack (LSTF), the last router knows each packet's total waiting time
-//! in all queues: initial slack minus current slack. Edge-CoDel feeds this delay to CoDel, and
-//! drops (or marks) at the edge instead of in the queues. It cannot see a queue become empty. A gap
-//! between the sending times of two packets replaces this information: no packets of the flow had
+//! If packets carry their slack (LSTF), the last router knows how long each packet has waited in
+//! all queues together: initial slack minus current slack. Edge-CoDel feeds this delay to CoDel,
+//! and drops (or marks) at the edge instead of in the queues. It cannot see a queue become empty. A
+//! gap between two packets' sending times tells as much, because none of the flow's packets had
 //! piled up.
 //!
 //! ```
@@ -36,10 +36,10 @@
 //! | bursts with gaps are left alone, where CoDel without the rule signals | `bursts_with_gaps_are_left_alone` |
 //! | one queue in the network: decides as CoDel at that queue | `it_decides_as_codel_in_the_queue_does` |
 //!
-//! Cost: O(1) a packet; 64 bytes a flow.
+//! Cost: O(1) a packet, and 64 bytes for each flow.
 //!
 //! Differences from the paper: its experiments used CoDel's restart rule from before the RFC (the
-//! last count less two, within eight intervals); here the RFC's rule applies unless
+//! last count less two, within eight intervals). Here the RFC's rule applies unless
 //! [`Resume::TwoLess`] is set. The backlog is unknown here, so CoDel's exception for a single
 //! packet in the queue does not apply.
 
@@ -47,7 +47,7 @@ use crate::config::ConfigError;
 use crate::mechanisms::codel::{Codel, Leaving, Resume, Roots, Target};
 use crate::time::{Duration, Instant, Slack};
 
-/// Total time in queues so far: initial slack minus current slack.
+/// The total time in queues so far: initial slack minus current slack.
 pub const fn queueing_delay(initial: Slack, current: Slack) -> Duration {
     Duration::from_picos(if initial.as_picos() > current.as_picos() {
         initial.as_picos().abs_diff(current.as_picos())
@@ -63,8 +63,8 @@ pub struct Config {
     pub target: Duration,
     /// Time for which the delay may exceed the target, about a round trip: 1 us to 1 hour.
     pub interval: Duration,
-    /// A larger gap between the sending times of two packets starts a new interval: longer than
-    /// `target`, up to 1 hour.
+    /// A larger gap between two packets' sending times starts a new interval: longer than `target`,
+    /// up to 1 hour.
     pub refresh: Duration,
     /// The signal count at the start of the next bad period.
     pub resume: Resume,
@@ -139,7 +139,7 @@ impl EdgeCodel {
     }
 
     /// Whether the packet now leaving the network should be dropped or marked. Call once for each
-    /// packet of the flow, in order of departure.
+    /// of the flow's packets, in order of departure.
     pub fn judges_bad(&mut self, now: Instant, sent_at: Instant, queueing_delay: Duration) -> bool {
         let Config {
             target,

@@ -1,8 +1,8 @@
-//! A wrong value as data, made where the value is known: the message for people, and beside it
-//! what a program asks for: the value, the legal ones, the name that was probably meant.
+//! A wrong value as data, made where the value is known: the message for people, and beside it what
+//! a program asks for, which is the value, the legal ones and the name that was probably meant.
 //!
-//! Errors that know more become a [`Fault`] by `From`. On the way up a message gets owners in
-//! front ([`Fault::behind`]), and a file with its line ([`Fault::in_file`]); the data stay.
+//! Errors that know more become a [`Fault`] by `From`. On the way up a message gets owners in front
+//! ([`Fault::behind`]), and a file with its line ([`Fault::in_file`]), while the data stay.
 
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
@@ -12,7 +12,7 @@ use core::fmt;
 
 use crate::suggestion::nearest;
 
-/// A wrong value, or another fault that has a message alone.
+/// A wrong value, or another fault that has only a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault(Box<Parts>);
 
@@ -28,7 +28,7 @@ struct Parts {
 }
 
 impl Fault {
-    /// A message alone; `with_given` and the like add data that the message has in another form.
+    /// Only a message. `with_given` and the like add data that the message has in another form.
     pub fn new(message: impl Into<String>) -> Self {
         Self(Box::new(Parts {
             message: message.into(),
@@ -93,7 +93,7 @@ impl Fault {
         self
     }
 
-    /// The name that was probably meant, where there is one.
+    /// The name that was probably meant, if there is one.
     #[must_use]
     pub fn with_meant(mut self, meant: Option<&str>) -> Self {
         self.0.meant = meant.map(str::to_owned);
@@ -101,7 +101,7 @@ impl Fault {
     }
 
     /// The fault with a text before its message: the value's key or owner. A file and line from
-    /// before become a part of the message.
+    /// before become part of the message.
     #[must_use]
     pub fn behind(mut self, text: impl fmt::Display) -> Self {
         self.0.message = format!("{text}{self}");
@@ -123,7 +123,7 @@ impl Fault {
         self
     }
 
-    /// The fault of a line of a file, counted from 1; 0 for the file as a whole.
+    /// The fault in a line of a file, counted from 1. 0 for the file as a whole.
     #[must_use]
     pub fn in_file(mut self, file: impl Into<String>, line: usize) -> Self {
         if self.0.file.is_some() {
@@ -172,7 +172,7 @@ impl Fault {
         &self.0.message
     }
 
-    /// The wrong value, where it is known.
+    /// The wrong value, if it is known.
     pub fn given(&self) -> Option<&str> {
         self.0.given.as_deref()
     }

@@ -1,4 +1,4 @@
-//! Settings of one flow: weight and longest packet, with their legal ranges.
+//! One flow's settings: weight and longest packet, with their legal ranges.
 
 use crate::config::ConfigError;
 use crate::packet::FlowId;
@@ -7,9 +7,9 @@ use crate::packet::FlowId;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlowConfig {
     /// Share of the link, relative to the other flows' weights: 1 to 1024, as in `tc qfq`. DRR
-    /// takes up to 65,535, as its weights are multiples of a quantum in bytes.
+    /// takes up to 65,535, because its weights are multiples of a quantum in bytes.
     pub weight: u32,
-    /// Longest packet of the flow in bytes: 512 to 65536, as in `tc qfq`.
+    /// The flow's longest packet in bytes: 512 to 65536, as in `tc qfq`.
     pub max_packet_len: u32,
 }
 
@@ -18,9 +18,9 @@ impl FlowConfig {
     pub const MAX_PACKET_LEN: u32 = 1 << 16;
     /// Smallest legal `max_packet_len`: 512 bytes.
     pub const MIN_MAX_PACKET_LEN: u32 = 512;
-    /// Largest weight of most disciplines: 1,024.
+    /// The largest weight in most disciplines: 1,024.
     pub const MAX_WEIGHT: u32 = 1 << 10;
-    /// Largest weight of any discipline, 65,535: see
+    /// The largest weight in any discipline, 65,535: see
     /// [`Discipline::MAX_WEIGHT`](crate::schedulers::Discipline::MAX_WEIGHT).
     pub const LARGEST_WEIGHT: u32 = 65_535;
 

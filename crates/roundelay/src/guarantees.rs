@@ -1,22 +1,22 @@
-//! Guarantees of a discipline for a flow (fairness index, latency, delay), as formulas with their
+//! What a discipline guarantees to a flow (fairness index, latency, delay), as formulas with their
 //! sources.
 
 use crate::service::hfsc::Curve;
 use crate::time::Duration;
 use crate::units::Rate;
 
-/// Input of the formulas: a flow and its link.
+/// The formulas' input: a flow and its link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Share {
-    /// The flow's weight; its share phi is `weight / total_weight`.
+    /// The flow's weight. Its share phi is `weight / total_weight`.
     pub weight: u32,
-    /// Sum of the weights of all flows, idle ones too.
+    /// Sum of all flows' weights, idle ones too.
     pub total_weight: u64,
     /// Smallest weight of any flow.
     pub least_weight: u32,
     /// Number of flows.
     pub flows: u64,
-    /// L_k: the longest packet of the flow in bytes.
+    /// L_k: the flow's longest packet in bytes.
     pub max_packet_len: u32,
     /// L: the longest packet of any flow in bytes.
     pub link_max_packet_len: u32,
@@ -75,32 +75,31 @@ pub struct Bound<V> {
 /// A discipline's guarantees for a flow. None: nothing is proven.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Guarantees {
-    /// Bit Worst-case Fair Index in bytes: largest lag of the flow behind its share of the service
-    /// over any interval in which the flow is backlogged (QFQ paper, Eq. 7).
+    /// Bit Worst-case Fair Index in bytes: how far the flow may lag behind its share of the
+    /// service, over any interval in which it is backlogged (QFQ paper, Eq. 7).
     pub b_wfi: Option<Bound<u64>>,
-    /// Time Worst-case Fair Index: largest delay of a packet's completion beyond the service time
-    /// of the flow's backlog at the packet's arrival, at the flow's share of the rate (QFQ paper,
-    /// Eq. 11).
+    /// Time Worst-case Fair Index: how much later a packet may be complete than its arrival plus
+    /// the time that the flow's backlog then takes at the flow's share of the rate (QFQ paper, Eq.
+    /// 11).
     pub t_wfi: Option<Bound<Duration>>,
-    /// Latency: largest delay of a packet's completion beyond the completion on a link of the
-    /// flow's own share of the rate: beyond GRC(p) = max(arrival(p), GRC(p - 1)) + len(p) / r.
-    /// Equals the Theta of a latency-rate server (Stiliadis and Varma, "Latency-Rate Servers",
-    /// IEEE/ACM ToN 6(5), 1998) and the constant of a guaranteed-rate server (Goyal, Lam, Vin,
-    /// 1995).
+    /// Latency: how much later a packet may be complete than on a link with the flow's own share of
+    /// the rate, which is at GRC(p) = max(arrival(p), GRC(p - 1)) + len(p) / r. Equals a
+    /// latency-rate server's Theta (Stiliadis and Varma, "Latency-Rate Servers", IEEE/ACM ToN 6(5),
+    /// 1998) and a guaranteed-rate server's constant (Goyal, Lam, Vin, 1995).
     pub latency: Option<Bound<Duration>>,
-    /// Largest difference between the service of the flow and of any other flow while both are
-    /// backlogged, each as service time at the flow's own share of the rate: |W_i / r_i - W_j /
-    /// r_j| (Golestani's fairness).
+    /// How far apart the service of this flow and any other may be while both are backlogged, each
+    /// as service time at the flow's own share of the rate: |W_i / r_i - W_j / r_j| (Golestani's
+    /// fairness).
     pub fairness: Option<Bound<Duration>>,
-    /// Least service of a leaf of a tree whose classes have curves or rates of their own: `hfsc`,
-    /// `htb`.
+    /// The least service that a leaf gets in a tree whose classes have curves or rates of their
+    /// own: `hfsc`, `htb`.
     pub service: Option<Bound<LeastService>>,
-    /// Bounds printed in the discipline's paper, where they differ from the proven ones.
+    /// Bounds printed in the discipline's paper, if they differ from the proven ones.
     pub printed: Printed,
 }
 
-/// A lower bound of service: of a leaf that is backlogged at some time, as many bytes have left as
-/// its curve gives in a time that began with some backlogged period, but for packets that are
+/// A lower bound for service: from a leaf that is backlogged at some time, as many bytes have left
+/// as its curve gives in a time that began with some backlogged period, except for packets that are
 /// `late` by at most this.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LeastService {
@@ -112,8 +111,8 @@ pub struct LeastService {
 
 impl LeastService {
     /// Largest delay in a first-in-first-out leaf whose flows together send at most `burst` bytes
-    /// and `rate` more a second: the largest horizontal distance between this line and the curve,
-    /// and the lateness. None: the rate is more than the curve's last slope.
+    /// and `rate` more a second. It is the largest horizontal distance between this line and the
+    /// curve, plus the lateness. None: the rate is more than the curve's last slope.
     pub fn delay(&self, rate: Rate, burst: u64) -> Option<Duration> {
         let curve = &self.curve;
         let (m1, m2) = curve.slopes();
@@ -141,8 +140,8 @@ fn picos(picos: u128) -> Duration {
     Duration::from_picos(u64::try_from(picos).unwrap_or(u64::MAX))
 }
 
-/// Bounds as a paper prints them, where they differ from the proven ones: too small, or stated
-/// without a covering proof. None: the paper prints the proven bound, or prints nothing.
+/// Bounds as a paper prints them, if they differ from the proven ones, because they are too small,
+/// or stated without a covering proof. None: the paper prints the proven bound, or prints nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Printed {
     /// Bit Worst-case Fair Index in bytes.
@@ -152,7 +151,7 @@ pub struct Printed {
 }
 
 impl Guarantees {
-    /// The same guarantees with printed bounds in place of the proven ones, where they differ.
+    /// The guarantees with printed bounds in place of the proven ones, where they differ.
     #[must_use]
     pub fn as_printed(self) -> Self {
         Self {
@@ -162,17 +161,17 @@ impl Guarantees {
         }
     }
 
-    /// The latency: the smaller of the stated one and the one derived from the B-WFI of a
-    /// work-conserving discipline.
+    /// The latency: the smaller of the stated one and the one that a work-conserving discipline's
+    /// B-WFI gives.
     ///
-    /// Let p begin its transmission at s, let a be the start of p's backlog period, and S the bytes
-    /// of the flow from a up to and including p. The link was busy from a to s, so the flow has
-    /// received S - len(p) >= phi R (s - a) - B-WFI, except for the rest of the flow's own previous
-    /// packet at a, which took up to L_k / R. Hence p is complete by a + S / r + B-WFI / r + L_k /
-    /// R, and GRC(p) is at least a + S / r.
+    /// Let p begin its transmission at s, let a be when p's backlog period began, and S the flow's
+    /// bytes from a up to and including p. The link was busy from a to s, so the flow has received
+    /// S - len(p) >= phi R (s - a) - B-WFI, except for the rest of the flow's own previous packet
+    /// at a, which took up to L_k / R. Hence p is complete by a + S / r + B-WFI / r + L_k / R, and
+    /// GRC(p) is at least a + S / r.
     ///
-    /// A T-WFI gives no latency: a T-WFI measures from the backlog at arrival, late packets
-    /// included, so lateness may grow with each packet (docs/bounds.md has an example of this).
+    /// A T-WFI gives no latency, because it measures from the backlog at arrival, late packets
+    /// included, so lateness may grow with each packet (docs/bounds.md has an example).
     pub fn latency_for(&self, share: &Share) -> Option<Bound<Duration>> {
         let from_b_wfi = self.b_wfi.map(|bound| {
             let value = share.rate.time_of(
@@ -191,9 +190,9 @@ impl Guarantees {
             .min_by_key(|bound| bound.value)
     }
 
-    /// Largest queueing and transmission delay of a packet of a flow that sends at most `burst`
-    /// bytes at once beyond its share of the rate (a token bucket of this depth): `burst / r` plus
-    /// the latency, since GRC(p) is at most `burst / r` after the arrival of p. None: nothing is
+    /// Largest queueing and transmission delay for a packet, if its flow sends at most `burst`
+    /// bytes at once beyond its share of the rate (a token bucket of this depth). It is `burst / r`
+    /// plus the latency, since GRC(p) is at most `burst / r` after p's arrival. None: nothing is
     /// proven.
     pub fn delay(&self, share: &Share, burst: u64) -> Option<Bound<Duration>> {
         let latency = self.latency_for(share)?;

@@ -1,8 +1,8 @@
-//! What a dequeue returns: a packet, or the handle of a packet kept by the caller.
+//! What a dequeue returns: a packet, or the handle of a packet that the caller keeps.
 
 use crate::packet::{Ecn, FlowId, Packet};
 
-/// The result of a dequeue: a [`Packet`], or the [`Departure`] of a handle.
+/// What a dequeue returns: a [`Packet`], or a handle's [`Departure`].
 pub trait Leaving {
     /// The packet's flow. None for a departure.
     fn flow(&self) -> Option<FlowId>;
@@ -25,16 +25,16 @@ impl<T> Leaving for Packet<T> {
 
 /// The caller's number for a packet.
 ///
-/// A handle may be queued only once, in one scheduler at a time; a second time before its departure
-/// breaks the links of both queues: packets are lost or leave twice. Debug builds check this in
-/// schedulers over [`Links`](crate::author::Links). Schedulers but FIFO and TBF, which have no such
-/// table, refuse handles beyond [`Handle::LARGEST`], and a table of links grows to the largest
-/// handle.
+/// A handle may be queued only once, in one scheduler at a time. If you queue it a second time
+/// before its departure, this breaks the links of both queues, so packets are lost or leave twice.
+/// Debug builds check this in schedulers over [`Links`](crate::author::Links). Schedulers but FIFO
+/// and TBF, which have no such table, refuse handles beyond [`Handle::LARGEST`], and a table of
+/// links grows to the largest handle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Handle(pub u32);
 
 impl Handle {
-    /// The largest handle accepted, 67,108,863: a stray number must not cost all memory.
+    /// The largest handle accepted, 67,108,863, because a stray number must not cost all memory.
     pub const LARGEST: Self = Self((1 << 26) - 1);
 
     /// The packet's index in a table.
@@ -44,7 +44,7 @@ impl Handle {
     }
 }
 
-/// The result of a dequeue from a scheduler of handles.
+/// What a dequeue from a scheduler for handles returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Departure {
     /// The packet's handle.

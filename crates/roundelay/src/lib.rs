@@ -2,8 +2,8 @@
 //!
 //! A scheduler orders packets ([`Scheduler`]). A [`Port`] adds a buffer and a link. Drivers add a
 //! clock: a benchmark, a captured trace, a simulator, real packets, or your program. Nothing here
-//! reads a clock, does I/O, or draws random numbers without a given seed; the same calls give the
-//! same packets everywhere.
+//! reads a clock, does I/O, or draws random numbers without a given seed, so the same calls give
+//! the same packets everywhere.
 //!
 //! ```
 //! use roundelay::schedulers::{Discipline, drr};
@@ -18,9 +18,9 @@
 //! # Ok::<(), roundelay::ConfigError>(())
 //! ```
 //!
-//! The names at the root are for programs that use disciplines. [`author`] has those for files that
-//! define one. The disciplines are in [`schedulers`], one file each, and [`QueueSpec`] reads them in
-//! `tc` notation: `"fq_codel limit 1000 target 5ms"`.
+//! If your program uses disciplines, the names at the root are for you. If you define one,
+//! [`author`] has more. The disciplines are in [`schedulers`], one file each, and [`QueueSpec`]
+//! reads them in `tc` notation: `"fq_codel limit 1000 target 5ms"`.
 #![cfg_attr(not(test), no_std)]
 
 extern crate alloc;

@@ -21,7 +21,7 @@ impl Backlog {
     }
 }
 
-/// Capacity of a buffer. Both bounds apply at once; [`Limit::UNBOUNDED`] has none.
+/// A buffer's capacity. Both bounds apply at once, and [`Limit::UNBOUNDED`] has none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Limit {
     /// Packets.
@@ -37,7 +37,7 @@ impl Limit {
         bytes: u64::MAX,
     };
 
-    /// Whether the limit counts bytes only: a bare number for such a limit means bytes.
+    /// Whether the limit counts only bytes, so that a bare number for it means bytes.
     pub const fn is_in_bytes(&self) -> bool {
         self.packets == u64::MAX && self.bytes != u64::MAX
     }

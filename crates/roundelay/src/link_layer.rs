@@ -1,9 +1,9 @@
-//! Link-layer overhead: the length of a packet on a link, as `tc` counts it (tc-cake(8), section
-//! "Overhead compensation parameters"; tc-stab(8)).
+//! Link-layer overhead: how long a packet is on a link, as `tc` counts (tc-cake(8), section
+//! "Overhead compensation parameters", and tc-stab(8)).
 //!
-//! To the length of a packet the link adds `overhead`, raises the sum to `mpu`, and then frames it:
-//! ATM in cells of 53 bytes for each 48, PTM with a byte for each 64, each rounded up. The length
-//! takes link time, counts in limits in bytes, and is what schedulers see, as with `tc`'s `stab`.
+//! The link adds `overhead` to a packet's length, raises the sum to `mpu`, and then frames it: ATM
+//! in cells of 53 bytes for each 48, PTM with a byte for each 64, each rounded up. The result takes
+//! link time, counts in limits in bytes, and is what schedulers see, as with `tc`'s `stab`.
 
 use alloc::format;
 use alloc::string::ToString;
@@ -20,9 +20,9 @@ pub struct LinkLayer {
     /// Lengths count from the packet as it is, with any link header of its capture. Otherwise from
     /// the network layer: the IP packet.
     pub raw: bool,
-    /// Bytes added to each packet, or taken away; in [`LinkLayer::OVERHEAD`].
+    /// Bytes added to each packet, or taken away: in [`LinkLayer::OVERHEAD`].
     pub overhead: i32,
-    /// Shortest packet with overhead (minimum packet unit), bytes; in [`LinkLayer::MPU`].
+    /// Shortest packet with overhead (minimum packet unit), in bytes: in [`LinkLayer::MPU`].
     pub mpu: u32,
     /// Framing after overhead and minimum.
     pub framing: Framing,
@@ -36,7 +36,7 @@ pub enum Framing {
     None,
     /// Cells of 53 bytes with 48 bytes of content, the last one filled up (ITU-T I.432, RFC 2684).
     Atm,
-    /// 64b/65b encoding: a byte for each begun 64 (ITU-T G.992.3, annex N; IEEE 802.3, section
+    /// 64b/65b encoding: a byte for each begun 64 (ITU-T G.992.3, annex N, and IEEE 802.3, section
     /// 61.3).
     Ptm,
 }
@@ -92,12 +92,12 @@ impl LinkLayer {
         mpu: 0,
         framing: Framing::None,
     };
-    /// Legal range of [`overhead`](Self::overhead), bytes. The least is that of tc-cake(8).
+    /// Legal range of [`overhead`](Self::overhead), in bytes. The least is tc-cake(8)'s.
     pub const OVERHEAD: RangeInclusive<i32> = -64..=65_535;
-    /// Legal range of [`mpu`](Self::mpu), bytes.
+    /// Legal range of [`mpu`](Self::mpu), in bytes.
     pub const MPU: RangeInclusive<u32> = 0..=65_535;
 
-    /// Overhead alone, on the network layer.
+    /// Only overhead, on the network layer.
     pub const fn with_overhead(overhead: i32) -> Self {
         Self {
             raw: false,
@@ -106,7 +106,7 @@ impl LinkLayer {
         }
     }
 
-    /// The 15 keywords of tc-cake(8).
+    /// tc-cake(8)'s 15 keywords.
     pub fn names() -> impl Iterator<Item = &'static str> + Clone {
         [RAW]
             .into_iter()
@@ -120,8 +120,8 @@ impl LinkLayer {
         self.overhead == 0 && self.mpu == 0 && matches!(self.framing, Framing::None)
     }
 
-    /// Bytes on the link of a packet with `len` bytes: at least 1, unless `len` is 0; at most
-    /// `u32::MAX`.
+    /// How many bytes a packet with `len` bytes has on the link: at least 1, unless `len` is 0, and
+    /// at most `u32::MAX`.
     #[inline]
     pub const fn len_on_link(&self, len: u32) -> u32 {
         // A negative overhead leaves a byte.
@@ -137,7 +137,7 @@ impl LinkLayer {
         }
     }
 
-    /// A preset with some values replaced; no preset is [`LinkLayer::NONE`].
+    /// A preset with some values replaced. No preset means [`LinkLayer::NONE`].
     ///
     /// As in tc-cake(8), an overhead makes lengths count from the network layer, unless the preset
     /// is `raw`.
@@ -164,7 +164,7 @@ impl Default for LinkLayer {
     }
 }
 
-/// The keywords of tc-cake(8), one or several: `docsis`, `ethernet ether-vlan`, `raw`.
+/// tc-cake(8)'s keywords, one or several: `docsis`, `ethernet ether-vlan`, `raw`.
 impl FromStr for LinkLayer {
     type Err = LinkLayerError;
 
@@ -207,7 +207,7 @@ impl FromStr for LinkLayer {
     }
 }
 
-/// More tags than any network has; the overhead stays in its range.
+/// More tags than any network has, so that the overhead stays in its range.
 const MOST_WORDS: usize = 32;
 
 fn unknown<'a>(word: &str, known: impl Iterator<Item = &'a str> + Clone) -> LinkLayerError {
@@ -228,7 +228,7 @@ fn unknown<'a>(word: &str, known: impl Iterator<Item = &'a str> + Clone) -> Link
     })
 }
 
-/// In the words of tc-cake(8): `overhead 18 mpu 64`, `raw`.
+/// In tc-cake(8)'s words: `overhead 18 mpu 64`, `raw`.
 impl fmt::Display for LinkLayer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut words = Vec::new();

@@ -1,10 +1,9 @@
-//! Handles: numbers of packets kept by the caller, and the table of links between them.
+//! Handles: numbers of packets that the caller keeps, and the table of links between them.
 //!
-//! A scheduler by handle copies no packets. The caller keeps packets in an arena or a ring and
-//! enqueues a packet's index there, as the payload of a [`Packet`]. This description is read at
-//! arrival; a [`Departure`] comes out. Links lie in a table indexed by the handle, 12 bytes each,
-//! so handles should be dense: a table costs 12 bytes x the largest handle x the number of
-//! schedulers.
+//! A scheduler by handle copies no packets. You keep packets in an arena or a ring, and enqueue a
+//! packet's index there as the payload of a [`Packet`]. This description is read at arrival, and a
+//! [`Departure`] comes out. Links lie in a table indexed by the handle, 12 bytes each, so handles
+//! should be dense: tables cost 12 bytes x the largest handle x the number of schedulers.
 //!
 //! ```
 //! use roundelay::schedulers::{Discipline, drr};
@@ -29,9 +28,9 @@ use crate::pool::{Age, Link, NONE, Queue, Storage, sealed};
 use crate::prefetch::prefetch;
 use crate::time::Instant;
 
-/// Data recorded by a discipline for each queued packet, beside its links.
+/// What a discipline records for each queued packet, beside its links.
 pub trait Note: sealed::Sealed + Copy {
-    /// The note of a handle that has not been queued.
+    /// The note for a handle that has not been queued.
     #[doc(hidden)]
     const NONE: Self;
 
@@ -108,8 +107,7 @@ struct Neighbours {
     previous: u32,
 }
 
-/// Links of queued packets, in a table indexed by handle; a second table holds recorded data, if
-/// any.
+/// Queued packets' links, in a table indexed by handle. A second table holds recorded data, if any.
 #[derive(Debug, Clone)]
 pub struct Links<N = ()> {
     links: Vec<Neighbours>,

@@ -1,6 +1,6 @@
-//! Names of Linux's qdiscs that are no disciplines here.
+//! Names of Linux qdiscs that are no disciplines here.
 
-/// Qdiscs of Linux that have no discipline here, with the reason or what to do instead.
+/// Linux qdiscs that have no discipline here, with the reason or what to do instead.
 const NOT_HERE: [(&str, &str); 15] = [
     (
         "cbq",
@@ -47,7 +47,7 @@ const NOT_HERE: [(&str, &str); 15] = [
 const RINGS: &str = "it has a queue for each ring of an interface; compare what is below it";
 const FILTERS: &str = "it only holds filters; downloads are shaped at an ifb interface";
 
-/// Why a qdisc of Linux has no discipline here; none for other names.
+/// Why a Linux qdisc has no discipline here. None for other names.
 pub(crate) fn reason(name: &str) -> Option<&'static str> {
     let (_, why) = NOT_HERE.iter().find(|(qdisc, _)| *qdisc == name)?;
     Some(why)

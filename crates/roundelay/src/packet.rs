@@ -1,18 +1,18 @@
-//! Packet: flow, length, scheduling fields, and a payload of the caller.
+//! Packet: flow, length, scheduling fields, and the caller's payload.
 
 use crate::time::{Instant, Slack};
 
 /// The flow that a packet belongs to.
 ///
-/// Callers number their flows from 0 upwards. Most disciplines keep one record per number, so
-/// numbers should be dense, and packets of flows beyond [`FlowId::LARGEST_TABLED`] are refused.
-/// Disciplines that hash (`sfq`, `fq_codel`) take any number.
+/// Number your flows from 0 upwards. Most disciplines keep one record per number, so numbers should
+/// be dense, and packets from flows beyond [`FlowId::LARGEST_TABLED`] are refused. Disciplines that
+/// hash (`sfq`, `fq_codel`) take any number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct FlowId(pub u32);
 
 impl FlowId {
-    /// The largest flow number accepted by a discipline with a table of flows, 1,048,575: a stray
-    /// number must not cost all memory.
+    /// The largest flow number that a discipline with a table of flows accepts, 1,048,575, because
+    /// a stray number must not cost all memory.
     pub const LARGEST_TABLED: Self = Self((1 << 20) - 1);
 
     /// Whether the flow number is within [`LARGEST_TABLED`](Self::LARGEST_TABLED).
@@ -28,12 +28,12 @@ impl FlowId {
     }
 }
 
-/// The hosts at the ends of a flow, by numbers of the caller's: equal addresses, equal numbers.
+/// The hosts at a flow's ends, by your own numbers: equal addresses, equal numbers.
 ///
 /// Disciplines that share a link among hosts read them
-/// ([`Discipline::reads_hosts`](crate::schedulers::Discipline::reads_hosts)). They are given once a
-/// flow, with [`Control::set_hosts`](crate::Control::set_hosts), as all packets of a flow have the
-/// same.
+/// ([`Discipline::reads_hosts`](crate::schedulers::Discipline::reads_hosts)). You give them once
+/// for each flow, with [`Control::set_hosts`](crate::Control::set_hosts), because all its packets
+/// have the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Hosts {
     /// The host that sends.
@@ -44,10 +44,10 @@ pub struct Hosts {
 
 /// Explicit Congestion Notification field, reduced to the needs of a queue (RFC 3168, section 5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-// u32, so that `Packet` has no padding and copies by words; also the niche of `Option<Packet>`.
+// u32, so that `Packet` has no padding and copies by words. Also the niche of `Option<Packet>`.
 #[repr(u32)]
 pub enum Ecn {
-    /// The sender does not use ECN: only a loss can signal congestion.
+    /// The sender does not use ECN, so only a loss can signal congestion.
     #[default]
     NotCapable,
     /// ECT(0) or ECT(1): the queue may mark the packet instead of a drop.
@@ -64,8 +64,8 @@ pub struct Packet<T> {
     pub flow: FlowId,
     /// Bytes on the link.
     pub len: u32,
-    /// Arrival time at the queue. Set by [`Port`](crate::Port); read by disciplines that use the
-    /// time in the queue.
+    /// Arrival time at the queue. [`Port`](crate::Port) sets it for disciplines that use the time
+    /// in the queue.
     pub arrival: Instant,
     /// Whether the packet may be marked instead of dropped, and whether it is marked.
     pub ecn: Ecn,
@@ -74,8 +74,8 @@ pub struct Packet<T> {
     /// [`Discipline::PRIORITY`](crate::schedulers::Discipline::PRIORITY) names the meaning in a
     /// discipline.
     pub priority: u32,
-    /// Queueing time still allowed. Each hop subtracts the time in its queue: the dynamic packet
-    /// state of LSTF.
+    /// Queueing time still allowed. Each hop subtracts the time in its queue, which makes it LSTF's
+    /// dynamic packet state.
     pub slack: Slack,
     /// The time at which the receiver needs the packet, for disciplines with deadlines.
     pub deadline: Instant,
@@ -102,8 +102,7 @@ impl<T> Packet<T> {
     }
 }
 
-/// Meaning of [`Packet::priority`] for a discipline: the value to write
-/// into new packets.
+/// What [`Packet::priority`] means to a discipline, and so what to write into new packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Priority {
     /// Not read.
@@ -112,13 +111,13 @@ pub enum Priority {
     Class,
     /// The Differentiated Services code point, 0 to 63: see RFC 2474.
     CodePoint,
-    /// Bytes of the packet's whole flow.
+    /// The whole flow's bytes.
     FlowSize,
-    /// Bytes of the flow still to be sent, including this packet.
+    /// How many bytes the flow has still to send, including this packet.
     Remaining,
 }
 
-/// Time field of a packet used by a discipline, beside the arrival.
+/// Which of a packet's time fields a discipline uses, beside the arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Times {
     /// None.

@@ -1,8 +1,8 @@
 //! Packet storage: one pool for each scheduler, with any number of FIFO queues.
 //!
 //! A pool either holds packets by value, each with its links in a slot ([`Nodes`]), or orders
-//! handles, with links in a table indexed by the handle ([`Links`](crate::author::Links)). The choice is a
-//! type parameter ([`Storage`]): a discipline is written once and compiled for both.
+//! handles, with links in a table indexed by the handle ([`Links`](crate::author::Links)). The
+//! choice is a type parameter ([`Storage`]), so a discipline is written once and compiled for both.
 
 use alloc::vec::Vec;
 use core::marker::PhantomData;
@@ -18,16 +18,16 @@ pub(crate) const NONE: u32 = u32::MAX;
 
 /// Bytes that stay in a near cache, where prefetching gains nothing.
 const NEAR_CACHE: usize = 1 << 18;
-/// Bytes that stay in the last cache of a small machine: the processor itself waits for several
-/// packets at once there.
+/// Bytes that stay in a small machine's last cache, where the processor itself waits for several
+/// packets at once.
 const LAST_CACHE: usize = 1 << 22;
 
-/// Packet data needed by AQM at departure.
+/// Packet data that AQM needs at departure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Age {
     /// Arrival time.
     pub(crate) arrival: Instant,
-    /// The ECN field: whether the packet may be marked.
+    /// The ECN field, which says whether the packet may be marked.
     pub(crate) ecn: Ecn,
 }
 
@@ -106,8 +106,8 @@ impl Queue {
         self.bytes
     }
 
-    /// Size for finding the longest queue: bytes, but at least one a packet, so zero only for an
-    /// empty queue.
+    /// Size for finding the longest queue: bytes, but at least one for each packet, so that it is
+    /// zero only for an empty queue.
     #[inline]
     pub const fn size(&self) -> u64 {
         let packets = self.packets as u64;
@@ -146,12 +146,12 @@ impl<T> Node<T> {
     };
 }
 
-/// Storage of a pool's packets. Two implementations: [`Nodes`] holds the packets themselves,
-/// [`Links`](crate::author::Links) holds links to packets kept by the caller.
+/// Storage for a pool's packets. There are two implementations: [`Nodes`] holds the packets
+/// themselves, [`Links`](crate::author::Links) holds links to packets that the caller keeps.
 ///
 /// The [`Pool`] passes in the queues and counts their bytes.
 pub trait Storage<T>: sealed::Sealed + Default {
-    /// The result of a dequeue: the packet, or a [`Departure`](crate::Departure).
+    /// What a dequeue returns: the packet, or a [`Departure`](crate::Departure).
     type Leaving: Leaving;
 
     /// Bytes for one packet, links included.
@@ -161,7 +161,7 @@ pub trait Storage<T>: sealed::Sealed + Default {
     #[doc(hidden)]
     fn packets(&self) -> u64;
 
-    /// Slots in the table that a packet's links are read from, and the bytes of one.
+    /// Slots in the table that a packet's links are read from, and one slot's bytes.
     #[doc(hidden)]
     fn slots(&self) -> usize;
     #[doc(hidden)]
@@ -175,7 +175,7 @@ pub trait Storage<T>: sealed::Sealed + Default {
     #[doc(hidden)]
     fn prefetch_free(&self, packets: usize);
 
-    /// Neighbours of a packet: towards the tail, towards the head.
+    /// A packet's neighbours: towards the tail, towards the head.
     #[doc(hidden)]
     fn neighbours(&self, place: u32) -> Option<(Link, u32)>;
 
@@ -207,20 +207,20 @@ pub trait Storage<T>: sealed::Sealed + Default {
     #[doc(hidden)]
     fn remove_inner(&mut self, queue: &mut Queue, place: u32) -> Option<(Self::Leaving, u32)>;
 
-    /// Moves the head packet of `from` to the end of `to`, and updates the packet count of `from`.
-    /// The caller updates the count of `to`.
+    /// Moves the head packet of `from` to the end of `to`, and updates `from`'s packet count. The
+    /// caller updates `to`'s.
     #[doc(hidden)]
     fn move_head(&mut self, from: &mut Queue, to: &mut Queue) -> bool;
 
-    /// The flow of a queued packet, if recorded.
+    /// A queued packet's flow, if recorded.
     #[doc(hidden)]
     fn flow(&self, place: u32) -> Option<FlowId>;
 
-    /// Arrival time and ECN field of a queued packet, if recorded.
+    /// A queued packet's arrival time and ECN field, if recorded.
     #[doc(hidden)]
     fn age(&self, place: u32) -> Option<Age>;
 
-    /// Panics if this slot does not hold a packet of the link's length.
+    /// Panics if this slot does not hold a packet as long as the link says.
     #[doc(hidden)]
     fn check(&self, link: Link);
 }
@@ -231,13 +231,13 @@ pub(crate) mod sealed {
 
 /// Packets by value, each with its links in one cache line.
 ///
-/// Slots of departed packets are reused, last out first in: storage grows to the largest backlog
+/// Slots of departed packets are reused, last out first in, so storage grows to the largest backlog
 /// and is not reallocated after. The free slots are an array, so a caller about to push several
 /// packets can prefetch them.
 #[derive(Debug, Clone)]
 pub struct Nodes<T> {
     nodes: Vec<Node<T>>,
-    /// Slots without a packet; the last one is used next. Capacity for all slots.
+    /// Slots without a packet, of which the last one is used next. Capacity for all slots.
     free: Vec<u32>,
 }
 
@@ -405,8 +405,8 @@ impl<T> Storage<T> for Nodes<T> {
     }
 }
 
-/// Storage for the packets of one scheduler, with the only count of the backlog: by value by
-/// default, over handles with [`Links`](crate::author::Links) for `P`.
+/// Storage for one scheduler's packets, with the only count of the backlog. By value by default,
+/// over handles with [`Links`](crate::author::Links) for `P`.
 #[derive(Debug, Clone)]
 pub struct Pool<T, P = Nodes<T>> {
     places: P,
@@ -426,7 +426,7 @@ impl<T> Pool<T> {
         Nodes::<T>::BYTES_PER_PACKET
     }
 
-    /// The head packet of a queue.
+    /// A queue's head packet.
     #[inline]
     pub fn head(&self, queue: &Queue) -> Option<&Packet<T>> {
         self.places.packet(queue.head.place)
@@ -443,7 +443,7 @@ impl<T, P: Storage<T>> Pool<T, P> {
         }
     }
 
-    /// Backlog of all queues of this pool.
+    /// Backlog of all queues in this pool.
     #[inline]
     pub fn backlog(&self) -> Backlog {
         Backlog {
@@ -452,13 +452,13 @@ impl<T, P: Storage<T>> Pool<T, P> {
         }
     }
 
-    /// Whether the storage exceeds a near cache: the `prefetch` calls for a burst then pay.
+    /// Whether the storage exceeds a near cache, so that the `prefetch` calls for a burst pay.
     #[inline]
     pub fn is_far(&self) -> bool {
         self.places.slots() > NEAR_CACHE / P::BYTES_PER_SLOT
     }
 
-    /// Whether the storage exceeds a share of the last cache: prefetching for a single call then
+    /// Whether the storage exceeds a share of the last cache, so that prefetching for a single call
     /// pays.
     #[inline]
     pub fn is_very_far(&self) -> bool {
@@ -525,7 +525,7 @@ impl<T, P: Storage<T>> Pool<T, P> {
         self.bytes += u64::from(len);
     }
 
-    /// Appends a packet that a node of a hierarchy got from a child.
+    /// Appends a packet that a hierarchy's node got from a child.
     ///
     /// # Panics
     /// The packet has no [room](Self::makes_room_for).
@@ -544,7 +544,7 @@ impl<T, P: Storage<T>> Pool<T, P> {
         self.places.pop(queue)
     }
 
-    /// Moves the head packet of one queue to the end of another. False if there is none.
+    /// Moves one queue's head packet to the end of another. False if there is none.
     pub(crate) fn move_head(&mut self, from: &mut Queue, to: &mut Queue) -> bool {
         let len = u64::from(from.head.len);
         let moves = self.places.move_head(from, to);
@@ -564,7 +564,7 @@ impl<T, P: Storage<T>> Pool<T, P> {
         Some(packet)
     }
 
-    /// Removes the packet of a slot from its queue, wherever it stands. Also returns the packet's
+    /// Removes a slot's packet from its queue, wherever it stands. Also returns the packet's
     /// length.
     pub(crate) fn remove(&mut self, queue: &mut Queue, place: u32) -> Option<(P::Leaving, u32)> {
         if place == queue.head.place {
@@ -587,13 +587,13 @@ impl<T, P: Storage<T>> Pool<T, P> {
         self.places.neighbours(place).map(|(next, _)| next)
     }
 
-    /// The flow of the head packet. By handle only if the discipline has flows recorded.
+    /// The head packet's flow. By handle only if the discipline has flows recorded.
     #[inline]
     pub(crate) fn head_flow(&self, queue: &Queue) -> Option<FlowId> {
         self.places.flow(queue.head.place)
     }
 
-    /// Arrival time and ECN field of the head packet. By handle only if the discipline has ages
+    /// The head packet's arrival time and ECN field. By handle only if the discipline has ages
     /// recorded.
     #[inline]
     pub(crate) fn head_age(&self, queue: &Queue) -> Option<Age> {

@@ -8,7 +8,7 @@ use crate::scheduler::Scheduler;
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
 
-/// Receives the events of a port.
+/// Receives a port's events.
 pub trait Observer<T> {
     /// A packet got the link at `start` and leaves it at `end`.
     fn sent(&mut self, packet: Packet<T>, start: Instant, end: Instant);
@@ -17,12 +17,12 @@ pub trait Observer<T> {
     fn dropped(&mut self, packet: Packet<T>, now: Instant, reason: DropReason);
 }
 
-/// A link with a queue in front. Time is an argument and the next event a result; the port has no
-/// clock.
+/// A link with a queue in front. The port has no clock: time is an argument and the next event a
+/// result.
 ///
-/// At one instant all arrivals come first, then the link picks: a packet that arrives when the link
-/// becomes free can be picked. So a driver passes in all arrivals at `now` before moving time on
-/// with [`advance`](Self::advance).
+/// At one instant all arrivals come first, then the link picks, so a packet that arrives when the
+/// link becomes free can be picked. Your driver therefore passes in all arrivals at `now` before it
+/// moves time on with [`advance`](Self::advance).
 ///
 /// Decisions take no time unless [`set_decision_cost`](Self::set_decision_cost) says otherwise.
 #[derive(Debug, Clone)]
@@ -34,7 +34,7 @@ pub struct Port<S> {
     /// Time of the next pick, if the queue is not empty: when the link is free, or later if the
     /// discipline idles.
     picks_at: Instant,
-    /// Idle time of the link for each decision of the discipline.
+    /// How long the link idles for each of the discipline's decisions.
     decision_cost: Duration,
     /// End of the decision begun last.
     decided_at: Instant,
@@ -61,12 +61,13 @@ impl<S> Port<S> {
         }
     }
 
-    /// Sets the time cost of a decision. When the link is free and a packet waits, the link idles
-    /// for `cost`; then the discipline picks among all packets arrived by then, and the
-    /// transmission starts. Packets that follow from a decision already taken
-    /// ([`Scheduler::has_decided`]) are sent at once. Zero, the default: decisions cost nothing.
+    /// Sets how much time a decision costs. When the link is free and a packet waits, the link
+    /// idles for `cost`. Then the discipline picks among all packets that have arrived by then, and
+    /// the transmission starts. Packets that follow from a decision already taken
+    /// ([`Scheduler::has_decided`]) are sent at once. Zero is the default, with which decisions
+    /// cost nothing.
     ///
-    /// Call before the first packet; a decision in progress keeps its cost.
+    /// Call before the first packet. A decision in progress keeps its cost.
     pub const fn set_decision_cost(&mut self, cost: Duration) {
         self.decision_cost = cost;
     }
@@ -81,7 +82,7 @@ impl<S> Port<S> {
         self.buffer.scheduler_mut()
     }
 
-    /// Changes the limit of the buffer. Excess packets are dropped.
+    /// Changes the buffer's limit. Excess packets are dropped.
     pub fn set_limit<T>(&mut self, now: Instant, limit: Limit, observer: &mut impl Observer<T>)
     where
         S: Scheduler<T>,
@@ -96,9 +97,9 @@ impl<S> Port<S> {
         self.rate
     }
 
-    /// Changes the link's rate, for the packets that get the link from now on; the packet on the link
-    /// keeps its end. The scheduler is told. Call [`advance`](Self::advance) up to the time of the
-    /// change before.
+    /// Changes the link's rate for the packets that get the link from now on. The packet on the
+    /// link keeps its end. The scheduler is told. Before, call [`advance`](Self::advance) up to the
+    /// time of the change.
     pub fn set_rate<T>(&mut self, rate: Rate)
     where
         S: Scheduler<T>,
@@ -112,8 +113,8 @@ impl<S> Port<S> {
         self.free_at
     }
 
-    /// Starts a new port with a link that is busy until `free_at`: for a port that takes the place
-    /// of another while a packet is on the link. Call before the first packet.
+    /// Starts a new port with a link that is busy until `free_at`, if the port takes the place of
+    /// another while a packet is on the link. Call before the first packet.
     pub const fn take_over(&mut self, free_at: Instant) {
         (self.free_at, self.picks_at) = (free_at, free_at);
     }
@@ -121,8 +122,8 @@ impl<S> Port<S> {
     /// Time at which the link picks the next packet, or begins to decide. None while the queue is
     /// empty.
     ///
-    /// A driver with its own event queue waits until then, passes in all arrivals up to and at this
-    /// time, and calls [`pick`](Self::pick):
+    /// If your driver has its own event queue, wait until then, pass in all arrivals up to and at
+    /// this time, and call [`pick`](Self::pick):
     ///
     /// ```
     /// # use roundelay::{DropReason, FlowId, Instant, Limit, Observer, Packet, Port, schedulers::fifo::Fifo};
@@ -161,8 +162,8 @@ impl<S> Port<S> {
     where
         S: Scheduler<T>,
     {
-        // Also with other packets in the queue: a discipline that lets the link idle may send this
-        // packet sooner.
+        // Also with other packets in the queue, because a discipline that lets the link idle may
+        // send this packet sooner.
         let could_pick = self.free_at.max(now);
         self.picks_at = if self.scheduler().backlog().is_empty() {
             could_pick
@@ -217,7 +218,8 @@ impl<S> Port<S> {
         }
     }
 
-    /// Whether the discipline needs decision time from `start` on; the link is busy until its end.
+    /// Whether the discipline needs decision time from `start` on. The link is then busy until its
+    /// end.
     #[cold]
     #[inline(never)]
     fn begins_to_decide<T>(&mut self, start: Instant) -> bool
@@ -234,7 +236,7 @@ impl<S> Port<S> {
         true
     }
 
-    /// The time of the next query of a discipline that gave nothing although packets wait.
+    /// When to ask a discipline again that gave nothing although packets wait.
     fn wake_up<T>(&self, asked: Instant) -> Instant
     where
         S: Scheduler<T>,

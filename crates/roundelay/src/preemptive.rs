@@ -1,10 +1,10 @@
 //! Preemptive port: a link that can interrupt a packet for a more urgent one, as in scheduling
 //! theory.
 //!
-//! No real link does this. Proofs about deadlines and slack need it: the packet on the link may
-//! lose the link to a more urgent one and continue later from the same bit. The rest of an
-//! interrupted packet waits in the scheduler with all other packets; its remaining transmission
-//! time is exact to the picosecond after any number of interruptions.
+//! No real link does this, but proofs about deadlines and slack need it. The packet on the link may
+//! lose it to a more urgent one and continue later from the same bit. The rest of an interrupted
+//! packet waits in the scheduler with all other packets. Its remaining transmission time is exact
+//! to the picosecond after any number of interruptions.
 //!
 //! Source: R. Mittal et al., "Universal Packet Scheduling", NSDI 2016, section 2.1, footnote 4:
 //! preemption in theory, not in practice.
@@ -18,11 +18,11 @@ use crate::scheduler::Scheduler;
 use crate::time::{Duration, Instant, Slack};
 use crate::units::Rate;
 
-/// The payload in the scheduler of a [`PreemptivePort`]: the packet's own payload and the progress
-/// of its transmission.
+/// The payload in a [`PreemptivePort`]'s scheduler: the packet's own payload, and how far its
+/// transmission has come.
 ///
 /// The enclosing packet keeps its length. The fields for arrival and slack are set anew at each
-/// return to the queue; slack counts from there.
+/// return to the queue, and slack counts from there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Partial<T> {
     payload: T,
@@ -73,21 +73,21 @@ impl<T> Sending<T> {
 /// A [`Port`](crate::Port) that asks the scheduler after each arrival whether the packet on the
 /// link should give way ([`Scheduler::preempts`]).
 ///
-/// Difference in the calls of the observer: `sent` is called once a packet, after its last bit,
-/// with the times of first and last bit; the packet may have waited in between. A scheduler that
-/// never preempts sends the same packets at the same times as in a `Port`.
+/// The observer is called otherwise than by a `Port`: `sent` is called once for each packet, after
+/// its last bit, with the times of first and last bit. The packet may have waited in between. A
+/// scheduler that never preempts sends the same packets at the same times as in a `Port`.
 ///
 /// The scheduler sees the packet on the link as it would rejoin the queue: with its whole length
 /// and its remaining slack, from which service is subtracted like waiting. Arrival, slack and
 /// length then give the same deadline after any number of interruptions. An interrupted packet
 /// counts as a whole packet in the backlog. If the limit is then exceeded, the discipline gives up
-/// a packet; if this is the interrupted packet, its time on the link is lost.
+/// a packet. If this is the interrupted one, its time on the link is lost.
 #[derive(Debug, Clone)]
 pub struct PreemptivePort<S, T> {
     buffer: Buffer<S>,
     rate: Rate,
     sending: Option<Sending<T>>,
-    /// Total sending time of the link, without the present transmission interval.
+    /// How long the link has sent in total, without the present transmission interval.
     at_work: Duration,
     /// End of the present transmission.
     free_at: Instant,
@@ -122,7 +122,7 @@ impl<S: Scheduler<Partial<T>>, T> PreemptivePort<S, T> {
         self.buffer.scheduler_mut()
     }
 
-    /// Changes the limit of the buffer. Excess packets are dropped.
+    /// Changes the buffer's limit. Excess packets are dropped.
     pub fn set_limit(&mut self, now: Instant, limit: Limit, observer: &mut impl Observer<T>) {
         self.buffer.set_limit(limit, |packet, reason| {
             observer.dropped(whole(packet), now, reason)
@@ -139,8 +139,8 @@ impl<S: Scheduler<Partial<T>>, T> PreemptivePort<S, T> {
         self.scheduler().backlog()
     }
 
-    /// Total sending time of the link up to `now`; `now` must not be after the next event. Includes
-    /// the part sent of a packet dropped later.
+    /// How long the link has sent in total up to `now`, which must not be after the next event.
+    /// Includes the part that was sent of a packet dropped later.
     pub fn at_work(&self, now: Instant) -> Duration {
         self.at_work
             + self.sending.as_ref().map_or(Duration::ZERO, |sending| {

@@ -1,9 +1,9 @@
-//! Prefetch: a hint to the processor to load memory into the caches, so that a burst waits once for
-//! several loads.
+//! Prefetch: a hint that the processor should load memory into the caches, so that a burst waits
+//! once for several loads.
 //!
-//! The only file with unsafe code. The prefetch instruction changes only the caches: no read value,
-//! no write, no fault at any address. Any address is allowed, even outside the slice, so the
-//! functions here are safe.
+//! This is the crate's only file with unsafe code. The prefetch instruction changes only the
+//! caches: it reads no value, writes none, and causes no fault at any address. Any address is
+//! allowed, even outside the slice, so the functions here are safe.
 #![allow(
     unsafe_code,
     reason = "there is no safe call for the prefetch instruction"
@@ -17,7 +17,7 @@ use crate::packet::Packet;
 /// hold their data until their turn.
 pub(crate) const WINDOW: usize = 32;
 
-/// Enqueues a burst window by window; `ask` prefetches a window before its first packet. Refused
+/// Enqueues a burst window by window. `ask` prefetches a window before its first packet. Refused
 /// packets stay in `packets`.
 #[inline]
 pub(crate) fn enqueue_in_windows<S, T>(
@@ -62,7 +62,7 @@ pub(crate) fn dequeue_in_windows<S, L>(
     }
 }
 
-/// Prefetches the first cache line of an item of a slice, for a read some hundred nanoseconds
+/// Prefetches the first cache line of an item in a slice, for a read some hundred nanoseconds
 /// later. An index outside the slice is allowed and has no effect.
 #[inline(always)]
 pub fn prefetch<T>(slice: &[T], index: usize) {

@@ -13,7 +13,7 @@ use crate::time::Instant;
 ///
 /// Packets are passed by value with a payload `T`. A scheduler by handle is a `Scheduler<Handle,
 /// Departure>`: the enqueued [`Packet`] carries a [`Handle`](crate::Handle) and describes a packet
-/// kept by the caller; the result of a dequeue (`L`) is a [`Departure`](crate::Departure).
+/// that the caller keeps, and a dequeue returns (`L`) a [`Departure`](crate::Departure).
 ///
 /// Time is an argument and must not run backwards. Packets of one flow leave in order of arrival,
 /// unless a discipline says otherwise. A scheduler forgets each packet returned by a call.
@@ -26,10 +26,10 @@ pub trait Scheduler<T, L: Leaving = Packet<T>>: Control {
     fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>>;
 
     /// The reason to refuse this packet, in the present state. A refused [`enqueue`](Self::enqueue)
-    /// changes nothing, so a call after the refusal gives the reason of the refusal.
+    /// changes nothing, so a call after the refusal gives its reason.
     ///
     /// None: an enqueue at the time of the last call would accept the packet, or the scheduler
-    /// gives no reasons. All disciplines of this crate give reasons.
+    /// gives no reasons. All disciplines in this crate give reasons.
     fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
         let _ = packet;
         None
@@ -58,17 +58,17 @@ pub trait Scheduler<T, L: Leaving = Packet<T>>: Control {
         into.extend(core::iter::from_fn(|| self.dequeue(now)).take(most));
     }
 
-    /// [`dequeue`](Self::dequeue) in a class of a tree: each flow is a child, with one packet in
+    /// [`dequeue`](Self::dequeue) in a tree's class, where each flow is a child with one packet in
     /// the scheduler. Before the chosen flow can count as idle, `refill` returns the flow's next
     /// packet. The flow then keeps its turn and its virtual times.
     ///
-    /// Disciplines with [`INTERIOR`](crate::schedulers::Discipline::INTERIOR) give this guarantee;
-    /// the default here does not. By handle, the default never calls `refill`: a departure has no
-    /// flow.
+    /// Disciplines with [`INTERIOR`](crate::schedulers::Discipline::INTERIOR) give this guarantee.
+    /// The default here does not. By handle, the default never calls `refill`, because a departure
+    /// has no flow.
     ///
     /// # Panics
-    /// The scheduler refuses the packet of `refill`: see [`refusal`](Self::refusal). A node checks
-    /// its children's packets before.
+    /// The scheduler refuses the packet from `refill`: see [`refusal`](Self::refusal). A node
+    /// checks its children's packets before.
     fn dequeue_refilled(
         &mut self,
         now: Instant,
@@ -85,8 +85,8 @@ pub trait Scheduler<T, L: Leaving = Packet<T>>: Control {
     /// queue is empty.
     fn evict(&mut self) -> Option<L>;
 
-    /// The newest packet of a flow, for a hierarchy that removes a child's stand-in. None if the
-    /// flow has none, or if the discipline cannot be an
+    /// A flow's newest packet, for a hierarchy that removes a child's stand-in. None if the flow
+    /// has none, or if the discipline cannot be an
     /// [`INTERIOR`](crate::schedulers::Discipline::INTERIOR) node.
     fn evict_flow(&mut self, flow: FlowId) -> Option<L> {
         let _ = flow;
@@ -96,21 +96,21 @@ pub trait Scheduler<T, L: Leaving = Packet<T>>: Control {
     /// Packets and bytes in the queue, without dropped packets not yet taken.
     fn backlog(&self) -> Backlog;
 
-    /// The time of the next service of a discipline that idles although packets wait. None: never
-    /// idles (work-conserving).
+    /// When a discipline that idles although packets wait serves next. None: it never idles
+    /// (work-conserving).
     fn ready_at(&self) -> Option<Instant> {
         None
     }
 
-    /// The length of the packet that a [`dequeue`](Self::dequeue) would give now, for a class of a
-    /// tree that shapes what is below it. None: the queue is empty, or the discipline decides only
+    /// The length of the packet that a [`dequeue`](Self::dequeue) would give now, for a tree's
+    /// class that shapes what is below it. None: the queue is empty, or the discipline decides only
     /// when it is asked.
     fn next_len(&self) -> Option<u32> {
         None
     }
 
-    /// Whether the next packet follows from a decision already taken: of a turn, or of a service of
-    /// several packets. A [`Port`](crate::Port) with a decision time asks before each
+    /// Whether the next packet follows from a decision already taken, for a turn or for a service
+    /// with several packets. A [`Port`](crate::Port) with a decision time asks before each
     /// [`dequeue`](Self::dequeue). False: each packet is a decision of its own.
     fn has_decided(&self) -> bool {
         false
@@ -118,7 +118,7 @@ pub trait Scheduler<T, L: Leaving = Packet<T>>: Control {
 
     /// A packet dropped by the discipline itself in the last [`enqueue`](Self::enqueue) (the
     /// arriving packet included, if dropped early), [`dequeue`](Self::dequeue) or
-    /// [`evict`](Self::evict), with the reason; oldest first. Call until None.
+    /// [`evict`](Self::evict), with the reason, oldest first. Call until None.
     fn take_dropped(&mut self) -> Option<(L, DropReason)> {
         None
     }

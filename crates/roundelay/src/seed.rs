@@ -1,10 +1,10 @@
 //! Seeds: where every random number and every hash key of a run comes from.
 //!
 //! A run has one seed, a number that its user writes. Whatever draws or hashes gets a seed of its
-//! own, derived from the run's by what it is for and by its index: link 3's queue, leaf 7 of its
-//! tree, agent 12. Seeds have no arithmetic, because sums meet: if link k drew with `seed + k`, link
-//! k of the run with seed 8 would draw what link k + 1 of the run with seed 7 draws, and replicas
-//! with consecutive seeds would not be independent.
+//! own, derived from the run's by what it is for and by its index: link 3's queue, leaf 7 in its
+//! tree, agent 12. Seeds have no arithmetic, because sums meet. If link k drew with `seed + k`,
+//! link k in the run with seed 8 would draw what link k + 1 in the run with seed 7 draws, and
+//! replicas with consecutive seeds would not be independent.
 //!
 //! ```
 //! use roundelay::{Purpose, Seed};
@@ -19,55 +19,56 @@
 //!
 //! A seed has 128 bits. `Seed::new(n)` has n in the first 64 and zero in the others. The derived
 //! seed consists of two values of SipHash-1-3, with the seed as key and messages of three
-//! little-endian words: the purpose's number, the index, and 0 or 1. Seeds of two purposes, two
-//! indices or two runs thus have nothing in common that anybody could use without knowing the run's
+//! little-endian words: the purpose's number, the index, and 0 or 1. So the seeds for two purposes,
+//! two indices or two runs have nothing in common that anybody could use without knowing the run's
 //! seed. The derivation is public, so senders who know the run's seed can choose flows that
-//! collide: a seed that must keep them from it is drawn at random and kept secret.
+//! collide. If a seed must keep them from it, draw it at random and keep it secret.
 
 use crate::mechanisms::siphash::siphash_1_3;
 
-/// A seed. It can be derived from, and key a generator or a hash; nothing can be added to it.
+/// A seed. You can derive others from it, and it keys a generator or a hash. Nothing can be added
+/// to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Seed {
     key: [u64; 2],
 }
 
-/// What a derived seed is for. Seeds of different purposes are unrelated.
+/// What a derived seed is for. Seeds for different purposes are unrelated.
 ///
-/// None of these names a discipline: two disciplines at the same link get the same seed, and meet
-/// the same traffic.
+/// None of these names a discipline, so two disciplines at the same link get the same seed, and
+/// meet the same traffic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Purpose {
-    /// A queue's random draws and hashes; the index is the link's number.
+    /// A queue's random draws and hashes. The index is the link's number.
     Queue,
-    /// A class or a leaf of a tree; the index is the node's number.
+    /// A class or a leaf in a tree. The index is the node's number.
     Class,
-    /// A hash of a discipline; the index counts its hashes and their renewals.
+    /// A discipline's hash. The index counts its hashes and their renewals.
     Hash,
-    /// Random draws of a discipline.
+    /// A discipline's random draws.
     Draws,
-    /// Jitter and loss on a wire; the index is the link's number.
+    /// Jitter and loss on a wire. The index is the link's number.
     Wire,
-    /// A sender and its receiver; the index is the agent's number.
+    /// A sender and its receiver. The index is the agent's number.
     Agent,
-    /// The choice of the ends of a group's flows; the index is the group's number.
+    /// Which ends a group's flows have. The index is the group's number.
     Ends,
-    /// The length of a pair of links; the index is the pair's number.
+    /// How long a pair of links is. The index is the pair's number.
     Length,
     /// Generation of a random network.
     Graph,
     /// The hash that spreads flows over equally short routes.
     Routes,
-    /// The packets offered in one part of an experiment; the index is the part's number.
+    /// The packets offered in one part of an experiment. The index is the part's number.
     Traffic,
-    /// The times at which the flows of an experiment start.
+    /// When an experiment's flows start.
     Starts,
-    /// The answers of a workload's receivers to its senders.
+    /// How a workload's receivers answer its senders.
     Answers,
-    /// One of many repetitions within a run; the index is the repetition's number.
+    /// One of many repetitions within a run. The index is the repetition's number.
     Repetition,
-    /// A link trace drawn by a model; the index is the link's number.
+    /// A link trace that a model draws. The index is the link's number.
     LinkTrace,
 }
 
@@ -94,7 +95,7 @@ impl Purpose {
 }
 
 impl Seed {
-    /// The seed of a run, from the number that its user writes.
+    /// A run's seed, from the number that its user writes.
     pub const fn new(number: u64) -> Self {
         Self { key: [number, 0] }
     }
@@ -104,7 +105,7 @@ impl Seed {
         Self { key: bits }
     }
 
-    /// The seed of the part number `index` with this purpose.
+    /// The seed for part number `index` with this purpose.
     #[must_use]
     pub const fn derive(self, purpose: Purpose, index: u64) -> Self {
         let purpose = purpose.number();
@@ -118,7 +119,7 @@ impl Seed {
 
     /// 128 bits to key a generator or a hash with.
     ///
-    /// A run's own seed is a plain number: derive a seed before, so that no two users of one seed
+    /// A run's own seed is a plain number, so derive a seed before. Otherwise two users of one seed
     /// draw the same numbers.
     pub const fn key(self) -> [u64; 2] {
         self.key

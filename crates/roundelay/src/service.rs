@@ -1,4 +1,4 @@
-//! Service: what a class of a tree gives a child, beyond weights and priorities.
+//! Service: what a tree's class gives a child, beyond weights and priorities.
 
 pub(crate) mod hfsc;
 pub(crate) mod htb;
@@ -19,9 +19,9 @@ pub enum Service {
     /// A share by weight, by priority, or a turn like its siblings'.
     #[default]
     Shared,
-    /// The parent is of [`htb`](crate::tree::htb).
+    /// The parent's discipline is [`htb`](crate::tree::htb).
     Htb(htb::Class),
-    /// The parent is of [`hfsc`](crate::tree::hfsc).
+    /// The parent's discipline is [`hfsc`](crate::tree::hfsc).
     Hfsc(hfsc::Class),
 }
 
@@ -45,7 +45,7 @@ impl Service {
         }
     }
 
-    /// The error of a service that is not of this discipline.
+    /// The error if a service is not this discipline's.
     pub(crate) fn wanted(&self, discipline: &'static str) -> ConfigError {
         ConfigError::BadValue {
             discipline,

@@ -18,16 +18,16 @@ use crate::suggestion;
 pub struct QueueSpec {
     /// The discipline.
     pub discipline: AnyDiscipline,
-    /// The limit, where one is written.
+    /// The limit, if one is written.
     pub limit: Option<Limit>,
 }
 
 impl QueueSpec {
-    /// Reads a queue's text, in which the disciplines of `own` have their names too: custom ones of
-    /// the program, without parameters.
+    /// Reads a queue's text, in which the disciplines in `own` have their names too. These are your
+    /// program's custom ones, without parameters.
     ///
     /// # Errors
-    /// As of [`AnyDiscipline::named`] and of the discipline's parameters.
+    /// As for [`AnyDiscipline::named`] and for the discipline's parameters.
     pub fn read(text: &str, own: &[AnyDiscipline]) -> Result<Self, ConfigError> {
         let mut words = text.split_whitespace();
         let name = words.next().unwrap_or_default();
@@ -103,7 +103,7 @@ impl QueueSpec {
     }
 }
 
-/// Names of `tc` for disciplines of another name here.
+/// `tc`'s names for disciplines that have another name here.
 const TC_NAMES: [(&str, &str); 3] = [("pfifo", "fifo"), (BFIFO, "fifo"), (PRIO, "priority")];
 
 /// `tc`'s name for strict priority. With `bands` or `priomap` it is [`ets`] with strict bands only,
@@ -132,7 +132,7 @@ impl FromStr for QueueSpec {
     }
 }
 
-/// Reader of `limit` and `memory_limit`: parameters of the buffer, common to all disciplines.
+/// Reads `limit` and `memory_limit`, the buffer's parameters, which all disciplines have.
 struct LimitReader {
     discipline: &'static str,
     default: Limit,
@@ -143,7 +143,8 @@ struct LimitReader {
 }
 
 impl LimitReader {
-    /// The parameter named by `word`, if one of the two; the value is then read from `words`.
+    /// The parameter that `word` names, if it is one of the two. The value is then read from
+    /// `words`.
     fn read<'a>(
         &mut self,
         word: &str,
@@ -190,7 +191,7 @@ impl LimitReader {
     }
 
     /// The parameters read, in any order, over the default: `limit` in packets keeps the default's
-    /// bytes, in bytes it replaces both; `memory_limit` replaces the default's bytes. None if
+    /// bytes, in bytes it replaces both. `memory_limit` replaces the default's bytes. None if
     /// neither was written.
     fn over_default(&self) -> Option<Limit> {
         let default = self.default;
@@ -220,8 +221,8 @@ impl Visitor for Check {
     }
 }
 
-/// A buffer's limit: `1000` or `1000p` packets, `150kb` bytes. Bytes need a unit; otherwise `1.5`
-/// would be a byte.
+/// A buffer's limit: `1000` or `1000p` packets, `150kb` bytes. Bytes need a unit, because otherwise
+/// `1.5` would be a byte.
 pub fn parse_limit(text: &str) -> Option<Limit> {
     let number = text.strip_suffix('p').unwrap_or(text);
     if number.ends_with(|c: char| c.is_ascii_digit()) {
@@ -230,8 +231,7 @@ pub fn parse_limit(text: &str) -> Option<Limit> {
     Kind::Size.read(text).ok().map(Limit::of_bytes)
 }
 
-/// Reads the parameter named by `word`, with the value from `words`, and returns the parameter's
-/// name.
+/// Reads the parameter that `word` names, with the value from `words`, and returns its name.
 pub(crate) fn set_parameter<'a, D: Discipline>(
     config: &mut D,
     word: &str,
@@ -270,8 +270,8 @@ pub(crate) fn set_parameter<'a, D: Discipline>(
     }
 }
 
-/// Reads the numbers behind the name of a parameter that takes several: up to the first word that
-/// does not begin with a digit.
+/// Reads the numbers behind the name of a parameter that takes several, up to the first word that
+/// begins neither with a digit nor with a minus sign.
 fn set_numbers<'a, D: Discipline>(
     parameter: &Parameter<D>,
     config: &mut D,
@@ -389,8 +389,8 @@ fn as_written(mut error: ConfigError, written: &str) -> ConfigError {
     error
 }
 
-/// Writes the configuration in the user's syntax: the name, then each parameter with a value other
-/// than the default.
+/// Writes the configuration in the user's syntax: the name, then each parameter whose value is not
+/// the default.
 pub(crate) fn write_config<D: Discipline>(config: &D, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     f.write_str(config.name())?;
     let default = D::default();

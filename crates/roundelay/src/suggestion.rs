@@ -1,5 +1,5 @@
-//! "Did you mean": the known name for an unknown one in error messages, by the synonyms of `tc` and
-//! the literature or by spelling; and the list of legal names.
+//! "Did you mean": the known name for an unknown one in error messages, by synonyms in `tc` and the
+//! literature or by spelling. Also the list of legal names.
 //!
 //! Edit distances are computed here because the core has no dependencies and all parsers of names
 //! should give the same suggestions.
@@ -71,7 +71,7 @@ pub fn nearest<'a>(written: &str, known: impl Iterator<Item = &'a str>) -> Optio
     (distance <= (letters.len() / 3).max(1) && letters.len() > 1).then_some(name)
 }
 
-/// Number of inserted, deleted, replaced or swapped neighbouring letters (optimal string
+/// How many letters are inserted, deleted, replaced or swapped with a neighbour (optimal string
 /// alignment).
 fn distance(one: &[char], other: &[char]) -> usize {
     let mut before: Vec<usize> = Vec::new();

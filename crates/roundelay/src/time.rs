@@ -1,12 +1,12 @@
-//! Time types: [`Instant`], [`Duration`] and [`Slack`] in picoseconds. Time is always an argument:
-//! nothing in this crate reads a clock.
+//! Time types: [`Instant`], [`Duration`] and [`Slack`] in picoseconds. Time is always an argument,
+//! because nothing in this crate reads a clock.
 
 use core::fmt;
 use core::ops::{Add, AddAssign, Sub};
 
 /// A point in time: picoseconds since the caller's zero.
 ///
-/// A `u64` of picoseconds ends after 213 days. The driver of a port must handle longer spans;
+/// A `u64` of picoseconds ends after 213 days. Your driver must handle longer spans, because
 /// arithmetic here saturates and never wraps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Instant(u64);
@@ -15,7 +15,7 @@ pub struct Instant(u64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Duration(u64);
 
-/// Time that a packet can still lose before being late, in picoseconds; negative for a late packet.
+/// Time that a packet can still lose before it is late, in picoseconds. Negative for a late packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Slack(i64);
 
@@ -51,7 +51,7 @@ impl Instant {
         self.0 as f64 / PICOS_PER_SECOND
     }
 
-    /// The time from `earlier` to here; zero if `earlier` is later.
+    /// The time from `earlier` to here. Zero if `earlier` is later.
     #[inline]
     pub const fn since(self, earlier: Self) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
@@ -94,7 +94,7 @@ impl Duration {
         Self(secs.saturating_mul(PICOS_PER_NANO * 1_000_000_000))
     }
 
-    /// Whether this is [`Duration::MAX`], where arithmetic saturates: the true value may be longer,
+    /// Whether this is [`Duration::MAX`], where arithmetic saturates. The true value may be longer,
     /// so it is no upper bound.
     #[inline]
     pub const fn is_saturated(self) -> bool {
@@ -202,7 +202,7 @@ impl Sub for Duration {
 }
 
 impl fmt::Display for Duration {
-    /// In the largest unit without a fraction: `5ms`; 1.5 s is written `1500ms`.
+    /// In the largest unit without a fraction: `5ms`. So 1.5 s is written `1500ms`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const UNITS: [(&str, u64); 5] = [
             ("s", 1_000_000_000_000),

@@ -1,15 +1,15 @@
-//! Tree: a hierarchy of disciplines. Classes share the link among their children; leaves hold the
-//! packets.
+//! Tree: a hierarchy of disciplines. Classes share the link among their children, and leaves hold
+//! the packets.
 //!
-//! Any discipline can be a leaf. A class is a discipline whose flows are its children: for each
-//! child with a packet to send, a stand-in of the length of the child's next packet waits in the
-//! class's scheduler. A class other than the root has chosen one child ahead, so that the parent
-//! knows the length of the class's next packet. Bandwidth unused by a class goes to its siblings
-//! first, then to its parent's siblings: link sharing. A child reports each change to its class; a
-//! class never inspects a child's queue.
+//! Any discipline can be a leaf. A class is a discipline whose flows are its children. For each
+//! child with a packet to send, a stand-in as long as the child's next packet waits in the class's
+//! scheduler. A class other than the root has chosen one child ahead, so that the parent knows the
+//! length of the class's next packet. Bandwidth that a class leaves unused goes to its siblings
+//! first, then to its parent's siblings, which is called link sharing. A child reports each change
+//! to its class, and a class never inspects a child's queue.
 //!
 //! Source: J. Bennett, H. Zhang, "Hierarchical Packet Fair Queueing Algorithms", IEEE/ACM ToN 5(5),
-//! 1997: with WF2Q+ in each class this is their H-WF2Q+.
+//! 1997. With WF2Q+ in each class this is their H-WF2Q+.
 //!
 //! | paper | here |
 //! |---|---|
@@ -29,44 +29,44 @@
 //!
 //! **Stand-ins and place holders.** A class that has chosen a child removes the child's stand-in
 //! from the scheduler, and the child's next packet is unknown until the chosen packet has left. In
-//! the meantime the child must not look idle: the child would lose its virtual time each time, and
-//! a sender with one packet waiting at a time would fall behind without bound. So a packet of no
+//! the meantime the child must not look idle, because it would lose its virtual time each time, and
+//! a sender with one packet waiting at a time would fall behind without bound. So a packet without
 //! length holds the child's place (`StandIn::Place`). The place holder costs no virtual time and no
-//! deficit; the next stand-in is enqueued behind it, with S = F, as if it had waited there all the
+//! deficit. The next stand-in is enqueued behind it, with S = F, as if it had waited there all the
 //! time. Without a next stand-in the place holder leaves in its turn, at the latest when the class
-//! becomes idle. The root needs no place holders: a packet chosen by the root leaves at once, so
-//! the root gets the next stand-in with its choice.
+//! becomes idle. The root needs no place holders, because a packet that it chooses leaves at once,
+//! so the root gets the next stand-in with its choice.
 //!
 //! **Difference from the paper: one packet ahead.** RESTART-NODE chooses when the previous packet
 //! has been transmitted. Here the classes on a packet's path choose again when its transmission
-//! starts, since a scheduler is not told of the end. So a newly backlogged leaf finds, in each
-//! class below the root, up to one packet of the class already chosen, unlike in the paper: the
-//! term L(m) of the bound.
+//! starts, since a scheduler is not told of the end. So, unlike in the paper, a newly backlogged
+//! leaf finds that each class below the root has already chosen up to one packet. This is the
+//! bound's term L(m).
 //!
 //! **Proof of the bound.** Packets of class m leave by the link in the order in which m chose them.
-//! Let a leaf n of m be backlogged over (t1, t2), W the link's service, and W_m, W_n the service of
-//! m and n. If m chose after the previous packet had left, its discipline's B-WFI would give W_n >=
-//! phi W_m - alpha over (t1, t2), since the B-WFI holds for a server of any, even changing, rate.
-//! Choosing at the start of the previous packet has one effect: a leaf n that becomes backlogged
-//! later takes part from the next choice on, as if n had arrived at the start of the chosen packet;
-//! until then m sends the rest of the packet on the link, at most L(m). So W_n >= phi (W_m -
-//! L(m)) - alpha, and with W_m >= phi_m W - B(m) for the class, which is backlogged as long as n
-//! is, the bound follows from the root down. When a packet of a first-in-first-out leaf starts, the
-//! leaf has been backlogged since the packet's arrival, with Q bytes at first, so the link has sent
-//! at most (Q - len + B) / phi in between: the T-WFI.
+//! Let m's leaf n be backlogged over (t1, t2), W the link's service, and W_m, W_n that of m and n.
+//! If m chose after the previous packet had left, its discipline's B-WFI would give W_n >= phi W_m
+//! - alpha over (t1, t2), since the B-WFI holds for a server of any, even changing, rate. Choosing
+//! at the start of the previous packet has one effect: a leaf n that becomes backlogged later takes
+//! part from the next choice on, as if n had arrived at the start of the chosen packet. Until then
+//! m sends the rest of the packet on the link, at most L(m). So W_n >= phi (W_m - L(m)) - alpha,
+//! and with W_m >= phi_m W - B(m) for the class, which is backlogged as long as n is, the bound
+//! follows from the root down. When a first-in-first-out leaf's packet starts, the leaf has been
+//! backlogged since the packet's arrival, with Q bytes at first, so the link has sent at most (Q -
+//! len + B) / phi in between. This is the T-WFI.
 //!
 //! **Shapers.** A class of `tbf`, `htb` or `hfsc` may give nothing although its children have
-//! packets. It is out of its class's scheduler then, and `Below::asleep` has it with the time at
-//! which it is asked again; see `shaper.rs`. Such a class is asked as the root is, so it needs no
-//! place holders. The bound's proof holds for its siblings: to them it is a child that is idle now
-//! and then.
+//! packets. It is then out of its class's scheduler, and `Below::asleep` has it with the time at
+//! which it is asked again. See `shaper.rs`. Such a class is asked as the root is, so it needs no
+//! place holders. The bound's proof holds for its siblings, because to them it is a child that is
+//! idle now and then.
 //!
-//! Cost: at each level the cost of its discipline, three times below the root: place holder,
-//! stand-in and choice. With n nodes asleep, a node that falls asleep, wakes up or gets another time
-//! costs O(log n), and a decision O(1) for all that sleep on. Memory: see `footprint`.
+//! Cost: at each level what its discipline costs, three times below the root: for place holder,
+//! stand-in and choice. With n nodes asleep, a node that falls asleep, wakes up or gets another
+//! time costs O(log n), and a decision costs O(1) for all that sleep on. Memory: see `footprint`.
 //!
-//! Invariants are at `check_invariants`. The backlog is counted once: the leaves' reported backlogs
-//! plus their chosen packets.
+//! Invariants are at `check_invariants`. The backlog is counted once, as the leaves' reported
+//! backlogs plus their chosen packets.
 
 mod asleep;
 mod below;
@@ -115,15 +115,15 @@ pub fn only_classes() -> Vec<AnyDiscipline> {
     ]
 }
 
-/// The seed of a node: nodes draw and hash independently of each other.
+/// A node's seed, so that nodes draw and hash independently of each other.
 const fn seed_of(tree: Seed, number: usize) -> Seed {
     tree.derive(Purpose::Class, number as u64)
 }
 
 /// A working hierarchy: see [`Config`] for the construction.
 ///
-/// `L` orders the packets of a leaf and `I` the children of a class; [`Tree::with`] takes
-/// schedulers of any type.
+/// `L` orders a leaf's packets and `I` a class's children. [`Tree::with`] takes schedulers of any
+/// type.
 pub struct Tree<T: Send, L = AnyScheduler<T>, I = AnyScheduler<StandIn>> {
     root: Class<I>,
     below: Below<T, L, I>,
@@ -132,7 +132,7 @@ pub struct Tree<T: Send, L = AnyScheduler<T>, I = AnyScheduler<StandIn>> {
 }
 
 impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
-    /// Builds a tree; the two functions make the scheduler of each leaf and each class from its
+    /// Builds a tree. The two functions make the scheduler for each leaf and each class from its
     /// node and its seed, which is derived from `seed` by the node's number.
     ///
     /// # Errors
@@ -219,7 +219,7 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
             .map_or("", |placed| &placed.node.name)
     }
 
-    /// The backlog of a node with everything below. None if there is no such node.
+    /// A node's backlog, with everything below. None if there is no such node.
     pub fn backlog_of(&self, name: &str) -> Option<Backlog> {
         let node = self.below.plan.number(name)?;
         let mut sum = Backlog::default();
@@ -267,8 +267,8 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
             .map_err(|error| setting(&placed.node.name, error))
     }
 
-    /// A node has a new head: reports it to the class; if the class chooses it, to the class above,
-    /// and so on.
+    /// A node has a new head. Reports it to the class, and if the class chooses it, to the class
+    /// above, and so on.
     fn activate(&mut self, leaf: usize) {
         let mut number = leaf;
         while self.below.has_head(number) {
@@ -333,7 +333,7 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
         self.activate(number);
     }
 
-    /// Looks at a shaper again after a change below it or of its settings.
+    /// Looks at a shaper again after something below it, or its settings, have changed.
     fn look_again(&mut self, number: usize) {
         let Some(shaper) = self.below.shaper(number) else {
             return;
@@ -354,8 +354,8 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
         }
     }
 
-    /// The class below a token bucket has another first packet, or none: the bucket waits for its
-    /// length.
+    /// The class below a token bucket has another first packet, or none, so the bucket waits for
+    /// its length.
     fn renew(&mut self, number: usize) {
         let bucket = self.below.parent(number);
         let place = self.below.place(number);
@@ -403,8 +403,8 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
         }
     }
 
-    /// Takes back the ready packet of a leaf, or one that a shaper holds. Classes that have chosen
-    /// the packet count it as sent.
+    /// Takes back a leaf's ready packet, or one that a shaper holds. Classes that have chosen the
+    /// packet count it as sent.
     fn withdraw(&mut self, holder: usize) -> Option<Packet<T>> {
         match self.below.nodes.get(holder)? {
             State::Leaf(leaf) => leaf.head.as_ref()?,
@@ -437,7 +437,7 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
 
 impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
     /// When a root without times of its own has a packet, if all its children that have packets are
-    /// shapers asked in their turn: they may have none now.
+    /// shapers asked in their turn, because these may have none now.
     fn ready_in_turn(&self) -> Option<Instant> {
         let mut earliest = None;
         for child in &self.root.children {
@@ -488,8 +488,8 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Scheduler<T> for Tree<T, L
         self.dequeue_packet()
     }
 
-    /// Evicts from the leaf with the largest backlog: a packet given up by its discipline, else the
-    /// leaf's ready packet.
+    /// Evicts from the leaf with the largest backlog: a packet that its discipline gives up, else
+    /// the leaf's ready packet.
     fn evict(&mut self) -> Option<Packet<T>> {
         let sizes = self.below.nodes.iter().map(|state| match state {
             State::Leaf(leaf) => leaf.size(),
@@ -510,7 +510,7 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Scheduler<T> for Tree<T, L
         self.below.backlog
     }
 
-    /// The time of the root, if it may idle. With no packet ready: the earliest time of a leaf or
+    /// The root's time, if it may idle. If no packet is ready, the earliest time of a leaf or
     /// shaper that holds packets and gave none. A leaf without a time is never ready.
     fn ready_at(&self) -> Option<Instant> {
         let mut earliest = None;
@@ -539,13 +539,12 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Control for Tree<T, L, I> 
         })
     }
 
-    /// Tells the root, which has the whole link. The bandwidth of other classes changes all the
-    /// time.
+    /// Tells the root, which has the whole link. Other classes' bandwidth changes all the time.
     fn set_link_rate(&mut self, rate: Rate) {
         self.root.scheduler.set_link_rate(rate);
     }
 
-    /// Sets the flow in its leaf, and raises the longest packet of the nodes above to the flow's.
+    /// Sets the flow in its leaf, and raises the longest packet in the nodes above to the flow's.
     fn set_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
         let number = self.below.plan.leaf_of(flow, self.default_leaf);
         if let Some((leaf, _)) = self.below.leaf_mut(number) {
@@ -610,15 +609,15 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Control for Tree<T, L, I> 
         sum
     }
 
-    /// 1. A class's scheduler holds exactly the stand-ins of the children with a head that are not
-    ///    chosen, and the place holders.
+    /// 1. A class's scheduler holds exactly the place holders, and the stand-ins of children that
+    ///    have a head and are not chosen.
     /// 2. A class other than the root has chosen a child if any child has a packet, and has the
     ///    length of the child's head. The root has chosen none.
     /// 3. The chosen child has a place holder. There are no place holders where no child has a
     ///    packet, and none in the root.
     /// 4. The backlog is the leaves' reported backlogs plus the heads of leaves and shapers.
     /// 5. A leaf is asleep if it holds packets and has no head, a shaper if it has packets and
-    ///    offers none; no other node is. Each is listed once, a leaf with the time that its
+    ///    offers none. No other node is. Each is listed once, a leaf with the time that its
     ///    scheduler says, and the earliest of all times is known.
     /// 6. Shapers choose nothing ahead within their schedulers and have no place holders, as the
     ///    root.

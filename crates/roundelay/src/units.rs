@@ -8,7 +8,7 @@ use core::str::FromStr;
 use crate::fault::Fault;
 use crate::time::Duration;
 
-/// A link's rate in bits per second; never zero.
+/// A link's rate in bits per second, never zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rate(u64);
 
@@ -16,7 +16,7 @@ pub struct Rate(u64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Bytes(pub u64);
 
-/// A number in billionths, for fractional parameters: decimal input is kept exactly.
+/// A number in billionths, for fractional parameters, so that decimal input is kept exactly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Billionths(pub u64);
 
@@ -54,7 +54,7 @@ impl From<UnitError> for Fault {
 impl core::error::Error for UnitError {}
 
 impl Rate {
-    /// `bits` per second; None for zero.
+    /// `bits` per second. None for zero.
     pub const fn from_bits_per_second(bits: u64) -> Option<Self> {
         if bits == 0 { None } else { Some(Self(bits)) }
     }
@@ -143,7 +143,7 @@ impl FromStr for Rate {
     }
 }
 
-/// `tc` reads `mbps` as megabytes per second, people mean megabits: both are refused.
+/// `tc` reads `mbps` as megabytes per second, but people mean megabits, so both are refused.
 fn both_readings(number: &str, suffix: &str) -> Option<String> {
     let lower = suffix.to_ascii_lowercase();
     let scale = lower
@@ -162,7 +162,7 @@ impl FromStr for Bytes {
 
     fn from_str(text: &str) -> Result<Self, UnitError> {
         let (number, suffix) = split(text);
-        // Half a byte is a mistake; half a kilobyte is 512 bytes.
+        // Half a byte is a mistake, but half a kilobyte is 512 bytes.
         let is_whole = !number.contains('.') || !matches!(suffix, "" | "b" | "B");
         quantity(number, suffix, SIZES).filter(|_| is_whole).map(Self).ok_or_else(|| UnitError {
             text: text.to_string(),
@@ -198,7 +198,7 @@ impl FromStr for Duration {
     }
 }
 
-/// The expected notation of a time, where a bare number has the unit `bare`.
+/// The expected notation for a time, where a bare number has the unit `bare`.
 pub(crate) fn expected_time(bare: &str, example: &str) -> String {
     format!("a number and s, ms, us or ns (a bare number is {bare}, as in tc), as in {example}")
 }
@@ -210,7 +210,7 @@ fn split(text: &str) -> (&str, &str) {
     text.split_at(end)
 }
 
-/// `number` times its unit, exactly and rounded down; None if either is unknown or the product is
+/// `number` times its unit, exactly and rounded down. None if either is unknown or the product is
 /// too large.
 fn quantity(number: &str, suffix: &str, units: Units) -> Option<u64> {
     let (_, unit) = units

@@ -1,4 +1,4 @@
-//! The clock of virtual time: V and its speed, for a changing set of weights.
+//! The clock of virtual time: V and its speed, while the set of weights changes.
 
 use alloc::vec::Vec;
 
@@ -9,28 +9,28 @@ use crate::virtual_time::{MAX_AHEAD, VirtualTime};
 
 /// The system's virtual time V and its speed, 1 / sum of weights.
 ///
-/// An added weight counts at once. A removed weight counts until V has passed the service received
-/// ahead of V by its flow: dropped at once, V would run too fast for this service and overtake
-/// waiting flows (the induction of Lemma 2 in the QFQ paper's appendix needs this delay).
+/// An added weight counts at once. A removed weight counts until V has passed the service that its
+/// flow received ahead of V. If it were dropped at once, V would run too fast for this service and
+/// overtake waiting flows (the induction for Lemma 2 in the QFQ paper's appendix needs this delay).
 #[derive(Debug, Clone, Default)]
 pub struct VirtualClock {
     now: VirtualTime,
     total_weight: u64,
     /// 2^62 / `total_weight`, rounded down.
     inverse: u64,
-    /// Remainder of [`advance`](Self::advance), in 2^-64 of the unit of `now`: small packets at a
-    /// large sum of weights take few units.
+    /// Remainder of [`advance`](Self::advance), in 2^-64 of `now`'s unit, because small packets at
+    /// a large sum of weights take few units.
     fraction: u64,
     /// Remainder of [`advance_exactly`](Self::advance_exactly), in units of 1 / `total_weight`.
     remainder: u64,
-    /// Flows with a removed weight that still counts, by the V of its end.
+    /// Flows with a removed weight that still counts, by V when it ends.
     leaving: FlowHeap,
     /// The removed weight by flow, so that a weight added again is not counted twice.
     leaving_weights: Vec<u64>,
 }
 
-/// Removed weights that go in one call. Each removal makes one such call, and each packet another
-/// one, so twice as many can go as come.
+/// How many removed weights go in one call. Each removal makes one such call, and each packet
+/// another one, so twice as many can go as come.
 const MOST_GONE: usize = 2;
 
 impl VirtualClock {
@@ -42,7 +42,7 @@ impl VirtualClock {
         self.now
     }
 
-    /// The sum of the weights that share V.
+    /// The sum of all weights that share V.
     #[inline]
     pub const fn total_weight(&self) -> u64 {
         self.total_weight
@@ -95,16 +95,16 @@ impl VirtualClock {
         self.inverse = (1u64 << Self::INVERSE_BITS).checked_div(total).unwrap_or(0);
     }
 
-    /// Whether removed weights still count; then [`let_go`](Self::let_go) is due after each packet.
+    /// Whether removed weights still count. [`let_go`](Self::let_go) is then due after each packet.
     #[inline]
     pub const fn has_leaving(&self) -> bool {
         !self.leaving.is_empty()
     }
 
-    /// Drops removed weights that V has passed; any if nothing is backlogged, since no flow can then
-    /// be overtaken. At most two of them, so that no packet waits for thousands of flows that leave
-    /// together: the others count for some packets longer, which slows V down and lets no flow
-    /// overtake another one.
+    /// Drops removed weights that V has passed, or any if nothing is backlogged, since no flow can
+    /// then be overtaken. Drops at most two of them, so that no packet waits for thousands of flows
+    /// that leave together. The others count for some packets longer, which slows V down and lets
+    /// no flow overtake another one.
     #[cold]
     pub fn let_go(&mut self, is_idle: bool) {
         let mut gone = 0;
@@ -123,14 +123,14 @@ impl VirtualClock {
         }
     }
 
-    /// Largest advance of V for `len` bytes: Eq. 3's W(t1, t2) over the sum of weights, plus the
-    /// largest remainder.
+    /// How far V advances at most for `len` bytes: Eq. 3's W(t1, t2) over the sum of weights, plus
+    /// the largest remainder.
     #[inline]
     pub const fn span_of(&self, len: u32) -> u64 {
         self.span_after(len, u64::MAX).0
     }
 
-    /// Advance of V for `len` bytes after this remainder, and the new remainder.
+    /// How far V advances for `len` bytes after this remainder, and the new remainder.
     #[inline]
     const fn span_after(&self, len: u32, fraction: u64) -> (u64, u64) {
         let scaled = (len as u64) << (u64::BITS + VirtualTime::FRACTION_BITS - Self::INVERSE_BITS);
@@ -139,15 +139,15 @@ impl VirtualClock {
     }
 
     /// Advances V by a service of `len` bytes, for the cost of a multiplication. Rounded down by
-    /// less than one part in 2^30 for any packet lengths while the sum of weights is below 2^32:
-    /// the remainder is kept for the next call.
+    /// less than one part in 2^30 for any packet lengths while the sum of weights is below 2^32,
+    /// because the remainder is kept for the next call.
     #[inline]
     pub fn advance(&mut self, len: u32) {
         let (span, fraction) = self.span_after(len, self.fraction);
         (self.now, self.fraction) = (self.now.plus(span), fraction);
     }
 
-    /// Advances V by a service of `len` bytes, for the cost of a division: rounding errors never
+    /// Advances V by a service of `len` bytes, for the cost of a division. Rounding errors never
     /// add up.
     #[inline]
     pub fn advance_exactly(&mut self, len: u32) {
@@ -178,7 +178,7 @@ mod tests {
     use super::*;
     use crate::virtual_time::byte_time;
 
-    /// Two flows of weights 1 and 3; the second leaves after a service of 64 KB ahead.
+    /// Two flows with weights 1 and 3, of which the second leaves after it got 64 KB ahead.
     fn one_leaving() -> VirtualClock {
         let mut clock = VirtualClock::default();
         clock.add_weight(FlowId(0), 1);

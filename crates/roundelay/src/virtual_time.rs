@@ -1,10 +1,10 @@
-//! Virtual time: bytes of normalised service in wrapping fixed point.
+//! Virtual time: normalised service in bytes, in wrapping fixed point.
 
 /// A point in virtual time: bytes served per unit of weight, with [`VirtualTime::FRACTION_BITS`]
 /// binary places.
 ///
 /// Wraps. Two points can be compared while they are less than 2^63 apart, which each discipline's
-/// bounds ensure; hence `is_after` and, on purpose, no `Ord`.
+/// bounds ensure. That is why there is `is_after` and, on purpose, no `Ord`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct VirtualTime(u64);
 
@@ -38,7 +38,7 @@ impl VirtualTime {
         Self(self.0.wrapping_sub(span))
     }
 
-    /// Distance from `other`; negative if earlier.
+    /// Distance from `other`. Negative if earlier.
     #[inline]
     pub const fn since(self, other: Self) -> i64 {
         self.0.wrapping_sub(other.0) as i64
@@ -64,7 +64,7 @@ impl VirtualTime {
         if self.is_after(other) { other } else { self }
     }
 
-    /// The start of the slot of size 2^`shift` around this point.
+    /// Where the slot around this point starts, if slots are 2^`shift` long.
     #[inline]
     #[must_use]
     pub const fn slot_start(self, shift: u32) -> Self {
@@ -72,12 +72,12 @@ impl VirtualTime {
     }
 }
 
-/// Largest lead of a flow's finish time over V: the longest packet at weight 1 takes 2^46, and no
-/// flow is served with a start after the end of its slot. A larger lead is a timestamp from before
-/// the clock wrapped.
+/// How far a flow's finish time may be ahead of V, because the longest packet at weight 1 takes
+/// 2^46, and no flow is served with a start after the end of its slot. A larger lead means that the
+/// timestamp is from before the clock wrapped.
 pub(crate) const MAX_AHEAD: i64 = 1 << 47;
 
-/// Virtual time of a byte at this weight, rounded up, with [`VirtualTime::FRACTION_BITS`] binary
+/// A byte's virtual time at this weight, rounded up, with [`VirtualTime::FRACTION_BITS`] binary
 /// places.
 ///
 /// Rounded up here and down in [`VirtualClock`](crate::author::VirtualClock), so that the shares of all flows never add up to

@@ -1,19 +1,19 @@
-//! Aggregates of flows of one kind, for `qfq_plus`: membership, weight and charge of each
-//! aggregate.
+//! Aggregates of flows of one kind, for `qfq_plus`: who is a member, and each aggregate's weight
+//! and charge.
 //!
-//! This module knows flows only by kind and number of members; their identity and turn are the
-//! discipline's. The groups see an aggregate as one entity. Its slot is the slot of each single
+//! This module knows flows only by kind and number of members. Who they are and whose turn it is,
+//! the discipline knows. The groups see an aggregate as one entity. Its slot is that of each single
 //! flow, n budgets at n weights, so flows may join and leave without moving the aggregate.
 //!
-//! Nor may members move an aggregate in time: only service changes a backlogged aggregate's start
-//! time. Its lag, (V - S) x weight, must not shrink for the present flows nor grow with a new flow,
-//! or V would overtake other aggregates while the lag is served (Theorem 4):
+//! Nor may members move an aggregate in time, so only service changes a backlogged aggregate's
+//! start time. Its lag, (V - S) x weight, must not shrink for the present flows nor grow with a new
+//! flow, or V would overtake other aggregates while the lag is served (Theorem 4):
 //! - A new flow joins an aggregate that is not late: idle, or with a start time of V or later. A
 //!   late aggregate takes a new flow only into a vacated membership.
 //! - A leaving flow vacates its membership, which still counts like an idle flow until the
 //!   aggregate has been served one more budget or is idle. By then the other flows have had the
-//!   turn possibly due to the leaving flow; without the vacated weight they would be charged more
-//!   for their turns.
+//!   turn that may have been due to the leaving flow. Without the vacated weight they would be
+//!   charged more for their turns.
 
 use alloc::collections::BTreeSet;
 
@@ -36,8 +36,8 @@ pub(crate) struct FlowKind {
 }
 
 impl FlowKind {
-    /// Most flows of this kind in one aggregate, at most `most`: no more than 64 KB of budget, or
-    /// other groups would need too many slots (Theorem 5).
+    /// Most flows of this kind in one aggregate, at most `most`. Their budget is no more than 64
+    /// KB, because other groups would need too many slots otherwise (Theorem 5).
     pub(crate) fn capacity(self, most: u32) -> u32 {
         (MAX_SERVICE / self.max_packet_len.clamp(1, MAX_SERVICE)).min(most)
     }
@@ -50,7 +50,7 @@ pub(crate) struct Aggregate {
     pub(crate) entity: Entity,
     /// Vacated memberships count until the aggregate's start time has reached this value.
     places_until: VirtualTime,
-    /// Virtual time of a byte of the whole aggregate, in 2^-16 of the usual unit.
+    /// A byte's virtual time for the whole aggregate, in 2^-16 of the usual unit.
     byte_time: u64,
     /// The flow with the turn, in a ring of backlogged flows. `NONE` if the aggregate is idle.
     pub(crate) turn: u32,
@@ -113,7 +113,7 @@ impl Aggregate {
         self.members() * self.max_packet_len.min(longest_packet)
     }
 
-    /// Virtual time of the whole budget.
+    /// Virtual time of the whole budget: n budgets at n weights, the same as one flow's.
     #[inline]
     const fn span(&self) -> u64 {
         self.entity.span_of(self.max_packet_len)
@@ -127,7 +127,7 @@ impl Aggregate {
             .min(self.span())
     }
 
-    /// F of the next service; F of the last service if idle.
+    /// F of the next service, or of the last service if idle.
     const fn finish(&self) -> VirtualTime {
         if self.is_backlogged() {
             self.entity.time.plus(self.span())
@@ -163,7 +163,7 @@ impl AsMut<Entity> for Aggregate {
     }
 }
 
-/// All aggregates by number; backlogged aggregates in service order.
+/// All aggregates by number. Backlogged ones are in service order.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Aggregates {
     pub(crate) groups: Groups<Aggregate>,
@@ -171,8 +171,8 @@ pub(crate) struct Aggregates {
     open: BTreeSet<(FlowKind, u32)>,
     /// Aggregates without flows. An aggregate reused by its own kind keeps its timestamps.
     free: BTreeSet<(FlowKind, u32)>,
-    /// Start of the next search for an open aggregate: the number tried last, so that all open
-    /// aggregates are tried in turn.
+    /// Where the next search for an open aggregate starts: at the number tried last, so that all
+    /// open aggregates are tried in turn.
     asked: u32,
 }
 
@@ -289,8 +289,8 @@ impl Aggregates {
         number
     }
 
-    /// An open aggregate for a flow: preferably with a vacated membership, else not late. Tries at
-    /// most `MOST_ASKED`.
+    /// An open aggregate for a flow, preferably one with a vacated membership, else one that is not
+    /// late. Tries at most `MOST_ASKED`.
     fn ask(&mut self, kind: FlowKind) -> Option<u32> {
         let now = self.groups.now();
         let first = (kind, self.asked);
@@ -327,8 +327,8 @@ impl Aggregates {
         }
     }
 
-    /// Changes the number of flows by `by`, in aggregates of at most `most`, and updates the sets
-    /// of open and free aggregates.
+    /// Changes how many flows an aggregate has by `by`, to at most `most`, and updates the sets of
+    /// open and free aggregates.
     pub(crate) fn resize(&mut self, number: u32, by: i32, most: u32) {
         let aggregate = self.at_mut(number);
         aggregate.set_places(
@@ -350,8 +350,8 @@ impl Aggregates {
     }
 
     /// 1. The groups hold the backlogged aggregates (`Groups::check`).
-    /// 2. An aggregate never exceeds its capacity: open with flows and room for more, free without
-    ///    flows.
+    /// 2. An aggregate never exceeds its capacity. It is open with flows and room for more, and
+    ///    free without flows.
     /// 7. Vacated memberships belong to a backlogged aggregate not yet served to `places_until`.
     pub(crate) fn check(&self, members: &[u32], most: u32) {
         self.groups

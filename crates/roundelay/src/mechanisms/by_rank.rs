@@ -1,5 +1,5 @@
-//! Scheduler by rank: serves the packet of the smallest rank, for disciplines with a rank that
-//! depends on the packet alone.
+//! Scheduler by rank: serves the packet with the smallest rank, for disciplines whose rank depends
+//! on the packet alone.
 
 use core::fmt::Debug;
 
@@ -13,18 +13,18 @@ use crate::schedulers::Configured;
 use crate::seed::Seed;
 use crate::time::Instant;
 
-/// The rank of a discipline; implemented by its configuration.
+/// A discipline's rank, which its configuration implements.
 pub trait Rank: Debug + Clone {
     /// The type of the rank.
     type Key: Ordinal + Debug + Send;
     /// A full buffer gives up the packet that arrived last, not the last one by rank.
     const GIVES_UP_NEWEST: bool = false;
 
-    /// The packet's rank: the smallest goes first; of equal ranks, the first arrival.
+    /// The packet's rank: the smallest goes first, and among equal ranks the first arrival.
     fn key<T>(packet: &Packet<T>) -> Self::Key;
 }
 
-/// Serves the packet of the smallest rank.
+/// Serves the packet with the smallest rank.
 #[derive(Debug, Clone)]
 pub struct ByRank<R: Rank, T> {
     waiting: Ranked<R::Key, T>,
@@ -53,8 +53,7 @@ impl<R: Rank, T> Scheduler<T> for ByRank<R, T> {
         self.waiting.pop_first()
     }
 
-    /// The newest of the packets with the largest rank, or the newest of all with
-    /// `GIVES_UP_NEWEST`.
+    /// The newest packet with the largest rank, or the newest of all with `GIVES_UP_NEWEST`.
     fn evict(&mut self) -> Option<Packet<T>> {
         if R::GIVES_UP_NEWEST {
             self.waiting.pop_newest()
@@ -79,7 +78,7 @@ impl<R: Rank, T> Scheduler<T> for ByRank<R, T> {
 }
 
 impl<R: Rank, T> Control for ByRank<R, T> {
-    /// 1. Packets are in order of rank, then of arrival; the recorded rank of the first is correct.
+    /// 1. Packets are ordered by rank, then by arrival. The first one's recorded rank is correct.
     fn check_invariants(&self) {
         self.waiting.check();
         let first = self.waiting.first().map(|(_, first)| R::key(first));

@@ -1,8 +1,8 @@
-//! Calendar of QFQ's groups: each group's entities sorted by start time into slots. Within a slot
-//! the order is first come, first served; after a removal out of turn, the slot's first entity
-//! fills the gap.
+//! Calendar of QFQ's groups: each group's entities, sorted by start time into slots. Within a slot
+//! the order is first come, first served. If an entity is removed out of turn, the slot's first
+//! entity fills the gap.
 //!
-//! A group's entities start within [`SLOTS`] slots (Theorem 5), so slot n of virtual time is bit,
+//! A group's entities start within [`SLOTS`] slots (Theorem 5), so slot n in virtual time has bit,
 //! and list, n modulo [`SLOTS`].
 
 use crate::mechanisms::entity::{GROUPS, SLOTS, shift_of};
@@ -63,7 +63,7 @@ pub(crate) const fn group_of(list: u16) -> usize {
 }
 
 impl Calendar {
-    /// Memory of the lists of slots: first and last position of each.
+    /// Memory of the slots' lists: first and last position of each.
     pub(crate) const SLOT_BYTES: usize = size_of::<[List; LISTS]>();
     /// Memory of the groups: S_i and the bitmap of occupied slots.
     pub(crate) const GROUP_BYTES: usize = size_of::<[Group; GROUPS]>();
@@ -101,7 +101,7 @@ impl Calendar {
             .map(|list| self.numbers.at(list.head()) as usize)
     }
 
-    /// The list of the slot at S_i.
+    /// The list for the slot at S_i.
     #[inline]
     pub(crate) const fn front(&self, group: usize) -> u16 {
         list_at(self.start(group), group)
@@ -159,7 +159,7 @@ impl Calendar {
         (head, is_last)
     }
 
-    /// Moves the number just removed from `head` to position `place` in the same list. Returns the
+    /// Moves the number just removed at `head` to position `place` in the same list. Returns the
     /// number.
     #[cold]
     pub(crate) fn fill(&mut self, place: u32, head: u32) -> usize {

@@ -1,4 +1,4 @@
-//! COBALT's decision: whether a departing packet is dropped or marked, by CoDel and BLUE together.
+//! COBALT's decision: whether CoDel and BLUE together drop or mark a departing packet.
 //!
 //! The CoDel part signals at shrinking distances, interval / sqrt(count), while packets come late.
 //! Unlike CoDel it keeps `count` when packets come in time again, and lowers it step by step at the
@@ -7,9 +7,9 @@
 //! buffer overflows and falls when the queue is found empty.
 //!
 //! Source: J. Palmei, S. Gupta, P. Imputato, J. Morton, M. P. Tahiliani, S. Avallone, D. Taht,
-//! "Design and Evaluation of COBALT Queue Discipline", IEEE LANMAN 2019; T. Hoeiland-Joergensen,
-//! D. Taht, J. Morton, "Piece of CAKE", arXiv 1804.07617, 2018, section III.B; drops and marks of
-//! Linux 6.1 (`peers/linux`).
+//! "Design and Evaluation of COBALT Queue Discipline", IEEE LANMAN 2019. T. Hoeiland-Joergensen, D.
+//! Taht, J. Morton, "Piece of CAKE", arXiv 1804.07617, 2018, section III.B. What Linux 6.1 drops
+//! and marks (`peers/linux`).
 //!
 //! | source | here |
 //! |---|---|
@@ -17,8 +17,8 @@
 //! | 1 / sqrt(count) | `root`, in units of 2^-32 |
 //! | BLUE's probability | `blue`, in units of 2^-32 |
 //!
-//! Number format: picoseconds. The root is four steps of Newton's iteration from the root before for
-//! counts below 16, and beyond that one step, as in Linux.
+//! Number format: picoseconds. For counts below 16 the root is four steps of Newton's iteration
+//! from the root before, and beyond that one step, as in Linux.
 
 use crate::time::{Duration, Instant};
 
@@ -29,7 +29,8 @@ pub(crate) struct Settings {
     pub(crate) target: Duration,
     /// Distance of the first signals: about a round trip.
     pub(crate) interval: Duration,
-    /// Time of a full frame on the link. A packet that waited for no more than four is not late.
+    /// How long a full frame takes on the link. A packet that waited for no more than four is not
+    /// late.
     pub(crate) frame_time: Duration,
 }
 
@@ -38,7 +39,7 @@ pub(crate) struct Settings {
 pub(crate) struct Leaving {
     /// Time in the queue.
     pub(crate) sojourn: Duration,
-    /// Whether a mark reaches the sender: the packet is ECN-capable, or marked already.
+    /// Whether a mark reaches the sender, because the packet is ECN-capable or marked already.
     pub(crate) takes_marks: bool,
     /// Flows that share the link with this one. A packet that waited for no more than two frames of
     /// each is not late. 0 where senders, and not this queue, fill the link.
@@ -76,7 +77,7 @@ const BLUE_UP: u32 = 1 << 24;
 const BLUE_DOWN: u32 = 1 << 20;
 
 /// Roots of the first counts, each by four steps from the one before. That of 2 is .70671 and not
-/// .70711: Linux's signals show it.
+/// .70711, as Linux's signals show.
 const FIRST: [u32; 16] = {
     let mut roots = [u32::MAX; 16];
     let mut count = 1;
@@ -156,7 +157,7 @@ impl Cobalt {
         verdict
     }
 
-    /// A packet of this queue was pushed out of a full buffer: BLUE drops more, and the next late
+    /// A full buffer has pushed out a packet of this queue, so BLUE drops more, and the next late
     /// packet is signalled.
     pub(crate) fn overflowed(&mut self, settings: &Settings, now: Instant) {
         if self.blue_may_change(settings, now) {
@@ -168,7 +169,7 @@ impl Cobalt {
         self.count = self.count.max(1);
     }
 
-    /// The scheduler has found the queue empty: BLUE drops less, and `count` decays.
+    /// The scheduler has found the queue empty, so BLUE drops less, and `count` decays.
     pub(crate) fn found_empty(&mut self, settings: &Settings, now: Instant) {
         if self.blue > 0 && self.blue_may_change(settings, now) {
             self.blue = self.blue.saturating_sub(BLUE_DOWN);
@@ -191,7 +192,8 @@ impl Cobalt {
         self.count > 0 && now >= self.drop_next
     }
 
-    /// The control law: to another count, with the next change interval / sqrt(count) later.
+    /// The control law: goes on to another count, and the next change is interval / sqrt(count)
+    /// later.
     fn move_on(&mut self, count: u32, settings: &Settings) {
         self.count = count;
         self.root = root_of(count, self.root);

@@ -1,4 +1,4 @@
-//! CoDel's decision: whether a departing packet is dropped or marked because of a standing queue.
+//! CoDel's decision: whether a departing packet is dropped or marked because the queue stands.
 //!
 //! A queue stands if every packet of a whole `interval` has waited `target` or longer. Then one
 //! packet is signalled (dropped or marked). While the queue stands, further signals follow after
@@ -17,21 +17,21 @@
 //! | `deque` | [`Codel::judges_bad`], once a packet: the caller drops or marks the packet, and asks about the next |
 //!
 //! Number format: picoseconds. interval / sqrt(count) is the integer square root of interval^2 /
-//! count, so each step is short by less than 2 ps: no Newton iteration, no fixed point.
+//! count, so each step is short by less than 2 ps, without Newton's iteration or fixed point.
 //!
 //! Linux computes 1 / sqrt(count) from the value for count - 1, by one step of Newton's iteration
 //! in 16 bits ([`Roots::Newton`]): the second signal follows after interval / 2 (exactly: interval
-//! / sqrt 2), and later ones come nearer to the exact times. The times of drops of a Linux 6.1 show
-//! this (`peers/linux`, `compare.py timed`).
+//! / sqrt 2), and later ones come nearer to the exact times. The times at which a Linux 6.1 drops
+//! show this (`peers/linux`, `compare.py timed`).
 //!
 //! Differences from the RFC: the queue is too short to signal while the bytes behind the packet are
 //! at most the packet's own length or one frame, the longer of the two. The RFC uses the longest
-//! packet ever seen; one 64 KB superframe would raise the limit to 64 KB for good. State is reset
-//! at once when the queue becomes empty, not at the next dequeue from an empty queue: a flow of one
-//! packet a second never has a standing queue.
+//! packet ever seen, so one 64 KB superframe would raise the limit to 64 KB for good. State is
+//! reset at once when the queue becomes empty, not at the next dequeue from an empty queue, so a
+//! flow with one packet a second never has a standing queue.
 //!
-//! Tests: `it_decides_as_the_rfc_is_written` compares with the RFC's pseudo-code over random runs;
-//! single cases follow below.
+//! Tests: `it_decides_as_the_rfc_is_written` compares with the RFC's pseudo-code over random runs.
+//! Single cases follow below.
 
 use crate::time::{Duration, Instant};
 
@@ -84,8 +84,9 @@ const ONE: u16 = u16::MAX;
 
 /// A step of Newton's iteration towards 1 / sqrt(count): y (3 - count y^2) / 2, y in 16 bits.
 ///
-/// Where `count` has jumped (packets dropped at a full buffer), 3 - count y^2 is negative. Unsigned
-/// numbers of 64 bits then wrap around, as those of Linux do by the times of its drops.
+/// If `count` has jumped (because packets were dropped at a full buffer), 3 - count y^2 is
+/// negative. Unsigned numbers of 64 bits then wrap around, as Linux's do, which the times of its
+/// drops show.
 fn newton(y: u16, count: u32) -> u16 {
     let y = u64::from(y);
     let left = (3_u64 << 32).wrapping_sub(u64::from(count).wrapping_mul(y * y)) >> 2;
@@ -116,10 +117,10 @@ pub(crate) struct Codel {
     last_count: u32,
     /// Whether the queue has stood for an interval.
     dropping: bool,
-    /// A signal was given at `drop_next`; `drop_next` advances if the queue still stands at the
-    /// next packet.
+    /// A signal was given at `drop_next`, which advances if the queue still stands at the next
+    /// packet.
     signalled: bool,
-    /// 1 / sqrt(count) of [`Roots::Newton`].
+    /// 1 / sqrt(count) for [`Roots::Newton`].
     root: u16,
     resume: Resume,
 }
@@ -145,7 +146,7 @@ impl Codel {
     }
 
     /// Whether the packet should be dropped or marked. Call once for each departing packet, in
-    /// order. Inlined into each scheduler, with what a packet of a short queue needs.
+    /// order. Inlined into each scheduler, with what a packet in a short queue needs.
     #[inline]
     pub(crate) fn judges_bad(&mut self, target: Target, now: Instant, packet: Leaving) -> bool {
         let stands = self.is_standing(target, now, packet);
@@ -166,13 +167,13 @@ impl Codel {
         self.dropping = false;
     }
 
-    /// Counts drops that were no signals, as signals.
+    /// Counts drops that were no signals as if they were.
     pub(crate) fn count_drops(&mut self, packets: u32) {
         self.count = self.count.saturating_add(packets);
     }
 
     /// Linux: the packet judged bad is marked and leaves. The time of the next signal advances at
-    /// once; after a drop the time advances with the next packet, which must be bad too.
+    /// once. After a drop it advances with the next packet, which must be bad too.
     #[inline]
     pub(crate) fn marked(&mut self, target: Target) {
         if self.signalled {
@@ -284,7 +285,7 @@ mod tests {
             signals(&mut codel, 10..500, 6),
             [110, 210, 281, 339, 389, 434, 474]
         );
-        // A packet in time ends dropping; standing again takes another interval first.
+        // A packet in time ends dropping. To stand again takes another interval first.
         assert!(!codel.judges_bad(Target::DEFAULT, at(500), waited(4)));
         // `count` went from 1 to 7, so the rate resumes at six: 100 / sqrt 6 = 40.8 ms.
         assert_eq!(signals(&mut codel, 501..700, 6), [601, 642, 680]);
@@ -446,7 +447,7 @@ mod tests {
         }
     }
 
-    /// The RFC's pseudo-code as written, over a list of packets; yields the dropped packets.
+    /// The RFC's pseudo-code as written, over a list of packets. Yields the dropped ones.
     struct Written<'a> {
         packets: core::slice::Iter<'a, u64>,
         first_above_time: u64,

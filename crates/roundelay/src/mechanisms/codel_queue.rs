@@ -1,4 +1,4 @@
-//! FIFO queue with a CoDel of its own: the queue of `codel`, and of each flow of `fq_codel`.
+//! FIFO queue with its own CoDel: the queue in `codel`, and each flow's in `fq_codel`.
 
 use alloc::collections::VecDeque;
 

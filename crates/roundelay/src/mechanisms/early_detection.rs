@@ -1,14 +1,14 @@
 //! RED's decision: whether an arriving packet is dropped or marked because the average queue has
 //! been long.
 //!
-//! The decision uses a moving average of the queue length: bursts cause no signal. Below `min` no
-//! packet is signalled; between `min` and `max` the probability rises; above `max` every packet is
-//! signalled. The number of packets between two signals is random and uniform up to a maximum, so
-//! signals neither cluster nor stay away for long.
+//! The decision uses a moving average of the queue length, so that bursts cause no signal. Below
+//! `min` no packet is signalled. Between `min` and `max` the probability rises, and above `max`
+//! every packet is signalled. The number of packets between two signals is random and uniform up to
+//! a maximum, so signals neither cluster nor stay away for long.
 //!
 //! Source: S. Floyd, V. Jacobson, "Random Early Detection Gateways for Congestion Avoidance",
-//! IEEE/ACM Transactions on Networking 1(4), 1993; S. Floyd, R. Gummadi, S. Shenker, "Adaptive RED:
-//! An Algorithm for Increasing the Robustness of RED's Active Queue Management", 2001; S. Floyd,
+//! IEEE/ACM Transactions on Networking 1(4), 1993. S. Floyd, R. Gummadi, S. Shenker, "Adaptive RED:
+//! An Algorithm for Increasing the Robustness of RED's Active Queue Management", 2001. S. Floyd,
 //! "Recommendation on Using the 'Gentle' Variant of RED", 2000.
 //!
 //! | paper | here |
@@ -20,13 +20,13 @@
 //! | q_time, s | `idle_since`, `packet_time` |
 //! | p_b, p_a | `base`, `spaced` |
 //!
-//! Number format: the average in units of 2^-48 bytes (or packets), for an error below 2^-16 at any
-//! weight; probabilities in units of 2^-32.
+//! Number format: the average is in units of 2^-48 bytes (or packets), so that its error stays
+//! below 2^-16 at any weight. Probabilities are in units of 2^-32.
 //!
 //! Differences from the paper: `count` is 0 for the packet after a signal, as in the paper's
-//! derivation; its listing has 1 there, with which the packets between two signals are uniform up
-//! to 1 / p_b - 1. Adaptive RED adapts at the first arrival half a second or more after the last
-//! adaptation, not by a timer.
+//! derivation. The paper's listing has 1 there, with which the packets between two signals are
+//! uniform up to 1 / p_b - 1. Adaptive RED adapts at the first arrival half a second or more after
+//! the last adaptation, not by a timer.
 //!
 //! Tests: the average against the formula in exact arithmetic, distances between signals,
 //! adaptation, in `theorems/red.rs` and below.
@@ -38,7 +38,7 @@ use crate::schedulers::Onset;
 use crate::time::{Duration, Instant};
 use crate::units::{Billionths, Rate};
 
-/// Rate of a link until the scheduler is told; `tc`'s default.
+/// Rate of a link until the scheduler is told: `tc`'s default.
 pub(crate) const UNKNOWN_LINK_RATE: Rate = match Rate::from_bits_per_second(10_000_000) {
     Some(rate) => rate,
     None => panic!("not zero"),
@@ -49,7 +49,7 @@ pub(crate) const fn average_length<C>(of: fn(&mut C) -> &mut u32) -> Parameter<C
     Parameter::size("avpkt", 1..=1 << 16, "average length of a packet", of)
 }
 
-/// The parameter `bandwidth`; none: the link's.
+/// The parameter `bandwidth`. None: the link's.
 pub(crate) const fn idle_rate<C>(of: fn(&mut C) -> &mut Option<Rate>) -> Parameter<C> {
     let help = "rate at which the average falls while the queue is empty; link: the link's";
     Parameter::link_rate("bandwidth", 1_000..=10_000_000_000_000, help, of)
@@ -65,12 +65,12 @@ pub(crate) const fn probability<C>(of: fn(&mut C) -> &mut Billionths) -> Paramet
     )
 }
 
-/// RED's parameters; lengths in the discipline's unit, bytes or packets.
+/// RED's parameters. Lengths are in the discipline's unit, bytes or packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Thresholds {
     pub(crate) min: u64,
     pub(crate) max: u64,
-    /// Probability of a signal when the average reaches `max`; the initial value, if adaptive.
+    /// Probability of a signal when the average reaches `max`. If adaptive, the initial value.
     pub(crate) probability: Probability,
     /// The average moves by 2^-this of its difference from the queue.
     pub(crate) weight_log: u32,
@@ -81,9 +81,9 @@ pub(crate) struct Thresholds {
     pub(crate) gentle: bool,
     /// Whether `probability` adapts to keep the average midway between the two thresholds.
     pub(crate) adaptive: bool,
-    /// Whether the rules of Linux's choke apply: fractions of the average have no part in its next
-    /// value and in the probability, and an average of `min` is still below. In bytes the
-    /// difference does not matter; in packets the average is half a packet longer on the mean.
+    /// Whether the rules of Linux's choke apply. Fractions of the average then have no part in its
+    /// next value and in the probability, and an average of `min` is still below. In bytes the
+    /// difference does not matter. In packets the average is half a packet longer on the mean.
     pub(crate) linux: bool,
 }
 
@@ -111,7 +111,7 @@ pub(crate) enum Verdict {
     Keep,
     /// Drawn at random.
     Signal,
-    /// The average is above all probabilities.
+    /// The average is so long that every packet is signalled.
     Force,
 }
 
@@ -167,14 +167,16 @@ impl EarlyDetection {
     /// A packet arrives with `waiting` bytes or packets in the queue.
     pub(crate) fn observe(&mut self, now: Instant, waiting: u64) {
         if let Some(since) = self.idle_since {
+            // After an idle time: m = (time - q_time) / s, avg = (1 - w_q)^m avg.
             let packet_time = self.thresholds.packet_time.as_picos().max(1);
             let packets = now.since(since).as_picos() / packet_time;
             self.average = scaled(self.average, power(self.thresholds.weight_log, packets));
-            // The rest counts next time; otherwise arrivals that are all dropped would keep the
+            // The rest counts next time. Otherwise arrivals that are all dropped would keep the
             // average up.
             self.idle_since = Some(since + Duration::from_picos(packets * packet_time));
         } else {
             let average = self.average_for();
+            // avg = avg + w_q (q - avg).
             let difference = ((u128::from(waiting) << FRACTION_BITS) as i128) - average as i128;
             self.average =
                 (self.average as i128 + (difference >> self.thresholds.weight_log)) as u128;
@@ -191,8 +193,8 @@ impl EarlyDetection {
         self.idle_since = None;
     }
 
-    /// A packet has left: if the queue is empty, the idle time starts. `now`: None if unknown; then
-    /// the idle time starts at the last arrival.
+    /// A packet has left. If the queue is now empty, the idle time starts: at `now`, or at the last
+    /// arrival if `now` is None, which means unknown.
     pub(crate) fn left(&mut self, now: Option<Instant>, backlog: Backlog) {
         if backlog.is_empty() {
             self.idle_since
@@ -225,6 +227,7 @@ impl EarlyDetection {
             self.count = 0;
             return Verdict::Force;
         }
+        // A mark with probability p_a, after which count begins anew.
         let is_drawn = random.chance(self.spaced(base));
         self.count = if is_drawn {
             0
@@ -246,6 +249,7 @@ impl EarlyDetection {
         let min = self.thresholds.min;
         let max = self.thresholds.max;
         if self.average < u128::from(max) << FRACTION_BITS {
+            // p_b = max_p (avg - min_th) / (max_th - min_th).
             return Probability::ratio(above(min), span(min, max)).times(self.probability);
         }
         if !self.thresholds.gentle {
@@ -256,7 +260,7 @@ impl EarlyDetection {
             .plus(Probability::ratio(above(max), span(0, max)).times(rest))
     }
 
-    /// p_a = p_b / (1 - count p_b): makes every distance up to 1 / p_b equally likely.
+    /// p_a = p_b / (1 - count p_b), which makes every distance up to 1 / p_b equally likely.
     fn spaced(&self, base: Probability) -> Probability {
         let units = u128::from(base.as_units());
         let one = u128::from(Probability::ALWAYS.as_units());
@@ -272,6 +276,7 @@ impl EarlyDetection {
         let at =
             |tenths: u64| u128::from(self.thresholds.min * 10 + span * tenths) << FRACTION_BITS;
         if self.average * 10 > at(6) && self.probability <= most {
+            // Increase by alpha = min(0.01, max_p / 4). That `least` is 0.01 as well is chance.
             let quarter = self.probability.times(Probability::ratio(1, 4));
             self.probability = self.probability.plus(least.min(quarter));
         } else if self.average * 10 < at(4) && self.probability >= least {
@@ -310,7 +315,7 @@ pub(crate) fn weight_log(min: u64, burst: u32, avpkt: u32) -> u32 {
         .unwrap_or(MAX_WEIGHT_LOG)
 }
 
-/// (1 - 2^-`log`)^`exponent` in units of 2^-64, rounded down; 1 becomes 2^64 - 1.
+/// (1 - 2^-`log`)^`exponent` in units of 2^-64, rounded down. 1 becomes 2^64 - 1.
 fn power(log: u32, mut exponent: u64) -> u64 {
     let times = |a: u64, b: u64| ((u128::from(a) * u128::from(b)) >> 64) as u64;
     let mut base = (1u64 << (64 - log)).wrapping_neg();

@@ -1,10 +1,10 @@
-//! Entity: the schedulable unit of QFQ's groups (start time, weight, list slot), and the choice of
-//! a group from longest packet and weight.
+//! Entity: what QFQ's groups schedule (start time, weight, list slot), and how its longest packet
+//! and weight choose a group.
 //!
-//! The order of entities depends on the start time of the head packet only. The finish time is
-//! computed when the head packet is sent: its length is at hand then and would cost a lookup
-//! before. Exception: after a change of weight or longest packet, the head packet is still charged
-//! at the old values.
+//! The order of entities depends only on the head packet's start time. The finish time is computed
+//! when the head packet is sent, because its length is at hand then and would cost a lookup before.
+//! Exception: after a change of weight or longest packet, the head packet is still charged at the
+//! old values.
 
 use crate::flow_config::FlowConfig;
 use crate::virtual_time::{VirtualTime, byte_time};
@@ -48,8 +48,8 @@ pub(crate) const fn shift_of(group: usize) -> u32 {
     MIN_SLOT_SHIFT + group as u32
 }
 
-/// phi sigma_i times the sum of weights, in bytes: what an entity of this weight sends in a slot of
-/// its group.
+/// phi sigma_i times the sum of weights, in bytes: what an entity with this weight sends in one of
+/// its group's slots.
 pub(crate) fn slot_bytes(max_packet_len: u32, weight: u32) -> u64 {
     let shift = slot_shift(
         max_packet_len.min(FlowConfig::MAX_PACKET_LEN),
@@ -67,7 +67,7 @@ pub(crate) struct Entity {
     finish: VirtualTime,
     /// Virtual time of a byte, at most 2^30.
     byte_time: u32,
-    /// Position in the list of the entity's slot, if backlogged.
+    /// Position in the slot's list, if backlogged.
     pub(crate) place: u32,
     /// The group of the list, if backlogged.
     group: u8,
@@ -89,7 +89,7 @@ impl Entity {
     };
 
     /// Sets weight and longest packet. A change of group takes effect at the next insertion. The
-    /// head packet is still charged at the old rate; `next` is its span (virtual time).
+    /// head packet, whose span (virtual time) is `next`, is still charged at the old rate.
     pub(crate) fn set(&mut self, weight: u32, max_packet_len: u32, next: u64) {
         self.unsettle(next);
         self.byte_time = byte_time(weight) as u32;
@@ -129,7 +129,7 @@ impl Entity {
         }
     }
 
-    /// F of the head packet, given its `span` at the configured weight. If idle: F of the last
+    /// F of the head packet, given its `span` at the configured weight. If idle, F of the last
     /// packet sent, with `span` zero.
     pub(crate) const fn finish(&self, span: u64) -> VirtualTime {
         self.time.plus(self.charge(span))
@@ -140,8 +140,8 @@ impl Entity {
         !self.is_unsettled && span <= 1 << shift_of(self.group())
     }
 
-    /// Distance from V to F of the last packet sent. None beyond the largest distance of the group:
-    /// a timestamp from before the clock wrapped.
+    /// Distance from V to F of the last packet sent. None beyond the group's largest distance,
+    /// because the timestamp is then from before the clock wrapped.
     #[inline]
     pub(crate) fn lead(&self, now: VirtualTime) -> Option<i64> {
         let lead = self.time.since(now);

@@ -1,8 +1,8 @@
-//! Packet and byte counts of each flow in a sample of fixed size: a hash table with a fixed size
-//! for any number of flows.
+//! Counts each flow's packets and bytes in a sample of fixed size. The hash table has a fixed size
+//! too, for any number of flows.
 //!
 //! Open addressing with linear probing, at most half full. A flow leaves the table with its last
-//! packet in the sample; the entries behind move up, so no entry has to be marked as deleted (D. E.
+//! packet in the sample. The entries behind move up, so no entry has to be marked as deleted (D. E.
 //! Knuth, The Art of Computer Programming, volume 3, section 6.4, algorithm R).
 
 use alloc::vec::Vec;

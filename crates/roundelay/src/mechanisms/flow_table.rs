@@ -97,12 +97,12 @@ impl<T, S: Default, P: Storage<T>> FlowTable<T, S, P> {
         });
     }
 
-    /// A flow gets settings: a removal asked for before is void.
+    /// A flow gets settings, so a removal asked for before is void.
     pub(crate) fn stay(&mut self, number: usize) {
         self.record(number).leaves = false;
     }
 
-    /// Removes a flow: with the last packet, or now. True: now, and the discipline sets the weight
+    /// Removes a flow, now or with its last packet. True: now, and the discipline sets the weight
     /// to zero.
     pub(crate) fn remove(&mut self, flow: FlowId) -> bool {
         let Some(record) = self
@@ -116,7 +116,7 @@ impl<T, S: Default, P: Storage<T>> FlowTable<T, S, P> {
         !record.leaves
     }
 
-    /// Whether a flow that has lost its last packet has been removed: the discipline then sets the
+    /// Whether a flow that has lost its last packet has been removed. The discipline then sets the
     /// weight to zero.
     #[inline]
     pub(crate) fn has_left(&mut self, number: usize) -> bool {
@@ -126,7 +126,7 @@ impl<T, S: Default, P: Storage<T>> FlowTable<T, S, P> {
 
 /// Packets.
 impl<T, S: Default, P: Storage<T>> FlowTable<T, S, P> {
-    /// Whether a packet can be taken: of at most `most` bytes, of a flow and a handle that fit.
+    /// Whether a packet can be taken: it has at most `most` bytes, and its flow and handle fit.
     #[inline]
     pub(crate) fn takes(&mut self, packet: &Packet<T>, most: u32) -> bool {
         packet.len <= most && packet.flow.fits_a_table() && self.pool.makes_room_for(packet)
@@ -152,8 +152,8 @@ impl<T, S: Default, P: Storage<T>> FlowTable<T, S, P> {
         queue.packets() == 1
     }
 
-    /// Removes the head of the flow's queue. A packet of `refill` joins the queue before anything
-    /// else is known of the departure. Returns the flow as well.
+    /// Removes the head of the flow's queue. A packet from `refill` joins the queue before anything
+    /// else learns of the departure. Returns the flow as well.
     #[inline(always)]
     pub(crate) fn pop(
         &mut self,

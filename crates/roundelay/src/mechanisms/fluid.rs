@@ -1,15 +1,15 @@
-//! Queued packets timed by the fluid server ([`GpsClock`]): the common part of `wfq` and `wf2q`,
-//! which differ in the [`Order`] of flows.
+//! Queued packets timed by the fluid server ([`GpsClock`]): what `wfq` and `wf2q` have in common.
+//! They differ in the [`Order`] of flows.
 //!
-//! Only the head packet of each flow has times: S = max(V at arrival, F of the previous packet), F
-//! = S + len / weight. They are computed once, when the packet becomes the head, and stay. So a new
-//! weight applies from the second packet on; packets sent or about to be sent keep their times. If
-//! the fluid server has finished the head packet by then, the packets behind start anew at V.
+//! Only each flow's head packet has times: S = max(V at arrival, F of the previous packet), F = S +
+//! len / weight. They are computed once, when the packet becomes the head, and stay. So a new
+//! weight applies from the second packet on, and packets sent or about to be sent keep their times.
+//! If the fluid server has finished the head packet by then, the packets behind start anew at V.
 //!
-//! Latency. Let p be a packet of a flow with a constant weight, and W the largest sum of weights
+//! Latency. Let p be a packet from a flow with a constant weight, and W the largest sum of weights
 //! (`total_weight`, in which a larger weight counts until V has passed the times computed with it).
-//! Then p leaves at most L / R after GRC(p), for any push-outs, arrivals, departures and weight
-//! changes of other flows:
+//! Then p leaves at most L / R after GRC(p), whatever push-outs, arrivals, departures and weight
+//! changes other flows have:
 //!
 //! (1) V reaches F_p at T <= GRC(p), since V rises by R / W or faster while the link is busy, and
 //! GRC(p) takes the same maximum and the same sum as F_p at this slope.
@@ -17,18 +17,18 @@
 //! there is no m, or if the fluid server has skipped time since (`catch_up`), let t be the start of
 //! the busy period or the last skip, and m empty.
 //! (3) No packet q between m and p had been started by the fluid server at t. In `wfq`: the head
-//! packet of q's flow at t would have had F >= F_m, since m was chosen; it was sent between m and p
-//! with the same F; but F is at most F_p for packets between m and p. So q's flow had no packet at
+//! packet of q's flow at t would have had F >= F_m, since m was chosen. It was sent between m and p
+//! with the same F. But F is at most F_p for packets between m and p, so q's flow had no packet at
 //! t. In `wf2q`: a packet of q's flow may have waited, but had not started. When V skips time, no
 //! waiting packet has started.
-//! (4) By T the fluid server has finished each such q and p: F is at most F_p, and no event after
-//! the link has taken a packet makes the fluid server finish the packet later.
-//! (5) So from t to T the fluid server has done all bytes from behind m up to p, at the rate R:
-//! these are sent by T, and m takes L / R.
+//! (4) By T the fluid server has finished each such q and p, because F is at most F_p, and because
+//! no event after the link has taken a packet makes the fluid server finish the packet later.
+//! (5) So from t to T the fluid server has done all bytes from behind m up to p, at the rate R.
+//! These are sent by T, and m takes L / R.
 //!
 //! Fluid service of packets pushed out later only delays T, and (1) has room for the delay. A clock
-//! that jumped to make up for the delay would break (5): some packets would be finished faster than
-//! at the rate R.
+//! that jumped to make up for the delay would break (5), because some packets would be finished
+//! faster than at the rate R.
 
 use alloc::vec::Vec;
 use core::fmt::Debug;
@@ -89,7 +89,7 @@ pub trait Order: Debug + Clone + Default + Send {
     /// A flow gets a new head packet in place of another.
     fn replace(&mut self, flow: usize, head: Service);
 
-    /// The flow whose head packet the link takes; None only if no flow has one. V may have to catch
+    /// The flow whose head packet the link takes. None only if no flow has one. V may have to catch
     /// up.
     fn choose(&mut self, clock: &mut GpsClock, head: impl Fn(usize) -> Service) -> Option<usize>;
 
@@ -114,19 +114,20 @@ struct FluidFlow {
     queue: Queue,
     /// Times of the head packet.
     head: Service,
-    /// Earliest start of the next packet: F of the head packet; F of the last packet if the flow is
+    /// When the next packet may start: at F of the head packet, or of the last one if the flow is
     /// empty.
     next: VirtualTime,
     /// Remainder of the division for F, in units of 1 / weight.
     remainder: u32,
-    /// Removed; forget the flow when its last packet leaves.
+    /// Removed. Forget the flow when its last packet leaves.
     leaves: bool,
 }
 
 impl FluidFlow {
-    /// Times a new head packet; `came` is V at the packet's arrival.
+    /// Times a new head packet. `came` is V at the packet's arrival.
     #[inline]
     fn time(&mut self, came: VirtualTime, len: u32, weight: u32) {
+        // S = max(V(a), F of the packet before), then F = S + L / phi.
         if came.is_after(self.next) {
             (self.next, self.remainder) = (came, 0);
         }
@@ -212,6 +213,7 @@ impl<T, O: Order> Imitation<T, O> {
         self.clock.begin(now, packet.len);
         self.longest.changed(number, flow.queue.size());
         if let Some(next) = self.pool.head(&flow.queue) {
+            // The next packet becomes the head, and gets its S and F now.
             flow.time(next.payload.0, next.len, self.clock.weight(number));
             self.order.replace(number, flow.head);
         } else {
@@ -278,7 +280,7 @@ impl<T, O: Order> Scheduler<T> for Imitation<T, O> {
         self.dequeue_packet(now)
     }
 
-    /// The tail packet of the longest backlog; the fluid server drops the packet too.
+    /// The tail packet of the longest backlog. The fluid server drops the packet too.
     fn evict(&mut self) -> Option<Packet<T>> {
         let number = self
             .longest
@@ -327,8 +329,8 @@ impl<T, O: Order> Control for Imitation<T, O> {
         }
     }
 
-    /// Departed flows count until the fluid server has finished their packets. Of two weights of a
-    /// flow the larger counts until the packets timed with it are finished.
+    /// Departed flows count until the fluid server has finished their packets. If a flow has two
+    /// weights, the larger counts until the packets timed with it are finished.
     fn total_weight(&self) -> Option<u64> {
         Some(self.clock.known_weight())
     }
@@ -345,7 +347,7 @@ impl<T, O: Order> Control for Imitation<T, O> {
     }
 
     /// 1. A flow is in the order if and only if it has packets.
-    /// 2. Work is conserved to the last unit: the fluid server's backlog is the link's plus the
+    /// 2. Work is conserved to the last unit, so the fluid server's backlog is the link's plus the
     ///    excess.
     fn check_invariants(&self) {
         for (number, flow) in self.flows.iter().enumerate() {

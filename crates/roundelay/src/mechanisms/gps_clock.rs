@@ -2,38 +2,38 @@
 //! finish times of packets.
 //!
 //! The fluid server serves all its backlogged flows at once, each in proportion to its weight.
-//! Virtual time V is the service per unit of weight. V runs at R / (sum of the weights of those
-//! flows), faster after each flow that empties. A packet is served from S = max(V, F of the flow's
-//! previous packet) to F = S + len / weight.
+//! Virtual time V is the service per unit of weight. V runs at R / (sum of those flows' weights),
+//! so it runs faster after each flow that empties. A packet is served from S = max(V, F of the
+//! flow's previous packet) to F = S + len / weight.
 //!
 //! Source: A. Demers, S. Keshav, S. Shenker, "Analysis and Simulation of a Fair Queueing
-//! Algorithm", SIGCOMM 1989; A. Parekh, R. Gallager, "A Generalized Processor Sharing Approach to
+//! Algorithm", SIGCOMM 1989. A. Parekh, R. Gallager, "A Generalized Processor Sharing Approach to
 //! Flow Control in Integrated Services Networks: The Single-Node Case", IEEE/ACM ToN 1(3), 1993.
 //!
 //! Drive: two work-conserving servers with the same arrivals and the same link rate have always
 //! sent the same number of bytes. So at each dequeue the fluid server has sent exactly as much as
-//! the link; only during a transmission does real time, at the link's rate, give the bytes sent. A
-//! wrong rate only shifts the arrival time of packets that arrive during a transmission; the error
-//! is gone when the next one starts. Without a rate such packets arrive at the end of the
-//! transmission: a packet counts as sent once dequeued.
+//! the link. Only during a transmission does real time, at the link's rate, give the bytes sent. A
+//! wrong rate only shifts the arrival times of packets that arrive during a transmission, and the
+//! error is gone when the next one starts. Without a rate such packets arrive at the end of the
+//! transmission, because a packet counts as sent once it is dequeued.
 //!
-//! A pushed-out packet leaves the fluid server too, but not the service already done for the
-//! packet: from then on the fluid server has more left to do than the link and repeats work already
-//! sent by the link (`excess`). V never jumps for a push-out, so an earlier packet is not passed by
-//! a later one; `fluid.rs` shows that such a late V does no harm. When the link has sent
+//! A pushed-out packet leaves the fluid server too, but the service already done for the packet
+//! does not. From then on the fluid server has more left to do than the link, and repeats work that
+//! the link has already sent (`excess`). V never jumps for a push-out, so no later packet passes an
+//! earlier one. `fluid.rs` shows that such a late V does no harm. When the link has sent
 //! everything, the fluid server is also finished (`rest`). `catch_up` keeps the fluid server from
 //! working only on packets already sent by the link.
 //!
 //! A new weight applies from the packet behind the first waiting one, not to packets already given
-//! to the link: their times are fixed and the link has acted on them. Until then the fluid server
-//! serves those packets with their old weight, or with the largest of several.
+//! to the link, because their times are fixed and the link has acted on them. Until then the fluid
+//! server serves those packets with their old weight, or with the largest of several.
 //!
-//! Number format: V in 2^-30 bytes per unit of weight, wrapping at 2^64; work in 2^-30 bytes. Each
-//! division keeps its remainder for later, so work is conserved to the last unit: the fluid backlog
-//! is the queued bytes, the rest of the packet on the link, and the excess (`check`).
+//! Number format: V is in 2^-30 bytes per unit of weight, wrapping at 2^64, and work in 2^-30
+//! bytes. Each division keeps its remainder for later, so work is conserved to the last unit: the
+//! fluid backlog is the queued bytes, the rest of the packet on the link, and the excess (`check`).
 //!
-//! Cost: O(log N) a packet, amortised. The heap is keyed by the finish time of each flow's counted
-//! backlog; later arrivals of a flow are counted when V reaches this time.
+//! Cost: O(log N) a packet, amortised. The heap is keyed by the time at which each flow's counted
+//! backlog finishes. A flow's later arrivals are counted when V reaches this time.
 
 use alloc::vec::Vec;
 
@@ -63,11 +63,11 @@ pub struct GpsClock {
     /// Work done but not yet visible in V: less than a unit of V.
     rest: Work,
     fluids: Vec<Fluid>,
-    /// Sum of the weights of the flows backlogged here.
+    /// Sum of the weights of flows backlogged here.
     busy_weight: u64,
-    /// Sum of the weights of all known flows; the larger one of a flow with two weights.
+    /// Sum of all known flows' weights. If a flow has two, the larger one.
     known_weight: u64,
-    /// Flows backlogged here, by the finish time of their counted backlog.
+    /// Flows backlogged here, by the time at which their counted backlog finishes.
     ending: FlowHeap,
     link: Link,
     /// Work left here beyond the link's own.
@@ -85,7 +85,7 @@ struct Fluid {
     remainder: u32,
     /// Until `finish`.
     weight: u32,
-    /// Weight from `finish` on; equal to `weight` while the flow is idle. Zero: unknown flow.
+    /// Weight from `finish` on. Equal to `weight` while the flow is idle. Zero: unknown flow.
     next_weight: u32,
     /// Forget the flow as soon as it is empty here.
     leaves: bool,
@@ -114,7 +114,7 @@ impl Fluid {
     }
 
     /// Moves the end of the counted part, so that `later` lies behind. Work newly counted gets
-    /// times of `next_weight`.
+    /// times by `next_weight`.
     fn split(&mut self, now: VirtualTime, later: Work) {
         let counted = self.counted_at(now);
         let backlog = self.backlog_at(now);
@@ -153,7 +153,7 @@ impl Link {
         /// A bit per second is 2^15 / 5^12 units of work per picosecond.
         const PICOS: u64 = 5u64.pow(12);
         match self.rate {
-            // During the transmission the product is less than 8 * 10^12 times the length: less
+            // During the transmission the product is less than 8 * 10^12 times the length, so less
             // than 2^59.
             Some(rate) if now < self.until => {
                 let bits = now.since(self.since).as_picos() * rate.bits_per_second();
@@ -168,8 +168,8 @@ impl GpsClock {
     /// Memory for a flow.
     pub(crate) const BYTES_PER_FLOW: usize = size_of::<Fluid>() + FlowHeap::BYTES_PER_FLOW;
 
-    /// Loss of bounds by ties: bytes sent by the link while V passes all timestamps that count as
-    /// equal, with room for rounding.
+    /// What bounds lose by ties: the bytes that the link sends while V passes all timestamps that
+    /// count as equal, with room for rounding.
     pub(crate) const fn tied_bytes(share: &Share) -> u64 {
         share.total_weight.div_ceil(1 << 16)
     }
@@ -185,7 +185,7 @@ impl GpsClock {
         self.known_weight
     }
 
-    /// The weight of a flow's next arrivals; zero if the flow is unknown.
+    /// The weight of a flow's next arrivals. Zero if the flow is unknown.
     #[inline]
     pub(crate) fn weight(&self, flow: usize) -> u32 {
         self.fluids
@@ -249,8 +249,8 @@ impl GpsClock {
         }
     }
 
-    /// Moves V to at least `target`, which is at most S of every waiting packet: up to there the
-    /// fluid server works only on packets already sent by the link, and skips that work.
+    /// Moves V to at least `target`, which is at most S of every waiting packet. Up to there the
+    /// fluid server works only on packets that the link has already sent, so it skips that work.
     #[inline]
     pub(crate) fn catch_up(&mut self, target: VirtualTime) {
         if target.is_after(self.now) {
@@ -296,8 +296,7 @@ impl GpsClock {
         }
     }
 
-    /// Removes the last packet of a flow. Work already done by the fluid server for the packet was
-    /// in vain.
+    /// Removes a flow's last packet. What the fluid server has already done for it was in vain.
     pub(crate) fn withdraw(&mut self, flow: usize, len: u32) {
         let mut work = work_of(len);
         if self.ending.contains(flow) {
@@ -315,7 +314,7 @@ impl GpsClock {
         self.excess += i128::from(work);
     }
 
-    /// Sets a flow's weight for all packets behind the first waiting one; `waiting` is the number
+    /// Sets a flow's weight for all packets behind the first waiting one. `waiting` is the number
     /// of bytes behind the first. Returns the virtual time at which the new weight starts: V, if
     /// the fluid server has finished the packets before.
     pub(crate) fn set_weight(&mut self, flow: usize, weight: u32, waiting: u64) -> VirtualTime {
@@ -374,7 +373,7 @@ impl GpsClock {
         self.known_weight += fluid.known_weight();
     }
 
-    /// V has reached the end of the counted part of a flow.
+    /// V has reached the end of a flow's counted part.
     #[inline]
     fn turn(&mut self, flow: usize) {
         let fluid = &mut self.fluids[flow];
@@ -395,7 +394,7 @@ impl GpsClock {
         self.rest += work;
         while let Some(at) = self.ending.first_key() {
             let ahead = at.since(self.now) as u128 * u128::from(self.busy_weight);
-            // Only the key matters before V is there; the flow itself is not needed.
+            // Before V is there, only the key matters, not the flow itself.
             let due = if ahead > u128::from(self.rest) {
                 None
             } else {
@@ -416,8 +415,8 @@ impl GpsClock {
         self.rest = self.rest.checked_rem(self.busy_weight).unwrap_or(0);
     }
 
-    /// Panics unless work is conserved: the fluid backlog must equal the `waiting` bytes, the rest
-    /// of the packet on the link, and the excess.
+    /// Panics unless work is conserved: the fluid backlog must be the `waiting` bytes, the rest of
+    /// the packet on the link, and the excess.
     pub(crate) fn check(&self, waiting: u64) {
         let unit = 1i128 << VirtualTime::FRACTION_BITS;
         let backlogged = || {
@@ -498,7 +497,7 @@ mod tests {
         clock.begin(Instant::from_nanos(nanos), len);
     }
 
-    /// A packet arrives; returns the finish time of its flow's counted part.
+    /// A packet arrives. Returns the finish time of its flow's counted part.
     fn arrive(clock: &mut GpsClock, flow: usize, len: u32) -> f64 {
         if clock.weight(flow) == 0 {
             clock.set_weight(flow, 1, 0);
@@ -518,7 +517,7 @@ mod tests {
         send(&mut clock, 0, 150);
         clock.advance(Instant::from_nanos(100));
         assert_eq!(bytes(clock.now()), 25.0, "100 bytes for weights of 4");
-        // Flow 1 finishes after 200 bytes; then flow 0 has the link alone.
+        // Flow 1 finishes after 200 bytes. Then flow 0 has the link alone.
         send(&mut clock, 150, 100);
         clock.advance(Instant::from_nanos(225));
         assert_eq!(bytes(clock.now()), 75.0);
@@ -584,7 +583,7 @@ mod tests {
         for _ in 0..3 {
             arrive(&mut clock, 1, 60);
         }
-        // The first packet keeps its weight of 1; the second and third are served at a weight of 4.
+        // The first packet keeps its weight of 1. The second and third are served at a weight of 4.
         assert_eq!(bytes(clock.set_weight(1, 4, 120)), 60.0);
         assert_eq!((clock.known_weight(), clock.busy_weight), (5, 2));
         send(&mut clock, 0, 100);

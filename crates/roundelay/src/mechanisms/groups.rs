@@ -2,17 +2,18 @@
 //! fluid server and would finish first.
 //!
 //! The scheduled unit is an [`Entity`] with a start and a finish time: a flow in `qfq`, an
-//! aggregate of flows in `qfq_plus`. Entities with like ratios of longest packet to weight form a
-//! group. Start times in a group are rounded to slots, so sorting is an index into an array
-//! (`calendar.rs`). Each group is in one of four sets, bitmaps of a machine word: eligible or
-//! ineligible (has the fluid server started the group?), and ready or blocked (does an eligible
-//! group of higher index finish earlier?). In the set of eligible and ready groups the index sorts
-//! by finish time: the first bit set is the group to serve. Whole sets move by AND, OR and XOR.
+//! aggregate of flows in `qfq_plus`. Entities whose ratios of longest packet to weight are alike
+//! form a group. Start times in a group are rounded to slots, so an index into an array sorts them
+//! (`calendar.rs`). Each group is in one of four sets, which are bitmaps in a machine word:
+//! eligible or ineligible (has the fluid server started the group?), and ready or blocked (does an
+//! eligible group with a higher index finish earlier?). In the set of eligible and ready groups the
+//! index sorts by finish time, so the first bit set is the group to serve. Whole sets move by AND,
+//! OR and XOR.
 //!
-//! Most packets leave the sets alone: while the first slot of the first group holds entities, a
-//! served entity moves to a later slot and V advances. So this slot is kept (`front`). The sets are
-//! updated when the slot empties, when V may make groups eligible, and when an entity becomes
-//! backlogged with an earlier start than the rest of its group.
+//! Most packets leave the sets alone, because a served entity moves to a later slot and V advances
+//! while the first slot of the first group still holds entities. So this slot is kept (`front`).
+//! The sets are updated when the slot empties, when V may make groups eligible, and when an entity
+//! becomes backlogged with an earlier start than the rest of its group.
 //!
 //! Source: F. Checconi, P. Valente, L. Rizzo, "QFQ: Efficient Packet Scheduling with Tight
 //! Bandwidth Distribution Guarantees", section 4 and appendix A.
@@ -32,18 +33,18 @@
 //!
 //! Differences from the paper:
 //! - The start time of every newly backlogged entity follows Eq. 29. The listing (Fig. 4) omits Eq.
-//!   29, and the text applies it only to an idle group: both break Theorems 6 and 7 when V uses the
+//!   29, and the text applies it only to an idle group. Both break Theorems 6 and 7 if V uses the
 //!   true sum of weights and the link is fully allocated.
-//! - Fig. 5 takes a group's times from its head entity; here they are the rounded ones (Eq. 6).
-//! - Fig. 4 adds a group to its new set without clearing the old one; here a group is in one set.
+//! - Fig. 5 takes a group's times from its head entity. Here they are the rounded ones (Eq. 6).
+//! - Fig. 4 adds a group to its new set without clearing the old one. Here a group is in one set.
 //! - Fig. 6 assumes that the served group is the lowest eligible and ready one. A lower group may
 //!   have become ready since the choice, so blocking groups are searched above the served one
 //!   (`unblock`).
 //! - An entity with a new group is removed and, after its service, inserted as newly backlogged, so
 //!   no list is searched. While its lead over V is too large for the new group (Theorem 3), the
 //!   entity stays in a higher one.
-//! - Packets below 1088 bytes are grouped as if they were 1088 bytes long: then 2 + L / sigma_i <=
-//!   64 slots (Theorem 5) suffice for services of other entities of up to 64 KB.
+//! - Packets below 1088 bytes are grouped as if they were 1088 bytes long, because then 2 + L /
+//!   sigma_i <= 64 slots (Theorem 5) suffice when other entities are served up to 64 KB.
 
 mod invariants;
 mod view;
@@ -61,7 +62,7 @@ type Set = u32;
 
 const _: () = assert!(GROUPS <= Set::BITS as usize);
 
-/// Indices of [`Groups::sets`]: bit 0 for ineligible, bit 1 for blocked; a state is a sum.
+/// Indices into [`Groups::sets`]: bit 0 for ineligible, bit 1 for blocked. A state is their sum.
 const ER: usize = 0;
 const IR: usize = 1;
 const EB: usize = 2;
@@ -82,11 +83,11 @@ pub(crate) enum Next {
     Idle,
     /// Stays backlogged in its group.
     Stays,
-    /// May belong in another group; the value is the span of its next service.
+    /// May belong in another group. The value is the span of its next service.
     Moves(u64),
 }
 
-/// Entities by number; backlogged entities in service order.
+/// Entities by number. Backlogged ones are in service order.
 #[derive(Debug, Clone)]
 pub(crate) struct Groups<E> {
     /// All entities, idle ones included.
@@ -96,7 +97,7 @@ pub(crate) struct Groups<E> {
     calendar: Calendar,
     /// The first slot of the first eligible and ready group. Most packets do not change it.
     front: Front,
-    /// Largest step of V since the last idle period: L in Theorems 4 and 5. Kept in debug builds.
+    /// V's largest step since the last idle period: L in Theorems 4 and 5. Kept in debug builds.
     largest_step: u64,
 }
 
@@ -159,8 +160,8 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
         self.clock.is_leaving(owner)
     }
 
-    /// Changes a weight. `owner` identifies the weight if added again; `finish` is the owner's last
-    /// finish time.
+    /// Changes a weight. `owner` identifies the weight if it is added again. `finish` is the
+    /// owner's last finish time.
     pub(crate) fn change_weight(
         &mut self,
         owner: FlowId,
@@ -313,8 +314,8 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
         self.let_weights_go();
     }
 
-    /// Removes an entity from its list; the first entity of the list fills the gap. Returns the
-    /// group and whether the slot is now empty.
+    /// Removes an entity from its list, where the first entity fills the gap. Returns the group and
+    /// whether the slot is now empty.
     #[inline]
     fn unlist(&mut self, number: usize) -> (usize, bool) {
         let entity = self.entity(number);
@@ -355,8 +356,8 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
     }
 
     /// The first slot of a served group is empty: the group's finish time rises, or the group is
-    /// idle. The group has been in ER since the choice: a group that arrives meanwhile blocks no
-    /// eligible group.
+    /// idle. The group has been in ER since it was chosen, because a group that arrives meanwhile
+    /// blocks no eligible group.
     #[inline(never)]
     fn come_up(&mut self, group: usize) {
         let old_finish = self.calendar.finish_of(group);

@@ -1,21 +1,21 @@
-//! Priority queue as a tournament tree: a key can be inserted, changed or removed at any position;
-//! the position of the smallest key is found by descent.
+//! Priority queue as a tournament tree. A key can be inserted, changed or removed at any position,
+//! and a descent finds the position of the smallest key.
 //!
-//! Keys stand in an array. Each family of eight sends its smallest key up to a position of the next
+//! Keys stand in an array. Each family of eight sends its smallest key up to a position on the next
 //! level, and so on to a single key. A change climbs only as far as it changes the smallest key. A
 //! level costs the same for every winner: eight loads and seven selections from one or two cache
-//! lines, with no branch that depends on keys. No index from keys to positions is needed.
+//! lines, with no branch that depends on keys. The tree needs no index from keys to positions.
 //!
-//! Cost: one level for each factor of eight in the number of positions, for changes of the smallest
-//! key; less for others. All positions count, also those without a key. Of equal keys the smallest
-//! position wins, so with many equal keys a change mostly ends on its first level. Memory: 8/7 of a
-//! key for each position.
+//! Cost: when the smallest key changes, one level for each factor of eight in the number of
+//! positions. Other changes cost less. All positions count, also those without a key. Among equal
+//! keys the smallest position wins, so with many equal keys a change mostly ends on its first
+//! level. Memory: 8/7 of a key for each position.
 
 use alloc::vec::Vec;
 
 use crate::virtual_time::VirtualTime;
 
-/// Positions of a family, which compete for one position of the next level.
+/// Positions in a family, which compete for one position on the next level.
 const ARITY: usize = 8;
 
 /// A sortable key.
@@ -34,12 +34,12 @@ impl Key for u128 {
 
 type Family<K> = [K; ARITY];
 
-/// Positions by key, smallest first; of equal keys the smaller position.
+/// Positions by key, smallest first. Among equal keys the smaller position comes first.
 #[derive(Debug, Clone)]
 pub(crate) struct Heap<K> {
     /// The key of each position.
     keys: Vec<Family<K>>,
-    /// Level by level, the smallest key of each family of the level below.
+    /// Level by level, the smallest key of each family on the level below.
     winners: Vec<Vec<Family<K>>>,
     /// The smallest key of all.
     first: K,
@@ -259,7 +259,7 @@ fn place_in<K: Key>(family: &Family<K>, key: K) -> usize {
         .unwrap_or(ARITY - 1)
 }
 
-/// Flows by virtual time, which wraps: any two times must be within 2^62.
+/// Flows by virtual time. As this wraps, any two times must be within 2^62.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct FlowHeap {
     /// Times relative to `origin`.
@@ -276,7 +276,7 @@ impl FlowHeap {
     /// Memory for a flow.
     pub(crate) const BYTES_PER_FLOW: usize = Heap::<u64>::BYTES_PER_PLACE;
 
-    /// The first time and its flow; of equal times the smallest flow number.
+    /// The first time and its flow. Among equal times it is the smallest flow number.
     #[inline]
     pub(crate) fn first(&self) -> Option<(VirtualTime, usize)> {
         self.tree
@@ -344,8 +344,7 @@ impl FlowHeap {
         }
     }
 
-    /// Moves the origin so far before all times that present and future times stay within reach for
-    /// long.
+    /// Moves the origin so far back that present and future times stay within reach for long.
     #[cold]
     fn move_origin(&mut self, time: VirtualTime) -> u64 {
         let first = self.first_key().map_or(time, |first| first.earlier(time));

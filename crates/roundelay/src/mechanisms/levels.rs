@@ -1,12 +1,12 @@
 //! Priority levels: an array of FIFO queues, with the first and the last backlogged queue found by
 //! find-first-set.
 //!
-//! A switch port has such an array, served in strict priority; `sp_pifo` and `lstf_levels` choose
-//! the queue of a packet. The array may be read as a ring from any queue: a rotating calendar. One
-//! bit a queue marks a backlogged queue, and one bit a word marks a non-zero word: two
-//! find-first-set instructions find a queue.
+//! A switch port has such an array, served in strict priority. `sp_pifo` and `lstf_levels` choose a
+//! packet's queue. The array may be read as a ring from any queue, which makes it a rotating
+//! calendar. A bit for each queue tells whether it is backlogged, and a bit for each word whether
+//! it is non-zero, so two find-first-set instructions find a queue.
 //!
-//! Cost: O(1) for each call, for up to [`MOST`] queues. Memory: 24 bytes and a bit a queue.
+//! Cost: O(1) for each call, for up to [`MOST`] queues. Memory: 24 bytes and a bit for each queue.
 
 use alloc::vec::Vec;
 

@@ -1,8 +1,8 @@
-//! FIFO lists of numbers with shared storage. The next numbers of a list can be read ahead without
-//! a look at the records behind the numbers.
+//! FIFO lists of numbers with shared storage. A list's next numbers can be read ahead without a
+//! look at the records behind the numbers.
 //!
 //! A list is a chain of chunks of one cache line: fifteen numbers and the link to the next chunk.
-//! An empty list has no chunk; a non-empty list has one or two partly filled chunks. Emptied chunks
+//! An empty list has no chunk, a non-empty one has one or two partly filled chunks. Emptied chunks
 //! are reused, last out first in.
 
 use alloc::vec::Vec;
@@ -12,7 +12,7 @@ const NONE: u32 = u32::MAX;
 /// chunk.
 const CHUNK: u32 = 16;
 
-/// Positions of the first and last number, never 0; both 0 if the list is empty.
+/// Positions of the first and last number, never 0. Both are 0 if the list is empty.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct List {
     head: u32,

@@ -1,18 +1,19 @@
-//! Index of the flow with the longest backlog, for disciplines that push out its tail packet when
-//! the buffer is full.
+//! The index that finds the longest backlog, for disciplines that push out its tail packet when the
+//! buffer is full.
 
 use alloc::boxed::Box;
 
 use crate::mechanisms::heap::Heap;
 
-/// Flows in a heap, longest backlog first; of equal backlogs the flow with the smallest number.
+/// Flows in a heap, longest backlog first. Among equal backlogs the smallest flow number comes
+/// first.
 ///
-/// The index sleeps, for the cost of one branch a change, until the first search: a port that never
-/// overflows does not pay. From then on a change costs a level of the heap for each factor of eight
-/// in the number of flows, if the longest backlog changes, and mostly one level otherwise.
+/// The index sleeps until the first search, so a port that never overflows pays only one branch for
+/// each change. From then on, a change of the longest backlog costs one level of the heap for each
+/// factor of eight in the flows' number. Other changes mostly cost one level.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Longest {
-    /// None while asleep. The key of a flow is the complement of its backlog.
+    /// None while asleep. A flow's key is the complement of its backlog.
     index: Option<Box<Heap<u64>>>,
 }
 
@@ -38,7 +39,7 @@ impl Longest {
     }
 
     /// The flow with the longest backlog. None if all are empty. `backlogs` are all flows' bytes in
-    /// order of their numbers; only the first call reads them.
+    /// order of their numbers. Only the first call reads them.
     pub(crate) fn find(&mut self, backlogs: impl Iterator<Item = u64>) -> Option<usize> {
         let awake = || {
             let mut index = Box::<Heap<u64>>::default();

@@ -1,4 +1,4 @@
-//! FIFO queue with random draws: each packet is equally likely in a draw, and all calls take
+//! FIFO queue with random draws. Each packet is equally likely to be drawn, and all calls take
 //! constant time.
 //!
 //! The packets lie in one table without holes, so every number below the packet count is a packet.

@@ -3,14 +3,14 @@
 //!
 //! A queue that was idle joins the list of new queues. Without credit, a queue at the front gets a
 //! quantum and goes to the end of the old list. A new queue found empty passes through the old list
-//! before it is idle; otherwise a flow that sends one packet at a time would always be new.
+//! before it is idle. Otherwise a flow that sends one packet at a time would always be new.
 //!
 //! The credits stand in the disciplines' own records of their queues ([`Turns`]), because a packet
 //! touches both.
 //!
 //! Source: T. Hoeiland-Joergensen et al., RFC 8290, 2018, section 4.2.
 //!
-//! Cost: O(1) a packet; rounds without credit for any queue are counted, not walked.
+//! Cost: O(1) a packet, because rounds without credit for any queue are counted, not walked.
 
 use alloc::collections::VecDeque;
 
@@ -58,8 +58,8 @@ impl NewAndOld {
         }
     }
 
-    /// A queue gets a packet: an idle one joins the new queues with so many bytes of credit, and the
-    /// answer is true.
+    /// A queue gets a packet. An idle one joins the new queues with so many bytes of credit, and
+    /// the answer is true.
     #[inline]
     pub(crate) fn join(&mut self, number: u32, queue: &mut impl Turns, deficit: i64) -> bool {
         let credit = queue.credit();
@@ -81,8 +81,8 @@ impl NewAndOld {
         credit.deficit = deficit;
     }
 
-    /// The queue whose turn it is, with credit. It may be empty: then
-    /// [`found_empty`](Self::found_empty) is due. None: no queue is listed.
+    /// The queue whose turn it is, with credit. If it is empty, [`found_empty`](Self::found_empty)
+    /// is due. None: no queue is listed.
     #[inline]
     pub(crate) fn next(
         &mut self,
@@ -134,7 +134,7 @@ impl NewAndOld {
         true
     }
 
-    /// Takes the queue whose turn it is out of the lists, although it has packets: until
+    /// Takes the queue whose turn it is out of the lists, although it has packets, until
     /// [`come_back`](Self::come_back).
     pub(crate) fn set_aside(&mut self) {
         if self.new.pop_front().is_none() {
@@ -147,7 +147,7 @@ impl NewAndOld {
         self.old.push_back(number);
     }
 
-    /// After a whole round without credit for any queue: adds the credit of all further such rounds
+    /// After a whole round without credit for any queue, adds the credit of all further such rounds
     /// at once. Empty queues with a turn in these rounds leave the list.
     #[cold]
     fn skip_rounds(&mut self, now: Instant, queues: &mut [impl Turns], quantum: i64) {
@@ -220,7 +220,7 @@ impl Credit {
         }
     }
 
-    /// 1. A queue marked as listed is in one list, once (`entries`); other queues are in none.
+    /// 1. A queue marked as listed is in one list, once (`entries`). Other queues are in none.
     ///    Queues with packets are listed.
     /// 2. Credit never exceeds `most`.
     pub(crate) fn check(&self, entries: u32, is_empty: bool, most: u32) {

@@ -1,10 +1,10 @@
 //! PIE's controller for one queue: the drop probability from the delay, and which arrivals it hits.
 //!
 //! Shared by `pie`, with one queue, and `fq_pie`, with one for each flow. Updates are due every
-//! `tupdate`; no timer runs, and each call on the queue first does the updates that have become due
+//! `tupdate`, but no timer runs. Each call on the queue first does the updates that have become due
 //! ([`advance`](QueuePie::advance)). Between two calls the queue's delay does not change.
 //!
-//! Source: R. Pan, P. Natarajan, F. Baker, G. White, RFC 8033, 2017; names are those of `pie.rs`.
+//! Source: R. Pan, P. Natarajan, F. Baker, G. White, RFC 8033, 2017. Names are those of `pie.rs`.
 
 use crate::limit::Backlog;
 use crate::mechanisms::random::Random;
@@ -57,7 +57,8 @@ struct Controller {
     old_delay: Duration,
     /// Remaining time without drops.
     burst_allowance: Duration,
-    /// Time of the last update. [`Instant::MAX`] before the first call: a queue's record is small.
+    /// Time of the last update. [`Instant::MAX`] before the first call, because an option would
+    /// make each queue's record larger.
     updated: Instant,
 }
 
@@ -161,6 +162,7 @@ impl Controller {
 fn raw_step(settings: &Settings, delay: Duration, old_delay: Duration) -> i128 {
     let [delay, old_delay, target] =
         [delay, old_delay, settings.target].map(|time| i128::from(time.as_picos()));
+    // 4.2: p = alpha (current_qdelay - QDELAY_REF) + beta (current_qdelay - qdelay_old_).
     let sum = i128::from(settings.alpha) * (delay - target)
         + i128::from(settings.beta) * (delay - old_delay);
     // 2^60 / (16 x 10^12) = 2^44 / 5^12. The sum is below 2^71.
@@ -273,7 +275,7 @@ impl QueuePie {
         }
     }
 
-    /// Does the updates that have become due at `now`; the queue has had this backlog since the
+    /// Does the updates that have become due at `now`. The queue has had this backlog since the
     /// last call.
     #[inline]
     pub(crate) fn advance(&mut self, settings: &Settings, now: Instant, backlog: Backlog) {
@@ -308,6 +310,7 @@ impl QueuePie {
         } else {
             self.accumulated + probability
         };
+        // 5.4: no drop below the first bound of accu_prob_, and always one from the second on.
         let is_bad = self.accumulated >= CERTAINLY_DROPPED
             || self.accumulated >= CERTAINLY_KEPT
                 && random.next() >> (u64::BITS - BITS) < probability;
@@ -325,6 +328,7 @@ impl QueuePie {
             && is_short(delay, target)
             && is_short(self.controller.old_delay, target)
         {
+            // 4.4: burst_allowance_ = MAX_BURST.
             self.controller.burst_allowance = settings.burst;
         }
     }

@@ -3,7 +3,7 @@
 //! This crate has no source of randomness of its own. A discipline gets its generator from its
 //! build seed, so the same calls give the same packets. SplitMix64 is a counter and a mixing
 //! function: eight bytes of state, all seeds equally good, and a period of 2^64. It is not for
-//! secrets: values that must not be guessed are hashed with a key (`hash.rs`).
+//! secrets. Values that must not be guessed are hashed with a key (`hash.rs`).
 //!
 //! Source: G. L. Steele, D. Lea, C. H. Flood, "Fast Splittable Pseudorandom Number Generators",
 //! OOPSLA 2014, with the constants of variant 13 of D. Stafford's mixing functions.
@@ -37,13 +37,13 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `n`, uniform to within n / 2^64; 0 if `n` is 0.
+    /// A number below `n`, uniform to within n / 2^64. 0 if `n` is 0.
     #[inline]
     pub(crate) const fn below(&mut self, n: u32) -> u32 {
         ((self.next() as u128 * n as u128) >> 64) as u32
     }
 
-    /// True with probability 1 / `n`; never if `n` is 0.
+    /// True with probability 1 / `n`. Never if `n` is 0.
     #[inline]
     pub(crate) const fn one_in(&mut self, n: u32) -> bool {
         n > 0 && self.below(n) == 0
@@ -64,7 +64,7 @@ impl Probability {
     pub(crate) const NEVER: Self = Self(0);
     pub(crate) const ALWAYS: Self = Self(1 << 32);
 
-    /// `part / whole`, rounded down; one if `part` is at least `whole`.
+    /// `part / whole`, rounded down. One if `part` is at least `whole`.
     pub(crate) const fn ratio(part: u128, whole: u128) -> Self {
         if part >= whole {
             return Self::ALWAYS;
@@ -101,7 +101,7 @@ impl Probability {
 }
 
 impl From<Billionths> for Probability {
-    /// Rounded down; one for all larger values.
+    /// Rounded down. One for all larger values.
     fn from(value: Billionths) -> Self {
         Self::ratio(value.0.into(), Billionths::ONE.0.into())
     }

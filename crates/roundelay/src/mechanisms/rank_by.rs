@@ -1,7 +1,7 @@
 //! Packet ranks for programmable schedulers: one number a packet, smaller is more urgent, from
 //! slack, priority or deadline.
 //!
-//! `sp_pifo` and `aifo` approximate a queue sorted by any of these ranks; `lstf` and `lstf_levels`
+//! `sp_pifo` and `aifo` approximate a queue sorted by any of these ranks. `lstf` and `lstf_levels`
 //! use slack only.
 
 use crate::packet::{Packet, Priority, Times};
@@ -66,9 +66,9 @@ impl RankBy {
     }
 }
 
-/// LSTF's key (section 5 of the UPS paper), in picoseconds: the time at which the last bit of a
-/// packet with this slack at `since` is due. T(p, a), the transmission time, is zero without a
-/// known rate.
+/// LSTF's key (section 5 of the UPS paper), in picoseconds: the time at which the last bit is due
+/// if the packet has its slack at `since`. T(p, a), the transmission time, is zero without a known
+/// rate.
 #[inline]
 pub(crate) fn last_bit_due<T>(packet: &Packet<T>, since: Instant, link_rate: Option<Rate>) -> i128 {
     let transmission_time = link_rate.map_or(0, |rate| rate.time_of(packet.len.into()).as_picos());

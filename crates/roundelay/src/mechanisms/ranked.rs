@@ -1,16 +1,16 @@
-//! Sorted packet queue: serves the smallest key first (a class, a size, a deadline, a slack). The
-//! queue of all disciplines by rank.
+//! Sorted packet queue: serves the smallest key first (a class, a size, a deadline, a slack). All
+//! disciplines by rank use this queue.
 //!
 //! The smallest key leaves first, among equal keys the first arrival. A full buffer takes the
 //! largest key, among equal keys the newest packet: the one with the longest wait ahead. Packets
-//! lie in a slab and do not move; a [`Heap`] has the rank of each at the same position. The heap
-//! for the largest key sleeps until its first use: a port that never overflows does not pay.
+//! lie in a slab and do not move. A [`Heap`] has each one's rank at the same position. The heap for
+//! the largest key sleeps until its first use, so a port that never overflows does not pay.
 //!
-//! A rank is one number, the key followed by the arrival number, so one comparison decides. The
-//! complement of a rank sorts in the opposite order.
+//! A rank is one number, the key followed by the arrival number, so one comparison decides. Its
+//! complement sorts in the opposite order.
 //!
-//! Cost: O(log n) for insertion and removal, with n the largest number of packets so far; no
-//! allocation below this number.
+//! Cost: O(log n) for insertion and removal, where n is the largest number of packets so far.
+//! Nothing is allocated below this number.
 
 use alloc::vec::Vec;
 
@@ -81,8 +81,8 @@ pub(crate) struct Ranked<K, T> {
     smallest: Heap<u128>,
     /// Complements of the ranks. None while asleep.
     largest: Option<Heap<u128>>,
-    /// Number of the next arrival, starting at 1: the complement of a rank of 0 would stand for an
-    /// empty slot.
+    /// Number of the next arrival, starting at 1, because the complement of rank 0 would stand for
+    /// an empty slot.
     arrivals: u64,
     backlog: Backlog,
 }
@@ -91,7 +91,7 @@ pub(crate) struct Ranked<K, T> {
 struct Node<K, T> {
     packet: Option<Packet<T>>,
     key: K,
-    /// The previous arrival; in the free list, the next free node.
+    /// The previous arrival. In the free list, the next free node.
     older: u32,
     newer: u32,
 }
@@ -166,14 +166,14 @@ impl<K: Ordinal, T> Ranked<K, T> {
             .map(|(_, place)| self.nodes[place].key)
     }
 
-    /// Removes the packet with the smallest key; of equal keys, the first arrival.
+    /// Removes the packet with the smallest key. Among equal keys, the first arrival.
     #[inline]
     pub(crate) fn pop_first(&mut self) -> Option<Packet<T>> {
         let (_, place) = self.smallest.first()?;
         self.take(Slot(place as u32))
     }
 
-    /// Slot of the packet with the largest key; of equal keys, the last arrival.
+    /// Slot of the packet with the largest key. Among equal keys, the last arrival.
     pub(crate) fn last(&mut self) -> Option<Slot> {
         let waking = || {
             let mut heap = Heap::default();
@@ -191,7 +191,7 @@ impl<K: Ordinal, T> Ranked<K, T> {
             .map(|(_, place)| Slot(place as u32))
     }
 
-    /// Removes the packet with the largest key; of equal keys, the last arrival.
+    /// Removes the packet with the largest key. Among equal keys, the last arrival.
     pub(crate) fn pop_last(&mut self) -> Option<Packet<T>> {
         let place = self.last()?;
         self.take(place)
@@ -202,7 +202,7 @@ impl<K: Ordinal, T> Ranked<K, T> {
         self.take(Slot(self.newest))
     }
 
-    /// Removes the newest packet of a flow, searching from the newest packet of all: O(n).
+    /// Removes a flow's newest packet. Searches from the newest packet of all: O(n).
     pub(crate) fn pop_newest_of(&mut self, flow: FlowId) -> Option<Packet<T>> {
         let mut place = self.newest;
         while let Some(node) = self.nodes.get(place as usize) {

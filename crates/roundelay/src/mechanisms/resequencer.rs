@@ -1,13 +1,13 @@
-//! Resequencer: packet storage behind queues of tickets. Restores the packet order of each flow,
-//! and reassembles packets served in pieces.
+//! Resequencer: packet storage behind queues of tickets. Restores each flow's packet order, and
+//! reassembles packets served in pieces.
 //!
 //! A discipline that spreads a flow over several queues (`mqfq`) queues tickets, one for each piece
-//! of a packet. A packet is complete when its last ticket is picked. With order kept, a complete
-//! packet is held until its flow's older packets have been sent or dropped, and is ready then; a
-//! held packet therefore always waits for a packet with tickets in a queue.
+//! of a packet. A packet is complete when its last ticket is picked. If order is kept, a complete
+//! packet is held until its flow's older packets have been sent or dropped, and is ready then. So a
+//! held packet always waits for a packet with tickets in a queue.
 //!
-//! No record of a flow is needed: the packets of a flow are linked by age, and the newest packet is
-//! found by a keyed hash of the flow. Memory grows with the queued packets, not with the flows.
+//! Flows need no records, because a flow's packets are linked by age, and a keyed hash of the flow
+//! finds the newest one. Memory grows with the queued packets, not with the flows.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -133,7 +133,7 @@ impl<T> Resequencer<T> {
         self.remove(ticket)
     }
 
-    /// Removes a packet with queued tickets, or a complete packet that is the next of its flow. The
+    /// Removes a packet with queued tickets, or a complete packet that is its flow's next. The
     /// caller must have removed the tickets from the queues.
     pub(crate) fn remove(&mut self, ticket: Ticket) -> Option<Packet<T>> {
         let flow = self.entries[ticket as usize].packet.as_ref()?.flow;
@@ -184,8 +184,7 @@ impl<T> Resequencer<T> {
         }
     }
 
-    /// The position of a flow's newest packet in its chain, or of a future one. None if order is
-    /// not kept.
+    /// Where a flow's newest packet stands in its chain, or would stand. None if order is not kept.
     fn place_of(&self, flow: FlowId) -> Option<ChainPosition> {
         let chains = self.newest.as_ref()?;
         let chain = chains.hash.bucket(flow, chains.heads.len() as u32) as usize;

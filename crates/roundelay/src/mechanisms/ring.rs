@@ -1,24 +1,24 @@
-//! Deficit round robin over numbered queues, shared by `drr`, `sfq` and `mqfq`, which differ in the
-//! assignment of flows to queues.
+//! Deficit round robin over numbered queues, shared by `drr`, `sfq` and `mqfq`, which differ in how
+//! they assign flows to queues.
 //!
 //! Backlogged queues stand in a ring. The front queue sends while its deficit covers the head
-//! packet; then the deficit grows by the quantum for the next turn and the queue goes to the back.
+//! packet. Then the deficit grows by the quantum for the next turn, and the queue goes to the back.
 //! An emptied queue leaves the ring and loses its deficit. Rounds in which no queue can send are
-//! counted, not walked: a packet costs at most a few walks of the ring, for any quantum.
+//! counted, not walked, so a packet costs at most a few walks of the ring, for any quantum.
 //!
 //! A queue's record is half a cache line, and the ring order is an array, so the records and
 //! packets of coming turns can be prefetched. [`prefetch_pushes`](Ring::prefetch_pushes) and
-//! [`prefetch_sends`](Ring::prefetch_sends) prefetch for a burst; sends of single packets look
-//! ahead on their own. Both do nothing while the packets fit a near cache.
+//! [`prefetch_sends`](Ring::prefetch_sends) prefetch for a burst, while sends of single packets
+//! look ahead on their own. Both do nothing while the packets fit a near cache.
 //!
 //! Source: M. Shreedhar, G. Varghese, "Efficient Fair Queueing Using Deficit Round-Robin", IEEE/ACM
 //! ToN 4(3), 1996.
 //!
-//! A queue emptied by push-out keeps the position until the next turn, and leaving needs no search.
+//! A queue emptied by push-out keeps its position until the next turn, so leaving needs no search.
 //! If packets arrive earlier, the queue has lost only the packet and the deficit. If the emptied
-//! queue held the current turn, the turn ends; otherwise a refilled queue would get a second
-//! quantum in one turn. A change of the quantum while packets wait takes effect at the next turn; a
-//! smaller quantum also cuts the current turn.
+//! queue held the current turn, the turn ends, because a refilled queue would otherwise get a
+//! second quantum in one turn. If the quantum changes while packets wait, it takes effect at the
+//! next turn. A smaller quantum also cuts the current turn.
 
 use alloc::vec::Vec;
 
@@ -36,15 +36,15 @@ use crate::prefetch::prefetch;
 pub(crate) struct Ring<T, P = Nodes<T>> {
     pool: Pool<T, P>,
     members: Vec<Member>,
-    /// Members waiting for a turn; the front member has the turn.
+    /// Members that wait for a turn. The front member has it.
     order: Round,
-    /// Turns since the last count of rounds whose new credit did not cover the head packet.
+    /// Turns whose new credit did not cover the head packet, since rounds were last counted.
     short_turns: usize,
     longest: Longest,
     /// Of a member of weight 1.
     quantum: u32,
-    /// For each member the value of `moves` when it last went to the back: gives the order in the
-    /// ring. Empty unless requested.
+    /// For each member the value of `moves` when it last went to the back, which gives the order in
+    /// the ring. Empty unless requested.
     places: Vec<u64>,
     /// Moves of members to the back, in total.
     moves: u64,
@@ -75,7 +75,7 @@ impl<T, P: Storage<T>> Ring<T, P> {
     /// Memory for each queue, including the index of the longest queue.
     pub(crate) const BYTES_PER_QUEUE: usize =
         size_of::<Member>() + size_of::<u32>() + Longest::BYTES_PER_QUEUE;
-    /// Memory of the index of the longest queue, once awake.
+    /// Memory of the longest queue's index, once awake.
     pub(crate) const FIXED_BYTES: usize = Longest::FIXED_BYTES;
 
     /// `queues` empty queues, each with `quantum` bytes a turn.
@@ -146,6 +146,8 @@ impl<T, P: Storage<T>> Ring<T, P> {
     fn append(&mut self, number: usize, put: impl FnOnce(&mut Pool<T, P>, &mut Queue)) {
         let member = &mut self.members[number];
         if member.queue.is_empty() {
+            // The paper's enqueuing module: a flow that was idle joins the active list. Q_i counts
+            // from now.
             member.deficit = member.quantum(self.quantum);
             if !member.in_ring {
                 member.in_ring = true;
@@ -189,6 +191,7 @@ impl<T, P: Storage<T>> Ring<T, P> {
         loop {
             let number = self.order.front();
             let member = self.members.get_mut(number)?;
+            // The paper's dequeuing module: send while the head packet is no longer than DC_i.
             let Some(rest) = member.deficit.checked_sub(member.queue.head_len()) else {
                 self.end_turn(number);
                 continue;
@@ -230,8 +233,8 @@ impl<T, P: Storage<T>> Ring<T, P> {
     }
 
     /// Prefetches the memory touched by the next `packets` sends: the head packets of the queues
-    /// with the next turns, then the second packets of the same turns; also the records of the
-    /// queues after those, for the next call.
+    /// with the next turns, then the second packets of the same turns. For the next call, it also
+    /// prefetches the records of the queues after those.
     pub(crate) fn prefetch_sends(&self, packets: usize) {
         if !self.pool.is_far() {
             return;
@@ -257,7 +260,7 @@ impl<T, P: Storage<T>> Ring<T, P> {
         }
     }
 
-    /// Prefetches for later turns, and reports the length of this queue without the packet about to
+    /// Prefetches for later turns, and reports this queue's length without the packet about to
     /// leave.
     #[inline(never)]
     fn prepare(&mut self, number: usize, looks_ahead: bool) {
@@ -304,6 +307,7 @@ impl<T, P: Storage<T>> Ring<T, P> {
     #[inline]
     fn end_turn(&mut self, number: usize) {
         let member = &mut self.members[number];
+        // DC_i = DC_i + Q_i, at the end of the turn before.
         member.deficit = member.deficit.saturating_add(member.quantum(self.quantum));
         let is_short = member.deficit < member.queue.head_len();
         self.order.rotate();
@@ -313,8 +317,8 @@ impl<T, P: Storage<T>> Ring<T, P> {
         }
     }
 
-    /// Ends the current turn if its credit does not cover the next packet, in place of waiting for
-    /// the next send: a queue that becomes backlogged in between stands behind the queue just
+    /// Ends the current turn if its credit does not cover the next packet. If that waited for the
+    /// next send, a queue that becomes backlogged in between would stand before the queue just
     /// served.
     pub(crate) fn end_spent_turn(&mut self) {
         let number = self.order.front();
@@ -327,8 +331,8 @@ impl<T, P: Storage<T>> Ring<T, P> {
         }
     }
 
-    /// After more short turns (quantum below the head packet) than queues in the ring, counts
-    /// rounds instead of walking them.
+    /// Once there were more short turns (credit below the head packet) than queues in the ring,
+    /// counts rounds instead of walking them.
     #[cold]
     #[inline(never)]
     fn count_short_turn(&mut self) {
@@ -339,7 +343,7 @@ impl<T, P: Storage<T>> Ring<T, P> {
         }
     }
 
-    /// Reports a queue's present length to the index of the longest queue.
+    /// Reports a queue's present length to the longest queue's index.
     #[cold]
     #[inline(never)]
     fn measure(&mut self, number: usize) {
@@ -389,7 +393,7 @@ impl<T, P: Storage<T>> Ring<T, P> {
     }
 
     /// Sets the quantum of all queues, to be multiplied by their weights. Weights are lowered to at
-    /// most `u32::MAX` bytes a turn: weights above 4095 with quanta above 64 KB.
+    /// most `u32::MAX` bytes a turn, which concerns weights above 4095 with quanta above 64 KB.
     pub(crate) fn set_quantum(&mut self, quantum: u32) {
         let before = core::mem::replace(&mut self.quantum, quantum);
         for number in 0..self.members.len() {
@@ -415,8 +419,8 @@ impl<T, P: Storage<T>> Ring<T, P> {
     }
 
     /// A queue waiting for its turn gets the new quantum in that turn. A turn already begun is cut
-    /// by a smaller quantum but does not grow with a larger one: the bytes already sent of the turn
-    /// are not known, so each lowering and raising would add to the turn.
+    /// by a smaller quantum but does not grow with a larger one, because nobody knows how many
+    /// bytes of it are sent, so each lowering and raising would add to the turn.
     fn change_quantum(&mut self, number: usize, before: u32) {
         let has_turn = self.order.front() == number;
         let member = &mut self.members[number];
@@ -450,14 +454,14 @@ impl<T, P: Storage<T>> Ring<T, P> {
         } else {
             member.deficit.into()
         };
-        // MQFQ's Eq. 1: max(ceil((q + p - d - w) / w), 0). `credit` is d + w: the credit of a turn is
-        // given when the turn before ends.
+        // MQFQ's Eq. 1: max(ceil((q + p - d - w) / w), 0). `credit` is d + w, because the credit
+        // for a turn is given when the turn before ends.
         (member.queue.bytes() + u64::from(len))
             .saturating_sub(credit)
             .div_ceil(quantum)
     }
 
-    /// Order of two queues in the ring: the smaller value has the earlier turn. A queue outside the
+    /// Orders two queues in the ring: the smaller value has the earlier turn. A queue outside the
     /// ring would come last.
     pub(crate) fn place(&self, number: usize) -> u64 {
         if self.members[number].in_ring {
@@ -492,8 +496,8 @@ impl<T, P: Storage<T>> Ring<T, P> {
         self.append(number, |pool, queue| _ = pool.move_head(all, queue));
     }
 
-    /// The queue has lost its last packet: the queue forfeits its deficit and, if it has the turn,
-    /// the turn.
+    /// The queue has lost its last packet, so it forfeits its deficit and, if it has the turn, the
+    /// turn.
     fn end_backlog(&mut self, number: usize) {
         let member = &mut self.members[number];
         member.end_backlog();
@@ -526,13 +530,13 @@ impl<T, P: Storage<T>> Ring<T, P> {
         }
     }
 
-    /// 1. A queue is in the ring exactly once if `in_ring` is set; a backlogged queue has `in_ring`
+    /// 1. A queue is in the ring exactly once if `in_ring` is set. A backlogged queue has `in_ring`
     ///    set.
     /// 2. Lemma 1 of the paper: an empty queue has no deficit.
     /// 3. The head packet of a queue is in the right queue by `is_at_home`, if its flow is known.
     /// 4. Positions (`places`) rise from front to back.
     /// 5. A backlogged queue waiting for its turn has at least its quantum. (And less than a packet
-    ///    more: the carried deficit did not cover one packet.)
+    ///    more, because the carried deficit did not cover one packet.)
     pub(crate) fn check_invariants(&self, is_at_home: impl Fn(usize, FlowId) -> bool) {
         let mut stands = alloc::vec![0; self.members.len()];
         for number in self.order.iter() {
@@ -589,7 +593,8 @@ impl<T> Ring<T> {
         Self::empty(quantum, queues)
     }
 
-    /// Removes all packets selected by `goes` from a queue: the only call that walks a queue.
+    /// Removes all packets selected by `goes` from a queue. This is the only call that walks a
+    /// queue.
     pub(crate) fn give_up_all(&mut self, number: usize, mut goes: impl FnMut(&Packet<T>) -> bool) {
         let queue = &mut self.members[number].queue;
         let before = queue.packets();
@@ -621,7 +626,8 @@ impl Member {
         self.weight as u32 * of_weight_1
     }
 
-    /// Without packets the queue forfeits its deficit, and also its weight if marked `leaves`.
+    /// Without packets the queue forfeits its deficit, and also its weight if it is marked
+    /// `leaves`.
     #[inline]
     const fn end_backlog(&mut self) {
         self.deficit = 0;

@@ -1,8 +1,8 @@
-//! Ring order of a round robin: flow numbers in an array, so that the next flows can be read ahead
+//! The ring of a round robin: flow numbers in an array, so that the next flows can be read ahead
 //! without a look at their records.
 //!
-//! With links inside the records, each next number would be known only after a read of the record
-//! before: one wait for memory after the other.
+//! With links inside the records, each next number would be known only when the record before had
+//! been read, so waits for memory would follow one another.
 
 use alloc::vec::Vec;
 
@@ -14,7 +14,7 @@ const NOBODY: u32 = u32::MAX;
 pub(crate) struct Round {
     /// The length is a power of two, or zero.
     slots: Vec<u32>,
-    /// The front's slot, counted without wrapping; the index is this modulo the length.
+    /// The front's slot, counted without wrapping. The index is this modulo the length.
     first: usize,
     len: usize,
     /// The front number, or `NOBODY`.
@@ -46,7 +46,7 @@ impl Round {
         self.len
     }
 
-    /// The front number; a number too large for any table if the round is empty.
+    /// The front number. A number too large for any table if the round is empty.
     #[inline]
     pub(crate) const fn front(&self) -> usize {
         self.front as usize

@@ -1,7 +1,7 @@
-//! FIFO queue with congestion signals: a mark if the packet is ECN-capable, else a drop.
+//! FIFO queue with congestion signals: it marks a packet that is ECN-capable, and drops others.
 //!
-//! Shared by the disciplines that keep one queue short (`red`, `sfb`, `afd`, `aifo`), which differ
-//! in the time of the signal.
+//! Shared by the disciplines that keep one queue short (`red`, `pie`, `sfb`, `afd`, `aifo`), which
+//! differ in when they signal.
 
 use alloc::collections::VecDeque;
 
@@ -58,7 +58,7 @@ impl<T> SignallingQueue<T> {
         }
     }
 
-    /// Marks and returns the packet if marking is allowed; else drops the packet early.
+    /// Marks and returns the packet if marking is allowed. Otherwise drops it early.
     #[inline]
     pub(crate) fn signal(&mut self, mut packet: Packet<T>, marks: bool) -> Option<Packet<T>> {
         if marks && mark(&mut packet) {

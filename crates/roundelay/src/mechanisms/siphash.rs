@@ -1,7 +1,7 @@
 //! SipHash-1-3: a keyed hash that nobody can predict without the key.
 //!
-//! Source: J.-P. Aumasson, D. J. Bernstein, "SipHash: a fast short-input PRF", INDOCRYPT 2012; with
-//! one round a word and three at the end (SipHash-1-3).
+//! Source: J.-P. Aumasson, D. J. Bernstein, "SipHash: a fast short-input PRF", INDOCRYPT 2012. With
+//! one round for each word and three at the end (SipHash-1-3).
 
 /// "somepseudorandomlygeneratedbytes", as in the paper.
 const INITIAL: [u64; 4] = [

@@ -1,10 +1,10 @@
 //! Strata: flows grouped by the virtual time of their longest packet, shared by `gfq` and `s_kps`.
-//! Each of the two adds its own order of the slots.
+//! Each of the two orders the slots in its own way.
 //!
-//! A group has all flows with the same L_k / phi after rounding up to a power of two; this power is
-//! the group's slot size sigma_i. This module holds the flows' records with their exact times (Eq.
-//! 2 of the QFQ paper), the choice of the group, and one list of flows for each place. A place is
-//! an index chosen by the discipline for a slot.
+//! A group has all flows whose L_k / phi is the same after rounding up to a power of two. This
+//! power is the group's slot size sigma_i. This module holds the flows' records with their exact
+//! times (Eq. 2 in the QFQ paper), chooses their groups, and has one list of flows for each place.
+//! A place is an index that the discipline chooses for a slot.
 
 use alloc::vec::Vec;
 
@@ -21,8 +21,8 @@ use crate::virtual_time::{VirtualTime, byte_time};
 
 /// Slots of a group, one bit each.
 pub(crate) const SLOTS: u32 = u64::BITS;
-/// Flows are grouped as if their longest packet had at least this many bytes: then 2 + L / sigma_i,
-/// plus one, is at most [`SLOTS`] for any packet length of the other flows.
+/// Flows are grouped as if their longest packet had at least this many bytes, because then 2 + L /
+/// sigma_i, plus one, is at most [`SLOTS`], however long the other flows' packets are.
 const MIN_GROUPED_LEN: u32 = 1088;
 /// Group 0 has slots of 2 to this: the shortest packets at the largest weight.
 pub(crate) const MIN_SLOT_SHIFT: u32 = slot_shift(MIN_GROUPED_LEN, charge(FlowConfig::MAX_WEIGHT));
@@ -78,28 +78,28 @@ pub(crate) fn own_slot(share: &Share) -> u64 {
     u64::from(SCALE * share.weight) << (shift_of(group) - VirtualTime::FRACTION_BITS)
 }
 
-/// A flow's record, one cache line: everything that a packet touches of its flow.
+/// A flow's record, in one cache line: everything in its flow that a packet touches.
 #[derive(Debug, Clone)]
 #[repr(align(64))]
 pub(crate) struct Flow {
     pub(crate) queue: Queue,
     /// S^k of the head packet.
     pub(crate) start: VirtualTime,
-    /// F^k of the head packet; of the last one if the flow is idle.
+    /// F^k of the head packet, or of the last one if the flow is idle.
     pub(crate) finish: VirtualTime,
     byte_time: u32,
     /// Packets shorter than this are accepted. Zero: unknown flow.
     shorter_than: u32,
-    /// Position in the list of the flow's place, if backlogged.
+    /// Position in its place's list, if backlogged.
     stands: u32,
     weight: u16,
-    /// The place of the list, if backlogged.
+    /// The list's place, if backlogged.
     place: u16,
     /// The group used for rounding the flow's times.
     group: u8,
     /// The settings have changed and may require another group.
     regroup: bool,
-    /// Removed; forget the flow when its last packet leaves.
+    /// Removed. Forget the flow when its last packet leaves.
     leaves: bool,
 }
 
@@ -134,6 +134,7 @@ impl Flow {
         if self.queue.is_empty() {
             return Next::Idle;
         }
+        // Eq. 2, for a flow that stays backlogged: S^k = F^k, F^k = S^k + l / phi^k.
         self.start = self.finish;
         let len = self.queue.head_len();
         let span = self.span_of(self.queue.head_len());
@@ -166,9 +167,9 @@ impl Flow {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Next {
     Idle,
-    /// Already stamped; to be listed.
+    /// Already stamped, and to be listed.
     Stays,
-    /// To be moved to another group after V has advanced; the value is the head packet's bytes.
+    /// To be moved to another group after V has advanced. The value is the head packet's bytes.
     Moves(u32),
 }
 
@@ -176,7 +177,7 @@ enum Next {
 #[derive(Debug)]
 pub(crate) struct Served<L> {
     pub(crate) packet: Option<L>,
-    /// Bytes of the packet. Kept here so that the packet itself is moved whole, without a read.
+    /// Bytes of the packet, kept here so that the packet itself is moved whole, without a read.
     len: u32,
     pub(crate) flow: usize,
     /// The flow's place has no other flow.
@@ -203,8 +204,7 @@ pub(crate) struct Strata<T, P = Nodes<T>> {
     longest: Longest,
     /// No flow's F is ahead of V by more than 2^reach slots.
     reach: u32,
-    /// Largest step of V since the scheduler was last empty: L of the theorems. Kept in debug
-    /// builds.
+    /// V's largest step since the scheduler was last empty: the theorems' L. Kept in debug builds.
     largest_step: u64,
 }
 
@@ -244,7 +244,7 @@ impl<T, P: Storage<T>> Strata<T, P> {
 
 /// Flows and their weights.
 impl<T, P: Storage<T>> Strata<T, P> {
-    /// The flow's record; an unknown flow joins with [`FlowConfig::DEFAULT`].
+    /// The flow's record. An unknown flow joins with [`FlowConfig::DEFAULT`].
     #[inline]
     fn know(&mut self, flow: usize) -> &mut Flow {
         if self.flows.get(flow).is_none_or(|flow| flow.weight == 0) {
@@ -346,7 +346,7 @@ impl<T, P: Storage<T>> Strata<T, P> {
         .or_else(|| self.pool.refusal(packet))
     }
 
-    /// Enqueues a packet. A flow that was idle is returned with its times, to be listed.
+    /// Enqueues a packet. If the flow was idle, it gets its times and is returned, to be listed.
     #[inline(always)]
     pub(crate) fn arrive(&mut self, packet: Packet<T>) -> Result<Option<usize>, Packet<T>> {
         self.forget_steps_if_idle();
@@ -373,7 +373,7 @@ impl<T, P: Storage<T>> Strata<T, P> {
         Ok(was_idle.then_some(number))
     }
 
-    /// Whether the packet is of a new flow that joins now and is not too long.
+    /// Whether the packet is not too long and belongs to a new flow, which joins now.
     #[cold]
     fn welcomes(&mut self, flow: FlowId, len: u32) -> bool {
         let is_known = self
@@ -404,8 +404,8 @@ impl<T, P: Storage<T>> Strata<T, P> {
         flow.finish = flow.start.plus(flow.span_of(len));
     }
 
-    /// Lead of F over V. None beyond the largest lead of the flow's group: a timestamp from before
-    /// the clock wrapped.
+    /// How far F is ahead of V. None beyond the largest lead in the flow's group, because the
+    /// timestamp is then from before the clock wrapped.
     #[inline]
     fn lead(&self, number: usize) -> Option<i64> {
         let flow = &self.flows[number];
@@ -427,8 +427,8 @@ impl<T, P: Storage<T>> Strata<T, P> {
         flow.regroup = flow.group > by_config;
     }
 
-    /// Sends the head packet of the first flow of a place, and stamps the flow's next packet. The
-    /// place must have a flow.
+    /// Sends the head packet of a place's first flow, and stamps the flow's next packet. The place
+    /// must have a flow.
     #[inline(always)]
     pub(crate) fn serve(&mut self, place: usize) -> Served<P::Leaving> {
         let list = &mut self.lists[place];
@@ -447,13 +447,14 @@ impl<T, P: Storage<T>> Strata<T, P> {
         }
     }
 
-    /// Advances V by a served packet; then leaving flows remove their weights. Returns whether the
+    /// Advances V by a served packet. Then leaving flows remove their weights. Returns whether the
     /// flow must be listed in another group.
     #[inline(always)]
     pub(crate) fn advance(&mut self, served: &Served<P::Leaving>) -> bool {
         if cfg!(debug_assertions) {
             self.largest_step = self.largest_step.max(self.clock.span_of(served.len));
         }
+        // Eq. 3.
         self.clock.advance(served.len);
         self.let_weights_go();
         match served.next {
@@ -486,7 +487,7 @@ impl<T, P: Storage<T>> Strata<T, P> {
 
 /// Lists.
 impl<T, P: Storage<T>> Strata<T, P> {
-    /// Appends a flow to the list of a place. Returns whether the flow is the first there.
+    /// Appends a flow to a place's list. Returns whether the flow is the first there.
     #[inline(always)]
     pub(crate) fn list(&mut self, number: usize, place: usize) -> bool {
         let list = &mut self.lists[place];
@@ -502,8 +503,8 @@ impl<T, P: Storage<T>> Strata<T, P> {
         is_first
     }
 
-    /// Removes a flow from its list; the first flow of the list fills the gap. Returns whether the
-    /// place is now empty.
+    /// Removes a flow from its list, where the first flow fills the gap. Returns whether the place
+    /// is now empty.
     fn unlist(&mut self, number: usize) -> bool {
         let Flow { place, stands, .. } = self.flows[number];
         let list = &mut self.lists[usize::from(place)];
@@ -530,7 +531,7 @@ impl<T, P: Storage<T>> Strata<T, P> {
 
 /// Invariants.
 impl<T, P: Storage<T>> Strata<T, P> {
-    /// The invariants' L is that of a busy period.
+    /// The invariants' L is that of one busy period.
     #[inline]
     fn forget_steps_if_idle(&mut self) {
         if cfg!(debug_assertions) && self.pool.backlog().is_empty() {
@@ -538,8 +539,8 @@ impl<T, P: Storage<T>> Strata<T, P> {
         }
     }
 
-    /// 1. A backlogged flow is once on the list of its place, at its recorded position; an idle
-    ///    flow is on no list.
+    /// 1. A backlogged flow is once on its place's list, at its recorded position. An idle flow is
+    ///    on no list.
     /// 2. A packet fits its slot: 0 <= F - S <= sigma.
     pub(crate) fn check(&self, place_of: impl Fn(&Flow) -> usize) {
         let mut listed = alloc::vec![0; self.flows.len()];

@@ -1,9 +1,11 @@
-//! Approximate fair dropping (AFD): one queue; each flow loses its excess over a fair rate.
+//! Approximate fair dropping (AFD): one queue, in which each flow loses its excess over a fair
+//! rate.
 //!
-//! Flow rates are estimated from a sample of recent arrivals, the shadow buffer: a flow's part of
-//! the sample is its part of the load. A flow beyond the fair amount loses the excess: of m_i bytes
-//! where m_fair are fair, the part 1 - m_fair / m_i. The fair amount follows from the queue, which
-//! is kept around a target length. Slow flows, the majority, lose nothing and need no state.
+//! AFD estimates the flows' rates from a sample of recent arrivals, the shadow buffer, because a
+//! flow's part in the sample is its part in the load. A flow with m_i bytes in the sample, where
+//! m_fair are fair, loses the part 1 - m_fair / m_i, its excess. The fair amount follows from the
+//! queue, which is kept around a target length. Slow flows, the majority, lose nothing and need no
+//! state.
 //!
 //! Source: R. Pan, L. Breslau, B. Prabhakar, S. Shenker, "Approximate Fairness through Differential
 //! Dropping", ACM SIGCOMM Computer Communication Review 33(2), 2003.
@@ -24,15 +26,15 @@
 //! | queue | around the target, under a load that lasts | `the_queue_stays_around_its_target` |
 //! | memory | constant, however many flows | `memory_does_not_grow_with_flows` |
 //!
-//! Number format: m_fair in billionths of a byte: both gains are exact.
+//! Number format: m_fair is counted in billionths of a byte, so both gains are exact.
 //!
-//! Cost: O(1) a packet. Memory: 8 bytes a packet of the sample and 32 to 64 for the table beside
-//! it, taken at the start.
+//! Cost: O(1) a packet. Memory: 8 bytes for each packet in the sample and 32 to 64 for the table
+//! beside it, allocated at the start.
 //!
-//! Differences from the paper: all amounts are bytes. m_fair is updated on arrivals and departures,
-//! once for each elapsed interval; a timer would give the same, since the queue does not change in
-//! between. m_fair is limited to the whole sample, in order to come down in time after a quiet
-//! spell; where the paper's figures were not at hand (`shadow`, `sample`, `target`) the defaults
+//! Differences from the paper: all amounts are bytes. Arrivals and departures update m_fair, once
+//! for each elapsed interval. A timer would give the same, since the queue does not change in
+//! between. m_fair is limited to the whole sample, so that it comes down in time after a quiet
+//! spell. Where the paper's figures were not at hand (`shadow`, `sample`, `target`), the defaults
 //! are ours.
 
 use alloc::vec::Vec;
@@ -61,8 +63,8 @@ pub struct Config {
     pub interval: Duration,
     /// Gain of the queue length at the last update: 0 to 1000.
     pub alpha: Billionths,
-    /// Gain of the current queue length: 0 to 1000. More than `alpha`, or the queue strays from the
-    /// target.
+    /// Gain of the current queue length: 0 to 1000. If it is no more than `alpha`, the queue strays
+    /// from the target.
     pub beta: Billionths,
 }
 
@@ -151,7 +153,7 @@ pub struct Afd<T> {
     sample: Vec<(FlowId, u32)>,
     sample_bytes: u64,
     counts: FlowCounts,
-    /// Bytes of the sample a flow may have without drops, in billionths.
+    /// Bytes that a flow may have in the sample without drops, in billionths.
     fair: i128,
     /// Waiting bytes at the last update.
     waited: u64,
@@ -179,9 +181,11 @@ impl<T> Configured<Config> for Afd<T> {
 impl<T> Afd<T> {
     fn enqueue_packet(&mut self, now: Instant, packet: Packet<T>) {
         self.update(now);
+        // One arrival in s enters the shadow buffer.
         if self.random.one_in(self.config.sample) {
             self.take_into_sample(packet.flow, packet.len);
         }
+        // The flow's drop probability, from m_i and m_fair.
         let probability = self.drop_probability(packet.flow);
         if self.random.chance(probability) {
             self.queue.drop_early(packet);
@@ -192,6 +196,7 @@ impl<T> Afd<T> {
 
     /// 1 - m_fair / m_i, zero at least.
     fn drop_probability(&self, flow: FlowId) -> Probability {
+        // m_i, which has this packet too if it was sampled.
         let of_flow = i128::from(self.counts.bytes(flow)) * i128::from(Billionths::ONE.0);
         let beyond = of_flow.saturating_sub(self.fair);
         if beyond <= 0 {
@@ -233,7 +238,9 @@ impl<T> Afd<T> {
         let beyond = |bytes: u64| i128::from(bytes) - i128::from(target);
         let alpha = i128::from(alpha.0);
         let beta = i128::from(beta.0);
+        // q_old is the queue at the last update, q the present one.
         let first = alpha * beyond(self.waited) - beta * beyond(waiting);
+        // In the other intervals q_old = q.
         let others = (alpha - beta)
             .saturating_mul(beyond(waiting))
             .saturating_mul((intervals - 1).into());

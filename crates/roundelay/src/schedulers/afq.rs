@@ -1,12 +1,12 @@
-//! Approximate Fair Queueing (AFQ) of Ghosh and Givargis, not the AFQ of NSDI 2018: the flow with
-//! the earliest head deadline sends a credit of bytes.
+//! Approximate Fair Queueing (AFQ) by Ghosh and Givargis, not NSDI 2018's AFQ: the flow with the
+//! earliest head deadline sends a credit of bytes.
 //!
 //! The urgency of a flow is the deadline of the head packet. The most urgent backlogged flow gets a
-//! turn and sends packets in a row as far as the credit reaches. The credit is proportional to the
+//! turn and sends packets in a row as far as its credit reaches, which is proportional to the
 //! flow's weight. After the turn, the next head sets the urgency. Flows are sorted once a turn and
-//! not once a packet: the authors' goal. Senders choose the deadlines, and earlier deadlines go
-//! first. AFQ is thus earliest deadline first with turns, fair only among flows with equal
-//! deadlines.
+//! not once a packet, which is the authors' goal. Senders choose the deadlines, and earlier
+//! deadlines go first. So AFQ is earliest deadline first with turns, fair only among flows with
+//! equal deadlines.
 //!
 //! Source: A. Ghosh, T. Givargis, "Approximate Fair Queueing: A Low Complexity Packet Scheduler for
 //! Embedded Networks", technical report CECS-09-02, University of California, Irvine, 2009.
@@ -27,20 +27,21 @@
 //! | shares | by weight among flows with equal deadlines, to within a credit and a packet each | `flows_that_tie_share_by_weight` |
 //! | wait of a packet | turns that begin with a packet due no later, and the turn in progress on arrival | `a_packet_waits_for_turns_due_no_later` |
 //!
-//! No B-WFI, no T-WFI, no latency, no fairness: each would bound one flow's service for any
-//! deadlines of the others. `earlier_deadlines_starve_everybody_else` shows the absence of such a
+//! No B-WFI, no T-WFI, no latency, no fairness: each would bound one flow's service whatever
+//! deadlines the others have. `earlier_deadlines_starve_everybody_else` shows that there is no such
 //! bound.
 //!
-//! Cost: one insertion and one removal in a heap a turn, O(log N); constant for the other packets
-//! of a turn. Memory: one record a flow, see `footprint`.
+//! Cost: one insertion and one removal in a heap for each turn, O(log N). A turn's other packets
+//! cost a constant. Memory: one record for each flow, see `footprint`.
 //!
 //! Open points of the report, and the choices here:
 //!
-//! * *Credit.* "Similar to deficit round robin": the rest of a turn's credit is carried to the
-//!   flow's next turn, and an emptied flow forfeits the rest.
-//! * *A credit below the head packet.* The flow would be selected again and again, with an
-//!   unchanged deadline, and gain a credit each time. Here the flow gets these credits at once.
-//!   Among flows with equal deadlines the flow waits as many rounds as credits, to keep the shares.
+//! * *Credit.* "Similar to deficit round robin": what is left of a turn's credit is carried to the
+//!   flow's next turn, and an emptied flow forfeits it.
+//! * *A credit below the head packet.* The flow would be selected again and again, because its
+//!   deadline does not change, and gain a credit each time. Here the flow gets these credits at
+//!   once. Among flows with equal deadlines it waits as many rounds as it gets credits, so that the
+//!   shares stay.
 //! * *Equal deadlines.* Round robin: among equal head deadlines, the flow of the earlier round,
 //!   then of the smaller number.
 //! * *No deadline.* Packets without a deadline come last. Without any deadlines, AFQ is deficit
@@ -107,7 +108,7 @@ pub struct Afq<T> {
     flows: FlowTable<T, Credit>,
     /// Backlogged flows waiting for a turn.
     waiting: Heap<Urgency>,
-    /// The flow in turn; the flow's credit covers the head packet.
+    /// The flow in turn. Its credit covers the head packet.
     in_turn: Option<u32>,
     /// The latest round in which a flow had a turn.
     round: u64,
@@ -117,11 +118,11 @@ pub struct Afq<T> {
 
 #[derive(Debug, Clone, Default)]
 struct Credit {
-    /// Bytes the flow may send in a turn; for a backlogged flow, at least the head packet's length.
+    /// Bytes the flow may send in a turn: for a backlogged flow, at least the head packet's length.
     deficit: u64,
 }
 
-/// Key of a flow waiting for a turn; the smallest key is next.
+/// Key of a flow that waits for a turn. The smallest key is next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Urgency {
     /// Deadline of the head packet.
@@ -151,7 +152,7 @@ impl<T> Configured<Config> for Afq<T> {
 }
 
 impl<T> Afq<T> {
-    /// Turns given so far; each turn sorts the flows once.
+    /// Turns given so far. Each turn sorts the flows once.
     pub const fn decisions(&self) -> u64 {
         self.decisions
     }
@@ -195,7 +196,7 @@ impl<T> Afq<T> {
         );
     }
 
-    /// The flow in turn; between turns, the most urgent flow, which gets the next turn.
+    /// The flow in turn. Between turns, the most urgent flow, which gets the next turn.
     fn take_turn(&mut self) -> Option<usize> {
         if let Some(number) = self.in_turn {
             return Some(number as usize);
@@ -230,7 +231,7 @@ impl<T> Afq<T> {
         Some(packet)
     }
 
-    /// Ends the backlog of an empty flow: the credit is forfeited, and a current turn ends.
+    /// Ends an empty flow's backlog: the credit is forfeited, and a current turn ends.
     fn end_backlog(&mut self, number: usize) {
         self.waiting.remove(number);
         self.in_turn = self.in_turn.filter(|flow| *flow as usize != number);
@@ -321,8 +322,8 @@ impl<T> Control for Afq<T> {
         }
     }
 
-    /// 1. A backlogged flow either waits for a turn or is in turn; an idle flow does neither.
-    /// 2. The credit of a backlogged flow covers the head packet; an idle flow has no credit.
+    /// 1. A backlogged flow either waits for a turn or is in turn. An idle flow does neither.
+    /// 2. A backlogged flow's credit covers the head packet. An idle flow has no credit.
     /// 3. Flows wait in order of their heads' deadlines (checked for the first).
     fn check_invariants(&self) {
         for (number, flow) in self.flows.iter().enumerate() {

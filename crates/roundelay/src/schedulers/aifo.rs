@@ -1,15 +1,15 @@
 //! AIFO (admission-in first-out): a FIFO queue that admits what a queue sorted by rank would keep.
 //!
-//! A full sorted queue drops the largest rank: in the long run the smallest ranks pass, as many as
-//! the link can send. One FIFO queue can pass the same packets, in another order, by refusing the
-//! others on arrival. AIFO remembers the ranks of recent packets and computes the part of them
-//! below the rank of an arrival: the packet is admitted if this part is no more than the free part
-//! of the buffer. While the buffer is nearly empty every packet is admitted; as the buffer fills,
-//! only ever smaller ranks.
+//! A full sorted queue drops the largest rank, so in the long run the smallest ranks pass, as many
+//! as the link can send. One FIFO queue can pass the same packets, in another order, if it refuses
+//! the others on arrival. AIFO remembers the ranks of recent packets and computes which part of
+//! them lies below an arrival's rank. It admits the packet if this part is no more than the
+//! buffer's free part. While the buffer is nearly empty, every packet is admitted. As the buffer
+//! fills, only ever smaller ranks are.
 //!
 //! Source: Z. Yu, C. Hu, J. Wu, X. Sun, V. Braverman, M. Chowdhury, Z. Liu, X. Jin, "Programmable
-//! Packet Scheduling with a Single Queue", SIGCOMM 2021; behaviour checked against the authors'
-//! simulator, github.com/netx-repo/AIFO.
+//! Packet Scheduling with a Single Queue", SIGCOMM 2021. The behaviour is checked against the
+//! authors' simulator, github.com/netx-repo/AIFO.
 //!
 //! | paper | here |
 //! |---|---|
@@ -28,17 +28,17 @@
 //! | equal ranks, or no limit | the decisions of `fifo` | `equal_ranks_are_a_fifo`, `without_a_limit_it_is_fifo` |
 //! | order | first in first out | conformance |
 //!
-//! Number format: both sides of the inequality are whole numbers of 128 bits, k in billionths: no
-//! rounding.
+//! Number format: both sides of the inequality are whole numbers of 128 bits, with k in billionths,
+//! so nothing is rounded.
 //!
-//! Cost: O(window) for each packet: a comparison with each rank remembered. Memory: 16 bytes a
-//! rank, no state per flow.
+//! Cost: O(window) for each packet: a comparison with each rank remembered. Memory: 16 bytes for
+//! each rank, no state per flow.
 //!
 //! Differences from the paper: the buffer's limit may count bytes, or both, in which case the
 //! smaller free part decides. Packets without room count as dropped by the full buffer, packets
 //! refused for their rank as dropped early. Beyond k C the authors' program admits a packet if its
-//! part is less than the bound, the paper if no more than the bound; here as in the paper. At first
-//! no ranks are known: every packet is admitted until one has arrived.
+//! part is less than the bound, the paper if it is no more than the bound. Here it is as in the
+//! paper. At first no ranks are known, so every packet is admitted until one has arrived.
 
 use alloc::vec::Vec;
 
@@ -59,7 +59,7 @@ pub struct Config {
     pub window: u32,
     /// One packet in this many is remembered: 1 to 65536.
     pub sample: u32,
-    /// The filled part of the buffer up to which no packet is refused: 0 to 0.99.
+    /// How full the buffer may be while no packet is refused, as a part: 0 to 0.99.
     pub headroom: Billionths,
 }
 
@@ -173,6 +173,7 @@ impl<T> Aifo<T> {
     /// Whether a packet of this rank is admitted: its quantile among the recent ranks is no more
     /// than the free part of the buffer over 1 - k.
     fn admits(&self, rank: i128) -> bool {
+        // W.quantile(p), times the size of W.
         let smaller = self.recent.iter().filter(|recent| **recent < rank).count();
         let backlog = self.queue.backlog();
         self.is_free(smaller, backlog.packets, self.limit.packets)
@@ -215,11 +216,13 @@ impl<T> Scheduler<T> for Aifo<T> {
             ..packet
         };
         let rank = self.config.rank.rank(&packet, now, self.link_rate);
+        // Admission control: the quantile of the rank against the free part of the queue.
         if self.admits(rank) {
             self.queue.push(packet);
         } else {
             self.queue.drop_early(packet);
         }
+        // The window learns every sampled rank, admitted or not.
         self.remember(rank);
         Ok(())
     }
@@ -244,7 +247,7 @@ impl<T> Scheduler<T> for Aifo<T> {
 }
 
 impl<T> Control for Aifo<T> {
-    /// Ranks by slack depend on the rate; packets already in the queue keep their rank.
+    /// Ranks by slack depend on the rate. Packets already in the queue keep their rank.
     fn set_link_rate(&mut self, rate: Rate) {
         self.link_rate = Some(rate);
     }

@@ -1,14 +1,14 @@
 //! CAKE: a shaper, tins by code point, queues by flow and host, and COBALT on each queue.
 //!
-//! A packet's code point selects a tin; in the tin, hashes of its flow and hosts select a queue.
-//! Queues are served by DRR++: those that were idle first, then the others in turns of a quantum,
-//! divided among the bulk flows of a host, so that hosts share the link however many flows they
-//! have. The shaper decides when the next packet may leave, and which tins keep to their part of
-//! the rate. COBALT drops or marks the packets of standing queues.
+//! A packet's code point selects a tin. In the tin, hashes of its flow and hosts select a queue.
+//! DRR++ serves the queues: first those that were idle, then the others in turns. A turn's quantum
+//! is divided among a host's bulk flows, so that hosts share the link however many flows they have.
+//! The shaper decides when the next packet may leave, and which tins keep to their part of the
+//! rate. COBALT drops or marks packets where a queue stands.
 //!
 //! Source: T. Hoeiland-Joergensen, D. Taht, J. Morton, "Piece of CAKE: A Comprehensive Queue
-//! Management Solution for Home Gateways", arXiv 1804.07617, 2018; parameters and defaults as in
-//! tc-cake(8); orders, drops and times of Linux 6.1 (`peers/linux`).
+//! Management Solution for Home Gateways", arXiv 1804.07617, 2018. Parameters and defaults as in
+//! tc-cake(8). Orders, drops and times as in Linux 6.1 (`peers/linux`).
 //!
 //! | paper, manual page | here |
 //! |---|---|
@@ -29,17 +29,17 @@
 //! | ACK filter | what a dropped acknowledgement says, a later one in the queue says again | `filtered_acknowledgements_say_nothing_new` |
 //! | tins | a tin within its part of the rate goes before those below it | `a_tin_within_its_part_goes_first` |
 //!
-//! Number format: picoseconds, bytes. A quantum divided among flows is rounded at random, with the
-//! exact mean, by draws from the seed.
+//! Number format: picoseconds, bytes. A quantum divided among flows is rounded at random, by draws
+//! from the seed, so that its mean is exact.
 //!
 //! Cost: O(1) a packet beside turns without credit, of which a packet of 65,536 bytes needs 218 at
-//! the smallest quantum. Memory: 1024 queues and twice 1024 hosts for each tin, allocated at the
-//! start; 12 bytes for each flow whose hosts are named; with an ACK filter, 68 bytes for each slot of
-//! a packet, and a walk along the queue for each acknowledgement.
+//! the smallest quantum. With an ACK filter, each acknowledgement also takes a walk along its
+//! queue. Memory: 1024 queues and twice 1024 hosts for each tin, allocated at the start. 12 bytes
+//! for each flow whose hosts are named. With an ACK filter, 68 bytes for each packet's slot.
 //!
 //! Differences from Linux: the buffer counts bytes of packets, not the memory they occupy. Unless
-//! `linux`, a full buffer drops from the longest queue, of equals from the first. Packets are not
-//! split. Longest packet: 65,536 bytes.
+//! `linux`, a full buffer drops from the longest queue, and among equals from the first. Packets
+//! are not split. Longest packet: 65,536 bytes.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -87,13 +87,14 @@ pub struct Config {
     pub tins: Tins,
     /// What has a queue of its own, and what shares the link.
     pub isolation: Isolation,
-    /// Whether drops count as sent: the queue is behind the link that it keeps from filling.
+    /// Whether drops count as sent, because the queue is behind the link that it keeps from
+    /// filling.
     pub ingress: bool,
     /// Which redundant acknowledgements are dropped.
     pub acks: AckFilter,
     /// Whether packets leave with code point 0. By handle, the owner of the packets clears it.
     pub wash: bool,
-    /// Has no effect: addresses are those that the driver gives.
+    /// Has no effect, because addresses are those that the driver gives.
     pub nat: bool,
     /// Whether `overhead` counts on top of the packet with its link header. Without overhead the
     /// header always counts.
@@ -131,13 +132,13 @@ impl Default for Config {
     }
 }
 
-/// Longest packet, as of the network layer. A longer one would need many turns.
+/// Longest packet, as in the network layer. A longer one would need many turns.
 const LONGEST_PACKET: u32 = 1 << 16;
 
-/// The buffer of an unlimited link, and the most of any: 10,240 frames.
+/// An unlimited link's buffer, and the largest of all: 10,240 frames.
 const MOST_BYTES: u64 = 10_240 * 1514;
 
-/// The least buffer of a shaped link: 4 MiB.
+/// A shaped link's smallest buffer: 4 MiB.
 const LEAST_BYTES: u64 = 4 << 20;
 
 impl Discipline for Config {
@@ -282,7 +283,7 @@ impl Discipline for Config {
         Limit::of_bytes(bytes.max(LEAST_BYTES))
     }
 
-    /// Presets of tc-cake(8): of round trips and of link layers.
+    /// tc-cake(8)'s presets for round trips and link layers.
     fn set_word(&mut self, word: &str) -> Result<Option<&'static str>, ConfigError> {
         if word == "unlimited" {
             self.bandwidth = None;
@@ -320,7 +321,7 @@ impl Discipline for Config {
         let Ok(layer) = word.parse::<LinkLayer>() else {
             return Ok(None);
         };
-        // Keywords add up, as in tc: a VLAN tag to the header of the link.
+        // Keywords add up, as in tc: a VLAN tag to the link's header.
         self.overhead += layer.overhead.unsigned_abs();
         if word == "ether-vlan" {
             return Ok(Some("ether-vlan"));
@@ -518,7 +519,7 @@ impl<T, P: Storage<T>> Cake<T, P> {
         }
     }
 
-    /// The next packet of a queue, past COBALT's drops. A queue's last packet is never dropped.
+    /// A queue's next packet, past COBALT's drops. A queue's last packet is never dropped.
     fn pull(&mut self, number: usize, place: usize, now: Instant) -> Pulled<P::Leaving> {
         let tin = &mut self.tins[number];
         let rivals = if self.config.ingress {
@@ -568,7 +569,7 @@ impl<T, P: Storage<T>> Cake<T, P> {
 /// What a queue gave.
 enum Pulled<L> {
     Packet(L),
-    /// A drop that counts as sent: the queue's turn may be over.
+    /// A drop that counts as sent, so the queue's turn may be over.
     Charged,
     Empty,
 }
@@ -649,8 +650,8 @@ impl<T, P: Storage<T>> Control for Cake<T, P> {
         }
     }
 
-    /// The first choice of the flow's queue, in each tin. The flow has another queue of the same
-    /// set of eight while other flows have this one.
+    /// The flow's first choice of a queue, in each tin. While other flows have this one, the flow
+    /// has another from the same set of eight.
     fn queues_of(&self, flow: FlowId) -> Vec<usize> {
         let own = self.hasher.of(flow).queue as usize % PLACES;
         let is_blind = self.config.isolation == Isolation::Flowblind;

@@ -1,13 +1,13 @@
-//! CHOKe: each arriving packet is compared with a random waiting packet; if both are of one flow,
-//! both are dropped.
+//! CHOKe: each arriving packet is compared with a random waiting packet, and both are dropped if
+//! they are of one flow.
 //!
-//! A flow with more than its share of a link also has more of the queue, so an arrival of the flow
-//! is more often drawn against a packet of the same flow. The queue limits unresponsive flows
-//! without flow state: the more packets a flow sends, the more it loses. A short queue makes no
-//! comparison. Packets left by the comparison are treated as in `red`.
+//! A flow with more than its share of a link also fills more of the queue, so its arrivals more
+//! often meet a packet of the same flow. The queue thus limits unresponsive flows without any state
+//! per flow: the more packets a flow sends, the more it loses. While the queue is short, nothing is
+//! compared. Packets that the comparison leaves are treated as in `red`.
 //!
 //! Source: R. Pan, B. Prabhakar, K. Psounis, "CHOKe: A Stateless Active Queue Management Scheme for
-//! Approximating Fair Bandwidth Allocation", INFOCOM 2000; parameters as in tc-choke(8). RED's
+//! Approximating Fair Bandwidth Allocation", INFOCOM 2000. Parameters as in tc-choke(8). RED's
 //! decision: `early_detection.rs`.
 //!
 //! | paper, tc | here |
@@ -23,12 +23,12 @@
 //! | average below `min` | no packet is dropped | `short_queues_are_not_drawn_from` |
 //! | order | first in first out | conformance |
 //!
-//! Cost: O(1) a packet. Memory: constant; packets lie in a table without holes (`lottery.rs`), for
-//! a draw by one index.
+//! Cost: O(1) a packet. Memory: constant. Packets lie in a table without holes (`lottery.rs`), so
+//! that one index draws a packet.
 //!
-//! Differences from the paper: one candidate for each arrival, as in the paper's basic form. From
-//! tc: a draw is uniform and needs no second try; `min` and `max` do not depend on the limit, see
-//! `red`.
+//! Differences from the paper: one candidate for each arrival, as in the paper's basic form.
+//! Differences from tc: a draw is uniform and needs no second try, and `min` and `max` do not
+//! depend on the limit, as in `red`.
 
 use alloc::collections::VecDeque;
 use alloc::format;
@@ -243,10 +243,12 @@ impl<T> Configured<Config> for Choke<T> {
 
 impl<T> Choke<T> {
     fn enqueue_packet(&mut self, now: Instant, mut packet: Packet<T>) {
+        // RED's avg first. Below min_th the packet is admitted without a draw.
         self.detection.observe(now, self.queue.backlog().packets);
         if !self.detection.is_below_min() && self.drops_candidate_of(&packet) {
             return self.drop_early(now, packet);
         }
+        // The flows differ, so RED decides by p.
         let is_signalled = self.detection.judge(&mut self.random) != Verdict::Keep;
         if is_signalled && !(self.config.ecn && mark(&mut packet)) {
             return self.drop_early(now, packet);
@@ -255,9 +257,10 @@ impl<T> Choke<T> {
         self.queue.push(packet);
     }
 
-    /// Draws a waiting packet. Drops the packet and returns true if the flow is that of the
-    /// arriving packet.
+    /// Draws a waiting packet, and drops it if the arriving packet is of the same flow. Returns
+    /// whether it did.
     fn drops_candidate_of(&mut self, packet: &Packet<T>) -> bool {
+        // The drop candidate, drawn from the queue at random.
         let Some((number, _)) = self
             .queue
             .draw(&mut self.random)

@@ -1,12 +1,12 @@
 //! CoDel: one FIFO queue with drops (or marks) at the head while a standing queue persists.
 //!
-//! A queue that absorbs a burst is good; a queue that never empties is only delay. CoDel measures
-//! the packets' time in the queue: if all packets of a whole `interval` have waited `target` or
-//! longer, one is dropped, and while this lasts another after ever shorter times. No knowledge of
-//! the link's rate is needed, and the two times suit most paths.
+//! A queue that absorbs a burst is good. A queue that never empties is only delay. CoDel measures
+//! how long packets stay in the queue. If all packets of a whole `interval` have waited `target` or
+//! longer, it drops one, and while this lasts another after ever shorter times. CoDel need not know
+//! the link's rate, and the two times suit most paths.
 //!
 //! Source: K. Nichols, V. Jacobson, A. McGregor, J. Iyengar, "Controlled Delay Active Queue
-//! Management", RFC 8289, 2018; parameters as in tc-codel(8). The decision itself:
+//! Management", RFC 8289, 2018. Parameters as in tc-codel(8). The decision itself:
 //! `mechanisms/codel.rs`, shared with `fq_codel`.
 //!
 //! | RFC | here |
@@ -24,9 +24,9 @@
 //!
 //! Cost: O(1) a packet, and a square root for each drop. Memory: constant.
 //!
-//! Differences from the RFC: those of `mechanisms/codel.rs`: no drops while less than a frame, or
-//! less than the packet's own length, waits behind the packet (the RFC: the longest packet ever
-//! seen).
+//! Differences from the RFC: those of `mechanisms/codel.rs`. Nothing is dropped while less than a
+//! frame, or less than the packet's own length, waits behind the packet. (The RFC asks for the
+//! longest packet ever seen.)
 
 use alloc::collections::VecDeque;
 
@@ -44,7 +44,7 @@ use crate::mechanisms::codel_queue::{CodelQueue, Signals};
 pub struct Config {
     /// Acceptable time in the queue: 1 us to 1 hour.
     pub target: Duration,
-    /// How long the queue may stand above the target: about a round trip time: 1 us to 1 hour.
+    /// How long the queue may stand above the target, about a round trip time: 1 us to 1 hour.
     pub interval: Duration,
     /// Whether ECN-capable packets are marked where others are dropped.
     pub ecn: bool,

@@ -1,8 +1,8 @@
-//! Custom: a scheduler of another crate, wherever a discipline of the registry can stand.
+//! Custom: a scheduler from another crate, wherever one of the registry's disciplines can stand.
 //!
-//! A program implements [`Scheduler`] for handles and gives a function that makes one. The
-//! configuration then runs in `compare`, in the simulator, in benchmarks and in the conformance
-//! tests beside the registry's disciplines:
+//! Implement [`Scheduler`] for handles and give a function that makes one. The configuration then
+//! runs in `compare`, in the simulator, in benchmarks and in the conformance tests beside the
+//! registry's disciplines:
 //!
 //! ```
 //! use roundelay::schedulers::{AnyDiscipline, custom, fifo};
@@ -18,8 +18,8 @@
 //!
 //! A scheduler by value, `impl<T> Scheduler<T> for Mine<T>`, serves as `ByCopy::new(Mine::new())`.
 //!
-//! Cost: one call through a pointer for each operation, and a packet is written into a slot of an
-//! [`Arena`] and read back.
+//! Cost: one call through a pointer for each operation, and each packet is written into an
+//! [`Arena`]'s slot and read back.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -37,37 +37,37 @@ use crate::limit::Limit;
 use crate::scheduler::Scheduler;
 use crate::seed::Seed;
 
-/// A scheduler of handles of any type.
+/// A scheduler for handles, of any type.
 pub type Order = Box<dyn Scheduler<Handle, Departure> + Send>;
 
 /// A function that makes schedulers, with the facts that drivers ask about a discipline.
 #[derive(Clone)]
 pub struct Config {
-    /// Name in results; should differ from the registry's names.
+    /// Name in results, which should differ from the registry's names.
     pub name: &'static str,
-    /// Makes a scheduler from the seed of random draws and hashes.
+    /// Makes a scheduler from the seed for random draws and hashes.
     pub build: Arc<dyn Fn(Seed) -> Order + Send + Sync>,
     /// Description, one line.
     pub about: &'static str,
     /// Whether flows can have weights. False by default.
     pub weighted: bool,
-    /// Largest weight of a flow. 1024 by default.
+    /// A flow's largest weight. 1024 by default.
     pub max_weight: u32,
     /// Whether packets of one flow can leave out of arrival order. False by default.
     pub reorders: bool,
-    /// Whether the scheduler can share a link among the children of a node in a hierarchy, with
+    /// Whether the scheduler can share a link among a node's children in a hierarchy, with
     /// [`Scheduler::dequeue_refilled`] and [`Scheduler::evict_flow`] as specified. False by
     /// default.
     pub interior: bool,
     /// Whether a packet may interrupt another one on the link: see [`Scheduler::preempts`]. False
     /// by default.
     pub preempts: bool,
-    /// Whether a refused call may do the work of a timer: see [`Discipline::has_timer`]. False by
+    /// Whether a refused call may do a timer's work: see [`Discipline::has_timer`]. False by
     /// default.
     pub has_timer: bool,
-    /// Meaning of [`Packet::priority`](crate::Packet::priority). Unread by default.
+    /// What [`Packet::priority`](crate::Packet::priority) means. Unread by default.
     pub priority: Priority,
-    /// Time field of a packet used by the scheduler. None by default.
+    /// Which of a packet's time fields the scheduler uses. None by default.
     pub times: Times,
     /// Proven guarantees to a flow with this share of the link, audited by `compare`. None by
     /// default.

@@ -1,5 +1,5 @@
-//! The [`Discipline`] trait: name, parameters, properties, constructors and guarantees of a
-//! scheduler.
+//! The [`Discipline`] trait: a scheduler's name, parameters, properties, constructors and
+//! guarantees.
 
 use alloc::format;
 use alloc::string::String;
@@ -19,9 +19,9 @@ use crate::suggestion::alternatives;
 use crate::time::Duration;
 use crate::units::Rate;
 
-/// A discipline in the registry. The discipline's configuration implements this trait.
+/// A discipline in the registry. Its configuration implements this trait.
 pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
-    /// Name in configurations; also the name of the file, the page and the tests.
+    /// Name in configurations, which is also the name of the file, the page and the tests.
     const NAME: &'static str;
     /// Description, one line.
     const ABOUT: &'static str;
@@ -37,27 +37,27 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
     const QUEUES: Queues = Queues::Sorted;
     /// Whether flows can have weights.
     const WEIGHTED: bool = false;
-    /// Largest weight of a flow.
+    /// A flow's largest weight.
     const MAX_WEIGHT: u32 = FlowConfig::MAX_WEIGHT;
     /// Whether packets of one flow can leave out of arrival order.
     const REORDERS: bool = false;
     /// Steps for each packet: `O(1)`, `O(log N)` with N flows, `O(log n)` with n waiting packets.
     const COMPLEXITY: &'static str;
-    /// Meaning of [`Packet::priority`](crate::Packet::priority) for the discipline.
+    /// What [`Packet::priority`](crate::Packet::priority) means to the discipline.
     const PRIORITY: Priority = Priority::Unread;
-    /// Time field of a packet used by the discipline.
+    /// Which of a packet's time fields the discipline uses.
     const TIMES: Times = Times::Unread;
     /// Whether the discipline is only a baseline for comparisons, not for use at a port.
     const YARDSTICK: bool = false;
-    /// Reasons for drops at a port with this discipline. [`DropReason::Full`] is a reason of all: a
-    /// packet may be longer than the limit. Not counted: handles beyond [`Handle::LARGEST`], and
-    /// packets refused only by nodes of a hierarchy.
+    /// Reasons for drops at a port with this discipline. [`DropReason::Full`] is a reason for all,
+    /// because a packet may be longer than the limit. Not counted: handles beyond
+    /// [`Handle::LARGEST`], and packets that only a hierarchy's nodes refuse.
     const DROPS: &'static [DropReason];
     /// Reasons of [`Self::DROPS`] for drops below the buffer's limit, at the discipline's own
     /// bounds, such as a limit for one queue. Without [`DropReason::Refused`] here, the discipline
     /// refuses a packet only for its length or its flow's number, never for the backlog.
     const BOUNDS: &'static [DropReason] = &[];
-    /// Whether the discipline can share a link among the children of a node in a hierarchy, with
+    /// Whether the discipline can share a link among a node's children in a hierarchy, with
     /// [`Scheduler::dequeue_refilled`] and [`Scheduler::evict_flow`] as specified.
     const INTERIOR: bool = false;
     /// Buffer limit if the user gives none: `tc`'s default.
@@ -67,7 +67,8 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
     /// The same scheduler for handles in place of packets.
     type ByHandle: Scheduler<Handle, Departure> + Configured<Self> + Send;
 
-    /// An empty scheduler. `seed` is the key of random draws and hashes: same seed, same behaviour.
+    /// An empty scheduler. `seed` is the key for random draws and hashes: same seed, same
+    /// behaviour.
     ///
     /// # Errors
     /// A parameter is out of its range.
@@ -76,8 +77,8 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
         Configured::configured(self.clone(), seed)
     }
 
-    /// An empty scheduler of handles, in the same order as the packets of [`build`](Self::build)'s
-    /// scheduler.
+    /// An empty scheduler for handles, which orders them as [`build`](Self::build)'s scheduler
+    /// orders packets.
     ///
     /// # Errors
     /// A parameter is out of its range.
@@ -86,8 +87,8 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
         Configured::configured(self.clone(), seed)
     }
 
-    /// A scheduler for a node of a hierarchy. The flows are the node's children, numbered from 0.
-    /// Disciplines with hashed flows keep children apart instead.
+    /// A scheduler for a node in a hierarchy. The flows are the node's children, numbered from 0.
+    /// Disciplines that hash flows keep children apart instead.
     ///
     /// # Errors
     /// A parameter is out of its range.
@@ -95,7 +96,7 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
         self.build(seed)
     }
 
-    /// Name of this configuration: [`NAME`](Self::NAME), unless a program names schedulers of its
+    /// This configuration's name: [`NAME`](Self::NAME), unless a program names schedulers of its
     /// own ([`custom`](super::custom)).
     fn name(&self) -> &'static str {
         Self::NAME
@@ -107,7 +108,7 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
         Self::DEFAULT_LIMIT
     }
 
-    /// Registry data with the values of the parameters.
+    /// Registry data with the parameters' values.
     fn info(&self) -> DisciplineInfo {
         DisciplineInfo {
             name: self.name(),
@@ -133,8 +134,8 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
         }
     }
 
-    /// Condition of the queue without which no packet is dropped as [`DropReason::Early`], at a
-    /// link of this rate.
+    /// The queue's condition without which no packet is dropped as [`DropReason::Early`], on a link
+    /// with this rate.
     fn onset(&self, _link: Rate) -> Onset {
         Onset::Unknown
     }
@@ -172,7 +173,7 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
         Ok(())
     }
 
-    /// Configuration in use by a scheduler. None: the discipline has no parameters.
+    /// The configuration that a scheduler uses. None: the discipline has no parameters.
     fn configuration<T: Send>(scheduler: &mut Self::Scheduler<T>) -> Option<&mut Self> {
         let _ = scheduler;
         None
@@ -184,13 +185,13 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
         let _ = (scheduler, before);
     }
 
-    /// Meaning of [`Packet::priority`](crate::Packet::priority) in this configuration:
+    /// What [`Packet::priority`](crate::Packet::priority) means in this configuration:
     /// [`PRIORITY`](Self::PRIORITY), unless a parameter selects another.
     fn priority(&self) -> Priority {
         Self::PRIORITY
     }
 
-    /// Time field of a packet used in this configuration: [`TIMES`](Self::TIMES), unless a
+    /// Which of a packet's time fields this configuration uses: [`TIMES`](Self::TIMES), unless a
     /// parameter selects another.
     fn times(&self) -> Times {
         Self::TIMES
@@ -214,24 +215,24 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
         false
     }
 
-    /// Whether another seed may change what happens to packets: the discipline draws, or hashes
-    /// flows.
+    /// Whether another seed may change what happens to packets, because the discipline draws, or
+    /// hashes flows.
     fn reads_seed(&self) -> bool {
         false
     }
 
-    /// Whether the first call after a period does the work of a timer, even a call that is refused:
-    /// `sfq perturb`. Otherwise a refused call leaves the scheduler as before.
+    /// Whether the first call after a period does a timer's work, even a call that is refused, as
+    /// with `sfq perturb`. Otherwise a refused call leaves the scheduler as before.
     fn has_timer(&self) -> bool {
         false
     }
 
-    /// Sets what a word of `tc` beside the parameters' names stands for: a preset of one value or of
-    /// several. Returns a name for what is set, of which a text may have one word. None: the word
-    /// has no meaning.
+    /// Sets what a `tc` word beside the parameters' names stands for, which is a preset for one
+    /// value or for several. Returns a name for what is set, for which a text may have one word.
+    /// None: the word has no meaning.
     ///
     /// # Errors
-    /// The word is one of `tc` that this discipline does not take.
+    /// The word is one of `tc`'s that this discipline does not take.
     fn set_word(&mut self, word: &str) -> Result<Option<&'static str>, ConfigError> {
         let _ = word;
         Ok(None)
@@ -246,19 +247,19 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
     }
 }
 
-/// Condition of the queue without which a discipline drops no packet early.
+/// The queue's condition without which a discipline drops no packet early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Onset {
     /// No condition is stated.
     Unknown,
     /// The dropped packet has waited this long.
     Wait(Duration),
-    /// More bytes than these waited when the dropped packet arrived, which it has just done.
+    /// More bytes than these waited when the dropped packet arrived, which was just now.
     Backlog {
         /// Bytes.
         above: u64,
     },
-    /// A moving average of the backlog at arrivals, of all packets, has reached `least`.
+    /// A moving average of the whole backlog, taken at arrivals, has reached `least`.
     Average {
         /// Least average, in packets or bytes.
         least: u64,
@@ -271,8 +272,8 @@ pub enum Onset {
     },
 }
 
-/// The constructor of a scheduler. Callers use [`Discipline::build`], which checks the
-/// configuration before.
+/// A scheduler's constructor. Callers use [`Discipline::build`], which checks the configuration
+/// before.
 pub trait Configured<C>: Sized {
     /// An empty scheduler. `seed` is the key of random draws and hashes.
     ///
@@ -297,7 +298,7 @@ pub enum Linux {
     },
 }
 
-/// What the limit of a Linux qdisc counts.
+/// What a Linux qdisc's limit counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinuxLimit {
     /// Packets.
@@ -332,7 +333,7 @@ pub enum LinuxFlows {
     Unread,
     /// The qdisc hashes addresses, protocol and ports.
     Hashed,
-    /// The qdisc has a queue for each flow of addresses, protocol and ports.
+    /// The qdisc has a queue for each flow, told by addresses, protocol and ports.
     Exact,
     /// The qdisc has a class for each flow, and filters put packets into classes.
     Classes,
@@ -346,7 +347,7 @@ pub trait Visitor {
     fn visit<D: Discipline>(self, discipline: &D) -> Self::Output;
 }
 
-/// Registry data of a discipline, without the type.
+/// A discipline's registry data, without the type.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct DisciplineInfo {
@@ -392,7 +393,7 @@ pub struct DisciplineInfo {
     pub parameters: Vec<ParameterInfo>,
 }
 
-/// A parameter without the type of its configuration, for lists and help.
+/// A parameter without its configuration's type, for lists and help.
 #[derive(Debug, Clone)]
 pub struct ParameterInfo {
     /// Name in configurations.

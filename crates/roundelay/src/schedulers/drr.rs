@@ -1,12 +1,14 @@
-//! Deficit round robin: each flow in turn sends a quantum of bytes; the rest counts next turn.
+//! Deficit round robin: each flow in turn sends a quantum of bytes, and what it leaves counts next
+//! turn.
 //!
 //! Backlogged flows stand in a ring. A flow at the front is credited with its quantum, sends while
-//! the credit (the deficit counter) covers the head packet, and goes to the back with the rest; a
-//! flow that empties leaves and forfeits the rest. Cheap, and fair in the long run; but all other
-//! flows have a turn between two turns of a flow: delay grows with the number of flows.
+//! the credit (the deficit counter) covers the head packet, and goes to the back with the rest. A
+//! flow that empties leaves and forfeits the rest. This is cheap, and fair in the long run. But the
+//! delay grows with the number of flows, because all others have a turn between two turns of a
+//! flow.
 //!
 //! Source: M. Shreedhar, G. Varghese, "Efficient Fair Queueing Using Deficit Round-Robin", IEEE/ACM
-//! ToN 4(3), 1996; parameters as in tc-drr(8).
+//! ToN 4(3), 1996. Parameters as in tc-drr(8).
 //!
 //! | paper | here |
 //! |---|---|
@@ -25,27 +27,27 @@
 //! | weights and quanta that change | the new latency for later packets: a turn in progress is cut | `what_comes_after_a_change_has_the_new_latency` |
 //!
 //! All follow from Lemma 2, for quanta of any size, with phi = Q_k / F. B-WFI: in an interval with
-//! m whole turns of flow k every other flow has at most m + 1. Fairness: while both are backlogged
-//! neither has more than one turn more than the other, and neither carries more than a packet into
-//! the interval or out of it. Latency: a packet that ends S bytes after the flow became backlogged
-//! goes with the m-th turn from then, m < S / Q_k + 1. Before that turn each other flow j has m
-//! turns, of less than m Q_j + L_j bytes, including the packet found on the link; that packet may
-//! also be an earlier one of the flow, of L_k. The packet leaves within S / (phi R) of the
-//! beginning, which GRC allows, and (F - Q_k + (N - 1) L + L_k) / R. With quanta of at least L this
-//! is less than the (3 F - 2 Q_k) / R of Stiliadis and Varma ("Latency-Rate Servers", IEEE/ACM ToN
-//! 6(5), 1998). No T-WFI: the bound would be O(N L) as well.
+//! m whole turns of flow k, every other flow has at most m + 1. Fairness: while both are
+//! backlogged, neither has more than one turn more than the other, and neither carries more than a
+//! packet into the interval or out of it. Latency: a packet that ends S bytes after the flow became
+//! backlogged goes with the m-th turn from then, m < S / Q_k + 1. Before that turn each other flow
+//! j has m turns, of less than m Q_j + L_j bytes, including the packet found on the link. That
+//! packet may also be an earlier one of the flow itself, of L_k. The packet leaves within S / (phi
+//! R) of the beginning, which GRC allows, and (F - Q_k + (N - 1) L + L_k) / R. With quanta of at
+//! least L this is less than the (3 F - 2 Q_k) / R of Stiliadis and Varma ("Latency-Rate Servers",
+//! IEEE/ACM ToN 6(5), 1998). No T-WFI: the bound would be O(N L) as well.
 //!
 //! Cost: O(1) a packet if the quantum is at least the longest packet. With smaller quanta a packet
-//! may take several rounds; rounds in which no flow could send are counted, not walked
-//! (`skip_rounds`): one packet costs a few rounds at most. Memory: one record of 32 bytes a flow, a
-//! slot in the ring and one in the index of the longest, see `footprint`. A packet touches the
+//! may take several rounds. But rounds in which no flow could send are counted, not walked
+//! (`skip_rounds`), so a packet costs a few rounds at most. Memory: one record of 32 bytes a flow,
+//! a slot in the ring and one in the index of the longest, see `footprint`. A packet touches the
 //! record twice and three packet cache lines: the packet's own on arrival and on departure, and the
 //! link in the packet before.
 //!
 //! Differences from the paper: weights multiply the quantum. A flow whose last packet was pushed
 //! out keeps its position in the ring until its turn, without credit, since leaving would need a
-//! search. The flow at the front of the ring has its turn, and loses its place even if it has not
-//! sent yet.
+//! search. Only the flow at the front, whose turn it is, leaves at once, even if it has not sent
+//! yet.
 
 use alloc::vec::Vec;
 
@@ -166,6 +168,7 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Drr<T, P> {
         if flow.index() >= self.ring.queues() && !self.add_queue_of(flow) {
             return Err(packet);
         }
+        // The paper's enqueuing module.
         self.ring.push(flow.index(), packet)
     }
 
@@ -175,6 +178,7 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Drr<T, P> {
 
     #[inline(always)]
     fn dequeue(&mut self, _now: Instant) -> Option<P::Leaving> {
+        // The paper's dequeuing module.
         self.ring.send()
     }
 
@@ -235,7 +239,7 @@ impl<T, P: Storage<T>> Control for Drr<T, P> {
         }
     }
 
-    /// Those of the ring; flows are at home in the queue of their number.
+    /// The ring's invariants, with flows at home in the queue of their number.
     fn check_invariants(&self) {
         self.ring
             .check_invariants(|number, flow| flow.index() == number);

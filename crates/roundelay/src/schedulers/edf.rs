@@ -1,12 +1,12 @@
 //! Earliest deadline first: the packet with the earliest deadline leaves first.
 //!
-//! A packet's deadline is the instant by which the last bit should have left this port. Among
-//! packets waiting together, earliest deadline first meets all deadlines if any order does;
-//! otherwise the worst lateness is the smallest possible. EDF does not know future arrivals: a long
-//! packet on the link is not interrupted. The driver chooses the deadlines.
+//! A packet's deadline is the instant by which its last bit should have left this port. Among
+//! packets that wait together, earliest deadline first meets all deadlines if any order does.
+//! Otherwise the worst lateness is the smallest possible. EDF does not know future arrivals, and it
+//! does not interrupt a long packet on the link. The driver chooses the deadlines.
 //!
 //! Source: C. L. Liu, J. W. Layland, "Scheduling Algorithms for Multiprogramming in a
-//! Hard-Real-Time Environment", Journal of the ACM 20(1), 1973; for a network R. Mittal et al.,
+//! Hard-Real-Time Environment", Journal of the ACM 20(1), 1973. For a network R. Mittal et al.,
 //! "Universal Packet Scheduling", NSDI 2016, appendix A.5.
 //!
 //! | paper | here |
@@ -16,10 +16,10 @@
 //! | tmin(p, a, b), time from a to b in an empty network, transmission at both included | the driver's |
 //! | T(p, a), transmission time at a | the driver's |
 //!
-//! A driver that knows o(p), when a packet should leave the network, writes this node's deadline:
-//! o(p) less the packet's time behind this node without any waiting. This instant does not depend
-//! on the packet's earlier waits: EDF needs no state in the packet but a table of paths in each
-//! node, and LSTF the other way round.
+//! If your driver knows o(p), when a packet should leave the network, it writes this node's
+//! deadline: o(p) less the time that the packet takes behind this node if it never waits. This
+//! instant does not depend on the packet's earlier waits. So EDF needs no state in the packet but a
+//! table of paths in each node, and LSTF the other way round.
 //!
 //! | guarantee | value | test in `theorems/edf.rs` |
 //! |---|---|---|
@@ -28,10 +28,11 @@
 //! | UPS, A.5 | the same decisions as `lstf`, packet by packet | `theorems/lstf.rs`: `edf_with_static_deadlines_decides_as_lstf_does` |
 //! | push-out | the newest packet with the latest deadline | `a_full_buffer_gives_up_the_latest_deadline` |
 //!
-//! Cost: O(log n) with n waiting packets. Memory: a key and a slot a packet, no state per flow.
+//! Cost: O(log n) with n waiting packets. Memory: a key and a slot for each packet, no state per
+//! flow.
 //!
 //! Differences from the paper: packets without a deadline ([`Instant::MAX`]) go last, in order. A
-//! past deadline is treated like any other: late packets are sent, not dropped.
+//! past deadline is treated like any other, so late packets are sent, not dropped.
 
 use crate::author::{ByCopy, Discipline, DropReason, Handle, Instant, Linux, Packet, Times};
 use crate::mechanisms::by_rank::{ByRank, Rank};
@@ -50,7 +51,7 @@ impl Discipline for Config {
     const COMPLEXITY: &'static str = "O(log n)";
     const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut];
     type Scheduler<T: Send> = Edf<T>;
-    /// By copy. Slots belong to ranks, not to packets in queues.
+    /// By copy, because slots belong to ranks, not to packets in queues.
     type ByHandle = ByCopy<Edf<Handle>>;
 }
 

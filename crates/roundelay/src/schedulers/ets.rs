@@ -1,13 +1,14 @@
 //! Enhanced transmission selection: strict bands first, then deficit round robin among the other
 //! bands.
 //!
-//! A packet's class chooses its band. The first `strict` bands go in strict priority: a band waits
-//! as long as an earlier strict band has packets. The other bands share what is left, each with a
-//! quantum of bytes in its turn. A band is first in, first out, whatever flows are in it. With all
-//! bands strict this is Linux's `prio`, with none it is deficit round robin among classes.
+//! A packet's class chooses its band. The first `strict` bands go in strict priority, so a band
+//! waits as long as an earlier strict band has packets. The other bands share what is left, each
+//! with a quantum of bytes in its turn. A band is first in, first out, whatever flows are in it. If
+//! all bands are strict, this is Linux's `prio`. If none is, it is deficit round robin among
+//! classes.
 //!
-//! Source: tc-ets(8) and tc-prio(8) for rules and parameters; IEEE 802.1Q, "Enhanced Transmission
-//! Selection", for the idea; M. Shreedhar, G. Varghese, "Efficient Fair Queueing Using Deficit
+//! Source: tc-ets(8) and tc-prio(8) for rules and parameters. IEEE 802.1Q, "Enhanced Transmission
+//! Selection", for the idea. M. Shreedhar, G. Varghese, "Efficient Fair Queueing Using Deficit
 //! Round-Robin", IEEE/ACM ToN 4(3), 1996, for the other bands.
 //!
 //! | tc-ets(8) | here |
@@ -25,21 +26,24 @@
 //! | starvation | no protection from strict bands | `a_busy_strict_band_starves_the_others` |
 //! | push-out | the newest packet of the longest band | `a_full_buffer_gives_up_the_newest_of_the_longest_band` |
 //!
-//! A band gets its quantum when it becomes backlogged, at the end of the list, and one more each
-//! time that its head packet is longer than what is left; it then goes to the end of the list. A
-//! band that empties forfeits the rest. These are the rules of Linux's ets: `peers/linux` compares
-//! departures packet by packet. Linux 6.1.192 takes a quantum below 256 bytes for 256.
+//! A band gets its quantum when it becomes backlogged, at the end of the list. It gets one more
+//! each time that its head packet is longer than what is left, and then goes to the end of the
+//! list. A band that empties forfeits the rest. These are the rules of Linux's ets, and
+//! `peers/linux` compares departures packet by packet. Linux 6.1.192 takes a quantum below 256
+//! bytes for 256.
 //!
-//! In a hierarchy the class of a child is its `priority`, so children of one class share a band and
+//! In a hierarchy a child's class is its `priority`, so children with one class share a band and
 //! take turns packet by packet.
 //!
-//! Cost: O(bands) a packet at most, for 16 bands at most; rounds without a packet are counted, not
-//! walked (`skip_rounds`). `Scheduler::evict_flow` searches for the packet: O(n), in a node the
-//! number of waiting children. Memory: the records of the bands, no state per flow.
+//! Cost: O(bands) a packet at most, for 16 bands at most, because rounds without a packet are
+//! counted, not walked (`skip_rounds`). `Scheduler::evict_flow` searches for the packet: O(n),
+//! where n is the number of waiting children if the scheduler is a node. Memory: the bands'
+//! records, no state per flow.
 //!
-//! Differences from Linux's ets: the bands share one buffer, where each band there has a queue with
-//! a limit of its own. A class without a place in `priomap` goes to the band of its number if there
-//! is no `priomap` at all, as filters would send it; what is beyond goes to the last band, as there.
+//! Differences from Linux's ets: the bands share one buffer, whereas each band there has a queue
+//! with its own limit. A class goes to the band with its number if there is no `priomap` at all, as
+//! filters would send it. A class beyond the bands, or beyond `priomap`, goes to the last band, as
+//! there.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -72,7 +76,7 @@ pub struct Config {
 impl Config {
     /// The quantum of a band without one, in bytes: a full Ethernet frame.
     pub const QUANTUM: u32 = 1514;
-    /// The bands if no parameter tells: a class for each precedence of IP.
+    /// The bands if no parameter says: a class for each IP precedence.
     pub const BANDS: u32 = 8;
 
     /// Linux's `prio` with its three bands.
@@ -176,7 +180,8 @@ impl Discipline for Config {
         Some(&mut scheduler.config)
     }
 
-    /// As tc: the bands are enough for `strict` and `quanta`, and `priomap` names none beyond.
+    /// As in tc, the bands must be enough for `strict` and `quanta`, and `priomap` names none
+    /// beyond.
     fn check(&self) -> Result<(), ConfigError> {
         Self::PARAMETERS
             .iter()
@@ -210,7 +215,7 @@ impl Discipline for Config {
 pub struct Ets<T, P: Storage<T> = Nodes<T>> {
     pool: Pool<T, P>,
     bands: Vec<Band>,
-    /// Backlogged bands that are not strict; the first has its turn.
+    /// Backlogged bands that are not strict. The first has its turn.
     active: VecDeque<u32>,
     /// Turns since the last packet that ended without one.
     fruitless_turns: usize,
@@ -254,14 +259,15 @@ impl<T, P: Storage<T>> Ets<T, P> {
         if let Some(quantum) = band.quantum
             && band.queue.is_empty()
         {
+            // Onto the end of the active list, with a quantum.
             band.deficit = quantum.into();
             self.active.push_back(number);
         }
         self.pool.push(&mut band.queue, packet);
     }
 
-    /// The next packet. Before its band can count as empty, `refill` gives the next packet of the
-    /// flow, if the scheduler is a node of a hierarchy.
+    /// The next packet. If the scheduler is a node in a hierarchy, `refill` gives the flow's next
+    /// packet before its band can count as empty.
     #[inline(always)]
     fn send(&mut self, mut refill: impl FnMut(FlowId) -> Option<Packet<T>>) -> Option<P::Leaving> {
         let number = self.next_band()?;
@@ -281,7 +287,7 @@ impl<T, P: Storage<T>> Ets<T, P> {
         Some(packet)
     }
 
-    /// The band whose turn it is, with its head packet paid.
+    /// The band whose turn it is. Its head packet is paid.
     fn next_band(&mut self) -> Option<u32> {
         for number in 0..self.config.strict {
             if !self.bands[number as usize].queue.is_empty() {
@@ -292,11 +298,13 @@ impl<T, P: Storage<T>> Ets<T, P> {
             let number = *self.active.front()?;
             let band = &mut self.bands[number as usize];
             let len = u64::from(band.queue.head_len());
+            // DRR: the head is sent if the deficit counter covers it.
             if let Some(rest) = band.deficit.checked_sub(len) {
                 band.deficit = rest;
                 self.fruitless_turns = 0;
                 return Some(number);
             }
+            // DRR: DC_i += Q_i, and on to the next in the active list.
             band.deficit += u64::from(band.quantum.unwrap_or(0));
             self.active.rotate_left(1);
             self.fruitless_turns += 1;
@@ -362,7 +370,7 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Ets<T, P> {
         self.send(refill)
     }
 
-    /// The newest packet of the longest band; of the last one among equals.
+    /// The newest packet of the longest band, or of the last one among equals.
     fn evict(&mut self) -> Option<P::Leaving> {
         let mut longest = (0, 0);
         for (number, band) in self.bands.iter().enumerate() {
@@ -376,8 +384,8 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Ets<T, P> {
         Some(victim)
     }
 
-    /// The newest of the flow's packets, which all are in one band as long as the flow's class does
-    /// not change; else that of the last such band.
+    /// The newest of the flow's packets, which are all in one band as long as the flow's class does
+    /// not change. Otherwise the newest in the last such band.
     fn evict_flow(&mut self, flow: FlowId) -> Option<P::Leaving> {
         let numbers = 0..self.bands.len();
         numbers
@@ -391,7 +399,7 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Ets<T, P> {
 }
 
 impl<T, P: Storage<T>> Ets<T, P> {
-    /// The newest packet of a flow in a band. Moves every packet of the band once or twice.
+    /// The newest packet of a flow in a band. Moves each of the band's packets once or twice.
     fn evict_from(&mut self, number: usize, flow: FlowId) -> Option<P::Leaving> {
         let queue = &mut self.bands[number].queue;
         let mut waiting = Queue::default();
@@ -421,7 +429,7 @@ impl<T, P: Storage<T>> Control for Ets<T, P> {
         Footprint::fixed(size_of::<Self>() + self.bands.len() * bytes_per_band)
     }
 
-    /// 1. The bands that have packets and are not strict are active, once each; no other band is.
+    /// 1. The bands that have packets and are not strict are active, once each. No other band is.
     /// 2. Lemma 1 of the DRR paper: a band without packets has no deficit.
     fn check_invariants(&self) {
         let mut bytes = 0;

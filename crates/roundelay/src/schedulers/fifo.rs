@@ -1,8 +1,8 @@
-//! FIFO: first in, first out, with drop tail; the default of a queue without a chosen discipline.
+//! FIFO: first in, first out, with drop tail. The default for a queue without a chosen discipline.
 //!
 //! All packets wait in one queue in order of arrival. A full buffer drops the arriving packet. FIFO
-//! costs nothing and limits no flow: a flow with more than its share delays all others by as much
-//! as the buffer holds.
+//! costs nothing and limits no flow, so a flow with more than its share delays all others by as
+//! much as the buffer holds.
 //!
 //! Source: tc-pfifo(8), tc-bfifo(8): the limit counts packets (`limit 1000`) or bytes (`limit
 //! 150kb`).
@@ -13,8 +13,8 @@
 //! | delay | at most the buffer's bytes at the link's rate | `theorems/fifo.rs` |
 //! | fairness | none | `theorems/fifo.rs` shows a flow starving another |
 //!
-//! Cost: O(1), no state per flow. Packets are contiguous in memory, in order of arrival: sequential
-//! access.
+//! Cost: O(1), no state per flow. Packets are contiguous in memory, in order of arrival, so access
+//! is sequential.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -84,7 +84,7 @@ impl<T, W: Waits<T>> Scheduler<T, W::Leaving> for Fifo<T, W> {
     fn dequeue(&mut self, _now: Instant) -> Option<W::Leaving> {
         self.bytes -= u64::from(self.line.front()?.bytes());
         let packet = self.line.pop_front();
-        // Many queues take turns in a network: the next packet is far from the caches by then.
+        // Many queues take turns in a network, so the next packet is far from the caches by then.
         prefetch(self.line.as_slices().0, 0);
         packet.map(W::leave)
     }

@@ -1,9 +1,10 @@
-//! FIFO+: FIFO for a whole path, in the order of arrival with equal waiting times upstream.
+//! FIFO+: FIFO for a whole path, in the order in which packets would have arrived after equal waits
+//! upstream.
 //!
-//! At a single queue, FIFO gives all packets the same share of a burst's delay: the worst delay is
-//! small. Over several queues a packet can be unlucky at each. FIFO+ lets an unlucky packet pass
-//! luckier packets: each packet carries the waiting time so far, and counts as arrived earlier by
-//! this time. The mean delay is that of FIFO, the tail is shorter.
+//! At a single queue, FIFO gives all packets the same share of a burst's delay, so the worst delay
+//! is small. Over several queues a packet can be unlucky at each. FIFO+ lets an unlucky packet pass
+//! luckier ones: each packet carries its waiting time so far, and counts as arrived earlier by this
+//! time. The mean delay is FIFO's, the tail is shorter.
 //!
 //! Source: D. D. Clark, S. Shenker, L. Zhang, "Supporting Real-Time Applications in an Integrated
 //! Services Packet Network: Architecture and Mechanism", SIGCOMM 1992. Here as in R. Mittal et al.,
@@ -23,13 +24,14 @@
 //! | tail over several hops | the worst delay of a packet is less than with FIFO | `the_tail_over_several_hops_is_shorter_than_with_fifo` |
 //! | push-out | the arriving packet: drop tail | `a_full_buffer_drops_the_tail` |
 //!
-//! Cost: O(log n) with n waiting packets. Memory: a key and a slot a packet, no state per flow.
+//! Cost: O(log n) with n waiting packets. Memory: a key and a slot for each packet, no state per
+//! flow.
 //!
-//! Differences from the paper of 1992: there a packet carries the delay less the average delay of
-//! the packet's class at each hop, measured by the hop; here the delay itself. Packets with the
-//! same hops behind them compare alike; otherwise the packet with more hops goes first, as in the
-//! paper of 2016. There a full buffer of LSTF drops the largest key; FIFO+ is a FIFO and drops the
-//! newest packet. The caller subtracts the wait at this queue from the packet's slack.
+//! Differences from the paper of 1992: there a packet carries its delay less its class's average
+//! delay at each hop, which the hop measures. Here it carries the delay itself. Packets with the
+//! same hops behind them compare alike. Otherwise the packet with more hops goes first, as in the
+//! paper of 2016. There LSTF's full buffer drops the largest key, whereas FIFO+ is a FIFO and drops
+//! the newest packet. The caller subtracts the wait at this queue from the packet's slack.
 
 use crate::author::{ByCopy, Discipline, DropReason, Handle, Linux, Packet, Times};
 use crate::mechanisms::by_rank::{ByRank, Rank};
@@ -49,7 +51,7 @@ impl Discipline for Config {
     const COMPLEXITY: &'static str = "O(log n)";
     const DROPS: &'static [DropReason] = &[DropReason::Full];
     type Scheduler<T: Send> = FifoPlus<T>;
-    /// By copy. Slots belong to ranks, not to packets in queues.
+    /// By copy, because slots belong to ranks, not to packets in queues.
     type ByHandle = ByCopy<FifoPlus<Handle>>;
 }
 

@@ -1,14 +1,14 @@
 //! FQ as Linux has it: a queue for each flow, served by deficit round robin, new flows first, and
-//! no flow faster than a rate.
+//! paced so that no flow is faster than a rate.
 //!
-//! The queue of servers with many connections: no hash, so flows never share a queue. A new flow
-//! may send `initial_quantum` bytes before it takes turns, about the first window of a TCP sender.
-//! With `maxrate`, a flow that has used up its credit waits until the rate allows more; the others
-//! are served meanwhile, and with none left the scheduler idles.
+//! This is the queue for servers with many connections. It has no hash, so flows never share a
+//! queue. A new flow may send `initial_quantum` bytes before it takes turns, about the first window
+//! of a TCP sender. With `maxrate`, a flow that has used up its credit waits until the rate allows
+//! more. The others are served meanwhile, and if none is left the scheduler idles.
 //!
 //! Source: tc-fq(8). The order of new and old flows: `mechanisms/new_and_old.rs`, RFC 8290, section
 //! 4.2. The rule of pacing, which tc-fq(8) does not give, is a kernel's behaviour: a quantum at
-//! once, then a pause as long as the rate takes for that, less what the flow was late, up to half.
+//! once, then a pause as long as the rate takes for it, less what the flow was late, up to half.
 //!
 //! | tc-fq(8) | here |
 //! |---|---|
@@ -163,7 +163,7 @@ impl Discipline for Config {
         Some(&mut scheduler.config)
     }
 
-    /// Limits credits to the new quanta: the credit of a longer one would remain.
+    /// Limits credits to the new quanta, because the credit from a longer one would remain.
     fn adopt<T: Send>(scheduler: &mut Fq<T>, _before: &Self) {
         for flow in &mut scheduler.flows {
             flow.credit.limit(scheduler.config.most_credit().into());
@@ -193,7 +193,7 @@ pub struct Fq<T, P: Storage<T> = Nodes<T>> {
     paced: BTreeSet<(Instant, u32)>,
     /// The flow of the packet that arrived last.
     arrived: u32,
-    /// This flow's credit before, and whether it was known, if the packet found it idle. None after
+    /// If the packet found this flow idle, its credit before, and whether it was known. None after
     /// a departure.
     was_idle: Option<(i64, bool)>,
     config: Config,
@@ -204,7 +204,7 @@ struct Flow {
     queue: Queue,
     credit: Credit,
     is_known: bool,
-    /// Removed: the flow is forgotten when it becomes idle.
+    /// Removed, so the flow is forgotten when it becomes idle.
     leaves: bool,
     /// The rate allows no packet before.
     next_at: Instant,
@@ -369,8 +369,9 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Fq<T, P> {
         }
     }
 
-    /// The newest packet of the flow of the last arrival, which is this packet if it waits; else
-    /// that of the longest flow. A flow that loses the packet that ended its silence is as before.
+    /// The newest packet in the flow of the last arrival, which is that arrival if it waits, or
+    /// else the newest in the longest flow. If this packet had ended its flow's silence, the flow
+    /// is as before.
     fn evict(&mut self) -> Option<P::Leaving> {
         let mut number = self.arrived as usize;
         if self.flows.get(number)?.queue.is_empty() {
@@ -397,7 +398,7 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Fq<T, P> {
         self.pool.backlog()
     }
 
-    /// While all flows with packets wait for their time: the earliest.
+    /// While all flows with packets wait for their time, the earliest such time.
     fn ready_at(&self) -> Option<Instant> {
         if self.pool.backlog().is_empty() || !self.turns.is_empty() {
             return None;
@@ -430,7 +431,7 @@ impl<T, P: Storage<T>> Control for Fq<T, P> {
         }
     }
 
-    /// 1. A flow that takes turns is in one list or waits for its time; other flows are in none of
+    /// 1. A flow that takes turns is in one list or waits for its time. Other flows are in none of
     ///    these and have no packets.
     /// 2. Credit never exceeds the larger quantum.
     /// 3. A packet is in its flow's queue.

@@ -1,14 +1,14 @@
 //! FQ-CoDel: flows hashed into queues, served by deficit round robin, new queues first, with CoDel
 //! on each queue.
 //!
-//! A queue that was idle goes to the list of new queues, served before the old queues: a flow with
-//! less than a quantum a round never waits behind bulk traffic. After a quantum, or when empty, the
-//! queue goes to the end of the old list. The queue becomes idle only when found empty in the old
-//! list, so repeated new starts gain nothing. CoDel drops (or marks) packets of a standing queue.
-//! This ends the standing delay of the flow at fault, and of no other flow.
+//! A queue that was idle goes to the list of new queues, which are served before the old ones. So a
+//! flow with less than a quantum a round never waits behind bulk traffic. After a quantum, or when
+//! empty, the queue goes to the end of the old list. It becomes idle only when found empty in the
+//! old list, so repeated new starts gain nothing. CoDel drops (or marks) packets if a queue stands.
+//! This ends the standing delay for the flow at fault, and for no other.
 //!
 //! Source: T. Hoeiland-Joergensen, P. McKenney, D. Taht, J. Gettys, E. Dumazet, "The Flow Queue
-//! CoDel Packet Scheduler and Active Queue Management Algorithm", RFC 8290, 2018; parameters as in
+//! CoDel Packet Scheduler and Active Queue Management Algorithm", RFC 8290, 2018. Parameters as in
 //! tc-fq_codel(8). CoDel itself: `mechanisms/codel.rs`, RFC 8289.
 //!
 //! | RFC 8290 | here |
@@ -28,13 +28,13 @@
 //! | memory | constant for any number of flows | `memory_does_not_grow_with_flows` |
 //! | chosen flow numbers | collide no more than others | `chosen_flow_numbers_spread` below |
 //!
-//! Cost: O(1) a packet; rounds without credit for any queue are counted, not walked one by one. An
-//! overflow drops a batch, to share the cost of finding the longest queue.
+//! Cost: O(1) a packet, because rounds without credit for any queue are counted, not walked one by
+//! one. An overflow drops a batch, so that the batch shares the cost of finding the longest queue.
 //! Memory: the queues' records, allocated at the start.
 //!
-//! Differences from the RFC: the CoDel state of an idle queue forgets at once a time above the
-//! target (reason in `mechanisms/codel.rs`). The backlog below which CoDel does not drop is the
-//! total of all queues, not of one queue: many short queues can be a standing queue as well as one
+//! Differences from the RFC: an idle queue's CoDel state forgets a time above the target at once
+//! (reason in `mechanisms/codel.rs`). The backlog below which CoDel does not drop is that of all
+//! queues together, not of one, because many short queues can be a standing queue as well as one
 //! long queue.
 
 use alloc::collections::VecDeque;
@@ -61,7 +61,7 @@ pub struct Config {
     pub quantum: u32,
     /// Acceptable time in the queue: 1 us to 1 hour.
     pub target: Duration,
-    /// Longest time of a queue above the target, about a round trip time: 1 us to 1 hour.
+    /// How long a queue may be above the target, about a round trip time: 1 us to 1 hour.
     pub interval: Duration,
     /// Whether ECN-capable packets are marked where others are dropped.
     pub ecn: bool,
@@ -182,8 +182,8 @@ impl Discipline for Config {
         Some(&mut scheduler.config)
     }
 
-    /// Limits credits to the new quantum: the credit of a longer quantum would remain. Related to
-    /// known bug 22.
+    /// Limits credits to the new quantum, because those from a longer quantum would remain. Related
+    /// to known bug 22.
     fn adopt<T: Send>(scheduler: &mut FqCodel<T>, _before: &Self) {
         for flow in &mut scheduler.flows {
             flow.credit.limit(scheduler.config.quantum.into());
@@ -239,7 +239,7 @@ impl<T, P: Storage<T>> FqCodel<T, P> {
         loop {
             let number = self.turns.next(now, &mut self.flows, self.config.quantum)?;
             let flow = &mut self.flows[number as usize];
-            // CoDel's dequeue of this queue; a packet takes its bytes from the credit.
+            // CoDel's dequeue of this queue. A packet takes its bytes from the credit.
             let pulled = flow
                 .queue
                 .pull(&mut self.pool, signals, now, &mut self.dropped);
@@ -319,7 +319,7 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for FqCodel<T, P> {
     }
 
     /// The head of the longest queue. Packets behind the head are dropped too, up to half of the
-    /// queue's bytes or `drop_batch` packets; see [`take_dropped`](Self::take_dropped).
+    /// queue's bytes or `drop_batch` packets. See [`take_dropped`](Self::take_dropped).
     fn evict(&mut self) -> Option<P::Leaving> {
         let number = self.longest.find(self.flows.iter().map(Flow::size))?;
         let flow = &mut self.flows[number];
@@ -380,10 +380,10 @@ impl<T, P: Storage<T>> Control for FqCodel<T, P> {
         }
     }
 
-    /// 1. A flow marked as listed is in one list, once; other flows are in none. Flows with packets
+    /// 1. A flow marked as listed is in one list, once. Other flows are in none. Flows with packets
     ///    are listed.
     /// 2. RFC 8290, section 4.2: credit never exceeds a quantum.
-    /// 3. A packet is in the queue of the flow's hash.
+    /// 3. A packet is in the queue that the flow's hash gives.
     fn check_invariants(&self) {
         let entries = self.turns.entries(self.flows.len());
         let mut bytes = 0;

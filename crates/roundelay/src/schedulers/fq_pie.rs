@@ -1,12 +1,13 @@
 //! FQ-PIE: flows hashed into queues, served by deficit round robin, new queues first, with PIE on
 //! each queue.
 //!
-//! The order of service is that of FQ-CoDel: a flow with less than a quantum a round never waits
-//! behind bulk traffic. PIE holds the delay of each queue at a target by random drops on arrival,
-//! with a probability of the queue's own: a flow that fills its queue loses packets, and no other.
+//! The order of service is FQ-CoDel's, so a flow with less than a quantum a round never waits
+//! behind bulk traffic. PIE holds each queue's delay at a target by random drops on arrival. Each
+//! queue has a probability of its own, so a flow that fills its queue loses packets, and no other
+//! does.
 //!
 //! Source: M. Tahiliani, "FlowQueue-PIE: A Hybrid Packet Scheduler and Active Queue Management
-//! Algorithm", draft-tahiliani-tsvwg-fq-pie; parameters as in tc-fq_pie(8). PIE:
+//! Algorithm", draft-tahiliani-tsvwg-fq-pie. Parameters as in tc-fq_pie(8). PIE:
 //! `mechanisms/pie.rs`, RFC 8033. The lists: `mechanisms/new_and_old.rs`, RFC 8290.
 //!
 //! | draft | here |
@@ -28,7 +29,7 @@
 //! Updates of all queues are due at the same times, every `tupdate` from the first call on. No
 //! timer runs: a call on a queue first does the queue's updates that have become due.
 //!
-//! Cost: O(1) a packet; a flow that returns does the updates of its absence at once. Memory: the
+//! Cost: O(1) a packet. A flow that returns does the updates of its absence at once. Memory: the
 //! queues' records, allocated at the start.
 //!
 //! Differences from the draft: a packet that finds at most two frames of 1514 bytes in its queue is
@@ -73,8 +74,8 @@ pub struct Config {
     pub ecn: bool,
     /// Whether packets shorter than a frame are dropped with a smaller probability, in proportion.
     pub bytemode: bool,
-    /// Whether a queue's delay is estimated from its departure rate; otherwise by the arrival times
-    /// of departing packets.
+    /// Whether a queue's delay is estimated from its departure rate. Otherwise it follows from the
+    /// arrival times of departing packets.
     pub dq_rate_estimator: bool,
 }
 
@@ -199,7 +200,7 @@ impl Discipline for Config {
         Some(&mut scheduler.config)
     }
 
-    /// Limits credits to the new quantum: the credit of a longer quantum would remain.
+    /// Limits credits to the new quantum, because those from a longer quantum would remain.
     fn adopt<T: Send>(scheduler: &mut FqPie<T>, _before: &Self) {
         for flow in &mut scheduler.flows {
             flow.credit.limit(scheduler.config.quantum.into());
@@ -296,8 +297,8 @@ impl<T> FqPie<T> {
         self.flows[number as usize].pie.probability()
     }
 
-    /// The longest queue. Walks all: a full buffer gives up the arriving packet, so this is only for
-    /// limits that shrink.
+    /// The longest queue. Walks all queues, which is needed only when the limit shrinks, since a
+    /// full buffer gives up the arriving packet.
     fn longest(&self) -> Option<usize> {
         let mut longest = None;
         let mut most = 0;
@@ -310,18 +311,22 @@ impl<T> FqPie<T> {
         longest
     }
 
-    /// PIE's judgement of an arriving packet: None if it is dropped, and marked if it may be.
+    /// PIE's judgement of an arriving packet. None: it is dropped. It is marked in place of a drop
+    /// if it may be.
     fn judged(&mut self, number: u32, now: Instant, mut packet: Packet<T>) -> Option<Packet<T>> {
         let settings = self.config.settings();
         let flow = &mut self.flows[number as usize];
         let backlog = flow.backlog();
         flow.pie.begin(*self.began.get_or_insert(now));
+        // RFC 8033, 4.2: the updates of the drop probability that are due.
         flow.pie.advance(&settings, now, backlog);
         let random = &mut self.random;
+        // RFC 8033, 4.1: random dropping on arrival.
         if !flow.pie.judges_bad(&settings, random, packet.len, backlog) {
             return Some(packet);
         }
         let largest_marked = ONE / 100 * u64::from(self.config.ecn_prob);
+        // RFC 8033, 5.1: mark a capable packet while the probability is low.
         let marks = self.config.ecn && flow.pie.probability() < largest_marked;
         if marks && packet.ecn != Ecn::NotCapable {
             packet.ecn = Ecn::Marked;
@@ -346,6 +351,7 @@ impl<T> Scheduler<T> for FqPie<T> {
             let flow = &mut self.flows[number as usize];
             self.pool.push(&mut flow.queue, packet);
             let quantum = self.config.quantum.into();
+            // RFC 8290, 4.1: a queue that was idle joins the new ones, with a quantum.
             self.was_idle = self.turns.join(number, flow, quantum);
         }
         Ok(())
@@ -354,6 +360,7 @@ impl<T> Scheduler<T> for FqPie<T> {
     fn dequeue(&mut self, now: Instant) -> Option<Packet<T>> {
         self.was_idle = false;
         loop {
+            // RFC 8290, 4.2: the head of the new queues, else of the old ones.
             let number = self.turns.next(now, &mut self.flows, self.config.quantum)?;
             let flow = &mut self.flows[number as usize];
             if flow.queue.is_empty() {
@@ -370,8 +377,9 @@ impl<T> Scheduler<T> for FqPie<T> {
         }
     }
 
-    /// The newest packet of the queue of the last arrival, which is this packet if it waits; else
-    /// that of the longest queue. A queue that loses the packet that ended its silence is as before.
+    /// The newest packet in the queue of the last arrival, which is that arrival if it waits, or
+    /// else the newest in the longest queue. If this packet had ended its queue's silence, the
+    /// queue is as before.
     fn evict(&mut self) -> Option<Packet<T>> {
         let mut number = self.arrived as usize;
         if self.flows[number].queue.is_empty() {

@@ -1,17 +1,17 @@
 //! GFQ (group fair queueing): WF2Q+ with rounded times, a calendar for each group of like flows,
 //! and a scan over the groups for each packet.
 //!
-//! Flows with like ratios of packet length to weight form a group with common slots, to which their
-//! times are rounded. In a group's calendar flows lie in the order of their rounded start and
-//! finish times. Only the groups remain to be sorted: each packet takes a scan for the earliest
-//! finish among the groups whose first slot V has reached. Quick fair queueing (QFQ) replaces the
-//! scan by bit operations.
+//! Flows whose ratios of packet length to weight are alike form a group with common slots, to which
+//! their times are rounded. In a group's calendar, flows lie in the order of their rounded start
+//! and finish times. Only the groups remain to be sorted, so each packet takes a scan for the
+//! earliest finish among the groups whose first slot V has reached. Quick fair queueing (QFQ)
+//! replaces the scan by bit operations.
 //!
 //! Source: D. C. Stephens, J. C. R. Bennett, H. Zhang, "Implementing Scheduling Algorithms in
 //! High-Speed Networks", IEEE JSAC 17(6), 1999, in the outline of F. Checconi, P. Valente, L.
 //! Rizzo, "QFQ: Efficient Packet Scheduling with Tight Bandwidth Distribution Guarantees", sections
 //! 2 and 5 ("the QFQ paper"). **A reconstruction**: the outline states which times are rounded and
-//! how far, the state of a group and the cost of a packet; everything else was designed here.
+//! how far, a group's state, and what a packet costs. Everything else was designed here.
 //!
 //! | QFQ paper | here |
 //! |---|---|
@@ -32,26 +32,27 @@
 //! / phi, and at all times (a) S <= V + sigma + L_k / phi. The eligible flow with the smallest F'
 //! is served, and therefore (b) V <= F' + L, also just after the packet was counted: the proof of
 //! Theorem 4 in the QFQ paper needs only S' <= S and F <= F'. From (b), S >= F - L_k / phi >= F' -
-//! sigma - L_k / phi >= V - sigma - L_k / phi - L. In an interval in which the flow is backlogged
-//! the flow gets phi times the rise of S, at least phi (rise of V - 2 sigma - 2 L_k / phi - L), and
-//! V rises by the bytes sent on the link except for a packet, L: the B-WFI. A packet that finds (or
-//! makes) a backlog of Q bytes at `t` has F = S(t) + Q / phi, and leaves before V is beyond F +
-//! sigma + L; V is at most L behind the link. With (a) for S(t): the T-WFI. If the backlog began at
-//! `t`, Q / phi is at most the time on a link of the flow's share: the latency.
+//! sigma - L_k / phi >= V - sigma - L_k / phi - L. In an interval in which the flow is backlogged,
+//! it gets phi times the rise of S, at least phi (rise of V - 2 sigma - 2 L_k / phi - L), and V
+//! rises by the bytes sent on the link except for a packet, L. This is the B-WFI. A packet that
+//! finds (or makes) a backlog of Q bytes at `t` has F = S(t) + Q / phi, and leaves before V is
+//! beyond F + sigma + L. V is at most L behind the link. With (a) for S(t): the T-WFI. If the
+//! backlog began at `t`, Q / phi is at most the time on a link of the flow's share: the latency.
 //!
 //! The QFQ paper has sigma_i for the one and sigma_i + L for the other distance from V, and derives
-//! a B-WFI of phi sigma_i less than that of QFQ. With the missing L_k added, as in `qfq.rs`, the
-//! T-WFI is indeed sigma_i / R less; the B-WFI is phi sigma_i - L_k less: no difference for packets
-//! that fill a slot (`the_b_wfi_is_not_a_whole_slot_below_that_of_qfq`).
+//! a B-WFI that is phi sigma_i less than QFQ's. With the missing L_k added, as in `qfq.rs`, the
+//! T-WFI is indeed sigma_i / R less. But the B-WFI is only phi sigma_i - L_k less, so there is no
+//! difference for packets that fill a slot (`the_b_wfi_is_not_a_whole_slot_below_that_of_qfq`).
 //!
 //! Number format: virtual time in 2^-30 bytes per unit of *twice* the weight, wrapping at 2^64. A
 //! flow's bytes are charged rounded up, by less than one part in 2^19, and V advances rounded down,
-//! by less than one part in 2^30: the rounded-off part is kept for the next step.
+//! by less than one part in 2^30. What is rounded off is kept for the next step.
 //!
-//! Cost: O(groups), 16 at most. Memory: one record a flow, and the calendars.
+//! Cost: O(groups), 16 at most. Memory: for each flow a record, its number in a list and its key in
+//! the index of the longest. Also the calendars.
 //!
-//! Beyond the outline: S = max(V, F) for every newly backlogged flow; QFQ's back-shift keeps the
-//! order of blocked groups and has no use with a scan. Of two groups with the same finish the one
+//! Beyond the outline: S = max(V, F) for every newly backlogged flow. QFQ's back-shift keeps the
+//! order of blocked groups, which a scan does not need. Of two groups with the same finish the one
 //! with the shorter slots goes first. Flows change groups, and weights leave, as in `qfq.rs`.
 
 use crate::author::{
@@ -158,7 +159,7 @@ impl Group {
         }
     }
 
-    /// The earliest rounded finish time: flows of the first half finish with their slot, flows of
+    /// The earliest rounded finish time. Flows in the first half finish with their slot, flows in
     /// the second half with the next slot.
     fn finish(self, shift: u32) -> VirtualTime {
         self.start
@@ -212,7 +213,7 @@ impl<T, P: Storage<T>> Gfq<T, P> {
         group.occupied |= 1 << half;
     }
 
-    /// Half a slot of a group has lost its last flow.
+    /// Half a slot in a group has lost its last flow.
     fn vacate(&mut self, group: usize, half: u32) {
         let state = &mut self.groups[group];
         state.occupied &= !(1 << half);
@@ -256,6 +257,7 @@ impl<T, P: Storage<T>> Gfq<T, P> {
     }
 
     fn dequeue_packet(&mut self) -> Option<P::Leaving> {
+        // The eligible flow with the smallest F'. `serve` charges it by Eq. 2.
         let group = self.first_group()?;
         let shift = shift_of(group);
         let front = (self.groups[group].start.bits() >> shift) as u32 % SLOTS;
@@ -267,6 +269,7 @@ impl<T, P: Storage<T>> Gfq<T, P> {
         if served.stays() {
             self.list(served.flow);
         }
+        // V rises by the packet, Eq. 3.
         if self.strata.advance(&served) {
             self.list(served.flow);
         }

@@ -1,9 +1,9 @@
 //! Last in, first out: the newest packet leaves first.
 //!
-//! A stack. The newest packet never waits for an older one; a packet not served at once waits for a
-//! pause in the arrivals, however long. LIFO is no queue for all traffic, but of all orders the
-//! most different from FIFO: one of the schedules that a universal scheduler must be able to
-//! replay, and the hardest of those tried.
+//! A stack. The newest packet never waits for an older one. A packet not served at once waits for a
+//! pause in the arrivals, however long that takes. LIFO is no queue for real traffic, but of all
+//! orders it differs most from FIFO. So it is one of the schedules that a universal scheduler must
+//! be able to replay, and the hardest of those tried.
 //!
 //! Source: R. Mittal et al., "Universal Packet Scheduling", NSDI 2016, section 2.3 (Table 1).
 //!

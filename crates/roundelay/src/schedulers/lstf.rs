@@ -1,14 +1,14 @@
 //! LSTF (least slack time first): the packet with the least slack left leaves first.
 //!
-//! A packet carries its slack, the waiting time that is left on the way; each node subtracts the
-//! wait in its queue. The next nodes can make up for a delay. With slack set to the delay
-//! under another scheduler, LSTF replays the schedule of that network: exactly, if packets may be
-//! interrupted and no packet passes more than two congestion points; no other scheduler with
+//! A packet carries its slack, the waiting time that is left on the way. Each node subtracts the
+//! wait in its queue, so the next nodes can make up for a delay. With slack set to the delay under
+//! another scheduler, LSTF replays that network's schedule. It does so exactly if packets may be
+//! interrupted and no packet passes more than two congestion points. No other scheduler with
 //! equally little knowledge does better. Slack set by simple heuristics gives fairness, short
 //! completion times or short tails.
 //!
 //! Source: R. Mittal, R. Agarwal, S. Ratnasamy, S. Shenker, "Universal Packet Scheduling", NSDI
-//! 2016, sections 2, 5 and appendix A; J. Y.-T. Leung, "A New Algorithm for Scheduling Periodic
+//! 2016, sections 2, 5 and appendix A. J. Y.-T. Leung, "A New Algorithm for Scheduling Periodic
 //! Real-Time Tasks", Algorithmica 4, 1989.
 //!
 //! | paper | here |
@@ -18,13 +18,13 @@
 //! | T(p, a), transmission time | a part of `last_bit_due`, zero as long as [`Control::set_link_rate`] has not been called |
 //! | slack(p, a) + i(p, a) + T(p, a), the deciding term (section 5) | `last_bit_due`, the key |
 //!
-//! The key is the instant by which the last bit must be sent. The paper ranks by the slack of the
-//! last bit, slack - (t - i) + T at time t, and t is the same for all compared packets. T matters
-//! where lengths differ: of two packets with the same slack the short one must leave sooner. With
-//! T, LSTF also equals earliest deadline first (A.5), which meets all deadlines of a node whenever
-//! any order does; without T, LSTF does not. A port tells the scheduler its rate. Without a port,
-//! LSTF ranks by slack + arrival alone: the paper's order wherever packets on a link have one
-//! length.
+//! The key is the instant by which the last bit must be sent. The paper ranks by the last bit's
+//! slack, slack - (t - i) + T at time t, and t is the same for all compared packets. T matters if
+//! lengths differ: of two packets with the same slack, the short one must leave sooner. With T,
+//! LSTF also equals earliest deadline first (A.5), which meets all of a node's deadlines whenever
+//! any order does. Without T, LSTF does not. A port tells the scheduler its rate. Without a port,
+//! LSTF ranks by slack + arrival alone, which is the paper's order if all packets on a link have
+//! one length.
 //!
 //! | guarantee | value | test in `theorems/lstf.rs` |
 //! |---|---|---|
@@ -36,14 +36,15 @@
 //! | push-out | the newest packet with the most slack left, the arriving one only if it has | `a_full_buffer_gives_up_the_most_slack` |
 //!
 //! Number format: keys are i128 picoseconds, because 64 bits do not hold the sum of an instant and
-//! a slack: nothing saturates.
+//! a slack. So nothing saturates.
 //!
-//! Cost: O(log n) with n waiting packets. Memory: a key and a slot a packet, no state per flow.
+//! Cost: O(log n) with n waiting packets. Memory: a key and a slot for each packet, no state per
+//! flow.
 //!
 //! Differences from the paper: slack in picoseconds, not nanoseconds. The scheduler does not update
-//! a packet's slack on departure: like all disciplines here LSTF hands packets out unchanged, and
-//! the driver subtracts the wait, at nodes of any discipline (the paper's fair queues keep slack as
-//! well); the wait is end - arrival - T, preempted or not. With `preempt` a
+//! a packet's slack on departure. Like all disciplines here, LSTF hands packets out unchanged, and
+//! the driver subtracts the wait, whatever the node's discipline (the paper's fair queues keep
+//! slack as well). The wait is end - arrival - T, preempted or not. With `preempt` a
 //! [`PreemptivePort`](crate::PreemptivePort) interrupts the packet on the link for one whose last
 //! bit is due earlier, never for an equal.
 
@@ -80,7 +81,7 @@ impl Discipline for Config {
     const COMPLEXITY: &'static str = "O(log n)";
     const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut];
     type Scheduler<T: Send> = Lstf<T>;
-    /// By copy. Slots belong to ranks, not to packets in queues.
+    /// By copy, because slots belong to ranks, not to packets in queues.
     type ByHandle = ByCopy<Lstf<Handle>>;
 
     fn configuration<T: Send>(scheduler: &mut Lstf<T>) -> Option<&mut Self> {
@@ -112,7 +113,7 @@ impl<T> Configured<Config> for Lstf<T> {
 }
 
 impl<T> Lstf<T> {
-    /// The deciding term: when the last bit of a packet is due, given its slack at `since`.
+    /// The deciding term: when a packet's last bit is due, given its slack at `since`.
     fn last_bit_due(&self, packet: &Packet<T>, since: Instant) -> i128 {
         last_bit_due(packet, since, self.link_rate)
     }
@@ -133,7 +134,7 @@ impl<T> Scheduler<T> for Lstf<T> {
     }
 
     fn dequeue(&mut self, _now: Instant) -> Option<Packet<T>> {
-        // The packet with the least remaining slack at the time when its last bit is transmitted.
+        // The packet whose last bit will have the least slack left when it is transmitted.
         self.waiting.pop_first()
     }
 
@@ -147,8 +148,8 @@ impl<T> Scheduler<T> for Lstf<T> {
         self.waiting.backlog()
     }
 
-    /// Whether the last bit of a waiting packet is due before the last bit of `sending`, whose
-    /// slack is as of now.
+    /// Whether a waiting packet's last bit is due before that of `sending`, whose slack is as of
+    /// now.
     fn preempts(&self, now: Instant, sending: &Packet<T>) -> bool {
         let due = self.last_bit_due(sending, now);
         self.config.preempt && self.waiting.first_key().is_some_and(|first| first < due)

@@ -1,11 +1,11 @@
 //! LSTF on priority levels: least slack time first on FIFO queues in strict priority.
 //!
-//! LSTF needs a queue sorted by rank. Switch ports have 8 to 64 FIFO queues instead, and each queue
-//! stands for a step of time: `map uniform` and `map exponential` choose the queue by the slack
+//! LSTF needs a queue sorted by rank. Switch ports have 8 to 64 FIFO queues instead, so each queue
+//! stands for a step of time. `map uniform` and `map exponential` choose the queue by the slack
 //! left on arrival, `map rotating` by the instant at which the packet's last bit is due. The first
-//! two are plain strict priority: a packet with a long wait stays behind later arrivals with less
-//! slack. The third is a calendar (a rotating priority queue): waiting packets move up as their
-//! time comes.
+//! two are plain strict priority, so a packet stays behind later arrivals with less slack, however
+//! long it has waited. The third is a calendar (a rotating priority queue), in which waiting
+//! packets move up as their time comes.
 //!
 //! Source: R. Mittal, R. Agarwal, S. Ratnasamy, S. Shenker, "Universal Packet Scheduling", NSDI
 //! 2016, section 5, for the rank. J. Liebeherr, D. E. Wrege, "Priority Queue Schedulers with
@@ -32,24 +32,24 @@
 //! | push-out | the newest packet of the last queue that holds any | `a_full_buffer_gives_up_the_newest_of_the_last_queue` |
 //!
 //! Levels are numbered from 0. With `uniform`, level i takes slack from i `step` to below (i + 1)
-//! `step`; with `exponential`, level 0 takes slack below `step` and level i from 2^(i - 1) `step`
+//! `step`. With `exponential`, level 0 takes slack below `step` and level i from 2^(i - 1) `step`
 //! to below 2^i `step`. Slack below zero is level 0, and the last level takes the rest.
 //!
 //! **The calendar.** Queue s modulo `queues` stands for slot s, for the `queues` slots from `base`
 //! on. A packet due earlier goes into the first queue, a packet due later into the last. `base`
-//! follows the clock, but not past a slot whose queue holds packets: such a queue would become the
-//! last one, with its overdue packets. Where the port is behind, the horizon is nearer than
-//! `queues` steps.
+//! follows the clock, but not past a slot whose queue holds packets, because that queue would
+//! become the last one, with its overdue packets. While the port is behind, the horizon is nearer
+//! than `queues` steps.
 //!
-//! Cost: O(1) for each packet, two find-first-set instructions. Memory: 24 bytes a queue, no state
-//! per flow.
+//! Cost: O(1) for each packet, two find-first-set instructions. Memory: 24 bytes for each queue, no
+//! state per flow.
 //!
 //! Differences from the sources: the level follows from the slack of the last bit, T included, as
 //! LSTF's rank does. Rotating priority queues serve the first two queues in an order that keeps
-//! deadlines when the labels change; here an overdue queue keeps its position until empty. Where a
-//! switch drops arrivals to a full queue, the shared buffer drops the tail of the last queue:
-//! LSTF's push-out, roughly. The scheduler does not update the slack of a departing packet; the
-//! driver subtracts the wait, as for `lstf`.
+//! deadlines when the labels change. Here an overdue queue keeps its position until it is empty.
+//! Where a switch drops arrivals to a full queue, the shared buffer drops the tail of the last
+//! queue, which is roughly LSTF's push-out. The scheduler does not update a departing packet's
+//! slack. The driver subtracts the wait, as for `lstf`.
 
 use crate::author::{
     Backlog, ByCopy, ConfigError, Configured, Control, Discipline, DropReason, Duration, Footprint,
@@ -63,7 +63,7 @@ use crate::mechanisms::rank_by::last_bit_due;
 pub struct Config {
     /// FIFO queues: 1 to 4096.
     pub queues: u32,
-    /// Time step of a queue, with `exponential` of the first one: 1 ns to 1000 s.
+    /// Time step of each queue, with `exponential` of the first one: 1 ns to 1000 s.
     pub step: Duration,
     /// Mapping of packets to queues.
     pub map: Map,
@@ -133,7 +133,7 @@ impl Discipline for Config {
     const COMPLEXITY: &'static str = "O(1)";
     const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut];
     type Scheduler<T: Send> = LstfLevels<T>;
-    /// By copy for now: only `mechanisms/levels.rs` would have to change to use links.
+    /// By copy for now. To use links, only `mechanisms/levels.rs` would have to change.
     type ByHandle = ByCopy<LstfLevels<Handle>>;
 
     fn configuration<T: Send>(scheduler: &mut LstfLevels<T>) -> Option<&mut Self> {
@@ -145,7 +145,7 @@ impl Discipline for Config {
 #[derive(Debug, Clone)]
 pub struct LstfLevels<T> {
     levels: Levels<T>,
-    /// The slot of the calendar's first queue; 0 without a calendar. Never later than the clock's
+    /// The slot of the calendar's first queue. 0 without a calendar. Never later than the clock's
     /// slot.
     base: u64,
     link_rate: Option<Rate>,
@@ -182,7 +182,7 @@ impl<T> LstfLevels<T> {
         }
     }
 
-    /// The queue served first: with a calendar the queue of slot `base`.
+    /// The queue served first: with a calendar, that of slot `base`.
     #[inline]
     fn first_queue(&self) -> usize {
         (self.base % self.levels.count() as u64) as usize
@@ -200,6 +200,7 @@ impl<T> LstfLevels<T> {
             .levels
             .first_from(first)
             .map_or(ahead, |queue| ((queue + count - first) % count) as u64);
+        // The labels rotate, once for each step that has passed.
         self.base += ahead.min(empty);
     }
 }
@@ -208,6 +209,8 @@ impl<T> Scheduler<T> for LstfLevels<T> {
     /// Sets the packet's arrival, the instant from which slack is spent.
     fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
         self.turn(now);
+        // LSTF's rank, slack(p, a) + i(p, a) + T(p, a). Less the time of arrival it is the slack of
+        // the last bit.
         let due = last_bit_due(&packet, now, self.link_rate);
         let queue = self.queue_of(due - i128::from(now.as_picos()), due);
         self.levels.push(
@@ -248,7 +251,7 @@ impl<T> Control for LstfLevels<T> {
     }
 
     /// 1. Only a calendar turns.
-    /// 2. Without a calendar, a packet is on no level before that of its slack; the time on the
+    /// 2. Without a calendar, a packet is on no level before that of its slack. The time on the
     ///    link may put the packet on a later level.
     fn check_invariants(&self) {
         self.levels.check();
@@ -373,7 +376,7 @@ mod tests {
         assert_eq!((calendar.base, calendar.first_queue()), (100, 0));
     }
 
-    /// A packet with 5 ms of slack waits for 4 ms; then one with 3 ms arrives, more than the 1 ms
+    /// A packet with 5 ms of slack waits for 4 ms. Then one with 3 ms arrives, more than the 1 ms
     /// left.
     #[test]
     fn what_waits_moves_up_in_a_calendar_only() {

@@ -1,11 +1,11 @@
-//! Multi-queue fair queueing (IWQoS 2007; not the MQFQ of ATC'19): stochastic fairness queueing
+//! Multi-queue fair queueing (that of IWQoS 2007, not ATC'19's MQFQ): stochastic fairness queueing
 //! with several queues for each flow.
 //!
-//! Several keyed hashes select each flow's queues. A packet goes into the flow's queue with the
-//! fewest rounds before service; queues take turns by deficit round robin. A flow that shares one
-//! queue with a greedy flow uses another, and only a flow that shares all queues with the greedy
-//! one suffers. The price: the greedy flow has the shares of several queues as well. Memory depends
-//! on the number of queues, not of flows.
+//! Several keyed hashes select each flow's queues. A packet goes into the flow's queue that has the
+//! fewest rounds before service, and queues take turns by deficit round robin. A flow that shares
+//! one queue with a greedy flow uses another, so only a flow that shares all its queues with the
+//! greedy one suffers. The price is that the greedy flow has the shares of several queues as well.
+//! Memory depends on the number of queues, not of flows.
 //!
 //! Source: M. Georg, C. Jechlitschek, S. Gorinsky, "Improving Individual Flow Performance with
 //! Multiple Queue Fair Queuing", IWQoS 2007.
@@ -37,27 +37,27 @@
 //! | chosen flow numbers | collide no more than others | `chosen_flow_numbers_spread` below |
 //! | memory | the queues and the waiting packets, however many flows | `memory_does_not_grow_with_flows` |
 //!
-//! There is no guarantee for one flow: another flow can share all of its queues. A change of
-//! `quantum` while packets wait can cost order, as push-outs do: the queue chosen as the soonest
-//! may no longer be the soonest.
+//! There is no guarantee for one flow: another flow can share all of its queues. If `quantum`
+//! changes while packets wait, order may be lost, as with push-outs, because the queue chosen as
+//! the soonest may no longer be the soonest.
 //!
-//! Cost: O(1) a packet, times the number of hashes; for small quanta as in `drr`. With `resequence`
-//! the cost is an average: a departure may hold several packets before one can leave, but each
-//! packet is held once. With `cells` each cell has this cost, and pushing out a packet walks the
-//! queues of the flow. Memory: the queues, allocated at the start; for each packet a ticket (one a
-//! cell).
+//! Cost: O(1) a packet, times the number of hashes. For small quanta it is as in `drr`. With
+//! `resequence` the cost is an average, because a departure may hold several packets before one can
+//! leave, but each packet is held only once. With `cells` each cell has this cost, and pushing out
+//! a packet walks the flow's queues. Memory: the queues, allocated at the start, and a ticket for
+//! each packet (or cell).
 //!
-//! Differences from the paper: queues stand in the ring in the order of becoming backlogged, not of
-//! their numbers. All weights are alike. The output buffer delays only packets that would overtake:
-//! a packet picked by the ring before an older one of the flow is held, the turn is charged for it,
-//! and the ring goes on. The link never waits; the held packet leaves right after the older one.
-//! The buffer's limit is outside of a discipline here, and the paper's rule of admission has a
-//! separate limit, `buffer`. Where a smaller buffer limit pushes packets out after all, the longest
-//! queue gives up its newest packet, which can let a later packet overtake unless `resequence` is
-//! set. The rule of admission follows the paper's text; ns-2's code seems to ask for twice the
-//! queue plus two (`ns2`), and lets a queue's turn end with its packet: a queue that becomes
-//! backlogged stands behind the queue just served, where otherwise the queue just served keeps its
-//! position until the next departure. With one hash this is ns-2's SFQ.
+//! Differences from the paper: queues stand in the ring in the order in which they became
+//! backlogged, not by number. All weights are alike. The output buffer delays only packets that
+//! would overtake. If the ring picks a packet before an older one from the same flow, the packet is
+//! held, the turn is charged for it, and the ring goes on. So the link never waits, and the held
+//! packet leaves right after the older one. The buffer's limit is outside of a discipline here, so
+//! the paper's rule of admission has a separate limit, `buffer`. Where a smaller buffer limit
+//! pushes packets out after all, the longest queue gives up its newest packet, which can let a
+//! later packet overtake unless `resequence` is set. The rule of admission follows the paper's
+//! text. ns-2's code seems to ask for twice the queue plus two (`ns2`), and lets a queue's turn end
+//! with its packet. A queue that becomes backlogged then stands behind the queue just served, which
+//! otherwise keeps its position until the next departure. With one hash this is ns-2's SFQ.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -91,8 +91,8 @@ pub struct Config {
     pub ns2: bool,
     /// Whether packets are put back into the order of their flow.
     pub resequence: bool,
-    /// Size of the cells, in bytes; each cell is queued by itself: 32 to 65536. Zero: packets are
-    /// queued whole.
+    /// Size of the cells, in bytes, each of which is queued by itself: 32 to 65536. Zero: packets
+    /// are queued whole.
     pub cells: u32,
     /// Whether a queue's cells, divided by the number of cells of the arriving packet, count as its
     /// packets where room is shared. This starves short packets beside long ones. If not, a packet
@@ -193,7 +193,7 @@ impl Discipline for Config {
     const QUEUES: Queues = Queues::Hashed;
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Mqfq<T>;
-    /// By copy. Tickets wait in the ring; the resequencer finds packets by flow.
+    /// By copy, because tickets wait in the ring, and the resequencer finds packets by flow.
     type ByHandle = ByCopy<Mqfq<Handle>>;
 
     fn reads_seed(&self) -> bool {
@@ -320,7 +320,7 @@ impl<T> Mqfq<T> {
         debug_assert!(pushed.is_ok(), "a hash names a queue that there is");
     }
 
-    /// The queue that will serve a packet, or a cell, after the fewest rounds; among equals the
+    /// The queue that will serve a packet, or a cell, after the fewest rounds. Among equals, the
     /// first in the ring. Idle queues count as last.
     fn soonest(&self, queues: &[usize], len: u32) -> usize {
         let when = |queue: &usize| {
@@ -332,8 +332,8 @@ impl<T> Mqfq<T> {
         queues.iter().copied().min_by_key(when).unwrap_or(0)
     }
 
-    /// Packets in a queue. In cells: the packets whose first cell waits there; or, with
-    /// `count_cells`, the cells divided by the arriving packet's number of cells.
+    /// Packets in a queue. In cells, the packets whose first cell waits there, or with
+    /// `count_cells` the cells divided by the arriving packet's number of cells.
     fn packets_in(&self, queue: usize, pieces: u32) -> u64 {
         let queued = self.ring.queue(queue).packets();
         match self.first_cells.get(queue) {
@@ -385,8 +385,8 @@ impl<T> Mqfq<T> {
         Some(cell)
     }
 
-    /// Pushes out the packet of the newest ticket in the longest queue; if no ticket waits, a
-    /// packet ready to leave.
+    /// Pushes out the packet whose ticket is the newest in the longest queue. If no ticket waits, a
+    /// packet that is ready to leave.
     fn evict_packet(&mut self) -> Option<Packet<T>> {
         let Some(longest) = self.ring.longest() else {
             return self.waiting.give_up_ready();
@@ -450,8 +450,8 @@ impl<T> Control for Mqfq<T> {
         self.each_queue_of(flow).collect()
     }
 
-    /// The queues, their positions in the ring and, once the buffer has been full, the index of the
-    /// longest queue.
+    /// The queues, their positions in the ring and, once the buffer has been full, the longest
+    /// queue's index.
     fn footprint(&self) -> Footprint {
         let queues = self.ring.queues() * (Ring::<Ticket>::BYTES_PER_QUEUE + size_of::<u64>());
         let hashes =
@@ -462,9 +462,9 @@ impl<T> Control for Mqfq<T> {
         }
     }
 
-    /// 1. The ring's invariants; a ticket is in one of its flow's queues.
-    /// 2. The resequencer's invariants; the resequencer holds the packets.
-    /// 3. The number of waiting tickets equals the number of pieces not yet picked.
+    /// 1. The ring's invariants. A ticket is in one of its flow's queues.
+    /// 2. The resequencer's invariants. The resequencer holds the packets.
+    /// 3. There are as many waiting tickets as pieces not yet picked.
     /// 4. A queue holds no more first cells than cells, and all queues no more first cells than
     ///    packets.
     fn check_invariants(&self) {
@@ -765,8 +765,8 @@ mod tests {
         );
     }
 
-    /// Shares of seeds with a collision of two flows: with one hash, in at least one of the queues
-    /// of two hashes, and in all of them.
+    /// How large a share of seeds makes two flows collide: with one hash, in at least one queue
+    /// with two hashes, and in all queues.
     fn meetings(
         queues: u32,
         seeds: u64,
@@ -858,7 +858,7 @@ mod tests {
             let least = lengths().min();
             let most = lengths().max();
             println!("{hashes} hashes: {least:?} to {most:?} packets a queue, 97.7 on average");
-            // With one hash the standard deviation is 9.9; with two, each into the shorter queue,
+            // With one hash the standard deviation is 9.9. With two, each into the shorter queue,
             // queues are nearly even.
             assert!(least >= Some(50) && most <= Some([160, 103][hashes as usize - 1]));
         }

@@ -1,13 +1,13 @@
-//! Packet FQ: fair queueing by packets: flows hashed into bins, served round robin with one packet a
-//! turn, new bins first.
+//! Packet FQ: fair queueing by packets. Flows are hashed into bins, which are served round robin
+//! with one packet a turn, new bins first.
 //!
-//! FQ-CoDel without CoDel and without byte counts. A bin that was idle is new and goes before all
-//! old bins; after a packet the bin is old. An old bin becomes idle only in a turn without a
-//! packet, so a short silence gains nothing. Fair in packets: where lengths differ, a flow of long
+//! This is FQ-CoDel without CoDel and without byte counts. A bin that was idle is new and goes
+//! before all old bins. After a packet the bin is old. An old bin becomes idle only in a turn
+//! without a packet, so a short silence gains nothing. It is fair in packets, so a flow with longer
 //! packets gets more of the link.
 //!
-//! Source: R. Mittal et al., "Universal Packet Scheduling", NSDI 2016, sections 2.3, 3.3 and 4: FQ
-//! there is a stochastic fair queue with new flows first. Round robin: J. Nagle, "On Packet
+//! Source: R. Mittal et al., "Universal Packet Scheduling", NSDI 2016, sections 2.3, 3.3 and 4,
+//! where FQ is a stochastic fair queue with new flows first. Round robin: J. Nagle, "On Packet
 //! Switches with Infinite Storage", RFC 970, 1985. Rule for emptied bins: RFC 8290, section 4.2.
 //!
 //! | paper | here |
@@ -23,16 +23,16 @@
 //! | order | packets of a flow leave in order of arrival | conformance |
 //! | push-out | the newest packet of the bin with the most bytes | `the_longest_bin_gives_up_its_newest` |
 //!
-//! Reason for the first: a backlogged bin stays in the lists. The turn as a new bin puts the bin
-//! behind all old bins. From then on the order of the old bins does not change, so the turns of two
-//! bins alternate.
+//! Reason for the first: a backlogged bin stays in the lists. Its turn as a new bin puts it behind
+//! all old bins. From then on the order of the old bins does not change, so two bins' turns
+//! alternate.
 //!
-//! As a class of a tree, FQ has a bin for each child, by number and not by hash, so children never
-//! collide. Round robin, a packet of each child in turn (the two classes in section 3.4 of the
-//! paper). A placeholder packet of a child takes no turn.
+//! As a tree's class, FQ has a bin for each child, by number and not by hash, so children never
+//! collide. They send a packet each in turn (the two classes in section 3.4 of the paper). A
+//! child's placeholder packet takes no turn.
 //!
-//! Cost: O(1) a packet. Memory: the bins, allocated at the start for any number of flows; as a
-//! class, one bin a child.
+//! Cost: O(1) a packet. Memory: the bins, allocated at the start for any number of flows. As a
+//! class, one bin for each child.
 //!
 //! Differences from the paper: the hash has a key from the seed, so that outsiders who do not know
 //! the seed cannot choose colliding flows.
@@ -109,12 +109,12 @@ pub struct PacketFq<T, P = Nodes<T>> {
 #[derive(Debug, Clone, Default)]
 struct Bin {
     queue: Queue,
-    /// The bin is in a list: not idle, but possibly empty.
+    /// The bin is in a list, so it is not idle, but it may be empty.
     is_listed: bool,
 }
 
 impl<T> PacketFq<T> {
-    /// An empty scheduler for a class of a tree: a bin for each child, regardless of `flows`.
+    /// An empty scheduler for a tree's class, with a bin for each child, regardless of `flows`.
     ///
     /// # Errors
     /// A parameter is out of its range.
@@ -186,7 +186,7 @@ impl<T, P: Storage<T>> PacketFq<T, P> {
             let len = bin.queue.head_len();
             let packet = self.pool.pop(&mut bin.queue);
             if packet.is_some() || was_new {
-                // Also when empty now: the bin must not come back as a new one.
+                // Also when empty now, because the bin must not come back as a new one.
                 self.old_bins.push_back(number);
             } else {
                 bin.is_listed = false;
@@ -223,7 +223,7 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for PacketFq<T, P> {
         Some(packet)
     }
 
-    /// A packet without length is a child's placeholder: the bin keeps the turn.
+    /// A packet without length is a child's placeholder, so the bin keeps the turn.
     fn dequeue_refilled(
         &mut self,
         _now: Instant,
@@ -284,9 +284,9 @@ impl<T, P: Storage<T>> Control for PacketFq<T, P> {
         }
     }
 
-    /// 1. A bin marked as listed is in one list, once; other bins are in none. Bins with packets
+    /// 1. A bin marked as listed is in one list, once. Other bins are in none. Bins with packets
     ///    are listed.
-    /// 2. A packet is in the bin of the flow's hash, or of the flow's number.
+    /// 2. A packet is in the bin that the flow's hash, or its number, gives.
     fn check_invariants(&self) {
         let mut places = alloc::vec![0; self.bins.len()];
         for list in [&self.new_bins, &self.old_bins] {

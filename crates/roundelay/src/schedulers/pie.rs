@@ -1,15 +1,15 @@
 //! PIE (proportional integral controller enhanced): one FIFO queue with random drops on arrival
 //! that hold the queueing delay at a target.
 //!
-//! RED drops by the length of the queue, and the right length depends on the link. PIE measures the
+//! RED drops by the queue's length, but the right length depends on the link. PIE measures the
 //! delay, as CoDel does, but drops before the packet is queued. Every `tupdate` the controller adds
-//! two terms to the drop probability: `alpha` times the distance of the delay from `target`
-//! (integral), and `beta` times the change of the delay (proportional). While the probability is
-//! small, so are the steps.
+//! two terms to the drop probability: `alpha` times the delay's distance from `target` (integral),
+//! and `beta` times the delay's change (proportional). While the probability is small, so are the
+//! steps.
 //!
 //! Source: R. Pan, P. Natarajan, F. Baker, G. White, "Proportional Integral Controller Enhanced
-//! (PIE): A Lightweight Control Scheme to Address the Bufferbloat Problem", RFC 8033, 2017;
-//! parameters as in tc-pie(8).
+//! (PIE): A Lightweight Control Scheme to Address the Bufferbloat Problem", RFC 8033, 2017.
+//! Parameters as in tc-pie(8).
 //!
 //! | RFC | here |
 //! |---|---|
@@ -33,15 +33,15 @@
 //! | idle time | costs the same for a second and a century | `a_long_pause_equals_its_updates` |
 //!
 //! Number format: probabilities in units of 2^-60, rounded towards zero once an update. Cost: O(1)
-//! a packet. Updates are due every `tupdate`, but no timer runs: each call first does the updates
-//! that have become due. Between two calls the delay does not change, so all updates but the first
-//! add the same amount until the probability passes a bound of the tuning (six): one multiplication
-//! for all of these. Only the decay of an empty queue goes step by step, at most 1,894 steps down
-//! to 0. Memory: constant.
+//! a packet. Updates are due every `tupdate`, but no timer runs, so each call first does the
+//! updates that have become due. Between two calls the delay does not change, so all updates but
+//! the first add the same amount until the probability passes one of the tuning's six bounds. One
+//! multiplication does all of these. Only the decay of an empty queue goes step by step, at most
+//! 1,894 steps down to 0. Memory: constant.
 //!
 //! Differences from the RFC: PIE is always active (5.3 turns it on when a third of the buffer is
-//! full); a packet that finds at most two frames of 1514 bytes is kept; the first update comes
-//! `tupdate` after the first call; a measurement of the departure rate is divided by its own bytes,
+//! full). A packet that finds at most two frames of 1514 bytes is kept. The first update comes
+//! `tupdate` after the first call. A measurement of the departure rate is divided by its own bytes,
 //! which may be more than DQ_THRESHOLD. `bytemode` is tc's.
 
 use crate::author::{
@@ -72,8 +72,8 @@ pub struct Config {
     pub ecn: bool,
     /// Whether packets shorter than a frame are dropped with a smaller probability, in proportion.
     pub bytemode: bool,
-    /// Whether the delay is estimated from the departure rate; otherwise by the arrival times of
-    /// departing packets.
+    /// Whether the delay is estimated from the departure rate. Otherwise it follows from the
+    /// arrival times of departing packets.
     pub dq_rate_estimator: bool,
 }
 

@@ -1,12 +1,12 @@
-//! Strict priority: the most urgent class with waiting packets goes first; a class waits as long as
-//! a more urgent class has packets.
+//! Strict priority: the most urgent class with packets goes first, so a class waits as long as a
+//! more urgent one has any.
 //!
-//! Each packet carries a class number, smaller first; packets of one class leave in order of
-//! arrival. No sharing: the first class has the link at any time, and the other classes get the
-//! rest, possibly nothing. This is the purpose of strict priority, and the reason for limits on
-//! urgent classes wherever a later class must not starve.
+//! Each packet carries a class number, and smaller numbers go first. Packets of one class leave in
+//! order of arrival. Classes do not share: the first has the link at any time, and the others get
+//! the rest, possibly nothing. This is what strict priority is for, and why urgent classes need
+//! limits wherever a later class must not starve.
 //!
-//! Source: tc-prio(8) for the discipline; R. Mittal et al., "Universal Packet Scheduling", NSDI
+//! Source: tc-prio(8) for the discipline. R. Mittal et al., "Universal Packet Scheduling", NSDI
 //! 2016, sections 2.2 and 3.1, for classes written into each packet by the ingress ("simple
 //! priority scheduling").
 //!
@@ -21,16 +21,16 @@
 //! | starvation | no protection: a greedy class stops all later classes | `known_bug_fperf_a_busy_class_starves_those_behind_it` |
 //! | push-out | the newest packet of the last class | `a_full_buffer_gives_up_the_newest_of_the_last_class` |
 //!
-//! In a hierarchy a child's packet carries the child's class. The newest child of a class waits
-//! behind the other children of the class, so children of one class take turns packet by packet.
-//! Without flow state a refill is an arrival: `Scheduler::dequeue_refilled` is the trait's default.
+//! In a hierarchy a child's packet carries the child's class. The newest child in a class waits
+//! behind the class's other children, so children in one class take turns packet by packet. Without
+//! flow state a refill is an arrival, so `Scheduler::dequeue_refilled` is the trait's default.
 //!
-//! Cost: O(log n) with n waiting packets, for any number of classes; `Scheduler::evict_flow`
-//! searches for the packet: O(n), in a node the number of waiting children. Memory: a key and a
-//! slot a packet, no state per flow or class.
+//! Cost: O(log n) with n waiting packets, for any number of classes. `Scheduler::evict_flow`
+//! searches for the packet: O(n), where n is the number of waiting children if the scheduler is a
+//! node. Memory: a key and a slot for each packet, no state per flow or class.
 //!
-//! Differences from tc-prio(8): classes are 32-bit numbers in the packet, not bands with filters;
-//! classes have no limits of their own, and a full buffer drops from the last class.
+//! Differences from tc-prio(8): classes are 32-bit numbers in the packet, not bands with filters.
+//! They have no limits of their own, and a full buffer drops from the last class.
 
 use crate::author::{
     ByCopy, Discipline, DropReason, Handle, Linux, LinuxFlows, LinuxLimit, Packet,
@@ -58,7 +58,7 @@ impl Discipline for Config {
     const INTERIOR: bool = true;
     const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut];
     type Scheduler<T: Send> = Priority<T>;
-    /// By copy. Slots belong to ranks, not to packets in queues.
+    /// By copy, because slots belong to ranks, not to packets in queues.
     type ByHandle = ByCopy<Priority<Handle>>;
 }
 

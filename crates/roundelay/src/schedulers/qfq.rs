@@ -1,14 +1,14 @@
-//! QFQ (quick fair queueing): WF2Q+ to within a few packets, at a cost independent of the numbers
-//! of flows and groups and of packet lengths.
+//! QFQ (quick fair queueing): WF2Q+ to within a few packets, at a cost that depends neither on the
+//! numbers of flows and groups nor on packet lengths.
 //!
-//! Each backlogged flow has a virtual start and finish time, as in WF2Q+, but is sorted only by the
-//! index of a group, a slot of the group and a bit in one of four sets: find-first-set finds the
-//! next packet. Groups, slots and sets are in `mechanisms/groups.rs`; this file schedules flows in
+//! Each backlogged flow has a virtual start and finish time, as in WF2Q+. But it is sorted only by
+//! a group's index, a slot in the group and a bit in one of four sets, so find-first-set finds the
+//! next packet. Groups, slots and sets are in `mechanisms/groups.rs`. This file schedules flows in
 //! them, packet by packet.
 //!
 //! Source: F. Checconi, P. Valente, L. Rizzo, "QFQ: Efficient Packet Scheduling with Tight
-//! Bandwidth Distribution Guarantees", sections 4 and 5 and appendix A; weights and lengths in the
-//! ranges of tc-qfq(8).
+//! Bandwidth Distribution Guarantees", sections 4 and 5 and appendix A. Weights and lengths have
+//! the ranges of tc-qfq(8).
 //!
 //! | paper | here |
 //! |---|---|
@@ -24,24 +24,23 @@
 //! | latency: the B-WFI at the flow's share | the same as T-WFI | `latency_is_that_of_the_b_wfi` |
 //! | Theorems 3 to 8 | order of the sets, range of the slots | `theorems_3_to_8_hold_after_each_operation` |
 //!
-//! The latency: since its backlog began, a flow has received its share except for the B-WFI; a flow
-//! alone on a link of this share has received no more.
+//! The latency: since its backlog began, a flow has received its share except for the B-WFI. A flow
+//! alone on a link with this share has received no more.
 //!
 //! Number format: virtual time in 2^-30 bytes per unit of weight, wrapping at 2^64. A flow's bytes
 //! are charged rounded up, by less than one part in 2^20 with weights up to 1024, and V advances
 //! rounded down, by less than one part in 2^30 whatever the lengths and the sum of weights (the
-//! rounded-off part is kept for the next step); shares therefore never add up to more than the
-//! link.
+//! rounded-off part is kept for the next step). So shares never add up to more than the link.
 //!
 //! Cost: O(1), no loop except over dropped weights. A packet touches four cache lines unlikely to
 //! be in the cache: the flow's record and the packet's own slot, both on arrival and on departure,
-//! and the slot of the packet before. Bursts prefetch these lines. Memory: one record a flow and
-//! its number in a list, and the groups.
+//! and the slot of the packet before. Bursts prefetch these lines. Memory: for each flow a record,
+//! its number in a list and its key in the index of the longest. Also the groups.
 //!
 //! Differences from the paper, besides those of `mechanisms/groups.rs`:
-//! - Theorems 1 and 2 of the paper lack L_k and L_k / phi. The proofs assume a flow at most sigma_i
-//!   ahead of V; but a flow is eligible with its slot. Its packet may start sigma_i ahead of V, and
-//!   the flow is then ahead by sigma_i and the packet, L_k / phi. The test
+//! - Theorems 1 and 2 of the paper lack L_k and L_k / phi. The proofs assume that a flow is at most
+//!   sigma_i ahead of V. But a flow becomes eligible with its slot, so its packet may start sigma_i
+//!   ahead of V, and the flow is then ahead by sigma_i and the packet, L_k / phi. The test
 //!   `theorems_1_and_2_as_printed_are_exceeded` shows a flow a quarter further behind than the
 //!   printed bounds allow.
 //! - The start time of a newly backlogged flow is Eq. 29's for every flow. The experiment that
@@ -172,7 +171,7 @@ impl Flow {
         self.shorter_than.saturating_sub(1)
     }
 
-    /// Virtual time of a packet. A packet refilled by a node of a hierarchy may have any length.
+    /// A packet's virtual time. A packet that a hierarchy's node refills may have any length.
     #[inline]
     fn span_of(&self, len: u32) -> u64 {
         self.entity.span_of(len.min(FlowConfig::MAX_PACKET_LEN))
@@ -212,7 +211,7 @@ impl<T, P: Storage<T>> Configured<Config> for Qfq<T, P> {
 
 /// Flows and their weights.
 impl<T, P: Storage<T>> Qfq<T, P> {
-    /// The flow's record; an unknown flow joins with [`FlowConfig::DEFAULT`].
+    /// The flow's record. An unknown flow joins with [`FlowConfig::DEFAULT`].
     #[inline]
     fn know(&mut self, flow: usize) -> &mut Flow {
         if self
@@ -353,8 +352,8 @@ impl<T, P: Storage<T>> Qfq<T, P> {
         }
     }
 
-    /// Prefetches memory for enqueueing these packets: flows first, then free slots and the tails
-    /// of queues.
+    /// Prefetches memory for enqueueing these packets: flows first, then free slots and the queues'
+    /// tails.
     fn ask_for_arrivals(&self, packets: &[Packet<T>]) {
         if !self.pool.is_far() {
             return;
@@ -371,8 +370,8 @@ impl<T, P: Storage<T>> Qfq<T, P> {
         }
     }
 
-    /// Prefetches memory for dequeueing this many packets: the heads of the next flows in the order
-    /// of service, and the records of the flows after those, for the next call.
+    /// Prefetches memory for dequeueing this many packets: the next flows' heads, in the order of
+    /// service, and the records of the flows after those, for the next call.
     fn ask_for_departures(&self, packets: usize) {
         if !self.pool.is_far() {
             return;
@@ -389,8 +388,7 @@ impl<T, P: Storage<T>> Qfq<T, P> {
         }
     }
 
-    /// The newest packet of a flow. An emptied flow is not charged for the packet, which was not
-    /// sent.
+    /// A flow's newest packet. An emptied flow is not charged for the packet, which was not sent.
     fn evict_from(&mut self, number: usize) -> Option<P::Leaving> {
         let flow = self.groups.entities.get_mut(number)?;
         let packet = self.pool.pop_tail(&mut flow.queue)?;
@@ -504,7 +502,7 @@ impl<T, P: Storage<T>> Control for Qfq<T, P> {
         }
     }
 
-    /// Separates the queue, which the paper does not count; the settings fill up a cache line.
+    /// Separates the queue, which the paper does not count. The settings fill up a cache line.
     fn footprint_parts(&self) -> Vec<(&'static str, Footprint)> {
         let settings = size_of::<Flow>() - size_of::<Queue>() - size_of::<Entity>();
         let rest = size_of::<Self>() - Calendar::SLOT_BYTES - Calendar::GROUP_BYTES;

@@ -1,18 +1,17 @@
-//! QFQ+: quick fair queueing among aggregates of like flows with DRR inside each aggregate: one
-//! scheduling decision for several packets.
+//! QFQ+: quick fair queueing among aggregates of like flows, with DRR inside each aggregate, so
+//! that one scheduling decision serves several packets.
 //!
-//! Flows of the same weight and the same longest packet share aggregates of at most M flows. QFQ
-//! schedules the aggregates; the weight of an aggregate is the sum of its flows' weights. The
-//! chosen aggregate is served until its budget (one longest packet for each of its flows) cannot
-//! cover the next packet, or until the aggregate is empty; then the aggregate is charged for the
-//! bytes sent. Inside, flows take turns by DRR. The times of an aggregate depend on bytes already
-//! sent, not on the next packet. A class may therefore still replace its next packet: QFQ+ is also
-//! correct inside a hierarchy.
+//! Flows with the same weight and the same longest packet share aggregates of at most M flows. QFQ
+//! schedules the aggregates, each with the sum of its flows' weights. The chosen aggregate is
+//! served until its budget (one longest packet for each of its flows) cannot cover the next packet,
+//! or until it is empty. Then it is charged for the bytes sent. Inside, flows take turns by DRR. An
+//! aggregate's times depend on bytes already sent, not on the next packet, so a class may still
+//! replace its next packet. QFQ+ is therefore also correct inside a hierarchy.
 //!
 //! Source: P. Valente, "Reducing the Execution Time of Fair-Queueing Packet Schedulers", Computer
-//! Communications 47, 2014, by the author's summary in Linux's `sch_qfq`; the paper itself was not
-//! at hand, and the proofs are our own. Groups, slots and sets are QFQ's (`mechanisms/groups.rs`);
-//! `mechanisms/aggregates.rs` assigns flows to aggregates.
+//! Communications 47, 2014, by the author's summary in Linux's `sch_qfq`. The paper itself was not
+//! at hand, and the proofs are our own. Groups, slots and sets are QFQ's (`mechanisms/groups.rs`),
+//! and `mechanisms/aggregates.rs` assigns flows to aggregates.
 //!
 //! | paper | here |
 //! |---|---|
@@ -22,7 +21,7 @@
 //! | quantum, deficit | `FlowKind::max_packet_len`, `Flow::deficit` |
 //! | aggregate in service, budget used so far | `in_service`, `served` |
 //!
-//! With n <= M flows in the aggregate, sigma the slot size of each of its flows under QFQ (n
+//! With n <= M flows in the aggregate, sigma the slot size that each of its flows has under QFQ (n
 //! budgets at n weights make the same slot), L the longest packet of any flow and B <= M L the
 //! largest budget:
 //!
@@ -34,17 +33,16 @@
 //! | Theorems 3 to 8 of QFQ | with B for L | `theorems_3_to_8_of_qfq_hold_after_each_operation` |
 //! | share unused by light flows | goes by weight to flows of the same aggregate; none of it to other aggregates | `what_a_light_flow_leaves_goes_to_its_aggregate` |
 //!
-//! Proof: to QFQ a service is one packet of up to B bytes. An aggregate of share n phi therefore
+//! Proof: to QFQ a service is one packet of up to B bytes. So an aggregate with the share n phi
 //! stays within QFQ's bound, 3 n phi sigma + n L_k + n phi (B + L), where L is the rest of a packet
 //! on the link. A flow with c whole turns in an interval has sent more than (c - 1) L_k, each other
-//! flow of the aggregate less than (c + 2) L_k: the flow is less than 3 L_k (n - 1) / n behind the
-//! mean of its aggregate.
+//! flow in the aggregate less than (c + 2) L_k. So the flow is less than 3 L_k (n - 1) / n behind
+//! its aggregate's mean.
 //!
-//! Number format: as in `qfq`; the virtual time of a byte of an aggregate has 16 binary places
-//! more.
+//! Number format: as in `qfq`, but a byte's virtual time in an aggregate has 16 binary places more.
 //!
 //! Cost: O(1), and most packets cost no more than a turn of DRR. Settings cost O(log N) to find an
-//! aggregate. Memory: a record a flow and one an aggregate.
+//! aggregate. Memory: a record for each flow and one for each aggregate, see `footprint`.
 //!
 //! Differences from the paper, and from Linux:
 //! - The summary promises QFQ's bound and 3 L_k / (phi R). On a bare link B - L must be added,
@@ -53,24 +51,24 @@
 //!   the device's own queue as long.
 //! - As in the paper, an aggregate keeps the weights of all its flows while one of the flows has
 //!   packets. Backlogged flows therefore share by weight only within aggregates, unless M = 1.
-//! - An aggregate in service stays in its group, and V rests until the service ends; then group and
-//!   V move as for one packet. There is no state in which the sets ignore the served aggregate: V
-//!   cannot jump, and no group is unblocked too early. Flows that arrive in the meantime start at V
-//!   as of the beginning of the service.
-//! - A service ends as soon as necessary, not at the next dequeue; any change of flows or weights
-//!   also ends the service, because each service is charged at one weight.
-//! - A budget is at most 64 KB: flows with very long packets share aggregates of fewer flows. With
-//!   512 KB for eight flows of this kind the slots of all others would have to be eight times as
-//!   long (Theorem 5).
+//! - An aggregate in service stays in its group, and V rests until the service ends. Then group and
+//!   V move as for one packet. So the sets never ignore the served aggregate, V cannot jump, and no
+//!   group is unblocked too early. Flows that arrive in the meantime start at V as it was when the
+//!   service began.
+//! - A service ends as soon as necessary, not at the next dequeue. Any change of flows or weights
+//!   also ends it, because each service is charged at one weight.
+//! - A budget is at most 64 KB, so flows with very long packets share aggregates of fewer flows.
+//!   With 512 KB for eight such flows, the slots of all others would have to be eight times as long
+//!   (Theorem 5).
 //! - Budgets count packet lengths only up to the longest packet seen. A `maxpkt` set too large
 //!   delays no other flow.
-//! - A flow with a lowered longest packet stays among flows with longer packets until the waiting
-//!   packets have left: a budget must always cover the next packet.
-//! - Flows that come and go must not reduce the lag of an aggregate: a new flow joins an aggregate
+//! - A flow whose longest packet has been lowered stays among flows with longer packets until the
+//!   waiting packets have left, because a budget must always cover the next packet.
+//! - Flows that come and go must not reduce an aggregate's lag. So a new flow joins an aggregate
 //!   that is not late, or a new one, and a leaving flow keeps its place reserved for a while
 //!   (`mechanisms/aggregates.rs`).
-//! - A reconfigured flow with packets stays in its aggregate for one more packet: settings do not
-//!   cost a flow its turn.
+//! - A reconfigured flow with packets stays in its aggregate for one more packet, so that settings
+//!   do not cost a flow its turn.
 
 mod invariants;
 mod linux;
@@ -229,7 +227,7 @@ pub struct QfqPlus<T, P = Nodes<T>> {
 struct Flow {
     queue: Queue,
     aggregate: u32,
-    /// Neighbours in the ring of its aggregate, if backlogged.
+    /// Neighbours in its aggregate's ring, if backlogged.
     next: u32,
     previous: u32,
     /// Bytes left in this turn, or carried to the next.
@@ -274,6 +272,7 @@ impl Flow {
     #[inline(always)]
     const fn end_turn_if_over(&mut self, aggregate: &mut Aggregate) {
         if self.queue.head_len() > self.deficit {
+            // DRR: the next turn's quantum is one longest packet.
             self.deficit += aggregate.max_packet_len();
             aggregate.turn = self.next;
         }
@@ -393,7 +392,7 @@ impl<T, P: Storage<T>> QfqPlus<T, P> {
         }
     }
 
-    /// A packet refilled by a node of a hierarchy may exceed the flow's configured length.
+    /// A packet that a hierarchy's node refills may exceed the flow's configured length.
     fn make_room(&mut self, number: usize, len: u32) {
         let len = len.min(FlowConfig::MAX_PACKET_LEN);
         if len > self.longest_packet {
@@ -435,6 +434,7 @@ impl<T, P: Storage<T>> QfqPlus<T, P> {
         let place = core::mem::replace(&mut self.in_service, NONE);
         if place != NONE {
             let served = core::mem::take(&mut self.served);
+            // QFQ: F = S + (bytes sent) / weight, and V rises by the same service.
             self.aggregates.served(place, served);
         }
     }
@@ -448,7 +448,7 @@ impl<T, P: Storage<T>> QfqPlus<T, P> {
     }
 
     /// With Linux's rules no aggregate is known here, and none enters service. The packet leaves by
-    /// way of memory: as the result, it would send every packet by way of memory.
+    /// way of memory, because as the result it would send every packet that way.
     #[cold]
     #[inline(never)]
     fn dequeue_by_linux(
@@ -512,8 +512,8 @@ impl<T, P: Storage<T>> QfqPlus<T, P> {
         joins
     }
 
-    /// Prefetches memory for enqueueing these packets: flows first, then free slots and the tails
-    /// of queues.
+    /// Prefetches memory for enqueueing these packets: flows first, then free slots and the queues'
+    /// tails.
     fn ask_for_arrivals(&self, packets: &[Packet<T>]) {
         if !self.pool.is_far() {
             return;
@@ -530,7 +530,7 @@ impl<T, P: Storage<T>> QfqPlus<T, P> {
     }
 
     /// Prefetches memory for dequeueing this many packets: aggregates in the order of service, then
-    /// a flow of each with its head, then the next flow of each.
+    /// a flow in each with its head, then the next flow in each.
     fn ask_for_departures(&self, packets: usize) {
         if !self.pool.is_far() {
             return;
@@ -562,8 +562,8 @@ impl<T, P: Storage<T>> QfqPlus<T, P> {
         }
     }
 
-    /// The newest packet of a flow. An emptied aggregate is not charged for the packet, which was
-    /// not sent.
+    /// A flow's newest packet. An emptied aggregate is not charged for the packet, which was not
+    /// sent.
     fn evict_from(&mut self, number: usize) -> Option<P::Leaving> {
         let flow = self.flows.get_mut(number)?;
         let packet = self.pool.pop_tail(&mut flow.queue)?;
@@ -646,7 +646,7 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for QfqPlus<T, P> {
         self.evict_from(flow.index())
     }
 
-    /// During the service of an aggregate.
+    /// True during an aggregate's service.
     fn has_decided(&self) -> bool {
         self.linux
             .as_ref()
@@ -729,8 +729,8 @@ impl<T, P: Storage<T>> Control for QfqPlus<T, P> {
                 bytes_per_flow,
             };
         }
-        // Flows of different kinds, or flows that come while others of their kind have a lag, have
-        // an aggregate each.
+        // Flows that differ in kind, or that come while others of their kind have a lag, have an
+        // aggregate each.
         let bytes_per_flow = size_of::<Flow>()
             + size_of::<Aggregate>()
             + Lists::BYTES_PER_NUMBER

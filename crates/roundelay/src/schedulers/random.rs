@@ -1,9 +1,9 @@
 //! Random order: whenever the link is free, every waiting packet is equally likely to leave.
 //!
-//! A model of an arbitrary schedule: no rule for another scheduler to exploit in a replay. Random
-//! order is therefore the default original schedule of the universal-scheduling experiments. An old
-//! packet has no better chance than a new packet, so the delay has a long tail. No packet starves:
-//! with n packets waiting at each decision, the average wait is n transmissions.
+//! This models an arbitrary schedule, without a rule that another scheduler could exploit in a
+//! replay. So random order is the default original schedule in the universal-scheduling
+//! experiments. An old packet has no better chance than a new packet, so the delay has a long tail.
+//! No packet starves: with n packets waiting at each decision, the average wait is n transmissions.
 //!
 //! Source: R. Mittal et al., "Universal Packet Scheduling", NSDI 2016, section 2.3.
 //!
@@ -16,8 +16,8 @@
 //!
 //! Cost: O(1), no state per flow.
 //!
-//! Differences from the paper: queues there never overflow. Here a full buffer drops a packet drawn
-//! in the same way as for departures.
+//! Differences from the paper: queues there never overflow. Here a full buffer drops a packet,
+//! drawn as for departures.
 
 use alloc::vec::Vec;
 
@@ -42,7 +42,7 @@ impl Discipline for Config {
     const COMPLEXITY: &'static str = "O(1)";
     const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut];
     type Scheduler<T: Send> = Random<T>;
-    /// By copy. Any packet of a plain array may be the next.
+    /// By copy, because any packet in a plain array may be the next.
     type ByHandle = ByCopy<Random<Handle>>;
 
     fn reads_seed(&self) -> bool {

@@ -1,9 +1,9 @@
 //! RED (random early detection): one queue with random drops or marks before the queue is full.
 //!
-//! A full queue signals all senders at once, and all back off and return together. RED signals a
-//! few senders while there is room: no signals while the moving average of the queue is below
-//! `min`; between `min` and `max` the part of dropped (or marked) packets grows linearly up to
-//! `probability`. Flows with more packets are hit more often: responsive senders pay about in
+//! A full queue signals all senders at once, so all back off and return together. RED signals a few
+//! senders while there is still room. While the queue's moving average is below `min`, it signals
+//! none. Between `min` and `max`, the part of packets that it drops (or marks) grows linearly up to
+//! `probability`. Flows with more packets are hit more often, so responsive senders pay about in
 //! proportion to their rate.
 //!
 //! Source: S. Floyd, V. Jacobson, "Random Early Detection Gateways for Congestion Avoidance",
@@ -29,9 +29,9 @@
 //!
 //! Differences from the paper: lengths are in bytes, as in tc, but a long packet is as likely to be
 //! dropped as a short one. w_q is the largest power of two with room for a burst of `burst`
-//! packets, as in tc. Different from tc: the power of an idle time is exact and not from a table;
-//! `min` defaults to a third of `max` and `max` to three times `min`, since a discipline does not
-//! know its buffer's limit; a `burst` below `min` is legal; `gentle` is new.
+//! packets, as in tc. Different from tc, the power for an idle time is exact and not from a table.
+//! `min` defaults to a third of `max` and `max` to three times `min`, because a configuration does
+//! not know its buffer's limit. A `burst` below `min` is legal, and `gentle` is new.
 
 use alloc::borrow::ToOwned;
 use alloc::format;
@@ -51,10 +51,10 @@ use crate::mechanisms::signalling::SignallingQueue;
 /// Parameters of RED.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Config {
-    /// Average bytes below which no packet is dropped: up to 2^30. 0: a third of `max`.
+    /// Average queue in bytes below which no packet is dropped: up to 2^30. 0: a third of `max`.
     pub min: u64,
-    /// Average bytes from which all packets are dropped: up to 2^32. 0: three times `min`, or 90000
-    /// if `min` is 0 too.
+    /// Average queue in bytes from which all packets are dropped: up to 2^32. 0: three times `min`,
+    /// or 90000 if `min` is 0 too.
     pub max: u64,
     /// Bytes of an average packet: 1 to 65536.
     pub avpkt: u32,
@@ -229,7 +229,7 @@ impl Discipline for Config {
 }
 
 impl Config {
-    /// `min`, `max` and `burst`; a value of zero is derived from the others.
+    /// `min`, `max` and `burst`. A value of zero is derived from the others.
     pub fn lengths(&self) -> (u64, u64, u32) {
         let max = match (self.min, self.max) {
             (0, 0) => DEFAULT_MAX,
@@ -293,6 +293,7 @@ impl<T> Configured<Config> for Red<T> {
 
 impl<T> Red<T> {
     fn enqueue_packet(&mut self, now: Instant, packet: Packet<T>) {
+        // avg, with the queue that this arrival finds.
         self.detection.observe(now, self.queue.backlog().bytes);
         let Config {
             ecn,
@@ -300,6 +301,8 @@ impl<T> Red<T> {
             nodrop,
             ..
         } = self.config;
+        // Between min_th and max_th, mark with probability p_a (`Signal`). Beyond, mark always
+        // (`Force`).
         let kept = match self.detection.judge(&mut self.random) {
             Verdict::Keep => Some(packet),
             Verdict::Force if harddrop => self.queue.signal(packet, false),
@@ -325,6 +328,7 @@ impl<T> Scheduler<T> for Red<T> {
     }
 
     fn dequeue(&mut self, now: Instant) -> Option<Packet<T>> {
+        // If the queue is empty now, q_time starts.
         let packet = self.queue.pop()?;
         self.detection.left(Some(now), self.queue.backlog());
         Some(packet)

@@ -20,15 +20,15 @@ use crate::time::Instant;
 use crate::tree::{self, hfsc, htb};
 use crate::units::Rate;
 
-/// One line a discipline: `Scheduler = module`. The module is the discipline's file with the
+/// One line for each discipline: `Scheduler = module`. The module is the discipline's file with the
 /// scheduler and its `Config`.
 macro_rules! registry {
     ($($variant:ident = $module:ident),* $(,)?) => {
         any! { $($variant = $module,)* Htb = htb, Hfsc = hfsc, Tree = tree, Custom = custom }
 
         $(
-            /// Default parameters. Hashes and random draws have the key 0, which everyone knows:
-            /// where senders choose addresses, give a seed of your own.
+            /// Default parameters. Hashes and random draws have the key 0, which everyone knows, so
+            /// give a seed of your own where senders choose addresses.
             impl<T> Default for $module::$variant<T> {
                 fn default() -> Self {
                     // `every_scheduler_has_a_default`.
@@ -57,8 +57,8 @@ macro_rules! registry {
     };
 }
 
-/// Types with one variant for each discipline: those of the registry, those that are classes of
-/// trees only, [`tree`] and [`custom`].
+/// Types with one variant for each discipline: those in the registry, those that are only classes
+/// of trees, [`tree`] and [`custom`].
 macro_rules! any {
     ($($variant:ident = $module:ident),* $(,)?) => {
         /// Any discipline, configured.
@@ -96,7 +96,7 @@ macro_rules! any {
                 })
             }
 
-            /// A scheduler of handles: see [`Discipline::build_by_handle`].
+            /// A scheduler for handles: see [`Discipline::build_by_handle`].
             ///
             /// # Errors
             /// A parameter is out of its range.
@@ -107,10 +107,10 @@ macro_rules! any {
             }
 
             /// A scheduler by value whose packets lie in an arena, over
-            /// [`build_by_handle`](Self::build_by_handle): the same order as
-            /// [`build`](Self::build). Schedulers of handles are compiled once, those of
-            /// [`AnyScheduler`] for each `T`: for programs where building time matters more than
-            /// some nanoseconds a packet.
+            /// [`build_by_handle`](Self::build_by_handle), in the same order as
+            /// [`build`](Self::build). Schedulers for handles are compiled once, those in
+            /// [`AnyScheduler`] for each `T`. Use this if building time matters more to your
+            /// program than some nanoseconds a packet.
             ///
             /// # Errors
             /// A parameter is out of its range.
@@ -118,7 +118,7 @@ macro_rules! any {
                 self.build_by_handle(seed).map(Arena::new)
             }
 
-            /// A scheduler for a node of a hierarchy: see [`Discipline::build_class`].
+            /// A scheduler for a node in a hierarchy: see [`Discipline::build_class`].
             ///
             /// # Errors
             /// A parameter is out of its range.
@@ -154,7 +154,7 @@ macro_rules! any {
                 match self { $(Self::$variant(config) => config.preempts(),)* }
             }
 
-            /// Whether a refused call may do the work of a timer: see [`Discipline::has_timer`].
+            /// Whether a refused call may do a timer's work: see [`Discipline::has_timer`].
             pub fn has_timer(&self) -> bool {
                 match self { $(Self::$variant(config) => config.has_timer(),)* }
             }
@@ -191,8 +191,8 @@ macro_rules! any {
             }
         }
 
-        /// A scheduler of any discipline. Boxed: sizes differ much, and a network has thousands of
-        /// ports.
+        /// A scheduler of any discipline. Boxed, because sizes differ much, and a network has
+        /// thousands of ports.
         #[non_exhaustive]
         pub enum AnyScheduler<T: Send> {
             $(#[doc = concat!("See [`", stringify!($module), "`].")] $variant(Box<<$module::Config as Discipline>::Scheduler<T>>),)*

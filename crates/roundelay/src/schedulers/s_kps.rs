@@ -1,14 +1,14 @@
-//! S-KPS: WF2Q+ on interleaved timer wheels; slots interleave like the marks of a ruler.
+//! S-KPS: WF2Q+ on interleaved timer wheels, whose slots interleave like the marks of a ruler.
 //!
 //! Flows with similar ratios of packet length to weight form a group, and each group's slots end at
-//! separate ticks: group 0 at every odd tick, group 1 at 2, 6, 10, ..., group 2 at 4, 12, 20, ...:
-//! no tick belongs to two groups. Two containers hold the ticks of slots with flows: the ineligible
-//! one by rounded start, the eligible one by rounded finish. When V reaches a tick of the first,
-//! the whole slot moves to the second; the first tick of the second is served next. Both are
-//! bitmaps with find-first-set for the first tick.
+//! separate ticks: group 0 at every odd tick, group 1 at 2, 6, 10, ..., group 2 at 4, 12, 20, ...
+//! So no tick belongs to two groups. Two containers hold the ticks of slots with flows: the
+//! ineligible one by rounded start, the eligible one by rounded finish. When V reaches a tick in
+//! the first, the whole slot moves to the second. The second's first tick is served next. Both are
+//! bitmaps, and find-first-set gives the first tick.
 //!
 //! Source: M. Karsten, "SI-WF2Q: WF2Q Approximation with Small Constant Execution Overhead",
-//! INFOCOM 2006; "Approximation of Generalized Processor Sharing with Interleaved Stratified Timer
+//! INFOCOM 2006. "Approximation of Generalized Processor Sharing with Interleaved Stratified Timer
 //! Wheels", IEEE/ACM ToN 18(3), 2010. **A reconstruction** from sections 2 and 5 of F. Checconi, P.
 //! Valente, L. Rizzo, "QFQ: Efficient Packet Scheduling with Tight Bandwidth Distribution
 //! Guarantees" ("the QFQ paper"): two containers of interleaved stratified timer wheels, start
@@ -31,32 +31,31 @@
 //!
 //! **Why two slots of twice sigma_i.** A slot moves as a whole, with one rounded start and one
 //! rounded finish for all its flows. If F is rounded up to the end of a slot of width w, F' - F <
-//! w, and F - S <= sigma_i, then w + sigma_i before F' is not after S. The next tick of the group
-//! is F' - 2 w; with w = 2 sigma_i this gives the quoted bounds: F' - F < 2 sigma_i, S - S' <= 4
-//! sigma_i.
+//! w, and F - S <= sigma_i, then w + sigma_i before F' is not after S. The group's next tick is F'
+//! - 2 w. With w = 2 sigma_i this gives the quoted bounds: F' - F < 2 sigma_i, S - S' <= 4 sigma_i.
 //!
 //! **Proof.** S and F are exact, S' and F' rounded. A flow is served when S' <= V, and then has F
-//! <= F' = S' + 4 sigma; at all times (a) S <= V + 4 sigma. The smallest F' among the eligible is
-//! served, hence (b) V <= F' + L, also just after the packet was counted: the proof of Theorem 4 in
-//! the QFQ paper asks for no more than S' <= S and F <= F'. From (b), S >= F - L_k / phi >= F' - 2
-//! sigma - L_k / phi, and therefore S >= V - 2 sigma - L_k / phi - L. In a backlogged interval the
-//! flow gets phi times the rise of S, at least phi (rise of V - 6 sigma - L_k / phi - L), and V
-//! rises by the bytes sent but for a packet, L: the B-WFI. A packet that finds (or makes) a backlog
-//! of Q bytes at `t` has F = S(t) + Q / phi, and leaves before V is beyond F + 2 sigma + L; V is at
-//! most L behind the link. With (a) for S(t): the T-WFI. If the backlog began at `t`, Q / phi is no
-//! more than the time on a link of the flow's share: the latency.
+//! <= F' = S' + 4 sigma, so at all times (a) S <= V + 4 sigma. The smallest F' among the eligible
+//! is served, hence (b) V <= F' + L, also just after the packet was counted: the proof of Theorem 4
+//! in the QFQ paper asks for no more than S' <= S and F <= F'. From (b), S >= F - L_k / phi >= F' -
+//! 2 sigma - L_k / phi, and therefore S >= V - 2 sigma - L_k / phi - L. In a backlogged interval
+//! the flow gets phi times the rise of S, at least phi (rise of V - 6 sigma - L_k / phi - L), and V
+//! rises by the bytes sent but for a packet, L. This is the B-WFI. A packet that finds (or makes) a
+//! backlog of Q bytes at `t` has F = S(t) + Q / phi, and leaves before V is beyond F + 2 sigma + L.
+//! V is at most L behind the link. With (a) for S(t): the T-WFI. If the backlog began at `t`, Q /
+//! phi is no more than the time on a link of the flow's share: the latency.
 //!
-//! The B-WFI is that of QFQ, as corrected in `qfq.rs`, plus 3 phi sigma_i; the T-WFI is that of the
-//! QFQ paper plus 3 sigma_i / R, for here the 4 sigma in (a) include the packet.
+//! The B-WFI is QFQ's, as corrected in `qfq.rs`, plus 3 phi sigma_i. The T-WFI is the QFQ paper's
+//! plus 3 sigma_i / R, because here the 4 sigma in (a) include the packet.
 //!
 //! Number format: virtual time in 2^-30 bytes per unit of *twice* the weight, wrapping at 2^64. A
 //! flow's bytes are charged rounded up, by less than one part in 2^19, and V advances rounded down,
-//! by less than one part in 2^30: the remainder of a step is kept for the next.
+//! by less than one part in 2^30. The remainder of a step is kept for the next.
 //!
 //! Cost: O(1) for updating the packet's flow and finding the next one, whatever the number of
-//! groups; in addition a step for each slot passed by V, in proportion to the packet's length over
-//! that of the shortest slots. Memory: one record a flow, the lists, and 66 KB for the two
-//! containers.
+//! groups. In addition, a step for each slot that V passes, in proportion to the packet's length
+//! over that of the shortest slots. Memory: for each flow a record, its number in a list and its
+//! key in the index of the longest. Also the lists, and 66 KB for the two containers.
 //!
 //! Beyond the quoted text: S = max(V, F) for every newly backlogged flow. Slots are moved when the
 //! packet is taken, not during transmission. A wheel's slots need not be few, as no code walks
@@ -135,14 +134,15 @@ pub struct SKps<T, P = Nodes<T>> {
     eligible: Ticks,
 }
 
-/// A set of ticks (points of virtual time, multiples of the smallest slot size) within a window of
-/// [`Ticks::WINDOW`]: a bitmap, a bitmap of its non-zero words, and a third bitmap over the second.
+/// A set of ticks (points in virtual time, multiples of the smallest slot size) within a window of
+/// [`Ticks::WINDOW`]: a bitmap, a second one that marks its non-zero words, and a third one over
+/// the second.
 #[derive(Debug, Clone)]
 struct Ticks {
     words: Vec<u64>,
     blocks: [u64; 64],
     top: u64,
-    /// The first tick; meaningless if the set is empty.
+    /// The first tick. Meaningless if the set is empty.
     first: VirtualTime,
 }
 
@@ -349,8 +349,8 @@ impl<T, P: Storage<T>> SKps<T, P> {
         self.update_eligible();
     }
 
-    /// Moves the slots reached by V, whole. If no flow is eligible, V first jumps to the first
-    /// start (Eq. 3).
+    /// Moves the slots that V has reached, each as a whole. If no flow is eligible, V first jumps
+    /// to the first start (Eq. 3).
     #[inline]
     fn update_eligible(&mut self) {
         while let Some(start) = self.ineligible.first() {
@@ -367,12 +367,14 @@ impl<T, P: Storage<T>> SKps<T, P> {
     #[inline(never)]
     fn make_eligible(&mut self, start: VirtualTime) {
         self.ineligible.remove(start, self.strata.clock.now());
+        // F' = S' + 4 sigma_i.
         self.eligible
             .insert(start.plus(4 << shift_of(group_at(start))));
     }
 
     #[inline(always)]
     fn dequeue_packet(&mut self) -> Option<P::Leaving> {
+        // The eligible slot with the smallest F'. `serve` charges its first flow by Eq. 2.
         let tick = self.eligible.first()?;
         let served = self.strata.serve(place_at(tick));
         if served.is_vacated {
@@ -381,6 +383,7 @@ impl<T, P: Storage<T>> SKps<T, P> {
         if served.stays() {
             self.list(served.flow);
         }
+        // V rises by the packet, Eq. 3, and the slots that it has passed become eligible.
         if self.strata.advance(&served) {
             self.list_newcomer(served.flow);
         }
@@ -423,7 +426,8 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for SKps<T, P> {
         self.dequeue_packet()
     }
 
-    /// The tail of the longest backlog. An emptied flow is not charged: the packet was not sent.
+    /// The tail of the longest backlog. An emptied flow is not charged, because the packet was not
+    /// sent.
     fn evict(&mut self) -> Option<P::Leaving> {
         let (packet, number) = self.strata.evict()?;
         if self.strata.flows[number].queue.is_empty() {
@@ -498,8 +502,8 @@ impl<T, P: Storage<T>> SKps<T, P> {
         );
     }
 
-    /// 6. The containers hold exactly the slots of backlogged flows: the ineligible one those with
-    ///    a rounded start after V.
+    /// 6. The containers hold exactly the backlogged flows' slots: the ineligible one those with a
+    ///    rounded start after V.
     /// 7. Work conservation: if a flow is backlogged, one is eligible.
     /// 8. The first tick is the earliest finish among all flows whose slot has begun.
     /// 9. The first tick of the ineligible container is the earliest one there.

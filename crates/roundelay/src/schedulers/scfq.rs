@@ -1,13 +1,14 @@
-//! SCFQ: self-clocked fair queueing; virtual time is the finish tag of the packet on the link.
+//! SCFQ: self-clocked fair queueing, where the virtual time is the finish tag of the packet on the
+//! link.
 //!
-//! A packet's finish time is that of the flow's previous packet plus length over weight; the
+//! A packet's finish time is that of the flow's previous packet plus length over weight, and the
 //! smallest goes first. A newly backlogged flow starts from the finish time of the packet on the
-//! link. This is the simplest possible clock, and keeps backlogged flows as close together as any
-//! discipline can. But a clock that jumps from packet to packet runs ahead: a newly backlogged flow
-//! may have to wait for a packet of every other flow.
+//! link. This is the simplest possible clock, and it keeps backlogged flows as close together as
+//! any discipline can. But a clock that jumps from packet to packet runs ahead, so a newly
+//! backlogged flow may have to wait for a packet of every other flow.
 //!
 //! Source: S. J. Golestani, "A Self-Clocked Fair Queueing Scheme for Broadband Applications",
-//! INFOCOM 1994; delay: P. Goyal, S. Lam, H. Vin, "Determining End-to-End Delay Bounds in
+//! INFOCOM 1994. Delay: P. Goyal, S. Lam, H. Vin, "Determining End-to-End Delay Bounds in
 //! Heterogeneous Networks", NOSSDAV 1995.
 //!
 //! | paper | here |
@@ -30,20 +31,20 @@
 //! up to its own, F, are sent. Each other flow sends w_n (F - V) bytes and one packet: either the
 //! rest of the packet on the link or a packet that started before V. With F - V = (the flow's own
 //! bytes) / w_k, both bounds follow. B-WFI: by the same count, while k is backlogged W_n / w_n <=
-//! W_k / w_k + L_k / w_k + L_n / w_n for each other flow; the sum over all flows is (1 - phi) L_k
-//! and phi L_n of each.
+//! W_k / w_k + L_k / w_k + L_n / w_n for each other flow. Summed over all flows this is (1 - phi)
+//! L_k, and phi L_n for each other flow.
 //!
 //! Number format: virtual time in 2^-30 bytes per unit of weight, wrapping at 2^64. Divisions keep
-//! their remainders while a flow has packets. Times are rounded down by less than a unit; ties are
-//! by the rounded times.
+//! their remainders while a flow has packets. Times are rounded down by less than a unit, and ties
+//! are by the rounded times.
 //!
-//! Cost: one move in a heap a packet, O(log N). Memory: one record a flow, see `footprint`.
+//! Cost: one move in a heap for each packet, O(log N). Memory: one record for each flow, see
+//! `footprint`.
 //!
-//! Differences from the paper: V is not reset when the link falls idle. No reset is needed, since
-//! no relevant finish time is behind V: an idle flow starts at V whatever was sent before, since
-//! its last finish time is no later. Ties go to the flow with the smaller number. A changed weight
-//! counts from the flow's next head packet on. Packets longer than 65536 bytes are refused, which
-//! bounds the distance of times.
+//! Differences from the paper: V is not reset when the link falls idle. No reset is needed: an idle
+//! flow starts at V whatever was sent before, because its last finish time is no later. Ties go to
+//! the flow with the smaller number. A changed weight counts from the flow's next head packet on.
+//! Packets longer than 65536 bytes are refused, which bounds the distance of times.
 
 use crate::author::{
     Backlog, Bound, ConfigError, Configured, Control, Discipline, DropReason, FlowConfig, FlowId,
@@ -121,7 +122,7 @@ pub struct Scfq<T, P = Nodes<T>> {
 
 #[derive(Debug, Clone, Default)]
 struct Times {
-    /// F of the head packet; meaningless while the flow is idle.
+    /// F of the head packet. Meaningless while the flow is idle.
     finish: VirtualTime,
     /// Remainder of F's division, in units of 1 / weight.
     remainder: u64,
@@ -166,6 +167,8 @@ impl<T, P: Storage<T>> Scfq<T, P> {
         let flow = &mut self.flows[number];
         if flow.queue.is_empty() {
             flow.state.remainder = 0;
+            // F_k^i = max(F_k^(i-1), v(a)) + L_k^i / r_k. An idle flow's last finish time is not
+            // after v(a).
             flow.state.finish_after(self.now, len, flow.weight);
             self.backlogged.insert(number, flow.state.finish);
         }
@@ -180,8 +183,10 @@ impl<T, P: Storage<T>> Scfq<T, P> {
     ) -> Option<P::Leaving> {
         let (finish, number) = self.backlogged.first()?;
         let (packet, flow) = self.flows.pop(number, refill);
+        // v(t) is the finish tag of the packet that goes into service.
         self.now = finish;
         if let Some(next) = flow.queue.next_len() {
+            // The flow stays backlogged, so its next packet starts at F_k^(i-1).
             flow.state.finish_after(finish, next, flow.weight);
             self.backlogged.change(number, flow.state.finish);
         } else {
@@ -197,7 +202,7 @@ impl<T, P: Storage<T>> Scfq<T, P> {
         }
     }
 
-    /// Removes the flow's newest packet. V does not change: the packet was not sent.
+    /// Removes the flow's newest packet. V does not change because the packet was not sent.
     fn drop_tail(&mut self, number: usize) -> Option<P::Leaving> {
         let packet = self.flows.pop_tail(number)?;
         if self.flows[number].queue.is_empty() {
@@ -270,7 +275,7 @@ impl<T, P: Storage<T>> Control for Scfq<T, P> {
         }
     }
 
-    /// 1. A flow is in the heap if it has packets; the heap is in order.
+    /// 1. A flow is in the heap if it has packets. The heap is in order.
     /// 2. F of a head packet is 0 to `MAX_PACKET_LEN` bytes, at weight 1, after V.
     fn check_invariants(&self) {
         for (number, flow) in self.flows.iter().enumerate() {

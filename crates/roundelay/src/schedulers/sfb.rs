@@ -1,14 +1,14 @@
-//! Stochastic Fair Blue: flows are hashed into bins; a flow whose bins all overflow is limited.
+//! Stochastic Fair Blue: flows are hashed into bins, and a flow whose bins all overflow is limited.
 //!
 //! Each level has its own hash and its own bins. A bin counts the waiting packets of its flows. The
 //! bin's probability rises while many packets wait and falls when none do. A packet is dropped (or
-//! marked) with the least probability of its bins: a flow pays for others only if every bin is
-//! shared with them. A flow whose probability reaches one is unresponsive: all such flows together
-//! get `penalty_rate` packets a second. All hashes change periodically (`rehash`), to end unlucky
-//! collisions.
+//! marked) with the least probability among its bins, so a flow pays for others only if it shares
+//! every bin with them. A flow whose probability reaches one is unresponsive, and all such flows
+//! together get `penalty_rate` packets a second. All hashes change periodically (`rehash`), so that
+//! unlucky collisions end.
 //!
 //! Source: W. Feng, D. Kandlur, D. Saha, K. Shin, "Stochastic Fair Blue: A Queue Management
-//! Algorithm for Enforcing Fairness", INFOCOM 2001; parameters as in tc-sfb(8).
+//! Algorithm for Enforcing Fairness", INFOCOM 2001. Parameters as in tc-sfb(8).
 //!
 //! | paper, tc | here |
 //! |---|---|
@@ -27,15 +27,15 @@
 //! | counts | bins of a level add up to the waiting packets, also across changes of hashes and parameters | `counts_survive_whatever_happens` |
 //! | ECN | capable packets are marked, up to a probability of a half | `capable_packets_are_marked_not_dropped` |
 //!
-//! Cost: O(1) a packet: `levels` bins, twice while the second filter warms up; a change of hashes
-//! counts all waiting packets once. Memory: 32 bytes for each bin of a level, allocated at the
-//! start.
+//! Cost: O(1) a packet: `levels` bins, twice as many while the second filter warms up. A change of
+//! hashes counts all waiting packets once. Memory: 32 bytes for each bin of a level, allocated at
+//! the start.
 //!
-//! Differences from the paper, all as in tc: a packet is dropped for the length of its bins only if
-//! each bin has `max` packets, not if any has (`any_bin`); a bin's probability rises from `target`
-//! on. The penalty rate is shared by all unresponsive flows; with `penalty_rate 0` these flows get
-//! nothing while their probability is one, as in the paper without its separate queue. Beyond tc:
-//! more than 8 levels and numbers of bins other than 16.
+//! Differences from the paper, all as in tc: a packet is dropped because its bins are long only if
+//! each bin has `max` packets, not if any has (`any_bin`). A bin's probability rises from `target`
+//! on. All unresponsive flows share the penalty rate. With `penalty_rate 0` these flows get nothing
+//! while their probability is one, as in the paper without its separate queue. Beyond tc: more than
+//! 8 levels and numbers of bins other than 16.
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -67,17 +67,17 @@ pub struct Config {
     pub increment: Billionths,
     /// Decrease of the probability when a packet finds the bin empty: 0 to 1.
     pub decrement: Billionths,
-    /// Time between two changes of the hashes, up to a day; zero for never.
+    /// Time between two changes of the hashes, up to a day. Zero: never.
     pub rehash: Duration,
     /// Time before a change of hashes during which the next bins are warmed up: up to a day. Zero:
-    /// no warm-up; `rehash` or longer: always.
+    /// no warm-up. `rehash` or longer: always.
     pub db: Duration,
     /// Packets a second for all unresponsive flows together: up to 10^6.
     pub penalty_rate: u32,
     /// Burst of unresponsive flows, in packets: up to 10^6.
     pub penalty_burst: u32,
-    /// Whether a packet is dropped if any of its bins has `max` packets, as the MQFQ paper says;
-    /// otherwise only if all have.
+    /// Whether a packet is dropped if any of its bins has `max` packets, as the MQFQ paper says.
+    /// Otherwise it is dropped only if all have.
     pub any_bin: bool,
 }
 
@@ -220,7 +220,7 @@ impl Discipline for Config {
 }
 
 impl Config {
-    /// `target` and `max`; a value of zero is derived from the other.
+    /// `target` and `max`. A value of zero is derived from the other.
     pub const fn bin_sizes(&self) -> (u32, u32) {
         match (self.target, self.max) {
             (0, 0) => (DEFAULT_MAX * 4 / 5, DEFAULT_MAX),
@@ -244,7 +244,7 @@ pub struct Sfb<T> {
     /// Number of draws of hashes.
     generation: u64,
     rehashed_at: Instant,
-    /// Credit of unresponsive flows: packets, in 10^-12.
+    /// Credit of unresponsive flows, in 10^-12 packets.
     credit: u64,
     credited_at: Instant,
     seed: Seed,
@@ -271,12 +271,12 @@ struct Bin {
 const LEVELS_PER_HASH: usize = 4;
 /// One packet of credit.
 const PACKET: u64 = 1_000_000_000_000;
-/// Probability from which even capable packets are dropped: at such a mark rate somebody ignores
-/// the marks.
+/// Above this probability even capable packets are dropped, because at such a mark rate somebody
+/// ignores the marks.
 const MOST_MARKED: Billionths = Billionths(500_000_000);
 
-/// Visits the flow's bin on each level, by index among the bins of all levels. Plain loops:
-/// iterator adapters took a third more instructions.
+/// Visits the flow's bin on each level, by index among the bins of all levels. The loops are plain
+/// because iterator adapters took a third more instructions.
 #[inline]
 fn for_each_place(
     hashes: &[FlowHash],
@@ -318,7 +318,7 @@ impl Filter {
         for_each_place(&self.hashes, config, flow, |place| visit(&mut bins[place]));
     }
 
-    /// Blue, for each of the flow's bins: returns the least number of packets in a bin (with
+    /// Blue, for each of the flow's bins. Returns the least number of packets in a bin (with
     /// `any_bin` the most) and the least probability.
     fn observe(&mut self, config: &Config, flow: FlowId) -> (u32, Probability) {
         let (target, _) = config.bin_sizes();
@@ -328,8 +328,10 @@ impl Filter {
         let mut probability = Probability::ALWAYS;
         self.for_each_bin(config, flow, |bin| {
             if bin.packets == 0 {
+                // qlen == 0: p_m -= delta.
                 bin.probability = bin.probability.minus(decrement);
             } else if bin.packets >= target {
+                // qlen > bin_size in the paper, from `target` on here: p_m += delta.
                 bin.probability = bin.probability.plus(increment);
             }
             packets = if config.any_bin {
@@ -337,6 +339,7 @@ impl Filter {
             } else {
                 packets.min(bin.packets)
             };
+            // p_min = min(p_0, .., p_(L-1)).
             probability = probability.min(bin.probability);
         });
         (packets, probability)
@@ -392,6 +395,7 @@ impl<T> Sfb<T> {
         if packets >= self.config.bin_sizes().1 {
             return self.queue.drop_early(packet);
         }
+        // p_min == 1: ratelimit(). Otherwise mark or drop with probability p_min.
         let kept = if probability == Probability::ALWAYS {
             self.punish(now, packet)
         } else if self.random.chance(probability) {

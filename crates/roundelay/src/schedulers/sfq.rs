@@ -1,12 +1,12 @@
-//! Stochastic fairness queueing (SFQ): flows hashed into a fixed number of buckets, served by
+//! Stochastic fairness queueing (SFQ): flows are hashed into a fixed number of buckets, served by
 //! deficit round robin.
 //!
-//! Memory is that of the buckets, for any number of flows. Flows in one bucket share a turn, first
-//! in first out. Collisions depend on a secret key, and a change of the key from time to time
-//! (`perturb`) ends unlucky collisions. A full buffer drops from the longest bucket.
+//! Only the buckets take memory, however many flows there are. Flows in one bucket share a turn,
+//! first in first out. Collisions depend on a secret key, and a new key from time to time
+//! (`perturb`) ends unlucky ones. A full buffer drops from the longest bucket.
 //!
-//! Source: P. E. McKenney, "Stochastic Fairness Queueing", INFOCOM 1990; parameters as in
-//! tc-sfq(8). Not start-time fair queueing, with the same abbreviation.
+//! Source: P. E. McKenney, "Stochastic Fairness Queueing", INFOCOM 1990. Parameters as in
+//! tc-sfq(8). This is not start-time fair queueing, which has the same abbreviation.
 //!
 //! | paper, tc | here |
 //! |---|---|
@@ -27,15 +27,16 @@
 //! The bound for two buckets is Shreedhar and Varghese's for deficit round robin (`drr.rs`), with L
 //! the longest packet. A single flow has no guarantee, because of collisions.
 //!
-//! Cost: O(1) a packet, as in `drr` for small quanta too; a perturbation moves all waiting packets,
+//! Cost: O(1) a packet, as in `drr` for small quanta too. A perturbation moves all waiting packets
 //! once. Memory: the buckets, allocated at the start, see `footprint`.
 //!
 //! Differences from the paper: buckets take turns by bytes, as in tc, not by packets. From tc: a
 //! bucket sends when the deficit covers the packet (tc: until the deficit is used up), so leaving
-//! and returning gains nothing. The longest bucket is the one with the most bytes, not packets, to
-//! protect small packets. A perturbation drops nothing, so `depth` and `flows` can be exceeded
-//! afterwards until the surplus is sent. `perturb` is a period of the caller's time, not jittered.
-//! The SFQ of ns-2 drops nothing from the longest queue: that rule is `mqfq hashes 1 ns2`.
+//! and returning gains nothing. The longest bucket is the one with the most bytes, not packets,
+//! which protects small packets. A perturbation drops nothing, so `depth` and `flows` can be
+//! exceeded afterwards until the surplus is sent. `perturb` is a period of the caller's time, not
+//! jittered. ns-2's SFQ drops nothing from the longest queue. For that rule, use `mqfq hashes 1
+//! ns2`.
 
 mod linux;
 
@@ -93,7 +94,7 @@ impl Config {
     /// Largest depth in Linux.
     pub const LINUX_DEPTH: u32 = 127;
 
-    /// The depth in force: Linux takes larger ones for [`LINUX_DEPTH`](Self::LINUX_DEPTH).
+    /// The depth in force. Linux takes larger ones for [`LINUX_DEPTH`](Self::LINUX_DEPTH).
     fn depth(&self) -> u32 {
         if self.linux {
             self.depth.min(Self::LINUX_DEPTH)
@@ -157,7 +158,7 @@ impl Discipline for Config {
     const LIVE: &'static [&'static str] = &["quantum", "perturb", "flows", "depth", "headdrop"];
     const DROPS: &'static [DropReason] =
         &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
-    /// Packets of a bucket (`depth`) and backlogged buckets (`flows`).
+    /// Packets in a bucket (`depth`) and backlogged buckets (`flows`).
     const BOUNDS: &'static [DropReason] = &[DropReason::PushedOut, DropReason::Refused];
     const DEFAULT_LIMIT: Limit = Limit::of_packets(127);
     const QUEUES: Queues = Queues::Hashed;
@@ -213,7 +214,7 @@ pub struct Sfq<T, P: Storage<T> = Nodes<T>> {
     ring: Ring<T, P>,
     /// Number of buckets with packets.
     backlogged: u32,
-    /// Packets dropped for newer packets of the same bucket, not yet taken by the caller.
+    /// Packets dropped for newer packets in the same bucket, not yet taken by the caller.
     dropped: VecDeque<P::Leaving>,
     hash: FlowHash,
     seed: Seed,
@@ -322,7 +323,7 @@ impl<T, P: Storage<T>> Sfq<T, P> {
         }
     }
 
-    /// Changes the key and moves all packets to new buckets, one of each old bucket in turn. A
+    /// Changes the key and moves all packets to new buckets, one from each old bucket in turn. A
     /// flow's packets come from one bucket and go to one bucket, so their order stays.
     fn perturb(&mut self) {
         self.generation += 1;
@@ -377,7 +378,7 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Sfq<T, P> {
         self.dequeue_packet()
     }
 
-    /// The tail of the longest bucket; the head with `headdrop`.
+    /// The tail of the longest bucket, or its head with `headdrop`.
     fn evict(&mut self) -> Option<P::Leaving> {
         if let Some(turns) = &mut self.linux {
             return turns.evict(self.config.headdrop);
@@ -429,7 +430,7 @@ impl<T, P: Storage<T>> Control for Sfq<T, P> {
         }
     }
 
-    /// 1. The ring's invariants; a packet is in the bucket of the flow's hash.
+    /// 1. The ring's invariants. A packet is in the bucket that the flow's hash gives.
     /// 2. `backlogged` is the number of buckets with packets.
     fn check_invariants(&self) {
         if let Some(turns) = &self.linux {

@@ -1,12 +1,12 @@
-//! Shortest job first: packets of the smallest flow leave first; short flows pass long ones.
+//! Shortest job first: packets of the smallest flow leave first, so short flows pass long ones.
 //!
-//! The driver writes the size of the whole flow into each packet. For flow completion time, serving
-//! the smallest flow first costs the large flows little (each is passed only by smaller ones) and
-//! removes most waiting of the small ones. A large flow has no protection from an endless stream of
+//! The driver writes the whole flow's size into each packet. For flow completion time, serving the
+//! smallest flow first costs the large flows little, because only smaller ones pass them, and saves
+//! the small ones most of their waiting. A large flow has no protection from an endless stream of
 //! small ones.
 //!
-//! Source: M. Alizadeh et al., "pFabric: Minimal Near-Optimal Datacenter Transport", SIGCOMM 2013;
-//! as in R. Mittal et al., "Universal Packet Scheduling", NSDI 2016, section 3.1, where the size is
+//! Source: M. Alizadeh et al., "pFabric: Minimal Near-Optimal Datacenter Transport", SIGCOMM 2013.
+//! As in R. Mittal et al., "Universal Packet Scheduling", NSDI 2016, section 3.1, where the size is
 //! a static priority.
 //!
 //! | paper | here |
@@ -23,10 +23,11 @@
 //! The second is Smith's rule: if a larger flow is served directly before a smaller one, exchanging
 //! the two reduces the sum of completion times.
 //!
-//! Cost: O(log n) with n waiting packets. Memory: a key and a slot a packet, no state per flow.
+//! Cost: O(log n) with n waiting packets. Memory: a key and a slot for each packet, no state per
+//! flow.
 //!
-//! Differences from the paper: sizes count bytes, not packets. Any other number with the same order
-//! of flows works as well.
+//! Differences from the paper: sizes count bytes, not packets. Any other number that orders flows
+//! alike works as well.
 
 use crate::author::{ByCopy, Discipline, DropReason, Handle, Linux, Packet, Priority};
 use crate::mechanisms::by_rank::{ByRank, Rank};
@@ -45,7 +46,7 @@ impl Discipline for Config {
     const PRIORITY: Priority = Priority::FlowSize;
     const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut];
     type Scheduler<T: Send> = Sjf<T>;
-    /// By copy. Slots belong to ranks, not to packets in queues.
+    /// By copy, because slots belong to ranks, not to packets in queues.
     type ByHandle = ByCopy<Sjf<Handle>>;
 }
 

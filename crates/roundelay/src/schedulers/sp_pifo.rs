@@ -1,16 +1,17 @@
 //! SP-PIFO: a queue sorted by rank (PIFO), approximated by FIFO queues in strict priority.
 //!
 //! A queue takes packets with ranks from its bound on. A packet goes into the last queue whose
-//! bound is not above the rank, and the rank becomes the queue's bound (push-up): the next packet
-//! of smaller rank will not stand behind this one. A packet below the first bound goes into the
-//! first queue, behind packets of larger rank; all bounds then fall by the difference (push-down),
-//! and fewer packets come to the first queue. No knowledge of the distribution of ranks is needed.
-//! Bounds follow ranks that grow with time, as LSTF's do, but waiting packets do not move: in a
-//! queue that never empties, packets of large rank starve (`what_waits_does_not_move_up`).
+//! bound is not above its rank, and this rank becomes the queue's bound (push-up), so that the next
+//! packet of smaller rank will not stand behind this one. A packet below the first bound goes into
+//! the first queue, behind packets of larger rank. All bounds then fall by the difference
+//! (push-down), so that fewer packets come to the first queue. SP-PIFO need not know how ranks are
+//! distributed. Bounds follow ranks that grow with time, as LSTF's do, but waiting packets do not
+//! move: in a queue that never empties, packets of large rank starve
+//! (`what_waits_does_not_move_up`).
 //!
 //! Source: A. Gran Alcoz, A. Dietmüller, L. Vanbever, "SP-PIFO: Approximating Push-In First-Out
-//! Behaviors using Strict-Priority Queues", NSDI 2020; behaviour checked against the authors'
-//! simulator, github.com/nsg-ethz/SP-PIFO. PIFO: A. Sivaraman et al., "Programmable Packet
+//! Behaviors using Strict-Priority Queues", NSDI 2020. The behaviour is checked against the
+//! authors' simulator, github.com/nsg-ethz/SP-PIFO. PIFO: A. Sivaraman et al., "Programmable Packet
 //! Scheduling at Line Rate", SIGCOMM 2016.
 //!
 //! | paper | here |
@@ -28,18 +29,18 @@
 //! | more queues | fewer inversions, more than a PIFO's none | `inversions_fall_with_the_number_of_queues` |
 //! | push-out | the newest packet of the last queue that holds any | `a_full_buffer_gives_up_the_newest_of_the_last_queue` |
 //!
-//! No bound on inversions is proven. Packets of falling ranks leave in the order of arrival, all
-//! but as many as there are queues: `falling_ranks_are_reversed`.
+//! No bound on inversions is proven. Packets of falling ranks leave in the order of arrival, except
+//! for as many as there are queues: `falling_ranks_are_reversed`.
 //!
-//! Number format: ranks and bounds are i128, picoseconds where they are times: neither wraps in
+//! Number format: ranks and bounds are i128, in picoseconds where they are times. Neither wraps in
 //! 2^60 packets.
 //!
-//! Cost: O(log queues) to find the queue, and a step a queue in a push-down; O(1) to take a packet.
-//! Memory: 40 bytes a queue, no state per flow.
+//! Cost: O(log queues) to find the queue, and a step for each queue in a push-down. Taking a packet
+//! is O(1). Memory: 40 bytes for each queue, no state per flow.
 //!
-//! Differences from the paper: ranks from slack are LSTF's key, T included. A packet dropped by the
-//! shared buffer has moved the bounds already; in a switch a full queue drops the packet and the
-//! bounds stay. A full buffer drops the tail of the last queue, not the arrival to a full one.
+//! Differences from the paper: ranks from slack are LSTF's key, T included. A packet that the
+//! shared buffer drops has moved the bounds already. In a switch, a full queue drops the packet and
+//! the bounds stay. A full buffer drops the tail of the last queue, not the arrival to a full one.
 
 use alloc::vec::Vec;
 
@@ -93,7 +94,7 @@ impl Discipline for Config {
     const COMPLEXITY: &'static str = "O(queues)";
     const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut];
     type Scheduler<T: Send> = SpPifo<T>;
-    /// By copy for now: only `mechanisms/levels.rs` would have to change to use links.
+    /// By copy for now. To use links, only `mechanisms/levels.rs` would have to change.
     type ByHandle = ByCopy<SpPifo<Handle>>;
 
     fn configuration<T: Send>(scheduler: &mut SpPifo<T>) -> Option<&mut Self> {
@@ -113,7 +114,7 @@ impl Discipline for Config {
 #[derive(Debug, Clone)]
 pub struct SpPifo<T> {
     levels: Levels<T>,
-    /// The smallest rank of each queue; the first queue takes all ranks.
+    /// The smallest rank of each queue. The first queue takes all ranks.
     bounds: Vec<i128>,
     link_rate: Option<Rate>,
     config: Config,
@@ -134,12 +135,15 @@ impl<T> Configured<Config> for SpPifo<T> {
 impl<T> SpPifo<T> {
     /// Returns the queue for a rank and updates the bounds.
     fn admit(&mut self, rank: i128) -> usize {
+        // The last queue with q_i <= r(p).
         let reached = self.bounds.partition_point(|bound| *bound <= rank);
         let queue = reached.saturating_sub(1);
         let cost = self.bounds[queue] - rank;
         if cost > 0 {
+            // Push-down: q_j = q_j - cost, for all queues.
             self.bounds.iter_mut().for_each(|bound| *bound -= cost);
         }
+        // Push-up: q_i = r(p).
         self.bounds[queue] = rank;
         queue
     }
@@ -176,7 +180,7 @@ impl<T> Scheduler<T> for SpPifo<T> {
 }
 
 impl<T> Control for SpPifo<T> {
-    /// Ranks by slack depend on the rate; packets already in the queue keep their rank.
+    /// Ranks by slack depend on the rate. Packets already in the queue keep their rank.
     fn set_link_rate(&mut self, rate: Rate) {
         self.link_rate = Some(rate);
     }
@@ -206,7 +210,7 @@ mod tests {
         Config { queues, rank }.build(Seed::new(0)).expect("legal")
     }
 
-    /// Enqueues packets of these priorities; returns the queue of each and the bounds afterwards.
+    /// Enqueues packets with these priorities. Returns each one's queue, and the bounds afterwards.
     fn bounds_after(queues: u32, ranks: &[u32]) -> Vec<(usize, Vec<i128>)> {
         let mut scheduler = build(queues, RankBy::Priority);
         ranks
@@ -215,7 +219,7 @@ mod tests {
             .collect()
     }
 
-    /// Three queues. Ranks 1, 3 and 2 push up; 1 reaches the first bound; 0 is one below the bound:
+    /// Three queues. Ranks 1, 3 and 2 push up, and 1 reaches the first bound. 0 is one below it, so
     /// all bounds fall by 1.
     #[test]
     fn push_up_and_push_down_worked_by_hand() {

@@ -1,16 +1,16 @@
 //! Shortest remaining processing time (SRPT) first: the flow with the fewest bytes left goes first,
-//! with packets in order.
+//! and its packets stay in order.
 //!
-//! Each packet carries the bytes of the flow still to be sent when the packet was sent, including
-//! the packet. The smallest of these numbers gives the flow with the earliest completion. The
-//! oldest packet of this flow leaves, because the flow completes only with all packets; packets put
-//! behind by a retransmission would otherwise wait for ever (pFabric's starvation prevention). On
-//! one link, SRPT has the least mean completion time of all orders if the packets' numbers are
-//! true; a long flow waits for all flows with less left.
+//! Each packet says how many bytes its flow still had to send when the packet was sent, this packet
+//! included. The flow with the smallest of these numbers can complete first. Its oldest packet
+//! leaves, because the flow completes only with all its packets, and because packets put behind by
+//! a retransmission would otherwise wait for ever (pFabric's starvation prevention). On one link,
+//! SRPT has the least mean completion time of all orders, if the packets' numbers are true. But a
+//! long flow waits for all flows with less left.
 //!
 //! Source: L. Schrage, "A Proof of the Optimality of the Shortest Remaining Processing Time
-//! Discipline", Operations Research 16(3), 1968; M. Alizadeh et al., "pFabric: Minimal Near-Optimal
-//! Datacenter Transport", SIGCOMM 2013; as in R. Mittal et al., "Universal Packet Scheduling", NSDI
+//! Discipline", Operations Research 16(3), 1968. M. Alizadeh et al., "pFabric: Minimal Near-Optimal
+//! Datacenter Transport", SIGCOMM 2013. As in R. Mittal et al., "Universal Packet Scheduling", NSDI
 //! 2016, section 3.1.
 //!
 //! | paper | here |
@@ -27,15 +27,15 @@
 //! | starvation | a long flow waits for shorter flows as long as more arrive | `short_flows_starve_a_long_one` |
 //! | push-out | the newest packet with the most remaining | `a_full_buffer_gives_up_the_most_remaining` |
 //!
-//! Cost: O(log n) with n waiting packets. Memory: key, slot and links of each packet, and the ends
-//! of each flow's list.
+//! Cost: O(log n) with n waiting packets. Memory: for each packet a key, a slot and links, for each
+//! flow the ends of its list.
 //!
 //! Flows that start together, with a packet of each in the queue at a time, complete on average as
-//! early as in any order. But the key of a flow is the least remaining of the waiting packets: that
-//! of the last waiting packet. If the whole flow waits, the last packet's remaining is only that
-//! packet's own length: fully queued flows are served in the order of their last packets, not of
-//! their sizes (`a_flow_that_waits_whole_is_taken_for_its_last_packet`). With a window much smaller
-//! than the flow, this happens at the flow's end only; `sjf` is not affected.
+//! early as in any order. But a flow's key is the least remaining among its waiting packets, which
+//! is that of the last one. If the whole flow waits, the last packet's remaining is only that
+//! packet's own length. So fully queued flows are served by the lengths of their last packets, not
+//! by their sizes (`a_flow_that_waits_whole_is_taken_for_its_last_packet`). If the window is much
+//! smaller than the flow, this happens only at the flow's end. `sjf` is not affected.
 //!
 //! Differences from the paper: bytes, not packets. pFabric also drops by priority, as here.
 
@@ -61,7 +61,7 @@ impl Discipline for Config {
     const DROPS: &'static [DropReason] =
         &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
     type Scheduler<T: Send> = Srpt<T>;
-    /// By copy. Slots belong to ranks, not to packets in queues.
+    /// By copy, because slots belong to ranks, not to packets in queues.
     type ByHandle = ByCopy<Srpt<Handle>>;
 }
 
@@ -122,7 +122,9 @@ impl<T> Srpt<T> {
 
     /// Takes the oldest packet of the flow with the least remaining.
     fn dequeue_packet(&mut self) -> Option<Packet<T>> {
+        // The packet of highest priority tells the flow.
         let (_, shortest) = self.waiting.first()?;
+        // pFabric's starvation prevention: the earliest packet of this flow is sent.
         let oldest = self.flows[shortest.flow.index()].oldest?;
         self.take(oldest)
     }
@@ -162,6 +164,7 @@ impl<T> Scheduler<T> for Srpt<T> {
 
     /// The newest packet with the most remaining.
     fn evict(&mut self) -> Option<Packet<T>> {
+        // pFabric's priority dropping: the packet of lowest priority.
         let place = self.waiting.last()?;
         self.take(place)
     }
@@ -173,7 +176,7 @@ impl<T> Scheduler<T> for Srpt<T> {
 }
 
 impl<T> Control for Srpt<T> {
-    /// All flows are alike; flow numbers beyond the table are refused.
+    /// All flows are alike. Flow numbers beyond the table are refused.
     fn set_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
         config.check(Config::NAME, flow)
     }

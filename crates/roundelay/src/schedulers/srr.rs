@@ -1,16 +1,16 @@
-//! Smoothed round robin (SRR): a flow's turns are spread over the round by the binary digits of the
-//! weight.
+//! Smoothed round robin (SRR): the binary digits of a flow's weight spread its turns over the
+//! round.
 //!
-//! A round robin with w quanta in one turn for a flow of weight w sends a burst, and then nothing
-//! until all other flows had their turns. Under SRR a flow of weight w has w turns of one quantum
-//! in a round. Each set bit of the weight puts the flow into a column: the column of bit b is
-//! visited 2^b times a round, evenly spaced, and each visit gives all flows of the column a turn.
-//! The trailing zeros of a counter select the next column. SRR is as cheap as DRR and smoother. But
-//! a visit serves *all* flows of a column, and therefore delay grows with the number of flows.
+//! If a round robin gives a flow of weight w its w quanta in one turn, the flow sends a burst, and
+//! then nothing until all other flows had their turns. Under SRR it has w turns of one quantum in a
+//! round. Each set bit in the weight puts the flow into a column. The column for bit b is visited
+//! 2^b times a round, evenly spaced, and each visit gives all flows in the column a turn. The
+//! trailing zeros of a counter select the next column. SRR is as cheap as DRR and smoother. But
+//! delay grows with the number of flows, because a visit serves *all* flows in a column.
 //!
 //! Source: C. Guo, "SRR: An O(1) Time-Complexity Packet Scheduler for Flows in Multiservice Packet
-//! Networks", SIGCOMM 2001, IEEE/ACM ToN 12(6), 2004. The text of the paper was not at hand: the
-//! sequence and the matrix follow common descriptions; the bounds are derived in this file.
+//! Networks", SIGCOMM 2001, IEEE/ACM ToN 12(6), 2004. The paper's text was not at hand. The
+//! sequence and the matrix follow common descriptions, and the bounds are derived in this file.
 //!
 //! | paper | here |
 //! |---|---|
@@ -28,39 +28,40 @@
 //! | fairness | (Q B_k + L_k) / r_k + (Q B_j + L_j) / r_j | the same |
 //!
 //! Q is the quantum, B_k the number of set bits in the weight w_k (at most 10, at most w_k), h the
-//! highest of these bits; sums are over the other flows. r = phi R.
+//! highest of these bits. Sums are over the other flows. r = phi R.
 //!
-//! **Proof.** Count terms as if no column were ever empty: an empty column has no turns, and
+//! **Proof.** Count terms as if no column were ever empty. An empty column has no turns, so
 //! skipping one changes nothing. With 2^11 terms a round, the last of them without a column, the
-//! column of bit b comes at every 2^(11 - b)-th term exactly, also across rounds. In x consecutive
-//! terms the column comes at least (x + 1) / 2^(11 - b) - 1 times and at most (x - 1) / 2^(11 -
-//! b) + 1 times. Take an interval with y terms between the term of its beginning (not counted) and
-//! the term of its end. Flow k, backlogged throughout, has its turns in the y - 1 terms within: at
-//! least m = w_k y / 2^11 - B_k. Flow j has turns in the y + 1 terms touched: at most w_j y /
-//! 2^11 + B_j = w_j / w_k (m + B_k) + B_j. In m turns flow k sends more than m Q - L_k bytes,
-//! because the deficit carried over is less than a packet; in n turns flow j sends less than n Q +
-//! L_j. Weighted with phi and 1 - phi, the terms with m cancel: the B-WFI. The difference of both,
-//! divided by the weights: the fairness. Before a packet is taken the link has sent at most (bytes
-//! of the flow before this packet + B-WFI) / phi and the rest of a packet; subtract the time that a
-//! link of the flow's share needs: T-WFI and latency. Since B_j <= w_j, the sum is at most the sum
-//! of the other weights.
+//! column for bit b comes at every 2^(11 - b)-th term exactly, also across rounds. In x consecutive
+//! terms the column comes at least (x + 1) / 2^(11 - b) - 1 times and at most (x - 1) / 2^(11 - b)
+//! + 1 times. Take an interval with y terms between the term in which it begins (not counted) and
+//! the term in which it ends. Flow k, backlogged throughout, has its turns in the y - 1 terms
+//! within: at least m = w_k y / 2^11 - B_k. Flow j has turns in the y + 1 terms touched: at most
+//! w_j y / 2^11 + B_j = w_j / w_k (m + B_k) + B_j. In m turns flow k sends more than m Q - L_k
+//! bytes, because the deficit carried over is less than a packet. In n turns flow j sends less than
+//! n Q + L_j. Weighted with phi and 1 - phi, the terms with m cancel, which leaves the B-WFI. The
+//! difference of both, divided by the weights, is the fairness. Before a packet is taken, the link
+//! has sent at most (the flow's bytes before this packet + B-WFI) / phi and the rest of a packet.
+//! Less the time that a link with the flow's share needs, this gives T-WFI and latency. Since B_j
+//! <= w_j, the sum is at most the sum of the other weights.
 //!
-//! DRR has Q w_k in place of Q B_k here; DRR has no other term with Q, because each flow there has
-//! one turn a round. The gain is for flows of large weights among few other flows; all bounds are
-//! O(N), like the bounds of any round robin.
+//! DRR has Q w_k in place of Q B_k here, and no other term with Q, because each flow there has one
+//! turn a round. The gain is for flows with large weights among few other flows. All bounds are
+//! O(N), like those of any round robin.
 //!
-//! Cost: O(1) a packet if the quantum is at least the longest packet: of two consecutive terms one
-//! belongs to the highest column. A longer packet costs O(B) for B backlogged flows, even with a
-//! quantum of one byte: after more fruitless turns than backlogged flows, the terms until some flow
-//! can send are counted, not walked (`skip_terms`). The total is at most about 4 B terms and turns,
-//! and two walks of the columns' lists, which contain each of these flows once for each set bit of
-//! the weight; idle flows cost nothing. Memory: one record and eleven pairs of links a flow, see
-//! `footprint`.
+//! Cost: O(1) a packet if the quantum is at least the longest packet, because one of two
+//! consecutive terms belongs to the highest column. A longer packet costs O(B) for B backlogged
+//! flows, even with a quantum of one byte, because after more fruitless turns than backlogged
+//! flows, the terms until some flow can send are counted, not walked (`skip_terms`). The total is
+//! at most about 4 B terms and turns, and two walks of the columns' lists, which contain each of
+//! these flows once for each set bit in its weight. Idle flows cost nothing. Memory: one record and
+//! eleven pairs of links for each flow, see `footprint`.
 //!
-//! Beyond the published description: the position counts on when the order changes; otherwise flows
-//! that come and go could hold up the light flows. A newly backlogged flow is put before the flows
-//! still to be served in the present visit, and waits for the next visit: an immediate return gains
-//! no turn. A flow with a new weight keeps its position in the columns common to both weights.
+//! Beyond the published description: the position counts on when the order changes, because flows
+//! that come and go could otherwise hold up the light flows. A newly backlogged flow is put before
+//! the flows still to be served in the present visit, and waits for the next visit, so an immediate
+//! return gains no turn. A flow with a new weight keeps its position in the columns common to both
+//! weights.
 
 use alloc::vec::Vec;
 
@@ -75,7 +76,7 @@ use crate::mechanisms::longest::Longest;
 const NONE: u32 = u32::MAX;
 /// Columns: one for each bit of the largest weight.
 const COLUMNS: usize = FlowConfig::MAX_WEIGHT.ilog2() as usize + 1;
-/// Terms of a round, the last of them without a column.
+/// Terms in a round, the last of them without a column.
 const PERIOD: u32 = 1 << COLUMNS;
 
 /// Parameters of SRR.
@@ -172,8 +173,7 @@ impl Discipline for Config {
 const MOST_BITS: u64 = FlowConfig::MAX_WEIGHT.ilog2() as u64;
 
 impl Config {
-    /// Q B_k + L_k: the largest distance between a flow's bytes and the flow's share of the past
-    /// terms.
+    /// Q B_k + L_k: how far a flow's bytes can be from its share of the past terms.
     fn around(self, weight: u32, max_packet_len: u32) -> u64 {
         u64::from(self.quantum) * u64::from(weight.count_ones()) + u64::from(max_packet_len)
     }
@@ -185,7 +185,7 @@ pub struct Srr<T, P = Nodes<T>> {
     flows: FlowTable<T, Turn, P>,
     /// Each flow's neighbours in the columns of its weight, while it is backlogged.
     links: Vec<[Link; COLUMNS]>,
-    /// First flow of each column; column b stands for bit b.
+    /// First flow of each column. Column b stands for bit b.
     columns: [u32; COLUMNS],
     /// Columns with flows, one bit each.
     occupied: u32,
@@ -227,11 +227,12 @@ const fn column_of(position: u32) -> Option<usize> {
     if position == 0 {
         None
     } else {
+        // S_k = S_(k-1), k, S_(k-1): term n is 1 + the trailing zeros of n.
         Some(COLUMNS - 1 - position.trailing_zeros() as usize)
     }
 }
 
-/// Columns of a weight: the set bits.
+/// A weight's columns, which are its set bits.
 fn bits(mut weight: u32) -> impl Iterator<Item = usize> {
     core::iter::from_fn(move || {
         let bit = weight.checked_ilog2()?;
@@ -240,7 +241,7 @@ fn bits(mut weight: u32) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Turns of a flow of this weight in the first `terms` terms of all rounds.
+/// How many turns a flow of this weight has in the first `terms` terms of all rounds.
 fn turns(weight: u32, terms: u64) -> u64 {
     let of_column = |bit: usize| (terms + (1 << (COLUMNS - 1 - bit))) >> (COLUMNS - bit);
     bits(weight).map(of_column).sum()
@@ -290,6 +291,7 @@ impl<T, P: Storage<T>> Srr<T, P> {
                 self.fruitless_turns += 1;
             }
             self.serving = self.next_turn()?;
+            // A term of the weight spread sequence gives each flow in its column one quantum.
             self.flows[self.serving as usize].state.deficit += u64::from(self.config.quantum);
         }
     }
@@ -305,7 +307,7 @@ impl<T, P: Storage<T>> Srr<T, P> {
         packet
     }
 
-    /// The flow has lost its last packet: the credit is forfeited, and the turn if the flow has it.
+    /// The flow has lost its last packet, so it forfeits the credit, and the turn if it has it.
     fn end_backlog(&mut self, number: usize) {
         for column in bits(self.flows[number].weight) {
             self.unlink(number, column);
@@ -338,10 +340,11 @@ impl<T, P: Storage<T>> Srr<T, P> {
         Some(number)
     }
 
-    /// Moves to the next term of the sequence. The highest column sets the order; the step is the
+    /// Moves to the next term of the sequence. The highest column sets the order. The step is the
     /// distance between its terms in the longest sequence.
     fn next_term(&mut self) -> Option<()> {
         let step = PERIOD >> (self.occupied.checked_ilog2()? + 1);
+        // The next term of S_k, in the longest sequence.
         self.position = (self.position / step + 1) * step % PERIOD;
         self.cursor = column_of(self.position).map_or(NONE, |column| self.columns[column]);
         #[cfg(test)]
@@ -351,8 +354,8 @@ impl<T, P: Storage<T>> Srr<T, P> {
         Some(())
     }
 
-    /// After as many fruitless turns as flows: counts at once all terms before the first one in
-    /// which a flow can send.
+    /// After more fruitless turns than backlogged flows, counts at once all terms before the first
+    /// one in which a flow can send.
     #[cold]
     fn skip_terms(&mut self) {
         self.fruitless_turns = 0;
@@ -374,7 +377,7 @@ impl<T, P: Storage<T>> Srr<T, P> {
         self.position = (to % u64::from(PERIOD)) as u32;
     }
 
-    /// Shows each backlogged flow and the length of its head once: on the walk of the flow's
+    /// Shows each backlogged flow and its head's length once, on the walk through the flow's
     /// highest column.
     fn for_each_backlogged(&mut self, mut show: impl FnMut(&mut FlowRecord<Turn>, u32)) {
         for (column, first) in self.columns.into_iter().enumerate() {
@@ -420,7 +423,7 @@ fn terms_short(flow: &FlowRecord<Turn>, len: u32, from: u64, quantum: u32) -> u6
 
 /// Columns.
 impl<T, P: Storage<T>> Srr<T, P> {
-    /// Puts a flow at the front of a column: if the column is being visited, the flow waits for the
+    /// Puts a flow at the front of a column. If the column is being visited, the flow waits for the
     /// next visit.
     fn link(&mut self, number: usize, column: usize) {
         let next = self.columns[column];
@@ -524,8 +527,8 @@ impl<T, P: Storage<T>> Control for Srr<T, P> {
         }
     }
 
-    /// 1. A backlogged flow is once in each column of its weight and in no other, an idle flow in
-    ///    none; columns are doubly linked and marked in `occupied`.
+    /// 1. A backlogged flow is once in each of its weight's columns and in no other, an idle flow
+    ///    in none. Columns are doubly linked and marked in `occupied`.
     /// 2. An idle flow has no deficit and no turn.
     /// 3. The cursor is on a flow of the visited column.
     fn check_invariants(&self) {

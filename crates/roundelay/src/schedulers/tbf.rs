@@ -1,9 +1,10 @@
 //! Token bucket filter: a first-in-first-out queue that sends no faster than a rate, after a burst.
 //!
 //! A bucket of `burst` bytes fills at `rate`. A packet leaves when the bucket holds its length, and
-//! takes that much out. So a queue that was idle may send a burst at once, and later sends at the
-//! rate: the queue waits although the link is free. A second bucket of `mtu` bytes that fills at
-//! `peakrate` spreads the burst. Packets longer than a bucket could never leave and are refused.
+//! takes that much out. So a queue that was idle may send a burst at once. Later it sends at the
+//! rate, which means that it waits although the link is free. A second bucket of `mtu` bytes that
+//! fills at `peakrate` spreads the burst. Packets longer than a bucket could never leave and are
+//! refused.
 //!
 //! Source: tc-tbf(8) for rules and parameters. For the bucket as a schedule of times: the virtual
 //! scheduling algorithm of ITU-T I.371, annex A (GCRA).
@@ -27,16 +28,17 @@
 //! packet starts when the link has become free, or at its arrival, or when the bucket has filled
 //! since some packet j found it full: at s(j) + (l(j) + .. + l(p)) / R - burst / R, where GRC(p) is
 //! at least GRC(j) + (l(j+1) + .. + l(p)) / R. By induction over the packets each starts at the
-//! latest L / C after GRC, as far as the burst covers l(j) and what the link sends meanwhile, at
-//! most L: so with a burst of 2 L. It ends L / C later.
+//! latest L / C after GRC, if the burst covers l(j) and what the link sends meanwhile, at most L. A
+//! burst of 2 L does. The packet ends L / C later.
 //!
-//! Time of buckets is in picoseconds: a packet's time is rounded up to one of these.
+//! The buckets' time is in picoseconds, and a packet's time is rounded up to one of these.
 //!
-//! Cost: O(1) a packet, two divisions. Memory: packets alone, no state per flow.
+//! Cost: O(1) a packet, two divisions. Memory: only the packets, no state per flow.
 //!
 //! Differences from Linux's tbf: the queue within is first in, first out with the buffer's limit in
-//! bytes or packets; another discipline within is the child of a class of a tree. Tokens are not cut
-//! to ticks of 64 ns. `rate link` is the rate of the link: with it tbf never waits at a port.
+//! bytes or packets. If you want another discipline within, make it the child of a tree's class.
+//! Tokens are not cut to ticks of 64 ns. `rate link` is the link's rate, with which tbf never waits
+//! at a port.
 
 use crate::author::{
     Backlog, ConfigError, Configured, Control, Discipline, DropReason, Duration, FlowId, Handle,
@@ -78,7 +80,7 @@ impl Default for Config {
 
 impl Config {
     /// The limit in bytes that corresponds to `latency`, as tc computes it: what arrives in this
-    /// time at the rate, and the burst; with a peak rate the smaller of this and of the same for
+    /// time at the rate, and the burst. With a peak rate, the smaller of this and of the same for
     /// `peakrate` and `mtu`. None: no latency is written, or the rate is the link's.
     pub fn latency_limit(&self) -> Option<Limit> {
         let latency = self.latency?;
@@ -90,7 +92,7 @@ impl Config {
     }
 
     /// # Errors
-    /// A limit is written beside a latency: tc takes one of them.
+    /// A limit is written beside a latency. As in tc, only one of them may be.
     pub(crate) fn check_limit(&self, limit: Limit) -> Result<(), ConfigError> {
         if self.latency.is_none() {
             return Ok(());
@@ -237,10 +239,12 @@ impl Bucket {
         }
     }
 
-    /// When the bucket holds as much as a packet: until it is full, less what it holds beyond.
+    /// When the bucket holds as many tokens as a packet needs: earlier than it is full, by what a
+    /// full bucket holds beyond the packet.
     fn ready_at(&self, len: u32) -> Instant {
         let needed = self.full_at.as_picos();
         let needed = needed.saturating_add(self.rate.time_of(len.into()).as_picos());
+        // GCRA: a packet conforms from TAT - tau on.
         Instant::from_picos(needed.saturating_sub(self.size.as_picos()))
     }
 
@@ -248,6 +252,7 @@ impl Bucket {
     fn take(&mut self, now: Instant, len: u32) {
         let full_at = self.full_at.max(now).as_picos();
         let len = self.rate.time_of(len.into()).as_picos();
+        // GCRA: TAT = max(t, TAT) + T.
         self.full_at = Instant::from_picos(full_at.saturating_add(len));
     }
 }
@@ -319,7 +324,7 @@ impl<T, W: Waits<T>> Scheduler<T, W::Leaving> for Tbf<T, W> {
         self.queue.evict()
     }
 
-    /// The newest packet: as a class of a tree it has one child, so one flow.
+    /// The newest packet, whatever the flow: as a tree's class it has one child, so one flow.
     fn evict_flow(&mut self, _flow: FlowId) -> Option<W::Leaving> {
         self.queue.evict()
     }

@@ -27,15 +27,15 @@
 //!
 //! Work conservation: whenever the link picks, the fluid service of some waiting packet has begun.
 //! Otherwise the fluid server would still be at work on departed packets and would have sent less
-//! than the link; but both have sent the same. In whole numbers this holds to the last unit
-//! (`GpsClock` conserves work). Fluid work on packets that were pushed out, or whose weight has
-//! changed, can be lost; the fluid server may then be late, and V catches up with the smallest
+//! than the link, but both have sent the same. In whole numbers this holds to the last unit,
+//! because `GpsClock` conserves work. Fluid work on packets that were pushed out, or whose weight
+//! has changed, can be lost. The fluid server may then be late, and V catches up with the smallest
 //! start time. `fluid.rs` proves that the latency holds in spite of both.
 //!
 //! Neither B-WFI nor fairness over intervals of packet backlog is bounded. A flow whose first
 //! packet is not yet eligible lets a long packet pass. Meanwhile the fluid server finishes all of
-//! the flow's packets and takes the flow for idle although packets wait; the flow's next packet
-//! starts anew at V. The lost service is not made up for, and a flow that keeps one packet waiting
+//! the flow's packets and takes the flow for idle although packets wait, so the flow's next packet
+//! starts anew at V. Nobody makes up for the lost service, so a flow that keeps one packet waiting
 //! in this way can get far less than its share for ever
 //! (`a_flow_that_always_has_a_packet_may_get_less_than_its_share`). `wf2q_plus`, where S = F of the
 //! packet before while packets wait, has a bound. The paper defines fairness by delay, as T-WFI
@@ -44,8 +44,8 @@
 //! Number format: see `GpsClock`. Virtual times that differ by less than 2^-18 bytes count as
 //! equal.
 //!
-//! Cost: O(log N) a packet, amortised: a flow moves through three heaps. Memory: one record a flow,
-//! and 8 bytes a packet for V as it came.
+//! Cost: O(log N) a packet, amortised, because a flow moves through three heaps. Memory: one record
+//! for each flow, and 8 bytes for each packet, which hold V as it came.
 //!
 //! Differences from the paper: those of `wfq`.
 
@@ -75,14 +75,14 @@ impl Discipline for Config {
     const QUEUES: Queues = Queues::PerFlow;
     const COMPLEXITY: &'static str = "O(log N)";
     type Scheduler<T: Send> = Wf2q<T>;
-    /// By copy. Each packet carries the V of its arrival.
+    /// By copy, because each packet carries V as it arrived.
     type ByHandle = ByCopy<Wf2q<Handle>>;
 
     fn guarantees(&self, share: &Share) -> Guarantees {
         let own = u64::from(share.max_packet_len);
         let any = u64::from(share.link_max_packet_len);
         let tied = GpsClock::tied_bytes(share);
-        // L is no less than L_k where both are lengths of sent packets; the allowed maximum may be
+        // L is no less than L_k if both are lengths of sent packets, but the allowed maximum may be
         // more.
         let late = share
             .rate
@@ -105,7 +105,7 @@ impl Discipline for Config {
 /// The scheduler.
 pub type Wf2q<T> = Imitation<T, ByFinishOfBegun>;
 
-/// Flows, by whether fluid service of the first packet has begun.
+/// Flows, by whether the fluid server has begun their first packet.
 #[derive(Debug, Clone, Default)]
 pub struct ByFinishOfBegun {
     /// Flows whose first packet had begun at the link's last pick, by F.

@@ -1,9 +1,10 @@
 //! WF2Q+: earliest virtual finish time first, among flows with a start no later than V.
 //!
 //! Each backlogged flow has a virtual start and finish time, in bytes of service divided by weight.
-//! The system virtual time V is the progress of a perfectly fair fluid server; flows with a start
+//! The system virtual time V is the progress of a perfectly fair fluid server. Flows with a start
 //! no later than V are eligible, and the eligible flow with the smallest finish time is served. No
-//! scheduler of whole packets comes closer to its shares; the price is sorting, O(log N) a packet.
+//! scheduler that sends whole packets comes closer to its shares. The price is sorting, O(log N) a
+//! packet.
 //!
 //! Source: J. Bennett, H. Zhang, "Hierarchical Packet Fair Queueing Algorithms", IEEE/ACM ToN 5(5),
 //! 1997, in the form of the QFQ paper (F. Checconi, P. Valente, L. Rizzo, "QFQ: Efficient Packet
@@ -24,30 +25,30 @@
 //! | fairness | 2 (L_k / phi - L_k + L / smallest phi) / R | `fairness_stays_within_the_bound` |
 //!
 //! Latency and fairness follow from the range of V, with weights that add up to w and stay
-//! constant. A flow is served with S <= V, and V rises by its packet over w: the next S is at most
-//! L_k (1/w_k - 1/w) after V. Nor does V leave a waiting packet of length l behind: V is at most
-//! (L - l) / w after its F. For let u be the last earlier instant at which a packet with a later F was
-//! chosen, or V jumped: all later service up to the packet starts after V(u) and finishes by F,
-//! which is at most w (F - V(u)) - l bytes, and the packet chosen at u is one L. Latency: from the
-//! instant a at which the flow became backlogged until its packet p begins, V rises by no more than
-//! (L_k / phi - L_k) / w from V(a) to the first S, then by the flow's bytes up to p over w_k, then
-//! by (L - l) / w; the link sends w bytes for each unit, a packet may still be on the link at a,
-//! and p takes l. Fairness: a backlogged flow gets w_k bytes for each unit of S, and S stays within
-//! L_k (1/w_k - 1/w) after V and (L - l) / w + l / w_k before V; the width of this range, for both
-//! flows, is the bound.
+//! constant. A flow is served with S <= V, and V rises by its packet over w, so the next S is at
+//! most L_k (1/w_k - 1/w) after V. Nor does V leave a waiting packet of length l behind: V is at
+//! most (L - l) / w after its F. To see this, let u be the last earlier instant at which a packet
+//! with a later F was chosen, or V jumped. All later service up to the packet starts after V(u) and
+//! finishes by F, which is at most w (F - V(u)) - l bytes, and the packet chosen at u is one L.
+//! Latency: from the instant a at which the flow became backlogged until its packet p begins, V
+//! rises by no more than (L_k / phi - L_k) / w from V(a) to the first S, then by the flow's bytes
+//! up to p over w_k, then by (L - l) / w. The link sends w bytes for each unit, a packet may still
+//! be on the link at a, and p takes l. Fairness: a backlogged flow gets w_k bytes for each unit of
+//! S, and S stays within L_k (1/w_k - 1/w) after V and (L - l) / w + l / w_k before V. The width of
+//! this range, for both flows, is the bound.
 //!
 //! Number format: virtual time in 2^-30 bytes per unit of weight, wrapping at 2^64. Divisions keep
 //! their remainders, and rounding does not add up: S, F and V are each less than a few units off.
-//! Times that differ by less than 2^-18 bytes count as equal, in order to recognise flows exactly
-//! on time, or exactly tied, whatever the weights.
+//! Times that differ by less than 2^-18 bytes count as equal, so that flows which are exactly on
+//! time, or exactly tied, are recognised whatever the weights.
 //!
 //! Cost: two moves between heaps a packet, O(log N). The minimum in Eq. 3 costs nothing: while a
 //! flow is eligible the minimum is not above V, and otherwise the first ineligible flow has it.
-//! Memory: one record a flow, see `footprint`.
+//! Memory: one record for each flow, see `footprint`.
 //!
 //! The paper states the B-WFI as L_k + 2 phi L (section 5.1). This holds for intervals that end
-//! just after a packet of the flow was sent; for intervals that end at any time, as in the paper's
-//! Eq. 7, the same steps give one L_k more, and some workloads need the extra L_k.
+//! just after a packet of the flow was sent. For intervals that end at any time, as in the paper's
+//! Eq. 7, the same steps give one L_k more, and some workloads need it.
 //!
 //! Differences from the paper: ties go to the flow with the smaller number. A changed weight counts
 //! from the flow's next head packet on. Packets longer than 65536 bytes are refused, which bounds
@@ -140,13 +141,13 @@ pub struct Wf2qPlus<T, P = Nodes<T>> {
 struct Times {
     /// S of the head packet.
     start: VirtualTime,
-    /// F of the head packet; of the last packet if the flow is idle.
+    /// F of the head packet, or of the last packet if the flow is idle.
     finish: VirtualTime,
     /// Remainder of F's division, in units of 1 / weight.
     remainder: u64,
 }
 
-/// Virtual times no further apart than this are equal: 2^-18 bytes.
+/// Virtual times no further apart than this count as equal: 2^-18 bytes.
 const TOLERANCE: u64 = 1 << ROUNDED_BITS;
 const ROUNDED_BITS: u32 = 12;
 
@@ -160,7 +161,7 @@ impl Times {
         self.remainder = scaled % weight;
     }
 
-    /// F, rounded: tied flows compare as equal.
+    /// F, rounded so that tied flows compare as equal.
     #[inline]
     const fn rounded_finish(&self) -> VirtualTime {
         self.finish
@@ -235,7 +236,7 @@ impl<T, P: Storage<T>> Wf2qPlus<T, P> {
         start.since(self.clock.now()) <= TOLERANCE as i64
     }
 
-    /// Eq. 3's minimum; moves newly eligible flows.
+    /// Eq. 3's minimum. Moves newly eligible flows.
     #[inline]
     fn update_eligible(&mut self) {
         let Some(first) = self.ineligible.first_key() else {
@@ -304,7 +305,8 @@ impl<T, P: Storage<T>> Wf2qPlus<T, P> {
         }
     }
 
-    /// Removes the tail of a flow's queue. An emptied flow is not charged: the packet was not sent.
+    /// Removes the tail of a flow's queue. An emptied flow is not charged, because the packet was
+    /// not sent.
     fn evict_from(&mut self, number: usize) -> Option<P::Leaving> {
         let packet = self.flows.pop_tail(number)?;
         let flow = &mut self.flows[number];
@@ -409,7 +411,7 @@ impl<T, P: Storage<T>> Control for Wf2qPlus<T, P> {
         }
     }
 
-    /// 1. A backlogged flow is in one heap, chosen by its start relative to V; an idle flow is in
+    /// 1. A backlogged flow is in one heap, chosen by its start relative to V. An idle flow is in
     ///    none.
     /// 2. Work conservation: if a flow is backlogged, one is eligible.
     /// 3. Both heaps are in order, and F = S plus the head packet's bytes over the weight when the
@@ -450,7 +452,8 @@ mod tests {
 
     use super::*;
 
-    /// Flows 0 and 1 have weights 3 and 1 and send 1000-byte packets; V advances by 250 with each.
+    /// Flows 0 and 1 have weights 3 and 1 and send 1000-byte packets, so V advances by 250 with
+    /// each.
     #[test]
     fn heavier_flows_go_first_but_not_ahead_of_their_share() {
         for start in [0, u64::MAX - 1_000] {
@@ -499,8 +502,7 @@ mod tests {
         assert_eq!(order, [0, 1, 1, 1]);
     }
 
-    /// A class's child supplies packets one by one; the order is the same as with all of them
-    /// waiting.
+    /// A class's child supplies packets one by one, in the same order as if all of them waited.
     #[test]
     fn packets_that_refill_leave_as_those_that_wait() {
         let lens = [

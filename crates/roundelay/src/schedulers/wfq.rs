@@ -1,13 +1,13 @@
 //! WFQ, or PGPS: among the waiting packets, the earliest finish time in a fluid server goes first.
 //!
 //! The fluid server (GPS) serves all backlogged flows at once by weight, bit by bit, acts as a
-//! clock at the link's real rate, and gives each packet's finish time. The link takes the smallest:
-//! no packet leaves later than from the fluid server by more than the time of one packet. A packet
-//! may leave much earlier, though: a heavy flow alone among many light ones is sent far ahead of
-//! its share, and then waits for all of them. `wf2q` mends this.
+//! clock at the link's real rate, and gives each packet's finish time. The link takes the smallest,
+//! so no packet leaves later than from the fluid server by more than one packet takes. But a packet
+//! may leave much earlier: a heavy flow alone among many light ones is sent far ahead of its share,
+//! and then waits for all of them. `wf2q` mends this.
 //!
 //! Source: A. Demers, S. Keshav, S. Shenker, "Analysis and Simulation of a Fair Queueing
-//! Algorithm", SIGCOMM 1989; A. Parekh, R. Gallager, "A Generalized Processor Sharing Approach to
+//! Algorithm", SIGCOMM 1989. A. Parekh, R. Gallager, "A Generalized Processor Sharing Approach to
 //! Flow Control in Integrated Services Networks: The Single-Node Case", IEEE/ACM ToN 1(3), 1993.
 //!
 //! | paper | here |
@@ -16,8 +16,8 @@
 //! | S_i^k, F_i^k | `Service::start`, `Service::finish`, of the first packet of each flow |
 //! | phi_i | weight over the sum of all flows' weights |
 //!
-//! With L the longest packet of all flows, C the largest L_n / w_n of all flows and W the sum of
-//! all weights:
+//! With L the longest packet and C the largest L_n / w_n among all flows, and W the sum of all
+//! weights:
 //!
 //! | guarantee | value | test in `theorems/wfq.rs` |
 //! |---|---|---|
@@ -30,31 +30,31 @@
 //! | B-WFI | (1 - phi)(L_k + w_k C) | `wfi_stay_within_the_bounds` |
 //! | T-WFI | (W C + L) / R | `wfi_stay_within_the_bounds` |
 //!
-//! Latency: the fluid server gives a backlogged flow at least phi R, and is therefore never later
-//! than GRC; for changing weights and packets pushed out see `fluid.rs`. The last three are our
-//! own, since the papers state none. (1) Whenever the link picks, V is not before F - C of the sent
-//! packet: some waiting packet has S <= V, otherwise the fluid server would still be at work on
-//! departed packets and would have sent less than the link; but both have sent the same. Where the
+//! Latency: the fluid server gives a backlogged flow at least phi R, so it is never later than GRC.
+//! For changing weights and packets pushed out see `fluid.rs`. The last three are our own, since
+//! the papers state none. (1) Whenever the link picks, V is not before F - C of the sent packet,
+//! because some waiting packet has S <= V. Otherwise the fluid server would still be at work on
+//! departed packets and would have sent less than the link, but both have sent the same. If the
 //! fluid server has sent less, since some work was for packets pushed out, V catches up. (2) Every
-//! sent packet has F <= V + C. (3) A flow k has packets from t on, the first starting at S: then
+//! sent packet has F <= V + C. (3) If a flow k has packets from t on, the first starting at S, then
 //! S >= F - C for each F sent before t, since k's packet was there already and F is not larger than
-//! its finish time, or the packet came when V had reached F - C. (4) V passes the F of a packet of
-//! k before its transmission only while the link makes up for having been ahead, with times smaller
-//! than k's; hence gaps between times of k's packets end at the largest F sent before t. With (3)
+//! its finish time, or the packet came when V had reached F - C. (4) V passes the F of k's packet
+//! before its transmission only while the link makes up for having been ahead, with times smaller
+//! than k's, so gaps between the times of k's packets end at the largest F sent before t. With (3)
 //! and (4) each other flow is sent W_j / w_j <= W_k / w_k + L_k / w_k + C in the meantime. The sum
-//! over all flows is the B-WFI. (2) bounds how far k is ahead of the fluid server; with Theorem 1
-//! this is the T-WFI. C grows with the number of flows: of N flows on a link, one has W / N or
-//! less.
+//! over all flows is the B-WFI. (2) bounds how far k is ahead of the fluid server, which with
+//! Theorem 1 gives the T-WFI. C grows with the number of flows, because one of N flows on a link
+//! has W / N or less.
 //!
 //! Number format: see `GpsClock`. Finish times that differ by less than 2^-18 bytes count as tied.
 //!
-//! Cost: O(log N) a packet, amortised: a flow in two heaps. Memory: one record a flow, and 8 bytes
-//! a packet for V on arrival.
+//! Cost: O(log N) a packet, amortised, because a flow is in two heaps. Memory: one record for each
+//! flow, and 8 bytes for each packet, which hold V on arrival.
 //!
-//! Differences from the papers: V is not reset when the link is idle; V wraps. Ties go to the flow
-//! with the smaller number. Fluid work on a packet is lost if the packet is pushed out. A changed
-//! weight counts from the packet behind the flow's first one on, as of the last arrival or
-//! departure. The port sets the link's rate; without one a packet counts as sent on dequeue.
+//! Differences from the papers: V is not reset when the link is idle, but wraps. Ties go to the
+//! flow with the smaller number. Fluid work on a packet is lost if the packet is pushed out. A
+//! changed weight counts from the packet behind the flow's first one on, as of the last arrival or
+//! departure. The port sets the link's rate. Without one, a packet counts as sent on dequeue.
 //! Packets longer than 65536 bytes, and more than 4 GB of one flow, are refused.
 
 use crate::author::{
@@ -82,13 +82,13 @@ impl Discipline for Config {
     const QUEUES: Queues = Queues::PerFlow;
     const COMPLEXITY: &'static str = "O(log N)";
     type Scheduler<T: Send> = Wfq<T>;
-    /// By copy. Each packet carries the V of its arrival.
+    /// By copy, because each packet carries V as it arrived.
     type ByHandle = ByCopy<Wfq<Handle>>;
 
     fn guarantees(&self, share: &Share) -> Guarantees {
         let own = u64::from(share.max_packet_len);
         let any = u64::from(share.link_max_packet_len);
-        // C of the lightest flow: in bytes of the link's, and in bytes of this flow's.
+        // The lightest flow's C, in bytes that the link sends and in bytes that this flow sends.
         let lightest = Share {
             weight: share.least_weight,
             ..*share
@@ -128,7 +128,7 @@ pub type Wfq<T> = Imitation<T, ByFinish>;
 #[derive(Debug, Clone, Default)]
 pub struct ByFinish {
     backlogged: FlowHeap,
-    /// The largest F - S of a first packet since the heap was last empty.
+    /// The largest F - S that a first packet had since the heap was last empty.
     longest: u64,
 }
 
@@ -158,7 +158,7 @@ impl Order for ByFinish {
         self.backlogged.change(flow, head.rounded_finish());
     }
 
-    /// Every sent packet has F <= V + C: if not, all waiting packets have an S after V, and V
+    /// Every sent packet has F <= V + C. If not, all waiting packets have an S after V, so V
     /// catches up.
     #[inline]
     fn choose(&mut self, clock: &mut GpsClock, _: impl Fn(usize) -> Service) -> Option<usize> {

@@ -1,4 +1,4 @@
-//! Settings of a class of hfsc: service curves.
+//! An hfsc class's settings: service curves.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -71,7 +71,7 @@ impl Curve {
         }
     }
 
-    /// tc's other way to write a curve: `umax` bytes leave within `dmax`, at a rate of `rate`.
+    /// tc's other way to write a curve: `umax` bytes leave within `dmax`, and the rate is `rate`.
     pub fn of_packets(umax: u32, dmax: Duration, rate: Rate) -> Self {
         let needed = rate.time_of(umax.into());
         if needed > dmax {
@@ -186,7 +186,7 @@ impl<'a> Words<'a> {
         Some(self.values[at])
     }
 
-    /// A slope; zero is one like another.
+    /// A slope. Zero is legal, and means none.
     fn rate(&self, key: &str) -> Result<Option<Rate>, ConfigError> {
         match self.value(key) {
             None | Some("0" | "0bit") => Ok(None),

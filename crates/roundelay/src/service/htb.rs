@@ -1,4 +1,4 @@
-//! Settings of a class of htb.
+//! An htb class's settings.
 
 use crate::config::ConfigError;
 use crate::units::Rate;
@@ -20,7 +20,7 @@ pub struct Class {
     pub burst: Option<u32>,
     /// Bytes that it may send at once at the ceil: 1 to 2^30. None: as for `burst`.
     pub cburst: Option<u32>,
-    /// Who borrows first: 0, the first, to 7. Of leaves only.
+    /// Who borrows first: 0, the first, to 7. Only leaves have it.
     pub prio: u32,
     /// Bytes that a leaf may send in its turn when it borrows, or among leaves of its priority: 1
     /// to 2^31 - 1. None: the rate in bytes a second over r2q, within 1000 and 200,000.

@@ -23,7 +23,8 @@ impl Wake {
     }
 }
 
-/// Nodes by the time at which they are asked again; of equal times the smaller number.
+/// Nodes by the time at which they are asked again. Among equal times the smaller number comes
+/// first.
 #[derive(Debug, Default)]
 pub(super) struct Asleep {
     nodes: BTreeSet<(Wake, usize)>,

@@ -45,7 +45,7 @@ pub(super) struct Below<T, L, I> {
     reason = "nodes are few, and a box would cost each call a pointer chase"
 )]
 pub(super) enum State<T, L, I> {
-    /// The root, or an inner class of the scheduler of another node, or removed.
+    /// The root, or an inner class in another node's scheduler, or removed.
     Absent,
     Leaf(Leaf<T, L>),
     Class(Class<I>),
@@ -188,7 +188,7 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
         Err(refused)
     }
 
-    /// Updates what is recorded of a leaf after a call to its scheduler.
+    /// Updates what is recorded about a leaf, after a call to its scheduler.
     pub(super) fn listen(&mut self, number: usize) {
         self.count(number);
         self.note_sleep(number);
@@ -214,8 +214,8 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
         self.longest.changed(number, leaf.size());
     }
 
-    /// Notes whether a leaf sleeps, and until when: after each call that may change its scheduler's
-    /// time.
+    /// Notes whether a leaf sleeps, and until when. Call this after each call that may change its
+    /// scheduler's time.
     pub(super) fn note_sleep(&mut self, number: usize) {
         let Some(State::Leaf(leaf)) = self.nodes.get_mut(number) else {
             return;
@@ -346,7 +346,7 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
         }
     }
 
-    /// Evicts a packet from a leaf's scheduler; the leaf's head packet stays.
+    /// Evicts a packet from a leaf's scheduler. The leaf's head packet stays.
     pub(super) fn evict_waiting(&mut self, number: usize) -> Option<Packet<T>> {
         let (leaf, dropped) = self.leaf_mut(number)?;
         let scheduler = leaf.buffer.scheduler_mut();

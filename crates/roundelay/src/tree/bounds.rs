@@ -1,5 +1,5 @@
-//! Guarantees of a tree's leaves, for any behaviour of the other classes: by shares of classes, by
-//! service curves of `hfsc`, by rates of `htb`. The proofs are in `tree.rs` and docs/bounds.md.
+//! Guarantees for a tree's leaves, whatever the other classes do: by the classes' shares, by
+//! `hfsc`'s service curves, by `htb`'s rates. The proofs are in `tree.rs` and docs/bounds.md.
 
 use super::config::{Config, Placed, ROOT};
 use super::{TreeError, hfsc};
@@ -15,10 +15,10 @@ const BY_RATE: &str = "htb: a leaf within its rate goes before all that borrows 
     Trees)";
 
 impl Config {
-    /// Proven guarantees of a leaf on a link of this rate, for any behaviour of siblings and other
-    /// classes: of its service, and for a first-in-first-out leaf also of its packets' delay. The
-    /// guarantees hold for packets that stay in the tree: a packet pushed out after the choice of
-    /// its leaf counts as sent. The proof is in `tree.rs`.
+    /// Proven guarantees for a leaf on a link with this rate, whatever siblings and other classes
+    /// do: for its service, and in a first-in-first-out leaf also for its packets' delay. They hold
+    /// for packets that stay in the tree, because a packet pushed out after its leaf was chosen
+    /// counts as sent. The proof is in `tree.rs`.
     ///
     /// # Errors
     /// There is no such leaf.
@@ -45,7 +45,7 @@ impl Config {
         };
         let node = self.node(number);
         if node.is_some_and(|node| matches!(node.spec.discipline, AnyDiscipline::Fifo(_))) {
-            // B over the leaf's rate: the share of each node on the way to the root counts.
+            // B over the leaf's rate, so the share of each node on the way to the root counts.
             let mut bytes = behind;
             for node in self.path(number) {
                 bytes = self.share(node, rate).per_share(bytes);
@@ -58,8 +58,8 @@ impl Config {
         Ok(guarantees)
     }
 
-    /// B(n) = alpha(n) + phi(n) (B(m) + L(m)) with m the parent; alpha(n) alone for the root's
-    /// children.
+    /// B(n) = alpha(n) + phi(n) (B(m) + L(m)) with m the parent. For the root's children, alpha(n)
+    /// alone.
     fn b_wfi(&self, number: usize, rate: Rate) -> Option<u64> {
         let Placed { parent, .. } = *self.placed(number)?;
         let share = self.share(number, rate);
@@ -100,9 +100,9 @@ impl Config {
         share
     }
 
-    /// The service of a leaf that a root of `hfsc` or `htb` serves, whatever is below its siblings.
-    /// None: another root, a class of another discipline in between, or the classes together are
-    /// promised more than the link has.
+    /// What a leaf gets from a root with `hfsc` or `htb`, whatever is below its siblings. None: the
+    /// root has another discipline, or a class in between has, or the classes together are promised
+    /// more than the link has.
     fn least_service(&self, number: usize, link: Rate) -> Option<Bound<LeastService>> {
         if self.placed(number)?.server != ROOT {
             return None;
@@ -145,7 +145,7 @@ impl Config {
                 return None;
             }
         }
-        // Before the end of the shortest first piece, the sum of the first slopes.
+        // Before the shortest first piece ends, the sum of the first slopes.
         let mut first = 0;
         for curve in &curves {
             let (m1, m2) = curve.slopes();
@@ -161,8 +161,8 @@ impl Config {
         })
     }
 
-    /// The rate of a leaf, after what others may do before: see docs/bounds.md. All leaves' rates
-    /// are within the link's, and the leaf's buckets hold what builds up in that time.
+    /// A leaf's rate, after what others may do before: see docs/bounds.md. All leaves' rates are
+    /// within the link's, and the leaf's buckets hold what builds up in that time.
     fn by_rate(&self, number: usize, link: Rate) -> Option<Bound<LeastService>> {
         let Service::Htb(own) = self.node(number)?.service else {
             return None;

@@ -34,7 +34,7 @@ impl<T: Send> Tree<T> {
     /// Adds a class below another one, or below the root.
     ///
     /// # Errors
-    /// See [`Config::add_class`]; the tree stays as before.
+    /// See [`Config::add_class`]. The tree stays as before.
     pub fn add_class(&mut self, parent: &str, node: Node) -> Result<(), TreeError> {
         self.add(parent, node, true)
     }
@@ -42,7 +42,7 @@ impl<T: Send> Tree<T> {
     /// Adds a leaf below a class.
     ///
     /// # Errors
-    /// See [`Config::add_leaf`]; the tree stays as before.
+    /// See [`Config::add_leaf`]. The tree stays as before.
     pub fn add_leaf(&mut self, parent: &str, node: Node) -> Result<(), TreeError> {
         self.add(parent, node, false)
     }
@@ -59,7 +59,7 @@ impl<T: Send> Tree<T> {
         added
     }
 
-    /// Makes the state of a node that the plan has just got, and reports the node to its class.
+    /// Makes the state for a node that the plan has just got, and reports the node to its class.
     fn enter(&mut self, number: usize, node: &Node, is_class: bool) -> Result<(), TreeError> {
         if self.below.plan.is_inner(number) {
             return Ok(());
@@ -79,13 +79,13 @@ impl<T: Send> Tree<T> {
         self.adopt(number)
     }
 
-    /// Changes weight, longest packet, priority, limit or discipline parameters of the node of this
-    /// name, from its next packet on. The root has discipline parameters only. Queued packets
-    /// longer than a new longest packet are dropped in their turn.
+    /// Changes the weight, longest packet, priority, limit or discipline parameters of the node
+    /// with this name, from its next packet on. The root has discipline parameters only. Queued
+    /// packets longer than a new longest packet are dropped in their turn.
     ///
     /// # Errors
-    /// There is no such node, a value is out of range, or a parameter cannot change at run time;
-    /// the tree stays as before.
+    /// There is no such node, a value is out of range, or a parameter cannot change at run time.
+    /// The tree stays as before.
     pub fn set_node(&mut self, node: Node) -> Result<(), TreeError> {
         let Some(number) = self.below.plan.number(&node.name) else {
             return Err(problem(&node.name, Problem::Unknown));
@@ -125,7 +125,7 @@ impl<T: Send> Tree<T> {
         Ok(())
     }
 
-    /// Checks the service of a node with new settings.
+    /// Checks a node's service after its settings have changed.
     fn check_service(&self, number: usize, node: &Node) -> Result<(), TreeError> {
         let plan = &self.below.plan;
         if number == ROOT {
@@ -150,7 +150,7 @@ impl<T: Send> Tree<T> {
         Ok(())
     }
 
-    /// Tells the scheduler the settings of a node that is one of its classes, leaf or inner.
+    /// Tells the scheduler a node's settings, if the node is one of its classes, leaf or inner.
     fn classify(&mut self, number: usize) {
         let server = self.below.parent(number);
         let below: Vec<usize> = self.below.plan.served_by(server).collect();
@@ -218,12 +218,12 @@ impl<T: Send> Tree<T> {
 }
 
 impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
-    /// Removes a leaf, or a class with everything below. The packets are dropped with reason
-    /// `PushedOut`, and the flows go to the default leaf.
+    /// Removes a leaf, or a class with everything below. Its packets are dropped with the reason
+    /// `PushedOut`, and its flows go to the default leaf.
     ///
     /// # Errors
-    /// There is no such node, the node is the root, or contains the default leaf; the tree stays as
-    /// before.
+    /// There is no such node, the node is the root, or it contains the default leaf. The tree stays
+    /// as before.
     pub fn remove(&mut self, name: &str) -> Result<(), TreeError> {
         for number in self.below.plan.subtree(name)? {
             self.empty(number);
@@ -254,7 +254,7 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
                 .dropped
                 .push_back((packet, DropReason::PushedOut));
         }
-        // Packets reported by the leaf but never given out leave the backlog with the leaf.
+        // Packets that the leaf reported but never gave out leave the backlog with the leaf.
         if let Some((leaf, _)) = self.below.leaf_mut(leaf) {
             let told = core::mem::take(&mut leaf.told);
             self.below.backlog.packets = self.below.backlog.packets.wrapping_sub(told.packets);
@@ -281,7 +281,7 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
         class.map_or(Ok(()), |class| class.scheduler.set_flow(place, config))
     }
 
-    /// Raises the longest packet of a leaf, and of all nodes on its path, to `len`.
+    /// Raises the longest packet to `len` for a leaf and all nodes on its path.
     pub(super) fn lengthen(&mut self, leaf: usize, len: u32) -> Result<(), ConfigError> {
         let mut number = leaf;
         while number != ROOT {

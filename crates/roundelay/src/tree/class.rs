@@ -1,4 +1,4 @@
-//! A class node of the tree: its scheduler, the children's stand-ins in there, and the child chosen
+//! A class in the tree: its scheduler, the children's stand-ins in there, and the child chosen
 //! ahead.
 
 use alloc::vec::Vec;
@@ -11,12 +11,13 @@ use crate::scheduler::Scheduler;
 use crate::service::Service;
 use crate::time::Instant;
 
-/// An item in the scheduler of a class.
+/// An item in a class's scheduler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StandIn {
     /// Has the length of the child's next packet.
     Head,
-    /// A place holder without length: keeps the place of a child whose chosen packet has not left.
+    /// A place holder without length. It keeps the place of a child whose chosen packet has not
+    /// left.
     Place,
 }
 
@@ -24,7 +25,7 @@ pub(super) struct Class<I> {
     pub(super) scheduler: I,
     /// By position (the child's flow number in the scheduler).
     pub(super) children: Vec<Child>,
-    /// The stand-in of the chosen child. Always `None` in the root, where a chosen packet leaves at
+    /// The chosen child's stand-in. Always `None` in the root, where a chosen packet leaves at
     /// once.
     pub(super) head: Option<Packet<StandIn>>,
 }
@@ -87,7 +88,7 @@ impl<I: Scheduler<StandIn>> Class<I> {
         Ok(())
     }
 
-    /// Enqueues a child's new stand-in, or nothing if the child is empty; a place holder then
+    /// Enqueues a child's new stand-in, or nothing if the child is empty. A place holder then
     /// leaves in its turn. False if the discipline refuses the stand-in.
     pub(super) fn hear(&mut self, now: Instant, stand_in: Option<Packet<StandIn>>) -> bool {
         stand_in.is_none_or(|stand_in| self.scheduler.enqueue(now, stand_in).is_ok())

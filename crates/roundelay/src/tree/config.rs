@@ -33,7 +33,8 @@ pub(super) const NONE: u32 = u32::MAX;
 /// The root's number.
 pub(super) const ROOT: usize = 0;
 
-/// A node of a tree: a class shares its service among its children; a leaf holds packets.
+/// A node in a tree: a class, which shares its service among its children, or a leaf, which holds
+/// packets.
 #[derive(Debug, Clone)]
 pub struct Node {
     /// The node's name, unique in the tree.
@@ -93,16 +94,16 @@ pub(super) struct Placed {
     pub(super) server: usize,
     /// The node's flow number in the server's scheduler.
     pub(super) place: FlowId,
-    /// The node is a class of the server's scheduler that has children, not a flow.
+    /// The node is not a flow in the server's scheduler, but a class there that has children.
     pub(super) is_inner: bool,
     pub(super) is_class: bool,
     /// Zero for the root.
     depth: usize,
-    /// Longest packet accepted by every node on the path to the root.
+    /// Longest packet that every node on the path to the root accepts.
     pub(super) longest: u32,
 }
 
-/// The configuration of a tree: a root, classes and leaves below, and the leaf of each flow.
+/// A tree's configuration: a root, classes and leaves below it, and each flow's leaf.
 ///
 /// ```
 /// use roundelay::tree::{Config, Node};
@@ -120,10 +121,10 @@ pub(super) struct Placed {
 /// ```
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// By number; None for a removed node.
+    /// By number. None for a removed node.
     pub(super) nodes: Vec<Option<Placed>>,
     default_leaf: Option<usize>,
-    /// The leaf of each flow; [`NONE`] for the default one.
+    /// Each flow's leaf. [`NONE`] for the default one.
     flows: Vec<u32>,
 }
 
@@ -189,7 +190,7 @@ impl Config {
     /// Adds a class, which shares its part of `parent` among its own children.
     ///
     /// # Errors
-    /// See [`Problem`]; nothing is added.
+    /// See [`Problem`]. Nothing is added.
     pub fn add_class(&mut self, parent: &str, node: Node) -> Result<(), TreeError> {
         self.add(parent, node, true)?;
         Ok(())
@@ -198,7 +199,7 @@ impl Config {
     /// Adds a leaf, which holds packets.
     ///
     /// # Errors
-    /// See [`Problem`]; nothing is added.
+    /// See [`Problem`]. Nothing is added.
     pub fn add_leaf(&mut self, parent: &str, node: Node) -> Result<(), TreeError> {
         self.add(parent, node, false)?;
         Ok(())
@@ -248,7 +249,8 @@ impl Config {
         order.into_iter().filter_map(|number| self.node(number))
     }
 
-    /// The children of a class, in order of addition; none of a leaf or an unknown node.
+    /// A class's children, in the order in which they were added. A leaf or an unknown node has
+    /// none.
     pub fn children_of(&self, name: &str) -> Vec<&Node> {
         let Some(parent) = self.number(name) else {
             return Vec::new();
@@ -341,7 +343,7 @@ impl Config {
         Ok(number)
     }
 
-    /// The nodes removed together with `name`: the node and everything below, children before their
+    /// The nodes that go together with `name`: the node and everything below, children before their
     /// parents.
     pub(super) fn subtree(&self, name: &str) -> Result<Vec<usize>, TreeError> {
         let Some(number) = self.number(name) else {
@@ -383,6 +385,8 @@ impl Config {
             let mut longest = FlowConfig::MAX_PACKET_LEN;
             for node in self.path(number) {
                 longest = longest.min(self.node(node).map_or(longest, |node| node.max_packet_len));
+                // What the class above can carry: a token bucket lets no packet through that is
+                // longer than it.
                 longest = longest.min(self.longest_below(self.above(node)));
             }
             if let Some(placed) = &mut self.nodes[number] {
@@ -421,7 +425,7 @@ impl Config {
         self.nodes.get(number)?.as_ref()
     }
 
-    /// The parent of a node.
+    /// A node's parent.
     pub(super) fn above(&self, number: usize) -> usize {
         self.placed(number).map_or(ROOT, |placed| placed.parent)
     }
@@ -523,7 +527,7 @@ impl Discipline for Config {
     const BOUNDS: &'static [DropReason] = &DropReason::ALL;
     const COMPLEXITY: &'static str = "O(depth)";
     type Scheduler<T: Send> = Tree<T>;
-    /// By copy. Leaves over links would each need a table as long as the largest handle.
+    /// By copy, because leaves over links would each need a table as long as the largest handle.
     type ByHandle = ByCopy<Tree<Handle>>;
 
     fn reads_hosts(&self) -> bool {
@@ -571,7 +575,7 @@ fn check_node(node: &Node, is_class: bool) -> Result<(), TreeError> {
     checked.map_err(|error| setting(&node.name, error))
 }
 
-/// Whether the discipline has a limit in the place of one that is written beside it.
+/// Whether the discipline has a limit of its own, in place of one written beside it.
 const fn has_latency(discipline: &AnyDiscipline) -> bool {
     matches!(discipline, AnyDiscipline::Tbf(tbf) if tbf.latency.is_some())
 }
@@ -604,7 +608,7 @@ pub(super) fn check_service(node: &Node, parent: &AnyDiscipline) -> Result<(), T
     checked.map_err(|error| setting(&node.name, error))
 }
 
-/// Checks the service of an inner class: one of HFSC shares what its children have no deadline for.
+/// Checks an inner class's service. One of HFSC's shares what its children have no deadline for.
 pub(super) fn check_inner(node: &Node) -> Result<(), TreeError> {
     match &node.service {
         Service::Hfsc(class) if class.ls.is_none() => {
@@ -616,7 +620,7 @@ pub(super) fn check_inner(node: &Node) -> Result<(), TreeError> {
     }
 }
 
-/// Whether a class of this discipline takes the longest packet of a child.
+/// Whether a class with this discipline takes a child's longest packet.
 fn takes(discipline: &AnyDiscipline, child: &Node) -> bool {
     let Ok(mut scheduler) = discipline.build_class(Seed::new(0)) else {
         return false;
@@ -649,7 +653,7 @@ impl From<TreeError> for ConfigError {
     }
 }
 
-/// Problems of a node.
+/// What can be wrong with a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Problem {
@@ -683,12 +687,12 @@ pub enum Problem {
         /// The parent.
         parent: String,
     },
-    /// The parent's discipline needs settings of its classes, and the node has none.
+    /// The parent's discipline needs settings for its classes, and the node has none.
     NoService {
         /// The discipline.
         discipline: &'static str,
     },
-    /// The node has the settings of a class of this discipline, and its parent is of another.
+    /// The node has settings for a class of this discipline, and its parent has another discipline.
     NoClassOf {
         /// The discipline.
         discipline: &'static str,
@@ -815,7 +819,7 @@ impl fmt::Display for Problem {
 impl core::error::Error for TreeError {}
 
 impl From<TreeError> for Fault {
-    /// The data of the setting that is wrong; else the name of the node.
+    /// The data of the setting that is wrong, or else the node's name.
     fn from(error: TreeError) -> Self {
         let TreeError { node, problem } = error;
         let known = match problem {

@@ -1,16 +1,17 @@
 //! Hierarchical fair service curve: classes with a curve each for what they are guaranteed, for how
 //! they share what is left, and for what they may have at most.
 //!
-//! A leaf's real-time curve `rt` guarantees its packets' times: each has an eligible time, before
-//! which the guarantee does not need it, and a deadline. While some leaf is eligible, the one of
-//! the earliest deadline sends. Else classes share by `ls`, from the root down: among siblings the
-//! smallest virtual time sends. A class with `ul` waits until its upper curve allows a packet of
-//! the sharing. A curve has two pieces, so delay and rate are set apart: a call's packets can leave
-//! within 5 ms at 64 kbit/s, which takes 2.4 Mbit/s for 5 ms and 64 kbit/s after that.
+//! A leaf's real-time curve `rt` guarantees its packets' times. Each packet has an eligible time,
+//! before which the guarantee does not need it, and a deadline. While some leaf is eligible, the
+//! one with the earliest deadline sends. Otherwise classes share by `ls`, from the root down, and
+//! among siblings the smallest virtual time sends. A class with `ul` waits until its upper curve
+//! lets the sharing send a packet. A curve has two pieces, so delay and rate are set apart: a
+//! call's packets can leave within 5 ms at 64 kbit/s, which takes 2.4 Mbit/s for 5 ms and 64 kbit/s
+//! after that.
 //!
 //! Source: I. Stoica, H. Zhang, T. S. E. Ng, "A Hierarchical Fair Service Curve Algorithm for
-//! Link-Sharing, Real-Time and Priority Services", SIGCOMM 1997; upper limits and parameters after
-//! tc-hfsc(8).
+//! Link-Sharing, Real-Time and Priority Services", SIGCOMM 1997. Upper limits and parameters are
+//! tc-hfsc(8)'s.
 //!
 //! | paper | here |
 //! |---|---|
@@ -28,15 +29,14 @@
 //! | sharing | what is left goes by the slopes of `ls` among siblings | `what_is_left_is_shared_by_ls` |
 //! | upper limit | `ul` and one packet in a busy period | `the_upper_limit_holds` |
 //!
-//! Cost: O(log N) a level, and a look at each sibling that is passed over for its upper limit.
-//! Memory, by `footprint`: 1,133 bytes for a leaf with its fifo in a tree, and 1,032 for an inner
-//! class.
+//! Cost: O(log N) a level, and a look at each sibling passed over for its upper limit. Memory, by
+//! `footprint`: 1,133 bytes for a leaf with its fifo in a tree, and 1,032 for an inner class.
 //!
-//! A changed curve begins when it is set. With a lower `ul`, too, one packet may leave at once.
+//! A changed curve begins when it is set. Even with a lower `ul`, one packet may leave at once.
 //!
-//! Times are ticks of 64 ns and slopes are in fixed point, as in Linux, so that orders are Linux's.
-//! A curve then has a little less than was set: at most .05% at 1 Gbit/s, .5% at 10, 1.7% at 34.
-//! Above that, where tc ends, slopes are finer.
+//! Times are ticks of 64 ns and slopes are in fixed point, as in Linux, so that packets leave in
+//! Linux's order. A curve then gives a little less than was set: at most .05% at 1 Gbit/s, .5% at
+//! 10, 1.7% at 34. Above that, where tc ends, slopes are finer.
 //!
 //! Invariants are at `check_invariants`.
 
@@ -59,7 +59,7 @@ use crate::service::{HFSC as NAME, Service};
 /// The number of the root, which is no class.
 const ROOT: u32 = 0;
 
-/// Parameters of HFSC: none. Those of its classes are in [`Class`].
+/// HFSC itself has no parameters. Those of its classes are in [`Class`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Config;
 
@@ -106,14 +106,14 @@ struct Sharing {
     limits: Placed,
     /// When the class's own upper limit allows its next packet.
     own_fit: u64,
-    /// When this and those of some child below do.
+    /// When this limit and those of some child below allow a packet.
     fit: u64,
-    /// Its place among siblings of the same virtual time.
+    /// Its position among siblings with the same virtual time.
     turn: u64,
     /// Busy periods of the class, and of the parent at the last one.
     periods: u64,
     periods_of_parent: u64,
-    /// Backlogged children; of a leaf 1 if it has packets.
+    /// Backlogged children. For a leaf, 1 if it has packets.
     active: u32,
 }
 
@@ -161,9 +161,9 @@ impl State {
 /// The scheduler.
 #[derive(Debug, Clone)]
 pub struct Hfsc<T> {
-    /// The leaves' packets; each flow has its class's number.
+    /// The leaves' packets. Each flow has its class's number.
     table: FlowTable<T, Option<u32>>,
-    /// By number; the first is the root.
+    /// By number. The first is the root.
     classes: Vec<Option<State>>,
     /// Leaves with a packet that is not yet eligible, by its eligible time.
     later: BTreeSet<(u64, u32)>,
@@ -222,6 +222,7 @@ impl<T> Scheduler<T> for Hfsc<T> {
     ) -> Option<Packet<T>> {
         self.now = self.now.max(now);
         self.find_eligible();
+        // The real-time criterion first, then the link-sharing criterion.
         let (leaf, is_real_time) = match self.eligible.first() {
             Some(&(_, _, leaf)) => (leaf, true),
             None => (self.next_by_sharing()?, false),
@@ -305,8 +306,8 @@ impl<T> Hfsc<T> {
         }
     }
 
-    /// From the root down the child of the smallest virtual time among those whose upper limits
-    /// allow a packet.
+    /// Goes from the root down, to the child with the smallest virtual time among those whose upper
+    /// limits allow a packet.
     fn next_by_sharing(&mut self) -> Option<u32> {
         let now = self.tick();
         let mut number = ROOT;
@@ -353,7 +354,7 @@ impl<T> Hfsc<T> {
         }
     }
 
-    /// The deadline of a leaf's head packet and, if asked for, its eligible time.
+    /// Sets the deadline of a leaf's head packet and, if asked for, its eligible time.
     fn set_deadline(&mut self, leaf: u32, with_eligible: bool) {
         self.forget_deadline(leaf);
         let Some(len) = self.next_len(leaf) else {
@@ -367,8 +368,10 @@ impl<T> Hfsc<T> {
         }
         let part = &mut state.real_time;
         if with_eligible {
+            // e = E^-1(c).
             part.eligible_at = part.eligibility.time_of(part.done);
         }
+        // d = D^-1(c + l).
         part.deadline = part.deadlines.time_of(part.done + Work::from(len));
         let at = part.eligible_at;
         self.later.insert((at, leaf));
@@ -383,7 +386,7 @@ impl<T> Hfsc<T> {
         }
     }
 
-    /// A packet of a leaf has been chosen, by either criterion.
+    /// A leaf's packet has been chosen, by either criterion.
     fn served(&mut self, leaf: u32, len: u32, is_real_time: bool) {
         let is_last = self.next_len(leaf).is_none();
         self.share_out(leaf, len, is_last);
@@ -462,7 +465,7 @@ impl<T> Hfsc<T> {
         }
     }
 
-    /// When the upper limits of a backlogged class and of some child allow a packet.
+    /// Sets when the upper limits of a backlogged class and of some child allow a packet.
     fn set_fit(&mut self, number: u32) {
         let Some(state) = self.class_mut(number) else {
             return;
@@ -479,7 +482,7 @@ impl<T> Hfsc<T> {
         }
     }
 
-    /// The same of the class and of all above.
+    /// [`set_fit`](Self::set_fit) for the class and for all above.
     fn set_fit_up(&mut self, class: u32) {
         let mut number = class;
         while number != ROOT {
@@ -491,8 +494,8 @@ impl<T> Hfsc<T> {
         }
     }
 
-    /// Counts a packet for the leaf and all above, whose virtual times go on. Without a last packet
-    /// the leaf becomes idle, and classes above that have no other child.
+    /// Counts a packet for the leaf and all above, whose virtual times go on. After its last packet
+    /// the leaf becomes idle, and so do classes above that have no other child.
     fn share_out(&mut self, leaf: u32, len: u32, is_last: bool) {
         let mut number = leaf;
         let mut becomes_idle = is_last
@@ -519,6 +522,7 @@ impl<T> Hfsc<T> {
                 part.active -= 1;
                 becomes_idle = part.active == 0;
             }
+            // v = V^-1(w).
             part.virtual_time = part
                 .virtual_times
                 .time_of(part.done)
@@ -578,7 +582,7 @@ impl<T> Hfsc<T> {
     }
 }
 
-/// A class becomes backlogged: its virtual time is the mean of its siblings' smallest and largest,
+/// A class becomes backlogged. Its virtual time is the mean of its siblings' smallest and largest,
 /// or where the last busy period below the parent has ended.
 fn begin_period(state: &mut State, parent: &mut State, now: u64) {
     let part = &mut state.sharing;
@@ -589,7 +593,7 @@ fn begin_period(state: &mut State, parent: &mut State, now: u64) {
             parent.least / 2 + last / 2 + (parent.least % 2 + last % 2) / 2
         };
         // Within one busy period of the parent the virtual time does not go back. The root counts
-        // no periods: its children always join in the middle.
+        // no periods, so its children always join in the middle.
         if parent.sharing.periods != part.periods_of_parent || mean > part.virtual_time {
             part.virtual_time = mean;
         }

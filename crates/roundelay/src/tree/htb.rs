@@ -2,12 +2,12 @@
 //!
 //! A class may send at its `rate`. Beyond that it borrows from its parent, up to its own `ceil`, if
 //! the parent has rate left or can borrow in turn. So a link is divided by rates as long as all
-//! want their parts, and what a class leaves goes to the others below the same parent: those of the
-//! smallest `prio` first, and among equals by their quanta. Decisions are of the whole hierarchy at
-//! once, so a tree has one scheduler for all its connected nodes of `htb`.
+//! want their parts, and what a class leaves goes to the others below the same parent: those with
+//! the smallest `prio` first, and among equals by their quanta. Each decision concerns the whole
+//! hierarchy at once, so a tree has one scheduler for all its connected `htb` nodes.
 //!
-//! Source: M. Devera, "HTB Linux queuing discipline manual, theory" and "user guide", 2002; rules
-//! and parameters after tc-htb(8). Link sharing is that of S. Floyd, V. Jacobson, "Link-Sharing and
+//! Source: M. Devera, "HTB Linux queuing discipline manual, theory" and "user guide", 2002. Rules
+//! and parameters are tc-htb(8)'s. For link sharing: S. Floyd, V. Jacobson, "Link-Sharing and
 //! Resource Management Models for Packet Networks", IEEE/ACM ToN 3(4), 1995.
 //!
 //! | Devera | here |
@@ -30,21 +30,20 @@
 //!
 //! A bucket is in time: `burst` bytes are as many picoseconds as they take at the rate. A class may
 //! send as long as its bucket is not below zero, so it goes below by a packet, and a packet may be
-//! longer than the bucket. A class sends if neither bucket is below zero, borrows if only the one
-//! of its rate is, and waits if the one of its ceil is. A packet goes off both buckets of every
-//! class from the leaf up, except that below the class that lends only the ceils are charged. Debts
-//! are forgotten beyond a minute.
+//! longer than the bucket. A class sends if neither bucket is below zero, borrows if only its
+//! rate's is, and waits if its ceil's is. A packet is charged to both buckets of every class from
+//! the leaf up, except that below the class that lends only the ceils are charged. Debts are
+//! forgotten beyond a minute.
 //!
 //! Cost: O(log N) a level for N classes. A class in debt is looked at when its bucket is full
 //! enough, not before. [`Scheduler::ready_at`] is called only when nothing may leave. It reads the
-//! wait queues from their beginning, and of each those classes that are looked at before a packet may
-//! leave: the first of a queue, and others that are idle, stale, or wait for a class above.
-//! Memory, by `footprint`: 797 bytes for a leaf with its fifo in a tree, and 1,016 for an inner
-//! class.
+//! wait queues from their beginning, and in each those classes that are looked at before a packet
+//! may leave: the first one, and others that are idle, stale, or wait for a class above. Memory, by
+//! `footprint`: 797 bytes for a leaf with its fifo in a tree, and 1,016 for an inner class.
 //!
 //! Differences from Linux's htb: buckets are kept in picoseconds, where Linux has nanoseconds and
-//! cuts bursts to ticks of 64 ns. A packet that is not of any class goes to the tree's default
-//! leaf; Linux sends it ahead of all classes if it has no `default`.
+//! cuts bursts to ticks of 64 ns. A packet that belongs to no class goes to the tree's default
+//! leaf. Linux sends it ahead of all classes if it has no `default`.
 //!
 //! Invariants are at `check_invariants`.
 
@@ -74,7 +73,7 @@ const LARGEST: u64 = 1 << 60;
 /// Stands for "no class".
 const NONE: u32 = u32::MAX;
 
-/// Parameters of HTB: those of its qdisc. Those of its classes are in [`Class`].
+/// Parameters of HTB's qdisc. Those of its classes are in [`Class`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Config {
     /// A class without a quantum has its rate in bytes a second over this: 1 to 2^32 - 1.
@@ -145,7 +144,7 @@ impl Bucket {
         }
     }
 
-    /// The bucket of another rate or size. What it holds stays in time.
+    /// The bucket with another rate or size. What it holds stays the same in time.
     fn resized(self, rate: Rate, bytes: u32) -> Self {
         Self {
             tokens: self.tokens,
@@ -173,7 +172,7 @@ struct State {
     /// When the buckets were filled last.
     filled_at: Instant,
     mode: Mode,
-    /// When the mode is looked at again; of classes that do not send.
+    /// When the mode is looked at again, if the class does not send.
     looked_at: Instant,
     /// By bit: the priorities at which there are packets for it to send.
     active: u8,
@@ -225,7 +224,7 @@ impl State {
 /// The scheduler.
 #[derive(Debug, Clone)]
 pub struct Htb<T> {
-    /// The leaves' packets; each flow has its class's number.
+    /// The leaves' packets. Each flow has its class's number.
     table: FlowTable<T, Option<u32>>,
     /// By number.
     classes: Vec<Option<State>>,
@@ -285,6 +284,7 @@ impl<T> Scheduler<T> for Htb<T> {
         self.now = self.now.max(now);
         // The lowest level at which anyone sends, there the smallest priority.
         for level in 0..LEVELS {
+            // Wait queue: classes whose debts are paid change their colour.
             self.look_again(level);
             for priority in 0..PRIORITIES {
                 if let Some(leaf) = self.next_leaf(level, priority) {
@@ -363,7 +363,8 @@ impl<T> Htb<T> {
         }
     }
 
-    /// The leaf whose turn it is in a row: down from class to class, by whose turn it is in each.
+    /// The leaf whose turn it is in a row. Goes down from class to class, by whose turn it is in
+    /// each.
     fn next_leaf(&mut self, level: usize, priority: usize) -> Option<u32> {
         let mut path = [NONE; LEVELS];
         let mut depth = 0;
@@ -379,7 +380,7 @@ impl<T> Htb<T> {
                 depth += 1;
                 path[depth] = number;
             } else {
-                // A round of this class is over: its next one begins, and in the feed above the
+                // This class's round is over, so its next one begins, and in the feed above the
                 // turn is the next class's.
                 feed.rewind();
                 if depth > 0 {
@@ -405,6 +406,7 @@ impl<T> Htb<T> {
         let (packet, record) = self.table.pop(flow.index(), refill);
         let is_last = record.queue.is_empty();
         let packet = packet?;
+        // The deficit at this level. The next in the feed has the turn if it is used up.
         if self.ends_turn(leaf, level, packet.len) {
             self.feed_mut(turns, level, priority)?.advance();
         }
@@ -602,7 +604,7 @@ impl<T> Htb<T> {
         };
         feed.remove(number);
         if feed.is_empty() {
-            // The parent has no packet left at this priority: it leaves its own feed.
+            // The parent has no packet left at this priority, so it leaves its own feed.
             self.leave_feed(parent, priority);
             if let Some(parent) = self.class_mut(parent) {
                 parent.active &= !(1 << priority);
@@ -610,10 +612,11 @@ impl<T> Htb<T> {
         }
     }
 
-    /// When a leaf may send, or the leaves below a class that may borrow from it now: as soon as a
+    /// When a leaf may send, or leaves below a class that may borrow from it now: as soon as a
     /// class from there up sends and all below that one may borrow.
     fn ready_of(&self, first: &State) -> Instant {
         let mut earliest = Instant::MAX;
+        // Up the path: this class lends as soon as it sends and all below may borrow.
         let mut below = Instant::ZERO;
         let mut state = Some(first);
         while let Some(class) = state {
@@ -774,14 +777,14 @@ impl<T> Control for Htb<T> {
 
     /// 1. A leaf is active at its priority if it has packets, and only then.
     /// 2. An inner class is active at a priority if a child of it borrows there, and only then.
-    /// 3. A class that sends is in the row of its level at the priorities at which it is active,
-    ///    and nowhere else.
+    /// 3. A class that sends is in its level's row at the priorities at which it is active, and
+    ///    nowhere else.
     /// 4. A class that borrows is in its parent's feeds at the priorities at which it is active,
     ///    and nowhere else. A class that waits is nowhere.
     /// 5. Classes that do not send are looked at again, once, and not later than their debt is
     ///    paid.
     /// 6. A turn is a member's.
-    /// 7. A packet may leave at the earliest time of all leaves with packets, or at once.
+    /// 7. A packet may leave at the earliest time that a leaf with packets has, or at once.
     fn check_invariants(&self) {
         self.table.check();
         self.check_ready();

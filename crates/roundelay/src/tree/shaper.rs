@@ -1,9 +1,9 @@
 //! A shaper below the root: a class that may wait although its children have packets.
 //!
 //! A class of `tbf`, `htb` or `hfsc` is asked for a packet as the link asks the root, and its
-//! scheduler decides at that moment. While it gives none it is out of the backlog of the class
-//! above, whose other children go on, and the tree keeps the time at which it is asked again. An
-//! arrival below it asks again at once.
+//! scheduler decides at that moment. While it gives none, it does not count in the backlog of the
+//! class above, whose other children go on, and the tree keeps the time at which it is asked again.
+//! An arrival below it asks again at once.
 //!
 //! A class above must know the length of a child's next packet, so a shaper differs from a root in
 //! how it offers one: see [`Offer`].
@@ -22,8 +22,8 @@ use crate::time::{Instant, Slack};
 /// What the class above learns about a shaper's next packet, and when the packet is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Offer {
-    /// `tbf`: the packet of its only child, as soon as the buckets hold the length. The buckets are
-    /// charged when it leaves.
+    /// `tbf`: its only child's packet, as soon as the buckets hold its length. They are charged
+    /// when it leaves.
     OfChild,
     /// `htb` and `hfsc`: a packet is chosen and taken out ahead, because the class above asks for
     /// its length. Linux's qdiscs do so where the one above peeks.
@@ -35,10 +35,10 @@ pub(super) enum Offer {
     /// `htb` and `hfsc` right below a root of `priority`, which reads no lengths: chosen when it is
     /// the shaper's turn, as Linux's prio does.
     InTurn,
-    /// `priority` right below a token bucket, which waits for the length of the packet that is first
-    /// now: it may be another one by the time at which the bucket holds it. The bucket is the root,
-    /// or right below a root of `priority`; elsewhere the class above has already counted on the
-    /// first packet, and the class chooses ahead as others do.
+    /// `priority` right below a token bucket, which waits for the length of the packet that is
+    /// first now. Another one may be first by the time at which the bucket holds it. The bucket is
+    /// the root, or right below a root of `priority`. Elsewhere the class above has already counted
+    /// on the first packet, and the class chooses ahead as others do.
     First,
 }
 
@@ -98,7 +98,7 @@ impl<T, I: Scheduler<StandIn>> Shaper<T, I> {
         self.class.as_ref()?.scheduler.ready_at()
     }
 
-    /// Whether a packet that was offered must leave next: only a token bucket has no other choice.
+    /// Whether a packet that was offered must leave next. Only a token bucket has no other choice.
     pub(super) fn is_bound(&self) -> bool {
         self.offer == Offer::OfChild && self.is_offered
     }
@@ -127,8 +127,8 @@ impl Config {
         }
     }
 
-    /// Whether this is a token bucket of which no class above knows the next packet before it leaves:
-    /// the root, or right below a root of `priority`, which reads no lengths.
+    /// Whether this is a token bucket whose next packet no class above knows before it leaves: the
+    /// root, or right below a root of `priority`, which reads no lengths.
     fn is_bucket_asked_late(&self, number: usize) -> bool {
         let (Some(placed), Some(root)) = (self.placed(number), self.node(ROOT)) else {
             return false;
@@ -235,7 +235,8 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
         self.offer_or_sleep(number, is_offered, None);
     }
 
-    /// The same. A shaper that sleeps is asked at a time, or else when its scheduler is ready.
+    /// [`set_offered`](Self::set_offered), for a shaper that is asked again `at` this time, or else
+    /// when its scheduler is ready.
     fn offer_or_sleep(&mut self, number: usize, is_offered: bool, at: Option<Instant>) {
         let Some(shaper) = self.shaper_mut(number) else {
             return;
@@ -271,8 +272,8 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
                 let packet = shaper.head.take()?;
                 self.backlog.packets = self.backlog.packets.wrapping_sub(1);
                 self.backlog.bytes = self.backlog.bytes.wrapping_sub(packet.len.into());
-                // A scheduler that gives nothing is often ready when the packet has been sent: the
-                // time at which it is need not be found before.
+                // A scheduler that gives nothing is often ready when the packet has been sent, so
+                // the time at which it is need not be found before.
                 let next = if is_peeked { None } else { self.ask(number) };
                 if self.hold(number, next) {
                     self.set_offered(number, true);

@@ -4,10 +4,10 @@ use crate::mechanisms::calendar::list_at;
 use crate::mechanisms::entity::{Entity, GROUPS, SLOTS, shift_of};
 use crate::mechanisms::groups::{EB, ER, Groups, IB, IR, Set};
 
-/// Invariants: the theorems of appendix A; sigma_i is the group's slot size, L the largest step of
-/// V.
+/// Invariants: the theorems in appendix A, where sigma_i is the group's slot size and L is V's
+/// largest step.
 impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
-    /// The invariants' L is that of a busy period.
+    /// The invariants' L is that of one busy period.
     #[inline]
     pub(super) const fn forget_steps_if_idle(&mut self) {
         if cfg!(debug_assertions) && self.is_idle() {
@@ -35,7 +35,7 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
         );
     }
 
-    /// 1. A backlogged entity is once on the list of its slot, an idle entity on no list; the next
+    /// 1. A backlogged entity is once on its slot's list, an idle entity on no list. The next
     ///    service fits the slot.
     fn check_entities(&self, next: &impl Fn(&E) -> Option<u64>) {
         let mut listed = alloc::vec![0; self.entities.len()];
@@ -67,7 +67,7 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
     /// 2. S_i is the start of the group's first occupied slot.
     /// 3. Theorem 3: S_i is no later than the end of the slot around V.
     /// 4. Theorem 4: V <= F_i + L, in debug builds, which record L.
-    /// 5. The group is in exactly the set given by its times; an idle group is in none.
+    /// 5. The group is in exactly the set that its times give. An idle group is in none.
     fn check_group(&self, group: usize) {
         let start = self.calendar.start(group);
         let shift = shift_of(group);

@@ -1,4 +1,4 @@
-//! View of QFQ's groups: a copy of sets, times and slots for drawings.
+//! A view for drawings: a copy of the sets, times and slots in QFQ's groups.
 
 use alloc::vec::Vec;
 

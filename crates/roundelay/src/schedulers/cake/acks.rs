@@ -1,9 +1,9 @@
-//! ACK filter: of the bare acknowledgements that wait in a queue, those go which later ones of the
-//! same connection repeat.
+//! ACK filter: drops bare acknowledgements that wait in a queue if later ones from the same
+//! connection repeat them.
 //!
-//! Source: "Piece of CAKE" and tc-cake(8), "ACK filter": what a dropped
-//! acknowledgement says must be said again by the one that has come, duplicates and selective
-//! acknowledgements included, and flags of ECN must not get lost.
+//! Source: "Piece of CAKE" and tc-cake(8), "ACK filter": what a dropped acknowledgement says, the
+//! one that has come must say again, duplicates and selective acknowledgements included, and ECN's
+//! flags must not get lost.
 
 use alloc::vec::Vec;
 
@@ -28,7 +28,7 @@ impl AckFilter {
     pub const WORDS: &'static [&'static str] =
         &["no-ack-filter", "ack-filter", "ack-filter-aggressive"];
 
-    /// The choice with this place among [`WORDS`](Self::WORDS).
+    /// The choice at this position among [`WORDS`](Self::WORDS).
     pub const fn of(place: u64) -> Self {
         match place {
             0 => Self::Off,
@@ -90,7 +90,7 @@ impl Acks {
             last_before = Some(slot);
             let waiting = self.at(slot);
             if let Some(ack) = waiting.filter(|ack| ack.connection == newest.connection) {
-                // The flags have changed behind it: without it, the change would be lost.
+                // The flags have changed behind it, so without it the change would be lost.
                 if found.is_some_and(|(_, first)| first.ecn_flags() != ack.ecn_flags()) {
                     found = None;
                 }

@@ -1,18 +1,18 @@
 //! Sets of eight ways: where a flow's queue and a host's record are found by hash.
 //!
-//! A hash names one of 1024 places; the eight places around it are its set. A flow that has a place
-//! in its set keeps it while it has packets. A new one takes the first free place from its own on.
-//! Only if all eight are taken do two flows share a queue, so no two of eight flows ever do. So it
-//! is with hosts, whose places are free when none of their flows is in a list.
+//! A hash names one of 1024 places, and the eight places around it are its set. A flow that has a
+//! place in its set keeps it while it has packets. A new one takes the first free place from its
+//! own on. Only if all eight are taken do two flows share a queue, so no two of eight flows ever
+//! do. Hosts work alike. Their places are free when none of their flows is in a list.
 //!
-//! Source: "Piece of CAKE", section III.C; tc-cake(8).
+//! Source: "Piece of CAKE", section III.C, and tc-cake(8).
 
 use alloc::vec::Vec;
 
-/// Places of a table.
+/// Places in a table.
 pub(super) const PLACES: usize = 1024;
 
-/// Places of a set.
+/// Places in a set.
 const WAYS: usize = 8;
 
 /// The places of the hash's set, its own first.
@@ -22,7 +22,7 @@ pub(super) fn ways(hash: u32) -> impl Iterator<Item = usize> + Clone {
     (0..WAYS).map(move |way| set + (own + way) % WAYS)
 }
 
-/// The records of the hosts at one side of the link: how many flows and bulk flows each has.
+/// Records of the hosts on one side of the link: how many flows and bulk flows each has.
 #[derive(Debug, Clone)]
 pub(super) struct HostLoads {
     records: Vec<HostLoad>,
@@ -45,8 +45,8 @@ impl HostLoads {
         }
     }
 
-    /// A flow comes from its host, or to it: the place of this host. It is its own, else one without
-    /// flows, else the host's first choice, which it then shares.
+    /// A new flow from this host, or to it. Returns the host's place: its own, else one without
+    /// flows, else its first choice, which it then shares.
     pub(super) fn come(&mut self, hash: u32) -> u16 {
         let mut places = ways(hash);
         let own = places
@@ -63,7 +63,7 @@ impl HostLoads {
         self.records[usize::from(place)].bulk
     }
 
-    /// A flow of the host at this place is idle.
+    /// A flow at this host's place is idle.
     pub(super) fn leave(&mut self, place: u16) {
         self.records[usize::from(place)].flows -= 1;
     }

@@ -20,9 +20,9 @@ pub enum Isolation {
     Hosts,
     /// Flows.
     Flows,
-    /// Source hosts, and the flows of each.
+    /// Source hosts, and each one's flows.
     DualSrchost,
-    /// Destination hosts, and the flows of each.
+    /// Destination hosts, and each one's flows.
     DualDsthost,
     /// Source hosts, destination hosts, and flows.
     #[default]
@@ -42,7 +42,7 @@ impl Isolation {
         "triple-isolate",
     ];
 
-    /// The choice with this place among [`WORDS`](Self::WORDS).
+    /// The choice at this position among [`WORDS`](Self::WORDS).
     pub const fn of(place: u64) -> Self {
         match place {
             0 => Self::Flowblind,
@@ -56,12 +56,12 @@ impl Isolation {
         }
     }
 
-    /// Whether a quantum is divided among the bulk flows of a source host.
+    /// Whether a quantum is divided among a source host's bulk flows.
     pub(super) const fn by_source(self) -> bool {
         matches!(self, Self::DualSrchost | Self::TripleIsolate)
     }
 
-    /// Whether a quantum is divided among the bulk flows of a destination host.
+    /// Whether a quantum is divided among a destination host's bulk flows.
     pub(super) const fn by_destination(self) -> bool {
         matches!(self, Self::DualDsthost | Self::TripleIsolate)
     }
@@ -72,7 +72,7 @@ impl Isolation {
     }
 }
 
-/// The hashes of a packet: of what has a queue of its own, and of both hosts.
+/// A packet's hashes: one for what has its own queue, and one for each host.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Hashes {
     pub(super) queue: u32,
@@ -86,7 +86,7 @@ pub(super) struct Hasher {
     isolation: Isolation,
     flows: FlowHash,
     hosts: FlowHash,
-    /// For flows with unknown hosts: each is one between two hosts of its own.
+    /// For flows with unknown hosts, each of which counts as one between two hosts of its own.
     strangers: FlowHash,
     /// Hosts of flows, by flow number.
     known: Vec<Option<Hosts>>,
@@ -135,7 +135,7 @@ impl Hasher {
         let queue = match self.isolation {
             Isolation::Srchost => source,
             Isolation::Dsthost => destination,
-            // As different as the two hosts in their order.
+            // The order of the two hosts matters.
             Isolation::Hosts => source.rotate_left(16) ^ destination,
             _ => of_flow,
         };

@@ -9,7 +9,7 @@ const NONE: u16 = u16::MAX;
 /// The three lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Which {
-    /// Queues that were idle: served first.
+    /// Queues that were idle, which are served first.
     New,
     /// Queues that have used a quantum.
     Old,

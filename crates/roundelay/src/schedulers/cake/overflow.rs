@@ -1,12 +1,12 @@
-//! The queue that gives up a packet when the buffer is full: the longest, or the one that Linux takes
-//! for it.
+//! Finds the queue that gives up a packet when the buffer is full: the longest, or the one that
+//! Linux takes for it.
 //!
-//! Linux keeps all queues in a heap. A queue that has become shorter is exchanged with the longer of
-//! its two children, and then compared no more: what comes below the exchange is compared with the
-//! child that went up. So a queue may stay above a longer one, and which one depends on the places
-//! of flows, which are their hashes.
+//! Linux keeps all queues in a heap. A queue that has become shorter is exchanged with the longer
+//! of its two children, and then compared no more, because further down the children are compared
+//! with the child that went up. So a queue may stay above a longer one. Which one depends on the
+//! places of flows, which are their hashes.
 //!
-//! Source: drops of Linux 6.1 at known places (`peers/linux`, `cake_overflow`).
+//! Source: what Linux 6.1 drops when the places are known (`peers/linux`, `cake_overflow`).
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -20,7 +20,7 @@ const TINS: usize = 8;
 /// Queues in the kernel's heap.
 const QUEUES: usize = TINS * PLACES;
 
-/// Packets that leave until the kernel follows changes no longer.
+/// Packets that leave before the kernel follows changes no longer.
 const ATTENTION: u32 = 65_535;
 
 /// The index of queues by length. It sleeps until the buffer is full for the first time.
@@ -72,8 +72,8 @@ impl Overflow {
         }
     }
 
-    /// Tin and place of the queue that gives up its first packet. `sizes` are those of the queues,
-    /// tin after tin.
+    /// Tin and place of the queue that gives up its first packet. `sizes` are the queues', tin
+    /// after tin.
     pub(super) fn find(
         &mut self,
         is_linux: bool,
@@ -136,7 +136,7 @@ struct KernelHeap {
     /// Where each queue is in this order.
     places: Vec<u16>,
     sizes: Vec<u64>,
-    /// Packets that may leave until changes are followed no longer.
+    /// Packets that may leave before changes are followed no longer.
     attention: u32,
 }
 
@@ -177,7 +177,7 @@ impl KernelHeap {
             if self.sizes[first] > 0 {
                 return Some(first);
             }
-            // The first queue is empty: the heap has gone wrong, and is built again.
+            // The first queue is empty, so the heap has gone wrong, and is built again.
             self.attention = 0;
             if is_fresh {
                 return None;

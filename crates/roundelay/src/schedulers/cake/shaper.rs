@@ -1,5 +1,5 @@
-//! The shaper: one point in time for the link and one for each tin, each moved on by the time of
-//! every packet. It has no bucket: a packet may leave when the point has come, and lateness is made
+//! The shaper: one point in time for the link and one for each tin, which every packet moves on by
+//! its own time. It has no bucket. A packet may leave when the point has come, and lateness is made
 //! up as long as packets wait.
 
 use crate::time::{Duration, Instant};
@@ -12,8 +12,8 @@ pub(super) struct Shaper {
     pub(super) rate: Option<Rate>,
     /// When the next packet may leave.
     next: Instant,
-    /// When the next packet may leave in any case. Drops that count as sent do not move it, so
-    /// that they cannot stop the link; each packet moves it by half as much again.
+    /// When the next packet may leave in any case. Drops that count as sent do not move it, so that
+    /// they cannot stop the link. Each packet sent moves it by half as much again.
     failsafe: Instant,
 }
 
@@ -25,7 +25,7 @@ impl Shaper {
         }
     }
 
-    /// A packet comes to an empty queue: time that has passed unused is lost.
+    /// A packet comes to an empty queue. Time that has passed unused is lost.
     pub(super) fn start(&mut self, now: Instant) {
         if self.next < now {
             self.next = now;
@@ -44,6 +44,7 @@ impl Shaper {
     pub(super) fn advance(&mut self, len: u32, is_sent: bool) {
         let Some(rate) = self.rate else { return };
         let time = rate.time_of(len.into());
+        // The deficit-mode shaper: the next packet waits for this one's time on the link.
         self.next += time;
         if is_sent {
             self.failsafe += time + Duration::from_picos(time.as_picos() / 2);
@@ -51,7 +52,7 @@ impl Shaper {
     }
 }
 
-/// The shaper of a tin: it delays nothing, and tells whether the tin keeps to its part of the rate.
+/// A tin's shaper. It delays nothing, and tells whether the tin keeps to its part of the rate.
 #[derive(Debug, Clone)]
 pub(super) struct Schedule {
     /// None: unlimited.
@@ -80,6 +81,7 @@ impl Schedule {
         let Some(rate) = self.rate else { return };
         let time = rate.time_of(len.into());
         if self.next < now {
+            // Behind its schedule, so within its threshold rate: the tin makes up packet by packet.
             self.next += time;
         } else {
             self.next = self.next.max(now + time);
@@ -105,7 +107,7 @@ mod tests {
         let mut shaper = Shaper::new(rate());
         shaper.start(micros(10));
         shaper.advance(1000, true);
-        // The packet due at 1010 leaves late; the one after is due as if it had not.
+        // The packet due at 1010 leaves late, but the one after is due as if it had not.
         assert_eq!(shaper.ready_at(), Some(micros(1010)));
         shaper.advance(1000, true);
         assert_eq!(shaper.ready_at(), Some(micros(2010)));

@@ -12,7 +12,7 @@ use crate::mechanisms::random::Random;
 use crate::pool::Queue;
 use crate::time::{Duration, Instant};
 
-/// A queue: of one flow, unless nine or more flows meet in a set.
+/// A queue. It holds one flow, unless nine or more flows meet in a set.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Flow {
     pub(super) queue: Queue,
@@ -21,7 +21,7 @@ pub(super) struct Flow {
     deficit: i64,
     /// The hash of the last flow that came here.
     tag: u32,
-    /// Places of its hosts, which count it unless it is idle.
+    /// Slots of its hosts, which count it unless it is idle.
     source: u16,
     destination: u16,
     state: State,
@@ -35,8 +35,8 @@ enum State {
     Idle,
     /// Has not yet used a quantum.
     Sparse,
-    /// Found empty with its quantum used up: still sparse, but in the old list, to wait for its
-    /// deficit.
+    /// Found empty with its quantum used up. Still sparse, but in the old list, where it waits for
+    /// its deficit.
     Waiting,
     /// Has used a quantum, and counts at its hosts.
     Bulk,
@@ -67,7 +67,7 @@ pub(super) struct Tin {
     pub(super) deficit: i64,
 }
 
-/// Numbers of a tin's queue records, in [`Tin::BYTES`].
+/// Bytes of one queue's record and links.
 const BYTES_PER_FLOW: usize = size_of::<Flow>() + Lists::BYTES_PER_QUEUE;
 
 impl Tin {
@@ -101,14 +101,15 @@ impl Tin {
         self.bulk
     }
 
-    /// The queue of an arriving packet: the flow's own, else a free one of its set, else the first
-    /// of the set, which it then shares.
+    /// An arriving packet's queue: the flow's own, else a free one in its set, else the set's first
+    /// choice, which it then shares.
     pub(super) fn place(&mut self, hashes: Hashes) -> usize {
         if self.isolation == Isolation::Flowblind {
             return 0;
         }
         let mut places = ways(hashes.queue);
         let own = hashes.queue as usize % PLACES;
+        // The set-associative hash: a hit is a queue of the set with the flow's tag.
         let tagged = places
             .clone()
             .find(|place| self.flows[*place].tag == hashes.queue);
@@ -118,6 +119,7 @@ impl Tin {
             }
             return place;
         }
+        // A miss takes an idle queue of the set, or collides in the first.
         let free = places.find(|place| self.flows[*place].state == State::Idle);
         let place = free.unwrap_or(own);
         self.flows[place].tag = hashes.queue;
@@ -177,7 +179,7 @@ impl Tin {
         }
     }
 
-    /// The quantum of a flow: the tin's, divided by the bulk flows of its source or its destination,
+    /// A flow's quantum: the tin's, divided by the bulk flows at its source or its destination,
     /// whichever has more. Random dither keeps the mean exact.
     fn quantum_of(&self, place: usize, random: &mut Random) -> i64 {
         let Flow {
@@ -192,6 +194,7 @@ impl Tin {
         if self.isolation.by_destination() {
             load = load.max(self.destinations.bulk(destination));
         }
+        // Host isolation: the quantum over the host's load.
         let part = self.quantum * (65_535 / u32::from(load));
         i64::from((part + random.below(1 << 16)) >> 16)
     }
@@ -202,6 +205,7 @@ impl Tin {
         match self.flows[place].state {
             State::Idle | State::Decaying => {
                 self.flows[place].deficit = self.quantum_of(place, random);
+                // DRR++: a flow that was idle joins the new flows, with one quantum.
                 self.flows[place].state = State::Sparse;
                 self.sparse += 1;
                 self.lists.move_to(place, Which::New);
@@ -220,7 +224,8 @@ impl Tin {
         self.count_bulk(place, true);
     }
 
-    /// The queue whose turn it is: of decaying ones only `if_decaying`, or if there are no others.
+    /// The queue whose turn it is. Decaying ones come first `if_decaying`, otherwise only if there
+    /// are no others.
     pub(super) fn first(&self, if_decaying: bool) -> Option<usize> {
         let decaying = self.lists.first(Which::Decaying);
         if if_decaying && decaying.is_some() {
@@ -245,12 +250,14 @@ impl Tin {
                 self.becomes_bulk(place);
             }
         }
+        // DRR++: another quantum, and to the end of the old flows.
         self.flows[place].deficit += self.quantum_of(place, random);
         self.lists.move_to(place, Which::Old);
         true
     }
 
-    /// The queue at the front is empty: it is forgotten, or decays while COBALT remembers something.
+    /// The queue at the front is empty. It is forgotten, or decays while COBALT remembers
+    /// something.
     pub(super) fn found_empty(&mut self, place: usize, now: Instant) {
         let flow = &mut self.flows[place];
         flow.cobalt.found_empty(&self.settings, now);

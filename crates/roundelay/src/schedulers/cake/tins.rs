@@ -1,8 +1,8 @@
-//! Tins: queues of one priority class. The tables say which code points go to which tin, and what
-//! part of the rate is a tin's.
+//! Tins: the queues of one priority class. The tables say which code points go to which tin, and
+//! which part of the rate a tin has.
 //!
-//! Source: tc-cake(8), "Priority queue parameters", and the tin of each code point in Linux 6.1
-//! (`peers/linux`).
+//! Source: tc-cake(8), "Priority queue parameters", and the tin to which Linux 6.1 assigns each
+//! code point (`peers/linux`).
 
 use alloc::vec::Vec;
 
@@ -29,7 +29,7 @@ pub enum Tins {
 /// One tin's part of the link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Part {
-    /// The rate below which a tin of a shaped link has priority.
+    /// The rate below which a tin has priority on a shaped link.
     pub(super) rate: Option<Rate>,
     /// Bytes of a turn on an unlimited link.
     pub(super) turn: u32,
@@ -45,7 +45,7 @@ impl Tins {
         "diffserv8",
     ];
 
-    /// The choice with this place among [`WORDS`](Self::WORDS).
+    /// The choice at this position among [`WORDS`](Self::WORDS).
     pub const fn of(place: u64) -> Self {
         match place {
             0 => Self::BestEffort,
@@ -66,7 +66,7 @@ impl Tins {
         }
     }
 
-    /// The tin of a code point. What is no code point goes with code point 0.
+    /// A code point's tin. What is no code point goes with code point 0.
     pub(super) fn tin_of(self, code_point: u32) -> usize {
         let table = match self {
             Self::BestEffort => return 0,
@@ -125,10 +125,10 @@ fn seven_eighths(bytes: u64) -> u64 {
     (u128::from(bytes) * 7 / 8) as u64
 }
 
-/// A full frame of Ethernet, by which a tin's delays are counted.
+/// A full Ethernet frame, by which a tin's delays are counted.
 pub(super) const FRAME: u32 = 1514;
 
-/// The quantum of a queue in a tin: 1/4096 of a second's bytes, within limits.
+/// A queue's quantum in a tin: 1/4096 of a second's bytes, within limits.
 pub(super) fn quantum(rate: Option<Rate>) -> u32 {
     let Some(rate) = rate else { return FRAME };
     let bytes = (rate.bits_per_second() / 8) >> 12;

@@ -1,4 +1,4 @@
-//! View of QFQ's state: virtual time, the four sets, groups, slots and flows, copied for drawings
+//! A view of QFQ's state: virtual time, the four sets, groups, slots and flows, copied for drawings
 //! and for checks of the order. Scheduling never calls this code.
 
 use alloc::vec::Vec;
@@ -8,8 +8,8 @@ use crate::packet::FlowId;
 use crate::pool::Storage;
 use crate::virtual_time::VirtualTime;
 
-/// The set of a backlogged group (QFQ paper, section 4.1.3). Eligible: S_i <= V. Blocked: an
-/// eligible group of higher index finishes earlier.
+/// A backlogged group's set (QFQ paper, section 4.1.3). Eligible: S_i <= V. Blocked: an eligible
+/// group with a higher index finishes earlier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum GroupSet {
     /// ER: eligible and ready.
@@ -83,7 +83,7 @@ pub struct FlowView {
     pub group: usize,
     /// S of the head packet. None: idle.
     pub start: Option<VirtualTime>,
-    /// F of the head packet; F of the last packet sent if idle.
+    /// F of the head packet, or of the last packet sent if idle.
     pub finish: VirtualTime,
 }
 

@@ -6,10 +6,10 @@ use crate::pool::Storage;
 
 /// Invariants.
 impl<T, P: Storage<T>> QfqPlus<T, P> {
-    /// 3. A flow is in an aggregate of its kind; or of a kind with longer packets while some of
-    ///    these wait; or of another weight until it has sent a packet after a change, if
-    ///    backlogged.
-    /// 4. The deficit of a flow with packets is less than two longest packets.
+    /// 3. A flow is in an aggregate of its kind. Exceptions: a kind with longer packets while some
+    ///    of these wait, and another weight until a backlogged flow has sent a packet after a
+    ///    change.
+    /// 4. If a flow has packets, its deficit is less than two longest packets.
     pub(super) fn check_flow(&self, flow: &Flow) {
         let FlowKind {
             weight,
@@ -36,7 +36,7 @@ impl<T, P: Storage<T>> QfqPlus<T, P> {
         self.pool.check_queue(&flow.queue);
     }
 
-    /// 5. The ring of an aggregate holds each of its backlogged flows once, and no others.
+    /// 5. An aggregate's ring holds each of its backlogged flows once, and no others.
     /// 6. The aggregate in service has packets and has not exceeded its budget.
     pub(super) fn check_ring(&self, number: u32) {
         let first = self.aggregates.at(number).turn();

@@ -13,14 +13,14 @@
 //! | flows that join or leave | fill the newest aggregate with room, at once | `mechanisms/aggregates.rs` |
 //! | M | 1, 2, 4 or 8 | any number up to 64 |
 //!
-//! Groups and slots are those of QFQ (Checconi, Rizzo, Valente), with the names of the papers:
-//! eligible or not, ready or blocked. The state of a group changes only where the kernel's changes:
-//! at insertions, and for all groups when the next aggregate is chosen.
+//! Groups and slots are those of QFQ (Checconi, Rizzo, Valente, "the QFQ paper"), with the papers'
+//! names: eligible or not, ready or blocked. A group's state changes only where the kernel's
+//! changes: at insertions, and for all groups when the next aggregate is chosen.
 //!
 //! Source: P. Valente, "Reducing the Execution Time of Fair-Queueing Packet Schedulers", Computer
-//! Communications 47, 2014; tc-qfq(8); departure orders of Linux 6.1 (`peers/linux`). A full buffer
-//! takes the tail of the longest backlog, as without `linux`: in Linux each class has a queue and a
-//! limit of its own.
+//! Communications 47, 2014. tc-qfq(8). The order in which packets leave Linux 6.1 (`peers/linux`).
+//! A full buffer takes the tail of the longest backlog, as without `linux`, whereas in Linux each
+//! class has a queue and a limit of its own.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -34,9 +34,9 @@ use crate::packet::{FlowId, Packet};
 use crate::pool::{Pool, Queue, Storage};
 
 const NONE: u32 = u32::MAX;
-/// The virtual time of a byte at weight 1.
+/// A byte's virtual time at weight 1.
 const ONE: u64 = 1 << 30;
-/// Virtual times of groups: the slots of group 0 with M = 1 are 2^22 long.
+/// With M = 1, group 0 has slots of 2^22 in virtual time.
 const FIRST_SLOT_BITS: u32 = 22;
 /// The longest slot holds 8 packets of 2^16 bytes at weight 1, and group numbers count from slots
 /// for M = 1.
@@ -94,16 +94,16 @@ struct Aggregate {
     budget_at_start: u64,
     /// The entry below in the slot, if any.
     below: u32,
-    /// Backlogged flows; the front has the turn.
+    /// Backlogged flows. The front one has the turn.
     ring: VecDeque<u32>,
 }
 
 #[derive(Debug, Clone)]
 struct Group {
-    /// Start times of the first slot's aggregates, rounded down.
+    /// The rounded start time of the first slot's aggregates.
     start: u64,
     bits: u32,
-    /// Each a stack of aggregates, linked by `below`; the first slot is not empty.
+    /// Each a stack of aggregates, linked by `below`. The first slot is not empty.
     slots: [u32; SLOTS],
     /// Aggregates in all slots.
     len: u32,
@@ -137,12 +137,14 @@ impl Aggregate {
     }
 
     fn settle_finish(&mut self, bytes: u64) {
+        // Eq. 2: F = S + l / phi, here with the bytes of a whole service.
         self.finish = self.start.wrapping_add(bytes * self.per_byte());
     }
 }
 
 impl Group {
     const fn finish(&self) -> u64 {
+        // Eq. 6: F_i = S_i + 2 sigma_i.
         self.start.wrapping_add(2 << self.bits)
     }
 
@@ -154,7 +156,7 @@ impl Group {
         self.len == 0
     }
 
-    /// Removes empty slots in front; the start moves along.
+    /// Removes empty slots in front, so the start moves along.
     fn trim(&mut self) {
         while self.len > 0 && self.slots[0] == NONE {
             self.slots.rotate_left(1);
@@ -231,7 +233,7 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
     }
 }
 
-/// M as Linux derives it from the length of the device's queue.
+/// M as Linux derives it from the device's queue length.
 const fn most_flows(aggregate: u32) -> u32 {
     let aggregate = if aggregate > MOST { MOST } else { aggregate };
     1 << aggregate.ilog2()
@@ -279,7 +281,7 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
         self.enter(number, config);
     }
 
-    /// Makes a flow a member of the newest aggregate of its kind with room, or of a new one.
+    /// Puts a flow into the newest aggregate of its kind that has room, or into a new one.
     fn enter(&mut self, number: usize, kind: FlowConfig) {
         let is_alike = |place: &&u32| {
             let aggregate = &self.aggregates[**place as usize];
@@ -313,7 +315,7 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
         place
     }
 
-    /// The group whose slots hold the longest packet of a single flow.
+    /// The group whose slots hold a single flow's longest packet.
     fn group_of(&self, kind: FlowConfig) -> usize {
         let slot = u64::from(kind.max_packet_len) * (ONE / u64::from(kind.weight));
         (slot
@@ -387,6 +389,7 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
         self.set_times(place, Cause::Backlogged);
         if self.in_service.is_none() {
             self.in_service = Some(place);
+            // Eq. 3: V jumps, as nothing else is backlogged.
             self.v = self.aggregates[place as usize].start;
             self.chosen_at = self.v;
         } else {
@@ -404,15 +407,19 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
         aggregate.settle_finish(aggregate.largest_budget());
     }
 
-    /// The finish time of the last service if it is ahead of V, but by a slot at most; else V, or
-    /// the finish time of the next ready group if that one would be overtaken.
+    /// The finish time of the last service if it is ahead of V, but by a slot at most. Otherwise V,
+    /// or the finish time of the next ready group if that one would be overtaken.
     fn start_of(&self, aggregate: &Aggregate) -> u64 {
         let bits = self.groups[aggregate.group].bits;
         let finish = round_down(aggregate.finish, bits);
         let limit = round_down(self.v, bits).wrapping_add(1 << bits);
         if is_after(aggregate.finish, self.v) && !is_after(finish, limit) {
+            // Eq. 2: S = F, for an aggregate that is ahead of V.
             return aggregate.finish;
         }
+        // Linux's form of Eq. 29, which keeps blocked groups in order: F_b of the next ready group,
+        // its own included, but only if the last finish time is beyond F_b, and no more than a slot
+        // after V.
         match self.first_ready(aggregate.group) {
             Some(next) if is_after(finish, self.groups[next].finish()) => {
                 let next = self.groups[next].finish();
@@ -443,6 +450,8 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
         }
         let group = &mut self.groups[number];
         let ahead = start.wrapping_sub(group.start);
+        // Fig. 4 of the QFQ paper, `bucket_insert`. An aggregate beyond the last slot is drawn
+        // back.
         let slot = (ahead >> group.bits).min(SLOTS as u64 - 2);
         let excess = ahead.wrapping_sub(slot << group.bits);
         let aggregate = &mut self.aggregates[place as usize];
@@ -455,11 +464,13 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
     /// Sets the state of a group whose start has changed.
     fn judge(&mut self, number: usize) {
         let group = &mut self.groups[number];
+        // Eligible: S_i <= V.
         group.is_eligible = !is_after(group.start, self.v);
         // It does not block itself.
         group.is_blocked = true;
         let finish = group.finish();
         let next = self.first_ready(number);
+        // Blocked: a ready group of longer slots finishes before.
         self.groups[number].is_blocked =
             next.is_some_and(|next| is_after(finish, self.groups[next].finish()));
     }
@@ -493,7 +504,7 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
         }
     }
 
-    /// Blocked groups as QFQ defines these: a group is blocked if an eligible one of longer slots
+    /// Blocked groups as QFQ defines them: a group is blocked if an eligible one with longer slots
     /// finishes before.
     fn unblock_all(&mut self) {
         let mut first = None;
@@ -509,7 +520,7 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
         }
     }
 
-    /// Groups become eligible as V has passed the starts of slots.
+    /// Groups become eligible because V has passed the starts of slots.
     fn update_eligible(&mut self) {
         if let Some(first) = self
             .groups
@@ -517,8 +528,11 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
             .find(|group| !group.is_empty() && !group.is_eligible)
         {
             if self.first_ready(0).is_none() && is_after(first.start, self.v) {
+                // Eq. 3: without a ready group, V jumps to the first start time.
                 self.v = first.start;
             }
+            // Fig. 6, `make_eligible`: the highest bit of V that has changed tells which groups
+            // have begun a slot.
             let passed = (self.v ^ self.chosen_at) >> self.slot_bits;
             let groups = (u64::BITS - passed.leading_zeros()) as usize;
             for group in self.groups.iter_mut().take(groups) {
@@ -528,13 +542,14 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
         self.chosen_at = self.v;
     }
 
-    /// Takes the next aggregate from the ready group of the shortest slots.
+    /// Takes the next aggregate from the ready group with the shortest slots.
     fn choose(&mut self) -> Option<u32> {
         self.update_eligible();
         let number = self
             .first_ready(0)
             .or_else(|| self.groups.iter().position(|group| !group.is_empty()))?;
         let group = &mut self.groups[number];
+        // Fig. 5: the first aggregate of the group that finishes first.
         let finish = group.finish();
         let place = group.slots[0];
         group.slots[0] = self.aggregates.get(place as usize)?.below;
@@ -550,11 +565,12 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
         Some(place)
     }
 
-    /// Group `number` was ready with this finish time, and has another or no aggregate now: groups
-    /// of shorter slots are no longer blocked, unless by a group that finishes as early.
+    /// Group `number` was ready with this finish time, and has another aggregate or none now. So
+    /// groups with shorter slots are no longer blocked, unless by a group that finishes as early.
     fn unblock(&mut self, number: usize, finish: u64) {
         let next = self.first_ready(number + 1);
         if next.is_none_or(|next| is_after(self.groups[next].finish(), finish)) {
+            // Fig. 6, `unblock_groups`.
             for group in &mut self.groups[..number] {
                 group.is_blocked = false;
             }
@@ -623,9 +639,10 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
         u64::from(self.flows[flow as usize].queue.head_len()) <= aggregate.budget
     }
 
-    /// Ends the service of an aggregate and begins the next one.
+    /// Ends an aggregate's service and begins the next one.
     fn next_service(&mut self, place: u32) -> Option<u32> {
         let aggregate = &mut self.aggregates[place as usize];
+        // F by the bytes that were sent, not by the budget.
         aggregate.settle_finish(aggregate.budget_at_start - aggregate.budget);
         aggregate.budget = aggregate.largest_budget();
         aggregate.budget_at_start = aggregate.budget;
@@ -666,12 +683,14 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
         flow.deficit -= i64::from(len);
         if flow.queue.is_empty() {
             aggregate.ring.pop_front();
+        // DRR within the aggregate.
         } else if flow.deficit < i64::from(flow.queue.head_len()) {
             flow.deficit += i64::from(aggregate.max_packet_len);
             aggregate.ring.rotate_left(1);
         }
         aggregate.budget = aggregate.budget.saturating_sub(len.into());
         self.has_decided = !aggregate.ring.is_empty();
+        // Eq. 3: V rises by l / (sum of weights).
         self.v = self
             .v
             .wrapping_add(u64::from(len) * (ONE / self.total_weight.max(1)));
@@ -711,9 +730,9 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
         entries
     }
 
-    /// 1. Each known flow counts in its aggregate; the sum of weights is that of all known flows.
-    /// 2. A flow is in the ring of its aggregate once if backlogged, else not.
-    /// 3. An aggregate is in its group once if backlogged and not in service, else not.
+    /// 1. Each known flow counts in its aggregate. The sum of weights is that of all known flows.
+    /// 2. A backlogged flow is once in its aggregate's ring, an idle one is not.
+    /// 3. An aggregate is once in its group if it is backlogged and not in service, else not.
     /// 4. The first slot of a group is not empty.
     pub(super) fn check_invariants(&self) {
         let mut members = alloc::vec![0; self.aggregates.len()];

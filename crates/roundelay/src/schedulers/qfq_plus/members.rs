@@ -58,8 +58,8 @@ impl<T, P: Storage<T>> QfqPlus<T, P> {
         }
     }
 
-    /// Puts a flow into the aggregate of its kind as far as its packets allow: packets accepted
-    /// under a larger limit need longer turns.
+    /// Puts a flow into an aggregate of its kind as far as its packets allow, because packets
+    /// accepted under a larger limit need longer turns.
     #[cold]
     pub(super) fn settle(&mut self, number: usize) {
         let flow = &mut self.flows[number];
@@ -80,7 +80,7 @@ impl<T, P: Storage<T>> QfqPlus<T, P> {
         self.move_to(number, kind);
     }
 
-    /// After a change of M: aggregates above the new limit lose flows. Aggregates below the limit
+    /// After M has changed, aggregates above the new limit lose flows. Aggregates below the limit
     /// take new flows as these come.
     pub(super) fn fit_aggregates(&mut self) {
         for number in (0..self.flows.len())

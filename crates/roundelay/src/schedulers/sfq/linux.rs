@@ -1,4 +1,4 @@
-//! Turns and push-out of Linux's sfq, for the parameter `linux`.
+//! Linux's turns and push-out in sfq, for the parameter `linux`.
 //!
 //! | | Linux | without `linux` |
 //! |---|---|---|
@@ -9,7 +9,7 @@
 //! | no bucket has two packets | the arriving packet is dropped: Linux has no more flows than `limit` | the bucket with the longest packet |
 //! | largest depth | 127; larger ones count as 127 | 65535 |
 //!
-//! Source: tc-sfq(8), and departure orders of Linux 6.1 (`peers/linux`).
+//! Source: tc-sfq(8), and the order in which packets leave Linux 6.1 (`peers/linux`).
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -25,7 +25,7 @@ use crate::pool::{Pool, Queue, Storage};
 pub(super) struct Turns<T, P> {
     pool: Pool<T, P>,
     buckets: Vec<Bucket>,
-    /// Buckets with packets; the front has the turn.
+    /// Buckets with packets. The front one has the turn.
     round: VecDeque<u32>,
     /// Backlogged buckets by [`rank`], the longest first.
     by_len: Heap<u128>,
@@ -125,7 +125,7 @@ impl<T, P: Storage<T>> Turns<T, P> {
         }
     }
 
-    /// A packet of the longest bucket. `is_oldest`: the bucket's oldest packet, else its newest.
+    /// A packet from the longest bucket: its oldest if `is_oldest`, else its newest.
     pub(super) fn evict(&mut self, is_oldest: bool) -> Option<P::Leaving> {
         let (_, number) = self.by_len.first()?;
         let queue = &mut self.buckets[number].queue;
@@ -146,7 +146,7 @@ impl<T, P: Storage<T>> Turns<T, P> {
         packet
     }
 
-    /// Empties all buckets, a packet of each in turn, into one queue.
+    /// Empties all buckets into one queue, a packet from each in turn.
     pub(super) fn drain_in_turns(&mut self) -> Queue {
         let mut all = Queue::default();
         while let Some(number) = self.round.pop_front() {
@@ -186,8 +186,8 @@ impl<T, P: Storage<T>> Turns<T, P> {
         }
     }
 
-    /// After a round without a packet, gives all buckets at once the allotments of all further such
-    /// rounds.
+    /// After a round without a packet, gives all buckets at once their allotments for all further
+    /// such rounds.
     fn count_fruitless_turn(&mut self, quantum: u32) {
         self.fruitless_turns += 1;
         if self.fruitless_turns < self.round.len() {
@@ -208,7 +208,7 @@ impl<T, P: Storage<T>> Turns<T, P> {
         }
     }
 
-    /// A backlogged bucket is in the round exactly once and has its rank; other buckets are in
+    /// A backlogged bucket is in the round exactly once and has its rank. Other buckets are in
     /// neither.
     pub(super) fn check_invariants(&self, is_at_home: impl Fn(usize, FlowId) -> bool) {
         let mut turns = alloc::vec![0; self.buckets.len()];

@@ -1,12 +1,12 @@
-//! Service curves of two pieces, and where they stand in time.
+//! Service curves with two pieces, and where they stand in time.
 //!
 //! Times are ticks of 64 ns and service is bytes, with slopes in fixed point, as in Linux. That
-//! decides more than it seems to: a class that returns at its own virtual time goes on with the
-//! curve that it had, or begins a fresh one, as the last bit falls.
+//! decides more than it seems to. A class that returns at its own virtual time goes on with the
+//! curve that it had, or begins a fresh one, depending on the last bit.
 //!
-//! It also costs rate: at 10 Gbit/s a byte takes 204.8 units of 2^-14 ticks, so a curve of this
-//! rate has 9.990. [`kept`] says what a curve has. Rates beyond those that tc can write have finer
-//! slopes.
+//! It also costs rate: at 10 Gbit/s a byte takes 204.8 units of 2^-14 ticks, which are rounded up,
+//! so a curve with this rate has 9.990. [`kept`] says what a curve has. Rates beyond those that tc
+//! can write have finer slopes.
 
 use crate::service::hfsc::Curve;
 use crate::time::Duration;
@@ -24,7 +24,7 @@ pub(super) const fn tick_at(picos: u64) -> u64 {
     picos / PICOS_PER_TICK
 }
 
-/// The begin of a tick in picoseconds; [`u64::MAX`] of those beyond.
+/// When a tick begins, in picoseconds. [`u64::MAX`] for those beyond.
 pub(super) const fn begin_of(tick: u64) -> u64 {
     tick.saturating_mul(PICOS_PER_TICK)
 }
@@ -89,12 +89,12 @@ fn scaled(number: u64, factor: u64, shift: u32) -> u64 {
     u64::try_from(product).unwrap_or(u64::MAX)
 }
 
-/// What the fixed point leaves of a curve, but for a byte and a tick.
+/// What fixed point leaves of a curve, but for a byte and a tick.
 pub(crate) fn kept(curve: &Curve) -> Curve {
     let placed = Placed::new(curve, 0, 0);
     Curve {
         m1: placed.first.kept(),
-        // A first piece is rounded up, which is worse if the second one is the steeper.
+        // A first piece is rounded up, which is worse if the second one is steeper.
         d: if curve.is_convex() {
             Duration::from_picos(begin_of(placed.dx))
         } else {
@@ -136,7 +136,7 @@ impl Placed {
         }
     }
 
-    /// The same without its first piece.
+    /// The curve without its first piece.
     pub(super) const fn without_first_piece(self) -> Self {
         Self {
             dx: 0,
@@ -160,7 +160,8 @@ impl Placed {
         self.y.saturating_add(done)
     }
 
-    /// When the curve has this service: of a flat first piece its end. [`u64::MAX`]: never.
+    /// When the curve has this service. If its first piece is flat, at this piece's end.
+    /// [`u64::MAX`]: never.
     pub(super) fn time_of(&self, y: Work) -> u64 {
         if y < self.y {
             return self.x;
@@ -177,14 +178,14 @@ impl Placed {
         self.x.saturating_add(since)
     }
 
-    /// The smaller of this and of the same curve from (x, y) on: Eq. 7 of the paper for deadlines,
-    /// Eq. 12 for virtual times. Of curves with two pieces the smaller has two pieces again, since
+    /// The smaller of this and the same curve from (x, y) on: the paper's Eq. 7 for deadlines, Eq.
+    /// 12 for virtual times. The smaller of two curves with two pieces has two pieces again, since
     /// both have the same slopes.
     pub(super) fn lower_to(&mut self, curve: &Curve, x: u64, y: Work) {
         let fresh = Self::new(curve, x, y);
         let here = self.service_at(x);
         if curve.is_convex() {
-            // The place alone changes: the first piece of this one may have been taken off.
+            // Only where it stands changes, because this one may have lost its first piece.
             if here >= y {
                 (self.x, self.y) = (x, y);
             }
@@ -197,7 +198,7 @@ impl Placed {
             *self = fresh;
             return;
         }
-        // They cross: the fresh one is the smaller before, this one behind.
+        // They cross. The fresh one is smaller before, this one after.
         let faster = fresh.first.bytes - fresh.second.bytes;
         let above = u128::from(here - y) << Slope::BYTES_SHIFT;
         let mut dx = u64::try_from(above / u128::from(faster)).unwrap_or(u64::MAX);
@@ -286,7 +287,8 @@ mod tests {
         assert_eq!(fast.service_at(15_625_000), 12_500_000_000_000);
     }
 
-    /// Linux's fixed point takes a thousandth of 10 Gbit/s; above what tc can write it is finer.
+    /// Linux's fixed point takes a thousandth of 10 Gbit/s, but above what tc can write it is
+    /// finer.
     #[test]
     fn rates_are_kept_as_far_as_fixed_point_allows() {
         for (text, least, most) in [

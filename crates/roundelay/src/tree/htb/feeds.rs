@@ -1,4 +1,4 @@
-//! Feeds: the classes that take turns at one priority, in a row of a level or below an inner class.
+//! Feeds: the classes that take turns at one priority, in a level's row or below an inner class.
 
 use alloc::collections::BTreeSet;
 use core::ops::Bound::{Excluded, Unbounded};
