@@ -352,8 +352,8 @@ impl Inner {
     }
 
     /// How many bytes the tables for routes between these nodes take at most. A table has the next
-    /// link to each inner node, at any inner node on the way. With spread, there is a table for each
-    /// destination, which tells how far all inner nodes are from it.
+    /// link to each inner node, at any inner node on the way. With spread, there is a table for
+    /// each destination, which tells how far all inner nodes are from it.
     pub(crate) fn route_bytes<'a>(
         &self,
         network: &Network,
