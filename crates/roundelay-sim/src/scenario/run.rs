@@ -24,10 +24,10 @@ use crate::sources::SourceError;
 /// What may go wrong in a run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RunError {
-    /// In the network.
+    /// The network has an error.
     #[error(transparent)]
     Simulation(#[from] SimulationError),
-    /// In a link's queue, or the queue refuses a flow.
+    /// A link's queue has an error, or refuses a flow.
     #[error("link {from} > {to}: {error}")]
     Queue {
         /// Node at the start of the link.
@@ -37,10 +37,10 @@ pub enum RunError {
         /// The error.
         error: Box<roundelay::ConfigError>,
     },
-    /// In a source.
+    /// A source has an error.
     #[error(transparent)]
     Source(#[from] SourceError),
-    /// In Edge-CoDel.
+    /// Edge-CoDel has an error.
     #[error(transparent)]
     Edge(#[from] roundelay::ConfigError),
 }
@@ -219,8 +219,8 @@ impl Scenario {
         })
     }
 
-    /// The network for the run with this seed: link delays are drawn, and so is the hash that
-    /// spreads routes.
+    /// The network for the run with this seed, with its link delays drawn, and with its key for the
+    /// hash that spreads routes.
     pub fn network(&self, seed: u64) -> Network {
         let mut network = self.topology.drawn(Seed::new(seed));
         let Routing { metric, spread } = network.routing();
