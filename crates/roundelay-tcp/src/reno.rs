@@ -2,16 +2,16 @@
 
 use crate::custom::{CongestionControl, Feedback};
 
-/// State of Reno.
+/// What Reno keeps for a connection.
 #[derive(Debug, Clone, Default)]
 pub struct Reno {
-    /// Bytes acknowledged towards the next segment of growth.
+    /// How many bytes are acknowledged towards the next segment of growth.
     credit: u64,
 }
 
 impl Reno {
-    /// Growth in congestion avoidance: one segment for each window of acknowledged bytes (section
-    /// 3.1, recommended way).
+    /// How much the window grows in congestion avoidance: one segment for each window of
+    /// acknowledged bytes (section 3.1, recommended way).
     #[inline]
     fn growth(&mut self, window: u64, acknowledged: u64, segment_len: u64) -> u64 {
         self.credit += acknowledged;
@@ -49,7 +49,7 @@ impl CongestionControl for Reno {
 mod tests {
     use super::*;
 
-    /// The rest of an acknowledgement of more than a window counts for the next segment.
+    /// If an acknowledgement tells of more than a window, the rest counts for the next segment.
     #[test]
     fn credit_is_kept() {
         let mut reno = Reno { credit: 3000 };
