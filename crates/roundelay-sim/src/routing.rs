@@ -281,7 +281,7 @@ pub(crate) struct Inner {
     coming: Lists<Edge>,
     /// By leaf: the links that come from its neighbour.
     entering: Lists<LinkId>,
-    /// How long the shortest link between nodes that are no leaves is.
+    /// The length of the shortest link between nodes that are no leaves.
     least: u64,
 }
 
@@ -505,7 +505,7 @@ impl Inner {
 /// asked again.
 #[derive(Debug)]
 struct Search {
-    /// By number: how long the shortest path found by now is.
+    /// By number: the length of the shortest path found so far.
     distances: Vec<u64>,
     /// Nodes to go on from. Some may be outdated, because a shorter path was found later.
     open: BinaryHeap<Reverse<(u64, u32)>>,
@@ -530,7 +530,7 @@ impl Search {
         }
     }
 
-    /// The nearest node from which to go on.
+    /// The nearest node to go on from.
     fn next(&mut self) -> Option<usize> {
         while let Some(Reverse((distance, node))) = self.open.pop() {
             if distance == self.distances[node as usize] {
@@ -572,7 +572,7 @@ impl Search {
         self.distances[node]
     }
 
-    /// How long any path yet to be found is at least.
+    /// The least length that a path yet to be found may have.
     fn next_path(&self, inner: &Inner) -> u64 {
         let nearest = self.open.peek();
         nearest.map_or(UNREACHED, |Reverse((distance, _))| {

@@ -65,8 +65,8 @@ pub(crate) struct World<P> {
     pub(crate) arena: Arena,
     pub(crate) flows: Flows,
     pub(crate) probe: P,
-    /// The number that the last scheduled event has. If two events fall on one instant, the lower
-    /// number comes first.
+    /// The last scheduled event's number. If two events fall on one instant, the lower number comes
+    /// first.
     sequence: u64,
     packets: u64,
     /// Whether any flow's slack is written when packets leave its host.

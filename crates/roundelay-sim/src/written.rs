@@ -159,7 +159,7 @@ impl Urgency {
     }
 }
 
-/// What to say about an urgency that is refused for a reason.
+/// The fault of an urgency that is refused for this reason.
 fn refused(text: &str, reason: &str) -> Fault {
     Fault::new(format!("'{text}': {reason}")).with_given(text)
 }

@@ -129,7 +129,7 @@ pub struct Config {
     pub initial_timeout: Duration,
     /// The longest timeout: up to 1 hour. RFC 6298: 60 s or more.
     pub max_timeout: Duration,
-    /// How long a tick of the clock for round trips is (G in RFC 6298): 1 ns to 1 s.
+    /// The tick of the clock for round trips (G in RFC 6298): 1 ns to 1 s.
     pub granularity: Duration,
     /// Whether the difference between a round trip and its mean is kept in 16 bits of ticks, as in
     /// ns-2's `short`. If a tick is 1 us, differences beyond 32.767 ms change sign.

@@ -86,7 +86,7 @@ impl DeliveryMeter {
         }
     }
 
-    /// What time it is for what follows.
+    /// The time at which what follows happens.
     pub(crate) fn tell_time(&mut self, now: Instant) {
         self.now = now;
     }

@@ -19,7 +19,7 @@ impl Gain {
     }
 }
 
-/// At which part of the bandwidth found packets are paced, so that a queue shrinks:
+/// Packets are paced at this part of the bandwidth found, so that a queue shrinks:
 /// BBR.PacingMarginPercent in version 3, and Linux in version 1.
 pub(crate) const PACED: Gain = Gain(99, 100);
 

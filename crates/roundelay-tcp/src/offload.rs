@@ -15,7 +15,7 @@ use crate::config::Offload;
 use crate::segment::Segment;
 use crate::sender::{Mode, Sender};
 
-/// How many bursts a second.
+/// Bursts a second.
 const BURSTS: u64 = 1024;
 /// How many segments a burst has at least.
 const LEAST: u32 = 2;
@@ -79,8 +79,7 @@ impl Sender {
         u32::try_from(segments).unwrap_or(most).max(least).min(most)
     }
 
-    /// How many bytes a second: the pacing rate, or what it would be. None before a round trip is
-    /// known.
+    /// In bytes a second: the pacing rate, or what it would be. None before a round trip is known.
     fn burst_rate(&self) -> Option<u64> {
         let smoothed = self.timer.smoothed()?;
         if let Some(rate) = self.congestion.pacing_rate(Some(smoothed)) {

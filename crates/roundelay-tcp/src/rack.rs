@@ -38,7 +38,7 @@ pub(crate) struct Rack {
     echo: Option<Instant>,
     /// Whether the acknowledgement tells of segments that the window has sent.
     is_evidence: bool,
-    /// How long a tick of the clock for timestamps is.
+    /// The tick of the clock for timestamps.
     tick: Duration,
     /// The last transmission of each segment in flight, in the order of the scoreboard.
     sent: VecDeque<Sent>,
@@ -79,7 +79,7 @@ impl Rack {
         }
     }
 
-    /// What time it is for what follows.
+    /// The time at which what follows happens.
     pub(crate) fn tell_time(&mut self, now: Instant) {
         self.now = now;
     }

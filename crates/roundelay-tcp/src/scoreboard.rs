@@ -67,10 +67,9 @@ pub(crate) struct Scoreboard {
     threshold: u64,
     /// How many bytes have arrived since the last `take_news`.
     news: u64,
-    /// How many bytes all transmissions have that were taken for lost because of what arrived.
+    /// Bytes in all transmissions that were taken for lost because of what arrived.
     lost_bytes: u64,
-    /// How many segments RACK has found lost that have not arrived, whether they were sent again or
-    /// not.
+    /// Segments that RACK found lost and that are still missing, sent again or not.
     lost: u32,
     /// For a law that asks how fast data arrives.
     pub(crate) meter: Option<Box<DeliveryMeter>>,
@@ -94,7 +93,7 @@ impl Scoreboard {
         }
     }
 
-    /// How many bytes all transmissions have that were taken for lost so far, except by timeouts.
+    /// Bytes in all transmissions that were taken for lost so far, except by timeouts.
     pub(crate) fn lost_bytes(&self) -> u64 {
         self.lost_bytes
     }
@@ -298,8 +297,7 @@ impl Scoreboard {
         self.rack.as_ref().map_or(0, |rack| rack.sacked)
     }
 
-    /// Whether something that RACK has found lost has not arrived, whether it was sent again or
-    /// not.
+    /// Whether something that RACK found lost is still missing, sent again or not.
     pub(crate) fn misses_lost(&self) -> bool {
         self.lost > 0
     }

@@ -51,7 +51,7 @@ impl Counted {
         self.worst_ps = self.worst_ps.max(late.as_picos());
     }
 
-    /// Which share of the packets compared a count is.
+    /// A count as a share of the packets compared.
     pub fn part(&self, count: u64) -> f64 {
         if self.packets == 0 {
             0.0

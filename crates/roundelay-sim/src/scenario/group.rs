@@ -137,7 +137,7 @@ impl Group {
         self.stop.map_or(duration, |stop| stop.min(duration))
     }
 
-    /// How long it is from when the first source starts until all stop.
+    /// The time from the first source's start until all stop.
     pub(super) fn span(&self, duration: Duration) -> Duration {
         let end = self.end(duration);
         end - self.start.min(end)

@@ -38,7 +38,7 @@ pub struct FlowLife {
     pub startup_latency: Option<f64>,
 }
 
-/// At which rate a group's sources send, nominally.
+/// The nominal rate at which a group's sources send.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pace {
     /// A source's rate while it sends.

@@ -111,8 +111,7 @@ fn behind(network: &Network, hosts: &[NodeId], router: NodeId) -> String {
     }
 }
 
-/// What to say about a name that no node has. It suggests another name, unless only the number is
-/// wrong.
+/// The fault of a name that no node has. It suggests another name, unless only the number is wrong.
 fn no_node(network: &Network, hosts: &[NodeId], written: &str) -> Fault {
     let mut names = Vec::new();
     for host in hosts {

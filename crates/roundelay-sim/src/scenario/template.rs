@@ -1,4 +1,4 @@
-//! Scenarios from which to start: `roundelay simulate --template dumbbell > mine.toml`.
+//! Scenarios to start from: `roundelay simulate --template dumbbell > mine.toml`.
 
 use crate::topologies::Template;
 

@@ -152,7 +152,7 @@ impl Cbr {
         })
     }
 
-    /// How long it is until the next packet.
+    /// The time until the next packet.
     #[inline]
     fn gap(&mut self, random: &mut Pcg64Mcg) -> Duration {
         let mean = self.pace.beat();

@@ -28,7 +28,7 @@ impl Pace {
         }
     }
 
-    /// How long it is from this beat to the next one.
+    /// The time from this beat to the next one.
     #[inline]
     pub(crate) fn beat(&mut self) -> Duration {
         let carried = u128::from(self.carried) + u128::from(self.rest);

@@ -169,16 +169,16 @@ impl Ending {
         packets.map_or(Self::Never, Self::After)
     }
 
-    /// Whether nothing but a flow's end is heard of it.
+    /// Whether agents report nothing, so that only a flow's end tells of it.
     pub(crate) const fn is_silent(self) -> bool {
         matches!(self, Self::Silent | Self::After(_))
     }
 }
 
-/// Under which conditions to estimate.
+/// The conditions for which to estimate.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Conditions {
-    /// How long it is from start to stop.
+    /// The time from start to stop.
     pub(crate) span: Duration,
     /// The shortest time that a request takes.
     pub(crate) round_trip: Duration,

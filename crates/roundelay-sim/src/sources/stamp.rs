@@ -40,7 +40,7 @@ impl Stamp {
         }
     }
 
-    /// Sets how large the current transfer is.
+    /// Sets the current transfer's size.
     pub(crate) const fn resize(&mut self, size_bytes: u64) {
         self.size_bytes = size_bytes;
     }

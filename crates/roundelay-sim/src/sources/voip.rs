@@ -21,9 +21,9 @@ use crate::sources::{Check, MOST_PACKETS, SourceError};
 pub const TALKSPURT: Duration = Duration::from_millis(1004);
 /// How long a pause is on average.
 pub const PAUSE: Duration = Duration::from_millis(1587);
-/// How long it is between two packets in a talkspurt.
+/// The time between two packets in a talkspurt.
 pub const FRAME: Duration = Duration::from_millis(20);
-/// How long after it is sent a packet is due.
+/// A packet is due this long after it is sent.
 pub const DUE_WITHIN: Duration = Duration::from_millis(150);
 
 pub(super) const SENDS: &str = "Speech: fifty packets a second in talkspurts.";

@@ -350,7 +350,7 @@ impl Graph {
     }
 }
 
-/// Tells links' classes.
+/// Decides which class each link has.
 struct Classes<'a> {
     graph: &'a Graph,
     /// By node: whether the file has hosts behind it.
