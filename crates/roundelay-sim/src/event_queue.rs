@@ -15,7 +15,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use roundelay::Instant;
 
-/// How many lanes a queue has.
+/// Lanes in a queue.
 const LANES: usize = 8;
 
 /// An event's sort key: 64 bits of picoseconds, one bit for a pick, 41 bits of sequence number. The

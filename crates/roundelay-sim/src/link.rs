@@ -186,8 +186,7 @@ pub(crate) struct Wire {
 #[derive(Debug, Default)]
 pub(crate) struct InFlight {
     flights: VecDeque<Flight>,
-    /// How many packets at the front have their arrivals in the event queue. At least one, if there
-    /// are any.
+    /// Packets at the front whose arrivals are in the event queue. At least one, if there are any.
     queued: usize,
 }
 

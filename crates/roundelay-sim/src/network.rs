@@ -339,7 +339,7 @@ impl Network {
         &self.stop
     }
 
-    /// How many nodes there are.
+    /// The number of nodes.
     pub fn nodes(&self) -> usize {
         self.nodes.leaving.len()
     }

@@ -124,7 +124,7 @@ impl Arena {
         self.free.push(slot);
     }
 
-    /// How many packets are on their way.
+    /// Packets on their way.
     pub(crate) fn len(&self) -> usize {
         self.states.len() - self.free.len()
     }

@@ -36,7 +36,7 @@ const PACKET: u32 = 6;
 const RAW_IPV4: u16 = 228;
 /// The unit of timestamps, as a negative power of ten: 10^-9 s.
 const NANOSECONDS: u8 = 9;
-/// How many bytes of a node's name an interface's name keeps at most.
+/// The most bytes of a node's name that an interface's name keeps.
 const LONGEST_NAME: usize = 120;
 
 /// A [`Probe`] that writes the capture.

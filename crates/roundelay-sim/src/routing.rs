@@ -351,7 +351,7 @@ impl Inner {
         inner
     }
 
-    /// How many bytes the tables for routes between these nodes take at most. A table has the next
+    /// The most bytes that the tables for routes between these nodes take. A table has the next
     /// link to each inner node, at any inner node on the way. With spread, there is a table for
     /// each destination, which tells how far all inner nodes are from it.
     pub(crate) fn route_bytes<'a>(
@@ -509,7 +509,7 @@ struct Search {
     distances: Vec<u64>,
     /// Nodes to go on from. Some may be outdated, because a shorter path was found later.
     open: BinaryHeap<Reverse<(u64, u32)>>,
-    /// How many nodes have no path by now.
+    /// Nodes that have no path so far.
     unmet: usize,
     /// The longest path found by now.
     farthest: u64,

@@ -205,7 +205,7 @@ pub struct Simulation<P = ()> {
     reads_code_points: bool,
     /// The next event for each link and agent.
     events: EventQueue,
-    /// How many events were handled.
+    /// Events handled.
     happened: u64,
     /// The sequence number at which to look for a stop again.
     looks_at: u64,
@@ -372,8 +372,7 @@ impl<P: Probe> Simulation<P> {
         self.now
     }
 
-    /// How many events were handled: arrivals at the end of a link, picks, and timer calls to
-    /// agents.
+    /// Events handled: arrivals at the end of a link, picks, and timer calls to agents.
     pub const fn events(&self) -> u64 {
         self.happened
     }
@@ -430,7 +429,7 @@ impl<P: Probe> Simulation<P> {
         self.links[link.0 as usize].port.backlog()
     }
 
-    /// How many packets are in the network.
+    /// Packets in the network.
     pub fn on_their_way(&self) -> usize {
         self.world.arena.len()
     }

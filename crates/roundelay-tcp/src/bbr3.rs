@@ -56,7 +56,7 @@ const STARTUP_LOSSES: u64 = 6;
 /// A pipe is full after three rounds in which the rate grew by less than a quarter.
 const GROWTH: Gain = Gain(5, 4);
 const ROUNDS_WITHOUT_GROWTH: u32 = 3;
-/// How many rounds Drain takes at most.
+/// The most rounds that Drain takes.
 const DRAIN_ROUNDS: u64 = 3;
 /// BBR.ExtraAckedFilterLen, in rounds. Before the pipe is full it is 1.
 const EXTRA_ROUNDS: u64 = 10;
@@ -117,8 +117,7 @@ pub(crate) struct Bbr3 {
     loss_round_delivered: u64,
     is_loss_round_start: bool,
     is_loss_in_round: bool,
-    /// How many ranges that do not touch were lost in this loss round, and where the last one
-    /// ended.
+    /// Ranges lost in this loss round that do not touch, and where the last one ended.
     lost_ranges: u64,
     lost_end: u64,
     /// BBR.full_bw, BBR.full_bw_count, BBR.full_bw_now, BBR.full_bw_reached.

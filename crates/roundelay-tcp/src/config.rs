@@ -101,9 +101,9 @@ pub struct Config {
     pub control: Control,
     /// The most data in a segment (SMSS): 1 to 65535 bytes.
     pub segment_len: u32,
-    /// How many bytes a segment takes on the wire in addition to its data: 0 to 65535.
+    /// Bytes that a segment takes on the wire in addition to its data: 0 to 65535.
     pub header_len: u32,
-    /// How many bytes a segment without data (SYN, acknowledgement) takes on the wire: 1 to 65535.
+    /// Bytes that a segment without data (SYN, acknowledgement) takes on the wire: 1 to 65535.
     pub bare_len: u32,
     /// Whether `bare_len` grows by the option for selective acknowledgements, which takes 4 bytes
     /// and 8 for each block.
@@ -134,7 +134,7 @@ pub struct Config {
     /// Whether the difference between a round trip and its mean is kept in 16 bits of ticks, as in
     /// ns-2's `short`. If a tick is 1 us, differences beyond 32.767 ms change sign.
     pub wrap_differences: bool,
-    /// How many duplicate acknowledgements signal a loss (DupThresh): 1 to 1000. RFC 5681: 3.
+    /// Duplicate acknowledgements that signal a loss (DupThresh): 1 to 1000. RFC 5681: 3.
     pub duplicate_threshold: u32,
     /// Whether the first duplicates send new data: RFC 3042.
     pub limited_transmit: bool,
@@ -455,8 +455,8 @@ impl Config {
         )
     }
 
-    /// How many bytes the longest packet has: a full segment with its header, or all that a burst
-    /// may hold if it passes whole.
+    /// Bytes in the longest packet: a full segment with its header, or all that a burst may hold if
+    /// it passes whole.
     pub fn longest_packet(&self) -> u32 {
         let segment = self.segment_len.saturating_add(self.header_len);
         match self.offload {
@@ -465,12 +465,12 @@ impl Config {
         }
     }
 
-    /// How many segments a burst has at most: as many as an IP packet of 65,535 bytes has room for.
+    /// The most segments in a burst: as many as an IP packet of 65,535 bytes has room for.
     pub(crate) fn most_in_burst(&self) -> u32 {
         (65_535 / self.segment_len.saturating_add(self.header_len)).max(1)
     }
 
-    /// How many segments `len` bytes of data make.
+    /// Segments that `len` bytes of data make.
     pub(crate) fn segments(&self, len: u32) -> u32 {
         if len <= self.segment_len {
             return 1;

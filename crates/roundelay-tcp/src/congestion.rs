@@ -99,7 +99,7 @@ impl Congestion {
         }
     }
 
-    /// How many bytes a second the law paces at, if it paces by itself.
+    /// Bytes a second at which the law paces, if it paces by itself.
     #[inline]
     pub(crate) fn pacing_rate(&self, smoothed: Option<Duration>) -> Option<u64> {
         match &self.law {

@@ -22,7 +22,7 @@ use crate::custom::{CongestionControl, Feedback};
 const MOST_TICKS: u64 = 1 << 32;
 /// 2^20 / 10^12 as a fraction of 2^64, rounded up so that whole ticks stay whole.
 const TICKS_PER_PICO: u128 = (1_u128 << 84).div_ceil(1_000_000_000_000);
-/// How many fractional bits the factor C times a segment has.
+/// Fractional bits in the factor C times a segment.
 const FACTOR_BITS: u32 = 8;
 
 /// Before the first loss the window grows by at least one part in this many each round trip, as

@@ -57,12 +57,12 @@ pub struct Feedback {
     pub threshold: u64,
     /// The most data in a segment (SMSS).
     pub segment_len: u64,
-    /// How much data is newly acknowledged. 0 on losses, marks and timeouts.
+    /// Newly acknowledged data. 0 on losses, marks and timeouts.
     pub acknowledged: u64,
-    /// How much data is in the network. At an acknowledgement this is the pipe of RFC 6675 or,
-    /// without selective acknowledgements, what lies between the acknowledgement and the next byte
-    /// to send. At losses, marks and timeouts it is FlightSize of RFC 5681: data that is sent but
-    /// not acknowledged.
+    /// Data in the network. At an acknowledgement this is the pipe of RFC 6675 or, without
+    /// selective acknowledgements, what lies between the acknowledgement and the next byte to send.
+    /// At losses, marks and timeouts it is FlightSize of RFC 5681: data that is sent but not
+    /// acknowledged.
     pub in_flight: u64,
     /// The round trip that this acknowledgement measured, in multiples of [`Config::granularity`].
     /// None if it measured none.

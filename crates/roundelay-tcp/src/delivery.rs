@@ -33,7 +33,7 @@ pub(crate) struct RateSample {
     pub(crate) prior_delivered: u64,
     /// Whether the application, and not the network, was the limit when that segment was sent.
     pub(crate) is_app_limited: bool,
-    /// How many bytes have arrived and were lost since then, and how many were in flight then.
+    /// Bytes that arrived and bytes that were lost since then, and bytes in flight then.
     pub(crate) delivered: u64,
     pub(crate) lost: u64,
     pub(crate) in_flight: u64,
@@ -44,8 +44,7 @@ pub(crate) struct RateSample {
 pub(crate) struct Lost {
     pub(crate) sequence: u64,
     pub(crate) len: u32,
-    /// How many bytes were in flight with this segment, and how many were lost since, this segment
-    /// included.
+    /// Bytes in flight with this segment, and bytes lost since, this segment included.
     pub(crate) in_flight: u64,
     pub(crate) lost: u64,
     pub(crate) is_app_limited: bool,
@@ -67,7 +66,7 @@ pub(crate) struct DeliveryMeter {
     app_limited: u64,
     /// The segment that was sent last among those that arrived with this acknowledgement.
     newest: Option<Sent>,
-    /// How many bytes arrived with this acknowledgement, and how many it tells to be lost.
+    /// Bytes that arrived with this acknowledgement, and bytes that it tells to be lost.
     news: u64,
     lost: u64,
     /// C.lost, which includes losses by timeouts, and the segments lost since we last looked, if a

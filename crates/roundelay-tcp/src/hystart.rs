@@ -33,7 +33,7 @@ pub(crate) struct Progress {
     /// SND.UNA and SND.NXT after it.
     pub(crate) acknowledged_to: u64,
     pub(crate) sent_to: u64,
-    /// How many bytes it acknowledges.
+    /// Bytes that it acknowledges.
     pub(crate) acknowledged: u64,
     pub(crate) round_trip: Option<Duration>,
 }

@@ -28,12 +28,12 @@ pub(crate) const PACED: Gain = Gain(99, 100);
 pub(crate) struct Acknowledged {
     pub(crate) now: Instant,
     pub(crate) sample: Option<RateSample>,
-    /// How many bytes arrived, and how many are lost, as this acknowledgement tells.
+    /// Bytes that arrived, and bytes that are lost, as this acknowledgement tells.
     pub(crate) news: u64,
     pub(crate) lost: u64,
-    /// How many bytes have arrived in all.
+    /// Bytes that have arrived in all.
     pub(crate) delivered: u64,
-    /// How many bytes were in the network before this acknowledgement, and how many are after it.
+    /// Bytes in the network before this acknowledgement, and after it.
     pub(crate) was_in_flight: u64,
     pub(crate) in_flight: u64,
     /// Whether losses are under repair.
@@ -86,7 +86,7 @@ pub(crate) fn first_pacing_rate(window: u64, smoothed: Option<Duration>, gain: G
     gain.of(u64::try_from(rate).unwrap_or(u64::MAX)).max(1)
 }
 
-/// How many bytes a rate carries in some time.
+/// Bytes that a rate carries in some time.
 pub(crate) fn carried(rate: u64, span: Duration) -> u64 {
     let product = u128::from(rate) * u128::from(span.as_picos());
     u64::try_from(product / 1_000_000_000_000).unwrap_or(u64::MAX)

@@ -17,7 +17,7 @@ use crate::sender::{Mode, Sender};
 
 /// Bursts a second.
 const BURSTS: u64 = 1024;
-/// How many segments a burst has at least.
+/// The fewest segments in a burst.
 const LEAST: u32 = 2;
 /// A burst waits for no more than this part of the window.
 const DIVISOR: u64 = 3;
@@ -64,7 +64,7 @@ impl Sender {
         ready
     }
 
-    /// How many segments a full burst has.
+    /// Segments in a full burst.
     fn burst_segments(&self) -> u32 {
         let most = self.config.most_in_burst();
         let Some(rate) = self.burst_rate() else {

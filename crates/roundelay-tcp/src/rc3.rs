@@ -27,7 +27,7 @@ use crate::config::Flavour;
 use crate::segment::{Flags, Segment};
 use crate::sender::{Mode, Sender};
 
-/// How many segments go at each low priority but the last, which takes the rest.
+/// Segments at each low priority but the last, which takes the rest.
 pub const LEVELS: [u32; 3] = [40, 400, 4000];
 
 /// Sends a flow's end while the sender sends its beginning.

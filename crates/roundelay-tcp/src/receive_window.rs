@@ -15,7 +15,7 @@ use crate::config::Config;
 /// The first window in bytes, and the largest number that a header can hold. It is not scaled,
 /// because a SYN tells a window without scale (RFC 7323, section 2.2).
 const FIRST: u64 = u16::MAX as u64;
-/// How many segments are offered beyond the rule.
+/// Segments offered beyond the rule.
 const SPARE: u64 = 16;
 
 /// What a receiver offers, in bytes beyond the last acknowledgement.
@@ -73,7 +73,7 @@ impl ReceiveWindow {
         self.bytes.div_ceil(1 << self.scale)
     }
 
-    /// How many bytes are accepted beyond the next byte expected.
+    /// Bytes accepted beyond the next byte expected.
     pub(crate) fn accepted(&self) -> u64 {
         self.units() << self.scale
     }

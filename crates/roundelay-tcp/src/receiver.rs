@@ -10,7 +10,7 @@ use crate::ranges::Ranges;
 use crate::receive_window::ReceiveWindow;
 use crate::segment::{Block, Flags, MAX_BLOCKS, Segment};
 
-/// How many segments Linux acknowledges one by one at the start, or after a pause.
+/// Segments that Linux acknowledges one by one at the start, or after a pause.
 const QUICK: u32 = 16;
 /// Segments that arrive while Linux's receive window grows, each by two segments. The window begins
 /// at 64 KiB, of which the first half changes nothing. It stops growing where it holds twice what a
@@ -49,10 +49,10 @@ pub struct Receiver {
     echo: Instant,
     /// The acknowledgement number that was sent last.
     acknowledged: u64,
-    /// How many segments were received in order but are not yet acknowledged.
+    /// Segments received in order but not yet acknowledged.
     unacknowledged: u32,
     deadline: Option<Instant>,
-    /// How many segments are still to be acknowledged one by one, and when the last one came.
+    /// Segments still to be acknowledged one by one, and when the last one came.
     quick: u32,
     last_at: Instant,
     /// Whether a mark was seen, and the sender has not reduced its window since.
@@ -137,7 +137,7 @@ impl Receiver {
         self.deadline
     }
 
-    /// How many bytes were received in order, from the first.
+    /// Bytes received in order, from the first.
     #[inline]
     pub fn delivered(&self) -> u64 {
         self.next
@@ -158,7 +158,7 @@ impl Receiver {
         self.is_congested |= marked && self.config.ecn;
     }
 
-    /// How many bytes are accepted beyond the next one expected.
+    /// Bytes accepted beyond the next one expected.
     fn accepted(&self) -> u64 {
         match &self.window {
             Some(window) => window.accepted(),

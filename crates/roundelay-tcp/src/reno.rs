@@ -5,13 +5,13 @@ use crate::custom::{CongestionControl, Feedback};
 /// What Reno keeps for a connection.
 #[derive(Debug, Clone, Default)]
 pub struct Reno {
-    /// How many bytes are acknowledged towards the next segment of growth.
+    /// Bytes acknowledged towards the next segment of growth.
     credit: u64,
 }
 
 impl Reno {
-    /// How much the window grows in congestion avoidance: one segment for each window of
-    /// acknowledged bytes (section 3.1, recommended way).
+    /// Growth in congestion avoidance: one segment for each window of acknowledged bytes (section
+    /// 3.1, recommended way).
     #[inline]
     fn growth(&mut self, window: u64, acknowledged: u64, segment_len: u64) -> u64 {
         self.credit += acknowledged;

@@ -35,7 +35,7 @@ impl Entry {
         self.sequence + u64::from(self.len)
     }
 
-    /// How many copies are assumed to be in the network.
+    /// Copies assumed to be in the network.
     fn copies(&self) -> u64 {
         if self.has_arrived {
             0
@@ -54,18 +54,18 @@ pub(crate) struct Scoreboard {
     base: u64,
     /// Every segment before this position has arrived or is lost.
     frontier: u64,
-    /// How many entries from the frontier on have arrived.
+    /// Entries from the frontier on that have arrived.
     arrived_beyond: u64,
     /// The position of the first segment that may be retransmitted: one more than the highest that
     /// was (HighRxt).
     retransmit: u64,
     /// The position after the highest segment that has arrived.
     arrived_end: u64,
-    /// How many bytes are assumed to be in the network.
+    /// Bytes assumed to be in the network.
     pipe: u64,
     segment_len: u64,
     threshold: u64,
-    /// How many bytes have arrived since the last `take_news`.
+    /// Bytes that have arrived since the last `take_news`.
     news: u64,
     /// Bytes in all transmissions that were taken for lost because of what arrived.
     lost_bytes: u64,
@@ -98,7 +98,7 @@ impl Scoreboard {
         self.lost_bytes
     }
 
-    /// How many bytes are known to have arrived since the last call (DeliveredData of RFC 9937).
+    /// Bytes known to have arrived since the last call (DeliveredData of RFC 9937).
     pub(crate) fn take_news(&mut self) -> u64 {
         std::mem::take(&mut self.news)
     }
@@ -292,7 +292,7 @@ impl Scoreboard {
         Some(self.mark(self.base + last as u64))
     }
 
-    /// How many segments beyond a gap have arrived, if RACK counts them.
+    /// Segments beyond a gap that have arrived, if RACK counts them.
     pub(crate) fn sacked(&self) -> u32 {
         self.rack.as_ref().map_or(0, |rack| rack.sacked)
     }
@@ -308,7 +308,7 @@ impl Scoreboard {
         (index < self.entries.len()).then_some(index)
     }
 
-    /// How many copies are assumed to be in the network.
+    /// Copies assumed to be in the network.
     pub(crate) fn copies_at(&self, index: usize) -> u64 {
         self.entries[index].copies()
     }

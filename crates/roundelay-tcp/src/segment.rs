@@ -58,8 +58,7 @@ pub struct Block {
     pub len: u32,
 }
 
-/// How many blocks an acknowledgement has at most: as many as fit beside timestamps (RFC 2018,
-/// section 3).
+/// The most blocks in an acknowledgement: as many as fit beside timestamps (RFC 2018, section 3).
 pub const MAX_BLOCKS: usize = 3;
 
 /// A segment or an acknowledgement, in one cache line.
@@ -74,8 +73,8 @@ pub struct Segment {
     /// The timestamp that an acknowledgement echoes (TSecr). Data echoes one only if a receive
     /// window grows by it ([`Config::window_growth`]).
     pub echo: Instant,
-    /// How many bytes of data it has. If a burst passes whole ([`Config::offload`]), these are more
-    /// than a segment's.
+    /// Bytes of data. If a burst passes whole ([`Config::offload`]), these are more than a
+    /// segment's.
     pub len: u32,
     /// Selective acknowledgements, the latest first. If a length is 0, there is no block.
     pub blocks: [Block; MAX_BLOCKS],

@@ -84,7 +84,7 @@ pub struct Sender {
     pub(crate) congestion: Congestion,
     pub(crate) timer: RetransmissionTimer,
     pub(crate) probe: Probe,
-    /// How many bytes the application has written.
+    /// Bytes that the application has written.
     pub(crate) supplied: u64,
     /// The first unacknowledged byte (SND.UNA, HighACK).
     pub(crate) acknowledged: u64,
@@ -98,7 +98,7 @@ pub struct Sender {
     pub(crate) early: Ranges,
     /// Segments in flight, for selective acknowledgements.
     pub(crate) scoreboard: Scoreboard,
-    /// How many duplicate acknowledgements came in a row.
+    /// Duplicate acknowledgements in a row.
     pub(crate) duplicates: u32,
     /// What `highest` was when a loss was last detected. Recovery ends when this byte is
     /// acknowledged (RecoveryPoint, `recover`).
@@ -111,8 +111,8 @@ pub struct Sender {
     pub(crate) reduction: Reduction,
     /// Whether this recovery has used the rescue retransmission.
     pub(crate) is_rescued: bool,
-    /// How much new data was sent on the first duplicates. The flight size does not count it (RFC
-    /// 5681, section 3.2, step 2).
+    /// New data sent on the first duplicates. The flight size does not count it (RFC 5681, section
+    /// 3.2, step 2).
     pub(crate) limited: u64,
     /// Whether no new data was acknowledged since the last timeout.
     pub(crate) is_backed_off: bool,
@@ -137,7 +137,7 @@ pub struct Sender {
     paced_until: Instant,
     /// Whether pacing held a segment back at the last poll.
     is_held: bool,
-    /// How many segments are left of the burst that goes out now.
+    /// Segments left of the burst that goes out now.
     pub(crate) burst: u32,
     pub(crate) statistics: SenderStatistics,
 }
@@ -279,13 +279,13 @@ impl Sender {
         self.acknowledged == self.supplied
     }
 
-    /// How many bytes the application has written.
+    /// Bytes that the application has written.
     #[inline]
     pub fn supplied(&self) -> u64 {
         self.supplied
     }
 
-    /// How many bytes are acknowledged, from the first.
+    /// Bytes acknowledged, from the first.
     #[inline]
     pub fn acknowledged(&self) -> u64 {
         self.acknowledged
@@ -310,8 +310,8 @@ impl Sender {
         self.congestion.threshold
     }
 
-    /// How many bytes are assumed to be in the network: the pipe with selective acknowledgements,
-    /// otherwise what lies between the acknowledgement and the next byte to send.
+    /// Bytes assumed to be in the network: the pipe with selective acknowledgements, otherwise what
+    /// lies between the acknowledgement and the next byte to send.
     #[inline]
     pub fn in_flight(&self) -> u64 {
         if self.config.flavour == Flavour::Sack {
@@ -515,7 +515,7 @@ impl Sender {
         }
     }
 
-    /// How long the segment at `next` is. After going back it may contain new data too. Also
+    /// The length of the segment at `next`. After going back it may contain new data too. Also
     /// reduces the window if the sender was idle.
     pub(crate) fn new_len(&mut self, now: Instant) -> u32 {
         let mut end = self.supplied;
@@ -535,7 +535,7 @@ impl Sender {
         len
     }
 
-    /// How many bytes beyond the window the first duplicates allow: RFC 3042.
+    /// Bytes beyond the window that the first duplicates allow: RFC 3042.
     fn allowance(&self) -> u64 {
         if self.mode != Mode::Open || !self.config.limited_transmit {
             return 0;

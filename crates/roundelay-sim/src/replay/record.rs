@@ -12,7 +12,7 @@ use crate::probe::{Opening, Probe};
 use crate::scenario::{Progress, RunError, Scenario};
 use crate::simulation::{Simulation, SimulationError};
 
-/// How many times a run reports its progress.
+/// A run reports its progress this many times.
 pub(super) const STEPS: u64 = 200;
 
 /// A probe that records the schedule.

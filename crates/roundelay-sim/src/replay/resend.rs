@@ -22,11 +22,11 @@ use crate::simulation::{Simulation, SimulationError};
 pub struct Replay {
     /// o'(p) by packet, or [`Instant::MAX`] if the packet was dropped.
     pub outputs: Vec<Instant>,
-    /// How many packets queues dropped.
+    /// Packets that queues dropped.
     pub dropped: u64,
-    /// How many events the run had.
+    /// Events in the run.
     pub events: u64,
-    /// How much time one step of `Packet::priority` stands for.
+    /// The time that one step of `Packet::priority` stands for.
     pub priority_step: Duration,
 }
 

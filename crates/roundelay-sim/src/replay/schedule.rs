@@ -59,10 +59,10 @@ pub struct Schedule {
     pub seed: u64,
     /// The seed for hashes in the recorded run's queues.
     pub hash_seed: u64,
-    /// How many packets that were sent after the warm-up were dropped in the recorded run. They are
-    /// not in the schedule.
+    /// Packets that were sent after the warm-up but dropped in the recorded run. They are not in
+    /// the schedule.
     pub dropped: u64,
-    /// How many events the recorded run had.
+    /// Events in the recorded run.
     pub events: u64,
 }
 

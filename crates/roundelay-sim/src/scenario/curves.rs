@@ -14,10 +14,10 @@ use crate::network::LinkId;
 use crate::probe::Probe;
 use crate::simulation::Simulation;
 
-/// How many times a run reports its progress, and samples the links.
+/// A run reports its progress, and samples the links, this many times.
 pub(super) const STEPS: u64 = 200;
 
-/// How many points a distribution has.
+/// Points in a distribution.
 const POINTS: usize = 200;
 
 /// A run over time, warm-up included: a value for each two-hundredth of the run.
@@ -122,7 +122,7 @@ impl Sampler {
     }
 }
 
-/// How many seconds delays take, and which share of them takes no longer.
+/// Seconds, and the share of delays that take no longer.
 fn points(delays: &Delays) -> Vec<(f64, f64)> {
     let mut points = Vec::new();
     for (span, share) in delays.cdf(POINTS) {

@@ -21,9 +21,9 @@ use crate::sources::{LONGEST_PACKET, Urgency};
 use crate::topologies::Topology;
 use crate::written::CodePoint;
 
-/// How many sources a scenario may have.
+/// The most sources that a scenario may have.
 const MOST_SOURCES: u64 = 1_000_000;
-/// How many bytes of route tables one group may need.
+/// The most bytes of route tables that one group may need.
 const MOST_ROUTE_BYTES: u64 = 4 << 30;
 
 /// A `[[source]]` for the schema.

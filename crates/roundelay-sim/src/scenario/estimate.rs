@@ -11,7 +11,7 @@ use crate::sources::load::Load;
 use crate::sources::source::Conditions;
 use crate::topologies::Topology;
 
-/// How many events a run may have.
+/// The most events that a run may have.
 pub const MOST_EVENTS: f64 = 1e12;
 
 /// An upper estimate for a run, but an approximate one: dropped packets count for the whole route,
@@ -28,22 +28,22 @@ pub struct Estimate {
     pub memory: f64,
 }
 
-/// How many bytes a packet takes in a queue, in the arena and on the wire.
+/// Bytes that a packet takes in a queue, in the arena and on the wire.
 const PER_PACKET: f64 = 160.0;
-/// How many bytes a source takes, with its flow and its counters.
+/// Bytes that a source takes, with its flow and its counters.
 const PER_SOURCE: f64 = 1_000.0;
-/// How many bytes a link with an empty queue takes.
+/// Bytes that a link with an empty queue takes.
 const PER_LINK: f64 = 4_000.0;
-/// How many bytes each of these takes: a flow measured over its own life, a flow at a measured
-/// link, and a packet that waits there.
+/// Bytes for a flow measured over its own life, for a flow at a measured link, and for a packet
+/// that waits there.
 const PER_LIFE: f64 = 200.0;
 const PER_PASSING: f64 = 300.0;
 const PER_STAMP: f64 = 50.0;
-/// How many bytes an entry in the list of transfers takes, and an interval in a flow's series of
-/// rates. A list that grows has up to twice the room that it needs.
+/// Bytes for an entry in the list of transfers, and for an interval in a flow's series of rates. A
+/// list that grows has up to twice the room that it needs.
 const PER_TRANSFER: f64 = 2.0 * size_of::<super::Transfer>() as f64;
 const PER_INTERVAL: f64 = 2.0 * size_of::<(u32, u64)>() as f64;
-/// How many bytes an interval takes for each group, because of Jain's index.
+/// Bytes for an interval in each group, because of Jain's index.
 const PER_INDEX: f64 = 16.0;
 /// We look at the routes of at most this many pairs in a group.
 const SAMPLE: usize = 1_000;
@@ -130,7 +130,7 @@ impl<'a> Plan<'a> {
         Self { scenario, groups }
     }
 
-    /// How many bytes the list of transfers takes.
+    /// Bytes that the list of transfers takes.
     fn listed(&self) -> f64 {
         let Scenario {
             measures,
@@ -255,7 +255,7 @@ impl Ways {
         })
     }
 
-    /// How many links a route has on average.
+    /// The mean number of links on a route.
     fn hops(&self) -> f64 {
         let hops: usize = self.routes.iter().map(Vec::len).sum();
         hops as f64 / self.routes.len().max(1) as f64
@@ -286,7 +286,7 @@ struct Transfer<'a> {
 struct Carried {
     segments: f64,
     segment_hops: f64,
-    /// How many the link can carry.
+    /// The most that the link can carry.
     most: f64,
     longest_way: f64,
 }
@@ -359,7 +359,7 @@ impl<'a> Shared<'a> {
     }
 }
 
-/// How many bytes lists take: as read, plus a copy for each sender.
+/// Bytes that lists take: as read, plus a copy for each sender.
 fn list_bytes(group: &Group) -> f64 {
     match group.source.source().listed(Instant::ZERO) {
         Some(listed) => listed.memory as f64 * (1.0 + group.senders()),
@@ -367,7 +367,7 @@ fn list_bytes(group: &Group) -> f64 {
     }
 }
 
-/// How many bytes [`Measures`](super::Measures) take for `flows` flows and `waiting` packets.
+/// Bytes that [`Measures`](super::Measures) take for `flows` flows and `waiting` packets.
 fn measured(scenario: &Scenario, flows: f64, waiting: f64) -> f64 {
     let lives = if scenario.measures.flows {
         flows * PER_LIFE
@@ -393,7 +393,7 @@ fn measured(scenario: &Scenario, flows: f64, waiting: f64) -> f64 {
         }
 }
 
-/// How many packets all queues and wires can hold, with drawn delays at their maximum.
+/// Packets that all queues and wires can hold, with drawn delays at their maximum.
 fn room(topology: &Topology) -> f64 {
     let links = topology.network.links();
     let mut room = 0.0;
@@ -409,7 +409,7 @@ fn room(topology: &Topology) -> f64 {
     room
 }
 
-/// How many packets of 1,000 bytes are on a wire with this delay.
+/// Packets of 1,000 bytes on a wire with this delay.
 fn flying(link: &LinkConfig, delay: Duration) -> f64 {
     link.rate.bits_per_second() as f64 * delay.as_secs_f64() / 8_000.0
 }

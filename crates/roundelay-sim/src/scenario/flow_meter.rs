@@ -15,7 +15,7 @@ pub(super) struct Packets {
     pub(super) lost: u64,
     pub(super) edge_dropped: u64,
     pub(super) edge_marked: u64,
-    /// How many of those delivered were late.
+    /// Delivered packets that were late.
     pub(super) late: u64,
     /// Bytes that arrived after the warm-up.
     pub(super) bytes: u64,

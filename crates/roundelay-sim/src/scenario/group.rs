@@ -94,7 +94,7 @@ impl Group {
         self.pairs.pairs(&self.from, &self.to, seed)
     }
 
-    /// How many sources there are.
+    /// The number of sources.
     pub(super) fn sources(&self) -> u64 {
         let pairs = match self.pairs {
             _ if self.facts().is_of_many() => 1,
@@ -108,7 +108,7 @@ impl Group {
         pairs.saturating_mul(self.count.into())
     }
 
-    /// How many pairs there are at most.
+    /// The most pairs that there may be.
     pub(super) fn most_pairs(&self) -> u64 {
         let [senders, receivers] = [&self.from, &self.to].map(|hosts| hosts.len() as u64);
         match self.facts().between {
@@ -118,12 +118,12 @@ impl Group {
         }
     }
 
-    /// How many bytes the route tables for the group's packets take.
+    /// Bytes that the route tables for the group's packets take.
     pub(super) fn route_bytes(&self, network: &Network, inner: &Inner) -> u64 {
         inner.route_bytes(network, self.from.iter().chain(&self.to))
     }
 
-    /// How many senders each send their kind's full load. Pairs that share a capture count as one.
+    /// Senders that each send their kind's full load. Pairs that share a capture count as one.
     pub(super) fn senders(&self) -> f64 {
         if self.facts().is_dealt {
             f64::from(self.count)

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use super::ScenarioError;
 use crate::sources::LARGEST_FLOW;
 
-/// How many size classes there may be.
+/// The most size classes that there may be.
 const MOST_SIZES: usize = 1_000;
-/// How many intervals a run may have.
+/// The most intervals that a run may have.
 const MOST_INTERVALS: u64 = 1_000_000;
 
 /// Measurements on request, and counted transfers. Each measurement costs memory and time.

@@ -19,7 +19,7 @@ use crate::packet_state::{PacketState, Tag};
 use crate::probe::{Effort, Opening, Probe, Report};
 use crate::sources::source::Ending;
 
-/// How many ended flows results list.
+/// The most ended flows that results list.
 pub(super) const TOLD_FLOWS: usize = 4096;
 
 /// Whether a flow that has ended was delivered completely.
@@ -37,7 +37,7 @@ const fn is_complete(ending: Ending, counts: &FlowCounts) -> bool {
 pub(super) struct GroupMeter {
     pub(super) ending: Ending,
     pub(super) flows: u64,
-    /// How many flows have ended.
+    /// Flows that have ended.
     pub(super) closed: u64,
     pub(super) packets: Packets,
     pub(super) delays: Delays,
@@ -72,7 +72,7 @@ impl LinkMeter {
         }
     }
 
-    /// How long a packet waited on average, in seconds.
+    /// A packet's mean wait in seconds.
     pub(super) fn wait(&self) -> Option<f64> {
         (self.packets > 0).then(|| self.waits as f64 / 1e12 / self.packets as f64)
     }

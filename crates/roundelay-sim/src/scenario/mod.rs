@@ -89,7 +89,7 @@ pub struct Scenario {
     /// Seed for the queues' hashes and draws, and for the hash that spreads flows over routes, in
     /// all runs. If None, each run's own seed.
     pub hash_seed: Option<u64>,
-    /// How long the run is.
+    /// The run's length.
     pub duration: Duration,
     /// Warm-up: how much time at the start results do not count.
     pub warmup: Duration,
@@ -121,7 +121,7 @@ pub struct Group {
     pub to: Vec<NodeId>,
     /// Which host sends to which.
     pub pairs: Pairing,
-    /// How many sources each pair has.
+    /// Sources for each pair.
     pub count: u32,
     /// When the first source starts.
     pub start: Duration,

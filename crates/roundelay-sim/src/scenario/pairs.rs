@@ -147,7 +147,7 @@ fn like(network: &Network, hosts: &[NodeId]) -> String {
 }
 
 impl Pairing {
-    /// How many pairs there are.
+    /// The number of pairs.
     ///
     /// # Errors
     /// The lists' lengths do not match.

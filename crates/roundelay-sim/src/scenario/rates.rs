@@ -5,15 +5,14 @@ use roundelay::{Duration, Instant};
 
 use super::ratio::ratio;
 
-/// How many bytes flows received in equal intervals, from time 0 on, warm-up included. Packets
-/// count when they reach the end of their route, with headers and retransmissions. Replies do not
-/// count.
+/// Bytes that flows received in equal intervals, from time 0 on, warm-up included. Packets count
+/// when they reach the end of their route, with headers and retransmissions. Replies do not count.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Rates {
-    /// How long an interval is. It includes its start but not its end. The last interval ends with
-    /// the run.
+    /// The length of an interval, which includes its start but not its end. The last interval ends
+    /// with the run.
     pub interval: Duration,
-    /// How many intervals the run has.
+    /// Intervals in the run.
     pub intervals: u32,
     /// All flows that began within the run, in the order of their numbers.
     pub flows: Vec<FlowRates>,
@@ -24,7 +23,7 @@ pub struct Rates {
     pub jain: Vec<Vec<Option<f64>>>,
 }
 
-/// How many bytes a flow received.
+/// Bytes that a flow received.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FlowRates {
     /// The flow's number.
@@ -44,7 +43,7 @@ impl Rates {
         Instant::from_picos(self.interval.as_picos().saturating_mul(interval.into()))
     }
 
-    /// How many bytes a flow received in each interval of the run.
+    /// Bytes that a flow received in each interval of the run.
     pub fn series(&self, flow: &FlowRates) -> Vec<u64> {
         let mut series = vec![0; self.intervals as usize];
         for (interval, bytes) in &flow.bytes {

@@ -231,7 +231,7 @@ impl Scenario {
         network
     }
 
-    /// How many sources there are in all.
+    /// The number of sources in all groups.
     pub fn sources(&self) -> u64 {
         self.groups.iter().map(|group| group.sources()).sum()
     }

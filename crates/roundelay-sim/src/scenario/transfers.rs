@@ -173,7 +173,7 @@ impl Completed {
         self.round_trips_by_bytes.merge(other.round_trips_by_bytes);
     }
 
-    /// How many bytes all transfers have.
+    /// Bytes in all transfers.
     pub(super) const fn bytes(&self) -> u64 {
         self.times_by_bytes.bytes
     }
@@ -213,7 +213,7 @@ impl SizeClasses {
         }
     }
 
-    /// How many bytes a class goes up to. None for the last class.
+    /// The largest size in a class, in bytes. None for the last class.
     fn up_to(&self, class: u32) -> Option<u64> {
         match self {
             Self::PowersOfTen => Some(10_u64.saturating_pow(class)),

@@ -43,7 +43,7 @@ pub struct Host {
 pub enum Carrier {
     /// All at once, in packets of equal length, 1 to 65,535 bytes.
     Burst {
-        /// How many bytes a packet has. The last packet has the rest.
+        /// Bytes in a packet. The last packet has the rest.
         packet_len: u32,
     },
     /// Over TCP.
@@ -414,7 +414,7 @@ pub struct Arrivals {
     has_begun: bool,
 }
 
-/// How many flows each host starts in a second.
+/// Flows that each host starts in a second.
 fn flows_per_host(link_rate: Rate, utilisation: f64, sizes: &Sizes) -> f64 {
     utilisation * link_rate.bits_per_second() as f64 / (8.0 * sizes.mean())
 }

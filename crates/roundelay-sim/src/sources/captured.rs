@@ -13,7 +13,7 @@ pub struct Entry {
     pub at: Instant,
     /// The index that the packet's flow has in the list of flows.
     pub flow: u32,
-    /// How many bytes it has: 1 to 65,535.
+    /// Bytes in the packet: 1 to 65,535.
     pub len: u32,
     /// Slack that is added to what [`Terms::urgency`](crate::sources::Terms::urgency) gives. To
     /// replay a schedule, this is the packet's total wait (UPS, section 2.1).

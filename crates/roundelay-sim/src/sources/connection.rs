@@ -32,7 +32,7 @@ pub(crate) struct Connection {
     flow: FlowId,
     sender: Sender,
     receiver: Receiver,
-    /// How many bytes there were to send in all, so far.
+    /// Bytes to send in all, so far.
     supplied: u64,
     /// By direction, like the delays.
     stamps: [Stamp; 2],
@@ -139,7 +139,7 @@ impl Connection {
         }
     }
 
-    /// How many bytes were received in order.
+    /// Bytes received in order.
     #[inline]
     pub(crate) fn delivered(&self) -> u64 {
         self.receiver.delivered()
@@ -203,7 +203,7 @@ impl Connection {
         context.report(self.flow, report);
     }
 
-    /// How much was retransmitted and how often the sender timed out since the last call.
+    /// Retransmissions and timeouts since the last call.
     pub(crate) fn effort(&mut self) -> Effort {
         let before = std::mem::replace(&mut self.reported, *self.sender.statistics());
         let SenderStatistics {

@@ -59,9 +59,9 @@ pub enum End {
 pub struct Message {
     /// The end that writes.
     pub by: End,
-    /// How many bytes: 1 to 2^40. None: without end.
+    /// Bytes, 1 to 2^40. None: without end.
     pub bytes: Option<u64>,
-    /// How long after the message before.
+    /// The time after the message before.
     pub after: Duration,
 }
 
@@ -448,9 +448,9 @@ impl Thread {
 #[derive(Debug, Clone, Copy)]
 struct Outstanding {
     by: End,
-    /// How many bytes its end has written in all, up to and with this message.
+    /// Bytes that its end has written in all, up to and with this message.
     up_to: u64,
-    /// How many bytes to report. If this is the response, the request's count too.
+    /// Bytes to report. If this is the response, the request's count too.
     bytes: u64,
     start: Instant,
 }
@@ -472,7 +472,7 @@ struct Speaker {
     ways: [Connection; 2],
     flows: Option<[FlowId; 2]>,
     threads: Vec<Thread>,
-    /// How many bytes each end has written. `u64::MAX` without end.
+    /// Bytes that each end has written. `u64::MAX` without end.
     written: [u64; 2],
     /// When each end first heard from the other.
     heard: [Option<Instant>; 2],

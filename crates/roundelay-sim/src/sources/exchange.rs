@@ -15,8 +15,7 @@ pub(super) struct Exchange {
     pub(super) responses: Connection,
     /// The flows for requests and for responses, once they are open.
     pub(super) flows: Option<[FlowId; 2]>,
-    /// How many bytes all requests and all responses have so far, and how many the last response
-    /// has.
+    /// Bytes in all requests and in all responses so far, and in the last response.
     asked: u64,
     expected: u64,
     wanted: u64,

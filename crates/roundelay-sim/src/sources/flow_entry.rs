@@ -13,6 +13,6 @@ pub struct Entry {
     pub from: NodeId,
     /// Where the flow goes.
     pub to: NodeId,
-    /// How many bytes the flow has: 1 to 2^40.
+    /// Bytes in the flow: 1 to 2^40.
     pub size_bytes: u64,
 }

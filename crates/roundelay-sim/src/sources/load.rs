@@ -85,7 +85,7 @@ impl Amount {
     }
 }
 
-/// How many packets of `len` bytes a rate gives in `seconds`.
+/// Packets of `len` bytes that a rate gives in `seconds`.
 pub(crate) fn at_rate(rate: Rate, len: f64, seconds: f64) -> f64 {
     rate.bits_per_second() as f64 / (8.0 * len.max(1.0)) * seconds
 }

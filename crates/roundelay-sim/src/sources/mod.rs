@@ -183,7 +183,7 @@ pub const LONGEST_PACKET: u32 = 65_535;
 /// The largest flow, in bytes.
 pub(crate) const LARGEST_FLOW: u64 = 1 << 40;
 
-/// How many bytes a packet has, if the scenario does not say.
+/// Bytes in a packet, if the scenario does not say.
 const fn packet_len() -> u32 {
     1000
 }

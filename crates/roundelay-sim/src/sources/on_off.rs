@@ -85,7 +85,7 @@ impl Config {
         }
     }
 
-    /// How many packets a source with exponential times sends in `seconds`: the variance of an
+    /// Packets that a source with exponential times sends in `seconds`: the variance of an
     /// alternating renewal process grows with time (D. Cox, "Renewal Theory", 1962, section 7). But
     /// Pareto on-times may last for the whole run, so there is no useful bound for their variance.
     pub(super) fn packets_in(&self, seconds: f64) -> Amount {
@@ -152,11 +152,11 @@ pub struct OnOff {
     off: Span,
     /// When this on-time ends, or when the last one ended.
     on_until: Instant,
-    /// How much on-time must pass until the next packet.
+    /// On-time that must pass until the next packet.
     left: Duration,
 }
 
-/// How many on-times one call draws at most. If on-times are far shorter than the interval between
+/// The most on-times that one call draws. If on-times are far shorter than the interval between
 /// packets, the next packet may need more of them than a run has.
 const MOST_ROUNDS: u32 = 1_000;
 

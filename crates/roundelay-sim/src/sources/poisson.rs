@@ -16,7 +16,7 @@ use crate::sources::source::{Conditions, Ending, Facts, Site, Source};
 use crate::sources::source_flow::{SourceFlow, Terms, Turn};
 use crate::sources::{Check, MOST_PACKETS, SourceError, draw, packet_len};
 
-/// How long packets are, in bytes.
+/// Packet lengths in bytes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Lengths {
     /// One length.

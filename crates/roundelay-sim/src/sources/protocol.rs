@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer};
 
-/// How many bytes timestamps take in the headers of data, and of segments without data. The first
+/// Bytes that timestamps take in the headers of data, and of segments without data. The first
 /// follows RFC 7323, appendix A. The second follows ns-2, whose acknowledgements all have one
 /// length (for packets of 1000, `ns` prints 1050 and 40 bytes with timestamps, 1040 and 40
 /// without).

@@ -89,7 +89,7 @@ pub struct RequestResponse {
     exchange: Exchange,
     alarm: Alarm,
     terms: Terms,
-    /// How many bytes a request has, and a response.
+    /// Bytes in a request, and in a response.
     sizes: [u64; 2],
     think: Span,
     asked_at: Instant,

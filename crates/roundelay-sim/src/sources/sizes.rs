@@ -12,7 +12,7 @@ pub struct Sizes {
     is_interpolated: bool,
 }
 
-/// How many bytes a packet has in the distributions below.
+/// Bytes in a packet, in the distributions below.
 const PACKET: u64 = 1460;
 
 /// The sizes in UPS and in RC3 ("heavy-tailed") in packets, from the scripts of the authors' public

@@ -126,12 +126,12 @@ impl<'a> Facts<'a> {
         self.ending == Ending::Silent || self.is_of_many()
     }
 
-    /// How many full packets `bytes` of data make.
+    /// Full packets that `bytes` of data make.
     pub(crate) fn segments(&self, bytes: u64) -> f64 {
         bytes.div_ceil(u64::from(self.segment_len().max(1))) as f64
     }
 
-    /// How many bytes of data a flow's full packet has.
+    /// Bytes of data in a flow's full packet.
     pub(crate) fn segment_len(&self) -> u32 {
         self.tcp
             .map_or(self.longest_packet, |tcp| tcp.config().segment_len)
@@ -184,7 +184,7 @@ pub(crate) struct Conditions {
     pub(crate) round_trip: Duration,
     /// The highest rate that a route has, in bits a second.
     pub(crate) fastest: f64,
-    /// How many hosts send.
+    /// The number of sending hosts.
     pub(crate) hosts: f64,
 }
 
@@ -195,7 +195,7 @@ pub(crate) struct Site<'a> {
     pub(crate) network: &'a Network,
     /// The group's sending hosts.
     pub(crate) hosts: &'a [NodeId],
-    /// How many sources each pair has.
+    /// Sources for each pair.
     pub(crate) count: u32,
 }
 
@@ -233,10 +233,10 @@ pub(crate) struct Listed<'a> {
     pub(crate) file: &'a str,
     /// What an entry is called: packet or flow.
     pub(crate) noun: &'static str,
-    /// How many entries come before the time asked for.
+    /// Entries before the time asked for.
     pub(crate) before: usize,
-    /// How many entries the file has.
+    /// Entries in the file.
     pub(crate) all: usize,
-    /// How many bytes of memory it takes.
+    /// Bytes that it takes in memory.
     pub(crate) memory: usize,
 }

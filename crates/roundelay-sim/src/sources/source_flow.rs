@@ -75,9 +75,9 @@ pub(crate) struct SourceFlow {
     stamp: Stamp,
     starts: Option<Instant>,
     flow: Option<FlowId>,
-    /// How many packets may still be sent.
+    /// Packets that may still be sent.
     left: u64,
-    /// How long the flow's packets are on average, in bytes.
+    /// The mean length of the flow's packets, in bytes.
     packet_len: u32,
 }
 

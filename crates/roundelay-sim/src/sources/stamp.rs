@@ -13,7 +13,7 @@ pub struct Stamp {
     weight: u32,
     size_bytes: u64,
     packet_len: u32,
-    /// How many packets were stamped so far.
+    /// Packets stamped so far.
     number: u64,
     /// When the last packet was stamped, and its slack.
     before: Option<(Instant, Slack)>,

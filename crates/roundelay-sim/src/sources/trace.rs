@@ -84,7 +84,7 @@ fn longest(list: &[Entry]) -> u32 {
     list.iter().map(|packet| packet.len).max().unwrap_or(0)
 }
 
-/// How many flows a list has.
+/// The number of flows in a list.
 fn flows(list: &[Entry]) -> u32 {
     list.iter().map(|packet| packet.flow + 1).max().unwrap_or(0)
 }

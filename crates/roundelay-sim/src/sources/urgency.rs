@@ -16,22 +16,22 @@ use roundelay::{Duration, Instant, Rate, Slack};
 pub struct Facts {
     /// When the packet is sent.
     pub now: Instant,
-    /// How many bytes the packet has, headers included.
+    /// Bytes in the packet, headers included.
     pub len: u32,
     /// Whether the packet carries no data: a SYN or an acknowledgement.
     pub is_bare: bool,
     /// The packet's level in RC3's tail, 1 to 4. 0 if it is not in a tail.
     pub tail_level: u8,
-    /// How many bytes the whole flow has, or the current transfer. `u64::MAX` without end.
+    /// Bytes in the whole flow, or in the current transfer. `u64::MAX` without end.
     pub size_bytes: u64,
-    /// How many bytes are left, this packet included. Over TCP, bytes are left until they are
-    /// acknowledged. 0 for a bare packet.
+    /// Bytes left, this packet included. Over TCP, bytes are left until they are acknowledged. 0
+    /// for a bare packet.
     pub left_bytes: u64,
-    /// How many bytes a full packet has. Over TCP, only its data counts.
+    /// Bytes in a full packet. Over TCP, only its data counts.
     pub packet_len: u32,
     /// The flow's weight: 1 to 1024.
     pub weight: u32,
-    /// How many packets the flow sent before in this direction.
+    /// Packets that the flow sent before in this direction.
     pub number: u64,
     /// When the previous packet was sent, and its slack.
     pub before: Option<(Instant, Slack)>,

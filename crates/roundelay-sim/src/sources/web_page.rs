@@ -78,7 +78,7 @@ const fn request() -> Bytes {
 }
 
 impl Config {
-    /// How many bytes a page has.
+    /// Bytes in a page.
     fn page(&self) -> u64 {
         self.document
             .0

@@ -182,7 +182,7 @@ impl Default for FromFile {
     }
 }
 
-/// How long a file may be.
+/// The longest file, in bytes.
 pub const MOST_BYTES: usize = 1 << 26;
 
 impl FromFile {

@@ -317,7 +317,7 @@ pub(crate) mod tests {
             .collect()
     }
 
-    /// How many links a class has, both ways counted.
+    /// The number of links in a class, both ways counted.
     pub(crate) fn links_of(topology: &Topology, class: LinkClass) -> usize {
         topology
             .network
