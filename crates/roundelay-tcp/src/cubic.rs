@@ -255,8 +255,8 @@ mod tests {
         (cubic, epoch)
     }
 
-    /// At multiples of 256 ticks time is exact, and C = 0.4 times 1000 bytes is an integer. So to the
-    /// byte, W(t) = C (t - K)^3 + W_max.
+    /// At multiples of 256 ticks time is exact, and C = 0.4 times 1000 bytes is an integer. So to
+    /// the byte, W(t) = C (t - K)^3 + W_max.
     #[test]
     fn the_curve_is_exact_to_the_byte() {
         for (window, peak) in [
