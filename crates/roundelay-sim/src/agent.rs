@@ -1,4 +1,4 @@
-//! Agents: sources, senders and receivers of packets.
+//! Agents: they send packets, receive packets, or both.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -12,12 +12,12 @@ use crate::packet_state::Content;
 use crate::probe::Report;
 use crate::sources::Stamped;
 
-/// An agent's number, counted from 0 in the order of creation. The number of a removed agent is
+/// An agent's number, counted from 0 as agents are created. When an agent is removed, its number is
 /// used again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AgentId(pub u32);
 
-/// Direction of a packet on its flow.
+/// Whether a packet travels with its flow or against it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// From the flow's source to its destination.
@@ -33,12 +33,13 @@ pub struct FlowSpec {
     pub from: NodeId,
     /// The destination node.
     pub to: NodeId,
-    /// Weight and maximum packet length for the schedulers on the route. None: their defaults.
+    /// Weight and maximum packet length for the schedulers on the route. If None, they use their
+    /// defaults.
     pub config: Option<FlowConfig>,
 }
 
 impl FlowSpec {
-    /// The flow's weight: 1 if none is set.
+    /// The flow's weight, or 1 if none is set.
     pub fn weight(&self) -> u32 {
         self.config.map_or(1, |config| config.weight)
     }
@@ -55,18 +56,18 @@ pub struct Outgoing {
     pub len: u32,
     /// The content.
     pub content: Content,
-    /// ECN codepoint: whether queues may mark the packet.
+    /// ECN codepoint, which says whether queues may mark the packet.
     pub ecn: Ecn,
-    /// The class, or the bytes of the flow: see [`roundelay::Packet::priority`].
+    /// The packet's class, or its flow's bytes: see [`roundelay::Packet::priority`].
     pub priority: u32,
-    /// Slack: the time that queues may take.
+    /// Slack: how long queues may hold the packet.
     pub slack: Slack,
-    /// Whether the slack still holds the packet's time on the path without any wait; the network
-    /// then subtracts that time.
+    /// Whether the slack still includes the time that the packet needs on its path without any
+    /// wait. If so, the network subtracts that time.
     pub slack_has_path: bool,
     /// The deadline.
     pub deadline: Instant,
-    /// Where the slack begins to count.
+    /// Where the slack starts to count.
     pub stamped: Stamped,
 }
 
@@ -102,9 +103,9 @@ pub struct Arrival {
     pub len: u32,
     /// The content.
     pub content: Content,
-    /// ECN codepoint: whether a queue has marked the packet.
+    /// ECN codepoint, which says whether a queue has marked the packet.
     pub ecn: Ecn,
-    /// The time of sending.
+    /// When the packet was sent.
     pub sent: Instant,
     /// The slack at sending.
     pub initial_slack: Slack,
@@ -112,47 +113,48 @@ pub struct Arrival {
     pub slack: Slack,
 }
 
-/// Sends and receives packets: one agent is both ends of a flow.
+/// Sends and receives packets. One agent is both ends of a flow.
 pub trait Agent: Send {
-    /// Called at the agent's start, and whenever its timer expires.
+    /// Called when the agent starts, and whenever its timer expires.
     fn wake(&mut self, context: &mut Context<'_>);
 
-    /// A packet of the agent's flows has reached the end of the route.
+    /// A packet from one of the agent's flows has reached the end of its route.
     fn arrive(&mut self, arrival: &Arrival, context: &mut Context<'_>) {
         let _ = (arrival, context);
     }
 
-    /// The measurement starts now: earlier counts are not reported.
+    /// The measurement starts now, so earlier counts are not reported.
     fn forget(&mut self) {}
 
-    /// The run ends now: the agent reports any counts not yet reported.
+    /// The run ends now, so the agent reports any counts that it has not reported yet.
     fn end(&mut self, context: &mut Context<'_>) {
         let _ = context;
     }
 }
 
-/// Actions of an agent during a call, executed right after the call, in the order of the requests.
+/// What an agent does during a call. The simulation executes these requests right after the call,
+/// in the order in which they were made.
 pub struct Context<'a> {
     pub(crate) now: Instant,
     pub(crate) random: &'a mut Pcg64Mcg,
     pub(crate) flows: &'a mut Flows,
     pub(crate) commands: &'a mut Vec<Command>,
-    /// The agents of the commands to add one, in the same order.
+    /// The agents to add, in the same order as the commands that add them.
     pub(crate) newcomers: &'a mut VecDeque<Box<dyn Agent>>,
 }
 
 /// An action requested by an agent.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Command {
-    /// With the flow's place in its source's list, if the source has one.
+    /// Opens a flow. If the source has a list, the number is the flow's index there.
     Open(FlowId, FlowSpec, Option<u32>),
-    /// The other direction of the connection of an open flow.
+    /// Opens the other direction of an open flow's connection.
     OpenReply(FlowId, FlowSpec, FlowId),
     Close(FlowId),
     Send(Outgoing),
     Wake(Instant),
     Report(FlowId, Report),
-    /// The agent is the first newcomer.
+    /// Adds the first newcomer.
     Spawn(Instant),
     Leave,
 }
@@ -178,36 +180,36 @@ impl Context<'_> {
         self.random
     }
 
-    /// Opens a flow. The returned number is reused after the flow is closed and the last of its
-    /// packets has left the network.
+    /// Opens a flow. The returned number is used again once the flow is closed and its last packet
+    /// has left the network.
     pub fn open(&mut self, spec: FlowSpec) -> FlowId {
         let flow = self.flows.reserve();
         self.commands.push(Command::Open(flow, spec, None));
         flow
     }
 
-    /// Opens the flow of an entry of the source's list, for probes that tell entries apart.
+    /// Opens the flow of one entry in the source's list, for probes that tell entries apart.
     pub fn open_listed(&mut self, spec: FlowSpec, entry: u32) -> FlowId {
         let flow = self.flows.reserve();
         self.commands.push(Command::Open(flow, spec, Some(entry)));
         flow
     }
 
-    /// Opens a flow that is the other direction of the connection of an open flow: captures give
-    /// both the same ports.
+    /// Opens the other direction of an open flow's connection. Captures give both flows the same
+    /// ports.
     pub fn open_reply(&mut self, spec: FlowSpec, to: FlowId) -> FlowId {
         let flow = self.flows.reserve();
         self.commands.push(Command::OpenReply(flow, spec, to));
         flow
     }
 
-    /// Closes one of the agent's flows. Packets on their way still arrive, but the agent is not
-    /// called.
+    /// Closes one of the agent's flows. Packets on their way still arrive, but the agent is no
+    /// longer called for them.
     pub fn close(&mut self, flow: FlowId) {
         self.commands.push(Command::Close(flow));
     }
 
-    /// Sends a packet to the first queue of the flow's route.
+    /// Sends a packet into the first queue on the flow's route.
     #[inline]
     pub fn send(&mut self, packet: Outgoing) {
         self.commands.push(Command::Send(packet));
@@ -218,20 +220,19 @@ impl Context<'_> {
         self.commands.push(Command::Report(flow, report));
     }
 
-    /// Sets the timer to `at`, in place of any earlier setting.
+    /// Sets the timer to `at`. This replaces any earlier setting.
     #[inline]
     pub fn wake_at(&mut self, at: Instant) {
         self.commands.push(Command::Wake(at));
     }
 
-    /// Adds an agent, first called at `at`.
+    /// Adds an agent, which is first called at `at`.
     pub fn spawn(&mut self, agent: Box<dyn Agent>, at: Instant) {
         self.newcomers.push_back(agent);
         self.commands.push(Command::Spawn(at));
     }
 
-    /// Leaves for good: the agent is dropped after this call, or once all flows of the agent are
-    /// closed.
+    /// Leaves for good. The agent is dropped after this call, or once all its flows are closed.
     pub fn leave(&mut self) {
         self.commands.push(Command::Leave);
     }

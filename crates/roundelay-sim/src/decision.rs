@@ -1,7 +1,7 @@
-//! Decision cost: the time for which a link is idle while its discipline chooses the next packet.
+//! Decision cost: how long a link is idle while its discipline chooses the next packet.
 //!
-//! To compare disciplines by the cost of their decisions, one scenario has a table for all of them:
-//! `decision = { afq = "1ms", wf2q = "1ms" }`.
+//! To compare disciplines by what their decisions cost, a scenario can give one table for all of
+//! them: `decision = { afq = "1ms", wf2q = "1ms" }`.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -15,23 +15,23 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 
 use crate::network::TREE;
 
-/// The longest decision time.
+/// The longest time that a decision may take.
 const LONGEST: Duration = Duration::from_secs(3600);
 
-/// Time for each decision, 0 to 3600 s.
+/// How long each decision takes: 0 to 3600 s.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DecisionCost {
-    /// One cost for all disciplines.
+    /// The same for all disciplines.
     Same(Duration),
     /// By the discipline's name, or `tree`.
     ByDiscipline(BTreeMap<String, Duration>),
 }
 
 impl DecisionCost {
-    /// Decisions without cost.
+    /// Decisions that cost no time.
     pub const NONE: Self = Self::Same(Duration::ZERO);
 
-    /// The cost for a discipline. None if the table does not list the discipline.
+    /// What a decision of `discipline` costs. None if the table does not list it.
     pub fn of(&self, discipline: &str) -> Option<Duration> {
         match self {
             Self::Same(cost) => Some(*cost),
@@ -39,7 +39,7 @@ impl DecisionCost {
         }
     }
 
-    /// The disciplines in the table; empty if all have the same cost.
+    /// The disciplines in the table. Empty if decisions cost the same in all disciplines.
     pub fn disciplines(&self) -> impl Iterator<Item = &str> {
         let costs = if let Self::ByDiscipline(costs) = self {
             Some(costs)
@@ -118,7 +118,7 @@ impl<'de> Visitor<'de> for Costs {
     }
 }
 
-/// A value of the table.
+/// A single value in the table.
 struct Cost(Duration);
 
 impl<'de> Deserialize<'de> for Cost {

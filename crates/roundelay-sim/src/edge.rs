@@ -1,13 +1,13 @@
-//! Edge-CoDel at receiving hosts: active queue management for each flow, applied where packets
-//! leave the network and not in each queue.
+//! Edge-CoDel at receiving hosts: active queue management for each flow, where packets leave the
+//! network instead of in each queue.
 //!
-//! A packet's waiting time in all queues is the initial slack minus the remaining slack. Every port
-//! subtracts the waiting time from the slack, whatever the discipline; the figure exists for FQ as
-//! for LSTF. Only forward packets with TCP data are judged. The sending host's interface counts as
-//! one of the queues.
+//! A packet's total wait in queues is its initial slack minus the slack that remains, because every
+//! port subtracts waits from the slack, whatever its discipline. So the figure exists under FQ as
+//! well as under LSTF. Only forward packets with TCP data are judged. The sending host's interface
+//! counts as one of the queues.
 //!
 //! Source: R. Mittal, R. Agarwal, S. Ratnasamy, S. Shenker, "Universal Packet Scheduling", NSDI
-//! 2016, section 4.2. The loop itself: [`roundelay::edge_codel`].
+//! 2016, section 4.2. The control loop itself is [`roundelay::edge_codel`].
 
 use roundelay::edge_codel::{Config, queueing_delay};
 use roundelay::{ConfigError, Ecn, EdgeCodel, Instant, Packet};
@@ -15,16 +15,16 @@ use roundelay::{ConfigError, Ecn, EdgeCodel, Instant, Packet};
 use crate::agent::Direction;
 use crate::packet_state::{Content, PacketState, Tag};
 
-/// Parameters of Edge-CoDel for a group of flows.
+/// How Edge-CoDel treats a group's flows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct EdgeControl {
-    /// Parameters of the control loop.
+    /// The control loop's parameters.
     pub codel: Config,
     /// Whether ECN-capable packets are marked instead of dropped.
     pub marks: bool,
 }
 
-/// Edge-CoDel's decision on a packet.
+/// What Edge-CoDel decides about a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Decision {
     Pass,
@@ -32,7 +32,7 @@ pub(crate) enum Decision {
     Drop,
 }
 
-/// Edge-CoDel of a flow.
+/// Edge-CoDel for one flow.
 #[derive(Debug)]
 pub(crate) struct Edge {
     codel: EdgeCodel,
@@ -49,7 +49,7 @@ impl Edge {
         })
     }
 
-    /// Call once for each packet at the end of its route, in the order of arrival.
+    /// Call once for each packet that reaches the end of its route, in the order of arrival.
     pub(crate) fn decide(
         &mut self,
         now: Instant,

@@ -1,39 +1,40 @@
-//! Event queue: a few lanes of events in order, and a heap for those that fit no lane.
+//! Event queue: a few lanes, which hold events in order, and a heap for the events that fit no
+//! lane.
 //!
-//! Most delays in a network are constants: a propagation delay and the transmission time of a full
-//! packet, or the gap of a source. Events with one delay are made in order of their times, on all
-//! links together, and a lane takes each at the cost of a list. The queue compares the first events
-//! of a few lanes, for networks of any size.
+//! Most delays in a network are constants: a propagation delay plus the time to transmit a full
+//! packet, or the gap between a source's packets. Events with the same delay are made in the order
+//! of their times, on all links together, so a lane takes each at the cost of a list. Whatever the
+//! network's size, the queue only compares the first events in a few lanes.
 //!
-//! Events are not changed: when a pick is brought forward or a timer put off, the old event stays
-//! and does nothing when its time comes. Each acknowledgement puts off TCP's retransmission timer,
-//! which hardly ever expires: a timer that is put off costs nothing until its old time comes.
+//! Events are not changed. When a pick is brought forward or a timer is put off, the old event
+//! stays and does nothing when its time comes. Each acknowledgement puts off TCP's retransmission
+//! timer, which hardly ever expires. Putting a timer off costs nothing until its old time comes.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use roundelay::Instant;
 
-/// Lanes of a queue.
+/// Lanes in a queue.
 const LANES: usize = 8;
 
-/// Sort key of an event: 64 bits of picoseconds, one bit for a pick, 41 bits of sequence number.
-/// The low 22 bits are left for the number of the link or agent, so an [`Entry`] is a single
+/// An event's sort key: 64 bits of picoseconds, one bit for a pick, 41 bits of sequence number. The
+/// low 22 bits are left for the number of the link or agent, so that an [`Entry`] is a single
 /// number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key(u128);
 
-/// The bit of a pick.
+/// This bit marks a pick.
 const PICK: u128 = 1 << 63;
-/// Bits of the number of a link or agent.
+/// Bits that hold the number of a link or agent.
 const OWNER_BITS: u32 = 22;
-/// Most links and agents.
+/// The most links and agents.
 pub(crate) const OWNERS: usize = 1 << OWNER_BITS;
-/// Most events.
+/// The most events.
 pub(crate) const EVENTS: u64 = 1 << (63 - OWNER_BITS);
 
 impl Key {
-    /// No event.
+    /// Later than any event.
     pub(crate) const NEVER: Self = Self(!(OWNERS as u128 - 1));
 
     /// An arrival or a timer at `at`, with sequence number `sequence`.
@@ -42,7 +43,7 @@ impl Key {
         Self((at.as_picos() as u128) << 64 | (sequence << OWNER_BITS) as u128)
     }
 
-    /// A link's pick, after all arrivals and timers of the same instant.
+    /// When a link picks: after all arrivals and timers at the same instant.
     #[inline]
     pub(crate) const fn pick(at: Instant, sequence: u64) -> Self {
         Self(Self::new(at, sequence).0 | PICK)
@@ -54,14 +55,14 @@ impl Key {
         self.0 & PICK != 0
     }
 
-    /// The time of the event.
+    /// When the event happens.
     #[inline]
     pub(crate) const fn time(self) -> Instant {
         Instant::from_picos((self.0 >> 64) as u64)
     }
 }
 
-/// A key with the number of a link or agent in the low 22 bits.
+/// A key with the number of a link or agent in its low 22 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Entry(u128);
 
@@ -84,14 +85,14 @@ impl Entry {
     }
 }
 
-/// Whose event.
+/// Whose event it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Owner {
     Link(usize),
     Agent(u32),
 }
 
-/// The events of links and agents, and the first of all.
+/// All events, those of links and those of agents, and which comes first.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct EventQueue {
     pub(crate) links: Lanes,
@@ -111,14 +112,14 @@ impl EventQueue {
         }
     }
 
-    /// Removes the first timer, the one of `agent`. Returns whether the agent is to be called:
-    /// false if the timer has been put off.
+    /// Removes the first timer, which is `agent`'s. Returns whether to call the agent: false if the
+    /// timer has been put off.
     #[inline]
     pub(crate) fn expires(&mut self, agent: u32) -> bool {
         self.timers.pop(agent as usize)
     }
 
-    /// Sets the timer of an agent. [`Key::NEVER`]: none.
+    /// Sets an agent's timer. [`Key::NEVER`] takes it away.
     #[inline]
     pub(crate) fn set_timer(&mut self, agent: u32, key: Key) {
         self.timers.set(agent as usize, key);
@@ -127,20 +128,20 @@ impl EventQueue {
 
 /// Entries in a few lanes, each in order, and a heap for the rest.
 ///
-/// An entry goes to the lane with the latest end that is not later than the entry: the greedy rule
-/// of patience sorting, which needs as few lanes as possible (D. Aldous, P. Diaconis, "Longest
-/// increasing subsequences", Bulletin of the AMS 36, 1999). So the ends of the lanes fall from lane
-/// to lane: the number of later ends is the number of the lane, and the last lane is the first to
-/// become empty.
+/// An entry goes to the lane that ends latest among those that do not end after the entry. This is
+/// the greedy rule of patience sorting, which needs as few lanes as possible (D. Aldous, P.
+/// Diaconis, "Longest increasing subsequences", Bulletin of the AMS 36, 1999). So the ends fall
+/// from lane to lane. To find an entry's lane, count the ends that are later. The last lane in use
+/// is the first to become empty.
 #[derive(Debug, Clone)]
 pub(crate) struct Lanes {
-    /// The first entry of the heap, and of each lane in use.
+    /// The first entry in the heap, and in each lane in use.
     heads: [Entry; LANES + 1],
-    /// The last entry of each lane in use.
+    /// The last entry in each lane in use.
     ends: [Entry; LANES],
     /// Lanes in use.
     used: usize,
-    /// The earliest of the heads, and its lane.
+    /// The earliest head, and its lane.
     first: Entry,
     first_lane: usize,
     /// The entries behind the heads.
@@ -173,7 +174,7 @@ impl Lanes {
         }
     }
 
-    /// Adds an event to a lane. Returns false, without effect, if all lanes end later.
+    /// Adds an event to a lane. If all lanes end later, returns false and changes nothing.
     #[inline]
     pub(crate) fn append(&mut self, number: usize, key: Key) -> bool {
         let entry = Entry::new(key, number);
@@ -231,8 +232,8 @@ impl Lanes {
 
 /// The agents' timers.
 ///
-/// For each timer there is at least one entry that is no later. When such an entry comes first and
-/// the timer is later, an entry with the timer's time takes its place.
+/// Each timer has at least one entry that is no later. When such an entry comes first but the timer
+/// is later, a new entry with the timer's time replaces it.
 #[derive(Debug, Clone, Default)]
 struct Timers {
     agents: Vec<Timer>,
@@ -242,8 +243,8 @@ struct Timers {
 #[derive(Debug, Clone, Copy)]
 struct Timer {
     key: Key,
-    /// The earliest entries of the agent. With two, a timer set alternately near and far leaves one
-    /// far entry, not one each time.
+    /// The agent's two earliest entries. We keep two because then a timer that is set near and far
+    /// in turn leaves one far entry, not one each time.
     queued: [Key; 2],
 }
 
@@ -263,7 +264,7 @@ impl Timers {
         self.queue(agent);
     }
 
-    /// Adds an entry for the agent's timer, unless there is one that is no later.
+    /// Adds an entry for the agent's timer, unless one that is no later exists.
     #[inline]
     fn queue(&mut self, agent: usize) {
         let Timer { key, queued } = &mut self.agents[agent];
@@ -273,7 +274,7 @@ impl Timers {
         }
     }
 
-    /// Removes the first entry, one of `agent`. Returns whether the timer expires.
+    /// Removes the first entry, which is `agent`'s. Returns whether the timer expires.
     #[inline]
     fn pop(&mut self, agent: usize) -> bool {
         let key = self.lanes.first.key();
@@ -297,8 +298,8 @@ mod tests {
     use rand::{RngExt as _, SeedableRng};
     use rand_pcg::Pcg64Mcg;
 
-    /// Compares with a binary heap: delays of a few lengths, which stay in lanes, and drawn ones,
-    /// most of which do not fit.
+    /// Compares with a binary heap. Delays with a few lengths stay in lanes, but most drawn delays
+    /// do not fit.
     #[test]
     fn entries_leave_in_order() {
         for kinds in [1, 3, 4, 20, 10_000] {
@@ -309,7 +310,7 @@ mod tests {
             let mut idle = 0;
             let mut piled = 0;
             for sequence in 0..40_000 {
-                // In some phases events become few, in others many.
+                // Events become few in some phases and many in others.
                 let adds = if sequence / 5000 % 2 == 0 { 5 } else { 2 };
                 if random.random_range(0..8) < adds {
                     let at = Instant::from_picos(now + random.random_range(0..kinds) * 100);
@@ -340,7 +341,7 @@ mod tests {
         }
     }
 
-    /// An entry that fits no lane is not taken, and the lanes stay as they were.
+    /// If an entry fits no lane, the lanes stay as they were.
     #[test]
     fn lanes_are_few() {
         let mut lanes = Lanes::default();
@@ -359,8 +360,8 @@ mod tests {
         assert!(lanes.append(4, key(97)), "a lane is free again");
     }
 
-    /// Compares with a linear search: timers that are put off, brought forward or taken away, and
-    /// agents that come while the queue is in use.
+    /// Compares with a linear search. Timers are put off, brought forward or taken away, and agents
+    /// come while the queue is in use.
     #[test]
     fn timers_expire_in_order() {
         let mut random = Pcg64Mcg::seed_from_u64(1);
@@ -403,7 +404,7 @@ mod tests {
         );
     }
 
-    /// A timer set near and far in turn, or put off again and again, leaves few entries.
+    /// If a timer is set near and far in turn, or put off again and again, few entries stay behind.
     #[test]
     fn timers_leave_few_entries() {
         let mut queue = EventQueue::default();

@@ -1,26 +1,26 @@
-//! Which header fields a discipline reads (priority, slack, deadline), and whether the discipline
-//! reads flow weights.
+//! Which header fields a discipline reads (priority, slack, deadline), and whether it reads flow
+//! weights.
 
 use roundelay::schedulers::{AnyDiscipline, DisciplineInfo, Priority, Times};
 
-/// The header fields and weights read by a discipline.
+/// What a discipline reads: header fields and weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FieldsRead {
     /// The discipline's name.
     pub(crate) name: &'static str,
     /// Whether the discipline reads weights.
     pub(crate) weight: bool,
-    /// The meaning of the priority.
+    /// What a packet's priority means to the discipline.
     pub(crate) priority: Priority,
     /// Whether the discipline reads slack or the deadline.
     pub(crate) times: Times,
-    /// Whether all packets may start with the same slack, as in FIFO+, where waiting times set
-    /// packets apart.
+    /// Whether all packets may start with the same slack. FIFO+ allows this because its packets
+    /// differ by how long they have waited.
     pub(crate) takes_equal_slack: bool,
 }
 
 impl FieldsRead {
-    /// The fields read by `discipline` with its parameters.
+    /// What `discipline` reads with its parameters.
     pub(crate) fn of(discipline: &AnyDiscipline) -> Self {
         let DisciplineInfo {
             name,

@@ -10,12 +10,13 @@ use roundelay_files::read_text;
 
 use crate::sources::captured::{Captured, Entry};
 
-/// A reader of captures, called for each binary file because the simulator does not know capture
-/// formats. Returns the packets up to a time: the first at time zero, times not decreasing, flows
-/// numbered from 0 in the order of their first packet; or the error in the file.
+/// Reads captures. The simulator does not know any capture format, so it calls this function for
+/// each binary file. It returns the packets up to a time, or the error in the file. The first
+/// packet is at time zero, times do not decrease, and flows are numbered from 0 in the order of
+/// their first packets.
 pub type ReadCapture<'a> = dyn Fn(&Path, &Captured, Duration) -> Result<Vec<Entry>, Fault> + 'a;
 
-/// The folder of files, the reader of captures, and the files asked for.
+/// The scenario's folder, the reader of captures, and the files that were asked for.
 pub(crate) struct Files<'a> {
     folder: &'a Path,
     pub(crate) capture: &'a ReadCapture<'a>,
@@ -31,14 +32,14 @@ impl<'a> Files<'a> {
         }
     }
 
-    /// The path of the file `name` of a scenario, which now counts as wanted.
+    /// The path of the scenario's file `name`, which from now on counts as wanted.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         let path = self.folder.join(name);
         self.wanted.borrow_mut().push(path.clone());
         path
     }
 
-    /// The text of the file `name` of a scenario; errors say that `what` was expected.
+    /// The text of the scenario's file `name`. Errors say that `what` was expected.
     ///
     /// # Errors
     /// As [`text`].
@@ -46,13 +47,13 @@ impl<'a> Files<'a> {
         text(&self.path(name), name, what)
     }
 
-    /// All files asked for.
+    /// All files that were asked for.
     pub(crate) fn wanted(self) -> Vec<PathBuf> {
         self.wanted.into_inner()
     }
 }
 
-/// Refuses captures: there is no reader of captures.
+/// Refuses captures, because there is no reader for them.
 pub(crate) fn no_captures(path: &Path, _: &Captured, _: Duration) -> Result<Vec<Entry>, Fault> {
     let path = path.display();
     Err(Fault::new(format!(
@@ -61,8 +62,8 @@ pub(crate) fn no_captures(path: &Path, _: &Captured, _: Duration) -> Result<Vec<
     .with_given(path))
 }
 
-/// Whether the reader of captures gets a file: the first bytes are not text, as in all captures.
-/// The reader also names other binary formats.
+/// Whether a file goes to the reader of captures: its first bytes are not text, as in all captures.
+/// If the file has some other binary format, the reader's error names it.
 pub(crate) fn is_capture(path: &Path) -> bool {
     let mut head = Vec::new();
     // A list may come through a pipe, which can be read only once.
@@ -76,7 +77,7 @@ pub(crate) fn is_capture(path: &Path) -> bool {
 fn is_text(head: &[u8]) -> bool {
     let valid = match str::from_utf8(head) {
         Ok(_) => head.len(),
-        // The last character may be cut in the middle.
+        // The head may end in the middle of a character.
         Err(error) if error.error_len().is_none() => error.valid_up_to(),
         Err(_) => return false,
     };
@@ -85,7 +86,7 @@ fn is_text(head: &[u8]) -> bool {
         .all(|byte| !byte.is_ascii_control() || byte.is_ascii_whitespace())
 }
 
-/// The text of the file `name` of a scenario; errors say that `what` was expected.
+/// The text of the scenario's file `name`. Errors say that `what` was expected.
 ///
 /// # Errors
 /// The file is missing, a folder, unreadable, or not text.

@@ -1,4 +1,4 @@
-//! Flow table: routes and counts of the flows that are alive.
+//! Flow table: the routes and counts of all flows that are alive.
 
 use roundelay::{DropReason, Duration, FlowConfig, FlowId, Instant, Slack};
 
@@ -8,12 +8,12 @@ use crate::network::Route;
 use crate::sources::Stamped;
 use crate::sources::urgency::grown;
 
-/// A flow's number, counted from 0 as flows are opened, and never reused. Queues know a flow by a
-/// `FlowId`, which is reused.
+/// A flow's number, counted from 0 as flows are opened, and never used again. Queues know a flow by
+/// its `FlowId`, which is used again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct FlowNumber(pub u64);
 
-/// Counts of a flow's forward packets; replies are not counted.
+/// What is counted for a flow. Only forward packets count, not replies.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FlowCounts {
     /// Packets sent.
@@ -26,9 +26,10 @@ pub struct FlowCounts {
     pub dropped: [u64; DropReason::ALL.len()],
     /// Packets lost on a wire.
     pub lost: u64,
-    /// Packets dropped by Edge-CoDel at the end of their route; not part of `delivered`.
+    /// Packets that Edge-CoDel dropped at the end of their route. `delivered` does not include
+    /// them.
     pub edge_dropped: u64,
-    /// Packets marked by Edge-CoDel; part of `delivered`.
+    /// Packets that Edge-CoDel marked. `delivered` includes them.
     pub edge_marked: u64,
     /// Sum of the delays from the agent to the end of the route, in picoseconds.
     pub delays: u128,
@@ -46,7 +47,7 @@ impl FlowCounts {
     }
 }
 
-/// A flow, open or with packets still on their way.
+/// A flow that is open, or closed with packets still on their way.
 #[derive(Debug)]
 pub(crate) struct FlowState {
     pub(crate) number: FlowNumber,
@@ -57,14 +58,14 @@ pub(crate) struct FlowState {
     /// Packets on their way, in both directions.
     pub(crate) on_their_way: u32,
     pub(crate) is_open: bool,
-    /// Edge-CoDel, if the group uses Edge-CoDel.
+    /// None if the group does not use Edge-CoDel.
     pub(crate) edge: Option<Box<Edge>>,
     /// Forward and backward, if slack is written at departure.
     pub(crate) departures: Option<Box<[Departures; 2]>>,
     pub(crate) counts: FlowCounts,
 }
 
-/// How a flow's slack is written at departure from its host, and the last packet's departure.
+/// How a flow's slack is written when packets leave their host, and when the last one left.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Departures {
     pub(crate) stamped: Stamped,
@@ -72,7 +73,8 @@ pub(crate) struct Departures {
 }
 
 impl Departures {
-    /// The slack of a packet sent with `slack` that departs at `now`; None: the one it has.
+    /// The slack that a packet sent with `slack` gets when it leaves at `now`. None: it keeps its
+    /// own.
     pub(crate) fn depart(&mut self, slack: Slack, now: Instant) -> Option<Slack> {
         match self.stamped {
             Stamped::AtSending => None,
@@ -98,7 +100,7 @@ pub(crate) struct Flows {
 }
 
 impl Flows {
-    /// A `FlowId` for a flow about to be opened.
+    /// Reserves a `FlowId` for a flow that is about to be opened.
     pub(crate) fn reserve(&mut self) -> FlowId {
         if let Some(number) = self.free.pop() {
             return FlowId(number);
@@ -107,7 +109,7 @@ impl Flows {
         FlowId((self.flows.len() - 1) as u32)
     }
 
-    /// The number of the next flow to be opened.
+    /// The number that the next flow will have.
     pub(crate) const fn next_number(&self) -> FlowNumber {
         FlowNumber(self.opened)
     }
@@ -152,7 +154,7 @@ impl Flows {
         self.flows[id.index()].take()
     }
 
-    /// The flows alive, in the order of their `FlowId`s.
+    /// The flows that are alive, in the order of their `FlowId`s.
     pub(crate) fn alive(&self) -> impl Iterator<Item = &FlowState> {
         self.flows.iter().flatten()
     }

@@ -1,4 +1,5 @@
-//! Packet headers of a flow, for the rules of trees and for captures ([`pcapng`](crate::pcapng)).
+//! Which headers a flow's packets have, for the rules in trees and for captures
+//! ([`pcapng`](crate::pcapng)).
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -8,7 +9,7 @@ use roundelay_trace::{Headers, Ports};
 use crate::flows::FlowNumber;
 use crate::network::NodeId;
 
-/// Header fields common to the flows of a group.
+/// Header fields that all flows in a group share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Marks {
     /// IP protocol number (IANA): 17 for UDP, 6 for TCP.
@@ -27,13 +28,13 @@ impl Default for Marks {
     }
 }
 
-/// A node's IPv4 address: 10.0.0.0/8 plus the low 24 bits of its number.
+/// A node's IPv4 address: 10.0.0.0/8 plus the low 24 bits of the node's number.
 pub(crate) fn address(node: NodeId) -> Ipv4Addr {
     Ipv4Addr::from(10 << 24 | node.0 & 0xff_ffff)
 }
 
-/// Ports of a flow, source port first. The pair has 30 bits of the flow number, enough for 2^30
-/// flows between two nodes.
+/// A flow's ports, the source's first. Together they hold 30 bits of the flow number, enough for
+/// 2^30 flows between two nodes.
 pub(crate) fn ports(flow: FlowNumber) -> [u16; 2] {
     [
         0x8000 | (flow.0 & 0x7fff) as u16,
@@ -41,7 +42,7 @@ pub(crate) fn ports(flow: FlowNumber) -> [u16; 2] {
     ]
 }
 
-/// Headers of packets from a flow's source to its destination.
+/// The headers on packets from a flow's source to its destination.
 pub(crate) fn forward(
     flow: FlowNumber,
     [from, to]: [NodeId; 2],
@@ -61,7 +62,7 @@ pub(crate) fn forward(
     }
 }
 
-/// Headers of replies: addresses and ports swapped.
+/// The headers on replies, with addresses and ports swapped.
 pub(crate) const fn backward(headers: Headers) -> Headers {
     let Headers {
         source,

@@ -1,13 +1,13 @@
-//! Deterministic network simulator. Every output is a [`roundelay::Port`], the shipped code:
-//! results hold for real ports.
+//! Deterministic network simulator. Every output is a [`roundelay::Port`], the code that we ship,
+//! so results hold for real ports.
 //!
-//! A [`Network`] is nodes and links; a [`Simulation`] runs a network. [`Agent`]s open flows from
-//! node to node and send packets. An agent is called when a timer expires and when a packet reaches
-//! the end of the route. A [`Probe`] observes all events.
+//! A [`Network`] has nodes and links, and a [`Simulation`] runs it. [`Agent`]s open flows from node
+//! to node and send packets. An agent is called when its timer expires and when a packet reaches
+//! the end of its route. A [`Probe`] observes all events.
 //!
-//! Time is in picoseconds. Events at one instant come in the order of their scheduling; all
-//! arrivals at a queue come before the link picks a packet. Each agent and each link draws from a
-//! separate stream of random numbers: a change in one leaves the others as they were.
+//! Time is in picoseconds. Events at one instant happen in the order in which they were scheduled,
+//! but a link picks a packet only after all arrivals at its queue. Each agent and each link draws
+//! from its own stream of random numbers, so a change in one leaves the others as they were.
 
 mod agent;
 mod decision;

@@ -20,36 +20,36 @@ use crate::probe::Probe;
 use crate::random::generator;
 use crate::simulation::World;
 
-/// Counts of a link's packets.
+/// What is counted at a link.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LinkCounts {
     /// Packets received by the queue.
     pub arrived: u64,
     /// Packets transmitted.
     pub packets: u64,
-    /// Bytes transmitted, as long as they are on the link.
+    /// Bytes transmitted, with the lengths that packets have on the link.
     pub bytes: u64,
     /// Packets dropped by the queue, by reason, in the order of [`DropReason::ALL`].
     pub dropped: [u64; DropReason::ALL.len()],
     /// Transmitted packets lost on the wire.
     pub lost: u64,
-    /// Sum of the waiting times of transmitted packets, in picoseconds.
+    /// Sum of the transmitted packets' waits, in picoseconds.
     pub waits: u128,
 }
 
-/// A link's port.
+/// Makes a link's port.
 ///
 /// # Errors
-/// A parameter is out of its range, or decisions of a preemptive port cost time.
+/// A parameter is out of its range, or the port is preemptive and its decisions cost time.
 fn port(config: &LinkConfig, seed: Seed) -> Result<AnyPort<Tag>, ConfigError> {
     let mut port = AnyPort::new(&config.queue, config.rate, seed)?;
     port.set_decision_cost(config.decision_cost()?);
     Ok(port)
 }
 
-/// The key of a port's next event, after all events up to number `sequence`. The end of a packet is
-/// no pick: on a link without delay the packet may arrive, at this instant, before other links
-/// pick.
+/// The key of a port's next event, which comes after all events up to number `sequence`. If it is
+/// the end of a packet, it is not a pick: on a link without delay the packet may arrive at this
+/// instant, and must do so before other links pick.
 #[inline]
 pub(crate) fn next_key(port: &AnyPort<Tag>, sequence: u64) -> Key {
     match port.next_event() {
@@ -59,9 +59,9 @@ pub(crate) fn next_key(port: &AnyPort<Tag>, sequence: u64) -> Key {
     }
 }
 
-/// Waiting time of a packet transmitted in the given span; `preempted_at` is the rate of a
-/// preemptive link. There, time between the parts of an interrupted packet counts too: all the time
-/// in which the packet was not being sent.
+/// How long a packet waited that was transmitted in the given span. `preempted_at` is the rate if
+/// the link is preemptive. There, the time between the parts of an interrupted packet counts too,
+/// because a packet waits whenever it is not being sent.
 #[inline]
 pub(crate) fn waited(
     preempted_at: Option<Rate>,
@@ -115,8 +115,8 @@ impl Link {
         })
     }
 
-    /// On a link with a trace, puts off a pick that comes before the next time of the trace. Returns
-    /// whether it did.
+    /// On a link with a trace, puts off a pick that would come before the trace's next time.
+    /// Returns whether it did.
     #[inline]
     pub(crate) fn waits_for_trace(&mut self) -> bool {
         self.wire.trace.is_some() && self.put_off()
@@ -134,7 +134,7 @@ impl Link {
         next > at
     }
 
-    /// On a link with a trace, the link is busy until the trace has carried the last packet.
+    /// If the link has a trace, makes it busy until the trace has carried the last packet.
     #[inline]
     pub(crate) fn follow_trace(&mut self) {
         if let Some(end) = self.wire.ended.take() {
@@ -153,45 +153,44 @@ fn be_busy_until(port: &mut AnyPort<Tag>, end: Instant) {
     }
 }
 
-/// Packets in flight: out of the queue, not yet arrived.
+/// Packets in flight: they have left the queue but have not arrived.
 #[derive(Debug)]
 pub(crate) struct Wire {
     id: LinkId,
     /// The trace in place of a rate.
     pub(crate) trace: Option<Box<TracedLink>>,
-    /// End of the transmission just begun on a link with a trace.
+    /// If the link has a trace, when the transmission that has just begun will end.
     ended: Option<Instant>,
-    /// The rate of a preemptive port; otherwise None.
+    /// The rate if the port is preemptive, otherwise None.
     preempted_at: Option<Rate>,
     delay: Duration,
     jitter: Duration,
     loss: Billionths,
     random: Pcg64Mcg,
     pub(crate) in_flight: InFlight,
-    /// Arrival time of the last packet in flight.
+    /// When the last packet in flight arrives.
     last: Instant,
-    /// End of the last transmission.
+    /// When the last transmission ends.
     pub(crate) free_at: Instant,
     pub(crate) counts: LinkCounts,
 }
 
 /// The packets between the two ends of a wire, in the order of their arrivals.
 ///
-/// Half a million packets may be in flight in a large network, more than the caches hold, and each
-/// waits for milliseconds. So the memory of a packet is prefetched while the packet before is
-/// first.
+/// In a large network half a million packets may be in flight, more than the caches hold, and each
+/// waits for milliseconds. So we prefetch a packet's memory while the packet before it is first.
 ///
-/// Each arrival is an event from the start of the flight if a lane takes it. Behind a packet that
-/// no lane takes, packets wait for their turn: no more than one packet of a wire is in the queue's
-/// heap.
+/// If a lane takes a packet's arrival, it is an event from the start of the flight. Behind a packet
+/// that no lane takes, packets wait for their turn, so the queue's heap holds at most one packet
+/// per wire.
 #[derive(Debug, Default)]
 pub(crate) struct InFlight {
     flights: VecDeque<Flight>,
-    /// Packets at the front whose arrivals are in the event queue; at least one, if there are any.
+    /// Packets at the front whose arrivals are in the event queue. At least one, if there are any.
     queued: usize,
 }
 
-/// A packet in flight in one cache line.
+/// A packet in flight, in one cache line.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 struct Flight {
@@ -202,7 +201,7 @@ struct Flight {
 const _: () = assert!(size_of::<Flight>() == 64);
 
 impl InFlight {
-    /// The event of the first packet's arrival.
+    /// When the first packet arrives.
     #[inline]
     pub(crate) fn first(&self) -> Key {
         self.flights.front().map_or(Key::NEVER, |flight| flight.key)
@@ -222,7 +221,8 @@ impl InFlight {
         prefetch(last, last.len());
     }
 
-    /// Takes the first packet; `ahead` is called with the next one, to prefetch more of it.
+    /// Takes the first packet, and calls `ahead` with the next one, so that it can prefetch more of
+    /// it.
     #[inline]
     pub(crate) fn pop(
         &mut self,
@@ -246,7 +246,7 @@ impl InFlight {
 }
 
 impl Wire {
-    /// End of a transmission that begins at `start`; `by_rate` is the end on a link with a rate.
+    /// When a transmission that begins at `start` ends. `by_rate` is its end on a link with a rate.
     #[inline]
     fn end(&mut self, start: Instant, len: u32, by_rate: Instant) -> Instant {
         match &mut self.trace {
@@ -264,7 +264,7 @@ impl Wire {
         self.loss.0 > 0 && self.random.random_range(0..Billionths::ONE.0) < self.loss.0
     }
 
-    /// Arrival time of a packet leaving at `end`.
+    /// When a packet that leaves at `end` arrives.
     #[inline]
     fn arrival(&mut self, end: Instant) -> Instant {
         let mut arrival = end + self.delay;
@@ -277,7 +277,7 @@ impl Wire {
     }
 }
 
-/// Observer of a port: puts transmitted packets onto the wire and updates all counts.
+/// Observes a port: puts transmitted packets onto the wire and updates all counts.
 pub(crate) struct Work<'a, P> {
     pub(crate) wire: &'a mut Wire,
     pub(crate) world: &'a mut World<P>,
@@ -338,7 +338,7 @@ mod tests {
     use super::*;
     use crate::network::NodeId;
 
-    /// The queues of twenty flows at a link whose discipline hashes flows.
+    /// Which queues twenty flows use, at a link whose discipline hashes flows.
     fn queues(queue: &str, link: u32, run: u64) -> Vec<Vec<usize>> {
         let config = LinkConfig::new(
             NodeId(0),
@@ -358,8 +358,8 @@ mod tests {
             .collect()
     }
 
-    /// With `hash_seed + k` as the seed of link k, the same flows met there as at link k + 1 in the
-    /// run before.
+    /// Formerly, link k's seed was `hash_seed + k`. So the same flows shared a queue there as at
+    /// link k + 1 in the run before.
     #[test]
     fn links_and_runs_hash_flows_apart() {
         for queue in [

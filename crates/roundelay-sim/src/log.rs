@@ -1,4 +1,5 @@
-//! Event log of a simulation: a [`Probe`] that writes the format of [`roundelay_verify::log`].
+//! Event log: a [`Probe`] that writes what happens in a simulation in the format of
+//! [`roundelay_verify::log`].
 
 use std::io::{self, BufWriter, Write};
 
@@ -18,13 +19,13 @@ use crate::probe::{Opening, Probe};
 pub struct Log<W: Write> {
     output: BufWriter<W>,
     preempts: Vec<bool>,
-    /// Flows opened and not closed.
+    /// Flows that are open.
     open: u64,
     failure: Option<io::Error>,
 }
 
 impl<W: Write> Log<W> {
-    /// A log of events in a network. Writes the header line.
+    /// Starts a log of a network's events, and writes its header line.
     pub fn new(output: W, network: &Network) -> Self {
         let header = header(network);
         let preempts = header.links.iter().map(|link| link.preempts).collect();
@@ -198,7 +199,7 @@ impl<W: Write> Probe for Log<W> {
     }
 }
 
-/// The header for a network.
+/// The header line for a network.
 pub fn header(network: &Network) -> Header {
     let nodes = network.nodes() as u32;
     let names = (0..nodes).map(|node| network.name(NodeId(node))).collect();
@@ -243,8 +244,8 @@ fn limits(queue: &QueueSpec) -> Limits {
     Limits { packets, bytes }
 }
 
-/// Order promised by a link's discipline, or by the disciplines of its tree (a flow stays in one
-/// leaf).
+/// The order that a link's discipline promises. A tree promises order within each flow if all its
+/// disciplines do, because a flow stays in one leaf.
 fn order(link: &LinkConfig) -> Order {
     let AnyDiscipline::Tree(tree) = &link.queue.discipline else {
         return Order::of(&link.queue);

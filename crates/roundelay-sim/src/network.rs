@@ -53,7 +53,7 @@ impl LinkClass {
     /// All classes.
     pub const ALL: [Self; 3] = [Self::Core, Self::Edge, Self::Host];
 
-    /// Name in scenarios and results.
+    /// The name in scenarios and results.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Core => "core",
@@ -76,38 +76,38 @@ pub struct LinkConfig {
     pub from: NodeId,
     /// The node at the end.
     pub to: NodeId,
-    /// The rate; of a link with a trace, the mean.
+    /// The rate. If the link has a trace, the trace's mean rate.
     pub rate: Rate,
-    /// The trace in place of the rate: see [`set_trace`](Self::set_trace).
+    /// If set, a trace replaces the rate: see [`set_trace`](Self::set_trace).
     pub trace: Option<LinkTrace>,
     /// The propagation delay.
     pub delay: Duration,
-    /// The queue's discipline, or tree, and limit.
+    /// The queue's discipline, or tree, and its limit.
     pub queue: QueueSpec,
-    /// The name and the rules of the queue's tree: which flow goes to which leaf.
+    /// If the queue is a tree, its name and the rules that send each flow to a leaf.
     pub tree: Option<Arc<TreeFile>>,
-    /// Share of packets lost on the wire, each packet independently.
+    /// What share of packets is lost on the wire. Each packet is lost independently.
     pub loss: Billionths,
-    /// Upper bound of the random extra delay, drawn uniformly for each packet. Packets keep their
-    /// order.
+    /// The longest extra delay. Each packet's is drawn uniformly, but packets keep their order.
     pub jitter: Duration,
-    /// Overhead, minimum and framing of packets. Lengths are those of sources, `raw` or not.
+    /// Overhead, minimum length and framing. Packet lengths are those that sources give, `raw` or
+    /// not.
     pub layer: LinkLayer,
     /// The class.
     pub class: LinkClass,
-    /// The cost in routing by cost.
+    /// What the link costs, for routing by cost.
     pub cost: u64,
-    /// Time for each decision of the queue, during which the link is idle.
+    /// How long each of the queue's decisions takes. Meanwhile the link is idle.
     pub decision: DecisionCost,
 }
 
 impl LinkConfig {
-    /// Whether the queue shares the link among hosts.
+    /// Whether the queue divides the link among hosts.
     pub(crate) fn reads_hosts(&self) -> bool {
         self.queue.discipline.info().reads_hosts
     }
 
-    /// Whether priorities of packets are code points to the queue, or to a node of its tree.
+    /// Whether the queue, or a node in its tree, takes packets' priorities for code points.
     pub(crate) fn reads_code_points(&self) -> bool {
         if let AnyDiscipline::Tree(tree) = &self.queue.discipline {
             for node in tree.nodes() {
@@ -124,7 +124,7 @@ impl LinkConfig {
         self.queue.discipline.info().reads_acknowledgements
     }
 
-    /// A core link without loss, jitter, overhead or decision cost, with routing cost 1.
+    /// A core link without loss, jitter, overhead or decision cost. In routing it costs 1.
     pub const fn new(
         from: NodeId,
         to: NodeId,
@@ -151,13 +151,13 @@ impl LinkConfig {
         }
     }
 
-    /// Sets the queue's discipline and limit, in place of any tree.
+    /// Sets the queue's discipline and limit. If there was a tree, it goes.
     pub fn set_queue(&mut self, queue: QueueSpec) {
         (self.queue, self.tree) = (queue, None);
     }
 
-    /// Sets a trace in place of the rate, or what the link makes of lengths, on which the bytes at each
-    /// time of a trace depend.
+    /// Sets the trace that replaces the rate, if any, and the link layer. The two belong together,
+    /// because how many bytes a trace carries at each time depends on what the link adds to them.
     pub fn set_trace(&mut self, trace: Option<LinkTrace>, layer: LinkLayer) {
         if let Some(trace) = &trace {
             self.rate = trace.mean_rate(layer);
@@ -165,7 +165,7 @@ impl LinkConfig {
         (self.trace, self.layer) = (trace, layer);
     }
 
-    /// Sets a tree in place of the queue's discipline, with this limit.
+    /// Replaces the queue's discipline by a tree with this limit.
     pub fn set_tree(&mut self, tree: Arc<TreeFile>, limit: Limit) {
         let discipline = AnyDiscipline::Tree(tree.config().clone());
         (self.queue, self.tree) = (
@@ -177,7 +177,7 @@ impl LinkConfig {
         );
     }
 
-    /// The queue's discipline as `tc` writes it, or `tree` and the name of the tree.
+    /// The queue's discipline as `tc` writes it, or `tree` and the tree's name.
     pub fn ordering(&self) -> String {
         self.tree.as_ref().map_or_else(
             || self.queue.discipline.to_string(),
@@ -185,11 +185,11 @@ impl LinkConfig {
         )
     }
 
-    /// Time for each decision of the queue.
+    /// How long each of the queue's decisions takes.
     ///
     /// # Errors
-    /// The table has no entry for the discipline, or the link is preemptive and its decisions cost
-    /// time. A link with a trace interrupts no packet, and its decisions cost no time.
+    /// The table does not list the discipline. Or decisions cost time on a link that is preemptive
+    /// or has a trace, or a link with a trace is preemptive: a trace goes with neither.
     pub fn decision_cost(&self) -> Result<Duration, ConfigError> {
         let discipline = self.queue.discipline.name();
         let wrong = |parameter: &str, expected: String| ConfigError::BadValue {
@@ -219,7 +219,7 @@ impl LinkConfig {
         Ok(cost)
     }
 
-    /// The disciplines of the queue: one, or those of all nodes of a tree.
+    /// The queue's disciplines: one, or those of all nodes in its tree.
     pub fn disciplines(&self) -> impl Iterator<Item = &AnyDiscipline> {
         let (tree, alone) = match &self.queue.discipline {
             AnyDiscipline::Tree(tree) => (Some(tree), None),
@@ -229,34 +229,34 @@ impl LinkConfig {
         nodes.map(|node| &node.spec.discipline).chain(alone)
     }
 
-    /// The rate, if a packet may interrupt another one on the link. A preemptive link reports a
-    /// packet at the end of the transmission, not at the start.
+    /// The rate, if one packet may interrupt another on the link. A preemptive link reports a
+    /// packet when its transmission ends, not when it starts.
     pub fn preempted_at(&self) -> Option<Rate> {
         self.queue.discipline.preempts().then_some(self.rate)
     }
 }
 
-/// Name of a link, from the names of both ends: FROM > TO.
+/// A link's name, made from the names of both ends: FROM > TO.
 pub fn link_name(from: &str, to: &str) -> String {
     format!("{from} > {to}")
 }
 
-/// Prefix of a tree's name, where a discipline could stand.
+/// Comes before a tree's name, where a discipline could stand.
 pub(crate) const TREE: &str = tree::Config::NAME;
 
-/// A fault in a network.
+/// What is wrong with a network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NetworkError {
-    /// There is no route from the first node to the second.
+    /// No route leads from the first node to the second.
     #[error("there is no way from node {} to node {}", .0.0, .1.0)]
     Unroutable(NodeId, NodeId),
-    /// Source and destination of a route are the same node.
+    /// A route starts and ends at the same node.
     #[error("node {} needs no way to itself", .0.0)]
     SameNode(NodeId),
-    /// There is no such node.
+    /// The network has no such node.
     #[error("there is no node {}", .0.0)]
     NoNode(NodeId),
-    /// The name is already in use, by this node.
+    /// This node already has the name.
     #[error("node {} has that name", .0.0)]
     NameTaken(NodeId),
 }
@@ -274,7 +274,7 @@ pub struct Network {
 struct Nodes {
     /// Outgoing links of each node.
     leaving: Vec<Vec<LinkId>>,
-    /// Empty for a node without a name.
+    /// Empty if the node has no name.
     names: Vec<String>,
     named: BTreeMap<String, NodeId>,
 }
@@ -303,7 +303,7 @@ impl Network {
         Ok(node)
     }
 
-    /// Adds a link in one direction, between existing nodes.
+    /// Adds a link in one direction, between nodes that exist.
     ///
     /// # Errors
     /// One of the nodes does not exist.
@@ -316,7 +316,7 @@ impl Network {
         Ok(id)
     }
 
-    /// Sets how routes are chosen. The last setting before a simulation starts counts.
+    /// Sets how routes are chosen. What is set last before a simulation starts counts.
     pub const fn set_routing(&mut self, routing: Routing) {
         self.routing = routing;
     }
@@ -326,8 +326,8 @@ impl Network {
         self.routing
     }
 
-    /// Ends runs over this network and its clones, with [`SimulationError::Stopped`], once `stop`
-    /// is requested.
+    /// Ends runs over this network and its clones with [`SimulationError::Stopped`], once a stop is
+    /// requested through `stop`.
     ///
     /// [`SimulationError::Stopped`]: crate::SimulationError::Stopped
     pub fn set_stop(&mut self, stop: Stop) {
@@ -339,17 +339,17 @@ impl Network {
         &self.stop
     }
 
-    /// Number of nodes.
+    /// The number of nodes.
     pub fn nodes(&self) -> usize {
         self.nodes.leaving.len()
     }
 
-    /// All links in the order of their numbers.
+    /// All links, in the order of their numbers.
     pub fn links(&self) -> &[LinkConfig] {
         &self.links
     }
 
-    /// Changes the wire or the queue of a link. The ends are fixed.
+    /// Changes a link's wire or queue. The ends stay as they are.
     ///
     /// # Panics
     /// The network has no such link.
@@ -360,7 +360,7 @@ impl Network {
         (link.from, link.to) = ends;
     }
 
-    /// The outgoing links of a node, in the order of their numbers.
+    /// The links that leave a node, in the order of their numbers.
     pub fn leaving(&self, node: NodeId) -> &[LinkId] {
         self.nodes
             .leaving
@@ -368,12 +368,12 @@ impl Network {
             .map_or(&[], Vec::as_slice)
     }
 
-    /// The node with a name.
+    /// The node that has this name.
     pub fn named(&self, name: &str) -> Option<NodeId> {
         self.nodes.named.get(name).copied()
     }
 
-    /// A node's name, or the number if the node has no name.
+    /// A node's name, or its number if it has no name.
     pub fn name(&self, node: NodeId) -> String {
         self.nodes
             .names
@@ -382,7 +382,7 @@ impl Network {
             .map_or_else(|| node.0.to_string(), Clone::clone)
     }
 
-    /// The first link from one node to the other.
+    /// The first link that leads from one node to the other.
     pub fn link_between(&self, from: NodeId, to: NodeId) -> Option<LinkId> {
         self.leaving(from)
             .iter()
@@ -390,8 +390,8 @@ impl Network {
             .find(|link| self.links[link.index()].to == to)
     }
 
-    /// The links on the route between two nodes: the route of flow number 0, if flows are spread
-    /// over several.
+    /// The links on the route between two nodes. If flows are spread over several routes, this is
+    /// the one that flow number 0 takes.
     ///
     /// # Errors
     /// There is no route.
@@ -414,8 +414,8 @@ impl Network {
         }
     }
 
-    /// Time of a packet of `len` bytes over some links without waiting: tmin in the paper on
-    /// universal packet scheduling.
+    /// How long a packet of `len` bytes takes over these links if it never waits: tmin in the paper
+    /// on universal packet scheduling.
     pub fn fastest(&self, links: impl IntoIterator<Item = LinkId>, len: u32) -> Duration {
         let time = |link: LinkId| {
             let LinkConfig {

@@ -1,4 +1,4 @@
-//! Packet contents in an arena: the slot of a packet is reused as soon as the packet is gone.
+//! What packets carry, in an arena. A packet's slot is used again as soon as the packet is gone.
 
 use roundelay::author::prefetch;
 use roundelay::{Acknowledgement, Instant, Slack};
@@ -7,40 +7,42 @@ use roundelay_tcp::{Flags, Segment};
 use crate::agent::Direction;
 use crate::flows::FlowNumber;
 
-/// Payload of a packet in a queue: the hop, and the arena slot of the [`PacketState`].
+/// What a packet carries through queues: its hop, and the arena slot of its [`PacketState`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tag {
-    /// Current hop: an index into the table of routes.
+    /// The current hop: an index into the table of routes.
     pub(crate) hop: u32,
-    /// Slot in the arena.
+    /// The slot in the arena.
     pub(crate) slot: u32,
 }
 
-/// Message from one end of a flow to the other.
+/// A message from one end of a flow to the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Content {
     /// Bytes without meaning.
     #[default]
     Bytes,
-    /// A number chosen by the agent.
+    /// A number that the agent chose.
     Number(u64),
     /// A TCP segment or acknowledgement.
     Segment(Segment),
 }
 
-/// Packet state outside queues. All fields but the content of a segment lie in one cache line.
+/// A packet's state outside queues. All fields fit into one cache line, except for a segment's
+/// content.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
 pub struct PacketState {
-    /// Packet number, counted from 0 as packets are sent.
+    /// The packet's number, counted from 0 as packets are sent.
     pub number: u64,
-    /// The flow. Flow numbers are never reused, unlike the `FlowId` used by queues.
+    /// The flow. Its number is never used again, unlike the `FlowId` that queues use.
     pub flow: FlowNumber,
-    /// The time of sending.
+    /// When the packet was sent.
     pub sent: Instant,
-    /// The slack at sending.
+    /// The slack when the packet was sent.
     pub initial_slack: Slack,
-    /// The length sent by the agent, bytes. Links change the length on the link only.
+    /// The length that the agent sent, in bytes. A link changes the length only while the packet is
+    /// on the link.
     pub len: u32,
     /// The direction.
     pub direction: Direction,
@@ -48,8 +50,8 @@ pub struct PacketState {
     pub content: Content,
 }
 
-/// What a packet acknowledges, for queues that filter acknowledgements: as a capture of the
-/// simulation would have it, with timestamps in milliseconds.
+/// What a packet acknowledges, for queues that filter acknowledgements. It is what a capture of the
+/// simulation would show, with timestamps in milliseconds.
 pub(crate) fn acknowledgement(state: &PacketState) -> Option<Acknowledgement> {
     let Content::Segment(segment) = state.content else {
         return None;
@@ -75,7 +77,7 @@ pub(crate) fn acknowledgement(state: &PacketState) -> Option<Acknowledgement> {
     })
 }
 
-/// The [`PacketState`] of all packets on their way.
+/// The [`PacketState`] of each packet on its way.
 #[derive(Debug, Default)]
 pub(crate) struct Arena {
     states: Vec<PacketState>,
@@ -90,7 +92,7 @@ impl Arena {
             return (self.states.len() - 1) as u32;
         };
         let stored = &mut self.states[slot as usize];
-        // `Bytes` writes one cache line, not two.
+        // Written so, `Bytes` costs one cache line and not two.
         let content = if state.content == Content::Bytes {
             Content::Bytes
         } else {
@@ -100,8 +102,8 @@ impl Arena {
         slot
     }
 
-    /// Prefetches the first cache line of a packet's state, before the packet's arrival at the end
-    /// of the route: no hop before reads the state, unless a probe does.
+    /// Prefetches the first cache line of a packet's state before the packet reaches the end of its
+    /// route. No earlier hop reads the state, unless a probe does.
     #[inline]
     pub(crate) fn prefetch(&self, slot: u32) {
         prefetch(&self.states, slot as usize);

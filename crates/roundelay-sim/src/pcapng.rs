@@ -1,18 +1,18 @@
-//! Packet capture of all links in pcapng format: each link is an interface. A packet is recorded at
-//! the start of its transmission, or at the end on a preemptive link, and timestamps never
+//! Packet capture of all links in pcapng format. Each link is an interface. A packet is recorded
+//! when its transmission starts, or when it ends if the link is preemptive, so timestamps never
 //! decrease.
 //!
-//! The format is pcapng (draft-ietf-opsawg-pcapng). Timestamps are in nanoseconds, rounded down
-//! (Wireshark misreads picoseconds). Packets are raw IPv4, headers only. The original length is the
-//! packet's length on the link: the IPv4 length, the link's overhead and framing, and any bytes
-//! without a place in the headers. A node's address is 10.0.0.0/8 plus the node's number; ports are
-//! made of the flow number; the two directions of a connection that are two flows have the same. The
-//! identification field is the packet number modulo 2^16.
+//! The format is pcapng (draft-ietf-opsawg-pcapng). Timestamps are in nanoseconds, rounded down,
+//! because Wireshark misreads picoseconds. Packets are raw IPv4, headers only. The original length
+//! is the packet's length on the link: the IPv4 length, the link's overhead and framing, and any
+//! bytes that the headers have no room for. A node's address is 10.0.0.0/8 plus the node's number.
+//! Ports are made from the flow number. If a connection's two directions are two flows, both have
+//! the same ports. The identification field is the packet number modulo 2^16.
 //!
-//! A SYN has sequence number 0 and the first byte of data number 1, modulo 2^32, in both
-//! directions. All bytes of a segment beside its data are header, filled with options as far as
-//! they fit; selective acknowledgements without bytes in the model are left out. There is no FIN,
-//! as in the model.
+//! In both directions a SYN has sequence number 0 and the first byte of data has number 1, modulo
+//! 2^32. All bytes of a segment beside its data are header, filled with options as far as they fit.
+//! Where the model gives selective acknowledgements no bytes, they are left out. There is no FIN,
+//! because the model has none.
 
 mod headers;
 
@@ -34,26 +34,26 @@ const INTERFACE: u32 = 1;
 const PACKET: u32 = 6;
 /// Link type: raw IPv4.
 const RAW_IPV4: u16 = 228;
-/// The unit of timestamps: a negative power of ten of a second.
+/// The unit of timestamps, as a negative power of ten: 10^-9 s.
 const NANOSECONDS: u8 = 9;
-/// Most bytes of a node's name in an interface's name.
+/// The most bytes of a node's name that an interface's name keeps.
 const LONGEST_NAME: usize = 120;
 
 /// A [`Probe`] that writes the capture.
 #[derive(Debug)]
 pub struct Pcapng<W: Write> {
     output: BufWriter<W>,
-    /// Ends, ports and DSCP of the flows alive.
+    /// Ends, ports and DSCP of each flow that is alive.
     flows: BTreeMap<FlowNumber, ([NodeId; 2], [u16; 2], u8)>,
-    /// DSCP by group.
+    /// The DSCP of each group.
     code_points: Vec<u8>,
-    /// Whether links are preemptive.
+    /// Whether each link is preemptive.
     preempts: Vec<bool>,
     failure: Option<io::Error>,
 }
 
 impl<W: Write> Pcapng<W> {
-    /// A capture of all links of a network.
+    /// Starts a capture of all links in a network.
     pub fn new(output: W, network: &Network) -> Self {
         let preempts = network
             .links()
@@ -83,7 +83,7 @@ impl<W: Write> Pcapng<W> {
         capture
     }
 
-    /// Adds the marks of groups, in the order of group numbers; flows of other groups have DSCP 0.
+    /// Adds the groups' marks, in the order of group numbers. Flows of any other group have DSCP 0.
     #[must_use]
     pub fn with_marks(mut self, groups: impl IntoIterator<Item = Marks>) -> Self {
         self.code_points = groups.into_iter().map(|marks| marks.dscp).collect();
@@ -127,13 +127,13 @@ impl<W: Write> Pcapng<W> {
     }
 }
 
-/// Truncates a node's name: an option has room for 65,535 bytes, a screen for fewer.
+/// Cuts a node's name. An option has room for 65,535 bytes, but a screen has not.
 fn cut(name: &str) -> &str {
     let len = (0..=name.len().min(LONGEST_NAME)).rfind(|len| name.is_char_boundary(*len));
     &name[..len.unwrap_or(0)]
 }
 
-/// An option, padded to four bytes; one without a value ends the list.
+/// Writes an option, padded to four bytes. An option without a value ends the list.
 fn option(block: &mut Vec<u8>, code: u16, value: &[u8]) {
     block.extend(code.to_le_bytes());
     block.extend((value.len() as u16).to_le_bytes());
@@ -191,7 +191,8 @@ impl<W: Write> Probe for Pcapng<W> {
             Content::Segment(segment) => origin.segment(segment, state.len),
             Content::Bytes | Content::Number(_) => origin.datagram(state.len),
         };
-        // The time of this call: an earlier time would break the order of timestamps.
+        // We use the time of this call, because an earlier time would break the order of
+        // timestamps.
         let nanos = if self.preempts[link.index()] {
             end
         } else {

@@ -1,4 +1,4 @@
-//! Probe: an observer of all events in a simulation.
+//! Probe: observes all events in a simulation.
 
 use roundelay::{DropReason, Duration, FlowConfig, Instant, Packet};
 
@@ -6,29 +6,29 @@ use crate::flows::{FlowCounts, FlowNumber};
 use crate::network::{LinkId, NodeId};
 use crate::packet_state::{PacketState, Tag};
 
-/// Result of a transfer, reported by its agent: of a TCP flow, or of one response or segment of a
+/// What an agent reports about a transfer, which is a TCP flow, or one response or segment on a
 /// flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Report {
-    /// Payload bytes at the receiver, each counted once, without headers.
+    /// Payload bytes that the receiver has, without headers. Each byte counts once.
     pub bytes: u64,
-    /// Start of the transfer: the flow was opened, or the request was made.
+    /// When the transfer started: the flow was opened, or the request was made.
     pub start: Instant,
     /// When the receiver had all these bytes.
     pub delivered: Instant,
-    /// When the sender knew. None: not yet.
+    /// When the sender knew that. None: not yet.
     pub acknowledged: Option<Instant>,
-    /// Whether the transfer is complete, not cut off.
+    /// Whether the transfer is complete and was not cut off.
     pub is_complete: bool,
-    /// Whether the report is about a transfer. If false, only the counts since the last report
+    /// Whether the report is about a transfer. If not, only the counts since the last report
     /// matter.
     pub is_transfer: bool,
-    /// Segments retransmitted since the last report of the connection.
+    /// Segments retransmitted since the connection's last report.
     pub retransmissions: u64,
     /// Retransmission timeouts since the last report.
     pub timeouts: u64,
-    /// Mean round-trip time: delay of segments to the receiver plus delay of their answers back,
-    /// without the receiver's own delay.
+    /// Mean round-trip time: how long segments take to the receiver plus how long their answers
+    /// take back, without the receiver's own delay.
     pub round_trip: Duration,
 }
 
@@ -38,14 +38,14 @@ impl Report {
         self.delivered.since(self.start)
     }
 
-    /// From the start until the sender knew that the receiver had all bytes: the flow completion
-    /// time of ns-2.
+    /// From the start until the sender knew that the receiver had all bytes. This is what ns-2
+    /// calls flow completion time.
     pub fn acknowledged_after(&self) -> Option<Duration> {
         self.acknowledged.map(|at| at.since(self.start))
     }
 }
 
-/// Loss repair by senders.
+/// How much senders had to repair.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Effort {
     pub(crate) retransmissions: u64,
@@ -63,7 +63,7 @@ impl std::ops::Add for Effort {
     }
 }
 
-/// A flow at its start.
+/// A flow when it starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Opening {
     /// The group of its agent.
@@ -72,37 +72,37 @@ pub struct Opening {
     pub from: NodeId,
     /// The destination node.
     pub to: NodeId,
-    /// Settings for the queues on the route. None: their defaults.
+    /// Settings for the queues on the route. If None, they use their defaults.
     pub config: Option<FlowConfig>,
     /// Whether Edge-CoDel controls the flow.
     pub has_edge_control: bool,
-    /// The flow whose connection this flow is the other direction of, if any.
+    /// If this flow is the other direction of a flow's connection, that flow.
     pub reply_to: Option<FlowNumber>,
-    /// The place of its connection, or of its packets, in the source's list, if it has one. The
-    /// reply to a flow has none.
+    /// If the source has a list, the index of the flow's connection, or of its packets, in that
+    /// list. A reply to a flow has none.
     pub listed: Option<u32>,
 }
 
-/// Observer of all events, in the order of occurrence; may also write header fields at each node.
-/// In a simulation with this type of probe, methods not implemented cost nothing; behind `dyn
-/// Probe`, an indirect call.
+/// Observes all events, in the order in which they occur, and may write header fields at each node.
+/// If a simulation is built with this type of probe, methods that it does not implement cost
+/// nothing. Behind `dyn Probe`, each costs an indirect call.
 ///
-/// `packet.len` is the length on the current link, with its overhead and framing; on
-/// delivery the length sent by the agent.
+/// `packet.len` is the length on the current link, with its overhead and framing. On delivery it is
+/// the length that the agent sent.
 #[allow(unused_variables, reason = "by default nothing is listened to")]
 pub trait Probe {
     /// An agent opens a flow.
     fn opened(&mut self, now: Instant, flow: FlowNumber, opening: Opening) {}
-    /// An agent sends a packet, to the first queue of its route.
+    /// An agent sends a packet into the first queue on its route.
     fn sent(&mut self, now: Instant, packet: &Packet<Tag>, state: &PacketState) {}
-    /// A packet arrives at a link's queue: may change slack, priority and deadline. Called before
-    /// [`arrived`](Self::arrived), and before the queue sees the packet.
+    /// A packet arrives at a link's queue, and the probe may change its slack, priority and
+    /// deadline. Called before [`arrived`](Self::arrived), and before the queue sees the packet.
     fn label(&mut self, now: Instant, link: LinkId, packet: &mut Packet<Tag>, state: &PacketState) {
     }
     /// A packet arrives at a link's queue.
     fn arrived(&mut self, now: Instant, link: LinkId, packet: &Packet<Tag>, state: &PacketState) {}
-    /// A packet has the link during a span of two instants. Called at the first; on a preemptive
-    /// link, at the second.
+    /// A packet has the link from the first instant of the span to the second. Called at the first,
+    /// but on a preemptive link at the second.
     fn transmitted(
         &mut self,
         link: LinkId,
@@ -123,24 +123,24 @@ pub trait Probe {
     }
     /// A packet is lost on the wire. Called when the packet leaves the queue.
     fn lost(&mut self, now: Instant, link: LinkId, packet: &Packet<Tag>, state: &PacketState) {}
-    /// Edge-CoDel drops a packet at the end of its route: no delivery follows.
+    /// Edge-CoDel drops a packet at the end of its route, so no delivery follows.
     fn edge_dropped(&mut self, now: Instant, packet: &Packet<Tag>, state: &PacketState) {}
-    /// Edge-CoDel marks a packet; the delivery follows.
+    /// Edge-CoDel marks a packet. Its delivery follows.
     fn edge_marked(&mut self, now: Instant, packet: &Packet<Tag>, state: &PacketState) {}
     /// A packet reaches the end of its route.
     fn delivered(&mut self, now: Instant, packet: &Packet<Tag>, state: &PacketState) {}
     /// An agent reports a transfer.
     fn reported(&mut self, now: Instant, flow: FlowNumber, report: &Report) {}
-    /// An agent closes a flow; packets may still be on their way.
+    /// An agent closes a flow. Packets may still be on their way.
     fn finished(&mut self, now: Instant, flow: FlowNumber) {}
-    /// A flow is closed and the last of its packets has left the network.
+    /// A flow is closed and its last packet has left the network.
     fn closed(&mut self, now: Instant, flow: FlowNumber, counts: &FlowCounts) {}
 }
 
 /// Observes nothing.
 impl Probe for () {}
 
-/// A reference, an option, a pair and a list of probes are probes; the first one is called first.
+/// A reference, an option, a pair and a list of probes are probes. The first one is called first.
 macro_rules! pass_on {
     ($(fn $name:ident($($argument:ident: $kind:ty),*);)*) => {
         impl<P: Probe + ?Sized> Probe for &mut P {

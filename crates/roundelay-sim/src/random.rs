@@ -1,21 +1,21 @@
-//! Random numbers of a simulation: a generator for each user, keyed with the user's own seed.
+//! Random numbers for a simulation. Each user has a generator, keyed with a seed of its own.
 
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 use roundelay::{Purpose, Seed};
 
-/// The generator of one user. The seed is derived for it: see [`roundelay::Purpose`].
+/// One user's generator. The seed is derived for this user: see [`roundelay::Purpose`].
 pub(crate) fn generator(seed: Seed) -> Pcg64Mcg {
     Pcg64Mcg::from_seed(seed.to_bytes())
 }
 
-/// The key of the hash that spreads a run's flows over equally short routes.
+/// The key for the hash that spreads a run's flows over equally short routes.
 pub(crate) const fn route_key(run: u64) -> u64 {
     Seed::new(run).derive(Purpose::Routes, 0).key()[0]
 }
 
-/// Spreads a number over all bits, for the hash that chooses among equally short routes: the
-/// finaliser of SplitMix64 (G. Steele, D. Lea, C. Flood, "Fast Splittable Pseudorandom Number
+/// Spreads a number over all bits, for the hash that chooses among equally short routes. This is
+/// SplitMix64's finaliser (G. Steele, D. Lea, C. Flood, "Fast Splittable Pseudorandom Number
 /// Generators", OOPSLA 2014).
 pub(crate) const fn mix(number: u64) -> u64 {
     let mut bits = number.wrapping_add(0x9e37_79b9_7f4a_7c15);

@@ -1,13 +1,13 @@
-//! Routing: static shortest paths, with optional equal-cost multipath.
+//! Routing: static shortest paths, if asked for with equal-cost multipath.
 //!
 //! Each node has a table with the next link to every destination, and packets follow these tables
 //! from node to node, as in ns-2's static routing. A node's table is a shortest-path tree
-//! (Dijkstra): the nearest node outside the tree joins next, the lowest number first among equally
-//! near nodes. A later path to a node counts only if strictly shorter. Among equally short routes
-//! the route through low numbers wins.
+//! (Dijkstra): the nearest node outside the tree joins next, and among equally near nodes the one
+//! with the lowest number. A path to a node that is found later counts only if it is strictly
+//! shorter. So among equally short routes the one through low numbers wins.
 //!
-//! With load spread over routes, each node may use any next link on a shortest route, and a keyed
-//! hash of the flow chooses (RFC 2992 describes the method and the effect on flows).
+//! If load is spread over routes, each node may use any next link on a shortest route, and a keyed
+//! hash of the flow chooses (RFC 2992 describes the method and what it does to flows).
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -49,40 +49,40 @@ impl Metric {
 /// How routes are chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Routing {
-    /// The length of a link.
+    /// How a link's length is measured.
     pub metric: Metric,
-    /// Equal-cost multipath: the key of the hash that spreads flows over all shortest routes. None:
-    /// all flows take the first route.
+    /// Equal-cost multipath: the key for the hash that spreads flows over all shortest routes. If
+    /// None, all flows take the first route.
     pub spread: Option<u64>,
 }
 
-/// A route: index of the first hop in the table of routes.
+/// A route: the index of its first hop in the table of routes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Route(pub(crate) u32);
 
-/// End mark of a route.
+/// Marks the end of a route.
 pub(crate) const ARRIVED: u32 = u32::MAX;
-/// Distance of an unreachable node.
+/// The distance to a node that cannot be reached.
 const UNREACHED: u64 = u64::MAX;
 
-/// The routes in use, each stored once. Memory grows with the pairs of communicating nodes and the
-/// routes between them, not with flows.
+/// The routes in use, each stored once. Memory grows with the pairs of nodes that communicate and
+/// the routes between them, not with flows.
 ///
-/// A *leaf* is a node with a single neighbour, as hosts are: all its routes go through the
-/// neighbour, so tables are kept for the other nodes alone. In a fat-tree with 27,648 hosts there
-/// are 2,880.
+/// A *leaf* is a node with a single neighbour, as hosts are. All its routes go through that
+/// neighbour, so we keep tables only for the other nodes. In a fat-tree with 27,648 hosts there are
+/// 2,880 of these.
 #[derive(Debug)]
 pub(crate) struct Routes {
-    /// Links of all routes in sequence, each route ended by [`ARRIVED`]; first the empty route
-    /// [`NOWHERE`](Self::NOWHERE).
+    /// The links of all routes in sequence, each route ended by [`ARRIVED`]. The first is the empty
+    /// route [`NOWHERE`](Self::NOWHERE).
     pub(crate) hops: Vec<u32>,
-    /// Without spread: the route of each pair.
+    /// Without spread: the route for each pair.
     of_pair: FxHashMap<(NodeId, NodeId), Route>,
     /// With spread: routes by their links.
     of_links: FxHashMap<Vec<u32>, Route>,
     /// By source: the first link to each node that is no leaf.
     tables: BTreeMap<NodeId, Vec<u32>>,
-    /// With spread: by destination, the distance of each node that is no leaf.
+    /// With spread: by destination, how far each node that is no leaf is from it.
     distances: BTreeMap<NodeId, Search>,
     /// Filled on first use.
     inner: Inner,
@@ -105,10 +105,10 @@ impl Default for Routes {
 }
 
 impl Routes {
-    /// The empty route: destination unreachable.
+    /// The empty route, which stands for a destination that cannot be reached.
     pub(crate) const NOWHERE: Route = Route(0);
 
-    /// The route of flow number 0 of a pair.
+    /// The route that flow number 0 takes between two nodes.
     pub(crate) fn between(
         &mut self,
         network: &Network,
@@ -118,7 +118,8 @@ impl Routes {
         self.of_flow(network, from, to, 0)
     }
 
-    /// The route of a flow from one node to the other. The flow number matters only with spread.
+    /// The route that a flow takes from one node to the other. The flow number matters only with
+    /// spread.
     pub(crate) fn of_flow(
         &mut self,
         network: &Network,
@@ -142,8 +143,8 @@ impl Routes {
         }
     }
 
-    /// The routes of a flow, there and back. The route back is [`NOWHERE`](Self::NOWHERE) if there
-    /// is none.
+    /// A flow's routes, there and back. If there is no route back, it is
+    /// [`NOWHERE`](Self::NOWHERE).
     pub(crate) fn there_and_back(
         &mut self,
         network: &Network,
@@ -158,7 +159,7 @@ impl Routes {
         }
     }
 
-    /// The links of a route.
+    /// The links on a route.
     pub(crate) fn links(&self, route: Route) -> impl Iterator<Item = usize> + '_ {
         self.hops[route.0 as usize..]
             .iter()
@@ -195,8 +196,8 @@ impl Routes {
         route
     }
 
-    /// Each node on the route draws separately from the flow's hash: choices at different nodes are
-    /// independent.
+    /// Each node on the route draws separately from the flow's hash, so that choices at different
+    /// nodes are independent.
     fn spread(
         &mut self,
         network: &Network,
@@ -241,9 +242,9 @@ impl Routes {
         Ok(route)
     }
 
-    /// The links from node to node: from a leaf to its neighbour, on to the neighbour of the
-    /// destination if the destination is a leaf, and to the destination. `next` gives the next link
-    /// from a node towards another; if one of both is a leaf, they are neighbours. None: no route.
+    /// The links from node to node: from a leaf to its neighbour, on to the destination's neighbour
+    /// if the destination is a leaf, and to the destination. `next` gives the next link from a node
+    /// towards another. If one of the two is a leaf, they are neighbours. None: no route.
     fn walk(
         &mut self,
         network: &Network,
@@ -268,20 +269,20 @@ impl Routes {
     }
 }
 
-/// The nodes that are no leaves, numbered from 0, and the links between them without what routes do
-/// not need: a search reads every link, often thousands of times.
+/// The nodes that are no leaves, numbered from 0, and the links between them. It leaves out what
+/// routes do not need, because a search reads every link, often thousands of times.
 #[derive(Debug, Default)]
 pub(crate) struct Inner {
     nodes: Vec<NodeId>,
     /// By node.
     roles: Vec<Role>,
-    /// By number: the links from the node to others that are no leaves.
+    /// By number: the links that lead from the node to others that are no leaves.
     leaving: Lists<Edge>,
-    /// The same against the direction of the links, only with spread.
+    /// The same against the links' direction. Filled only with spread.
     coming: Lists<Edge>,
-    /// By leaf: the links from its neighbour.
+    /// By leaf: the links that come from its neighbour.
     entering: Lists<LinkId>,
-    /// The least length of a link between nodes that are no leaves.
+    /// The length of the shortest link between nodes that are no leaves.
     least: u64,
 }
 
@@ -290,15 +291,15 @@ pub(crate) struct Inner {
 struct Edge {
     length: u64,
     link: LinkId,
-    /// The number of the node at the other end.
+    /// The number of the node at its other end.
     node: u32,
 }
 
-/// Numbered lists, one behind the other.
+/// Numbered lists, stored one behind the other.
 #[derive(Debug)]
 struct Lists<T> {
     items: Vec<T>,
-    /// Where each list begins, and the end of the last one.
+    /// Where each list begins, and where the last one ends.
     starts: Vec<u32>,
 }
 
@@ -311,7 +312,8 @@ impl<T> Default for Lists<T> {
 }
 
 impl<T: Copy> Lists<T> {
-    /// Lists of items with the numbers of their lists, each list in the order of the items.
+    /// Sorts items into lists. Each item comes with the number of its list, and each list keeps the
+    /// items' order.
     fn sorted(lists: usize, items: &[(usize, T)]) -> Self {
         let mut starts = vec![0; lists + 1];
         for (list, _) in items {
@@ -337,7 +339,7 @@ impl<T: Copy> Lists<T> {
 
 #[derive(Debug, Clone, Copy)]
 enum Role {
-    /// A node with other routes than through one neighbour, and its number.
+    /// A node whose routes go through more than one neighbour, and its number.
     Inner(u32),
     /// A leaf, and its neighbour.
     Leaf(NodeId),
@@ -350,9 +352,9 @@ impl Inner {
         inner
     }
 
-    /// Bytes of the tables of routes between these nodes, at most: the next link to each inner
-    /// node, at any inner node on the way; with spread the distances of all inner nodes, for each
-    /// destination.
+    /// The most bytes that the tables for routes between these nodes take. A table has the next
+    /// link to each inner node, at any inner node on the way. With spread, there is a table for
+    /// each destination, which tells how far all inner nodes are from it.
     pub(crate) fn route_bytes<'a>(
         &self,
         network: &Network,
@@ -370,7 +372,7 @@ impl Inner {
         bytes as u64
     }
 
-    /// Of two nodes that have no neighbours but each other neither is a leaf.
+    /// If two nodes have no neighbours but each other, neither is a leaf.
     fn fill(&mut self, network: &Network) {
         if !self.roles.is_empty() {
             return;
@@ -444,7 +446,7 @@ impl Inner {
         self.neighbour(node).is_some()
     }
 
-    /// The number of a node that is no leaf.
+    /// The number that a node has if it is no leaf.
     fn number(&self, node: NodeId) -> usize {
         match self.roles[node.index()] {
             Role::Inner(number) => number as usize,
@@ -454,7 +456,7 @@ impl Inner {
 
     /// The shortest links between a leaf and its neighbour, in the order of their numbers.
     fn beside(&self, network: &Network, from: NodeId, to: NodeId) -> Vec<LinkId> {
-        // A neighbour may have many leaves: a look at all of its links would take too long.
+        // A neighbour may have many leaves, so looking at all its links would take too long.
         let links = if self.is_leaf(from) {
             network.leaving(from)
         } else {
@@ -477,7 +479,8 @@ impl Inner {
         shortest
     }
 
-    /// The first link from a node to each other; [`ARRIVED`] for an unreachable node.
+    /// The first link from a node to each other node, or [`ARRIVED`] if that node cannot be
+    /// reached.
     fn table(&self, from: NodeId) -> Vec<u32> {
         let root = self.number(from);
         let mut first = vec![ARRIVED; self.nodes.len()];
@@ -497,18 +500,19 @@ impl Inner {
     }
 }
 
-/// A search of all nodes from a root: Dijkstra's algorithm ("A note on two problems in connexion
-/// with graphs", Numerische Mathematik 1, 1959). Among equally near nodes the lowest number comes
-/// first. It goes only as far as asked, and on from there when asked again.
+/// A search from a root through all nodes: Dijkstra's algorithm ("A note on two problems in
+/// connexion with graphs", Numerische Mathematik 1, 1959). Among equally near nodes the one with
+/// the lowest number comes first. The search goes only as far as asked, and on from there when
+/// asked again.
 #[derive(Debug)]
 struct Search {
-    /// By number: the length of the shortest path found by now.
+    /// By number: the length of the shortest path found so far.
     distances: Vec<u64>,
-    /// Nodes to go on from, and nodes to which a shorter path was found later.
+    /// Nodes to go on from. Some may be outdated, because a shorter path was found later.
     open: BinaryHeap<Reverse<(u64, u32)>>,
-    /// Number of nodes without any path by now.
+    /// Nodes that have no path so far.
     unmet: usize,
-    /// No path found was longer.
+    /// The longest path found by now.
     farthest: u64,
 }
 
@@ -537,7 +541,8 @@ impl Search {
         None
     }
 
-    /// Follows a link from a node. Whether the path is the shortest to the other end by now.
+    /// Follows a link from a node. Returns whether this path is now the shortest to the link's
+    /// other end.
     fn improve(&mut self, node: usize, edge: &Edge) -> bool {
         let through = self.distances[node].saturating_add(edge.length);
         let distance = &mut self.distances[edge.node as usize];
@@ -551,9 +556,9 @@ impl Search {
         is_shorter
     }
 
-    /// The distance of a node to the root, which is the end of the paths. Afterwards the distances
-    /// of all nearer nodes are known too: a path to one of them is shorter by a link at least than
-    /// any path yet to be found.
+    /// How far a node is from the root, where the paths end. Afterwards the distances of all nearer
+    /// nodes are known too, because a path to one of them is at least one link shorter than any
+    /// path yet to be found.
     fn reach(&mut self, inner: &Inner, node: usize) -> u64 {
         while self.next_path(inner) < self.distances[node] {
             let Some(next) = self.next() else { break };
@@ -568,7 +573,7 @@ impl Search {
         self.distances[node]
     }
 
-    /// The least length of a path yet to be found.
+    /// The least length that a path yet to be found may have.
     fn next_path(&self, inner: &Inner) -> u64 {
         let nearest = self.open.peek();
         nearest.map_or(UNREACHED, |Reverse((distance, _))| {
@@ -577,7 +582,7 @@ impl Search {
     }
 }
 
-/// Which nodes can be reached from a node, and from which nodes the node can be reached.
+/// Which nodes a node can reach, and which nodes can reach it.
 pub(crate) struct Reach {
     pub(crate) node: NodeId,
     pub(crate) there: Vec<bool>,
@@ -625,7 +630,8 @@ mod tests {
     use super::*;
     use crate::topologies::{FatTree, LeafSpine, Queues};
 
-    /// Nodes 0 to `nodes - 1` and links in both directions: ends, delay in milliseconds, cost.
+    /// Nodes 0 to `nodes - 1`, joined by links in both directions. Each edge has two ends, a delay
+    /// in milliseconds, and a cost.
     fn network(nodes: u32, edges: &[(u32, u32, u64, u64)]) -> Network {
         let mut network = Network::default();
         for _ in 0..nodes {
@@ -660,8 +666,8 @@ mod tests {
         nodes(network, &network.route(NodeId(from), NodeId(to)).unwrap())
     }
 
-    /// Four routes from 0 to 3: 0-1-3, 0-2-3 and 0-6-3 have two hops each, 0-6-3 with the lowest
-    /// cost; 0-4-5-3 has the lowest delay.
+    /// Four routes from 0 to 3. Of these, 0-1-3, 0-2-3 and 0-6-3 have two hops each, and 0-6-3 has
+    /// the lowest cost. 0-4-5-3 has the lowest delay.
     fn square() -> Network {
         let ms = 10;
         let cost = 5;
@@ -820,8 +826,8 @@ mod tests {
         assert_eq!(routes.hops.len(), 1 + 3, "and that to nowhere");
     }
 
-    /// Distances of all nodes from the root, by a search to the end. `improve` is called for each
-    /// link on a shorter path to a node.
+    /// How far all nodes are from the root, by a search to the end. Calls `improve` for each link
+    /// on a shorter path to a node.
     fn grow<I: Iterator<Item = (LinkId, usize)>>(
         network: &Network,
         nodes: usize,
@@ -849,7 +855,7 @@ mod tests {
         distances
     }
 
-    /// Routes without leaves: a table, or distances, for each node.
+    /// Routes found without leaves: with a table, or distances, for each node.
     fn plain(network: &Network, from: NodeId, to: NodeId, flow: u64) -> Option<Vec<u32>> {
         let Routing { metric, spread } = network.routing();
         let end = |link: &LinkId| network.links()[link.index()].to.index();
@@ -986,8 +992,8 @@ mod tests {
         );
     }
 
-    /// In a network of leaves and spines all spines lie at the same distance from a leaf, and the
-    /// first of them leads to all other leaves.
+    /// In a network with leaves and spines, all spines are equally far from a leaf, and the first
+    /// of them leads to all other leaves.
     #[test]
     fn a_search_goes_no_farther_than_asked() {
         let topology = LeafSpine {
@@ -1020,7 +1026,7 @@ mod tests {
         assert_eq!((steps, &search.distances), (2, &counted.distances));
     }
 
-    /// Routers with many hosts are common, and flows open one by one.
+    /// Many hosts behind one router are common, and flows open one by one.
     #[test]
     fn the_links_of_a_host_are_found_without_those_of_its_neighbours() {
         let mut network = network(5, &[(0, 1, 1, 1), (0, 2, 1, 1), (0, 3, 1, 1), (0, 4, 1, 1)]);
@@ -1087,7 +1093,7 @@ mod tests {
         }
     }
 
-    /// A fat-tree with k = 16 has 1,024 hosts and 320 switches, 128 of them at hosts.
+    /// A fat-tree with k = 16 has 1,024 hosts and 320 switches. Hosts hang at 128 of these.
     #[test]
     fn hosts_have_no_tables() {
         let mut network = FatTree {

@@ -24,33 +24,33 @@ use crate::sources::Stamped;
 /// Why a simulation could not be set up, or could not go on.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SimulationError {
-    /// A link's discipline has a parameter out of range, or rejects a flow.
+    /// A link's discipline rejects a flow, or one of its parameters is out of range.
     #[error("link {}: {error}", .link.0)]
     Queue {
         /// The link.
         link: LinkId,
-        /// The fault.
+        /// What is wrong.
         error: ConfigError,
     },
-    /// No route for a flow.
+    /// There is no route for a flow.
     #[error(transparent)]
     Network(#[from] NetworkError),
-    /// More links and agents than the event queue can number (`OWNERS`).
+    /// There are more links and agents than the event queue can number (`OWNERS`).
     #[error("the links and the agents alive are more than {OWNERS}")]
     TooLarge,
-    /// More events than sequence numbers (`EVENTS`).
+    /// There are more events than sequence numbers (`EVENTS`).
     #[error("more than {EVENTS} events")]
     TooLong,
-    /// A stop was requested: see [`Network::set_stop`].
+    /// Somebody requested a stop: see [`Network::set_stop`].
     #[error("interrupted")]
     Stopped,
 }
 
-/// Events scheduled between two checks for a stop. They take a few milliseconds: short for a user
-/// who waits, long beside the check.
+/// How many events are scheduled between two checks for a stop. They take a few milliseconds, which
+/// is short for a user who waits but long beside the check.
 const LOOK_EVERY: u64 = 1 << 14;
 
-/// An agent and a stream of random numbers.
+/// An agent and its stream of random numbers.
 struct Seat {
     agent: Box<dyn Agent>,
     group: u32,
@@ -59,17 +59,17 @@ struct Seat {
     leaves: bool,
 }
 
-/// State shared by links and agents: packet arena, flow table, probe.
+/// What links and agents share: packet arena, flow table, probe.
 #[derive(Debug)]
 pub(crate) struct World<P> {
     pub(crate) arena: Arena,
     pub(crate) flows: Flows,
     pub(crate) probe: P,
-    /// Number of the last event scheduled. Of two events at one instant, the lower number comes
+    /// The last scheduled event's number. If two events fall on one instant, the lower number comes
     /// first.
     sequence: u64,
     packets: u64,
-    /// Whether the slack of any flow is written at departure from its host.
+    /// Whether any flow's slack is written when packets leave its host.
     pub(crate) stamps_departures: bool,
 }
 
@@ -121,8 +121,8 @@ impl<P: Probe> World<P> {
         }
     }
 
-    /// Edge-CoDel of the flow marks, drops or passes a packet at the end of the route. Returns true
-    /// for a drop.
+    /// The flow's Edge-CoDel marks, drops or passes a packet at the end of its route. Returns true
+    /// if it drops the packet.
     fn drops_at_edge(&mut self, packet: &mut Packet<Tag>, now: Instant) -> bool {
         let state = self.arena.at(packet.payload.slot);
         let Some(FlowState {
@@ -157,8 +157,8 @@ impl<P: Probe> World<P> {
         }
     }
 
-    /// Releases a packet; a closed flow ends with the last packet. Returns the agent of an open
-    /// flow.
+    /// Releases a packet. If this was a closed flow's last packet, the flow ends. Returns the agent
+    /// if the flow is open.
     #[inline]
     fn leave_network(&mut self, packet: &Packet<Tag>, now: Instant) -> Option<AgentId> {
         self.arena.release(packet.payload.slot);
@@ -191,28 +191,28 @@ pub struct Simulation<P = ()> {
     free_seats: Vec<u32>,
     spawned: u32,
     world: World<P>,
-    /// By group: protocol and DSCP in the headers of the flows.
+    /// By group: which protocol and DSCP the flows' headers have.
     marks: Vec<Marks>,
-    /// By group: Edge-CoDel of the flows; empty if no group uses Edge-CoDel.
+    /// By group: the flows' Edge-CoDel. Empty if no group uses it.
     edges: Vec<Option<EdgeControl>>,
-    /// Whether any link has a tree, which sorts flows by their headers.
+    /// Whether any link has a tree, because a tree sorts flows by their headers.
     has_trees: bool,
-    /// Whether some queue shares its link among hosts.
+    /// Whether some queue divides its link among hosts.
     reads_hosts: bool,
     /// Whether some queue filters acknowledgements.
     reads_acks: bool,
-    /// Whether priorities are code points to some queue.
+    /// Whether some queue takes priorities for code points.
     reads_code_points: bool,
-    /// The next event of each link and agent.
+    /// The next event for each link and agent.
     events: EventQueue,
     /// Events handled.
     happened: u64,
-    /// Sequence number of the next look for a stop.
+    /// The sequence number at which to look for a stop again.
     looks_at: u64,
-    /// Links due to pick at this instant, after all arrivals.
+    /// Links that must pick at this instant, after all arrivals.
     due: Vec<u32>,
     commands: Vec<Command>,
-    /// Agents to be added by commands, in order.
+    /// Agents that commands will add, in order.
     newcomers: VecDeque<Box<dyn Agent>>,
 }
 
@@ -236,8 +236,8 @@ impl<P: Probe> Simulation<P> {
         Self::with_hash_seed(network, seed, seed, probe)
     }
 
-    /// [`with_probe`](Self::with_probe) with a separate seed for hashes and random draws of queues:
-    /// theirs are derived from `hash_seed`. Those of sources and wires are derived from `seed`.
+    /// [`with_probe`](Self::with_probe), but the queues' hashes and random draws have another seed:
+    /// their seeds are derived from `hash_seed`, and those for sources and wires from `seed`.
     ///
     /// # Errors
     /// A discipline's parameter is out of range.
@@ -299,13 +299,13 @@ impl<P: Probe> Simulation<P> {
         })
     }
 
-    /// Adds an agent of group 0, first called at `at`, or now if `at` has passed.
+    /// Adds an agent to group 0. It is first called at `at`, or now if `at` has passed.
     pub fn spawn(&mut self, agent: Box<dyn Agent>, at: Instant) -> AgentId {
         self.spawn_in(0, agent, at)
     }
 
-    /// [`spawn`](Self::spawn) in a group; [`Probe::opened`] reports the group of each flow. Agents
-    /// spawned by this agent join the same group.
+    /// [`spawn`](Self::spawn) in a group. [`Probe::opened`] reports each flow's group. Agents that
+    /// this agent spawns join the same group.
     pub fn spawn_in(&mut self, group: u32, agent: Box<dyn Agent>, at: Instant) -> AgentId {
         let random = generator(self.seed.derive(Purpose::Agent, self.spawned.into()));
         self.spawned += 1;
@@ -332,8 +332,8 @@ impl<P: Probe> Simulation<P> {
         AgentId(number)
     }
 
-    /// Sets the header fields of a group's flows, from the next flow on; trees sort flows by these
-    /// fields. The default is UDP, best effort.
+    /// Sets which header fields a group's flows have, from the next flow on. Trees sort flows by
+    /// these fields. The default is UDP, best effort.
     pub fn set_marks(&mut self, group: u32, marks: Marks) {
         let group = group as usize;
         if group >= self.marks.len() {
@@ -342,8 +342,8 @@ impl<P: Probe> Simulation<P> {
         self.marks[group] = marks;
     }
 
-    /// Applies Edge-CoDel to a group's flows, from the next flow on: to packets with TCP data, at
-    /// the node where they leave the network.
+    /// Applies Edge-CoDel to a group's flows, from the next flow on. It judges packets with TCP
+    /// data at the node where they leave the network.
     ///
     /// # Errors
     /// A parameter is out of range.
@@ -372,7 +372,7 @@ impl<P: Probe> Simulation<P> {
         self.now
     }
 
-    /// Events handled: arrivals at the end of a link, picks, and timer calls of agents.
+    /// Events handled: arrivals at the end of a link, picks, and timer calls to agents.
     pub const fn events(&self) -> u64 {
         self.happened
     }
@@ -388,7 +388,7 @@ impl<P: Probe> Simulation<P> {
         &self.network
     }
 
-    /// Counts of the flows alive, in the order of their [`FlowId`]s.
+    /// What was counted for the flows that are alive, in the order of their [`FlowId`]s.
     pub fn flows(&self) -> impl Iterator<Item = (FlowNumber, FlowCounts)> {
         self.world
             .flows
@@ -396,34 +396,35 @@ impl<P: Probe> Simulation<P> {
             .map(|flow| (flow.number, flow.counts))
     }
 
-    /// Counts of each link.
+    /// What was counted at each link.
     pub fn links(&self) -> impl Iterator<Item = LinkCounts> {
         self.links.iter().map(|link| link.wire.counts)
     }
 
-    /// Time for which a link has transmitted until now; of the packet on the link, only the part
-    /// already sent. Up to 1 ps a packet too short, because transmission times are rounded up;
-    /// exact on a preemptive link. Of a link with a trace, at its mean rate:
-    /// [`trace_work`](Self::trace_work) is exact.
+    /// For how long a link has transmitted until now. If a packet is on the link, only the part
+    /// that is already sent counts. The time may be too short by up to 1 ps a packet, because
+    /// transmission times are rounded up, but on a preemptive link it is exact. If the link has a
+    /// trace, this is at its mean rate, and [`trace_work`](Self::trace_work) is exact.
     pub fn at_work(&self, link: LinkId) -> Duration {
         let (Link { port, wire, .. }, rate) = (
             &self.links[link.index()],
             self.network.links()[link.index()].rate,
         );
         match port {
-            // On a preemptive link the wire counts a packet when the last bit has left.
+            // On a preemptive link the wire counts a packet only when its last bit has left.
             AnyPort::Preemptive(port) => port.at_work(self.now),
             _ => rate.time_of(wire.counts.bytes) - wire.free_at.since(self.now),
         }
     }
 
-    /// Of a link with a trace: bytes carried before now, and bytes that the trace could have carried.
+    /// If a link has a trace: how many bytes it carried before now, and how many it could have
+    /// carried.
     pub fn trace_work(&self, link: LinkId) -> Option<[u64; 2]> {
         let trace = self.links[link.index()].wire.trace.as_ref()?;
         Some(trace.work(self.now))
     }
 
-    /// Backlog of a link's queue, without the packet on the link.
+    /// What waits in a link's queue, without the packet on the link.
     pub fn backlog(&self, link: LinkId) -> roundelay::Backlog {
         self.links[link.0 as usize].port.backlog()
     }
@@ -438,7 +439,7 @@ impl<P: Probe> Simulation<P> {
         &self.world.probe
     }
 
-    /// The probe, to query or change.
+    /// The probe, so that you can query or change it.
     pub const fn probe_mut(&mut self) -> &mut P {
         &mut self.world.probe
     }
@@ -448,8 +449,8 @@ impl<P: Probe> Simulation<P> {
         self.world.probe
     }
 
-    /// Drops all agents: no more packets are sent; packets on their way still arrive, with no agent
-    /// to call.
+    /// Drops all agents, so no more packets are sent. Packets on their way still arrive, but no
+    /// agent is called for them.
     pub fn silence(&mut self) {
         for agent in 0..self.seats.len() as u32 {
             self.seats[agent as usize] = None;
@@ -460,8 +461,8 @@ impl<P: Probe> Simulation<P> {
     /// Runs until just before `end`, or until no event is left.
     ///
     /// # Errors
-    /// A flow was opened between unconnected nodes, a queue rejects a flow, or there are too many
-    /// agents or events.
+    /// A flow was opened between nodes that are not connected, a queue rejects a flow, or there are
+    /// too many agents or events.
     pub fn run(&mut self, end: Instant) -> Result<(), SimulationError> {
         loop {
             self.check_size()?;
@@ -496,7 +497,7 @@ impl<P: Probe> Simulation<P> {
         }
     }
 
-    /// Tells all agents to start counting now (end of the warm-up).
+    /// Tells all agents to start counting now, because the warm-up ends.
     pub fn forget(&mut self) {
         self.seats
             .iter_mut()
@@ -504,11 +505,11 @@ impl<P: Probe> Simulation<P> {
             .for_each(|seat| seat.agent.forget());
     }
 
-    /// Tells all agents that the run ends now; agents report to the probe any counts not yet
-    /// reported.
+    /// Tells all agents that the run ends now, so that they report to the probe what they have not
+    /// reported yet.
     ///
     /// # Errors
-    /// None, if agents do nothing but report.
+    /// None, if agents only report.
     pub fn end(&mut self) -> Result<(), SimulationError> {
         (0..self.seats.len() as u32)
             .try_for_each(|agent| self.call(AgentId(agent), |agent, context| agent.end(context)))
@@ -525,7 +526,7 @@ impl<P: Probe> Simulation<P> {
         }
     }
 
-    /// Checks the end of the sequence numbers, and for a stop.
+    /// Checks whether the sequence numbers are used up, and whether a stop is requested.
     #[cold]
     fn look(&mut self) -> Result<(), SimulationError> {
         self.looks_at = self.world.sequence.saturating_add(LOOK_EVERY).min(EVENTS);
@@ -546,7 +547,7 @@ impl<P: Probe> Simulation<P> {
         self.due = due;
     }
 
-    /// The event of a link's port: a pick, with or without a packet to send, or the end of a packet
+    /// A link's port has an event. It picks, and may find a packet to send or not. Or a packet ends
     /// on a preemptive link.
     #[inline]
     fn work(&mut self, number: usize) {
@@ -566,7 +567,7 @@ impl<P: Probe> Simulation<P> {
         }
     }
 
-    /// The first packet in flight arrives at the end of the link.
+    /// The first packet in flight arrives at the link's end.
     #[inline]
     fn deliver(&mut self, number: usize) -> Result<(), SimulationError> {
         let link = &mut self.links[number];
@@ -677,7 +678,7 @@ impl<P: Probe> Simulation<P> {
         }
     }
 
-    /// Calls an agent, then executes the requested commands.
+    /// Calls an agent, then executes what it requested.
     #[inline]
     fn call(
         &mut self,
@@ -740,11 +741,11 @@ impl<P: Probe> Simulation<P> {
         Ok(())
     }
 
-    /// Sends a packet of an agent. A packet of a closed flow is ignored. Where queues read code
-    /// points, a packet without a priority has its group's.
+    /// Sends an agent's packet. If its flow is closed, the packet is ignored. Where queues read
+    /// code points, a packet without a priority gets its group's code point.
     ///
     /// # Errors
-    /// The packet goes back to the flow's source, and there is no route back.
+    /// The packet goes back to the flow's source, but there is no route back.
     #[inline]
     fn send(&mut self, packet: &Outgoing, group: u32) -> Result<(), SimulationError> {
         let world = &mut self.world;
@@ -848,7 +849,7 @@ impl<P: Probe> Simulation<P> {
         if let Some(config) = spec.config {
             for link in self.routes.links(forward) {
                 let Link { port, layer, .. } = &mut self.links[link];
-                // Queues see the lengths on the link.
+                // Queues see the lengths that packets have on the link.
                 let max_packet_len = config.max_packet_len;
                 let max_packet_len = layer
                     .len_on_link(max_packet_len)
@@ -916,7 +917,7 @@ impl<P: Probe> Simulation<P> {
         Ok(())
     }
 
-    /// Names the flow's hosts to each queue on both routes.
+    /// Tells each queue on both routes which hosts the flow has.
     fn name_hosts(
         &mut self,
         id: FlowId,
@@ -985,7 +986,7 @@ impl<P: Probe> Simulation<P> {
         self.leave(agent, false);
     }
 
-    /// Removes an agent that wants to leave, once all flows of the agent are closed.
+    /// Removes an agent that wants to leave, once all its flows are closed.
     fn leave(&mut self, agent: AgentId, wants_to: bool) {
         let taken = &mut self.seats[agent.0 as usize];
         let Some(seat) = taken else { return };

@@ -1,4 +1,4 @@
-//! What scenarios write beside rates, times and sizes: queues, code points, urgency, messages.
+//! What scenarios contain beside rates, times and sizes: queues, code points, urgency, messages.
 
 use std::cell::RefCell;
 
@@ -12,7 +12,8 @@ use crate::network::TREE;
 use crate::sources::connections::{End, Message};
 use crate::sources::{SlackRule as _, Urgency};
 
-/// The longest time in an urgency. Slack is 63 bits of picoseconds: 106 days and 18 hours.
+/// The longest time in an urgency. Slack has 63 bits of picoseconds, which is 106 days and 18
+/// hours.
 const LONGEST_SLACK: Duration = Duration::from_secs(106 * 86_400);
 
 impl Written for Urgency {
@@ -132,7 +133,7 @@ impl Urgency {
     }
 
     /// # Errors
-    /// The rule sets no slack, or one that counts from sending.
+    /// The rule sets no slack, or one that counts from when the packet is sent.
     fn stamped_at_departure(rule: &str, text: &str) -> Result<Self, Fault> {
         let rule = Self::from_text(rule)?;
         let written = rule.written();
@@ -146,7 +147,7 @@ impl Urgency {
     }
 
     /// # Errors
-    /// Not a time, or more than a header's slack can hold.
+    /// Not a time, or more than the slack in a header can hold.
     fn slack(time: &str, text: &str) -> Result<Duration, Fault> {
         let time = Duration::from_text(time)?;
         if time > LONGEST_SLACK {
@@ -158,12 +159,12 @@ impl Urgency {
     }
 }
 
-/// The fault of an urgency for a reason.
+/// The fault of an urgency that is refused for this reason.
 fn refused(text: &str, reason: &str) -> Fault {
     Fault::new(format!("'{text}': {reason}")).with_given(text)
 }
 
-/// A DSCP: code point of Differentiated Services.
+/// A DSCP: a code point of Differentiated Services.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CodePoint(pub(crate) u8);
 
@@ -195,14 +196,14 @@ impl Described for CodePoint {
 }
 
 thread_local! {
-    /// Disciplines of the program, while a scenario is read: serde hands no argument down to
-    /// values.
+    /// The program's own disciplines, while a scenario is read. They are here because serde hands
+    /// no argument down to values.
     static OWN: RefCell<Vec<AnyDiscipline>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Calls a reader, for which disciplines of the program have a name in values, too.
+/// Calls a reader. While it runs, values may also name the program's own disciplines.
 pub(crate) fn with_own<R>(disciplines: &[AnyDiscipline], read: impl FnOnce() -> R) -> R {
-    /// Restores the names of before, after a panic of the reader too.
+    /// Restores the names from before, even after the reader panicked.
     struct Outer(Vec<AnyDiscipline>);
 
     impl Drop for Outer {
@@ -215,7 +216,7 @@ pub(crate) fn with_own<R>(disciplines: &[AnyDiscipline], read: impl FnOnce() -> 
     read()
 }
 
-/// A queue's discipline, or a tree in the scenario or in a file.
+/// A queue's discipline, or a tree that the scenario or a file contains.
 #[derive(Debug, Clone)]
 pub(crate) enum Ordering {
     Discipline(QueueSpec),
@@ -291,7 +292,7 @@ mod tests {
         assert!(Urgency::from_text("size").is_err() && Urgency::from_text("haste 1s").is_err());
     }
 
-    /// Formerly, a longer slack became one of 106 days without a word.
+    /// Formerly, a longer slack became one of 106 days, and nobody said so.
     #[test]
     fn slack_that_does_not_fit_into_a_header_is_refused() {
         for rule in ["slack", "size", "remaining", "deadline", "slack 1s plus"] {

@@ -1,14 +1,14 @@
-//! BBR, version 1: a model of the path, its bandwidth and its shortest round trip, in place of losses.
-//! draft-cardwell-iccrg-bbr-congestion-control-00, whose names stand at the steps. Rates are in bytes a
-//! second.
+//! BBR, version 1: instead of losses, it goes by a model of the path, which is its bandwidth and
+//! its shortest round trip. It follows draft-cardwell-iccrg-bbr-congestion-control-00, whose names
+//! stand at the steps. Rates are in bytes a second.
 //!
-//! Some points are not in that draft. Packets are paced 1% below the bandwidth found, so that a queue
-//! drains, and the window has room for acknowledgements that come in groups, as in Linux; the latter
-//! is in draft -02, as BBRUpdateACKAggregation(). In the phase that probes for bandwidth the window has
+//! Some points are not in that draft. As in Linux, packets are paced 1% below the bandwidth found,
+//! so that a queue drains, and the window has room for acknowledgements that come in groups (draft
+//! -02 has this as BBRUpdateACKAggregation()). While the flow probes for bandwidth, the window has
 //! two segments more, also as in draft -02. The cycle of ProbeBW begins at a phase that is drawn
-//! from the time at which it begins, in place of a generator. That an application had no data is told
-//! by its next write alone, as in Linux, and not by what is sent again before. Left out is Linux's
-//! long-term sampling for policers.
+//! from the time at which it begins, because there is no generator. As in Linux, only the
+//! application's next write tells that it had no data, and not what is sent again before. Linux's
+//! long-term sampling for policers is left out.
 
 use std::collections::VecDeque;
 
@@ -16,7 +16,7 @@ use roundelay::{Duration, Instant};
 
 use crate::model::{Acknowledged, Gain, PACED, PathModel, carried, first_pacing_rate, push_most};
 
-/// BBRHighGain: 2 / ln 2, the least at which a rate can double each round.
+/// BBRHighGain: 2 / ln 2, the smallest gain with which a rate can double each round.
 const HIGH: Gain = Gain(2885, 1000);
 /// BBRDrainGain.
 const DRAIN: Gain = Gain(1000, 2885);
@@ -32,11 +32,12 @@ const ROUND_TRIP_AGE: Duration = Duration::from_secs(10);
 const PROBE_TIME: Duration = Duration::from_millis(200);
 /// BBRMinPipeCwnd, in segments.
 const LEAST_SEGMENTS: u64 = 4;
-/// A pipe is full if the bandwidth has grown by less than a quarter in three rounds (section 4.3.2.2).
+/// A pipe is full if the bandwidth has grown by less than a quarter in three rounds (section
+/// 4.3.2.2).
 const GROWTH: Gain = Gain(5, 4);
 const ROUNDS_WITHOUT_GROWTH: u32 = 3;
 
-/// State of the machine (section 4.3.1).
+/// The states that the flow goes through (section 4.3.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Startup,
@@ -45,16 +46,17 @@ enum State {
     ProbeRoundTrip,
 }
 
-/// State of BBR.
+/// What BBR keeps for a connection.
 #[derive(Debug, Clone)]
 pub(crate) struct Bbr {
     segment_len: u64,
     initial_window: u64,
     state: State,
-    /// BBR.BtlBw: the highest rate of the last rounds, as falling rates with their rounds.
+    /// BBR.BtlBw: the highest rate in the last rounds, kept as falling rates with their rounds.
     rates: VecDeque<(u64, u64)>,
-    /// Groups of acknowledgements: when the present one began, the bytes that it told of, and BBR.extra_acked,
-    /// by how much groups of the last rounds were ahead of the bandwidth, as `rates`.
+    /// Groups of acknowledgements: when the present one began, how many bytes it told of, and
+    /// BBR.extra_acked, which is by how much the groups in the last rounds were ahead of the
+    /// bandwidth (kept as in `rates`).
     group_start: Instant,
     group: u64,
     extras: VecDeque<(u64, u64)>,
@@ -80,10 +82,10 @@ pub(crate) struct Bbr {
     is_probe_round_done: bool,
     /// BBR.idle_restart.
     is_idle_restart: bool,
-    /// BBR.packet_conservation, and whether losses were being repaired before.
+    /// BBR.packet_conservation, and whether losses were under repair before.
     conserves: bool,
     repaired: bool,
-    /// BBR.pacing_rate; 0 before the first sample.
+    /// BBR.pacing_rate, or 0 before the first sample.
     pacing_rate: u64,
     window: u64,
     /// BBR.prior_cwnd.
@@ -158,8 +160,8 @@ impl Bbr {
         push_most(&mut self.extras, self.round, extra, BANDWIDTH_ROUNDS);
     }
 
-    /// BBRInflight(): what the path holds at a gain, with three bursts of the sender, and two segments
-    /// to probe with.
+    /// BBRInflight(): what the path holds at a gain, plus three bursts from the sender, and two
+    /// segments if the flow probes.
     fn target(&self, gain: Gain) -> u64 {
         let Some(round_trip) = self.round_trip else {
             return self.initial_window;
@@ -235,7 +237,7 @@ impl Bbr {
         }
     }
 
-    /// BBREnterProbeBW(): at any phase but the one that drains.
+    /// BBREnterProbeBW(): begins at any phase but the one that drains.
     fn enter_probe_bandwidth(&mut self, now: Instant) {
         self.state = State::ProbeBandwidth;
         self.window_gain = TWO;
@@ -246,7 +248,7 @@ impl Bbr {
         self.pacing_gain = CYCLE[self.phase];
     }
 
-    /// BBRUpdateRTprop() (section 4.1.2.3): whether the round trip was too old.
+    /// BBRUpdateRTprop() (section 4.1.2.3). Returns whether the round trip was too old.
     fn update_round_trip(&mut self, told: &Acknowledged) -> bool {
         let age = told.now.since(self.round_trip_at);
         let is_expired = self.round_trip.is_some() && age > ROUND_TRIP_AGE;
@@ -277,7 +279,7 @@ impl Bbr {
         }
     }
 
-    /// BBRHandleProbeRTT(): a small window for a round, and for the shortest time.
+    /// BBRHandleProbeRTT(): keeps the window small for a round, and for at least the shortest time.
     fn go_on_probing(&mut self, told: &Acknowledged) {
         let Some(ends) = self.probe_ends else {
             if told.in_flight <= self.least() {
@@ -302,7 +304,7 @@ impl Bbr {
         }
     }
 
-    /// BBRSetPacingRateWithGain() (section 4.2.1): not slower before the pipe is full.
+    /// BBRSetPacingRateWithGain() (section 4.2.1). The rate does not fall before the pipe is full.
     fn set_pacing_rate_with(&mut self, gain: Gain) {
         let rate = PACED.of(gain.of(self.bandwidth()));
         if rate > 0 && (self.is_pipe_full || rate > self.pacing_rate) {
@@ -354,13 +356,14 @@ impl Bbr {
         }
     }
 
-    /// Begins and ends packet conservation, for the first round of a repair (section 4.2.3.4).
+    /// Begins and ends packet conservation, which lasts for the first round of a repair (section
+    /// 4.2.3.4).
     fn follow_recovery(&mut self, told: &Acknowledged) {
         if told.repairs && !self.repaired {
             self.save_window();
             self.window = told.in_flight + told.news.max(self.segment_len);
             self.conserves = true;
-            // The round of the repair begins now.
+            // The repair's round begins now.
             self.next_round_delivered = told.delivered;
         } else if self.is_round_start || !told.repairs {
             self.conserves = false;
@@ -405,7 +408,7 @@ impl PathModel for Bbr {
         None
     }
 
-    /// The window grows back from a segment (section 4.2.3.4).
+    /// The window grows back from one segment (section 4.2.3.4).
     fn time_out(&mut self) {
         self.save_window();
         self.window = self.segment_len;
@@ -422,7 +425,7 @@ impl PathModel for Bbr {
         if self.pacing_rate == 0
             && let Some(round_trip) = told.sample.and_then(|sample| sample.round_trip)
         {
-            // BBRInitPacingRate(): until the pipe is full, the rate never falls below it.
+            // BBRInitPacingRate(). Until the pipe is full, the rate never falls below this one.
             self.pacing_rate = self.pacing_rate(Some(round_trip));
         }
         self.update_bandwidth(told);

@@ -1,6 +1,7 @@
-//! BBR, version 3: a model of the path that also heeds the losses of its own probes.
-//! draft-ietf-ccwg-bbr, the working copy of 3 August 2026 (behind -06), whose names stand at the
-//! steps. Rates are in bytes a second, volumes in bytes; `NONE` is the draft's Infinity.
+//! BBR, version 3: it goes by a model of the path, but also heeds the losses that its own probes
+//! cause. It follows draft-ietf-ccwg-bbr, the working copy of 3 August 2026 (behind -06), whose
+//! names stand at the steps. Rates are in bytes a second, and volumes in bytes. `NONE` is the
+//! draft's Infinity.
 //!
 //! | draft | here |
 //! |---|---|
@@ -12,13 +13,14 @@
 //! | C.cwnd, BBR.prior_cwnd, max_inflight | `window`, `prior_window`, `most_flight()` |
 //!
 //! Differences. Nothing here finds out that a repair was needless, so there is no undo
-//! (HandleSpuriousLossDetection()). Segments are sent one by one, not in quanta; the budget for
-//! offloads is there. The draft's functions have Drain without the bound of inflight_longterm, its
-//! table of states has it; here as in the functions. An acknowledgement with a sample but without a
-//! rate, because the interval is shorter than the shortest round trip, is no round without growth.
-//! The filter of max_bw moves on only if the present cycle has a sample. Whether the flight filled
-//! the window or reached inflight_longterm is seen when an acknowledgement comes: before it, less
-//! room was left than a segment. Behind it, the flight never reaches its own bound.
+//! (HandleSpuriousLossDetection()). Segments are sent one by one and not in quanta, but the budget
+//! for offloads is there. The draft's functions do not bound Drain by inflight_longterm, although
+//! its table of states does. We follow the functions. If an acknowledgement has a sample but no
+//! rate, because the interval is shorter than the shortest round trip, it is no round without
+//! growth. The filter for max_bw moves on only if the present cycle has a sample. Whether the
+//! flight filled the window or reached inflight_longterm is seen when an acknowledgement comes:
+//! just before it, less room was left than a segment, but just after it the flight never reaches
+//! its own bound.
 
 use std::collections::VecDeque;
 
@@ -34,10 +36,10 @@ const ONE: Gain = Gain(1, 1);
 const STARTUP_PACING: Gain = Gain(277, 100);
 /// BBR.DrainPacingGain.
 const DRAIN_PACING: Gain = Gain(1, 2);
-/// Pacing gains of ProbeBW_DOWN and ProbeBW_UP.
+/// The pacing gains in ProbeBW_DOWN and ProbeBW_UP.
 const DOWN_PACING: Gain = Gain(9, 10);
 const UP_PACING: Gain = Gain(5, 4);
-/// BBR.DefaultCwndGain, the gain of ProbeBW_UP, and BBR.ProbeRTTCwndGain.
+/// BBR.DefaultCwndGain, the gain in ProbeBW_UP, and BBR.ProbeRTTCwndGain.
 const WINDOW: Gain = Gain(2, 1);
 const UP_WINDOW: Gain = Gain(9, 4);
 const PROBE_WINDOW: Gain = Gain(1, 2);
@@ -49,14 +51,14 @@ const BETA: Gain = Gain(7, 10);
 const HEADROOM: Gain = Gain(15, 100);
 /// BBR.MinPipeCwnd, in segments.
 const LEAST_SEGMENTS: u64 = 4;
-/// BBRStartupFullLossCnt: ranges lost in a round that end Startup.
+/// BBRStartupFullLossCnt: this many ranges lost in a round end Startup.
 const STARTUP_LOSSES: u64 = 6;
-/// A pipe is full after three rounds with less than a quarter more.
+/// A pipe is full after three rounds in which the rate grew by less than a quarter.
 const GROWTH: Gain = Gain(5, 4);
 const ROUNDS_WITHOUT_GROWTH: u32 = 3;
-/// Rounds of Drain at most.
+/// The most rounds that Drain takes.
 const DRAIN_ROUNDS: u64 = 3;
-/// BBR.ExtraAckedFilterLen, in rounds; before the pipe is full, 1.
+/// BBR.ExtraAckedFilterLen, in rounds. Before the pipe is full it is 1.
 const EXTRA_ROUNDS: u64 = 10;
 /// BBR.MinRTTFilterLen, BBR.ProbeRTTInterval, BBR.ProbeRTTDuration.
 const ROUND_TRIP_AGE: Duration = Duration::from_secs(10);
@@ -65,7 +67,7 @@ const PROBE_TIME: Duration = Duration::from_millis(200);
 /// T_bbr: 2 s, and up to a second more.
 const LEAST_WAIT: Duration = Duration::from_secs(2);
 const MORE_WAIT: Duration = Duration::from_secs(1);
-/// T_reno_bound, in rounds; a drawn 0 or 1 is the other of 62 and 63.
+/// T_reno_bound, in rounds. It is 62 or 63, because we start to count at a drawn 0 or 1.
 const RENO_ROUNDS: u64 = 63;
 
 /// BBR.state.
@@ -90,7 +92,7 @@ enum Feedback {
     Stopping,
 }
 
-/// State of BBR, version 3.
+/// What BBR, version 3, keeps for a connection.
 #[derive(Debug, Clone)]
 pub(crate) struct Bbr3 {
     segment_len: u64,
@@ -98,13 +100,13 @@ pub(crate) struct Bbr3 {
     state: State,
     /// C.delivered.
     delivered: u64,
-    /// BBR.max_bw_filter: the highest rates of the previous ProbeBW cycle and of the present one.
+    /// BBR.max_bw_filter: the highest rates in the previous ProbeBW cycle and in the present one.
     rates: [u64; 2],
     short_rate: u64,
     rate: u64,
     long_flight: u64,
     short_flight: u64,
-    /// BBR.bw_latest, BBR.inflight_latest: of the present loss round.
+    /// BBR.bw_latest, BBR.inflight_latest, for the present loss round.
     latest_rate: u64,
     latest_flight: u64,
     /// BBR.round_count, BBR.next_round_delivered, BBR.round_start.
@@ -115,7 +117,7 @@ pub(crate) struct Bbr3 {
     loss_round_delivered: u64,
     is_loss_round_start: bool,
     is_loss_in_round: bool,
-    /// Ranges lost in this loss round that do not touch, and the end of the last one.
+    /// Ranges lost in this loss round that do not touch, and where the last one ended.
     lost_ranges: u64,
     lost_end: u64,
     /// BBR.full_bw, BBR.full_bw_count, BBR.full_bw_now, BBR.full_bw_reached.
@@ -125,8 +127,8 @@ pub(crate) struct Bbr3 {
     is_pipe_full: bool,
     /// BBR.drain_start_round.
     drain_round: u64,
-    /// BBR.extra_acked_interval_start, BBR.extra_acked_delivered, and BBR.extra_acked_filter, of
-    /// which the first is the largest.
+    /// BBR.extra_acked_interval_start, BBR.extra_acked_delivered, and BBR.extra_acked_filter, whose
+    /// first value is the largest.
     extra_start: Instant,
     extra_delivered: u64,
     extras: VecDeque<(u64, u64)>,
@@ -156,12 +158,12 @@ pub(crate) struct Bbr3 {
     is_probe_round_done: bool,
     /// BBR.idle_restart.
     is_idle_restart: bool,
-    /// C.is_cwnd_limited: in this round, and in the round before.
+    /// C.is_cwnd_limited, in this round and in the round before.
     was_window_full: [bool; 2],
     /// InLossRecovery(), and the round in which it began.
     repaired: bool,
     repair_round: u64,
-    /// C.pacing_rate; 0 before the first sample.
+    /// C.pacing_rate, or 0 before the first sample.
     pacing_rate: u64,
     window: u64,
     prior_window: u64,
@@ -269,7 +271,7 @@ impl Bbr3 {
         }
     }
 
-    /// 31 bits of a generator that goes by the times of its calls: equal runs draw the same.
+    /// 31 bits from a generator that goes by the times of its calls, so equal runs draw the same.
     fn draw(&mut self, now: Instant) -> u64 {
         let mixed = self.random ^ now.as_picos();
         self.random = mixed
@@ -393,8 +395,8 @@ impl Bbr3 {
         }
     }
 
-    /// CheckStartupHighLoss(): after a whole round of repair, with more than 2% lost in a round, in
-    /// six places or more.
+    /// CheckStartupHighLoss(): Startup ends after a whole round of repair, if more than 2% were
+    /// lost in a round, in six ranges or more.
     fn check_startup_losses(&mut self, sample: Option<&RateSample>) {
         let Some(sample) = sample else { return };
         let is_long = self.repaired && self.round > self.repair_round;
@@ -461,7 +463,7 @@ impl Bbr3 {
         self.raise_slope();
     }
 
-    /// ResetFullBW(), from the rate of this sample on.
+    /// ResetFullBW(), but growth counts from this sample's rate on.
     fn look_for_growth(&mut self, sample: Option<&RateSample>) {
         self.reset_full_rate();
         self.full_rate = sample.and_then(|sample| sample.rate).unwrap_or(0);
@@ -535,7 +537,7 @@ impl Bbr3 {
         self.was_window_full[0] |= told.was_in_flight + self.segment_len > self.window;
     }
 
-    /// AdaptLongTermModel(): whether the state has changed.
+    /// AdaptLongTermModel(). Returns whether the state has changed.
     fn adapt_long_term(&mut self, told: &Acknowledged) -> bool {
         if self.feedback == Feedback::Starting && self.is_round_start {
             self.feedback = Feedback::Coming;
@@ -747,7 +749,7 @@ impl Bbr3 {
 
     // Rate and window.
 
-    /// SetPacingRateWithGain(): not slower before the pipe is full.
+    /// SetPacingRateWithGain(). The rate does not fall before the pipe is full.
     fn set_pacing_rate_with(&mut self, gain: Gain) {
         let rate = PACED.of(gain.of(self.rate));
         if rate > 0 && (self.is_pipe_full || rate > self.pacing_rate) {
@@ -811,7 +813,7 @@ fn is_too_high(lost: u64, in_flight: u64) -> bool {
     lost > LOSS.of(in_flight)
 }
 
-/// InflightAtLoss(): at which volume in flight the losses crossed BBR.LossThresh.
+/// InflightAtLoss(): how much was in flight when the losses crossed BBR.LossThresh.
 fn flight_at_loss(lost: &Lost) -> u64 {
     let Gain(part, whole) = LOSS;
     let len = u64::from(lost.len);
@@ -937,7 +939,7 @@ mod tests {
         Instant::from_nanos(millis * 1_000_000)
     }
 
-    /// A flow in a state, on a path of a megabyte a second and 100 ms, which holds 100 segments.
+    /// A flow in a state, on a path with a megabyte a second and 100 ms, which holds 100 segments.
     fn flow(state: State) -> Bbr3 {
         let mut flow = Bbr3::new(LEN, 10 * LEN);
         flow.state = state;
@@ -950,8 +952,8 @@ mod tests {
         flow
     }
 
-    /// Regression: the hundredth was taken off before the rest was multiplied, so up to 99 bytes a
-    /// second were lost, half of a slow path's rate.
+    /// Formerly, the hundredth was taken off before the rest was multiplied. So up to 99 bytes a
+    /// second were lost, which is half of a slow path's rate.
     #[test]
     fn a_slow_path_is_paced_a_hundredth_below_its_rate() {
         let mut flow = flow(State::Cruise);
@@ -972,7 +974,7 @@ mod tests {
         }
     }
 
-    /// An acknowledgement of a segment.
+    /// An acknowledgement that tells of one segment.
     fn told(now: Instant, delivered: u64, sample: RateSample) -> Acknowledged {
         Acknowledged {
             now,
@@ -986,9 +988,9 @@ mod tests {
         }
     }
 
-    /// The table of the draft's summary of control behaviour: pacing gain, window's gain, and the
-    /// bound on what is in flight, where inflight_longterm is 150 segments, inflight_shortterm 120
-    /// or none, and the path holds 100.
+    /// The table in the draft's summary of control behaviour: the pacing gain, the window's gain,
+    /// and the bound on what is in flight. Here inflight_longterm is 150 segments,
+    /// inflight_shortterm is 120 or none, and the path holds 100.
     #[test]
     fn states_have_the_gains_and_bounds_of_the_draft() {
         let table = [
@@ -1016,7 +1018,7 @@ mod tests {
         }
     }
 
-    /// At the volume in flight that is computed, and not a byte before, 2% are lost.
+    /// 2% are lost at the computed volume in flight, and not a byte before.
     #[test]
     fn the_flight_at_a_loss_is_where_losses_reach_two_hundredths() {
         let reaches = |lost: u64, flight: u64| 100 * lost >= 2 * flight;
@@ -1040,8 +1042,8 @@ mod tests {
         }
     }
 
-    /// T_bbr is drawn from 2 to 3 s, and the rounds of T_reno are 62 and 63, or as many as the path
-    /// holds segments.
+    /// T_bbr is drawn from 2 to 3 s. T_reno takes 62 or 63 rounds, or as many as the path holds
+    /// segments.
     #[test]
     fn waits_are_those_of_the_draft() {
         let mut flow = flow(State::Down);
@@ -1067,8 +1069,8 @@ mod tests {
         }
     }
 
-    /// inflight_longterm grows by 1, 2, 4 and 8 segments in the rounds of ProbeBW_UP whose window is
-    /// in full use, and not otherwise.
+    /// inflight_longterm grows by 1, 2, 4 and 8 segments in the rounds of ProbeBW_UP, but only if
+    /// the window is in full use.
     #[test]
     fn the_end_moves_up_by_a_segment_and_twice_as_many_each_round() {
         let mut flow = flow(State::Refill);
@@ -1098,8 +1100,8 @@ mod tests {
         assert_eq!((flow.long_flight, flow.up_delivered), (before, 0));
     }
 
-    /// A round with losses lowers the short-term model to what was delivered, by three tenths at
-    /// most; while the flow probes it lowers nothing.
+    /// A round with losses lowers the short-term model to what was delivered, but by no more than
+    /// three tenths. While the flow probes, it lowers nothing.
     #[test]
     fn losses_lower_the_short_term_model_by_three_tenths_at_most() {
         let mut flow = flow(State::Cruise);
@@ -1133,8 +1135,8 @@ mod tests {
         }
     }
 
-    /// The third segment of 130 that is lost is more than 2%: the probe ends, at the flight that was
-    /// too much, once for each probe, and the next one is a short one.
+    /// When the third segment of 130 is lost, that is more than 2%. So the probe ends at the flight
+    /// that was too much, once for each probe, and the next one is short.
     #[test]
     fn a_probe_ends_at_two_hundredths_of_loss() {
         let mut flow = flow(State::Up);
@@ -1162,7 +1164,8 @@ mod tests {
         assert!(!flow.is_time_to_go_down(&told), "without a loss it goes on");
     }
 
-    /// However small the flight that lost too much was, three tenths are the most that is given up.
+    /// However small the flight was that lost too much, the flow gives up no more than three
+    /// tenths.
     #[test]
     fn a_probe_that_loses_takes_three_tenths_at_most() {
         let mut flow = flow(State::Up);
@@ -1175,7 +1178,7 @@ mod tests {
         assert_eq!((flow.state, flow.long_flight), (State::Down, 70_000));
     }
 
-    /// A short probe that lost nothing is followed by another one at once, a round after its end.
+    /// If a short probe lost nothing, another one follows at once, a round after its end.
     #[test]
     fn a_short_probe_without_losses_is_followed_by_a_long_one() {
         for (is_short, was_too_high, state) in [
@@ -1195,8 +1198,8 @@ mod tests {
         }
     }
 
-    /// The window before a repair or a probe of the round trip comes back at its end; behind such a
-    /// probe the flow cruises, and begins its start again if that was not over.
+    /// When a repair or a probe of the round trip ends, the window before it comes back. After such
+    /// a probe the flow cruises, or begins its start again if that was not over.
     #[test]
     fn the_window_comes_back() {
         let mut flow = flow(State::Cruise);
@@ -1225,7 +1228,7 @@ mod tests {
         }
     }
 
-    /// A window that was full in this round or in the one before counts as full.
+    /// A window counts as full if it was full in this round or in the one before.
     #[test]
     fn a_full_window_counts_for_two_rounds() {
         let mut flow = flow(State::Up);
@@ -1262,7 +1265,7 @@ mod tests {
         assert_eq!(flow.state, State::Down, "the path holds as much");
     }
 
-    /// A rate that grows by less than a quarter in three rounds is that of the path.
+    /// If the rate grows by less than a quarter in three rounds, it is the path's.
     #[test]
     fn three_rounds_without_growth_end_the_start() {
         let mut flow = Bbr3::new(LEN, 10 * LEN);
@@ -1284,8 +1287,8 @@ mod tests {
         assert_eq!(flow.long_flight, NONE);
     }
 
-    /// The start ends with losses only behind a whole round of repair, with six ranges and more than
-    /// 2% lost in the round.
+    /// Losses end the start only after a whole round of repair, and only if six ranges and more
+    /// than 2% were lost in the round.
     #[test]
     fn six_ranges_lost_in_a_round_of_repair_end_the_start() {
         let ends = |ranges: u64, lost_bytes: u64, is_long: bool| {
@@ -1314,7 +1317,7 @@ mod tests {
         assert!(!ends(6, 2001, false));
     }
 
-    /// Of max_bw the cycle before counts, too, and no more.
+    /// The previous cycle counts for max_bw, too, but no cycle before that.
     #[test]
     fn the_rate_is_that_of_two_cycles() {
         let mut flow = flow(State::Cruise);

@@ -1,4 +1,4 @@
-//! TCP configuration: recovery, growth of the window, timers. Both ends use the same configuration.
+//! TCP configuration: recovery, how the window grows, timers. Both ends use the same configuration.
 
 use std::fmt;
 
@@ -11,25 +11,27 @@ pub enum Flavour {
     Tahoe,
     /// Fast recovery until the first acknowledgement of new data: RFC 5681.
     Reno,
-    /// Fast recovery with one repair each round trip until all losses are repaired: RFC 6582.
+    /// Fast recovery that repairs one loss each round trip until all are repaired: RFC 6582.
     NewReno,
-    /// Selective acknowledgements, with scoreboard and pipe of RFC 6675.
+    /// Selective acknowledgements, with the scoreboard and pipe of RFC 6675.
     Sack,
 }
 
 /// How the window grows and shrinks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Control {
-    /// Half on loss, then plus a segment each round trip: RFC 5681.
+    /// Halves on loss, then adds a segment each round trip: RFC 5681.
     Reno,
     /// Seven tenths on loss, then a cubic function of time: RFC 9438.
     Cubic,
-    /// By the bandwidth and the shortest round trip found, paced, with selective acknowledgements:
-    /// draft-cardwell-iccrg-bbr-congestion-control-00, the first version. It has no answer to marks, so `ecn` is refused.
+    /// Goes by the bandwidth and the shortest round trip that it finds, and paces. It needs
+    /// selective acknowledgements. This is the first version:
+    /// draft-cardwell-iccrg-bbr-congestion-control-00. It has no answer to marks, so `ecn` is
+    /// refused.
     Bbr,
-    /// As `Bbr`, and by the losses that probing causes, with ends of what is in flight for the long
-    /// term and the short: draft-ietf-ccwg-bbr of August 2026, the third version. The draft has no
-    /// answer to marks, so `ecn` is refused.
+    /// As `Bbr`, but also goes by the losses that probing causes, with bounds on what is in flight
+    /// for the long term and the short. This is the third version, draft-ietf-ccwg-bbr of
+    /// August 2026. The draft has no answer to marks, so `ecn` is refused.
     Bbr3,
 }
 
@@ -53,28 +55,28 @@ impl Control {
 /// When slow start ends, if not at a threshold. BBR has a start of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SlowStart {
-    /// With a loss or a mark; an acknowledgement opens the window by a segment at most: RFC 5681.
+    /// With a loss or a mark. An acknowledgement opens the window by at most a segment: RFC 5681.
     UntilLoss,
-    /// With a loss or a mark; the window opens by what is acknowledged, however much: RFC 3465
+    /// With a loss or a mark. The window opens by what is acknowledged, however much: RFC 3465
     /// without its limit L, as Linux does without HyStart.
     ByBytes,
-    /// When round trips grow, after five slower rounds; an acknowledgement opens the window by eight
-    /// segments at most: RFC 9406.
+    /// When round trips grow, after five slower rounds. An acknowledgement opens the window by at
+    /// most eight segments: RFC 9406.
     HyStartPlusPlus,
-    /// When round trips grow or acknowledgements come in a train of half a round trip, at once; the
-    /// window opens by what is acknowledged, in later slow starts too: S. Ha, I. Rhee, 2011, with
-    /// Linux's constants.
+    /// At once, when round trips grow or when acknowledgements come in a train of half a round
+    /// trip. The window opens by what is acknowledged, in later slow starts too: S. Ha, I. Rhee,
+    /// 2011, with Linux's constants.
     HyStart,
 }
 
-/// Whether a sender hands several segments at once to its interface, and who cuts them: segmentation
-/// offload.
+/// Segmentation offload: whether a sender hands several segments at once to its interface, and who
+/// cuts them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Offload {
     /// Segments go out one by one, each as soon as window and pacing allow.
     None,
-    /// A burst of segments at one time, about as much as a millisecond carries. The interface cuts it,
-    /// so queues see segments.
+    /// A burst of segments at one time, about as much as a millisecond carries. The interface cuts
+    /// it, so queues see segments.
     Split,
     /// The same burst as one packet of up to 65,535 bytes, which nobody cuts before the receiver.
     Whole,
@@ -83,103 +85,106 @@ pub enum Offload {
 /// When to restart the retransmission timer during NewReno's recovery: RFC 6582, section 4.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PartialTimer {
-    /// Only at the first partial acknowledgement ("impatient", recommended by the RFC): many losses
-    /// end in a timeout.
+    /// Only at the first partial acknowledgement ("impatient", which the RFC recommends). Many
+    /// losses then end in a timeout.
     First,
     /// At each partial acknowledgement ("slow but steady").
     Each,
 }
 
-/// Parameters of a connection. Lengths are in bytes, windows in segments of `segment_len`.
+/// A connection's parameters. Lengths are in bytes, windows in segments of `segment_len`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Config {
     /// Loss detection and repair.
     pub flavour: Flavour,
-    /// Growth of the window.
+    /// How the window grows.
     pub control: Control,
-    /// Most data in a segment (SMSS): 1 to 65535 bytes.
+    /// The most data in a segment (SMSS): 1 to 65535 bytes.
     pub segment_len: u32,
-    /// Bytes on the wire in addition to the data of a segment: 0 to 65535.
+    /// Bytes that a segment takes on the wire in addition to its data: 0 to 65535.
     pub header_len: u32,
-    /// Bytes on the wire of a segment without data (SYN, acknowledgement): 1 to 65535.
+    /// Bytes that a segment without data (SYN, acknowledgement) takes on the wire: 1 to 65535.
     pub bare_len: u32,
-    /// Whether `bare_len` grows by the option for selective acknowledgements: 4 bytes and 8 for
-    /// each block.
+    /// Whether `bare_len` grows by the option for selective acknowledgements, which takes 4 bytes
+    /// and 8 for each block.
     pub sack_option_counted: bool,
-    /// Initial congestion window in segments: 1 to 1000000. RFC 6928: 10.
+    /// The initial congestion window in segments: 1 to 1000000. RFC 6928: 10.
     pub initial_window: u32,
-    /// Initial slow start threshold in segments, 2 to 100000000; None: the receive window.
+    /// The initial slow start threshold in segments, 2 to 100000000. If None, it is the receive
+    /// window.
     pub initial_threshold: Option<u32>,
-    /// Receive window in segments: 1 to 100000000. The window never shrinks: data is read at once.
-    /// With `window_growth` the most that it grows to, up to 65,535 * 2^14 bytes (RFC 7323, section
-    /// 2.3).
+    /// The receive window in segments: 1 to 100000000. It never shrinks, because data is read at
+    /// once. With `window_growth` this is the most that it grows to, up to 65,535 * 2^14 bytes (RFC
+    /// 7323, section 2.3).
     pub receive_window: u32,
-    /// Whether the receive window begins at 65,535 bytes and grows with what arrives in a round trip:
-    /// M. Fisk, W. Feng, "Dynamic Right-Sizing in TCP", 2001. Acknowledgements tell the sender, and
-    /// the receiver measures round trips by its timestamps, so `timestamps` are needed.
+    /// Whether the receive window begins at 65,535 bytes and grows with what arrives in a round
+    /// trip: M. Fisk, W. Feng, "Dynamic Right-Sizing in TCP", 2001. Acknowledgements tell the
+    /// sender, and the receiver measures round trips by its timestamps, so `timestamps` are needed.
     pub window_growth: bool,
-    /// Minimum retransmission timeout: 1 us to `max_timeout`. RFC 6298 requires 1 s, common stacks
-    /// use 200 ms.
+    /// The shortest retransmission timeout: 1 us to `max_timeout`. RFC 6298 requires 1 s, but
+    /// common stacks use 200 ms.
     pub min_timeout: Duration,
-    /// Timeout before the first round-trip sample: `min_timeout` to `max_timeout`. RFC 6298: 1 s.
+    /// The timeout before the first round-trip sample: `min_timeout` to `max_timeout`. RFC 6298: 1
+    /// s.
     pub initial_timeout: Duration,
-    /// Maximum timeout: up to 1 hour. RFC 6298: 60 s or more.
+    /// The longest timeout: up to 1 hour. RFC 6298: 60 s or more.
     pub max_timeout: Duration,
-    /// Tick of the clock for round trips (G of RFC 6298): 1 ns to 1 s.
+    /// The tick of the clock for round trips (G in RFC 6298): 1 ns to 1 s.
     pub granularity: Duration,
     /// Whether the difference between a round trip and its mean is kept in 16 bits of ticks, as in
-    /// ns-2's `short`: with a tick of 1 us, differences beyond 32.767 ms change sign.
+    /// ns-2's `short`. If a tick is 1 us, differences beyond 32.767 ms change sign.
     pub wrap_differences: bool,
-    /// Number of duplicate acknowledgements that signal a loss (DupThresh): 1 to 1000. RFC 5681: 3.
+    /// Duplicate acknowledgements that signal a loss (DupThresh): 1 to 1000. RFC 5681: 3.
     pub duplicate_threshold: u32,
     /// Whether the first duplicates send new data: RFC 3042.
     pub limited_transmit: bool,
-    /// Whether segments carry timestamps, with a round-trip sample from each acknowledgement of new
-    /// data (RFC 7323). Without timestamps, one segment at a time is measured, and no retransmitted
-    /// one (Karn).
+    /// Whether segments carry timestamps, so that each acknowledgement of new data gives a
+    /// round-trip sample (RFC 7323). Without timestamps, one segment at a time is measured, but
+    /// never a retransmitted one (Karn).
     pub timestamps: bool,
-    /// Longest time for which an acknowledgement waits for a second segment: 1 us to 500 ms (RFC
-    /// 5681, section 4.2). None: each segment is acknowledged.
+    /// How long an acknowledgement may wait for a second segment: 1 us to 500 ms (RFC 5681, section
+    /// 4.2). If None, each segment is acknowledged.
     pub delayed_acknowledgement: Option<Duration>,
     /// With delayed acknowledgements, whether segments are acknowledged one by one where Linux does
-    /// so: the first 16 of the connection and after a pause of `min_timeout`, and while the receive
-    /// window of Linux grows. RFC 5681, section 4.2, has a least number of acknowledgements and no
-    /// largest one.
+    /// so: the first 16 of the connection and after a pause of `min_timeout`, and while Linux's
+    /// receive window grows. RFC 5681, section 4.2, says how many acknowledgements there must be at
+    /// least, but not at most.
     pub quick_acknowledgements: bool,
     /// Explicit congestion notification: RFC 3168.
     pub ecn: bool,
-    /// Whether segments are spread over the round trip; otherwise they follow acknowledgements in
+    /// Whether segments are spread over the round trip. Otherwise they follow acknowledgements in
     /// bursts.
     pub pacing: bool,
-    /// Whether new data goes out in bursts, as with segmentation offload, with selective
-    /// acknowledgements only. What is sent again goes out one by one.
+    /// Whether new data goes out in bursts, as with segmentation offload. This needs selective
+    /// acknowledgements. What is sent again goes out one by one.
     pub offload: Offload,
     /// Whether the connection starts with SYN and SYN-ACK.
     pub syn_exchange: bool,
-    /// Whether a sender idle for longer than a timeout starts again from the initial window: RFC
-    /// 5681, section 4.1.
+    /// Whether a sender that was idle for longer than a timeout starts again from the initial
+    /// window: RFC 5681, section 4.1.
     pub idle_restart: bool,
-    /// Whether the window grows only when in full use: RFC 9438, section 5.8; RFC 7661.
+    /// Whether the window grows only when it is in full use: RFC 9438, section 5.8, and RFC 7661.
     pub window_validation: bool,
-    /// CUBIC: whether a connection with a shrinking window makes room for others sooner (RFC 9438,
+    /// CUBIC: whether a connection whose window shrinks makes room for others sooner (RFC 9438,
     /// section 4.7).
     pub fast_convergence: bool,
-    /// CUBIC: whether its least window, that of Reno, always grows by 9/17 of a segment each round
-    /// trip (RFC 8312, section 4.2), as in Linux, and not by a segment once it is back at the window
-    /// before the last loss (RFC 9438, section 4.3).
+    /// CUBIC: whether its least window, which is Reno's, always grows by 9/17 of a segment each
+    /// round trip (RFC 8312, section 4.2), as in Linux. If not, it grows by a segment once it is
+    /// back at the window before the last loss (RFC 9438, section 4.3).
     pub constant_friendliness: bool,
-    /// CUBIC: whether the window grows by at least a twentieth each round trip as long as W_max is not
-    /// known, as measured in Linux before the first loss. After a timeout W_max is not known either,
-    /// so it grows so then, too, which is not measured: RFC 9438, section 4.8, has the curve begin
-    /// with K = 0 and the present window as W_max, and no least growth.
+    /// CUBIC: whether the window grows by at least a twentieth each round trip while W_max is not
+    /// known, as measured in Linux before the first loss. After a timeout W_max is not known
+    /// either, so the window grows so then, too, although we have not measured this. RFC 9438,
+    /// section 4.8, has the curve begin with K = 0 and the present window as W_max, and no least
+    /// growth.
     pub least_growth: bool,
     /// When the first slow start ends.
     pub slow_start: SlowStart,
     /// Whether the window shrinks with what arrives during a fast recovery with selective
-    /// acknowledgements, and not at once: RFC 9937. BBR has a way of its own.
+    /// acknowledgements, and not at once: RFC 9937. BBR has its own way.
     pub proportional_reduction: bool,
-    /// Whether `min_timeout` is the least that the timeout lies above the smoothed round trip, as in
-    /// Linux, and not the least timeout.
+    /// Whether `min_timeout` is how far the timeout lies at least above the smoothed round trip, as
+    /// in Linux, and not the shortest timeout.
     pub timeout_above_round_trip: bool,
     /// With selective acknowledgements, whether losses are found by time and not by counting
     /// duplicates: RACK, RFC 8985, section 6.
@@ -187,20 +192,20 @@ pub struct Config {
     /// With `rack`, whether a probe asks for an acknowledgement before the timeout: TLP, RFC 8985,
     /// section 7.
     pub tail_loss_probe: bool,
-    /// NewReno: whether a partial acknowledgement reduces the window by the acknowledged bytes (RFC
-    /// 6582, section 3.2, step 3).
+    /// NewReno: whether a partial acknowledgement reduces the window by the bytes that it
+    /// acknowledges (RFC 6582, section 3.2, step 3).
     pub partial_deflation: bool,
     /// NewReno: which partial acknowledgements restart the timer.
     pub partial_timer: PartialTimer,
-    /// NewReno: whether the window after recovery is at most one segment more than the flight, to
-    /// avoid a burst (RFC 6582, section 3.2, step 3, full acknowledgements, first choice).
+    /// NewReno: whether the window after recovery is at most one segment more than the flight, so
+    /// that there is no burst (RFC 6582, section 3.2, step 3, full acknowledgements, first choice).
     pub burst_avoidance: bool,
 }
 
 /// A parameter is out of range.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigError {
-    /// The field of [`Config`].
+    /// Which field of [`Config`].
     pub parameter: &'static str,
     /// The value.
     pub value: String,
@@ -231,8 +236,8 @@ const MICROSECOND: Duration = Duration::from_micros(1);
 const MOST_TOLD: u64 = 65_535 << 14;
 
 impl Config {
-    /// RFC requirements for a host today: SACK, CUBIC, ten initial segments, timestamps, delayed
-    /// acknowledgements, a minimum timeout of 1 s.
+    /// What the RFCs require from a host today: SACK, CUBIC, ten initial segments, timestamps,
+    /// delayed acknowledgements, a minimum timeout of 1 s.
     pub const fn rfc() -> Self {
         Self {
             flavour: Flavour::Sack,
@@ -275,11 +280,12 @@ impl Config {
         }
     }
 
-    /// Linux today, as far as it is modelled: as `rfc`, with HyStart, its CUBIC, proportional rate
+    /// Linux today, as far as we model it. As `rfc`, with HyStart, Linux's CUBIC, proportional rate
     /// reduction, RACK and tail loss probes, timeouts of 200 ms and more above the round trip,
-    /// acknowledgements delayed by 40 ms and quick ones, a clock of 1 us, and a receive window that
-    /// grows to 3 MiB: half of the buffer that `net.ipv4.tcp_rmem` allows, 6,291,456 bytes, as
-    /// `net.ipv4.tcp_adv_win_scale` is 1 (man 7 tcp, and Linux's ip-sysctl). Not there: D-SACK.
+    /// acknowledgements delayed by 40 ms and quick ones, and a clock of 1 us. The receive window
+    /// grows to 3 MiB, which is half of the buffer that `net.ipv4.tcp_rmem` allows, 6,291,456
+    /// bytes, because `net.ipv4.tcp_adv_win_scale` is 1 (man 7 tcp, and Linux's ip-sysctl). D-SACK
+    /// is not there.
     pub const fn linux() -> Self {
         Self {
             slow_start: SlowStart::HyStart,
@@ -299,10 +305,10 @@ impl Config {
         }
     }
 
-    /// `TCP/Newreno` with `TCPSink/Sack1` of ns-2, as set by the experiments of UPS (NSDI 2016):
+    /// ns-2's `TCP/Newreno` with `TCPSink/Sack1`, as the experiments in UPS (NSDI 2016) set them:
     /// NewReno, two initial segments, each segment acknowledged, a clock of 1 us, timeouts of at
     /// least 0.2 s. Data takes 1510 bytes on the wire, acknowledgements 40. The sink sends
-    /// selective acknowledgements, ignored by this sender.
+    /// selective acknowledgements, but this sender ignores them.
     pub const fn ns2_newreno_sack1() -> Self {
         Self {
             flavour: Flavour::NewReno,
@@ -324,7 +330,7 @@ impl Config {
         }
     }
 
-    /// Classic `TCP` of ns-2 and its sink: Tahoe or Reno, 1000-byte packets including 40 bytes of
+    /// ns-2's classic `TCP` and its sink: Tahoe or Reno, 1000-byte packets including 40 bytes of
     /// header, one initial segment, a window of 20, a clock of 10 ms, no timestamps, no SYN.
     pub const fn ns2_classic(flavour: Flavour) -> Self {
         Self {
@@ -343,7 +349,7 @@ impl Config {
     }
 
     /// # Errors
-    /// The first parameter out of range.
+    /// The first parameter that is out of range.
     pub fn check(&self) -> Result<(), ConfigError> {
         let control = self.control.name();
         if self.control.has_model() && self.flavour != Flavour::Sack {
@@ -449,8 +455,8 @@ impl Config {
         )
     }
 
-    /// Bytes of the longest packet: a full segment with its header, or all that a burst may hold that
-    /// passes whole.
+    /// Bytes in the longest packet: a full segment with its header, or all that a burst may hold if
+    /// it passes whole.
     pub fn longest_packet(&self) -> u32 {
         let segment = self.segment_len.saturating_add(self.header_len);
         match self.offload {
@@ -459,12 +465,12 @@ impl Config {
         }
     }
 
-    /// Most segments in a burst: as many as an IP packet of 65,535 bytes has room for.
+    /// The most segments in a burst: as many as an IP packet of 65,535 bytes has room for.
     pub(crate) fn most_in_burst(&self) -> u32 {
         (65_535 / self.segment_len.saturating_add(self.header_len)).max(1)
     }
 
-    /// How many segments `len` bytes of data are.
+    /// Segments that `len` bytes of data make.
     pub(crate) fn segments(&self, len: u32) -> u32 {
         if len <= self.segment_len {
             return 1;

@@ -1,5 +1,5 @@
 //! Congestion window: how many bytes may be in the network. `reno.rs` and `cubic.rs` have the laws
-//! of growth, `custom.rs` those of other crates.
+//! by which it grows, and `custom.rs` those from other crates.
 
 use roundelay::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use crate::hystart::{HyStart, Progress};
 use crate::model::{Acknowledged, PathModel};
 use crate::reno::Reno;
 
-/// Window, threshold and law of growth.
+/// Window, threshold and the law by which the window grows.
 #[derive(Debug, Clone)]
 pub(crate) struct Congestion {
     /// cwnd in bytes.
@@ -20,9 +20,9 @@ pub(crate) struct Congestion {
     /// ssthresh in bytes.
     pub(crate) threshold: u64,
     segment_len: u64,
-    /// Slow start opens the window by what is acknowledged.
+    /// Whether slow start opens the window by what is acknowledged.
     counts_bytes: bool,
-    /// While slow start watches round trips.
+    /// None unless slow start watches round trips.
     hystart: Option<Box<HyStart>>,
     law: Law,
 }
@@ -37,7 +37,7 @@ enum Law {
     Custom(Box<Instance>),
 }
 
-/// Facts of an acknowledgement, a loss, a mark or a timeout, beside window and threshold.
+/// What an acknowledgement, a loss, a mark or a timeout tells, beside window and threshold.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct News {
     pub(crate) now: Instant,
@@ -47,7 +47,7 @@ pub(crate) struct News {
     pub(crate) smoothed_round_trip: Option<Duration>,
 }
 
-/// The reason of a reduction.
+/// Why the window is reduced.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Reason {
     Loss,
@@ -89,7 +89,7 @@ impl Congestion {
         }
     }
 
-    /// The model of the path, for a law that has one.
+    /// The law's model of the path, if it has one.
     #[inline]
     pub(crate) fn model(&mut self) -> Option<&mut dyn PathModel> {
         match &mut self.law {
@@ -99,7 +99,7 @@ impl Congestion {
         }
     }
 
-    /// Bytes a second at which a law paces by itself.
+    /// Bytes a second at which the law paces, if it paces by itself.
     #[inline]
     pub(crate) fn pacing_rate(&self, smoothed: Option<Duration>) -> Option<u64> {
         match &self.law {
@@ -109,13 +109,13 @@ impl Congestion {
         }
     }
 
-    /// Whether a law sends no bursts at so many bytes a second: BBR, version 1, below 1.2 Mbit/s (its
-    /// draft, section 4.2.2).
+    /// Whether the law sends no bursts at this many bytes a second: BBR, version 1, below 1.2
+    /// Mbit/s (its draft, section 4.2.2).
     pub(crate) fn may_send_one_by_one(&self, rate: u64) -> bool {
         matches!(self.law, Law::Bbr(_)) && rate < 150_000
     }
 
-    /// Sets the window by the model of the path.
+    /// Sets the window as the model of the path says.
     pub(crate) fn follow_model(&mut self, told: &Acknowledged) {
         if let Some(model) = self.model() {
             self.window = model.on_ack(told);
@@ -133,8 +133,8 @@ impl Congestion {
         matches!(self.law, Law::Reno(_) | Law::Cubic(_))
     }
 
-    /// Grows the window in a slow start that watches round trips. The first one is the only one:
-    /// later ones end at a threshold.
+    /// Grows the window in a slow start that watches round trips. Only the first slow start does,
+    /// because later ones end at a threshold.
     pub(crate) fn start_slowly(&mut self, progress: Progress) {
         let Some(hystart) = &mut self.hystart else {
             return;
@@ -147,7 +147,7 @@ impl Congestion {
         }
     }
 
-    /// Grows the window by an acknowledgement of new data.
+    /// Grows the window because an acknowledgement tells of new data.
     #[inline]
     pub(crate) fn grow(&mut self, news: News) {
         if self.counts_bytes && self.window < self.threshold && self.has_slow_start() {
@@ -158,7 +158,7 @@ impl Congestion {
         self.window = match &mut self.law {
             Law::Reno(reno) => reno.on_ack(&feedback),
             Law::Cubic(cubic) => cubic.on_ack(&feedback),
-            // Its window follows each acknowledgement, not only those of new data.
+            // Its window follows each acknowledgement, not only those that tell of new data.
             Law::Bbr(_) | Law::Bbr3(_) => self.window,
             Law::Custom(instance) => {
                 let window = instance.get().on_ack(&feedback);
@@ -167,7 +167,8 @@ impl Congestion {
         };
     }
 
-    /// An acknowledgement causes no growth: the window was not in full use, or there is a mark.
+    /// An acknowledgement causes no growth, because the window was not in full use or because there
+    /// is a mark.
     #[inline]
     pub(crate) fn pause(&mut self, news: News) {
         let feedback = self.feedback(news);
@@ -178,15 +179,15 @@ impl Congestion {
         }
     }
 
-    /// Reacts to a loss, a mark or a timeout: sets the threshold. The caller sets the window to the
-    /// threshold.
+    /// Reacts to a loss, a mark or a timeout by setting the threshold. The caller sets the window
+    /// to the threshold.
     pub(crate) fn reduce(&mut self, reason: Reason, news: News) {
         let feedback = self.feedback(news);
         self.hystart = None;
         self.threshold = match &mut self.law {
             Law::Reno(reno) => reduced(reno, reason, &feedback),
             Law::Cubic(cubic) => reduced(cubic, reason, &feedback),
-            // Losses change the window by way of the model.
+            // Losses change the window through the model.
             Law::Bbr(_) | Law::Bbr3(_) => self.window.max(2 * self.segment_len),
             Law::Custom(instance) => {
                 let threshold = reduced(instance.get(), reason, &feedback);
@@ -195,8 +196,8 @@ impl Congestion {
         };
     }
 
-    /// Reacts to a timeout: a window of one segment. The threshold stays if no new data was
-    /// acknowledged since the previous timeout (RFC 5681, section 3.1).
+    /// Reacts to a timeout: the window is one segment. If no new data was acknowledged since the
+    /// previous timeout, the threshold stays (RFC 5681, section 3.1).
     pub(crate) fn time_out(&mut self, news: News, is_first: bool) {
         if let Some(model) = self.model() {
             model.time_out();

@@ -9,27 +9,28 @@
 //! | epoch_start, cwnd_epoch | `Epoch::start`, `Epoch::base` |
 //! | W_est, cwnd_prior | `Epoch::friendly`, `prior` |
 //!
-//! Time is in ticks of 2^-20 s, to make C (t - K)^3 a shift. The error is below one byte plus the
-//! error of a tick: at most 1.2 (t - K)^2 2^-20 segments. K is rounded down to a tick. Windows are
-//! in bytes; the fraction of a byte in an increase is carried to the next.
+//! Time is in ticks of 2^-20 s, so that C (t - K)^3 is a shift. The error is below one byte plus
+//! the error of a tick, which is at most 1.2 (t - K)^2 2^-20 segments. K is rounded down to a tick.
+//! Windows are in bytes, and the fraction of a byte in an increase is carried to the next one.
 
 use roundelay::{Duration, Instant};
 
 use crate::config::Config;
 use crate::custom::{CongestionControl, Feedback};
 
-/// 4096 s, where a cubic is far above any window.
+/// 4096 s, at which a cubic is far above any window.
 const MOST_TICKS: u64 = 1 << 32;
-/// 2^20 / 10^12 as a fraction of 2^64, rounded up to keep whole ticks whole.
+/// 2^20 / 10^12 as a fraction of 2^64, rounded up so that whole ticks stay whole.
 const TICKS_PER_PICO: u128 = (1_u128 << 84).div_ceil(1_000_000_000_000);
-/// Fractional bits of the factor C times a segment.
+/// Fractional bits in the factor C times a segment.
 const FACTOR_BITS: u32 = 8;
 
-/// The part of a window by which it grows at least each round trip before the first loss, as measured
-/// in Linux 6.1: in a queue of 100 packets from 51 to 108 segments, 42 a second of 833 that arrive.
+/// Before the first loss the window grows by at least one part in this many each round trip, as
+/// measured in Linux 6.1: in a queue of 100 packets it grew from 51 to 108 segments, by 42 a second
+/// while 833 arrived.
 const LEAST_GROWTH: u64 = 20;
 
-/// State of CUBIC.
+/// What CUBIC keeps for a connection.
 #[derive(Debug, Clone)]
 pub struct Cubic {
     /// C in bytes a cubic second, in units of 2^-8.
@@ -38,8 +39,8 @@ pub struct Cubic {
     fast_convergence: bool,
     constant_friendliness: bool,
     least_growth: bool,
-    /// The window at the last loss (W_max), if the last epoch ended with a loss and not with a
-    /// timeout.
+    /// The window at the last loss (W_max). None if the last epoch ended with a timeout and not
+    /// with a loss.
     peak: Option<u64>,
     /// The window before the last reduction.
     prior: u64,
@@ -52,7 +53,7 @@ struct Epoch {
     start: Instant,
     plateau: u64,
     peak: u64,
-    /// The window of Reno at this time (W_est), the minimum for CUBIC.
+    /// The window that Reno would have now (W_est), below which CUBIC does not fall.
     friendly: u64,
     friendly_credit: u64,
     credit: u64,
@@ -77,7 +78,7 @@ impl Cubic {
         }
     }
 
-    /// The window after `acknowledged` more bytes (sections 4.2 to 4.5).
+    /// The window once `acknowledged` more bytes are acknowledged (sections 4.2 to 4.5).
     fn grow(&mut self, now: Instant, window: u64, acknowledged: u64, round_trip: Duration) -> u64 {
         let mut epoch = self.epoch.take().unwrap_or_else(|| self.begin(now, window));
         epoch.resume(now);
@@ -106,7 +107,7 @@ impl Cubic {
         }
     }
 
-    /// Multiplicative decrease and fast convergence (sections 4.6, 4.7): the new threshold.
+    /// Multiplicative decrease and fast convergence (sections 4.6, 4.7). Returns the new threshold.
     fn reduce(&mut self, window: u64, flight: u64) -> u64 {
         let is_below_peak = self.fast_convergence && self.peak.is_some_and(|peak| window < peak);
         self.peak = Some(if is_below_peak {
@@ -119,7 +120,7 @@ impl Cubic {
         flight * 7 / 10
     }
 
-    /// After a timeout the curve starts at the start of congestion avoidance (section 4.8).
+    /// After a timeout the curve starts when congestion avoidance starts (section 4.8).
     fn forget(&mut self) {
         self.peak = None;
         self.epoch = None;
@@ -193,8 +194,8 @@ impl Epoch {
         }
     }
 
-    /// W_est (section 4.3): alpha segments for each window, with alpha = 9/17, or 1 once W_est has
-    /// reached cwnd_prior.
+    /// W_est (section 4.3): alpha segments for each window, where alpha is 9/17, or 1 once W_est
+    /// has reached cwnd_prior.
     fn grow_friendly(
         &mut self,
         acknowledged: u64,
@@ -209,7 +210,7 @@ impl Epoch {
         self.friendly_credit %= unit;
     }
 
-    /// The share of `distance` for `acknowledged` bytes of a window.
+    /// Which share of `distance` comes with `acknowledged` bytes of a window.
     fn share(&mut self, distance: u64, acknowledged: u64, window: u64) -> u64 {
         let product = u128::from(distance) * u128::from(acknowledged) + u128::from(self.credit);
         self.credit = (product % u128::from(window)) as u64;
@@ -254,8 +255,8 @@ mod tests {
         (cubic, epoch)
     }
 
-    /// At multiples of 256 ticks time is exact, and C = 0.4 times 1000 bytes is an integer: W(t) =
-    /// C (t - K)^3 + W_max to the byte.
+    /// At multiples of 256 ticks time is exact, and C = 0.4 times 1000 bytes is an integer. So to
+    /// the byte, W(t) = C (t - K)^3 + W_max.
     #[test]
     fn the_curve_is_exact_to_the_byte() {
         for (window, peak) in [
@@ -278,8 +279,8 @@ mod tests {
         }
     }
 
-    /// With other segment lengths C times a segment is a fraction: the error is at most 2^-8 of a
-    /// byte.
+    /// With other segment lengths C times a segment is a fraction, so the error is at most 2^-8 of
+    /// a byte.
     #[test]
     fn segments_of_any_length_keep_the_curve() {
         for segment_len in [1, 536, 1448, 1460, 9000, 65_535_u64] {
@@ -291,7 +292,7 @@ mod tests {
             for seconds in [1_u64, 10, 100] {
                 let exact = segment_len * 2 * seconds.pow(3) / 5;
                 let found = cubic.at(&epoch, Duration::from_secs(seconds)) - 1000;
-                // Plus one tick of time: 1.2 t^2 segments a second.
+                // One tick of time adds 1.2 t^2 segments a second.
                 let tolerance =
                     1 + exact * 3 / (seconds << 20) + seconds.pow(3) / (1 << FACTOR_BITS);
                 assert!(
@@ -302,8 +303,8 @@ mod tests {
         }
     }
 
-    /// K: the curve starts at the window, within the error of K rounded down to a tick, and is at
-    /// the peak after K.
+    /// K: the curve starts at the window, up to the error because K is rounded down to a tick, and
+    /// reaches the peak after K.
     #[test]
     fn the_curve_starts_at_the_window_and_reaches_the_peak() {
         for (window, peak) in [
@@ -337,8 +338,8 @@ mod tests {
         assert_eq!([0, 1, 7, 8, 26, 27].map(cube_root), [0, 1, 1, 2, 2, 3]);
     }
 
-    /// One segment is acknowledged per segment's share of the round trip. The window follows the
-    /// curve within 1.5 segments.
+    /// One segment is acknowledged in each segment's share of the round trip. The window follows
+    /// the curve within 1.5 segments.
     #[test]
     fn windows_follow_the_curve() {
         let (mut cubic, epoch) = begun(70_000, 100_000);
@@ -359,8 +360,8 @@ mod tests {
         assert!(window > 115_000);
     }
 
-    /// With short round trips, CUBIC grows as Reno: 9/17 of a segment a round trip up to the window
-    /// of the last loss, then one.
+    /// If round trips are short, CUBIC grows as Reno does: 9/17 of a segment a round trip up to the
+    /// window at the last loss, then one.
     #[test]
     fn short_round_trips_grow_as_reno_does() {
         let mut cubic = Cubic::new(&CONFIG);
@@ -384,8 +385,8 @@ mod tests {
         );
     }
 
-    /// RFC 8312, section 4.2: W_est grows by 3 (1 - beta) / (1 + beta) = 9/17 of a segment, whatever
-    /// the window of the last loss.
+    /// RFC 8312, section 4.2: W_est grows by 3 (1 - beta) / (1 + beta) = 9/17 of a segment,
+    /// whatever the window at the last loss was.
     #[test]
     fn friendliness_may_be_constant() {
         let rise = |constant_friendliness| {
@@ -410,8 +411,8 @@ mod tests {
         assert!(rise(false) > 940.0, "{}", rise(false));
     }
 
-    /// Linux 6.1, one flow in a queue of 100 packets at 10 Mbit/s: 51 segments after HyStart, 110
-    /// after 1.43 s, in which 1,191 packets arrive: one more for each twenty.
+    /// Linux 6.1, one flow in a queue of 100 packets at 10 Mbit/s: 51 segments after HyStart, and
+    /// 110 after 1.43 s, in which 1,191 packets arrive. So the window grows by one for each twenty.
     #[test]
     fn before_the_first_loss_a_window_may_grow_by_a_twentieth() {
         let grown = |least_growth, is_after_loss| {
@@ -459,7 +460,7 @@ mod tests {
         assert_eq!(cubic.begin(Instant::ZERO, 63_000).plateau, 0);
     }
 
-    /// Time with a window not in full use does not count.
+    /// Time does not count while the window is not in full use.
     #[test]
     fn pauses_do_not_count() {
         let run = |pause: u64| {

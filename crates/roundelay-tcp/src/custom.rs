@@ -1,9 +1,9 @@
-//! Custom congestion control: a law of another crate, in place of Reno's or CUBIC's.
+//! Custom congestion control: a law from another crate replaces Reno's or CUBIC's.
 //!
-//! A program implements [`CongestionControl`] and gives a function that makes one; each connection
-//! gets an instance of its own. The law says how the window grows and shrinks. Detection and repair
-//! of losses stay with the sender ([`Flavour`](crate::Flavour)), as for the built-in laws, which
-//! implement the same trait.
+//! A program implements [`CongestionControl`] and gives a function that makes one. Each connection
+//! gets an instance of its own. The law says how the window grows and shrinks. The sender
+//! ([`Flavour`](crate::Flavour)) still detects and repairs losses, as it does for the built-in
+//! laws, which implement the same trait.
 //!
 //! ```
 //! use roundelay_tcp::{Config, CongestionControl, CustomControl, Feedback, Sender};
@@ -36,7 +36,7 @@
 //! # Ok::<(), roundelay_tcp::ConfigError>(())
 //! ```
 //!
-//! Cost: one call through a pointer for each acknowledgement; built-in laws have none.
+//! Cost: one call through a pointer for each acknowledgement. Built-in laws have none.
 
 use std::fmt;
 use std::sync::Arc;
@@ -45,33 +45,34 @@ use roundelay::{Duration, Instant};
 
 use crate::config::Config;
 
-/// A sender's knowledge at a call of its congestion control. Lengths and windows are in bytes of
+/// What a sender knows when it calls its congestion control. Lengths and windows are in bytes of
 /// data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Feedback {
-    /// Time of the call.
+    /// When the call is made.
     pub now: Instant,
     /// The congestion window before the call (cwnd).
     pub window: u64,
     /// The slow start threshold before the call (ssthresh).
     pub threshold: u64,
-    /// Most data in a segment (SMSS).
+    /// The most data in a segment (SMSS).
     pub segment_len: u64,
-    /// Newly acknowledged data; 0 on losses, marks and timeouts.
+    /// Newly acknowledged data. 0 on losses, marks and timeouts.
     pub acknowledged: u64,
-    /// Data in the network: at an acknowledgement the pipe of RFC 6675 or, without selective
-    /// acknowledgements, from the acknowledgement to the next byte to send; at losses, marks and
-    /// timeouts FlightSize of RFC 5681, data sent and not acknowledged.
+    /// Data in the network. At an acknowledgement this is the pipe of RFC 6675 or, without
+    /// selective acknowledgements, what lies between the acknowledgement and the next byte to send.
+    /// At losses, marks and timeouts it is FlightSize of RFC 5681: data that is sent but not
+    /// acknowledged.
     pub in_flight: u64,
-    /// The round trip measured by this acknowledgement, in multiples of [`Config::granularity`];
-    /// None if there is none.
+    /// The round trip that this acknowledgement measured, in multiples of [`Config::granularity`].
+    /// None if it measured none.
     pub round_trip: Option<Duration>,
-    /// The smoothed round trip (SRTT of RFC 6298); None before the first measurement.
+    /// The smoothed round trip (SRTT of RFC 6298). None before the first measurement.
     pub smoothed_round_trip: Option<Duration>,
 }
 
 impl Feedback {
-    /// The window after an acknowledgement in slow start (RFC 5681, equation 2); None if the window
+    /// The window after an acknowledgement in slow start (RFC 5681, equation 2). None if the window
     /// has reached the threshold.
     #[inline]
     pub fn slow_start(&self) -> Option<u64> {
@@ -80,43 +81,44 @@ impl Feedback {
     }
 }
 
-/// A law of growth and reduction of the congestion window, with the state of one connection.
+/// A law by which the congestion window grows and shrinks, with one connection's state.
 ///
-/// Results are in bytes. The sender raises a result below one segment to a segment, which it needs
-/// to go on, and lowers a result above [`MAX_WINDOW`] to this maximum.
+/// Results are in bytes. If a result is below one segment, the sender raises it to a segment,
+/// because it needs that to go on. If it is above [`MAX_WINDOW`], the sender lowers it to this
+/// maximum.
 pub trait CongestionControl: Send {
-    /// Handles an acknowledgement of new data outside of fast recovery, in slow start too. Returns
-    /// the window.
+    /// Handles an acknowledgement of new data outside of fast recovery, but also in slow start.
+    /// Returns the window.
     fn on_ack(&mut self, feedback: &Feedback) -> u64;
 
-    /// Handles an acknowledgement that causes no growth: the window was not in full use
-    /// ([`Config::window_validation`]), or the acknowledgement echoes a mark.
+    /// Handles an acknowledgement that causes no growth, because the window was not in full use
+    /// ([`Config::window_validation`]) or because the acknowledgement echoes a mark.
     fn on_limited(&mut self, feedback: &Feedback) {
         let _ = feedback;
     }
 
-    /// Handles a loss told by duplicate acknowledgements, once for each recovery. Returns the
-    /// threshold, which is the window of fast recovery and after it.
+    /// Handles a loss that duplicate acknowledgements tell of, once for each recovery. Returns the
+    /// threshold, which is also the window during fast recovery and after it.
     fn on_loss(&mut self, feedback: &Feedback) -> u64;
 
-    /// Handles an ECN mark, once for each window (RFC 3168). Returns threshold and window. By
-    /// default as a loss.
+    /// Handles an ECN mark, once for each window (RFC 3168). Returns the threshold, which is also
+    /// the window. By default, this is the same as a loss.
     fn on_mark(&mut self, feedback: &Feedback) -> u64 {
         self.on_loss(feedback)
     }
 
-    /// Handles a retransmission timeout, the first since new data was acknowledged: at the next
-    /// ones the threshold stays (RFC 5681, section 3.1). Returns the threshold; the window is one
-    /// segment. By default as a loss.
+    /// Handles a retransmission timeout, if it is the first since new data was acknowledged. At the
+    /// next ones the threshold stays (RFC 5681, section 3.1). Returns the threshold, while the
+    /// window is one segment. By default, this is the same as a loss.
     fn on_timeout(&mut self, feedback: &Feedback) -> u64 {
         self.on_loss(feedback)
     }
 }
 
-/// Largest window and threshold of a custom control, in bytes.
+/// The largest window and threshold that a custom control may have, in bytes.
 pub const MAX_WINDOW: u64 = 1 << 50;
 
-/// A function that makes congestion controls, with a name. Equal only to its clones.
+/// A function that makes congestion controls, with a name. It is equal only to its clones.
 #[derive(Clone)]
 pub struct CustomControl(Arc<Maker>);
 
@@ -128,7 +130,7 @@ struct Maker {
 type Make = dyn Fn(&Config) -> Box<dyn CongestionControl> + Send + Sync;
 
 impl CustomControl {
-    /// Controls made by `make`, which gets the connection's configuration. The field
+    /// Controls that `make` makes. It gets the connection's configuration, whose field
     /// [`Config::control`] has no effect.
     pub fn new<C: CongestionControl + 'static>(
         name: &str,
@@ -140,7 +142,7 @@ impl CustomControl {
         }))
     }
 
-    /// Name in messages and metadata.
+    /// The name in messages and metadata.
     pub fn name(&self) -> &str {
         &self.0.name
     }
@@ -160,8 +162,7 @@ impl PartialEq for CustomControl {
 
 impl Eq for CustomControl {}
 
-/// The control of one connection, made at the first call. A copy of the connection makes another
-/// one.
+/// One connection's control, made at the first call. A copy of the connection makes another one.
 pub(crate) struct Instance {
     pub(crate) control: CustomControl,
     config: Config,
@@ -187,7 +188,7 @@ impl Instance {
         &mut **made.get_or_insert_with(|| (control.0.make)(config))
     }
 
-    /// A window or threshold in the legal range.
+    /// Brings a window or threshold into the legal range.
     pub(crate) fn legal(&self, bytes: u64) -> u64 {
         bytes.clamp(u64::from(self.config.segment_len), MAX_WINDOW)
     }

@@ -1,11 +1,11 @@
 //! Delivery rate: how fast the network has carried data lately, measured at each acknowledgement.
-//! draft-cheng-iccrg-delivery-rate-estimation-00, by the names of its section 3.
+//! The names are those of draft-cheng-iccrg-delivery-rate-estimation-00, section 3.
 
 use std::collections::VecDeque;
 
 use roundelay::{Duration, Instant};
 
-/// What is known of a segment in flight, since it was last sent.
+/// What we know about a segment in flight, since it was last sent.
 #[derive(Debug, Clone, Copy)]
 struct Sent {
     /// P.delivered, P.delivered_time, P.first_sent_time, P.sent_time.
@@ -15,8 +15,8 @@ struct Sent {
     sent: Instant,
     is_app_limited: bool,
     is_retransmitted: bool,
-    /// P.tx_in_flight and P.lost of draft-ietf-ccwg-bbr: bytes in flight with this segment, and those
-    /// lost by then.
+    /// P.tx_in_flight and P.lost of draft-ietf-ccwg-bbr: how many bytes were in flight with this
+    /// segment, and how many were lost by then.
     in_flight: u64,
     lost: u64,
 }
@@ -26,14 +26,14 @@ struct Sent {
 pub(crate) struct RateSample {
     /// Bytes a second. None if the interval is shorter than the shortest round trip, or empty.
     pub(crate) rate: Option<u64>,
-    /// The round trip of the segment last sent among those that have arrived; None if it was sent
-    /// twice.
+    /// The round trip of the segment that was sent last among those that have arrived. None if it
+    /// was sent twice.
     pub(crate) round_trip: Option<Duration>,
-    /// `delivered` of the connection when that segment was sent.
+    /// What `delivered` was for the connection when that segment was sent.
     pub(crate) prior_delivered: u64,
-    /// The application, not the network, was the limit when that segment was sent.
+    /// Whether the application, and not the network, was the limit when that segment was sent.
     pub(crate) is_app_limited: bool,
-    /// Bytes that arrived and that were lost since then, and bytes in flight then.
+    /// Bytes that arrived and bytes that were lost since then, and bytes in flight then.
     pub(crate) delivered: u64,
     pub(crate) lost: u64,
     pub(crate) in_flight: u64,
@@ -44,13 +44,13 @@ pub(crate) struct RateSample {
 pub(crate) struct Lost {
     pub(crate) sequence: u64,
     pub(crate) len: u32,
-    /// Bytes in flight with this segment, and bytes lost since, with this segment.
+    /// Bytes in flight with this segment, and bytes lost since, this segment included.
     pub(crate) in_flight: u64,
     pub(crate) lost: u64,
     pub(crate) is_app_limited: bool,
 }
 
-/// Counts of a connection, and of its segments in flight.
+/// What is counted for a connection, and for its segments in flight.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct DeliveryMeter {
     now: Instant,
@@ -61,23 +61,23 @@ pub(crate) struct DeliveryMeter {
     delivered_at: Instant,
     /// C.first_sent_time.
     first_sent: Instant,
-    /// C.app_limited: bytes delivered at which the effect of too little data ends; 0 if there is
-    /// none.
+    /// C.app_limited: how many bytes must be delivered before too little data has no effect any
+    /// more. 0 if it has none.
     app_limited: u64,
-    /// The segment last sent among those that arrived with this acknowledgement.
+    /// The segment that was sent last among those that arrived with this acknowledgement.
     newest: Option<Sent>,
-    /// Bytes that arrived with this acknowledgement, and those that it tells to be lost.
+    /// Bytes that arrived with this acknowledgement, and bytes that it tells to be lost.
     news: u64,
     lost: u64,
-    /// C.lost, with losses by timeouts, and the segments lost since the last look, if a law asks for
-    /// each.
+    /// C.lost, which includes losses by timeouts, and the segments lost since we last looked, if a
+    /// law asks for each.
     lost_in_all: u64,
     keeps_losses: bool,
     losses: Vec<Lost>,
 }
 
 impl DeliveryMeter {
-    /// A meter, for a law that asks for each segment that is lost or not.
+    /// A meter, for a law that asks for each lost segment or for one that does not.
     pub(crate) fn new(keeps_losses: bool) -> Self {
         Self {
             keeps_losses,
@@ -85,7 +85,7 @@ impl DeliveryMeter {
         }
     }
 
-    /// The time of what follows.
+    /// The time at which what follows happens.
     pub(crate) fn tell_time(&mut self, now: Instant) {
         self.now = now;
     }
@@ -95,7 +95,7 @@ impl DeliveryMeter {
         self.delivered
     }
 
-    /// Whether too little data from the application spoils measurements now.
+    /// Whether measurements are spoilt now because the application had too little data.
     pub(crate) fn is_app_limited(&self) -> bool {
         self.app_limited > 0
     }
@@ -113,9 +113,10 @@ impl DeliveryMeter {
         }
     }
 
-    /// A new segment is sent: SendPacket(). `in_flight`: bytes in flight, with this segment.
-    /// The intervals begin anew where nothing is unacknowledged. Losses do not count: segments that were
-    /// only believed to be lost would seem to arrive in no time.
+    /// A new segment is sent: SendPacket(). `in_flight` is how many bytes are in flight with this
+    /// segment. If nothing is unacknowledged, the intervals begin anew. Losses do not count for
+    /// this, because segments that were only believed to be lost would then seem to arrive in no
+    /// time.
     pub(crate) fn push(&mut self, is_alone: bool, in_flight: u64) {
         if is_alone {
             self.first_sent = self.now;
@@ -175,19 +176,19 @@ impl DeliveryMeter {
         }
     }
 
-    /// The segments lost since the last call, in the order in which that was found.
+    /// The segments lost since the last call, in the order in which we found out.
     pub(crate) fn take_losses(&mut self) -> Vec<Lost> {
         std::mem::take(&mut self.losses)
     }
 
-    /// The application had no data, and the window has room: the sample of each segment that is in
-    /// flight or follows says nothing of the network's rate.
+    /// The application had no data although the window has room. So the sample of each segment that
+    /// is in flight or follows tells nothing about the network's rate.
     pub(crate) fn limit_by_application(&mut self, in_flight: u64) {
         self.app_limited = (self.delivered + in_flight).max(1);
     }
 
-    /// Ends an acknowledgement: its sample, the bytes that arrived, and those lost.
-    /// GenerateRateSample().
+    /// Ends an acknowledgement: GenerateRateSample(). Returns its sample, how many bytes arrived,
+    /// and how many were lost.
     pub(crate) fn finish(&mut self, least: Option<Duration>) -> (Option<RateSample>, u64, u64) {
         let news = std::mem::take(&mut self.news);
         let lost = std::mem::take(&mut self.lost);
@@ -197,7 +198,7 @@ impl DeliveryMeter {
         let Some(newest) = self.newest.take() else {
             return (None, news, lost);
         };
-        // The slower of sending and arriving, because acknowledgements may come compressed.
+        // We take the slower of sending and arriving, because acknowledgements may come compressed.
         let send_elapsed = newest.sent.since(newest.first_sent);
         let ack_elapsed = self.delivered_at.since(newest.delivered_at);
         let interval = send_elapsed.max(ack_elapsed);
@@ -231,9 +232,9 @@ mod tests {
         Instant::from_nanos(millis * 1_000_000)
     }
 
-    /// Ten segments of 1,000 bytes leave at once, and arrive one each 10 ms from 100 ms on: a rate
-    /// of 100,000 bytes a second, which the samples approach from below, because the first interval
-    /// has the round trip in it.
+    /// Ten segments of 1,000 bytes leave at once, and one arrives every 10 ms from 100 ms on. That
+    /// is a rate of 100,000 bytes a second, which the samples approach from below, because the
+    /// first interval includes the round trip.
     #[test]
     fn a_window_arrives_at_the_rate_of_the_link() {
         let mut meter = DeliveryMeter::default();
@@ -261,7 +262,7 @@ mod tests {
         assert_eq!((news, lost), (1000, 0));
     }
 
-    /// Acknowledgements of a whole window at one time: the time of sending is the limit.
+    /// Acknowledgements for a whole window come at one time, so the time of sending is the limit.
     #[test]
     fn compressed_acknowledgements_do_not_raise_the_rate() {
         let mut meter = DeliveryMeter::default();
@@ -273,7 +274,7 @@ mod tests {
         meter.arrive(0, 1000);
         meter.pop();
         meter.finish(None);
-        // Sent at 300, 310 .. with the state of now; all arrive at 700.
+        // Sent at 300, 310 .. with the state as it is now. All arrive at 700.
         for number in 0..10 {
             meter.tell_time(at(300 + 10 * number));
             meter.push(false, 0);
@@ -284,7 +285,7 @@ mod tests {
             meter.pop();
         }
         let (sample, ..) = meter.finish(None);
-        // 20,000 bytes in the 400 ms since the acknowledgement before: not in no time.
+        // 20,000 bytes in the 400 ms since the acknowledgement before, and not in no time.
         assert_eq!(sample.and_then(|sample| sample.rate), Some(50_000));
     }
 

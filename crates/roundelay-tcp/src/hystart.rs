@@ -1,9 +1,9 @@
 //! Slow start that ends before its queue is full, because round trips grow.
 //!
-//! HyStart++ is that of RFC 9406, by the names of its section 4.2 and with the constants of section 4.3.
-//! HyStart is that of S. Ha, I. Rhee, "Taming the elephants: New TCP slow start", Computer Networks
-//! 55(9), 2011, with the constants of Linux: it ends slow start at once, and also when the train of
-//! acknowledgements of a round is half a round trip long.
+//! HyStart++ is RFC 9406's, with the names in its section 4.2 and the constants in section 4.3.
+//! HyStart is by S. Ha, I. Rhee, "Taming the elephants: New TCP slow start", Computer Networks
+//! 55(9), 2011, with Linux's constants. It ends slow start at once, and also when a round's train
+//! of acknowledgements is half a round trip long.
 
 use roundelay::{Duration, Instant};
 
@@ -18,13 +18,15 @@ const GROWTH_PART: u64 = 8;
 /// CSS_GROWTH_DIVISOR, CSS_ROUNDS.
 const SLOWER: u64 = 4;
 const ROUNDS: u32 = 5;
-/// L; for senders that pace there is no bound: segments by which an acknowledgement opens the window at most.
+/// L: by how many segments an acknowledgement opens the window at most. There is no bound for
+/// senders that pace.
 const MOST_SEGMENTS: u64 = 8;
-/// HyStart: acknowledgements this close to each other are one train, and no window is too small.
+/// HyStart: acknowledgements that are this close to each other are one train, and no window is too
+/// small.
 const CLOSE: Duration = Duration::from_millis(2);
 const LEAST_SEGMENTS: u64 = 16;
 
-/// An acknowledgement in slow start.
+/// What an acknowledgement in slow start tells.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Progress {
     pub(crate) now: Instant,
@@ -36,7 +38,7 @@ pub(crate) struct Progress {
     pub(crate) round_trip: Option<Duration>,
 }
 
-/// State of a slow start.
+/// What a slow start keeps.
 #[derive(Debug, Clone)]
 pub(crate) struct HyStart {
     is_plus_plus: bool,
@@ -50,15 +52,15 @@ pub(crate) struct HyStart {
     /// cssBaselineMinRtt, while in conservative slow start, and its rounds.
     baseline: Option<Duration>,
     rounds: u32,
-    /// HyStart: the shortest round trip of all, the start of the round, and the last acknowledgement
-    /// of its train.
+    /// HyStart: the shortest round trip of all, when the round started, and when its train's last
+    /// acknowledgement came.
     shortest_of_all: Option<Duration>,
     round_start: Instant,
     last_of_train: Instant,
 }
 
 impl HyStart {
-    /// None for a slow start that ends with a loss.
+    /// None if slow start ends with a loss.
     pub(crate) fn new(kind: SlowStart, is_paced: bool) -> Option<Self> {
         if matches!(kind, SlowStart::UntilLoss | SlowStart::ByBytes) {
             return None;
@@ -78,8 +80,8 @@ impl HyStart {
         })
     }
 
-    /// The window after an acknowledgement, and whether slow start is over: then the window is the
-    /// threshold too.
+    /// The window after an acknowledgement, and whether slow start is over. If so, the window is
+    /// also the threshold.
     pub(crate) fn on_ack(
         &mut self,
         progress: Progress,
@@ -104,7 +106,7 @@ impl HyStart {
             }
             return (window + opened, false);
         };
-        // The growth was not one of the queue: back to slow start.
+        // A queue was not why round trips grew, so we go back to slow start.
         if self.samples >= SAMPLES && self.shortest.is_some_and(|shortest| shortest < baseline) {
             self.baseline = None;
         }
@@ -129,7 +131,7 @@ impl HyStart {
         }
     }
 
-    /// HyStart: whether the acknowledgements of this round have come close to each other for half of a
+    /// HyStart: whether this round's acknowledgements have come close to each other for half of a
     /// round trip.
     fn has_long_train(&mut self, now: Instant) -> bool {
         let Some(shortest) = self.shortest_of_all else {
@@ -142,7 +144,7 @@ impl HyStart {
         now.since(self.round_start).as_picos() > shortest.as_picos() / 2
     }
 
-    /// HyStart: whether the round trips of this round are longer than the shortest of all by the
+    /// HyStart: whether this round's round trips are longer than the shortest of all by the
     /// threshold.
     fn is_delayed(&self) -> bool {
         let (Some(all), Some(shortest)) = (self.shortest_of_all, self.shortest) else {
@@ -151,7 +153,7 @@ impl HyStart {
         self.samples >= SAMPLES && shortest > all + threshold(all)
     }
 
-    /// Whether the shortest round trip of this round is longer than that of the last by RttThresh.
+    /// Whether this round's shortest round trip is longer than the last round's by RttThresh.
     fn has_grown(&self) -> bool {
         let (Some(last), Some(shortest)) = (self.last_shortest, self.shortest) else {
             return false;
@@ -160,7 +162,7 @@ impl HyStart {
     }
 }
 
-/// RttThresh: the growth of a round trip that tells of a queue.
+/// RttThresh: how much a round trip must grow to tell of a queue.
 fn threshold(round_trip: Duration) -> Duration {
     let part = Duration::from_picos(round_trip.as_picos() / GROWTH_PART);
     part.max(LEAST_GROWTH).min(MOST_GROWTH)
@@ -170,8 +172,8 @@ fn threshold(round_trip: Duration) -> Duration {
 mod tests {
     use super::*;
 
-    /// Rounds of ten acknowledged segments with a round trip each: the window after each round, and
-    /// the round at whose end slow start is over.
+    /// Rounds in which ten segments are acknowledged, with a round trip each. Returns the window
+    /// after each round, and the round at whose end slow start is over.
     fn rounds(round_trips: &[u64]) -> (Vec<u64>, Option<usize>) {
         let mut hystart = HyStart::new(SlowStart::HyStartPlusPlus, false).unwrap();
         let (mut window, mut windows, mut acknowledged) = (10_000, Vec::new(), 0);
@@ -199,7 +201,8 @@ mod tests {
 
     #[test]
     fn a_round_trip_that_grows_by_an_eighth_slows_down_and_ends_it_after_five_rounds() {
-        // 40 ms and an eighth is 45 ms: told at the eighth sample, after which a quarter counts.
+        // 40 ms and an eighth is 45 ms. The eighth sample tells this, and from then on a quarter
+        // counts.
         let (windows, end) = rounds(&[40, 40, 45, 45, 45, 45, 45, 45]);
         assert_eq!(windows[..4], [20, 30, 38, 41]);
         assert_eq!(end, Some(7));
@@ -241,8 +244,8 @@ mod tests {
         assert!(HyStart::new(SlowStart::UntilLoss, false).is_none());
     }
 
-    /// Acknowledgements each `gap` microseconds, after the round trip of 40 ms: the number of those
-    /// until slow start is over, within a round.
+    /// Acknowledgements come every `gap` microseconds, after the round trip of 40 ms. Returns how
+    /// many come within a round until slow start is over.
     fn train(gap: u64) -> Option<u64> {
         let mut hystart = HyStart::new(SlowStart::HyStart, false).unwrap();
         for number in 0..200 {

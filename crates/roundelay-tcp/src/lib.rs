@@ -1,9 +1,9 @@
 //! TCP for simulation: a sender and a receiver as pure state machines.
 //!
-//! Neither reads a clock, opens a socket or holds data: time and segments come in as arguments,
-//! segments and the time of the next timer come out. All state is in integers, for equal runs on
-//! all machines. Data flows one way, from a [`Sender`] to a [`Receiver`]. `docs/simulator/tcp.md`
-//! lists the modelled behaviour with the RFCs.
+//! Neither reads a clock, opens a socket or holds data. Time and segments come in as arguments, and
+//! segments and the time of the next timer come out. All state is in integers, so runs are the same
+//! on all machines. Data flows one way, from a [`Sender`] to a [`Receiver`].
+//! `docs/simulator/tcp.md` lists what is modelled, with the RFCs.
 //!
 //! ```
 //! use roundelay::{Duration, Instant};

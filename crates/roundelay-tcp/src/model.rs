@@ -1,5 +1,5 @@
-//! Models of the path: what laws that go by bandwidth and round trip, and not by losses alone, hear
-//! from the sender, and what they tell it. `bbr.rs` and `bbr3.rs` have the laws.
+//! Models of the path. Some laws go by bandwidth and round trip and not by losses alone. This is
+//! what they hear from the sender, and what they tell it. `bbr.rs` and `bbr3.rs` have the laws.
 
 use std::collections::VecDeque;
 
@@ -19,8 +19,8 @@ impl Gain {
     }
 }
 
-/// The part of the bandwidth found at which packets are paced, so that a queue shrinks:
-/// BBR.PacingMarginPercent of version 3, and Linux for version 1.
+/// Packets are paced at this part of the bandwidth found, so that a queue shrinks:
+/// BBR.PacingMarginPercent in version 3, and Linux in version 1.
 pub(crate) const PACED: Gain = Gain(99, 100);
 
 /// What an acknowledgement tells.
@@ -28,15 +28,15 @@ pub(crate) const PACED: Gain = Gain(99, 100);
 pub(crate) struct Acknowledged {
     pub(crate) now: Instant,
     pub(crate) sample: Option<RateSample>,
-    /// Bytes that arrived, and that are lost, as this acknowledgement tells.
+    /// Bytes that arrived, and bytes that are lost, as this acknowledgement tells.
     pub(crate) news: u64,
     pub(crate) lost: u64,
     /// Bytes that have arrived in all.
     pub(crate) delivered: u64,
-    /// Bytes in the network before this acknowledgement, and after.
+    /// Bytes in the network before this acknowledgement, and after it.
     pub(crate) was_in_flight: u64,
     pub(crate) in_flight: u64,
-    /// Losses are being repaired.
+    /// Whether losses are under repair.
     pub(crate) repairs: bool,
 }
 
@@ -45,13 +45,13 @@ pub(crate) trait PathModel {
     /// The connection is open, and its handshake has taken a round trip.
     fn begin(&mut self, _now: Instant, _round_trip: Option<Duration>) {}
 
-    /// A SYN was lost: the window is a segment (RFC 5681, section 3.1).
+    /// A SYN was lost, so the window is one segment (RFC 5681, section 3.1).
     fn begin_with_a_segment(&mut self);
 
-    /// Whether the start is on, in which the rate doubles.
+    /// Whether the flow is still in its start, in which the rate doubles.
     fn is_startup(&self) -> bool;
 
-    /// Whether the window is small on purpose, so that rates found now are not those of the path.
+    /// Whether the window is small on purpose, so that rates found now are not the path's.
     fn is_probing_round_trip(&self) -> bool;
 
     /// The shortest round trip found.
@@ -60,17 +60,18 @@ pub(crate) trait PathModel {
     /// The rate at which packets are paced.
     fn pacing_rate(&self, smoothed: Option<Duration>) -> u64;
 
-    /// Data follows when nothing was in the network for lack of data. Returns the window, if it
+    /// Data follows after nothing was in the network for lack of data. Returns the window, if it
     /// changes.
     fn restart_from_idle(&mut self, now: Instant) -> Option<u64>;
 
-    /// A timeout: the window is a segment.
+    /// A timeout, so the window is one segment.
     fn time_out(&mut self);
 
-    /// What was lost by the timeout is known, and so much is still in the network. Returns the window.
+    /// We know now what was lost by the timeout, and how much is still in the network. Returns the
+    /// window.
     fn repair_after_timeout(&mut self, in_flight: u64) -> u64;
 
-    /// A segment is lost; so many bytes have arrived by now.
+    /// A segment is lost. `_delivered` bytes have arrived by now.
     fn on_loss(&mut self, _now: Instant, _delivered: u64, _lost: &Lost) {}
 
     /// An acknowledgement. Returns the window.
@@ -85,13 +86,13 @@ pub(crate) fn first_pacing_rate(window: u64, smoothed: Option<Duration>, gain: G
     gain.of(u64::try_from(rate).unwrap_or(u64::MAX)).max(1)
 }
 
-/// What a rate carries in some time.
+/// Bytes that a rate carries in some time.
 pub(crate) fn carried(rate: u64, span: Duration) -> u64 {
     let product = u128::from(rate) * u128::from(span.as_picos());
     u64::try_from(product / 1_000_000_000_000).unwrap_or(u64::MAX)
 }
 
-/// Adds a value of a round to those of the last `rounds` rounds, of which the largest stands first.
+/// Adds a round's value to those of the last `rounds` rounds. The largest stands first.
 pub(crate) fn push_most(values: &mut VecDeque<(u64, u64)>, round: u64, value: u64, rounds: u64) {
     while values.back().is_some_and(|(_, last)| *last <= value) {
         values.pop_back();

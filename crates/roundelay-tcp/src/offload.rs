@@ -1,13 +1,13 @@
-//! Segmentation offload: new data goes out in bursts, as much as about a millisecond carries.
+//! Segmentation offload: new data goes out in bursts, each as much as about a millisecond carries.
 //!
-//! Linux hands several segments at once to its interface, which cuts them, so the host works less. It
-//! aims at 1024 bursts a second at its pacing rate, with two segments at least and an IP packet of 64
-//! KiB at most (ip-sysctl of Linux: `tcp_tso_rtt_log`, `tcp_min_tso_segs`), whether it paces or not.
-//! While acknowledgements are on their way, a burst waits until window and data have room for all of
-//! it, or for a third of the window (`tcp_tso_win_divisor`). BBR has the same quantum, and below 1.2
-//! Mbit/s a segment (draft-cardwell-iccrg-bbr-congestion-control-00, section 4.2.2).
+//! Linux hands several segments at once to its interface, which cuts them, so the host works less.
+//! It aims at 1024 bursts a second at its pacing rate, with at least two segments and at most an IP
+//! packet of 64 KiB (Linux's ip-sysctl: `tcp_tso_rtt_log`, `tcp_min_tso_segs`), whether it paces or
+//! not. While acknowledgements are on their way, a burst waits until window and data have room for
+//! all of it, or for a third of the window (`tcp_tso_win_divisor`). BBR has the same quantum, and
+//! below 1.2 Mbit/s a segment (draft-cardwell-iccrg-bbr-congestion-control-00, section 4.2.2).
 //!
-//! Not there: longer bursts over round trips of a few milliseconds.
+//! Longer bursts over round trips of a few milliseconds are not there.
 
 use roundelay::Instant;
 
@@ -17,20 +17,20 @@ use crate::sender::{Mode, Sender};
 
 /// Bursts a second.
 const BURSTS: u64 = 1024;
-/// Least segments of a burst.
+/// The fewest segments in a burst.
 const LEAST: u32 = 2;
 /// A burst waits for no more than this part of the window.
 const DIVISOR: u64 = 3;
 
 impl Sender {
-    /// The next segment of a burst, or the burst as one packet. `room`: bytes that the window has
-    /// room for, a segment at least. None while the burst waits.
+    /// The next segment in a burst, or the burst as one packet. `room` is how many bytes the window
+    /// has room for, at least a segment. None while the burst waits.
     pub(crate) fn poll_burst(&mut self, now: Instant, room: u64) -> Option<Segment> {
         if self.burst == 0 {
             self.burst = self.begin_burst(room);
         }
         if self.burst == 0 {
-            // Not the application holds it back, but the window.
+            // The window holds it back, and not the application.
             self.is_roomy = false;
             return None;
         }
@@ -44,7 +44,7 @@ impl Sender {
         Some(self.emit_next(now, len))
     }
 
-    /// How many segments go out now; none while it pays to wait for a longer burst.
+    /// How many segments go out now. None while it pays to wait for a longer burst.
     fn begin_burst(&self, room: u64) -> u32 {
         let segment_len = self.segment_len();
         let wanted = self.burst_segments();
@@ -64,7 +64,7 @@ impl Sender {
         ready
     }
 
-    /// Segments of a full burst.
+    /// Segments in a full burst.
     fn burst_segments(&self) -> u32 {
         let most = self.config.most_in_burst();
         let Some(rate) = self.burst_rate() else {
@@ -79,7 +79,7 @@ impl Sender {
         u32::try_from(segments).unwrap_or(most).max(least).min(most)
     }
 
-    /// Bytes a second: the pacing rate, or what it would be. None before a round trip is known.
+    /// In bytes a second: the pacing rate, or what it would be. None before a round trip is known.
     fn burst_rate(&self) -> Option<u64> {
         let smoothed = self.timer.smoothed()?;
         if let Some(rate) = self.congestion.pacing_rate(Some(smoothed)) {
@@ -95,7 +95,7 @@ impl Sender {
         })
     }
 
-    /// A burst as one packet. Its segments are told apart when they are acknowledged or lost.
+    /// Sends a burst as one packet. Its segments are told apart when they are acknowledged or lost.
     fn emit_whole(&mut self, now: Instant, segments: u32) -> Segment {
         let mut all = 0;
         for _ in 0..segments {

@@ -1,15 +1,15 @@
-//! Proportional rate reduction: in fast recovery the window shrinks with what arrives, not at once.
-//! RFC 9937, by its names.
+//! Proportional rate reduction: in fast recovery the window shrinks with what arrives, and not at
+//! once. The names are those of RFC 9937.
 //!
-//! With little in the network, as much goes out as arrives (PRR-CRB). One segment more goes out, as
-//! in slow start (PRR-SSRB), only for an acknowledgement of new data that tells of no further loss.
-//! RFC 6937 sent it for each arrival: with losses of retransmissions found by time, a sender then
-//! sent twice what arrived for as long as half of it was lost.
+//! If little is in the network, as much goes out as arrives (PRR-CRB). One segment more goes out,
+//! as in slow start (PRR-SSRB), but only if an acknowledgement of new data tells of no further
+//! loss. RFC 6937 sent it for each arrival. So when lost retransmissions are found by time, a
+//! sender would have sent twice what arrived for as long as half of it was lost.
 
-/// State of a recovery.
+/// What a recovery keeps.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Reduction {
-    /// RecoverFS: data in flight when the recovery began.
+    /// RecoverFS: how much data was in flight when the recovery began.
     flight: u64,
     /// prr_delivered and prr_out.
     delivered: u64,
@@ -29,12 +29,12 @@ impl Reduction {
         self.out == 0
     }
 
-    /// Data is sent in the recovery.
+    /// Data is sent during the recovery.
     pub(crate) fn send(&mut self, len: u32) {
         self.out += u64::from(len);
     }
 
-    /// The window after an acknowledgement by which `news` bytes are known to have arrived, with
+    /// The window after an acknowledgement that tells of `news` bytes that have arrived, with
     /// `pipe` bytes in the network. `is_safe` is SafeACK: all data up to some new byte has arrived,
     /// and nothing more is known to be lost.
     pub(crate) fn window(
@@ -81,13 +81,14 @@ impl Reduction {
 mod tests {
     use super::*;
 
-    /// A window of twenty, the first segment lost, half the rate, as in RFC 6937's first example. The
-    /// retransmission goes out at once, and then a segment for every second one that arrives.
+    /// A window of twenty, with the first segment lost and half the rate, as in RFC 6937's first
+    /// example. The retransmission goes out at once, and then a segment for every second one that
+    /// arrives.
     #[test]
     fn half_of_what_arrives_goes_out() {
         let mut reduction = Reduction::begin(20_000);
         let (mut pipe, mut sent) = (19_000, Vec::new());
-        // Of twenty, the first was lost, and one arrives with each acknowledgement.
+        // The first of twenty was lost, and one arrives with each acknowledgement.
         for _ in 0..16 {
             pipe -= 1000;
             let window = reduction.window((1000, false), pipe, 10_000, 1000);
@@ -103,22 +104,22 @@ mod tests {
         assert_eq!(pipe, 10_000, "the pipe ends at the threshold");
     }
 
-    /// Most of the window is lost, so the pipe is below the threshold: what arrives beyond a gap lets as
-    /// much go out.
+    /// Most of the window is lost, so the pipe is below the threshold. As much goes out as arrives
+    /// beyond a gap.
     #[test]
     fn after_many_losses_as_much_goes_out_as_arrives() {
         assert_eq!(sent_for([false; 4]), [1, 1, 1, 1]);
     }
 
-    /// Once retransmissions arrive, and nothing more is lost, the pipe grows like slow start: two
-    /// segments for one that arrives, and no burst.
+    /// Once retransmissions arrive and nothing more is lost, the pipe grows as in slow start: two
+    /// segments for each one that arrives, but no burst.
     #[test]
     fn a_recovery_in_good_progress_is_like_slow_start() {
         assert_eq!(sent_for([true; 4]), [2, 2, 2, 2]);
         assert_eq!(sent_for([false, true, false, true]), [1, 2, 1, 2]);
     }
 
-    /// Segments that go out for four that arrive, of twenty of which sixteen were lost.
+    /// How many segments go out for each of four that arrive, when sixteen of twenty were lost.
     fn sent_for(is_safe: [bool; 4]) -> Vec<u64> {
         let mut reduction = Reduction::begin(20_000);
         let (mut pipe, mut sent) = (4_000, Vec::new());

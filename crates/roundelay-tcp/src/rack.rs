@@ -20,7 +20,7 @@ use crate::sender::{Mode, Sender};
 /// How long a shortest round trip counts, as in Linux (section 6.2, step 1, asks for a window).
 const LEAST_COUNTS_FOR: Duration = Duration::from_secs(300);
 
-/// The last transmission of a segment: Segment.xmit_ts and Segment.retransmitted.
+/// A segment's last transmission: Segment.xmit_ts and Segment.retransmitted.
 #[derive(Debug, Clone, Copy)]
 struct Sent {
     at: Instant,
@@ -30,32 +30,33 @@ struct Sent {
 /// A time of sending and a position in the scoreboard. The order is RACK_sent_after()'s.
 type Transmission = (Instant, u64);
 
-/// State of RACK.
+/// What RACK keeps for a connection.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Rack {
     now: Instant,
     /// The timestamp that the acknowledgement echoes.
     echo: Option<Instant>,
-    /// The acknowledgement tells of segments that the window has sent.
+    /// Whether the acknowledgement tells of segments that the window has sent.
     is_evidence: bool,
-    /// Tick of the clock for timestamps.
+    /// The tick of the clock for timestamps.
     tick: Duration,
     /// The last transmission of each segment in flight, in the order of the scoreboard.
     sent: VecDeque<Sent>,
-    /// All transmissions in the order of time. Those of segments that have arrived, are lost or
-    /// were sent again are skipped.
+    /// All transmissions in the order of time. We skip those whose segments have arrived, are lost
+    /// or were sent again.
     log: VecDeque<Transmission>,
-    /// Lost segments, the lowest first; skipped once they have arrived or were sent again.
+    /// Lost segments, the lowest first. We skip those that have arrived or were sent again.
     lost: BinaryHeap<Reverse<u64>>,
-    /// The transmission sent last among those that arrived with this acknowledgement.
+    /// The transmission that was sent last among those that arrived with this acknowledgement.
     told: Option<Transmission>,
-    /// RACK.xmit_ts and RACK.end_seq: the transmission sent last among all that have arrived.
+    /// RACK.xmit_ts and RACK.end_seq: the transmission that was sent last among all that have
+    /// arrived.
     newest: Transmission,
     /// RACK.rtt.
     round_trip: Duration,
     /// RACK.min_RTT, and when it was measured.
     least: Option<(Duration, Instant)>,
-    /// RACK.fack, as the position after the highest segment that has arrived; and that before this
+    /// RACK.fack, as the position after the highest segment that has arrived, now and before this
     /// acknowledgement.
     forward: u64,
     forward_before: u64,
@@ -78,7 +79,7 @@ impl Rack {
         }
     }
 
-    /// The time of what follows.
+    /// The time at which what follows happens.
     pub(crate) fn tell_time(&mut self, now: Instant) {
         self.now = now;
     }

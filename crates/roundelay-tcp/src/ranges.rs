@@ -1,8 +1,8 @@
-//! Byte ranges received out of order: sorted runs with gaps between them.
+//! Byte ranges that were received out of order: sorted runs with gaps between them.
 
 use std::collections::VecDeque;
 
-/// Disjoint runs in ascending order; no two runs touch.
+/// Disjoint runs in ascending order. No two runs touch.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Ranges {
     runs: VecDeque<(u64, u64)>,
@@ -13,21 +13,21 @@ impl Ranges {
         self.runs.is_empty()
     }
 
-    /// Start of the first run.
+    /// Where the first run starts.
     pub(crate) fn start(&self) -> Option<u64> {
         self.runs.front().map(|run| run.0)
     }
 
-    /// The run with byte `number`.
+    /// The run that contains byte `number`.
     pub(crate) fn containing(&self, number: u64) -> Option<(u64, u64)> {
         let run = self.runs.get(self.first_that_ends_after(number))?;
         (run.0 <= number).then_some(*run)
     }
 
-    /// Adds a run and returns the number of new bytes. Constant time at either end, otherwise O(log
-    /// n) plus moves of runs.
+    /// Adds a run and returns how many bytes are new. This takes constant time at either end, and
+    /// otherwise O(log n) plus the moves of runs.
     pub(crate) fn insert(&mut self, start: u64, end: u64) -> u64 {
-        // Runs from `low` up to `high`, exclusive, touch the new run and are merged into one.
+        // Runs from `low` up to `high`, exclusive, touch the new run, so they are merged into one.
         let low = self.runs.partition_point(|run| run.1 < start);
         let mut high = low;
         let mut whole = (start, end);
@@ -48,8 +48,8 @@ impl Ranges {
         end - start - known
     }
 
-    /// Removes all runs before `number`, and the run that contains or touches `number`. Returns the
-    /// end of this run, or `number` if there is none.
+    /// Removes all runs before `number`, and the run that contains or touches `number`. Returns
+    /// where this run ends, or `number` if there is none.
     pub(crate) fn advance(&mut self, number: u64) -> u64 {
         let mut reached = number;
         while let Some(run) = self.runs.front().filter(|run| run.0 <= reached) {

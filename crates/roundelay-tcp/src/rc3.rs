@@ -1,11 +1,11 @@
 //! RC3, recursively cautious congestion control: data beyond the window is sent at once, from the
-//! flow's end, at priorities low enough never to delay packets of other flows.
+//! flow's end. Its priorities are so low that it never delays other flows' packets.
 //!
-//! Beside the usual loop of a [`Sender`], a [`Tail`] sends the flow's last segments backwards: 40
-//! at the first low priority, 400 at the next, 4000 at the third, the rest at the fourth. Each
-//! segment is sent once, until the tail meets the data sent by the window or the first
-//! acknowledgement of data arrives. The usual loop skips data delivered by the tail, and sends all
-//! other data.
+//! Beside a [`Sender`]'s usual loop, a [`Tail`] sends the flow's last segments backwards: 40 at the
+//! first low priority, 400 at the next, 4000 at the third, the rest at the fourth. Each segment is
+//! sent once, until the tail meets the data that the window has sent or the first acknowledgement
+//! of data arrives. The usual loop skips data that the tail has delivered, and sends all other
+//! data.
 //!
 //! Source: R. Mittal, J. Sherry, S. Ratnasamy, S. Shenker, "Recursively Cautious Congestion
 //! Control", NSDI 2014.
@@ -18,7 +18,8 @@
 //! | all bytes arrive, whatever of the tail is lost | `all_bytes_arrive_whatever_is_lost` |
 //!
 //! A tail needs selective acknowledgements. Tail segments and their acknowledgements are evidence
-//! neither for losses nor for round trips: they may arrive much later than segments of the window.
+//! neither for losses nor for round trips, because they may arrive much later than the window's
+//! segments.
 
 use roundelay::Instant;
 
@@ -26,10 +27,10 @@ use crate::config::Flavour;
 use crate::segment::{Flags, Segment};
 use crate::sender::{Mode, Sender};
 
-/// Segments at each low priority except the last, which takes the rest.
+/// Segments at each low priority but the last, which takes the rest.
 pub const LEVELS: [u32; 3] = [40, 400, 4000];
 
-/// Sends the end of a flow while the sender sends the beginning.
+/// Sends a flow's end while the sender sends its beginning.
 #[derive(Debug, Clone)]
 pub struct Tail {
     levels: [u32; 3],
@@ -45,7 +46,7 @@ impl Default for Tail {
 }
 
 impl Tail {
-    /// A new tail, with the number of segments at each priority.
+    /// A new tail, with how many segments go at each priority.
     pub const fn new(levels: [u32; 3]) -> Self {
         Self {
             levels,
@@ -54,11 +55,11 @@ impl Tail {
         }
     }
 
-    /// The next segment of `sender`'s flow from the end, with a priority from 1 to 4, 4 the lowest
-    /// (segments of the window have 0). None before the connection is open; after all data is sent
-    /// or some is acknowledged; and for endless flows, flows without selective acknowledgements or
-    /// flows longer than the receive window. Call when `sender` has no segment to send, at the rate
-    /// of the first link.
+    /// The next segment from the end of `sender`'s flow, with a priority from 1 to 4, where 4 is
+    /// the lowest (the window's segments have 0). None before the connection is open, and after all
+    /// data is sent or some is acknowledged. None also for endless flows, for flows without
+    /// selective acknowledgements and for flows longer than the receive window. Call this when
+    /// `sender` has no segment to send, at the first link's rate.
     pub fn poll(&mut self, now: Instant, sender: &mut Sender) -> Option<(Segment, u8)> {
         let end = *self.end.get_or_insert(sender.supplied());
         let segment = sender.send_out_of_band(now, end)?;
@@ -78,7 +79,7 @@ impl Tail {
 }
 
 impl Sender {
-    /// The segment that ends before `end`, if beyond the data sent by the window.
+    /// The segment that ends before `end`, if it lies beyond the data that the window has sent.
     fn send_out_of_band(&mut self, now: Instant, end: u64) -> Option<Segment> {
         let is_early = self.mode == Mode::Open && self.acknowledged == 0 && self.highest > 0;
         let is_possible = self.config.flavour == Flavour::Sack && end <= self.receive_limit();
@@ -98,14 +99,14 @@ impl Sender {
         })
     }
 
-    /// Records a block of data beyond the data sent by the window.
+    /// Records a block of data beyond the data that the window has sent.
     pub(crate) fn note_early(&mut self, start: u64, end: u64) {
         if end > self.highest && end <= self.reach {
             self.early.insert(start.max(self.highest), end);
         }
     }
 
-    /// Skips data delivered by the tail.
+    /// Skips data that the tail has delivered.
     pub(crate) fn skip_early(&mut self) {
         let reached = self.early.advance(self.next);
         if reached > self.next {

@@ -1,18 +1,19 @@
-//! Receive window that grows with what arrives in a round trip. M. Fisk, W. Feng, "Dynamic
+//! A receive window that grows with what arrives in a round trip. M. Fisk, W. Feng, "Dynamic
 //! Right-Sizing in TCP", LACSI 2001.
 //!
 //! The paper offers twice what arrived in the last round trip, because a slow start doubles. But an
-//! offer stands for a whole round trip, in which a slow start doubles once more, so growth counts
+//! offer stands for a whole round trip, in which a slow start doubles once more. So growth counts
 //! too, twice, as in Linux: six times what arrived while arrivals double, and twice what arrived
-//! once they stay. Sixteen segments are added. The receiver knows the round trip by the echoes of its
-//! timestamps. Data is read at once, so what has arrived in order is what the application has read.
+//! once they stay. Sixteen segments are added. The receiver knows the round trip because its
+//! timestamps are echoed. Data is read at once, so what has arrived in order is what the
+//! application has read.
 
 use roundelay::{Duration, Instant};
 
 use crate::config::Config;
 
-/// The first window in bytes, and the largest number in a header: a SYN tells a window that is not
-/// scaled (RFC 7323, section 2.2).
+/// The first window in bytes, and the largest number that a header can hold. It is not scaled,
+/// because a SYN tells a window without scale (RFC 7323, section 2.2).
 const FIRST: u64 = u16::MAX as u64;
 /// Segments offered beyond the rule.
 const SPARE: u64 = 16;
@@ -20,22 +21,23 @@ const SPARE: u64 = 16;
 /// What a receiver offers, in bytes beyond the last acknowledgement.
 #[derive(Debug, Clone)]
 pub(crate) struct ReceiveWindow {
-    /// Never less than before, and `most` at most.
+    /// Never less than before, and never more than `most`.
     bytes: u64,
     most: u64,
     spare: u64,
     scale: u32,
-    /// The smoothed round trip, and the echo measured last.
+    /// The smoothed round trip, and which echo was measured last.
     round_trip: Option<Duration>,
     echoed: Instant,
-    /// The round trip in progress: its start and the bytes that had arrived by then; and the bytes
-    /// of the round trip before it.
+    /// The round trip in progress: when it started and how many bytes had arrived by then. Then how
+    /// many bytes came in the round trip before it.
     round_at: Instant,
     round_from: u64,
     before: u64,
 }
 
-/// The shift of windows in headers (RFC 7323, section 2.3): the least that leaves room for `most`.
+/// By how much windows are shifted in headers (RFC 7323, section 2.3): the least that leaves room
+/// for `most`.
 pub(crate) fn scale(most: u64) -> u32 {
     let mut scale = 0;
     while scale < 14 && most > FIRST << scale {
@@ -44,7 +46,7 @@ pub(crate) fn scale(most: u64) -> u32 {
     scale
 }
 
-/// The window of a sender that has not heard of any.
+/// The window for a sender that has not heard of any.
 pub(crate) fn first(config: &Config) -> u64 {
     FIRST.min(config.receive_window_bytes())
 }
@@ -65,7 +67,8 @@ impl ReceiveWindow {
         }
     }
 
-    /// The window in units of the scale, rounded up: what cannot be told is offered.
+    /// The window in units of the scale, rounded up, because what cannot be told exactly is still
+    /// offered.
     fn units(&self) -> u64 {
         self.bytes.div_ceil(1 << self.scale)
     }
@@ -75,13 +78,13 @@ impl ReceiveWindow {
         self.units() << self.scale
     }
 
-    /// The number in the header of an acknowledgement, or of a SYN-ACK.
+    /// Which number stands in the header of an acknowledgement, or of a SYN-ACK.
     pub(crate) fn told(&self, is_syn: bool) -> u16 {
         let number = if is_syn { self.bytes } else { self.units() };
         number.min(FIRST) as u16
     }
 
-    /// Data has come, after which all bytes before `next` are there.
+    /// Data has come, and now all bytes before `next` are there.
     pub(crate) fn on_data(&mut self, now: Instant, echo: Instant, next: u64) {
         if echo > self.echoed {
             self.echoed = echo;
@@ -145,8 +148,9 @@ mod tests {
         assert_eq!(scale(u64::MAX), 14);
     }
 
-    /// Arrivals of 29 kB and 60 kB in round trips of 100 ms: six times as much and 16 kB are offered;
-    /// of 60 kB again twice as much, which is less, so the window stays.
+    /// In round trips of 100 ms, 29 kB arrive and then 60 kB, so six times as much and 16 kB are
+    /// offered. When 60 kB arrive again, it would be twice as much, which is less, so the window
+    /// stays.
     #[test]
     fn it_offers_room_for_growth() {
         let mut window = window(2000);
@@ -178,7 +182,7 @@ mod tests {
         assert_eq!((window.bytes, window.accepted()), (100_000, 100_000));
     }
 
-    /// What cannot be told by the scale is offered, so a window of a segment stays one.
+    /// The scale cannot tell it exactly, but it is offered, so a window of one segment stays one.
     #[test]
     fn windows_are_rounded_up() {
         let long = ReceiveWindow::new(&Config {

@@ -10,14 +10,15 @@ use crate::ranges::Ranges;
 use crate::receive_window::ReceiveWindow;
 use crate::segment::{Block, Flags, MAX_BLOCKS, Segment};
 
-/// Segments at the start, or after a pause, that Linux acknowledges one by one.
+/// Segments that Linux acknowledges one by one at the start, or after a pause.
 const QUICK: u32 = 16;
-/// Segments that arrive while Linux's receive window grows, each by two segments. It begins at 64 KiB,
-/// of which the first half changes nothing, and ends where it holds twice what a round trip brings:
-/// after 110 to 190 segments in the connections of `peers/tcp/capture.pcap.gz`.
+/// Segments that arrive while Linux's receive window grows, each by two segments. The window begins
+/// at 64 KiB, of which the first half changes nothing. It stops growing where it holds twice what a
+/// round trip brings, which is after 110 to 190 segments in the connections of
+/// `peers/tcp/capture.pcap.gz`.
 const GROWING: Range<u64> = 33..161;
 
-/// Counts of a receiver.
+/// What a receiver counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ReceiverStatistics {
     /// Segments with data received.
@@ -26,7 +27,7 @@ pub struct ReceiverStatistics {
     pub duplicate_bytes: u64,
     /// Segments received beyond a gap.
     pub out_of_order: u64,
-    /// Segments dropped as outside of the receive window.
+    /// Segments dropped because they lay outside of the receive window.
     pub outside_window: u64,
     /// Segments received with an ECN mark.
     pub marked: u64,
@@ -34,7 +35,7 @@ pub struct ReceiverStatistics {
     pub acknowledgements: u64,
 }
 
-/// TCP receiver of one stream of bytes.
+/// Receives one stream of bytes over TCP.
 #[derive(Debug, Clone)]
 pub struct Receiver {
     config: Config,
@@ -46,15 +47,15 @@ pub struct Receiver {
     recent: [u64; MAX_BLOCKS],
     /// TS.Recent.
     echo: Instant,
-    /// The last acknowledgement number sent.
+    /// The acknowledgement number that was sent last.
     acknowledged: u64,
-    /// Segments received in order and not yet acknowledged.
+    /// Segments received in order but not yet acknowledged.
     unacknowledged: u32,
     deadline: Option<Instant>,
     /// Segments still to be acknowledged one by one, and when the last one came.
     quick: u32,
     last_at: Instant,
-    /// A mark was seen, and no window reduction by the sender since.
+    /// Whether a mark was seen, and the sender has not reduced its window since.
     is_congested: bool,
     /// What is offered, if that grows.
     window: Option<Box<ReceiveWindow>>,
@@ -90,8 +91,8 @@ impl Receiver {
         }
     }
 
-    /// Handles a segment; `marked` if a queue set congestion experienced (CE). Returns an
-    /// acknowledgement to send at once, if any.
+    /// Handles a segment. `marked` says whether a queue set congestion experienced (CE). Returns
+    /// the acknowledgement to send at once, if there is one.
     #[must_use = "an acknowledgement has to be sent"]
     pub fn on_segment(&mut self, now: Instant, segment: &Segment, marked: bool) -> Option<Segment> {
         if segment.is_syn() {
@@ -122,7 +123,7 @@ impl Receiver {
         }
     }
 
-    /// Call at [`Receiver::timer`] or later: returns the delayed acknowledgement.
+    /// Call at [`Receiver::timer`] or later. Returns the delayed acknowledgement.
     #[must_use = "an acknowledgement has to be sent"]
     pub fn on_timer(&mut self, now: Instant) -> Option<Segment> {
         self.deadline
@@ -147,7 +148,8 @@ impl Receiver {
         &self.statistics
     }
 
-    /// RFC 3168, section 6.1.3: a mark is echoed until the sender reports a window reduction.
+    /// RFC 3168, section 6.1.3: a mark is echoed until the sender says that it has reduced its
+    /// window.
     fn notice_congestion(&mut self, segment: &Segment, marked: bool) {
         self.statistics.marked += u64::from(marked);
         if segment.flags.has(Flags::CWR) {
@@ -164,7 +166,7 @@ impl Receiver {
         }
     }
 
-    /// Stores a segment. Returns whether the segment was the expected one and there is no gap.
+    /// Stores a segment. Returns whether it was the expected one and there is no gap.
     fn take(&mut self, segment: &Segment) -> bool {
         let start = segment.sequence.max(self.next);
         let end = segment.end();
@@ -209,7 +211,7 @@ impl Receiver {
         self.recent = recent;
     }
 
-    /// Whether a segment received in order is acknowledged now: RFC 5681, section 4.2.
+    /// Whether a segment that was received in order is acknowledged now: RFC 5681, section 4.2.
     fn must_acknowledge(&mut self, now: Instant, len: u32) -> bool {
         let Some(delay) = self.config.delayed_acknowledgement else {
             return true;
@@ -250,7 +252,7 @@ impl Receiver {
         }
     }
 
-    /// Blocks beyond the gap, without those further away than 4 GiB.
+    /// The blocks beyond the gap, but without those that lie more than 4 GiB away.
     fn blocks(&mut self) -> [Block; MAX_BLOCKS] {
         let mut blocks = [Block::default(); MAX_BLOCKS];
         if self.beyond.is_empty() {

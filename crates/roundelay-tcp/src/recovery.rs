@@ -1,5 +1,4 @@
-//! TCP loss recovery: reactions to acknowledgements, duplicates, marks and timeouts, for each
-//! flavour.
+//! TCP loss recovery: how each flavour reacts to acknowledgements, duplicates, marks and timeouts.
 
 use roundelay::{Duration, Instant};
 
@@ -21,7 +20,7 @@ impl Sender {
         }
     }
 
-    /// Call at [`Sender::timer`] or later; earlier calls have no effect.
+    /// Call at [`Sender::timer`] or later. Earlier calls have no effect.
     pub fn on_timer(&mut self, now: Instant) {
         if let Some(rack) = &mut self.scoreboard.rack {
             rack.tell_time(now);
@@ -44,7 +43,7 @@ impl Sender {
         self.timer.back_off(now, &self.config);
     }
 
-    /// Handles the SYN-ACK. After a lost SYN data starts with one segment (RFC 5681, section 3.1)
+    /// Handles the SYN-ACK. If a SYN was lost, data starts with one segment (RFC 5681, section 3.1)
     /// and a longer timeout.
     fn on_answer(&mut self, now: Instant, segment: &Segment) {
         if !segment.is_syn() {
@@ -116,12 +115,12 @@ impl Sender {
         }
     }
 
-    /// In a recovery, sets the window by what has arrived, if the configuration says so. `is_safe`:
-    /// new data is acknowledged, and nothing more is lost.
+    /// In a recovery, sets the window by what has arrived, if the configuration says so. `is_safe`
+    /// means that new data is acknowledged, and that nothing more is lost.
     pub(crate) fn reduce_in_proportion(&mut self, news: u64, is_safe: bool) {
         let has_model = self.scoreboard.meter.is_some();
         let is_on = self.config.proportional_reduction && self.config.flavour == Flavour::Sack;
-        // Without news the window stays, but a recovery begins with a segment.
+        // Without news the window stays, except that a recovery begins with a segment.
         let tells_nothing = news == 0 && !self.reduction.has_sent_nothing();
         if has_model || !is_on || tells_nothing {
             return;
@@ -134,7 +133,7 @@ impl Sender {
         );
     }
 
-    /// Tells the model of the path of each segment that was found lost.
+    /// Tells the model of the path about each segment that was found lost.
     fn tell_model_of_losses(&mut self, now: Instant) {
         let Some(meter) = &mut self.scoreboard.meter else {
             return;
@@ -148,7 +147,8 @@ impl Sender {
         }
     }
 
-    /// Tells the model of the path what has arrived and what is lost; its window counts from now on.
+    /// Tells the model of the path what has arrived and what is lost. Its window counts from now
+    /// on.
     fn update_model(&mut self, now: Instant, was_in_flight: u64) {
         self.tell_model_of_losses(now);
         let in_flight = self.scoreboard.pipe();
@@ -168,7 +168,7 @@ impl Sender {
             repairs: is_repair(self.mode),
         };
         self.congestion.follow_model(&told);
-        // BBRHandleProbeRTT(): rates of a window that is small on purpose do not count.
+        // BBRHandleProbeRTT(): if the window is small on purpose, its rates do not count.
         let is_probing = self
             .congestion
             .model()
@@ -178,8 +178,8 @@ impl Sender {
         }
     }
 
-    /// Updates the scoreboard. Returns whether the segment reports new out-of-order data; with
-    /// selective acknowledgements only new data makes a duplicate (RFC 6675, section 2).
+    /// Updates the scoreboard. Returns whether the segment reports new data out of order, because
+    /// with selective acknowledgements only new data makes a duplicate (RFC 6675, section 2).
     fn update_scoreboard(&mut self, segment: &Segment) -> bool {
         if self.config.flavour != Flavour::Sack {
             return true;
@@ -226,7 +226,8 @@ impl Sender {
             .is_none_or(|recover| self.acknowledged >= recover)
     }
 
-    /// The window does not grow if not in full use, or on an ECN echo (RFC 3168, section 6.1.2).
+    /// The window does not grow if it is not in full use, or on an ECN echo (RFC 3168, section
+    /// 6.1.2).
     #[inline]
     fn grow(&mut self, now: Instant, bytes: u64, round_trip: Option<Duration>, is_marked: bool) {
         let is_limited =
@@ -306,7 +307,7 @@ impl Sender {
         self.mode = Mode::Open;
     }
 
-    /// NewReno: the next hole is also lost. RFC 6582, section 3.2, step 3.
+    /// NewReno: the next hole is lost, too. RFC 6582, section 3.2, step 3.
     fn on_partial(&mut self, bytes: u64) -> bool {
         self.must_retransmit = true;
         if self.config.partial_deflation {
@@ -333,7 +334,7 @@ impl Sender {
                 self.congestion.window += self.segment_len()
             }
             Mode::Open if self.is_loss_told() && self.may_recover() => self.retransmit_fast(now),
-            // Tahoe's repair may continue while retransmissions cause duplicates; RFC 6582 and 6675
+            // Tahoe's repair may go on while retransmissions cause duplicates. RFC 6582 and 6675
             // wait for `recover` after a timeout.
             _ => {}
         }
@@ -348,9 +349,9 @@ impl Sender {
         is_lost || self.duplicates >= self.config.duplicate_threshold
     }
 
-    /// One recovery per window. Without selective acknowledgements, duplicates at `recover` itself
-    /// may be echoes of a repair (RFC 6582, section 3.2, step 2); plain Reno checks this after
-    /// timeouts only, because no other event sets `recover`.
+    /// One recovery for each window. Without selective acknowledgements, duplicates at `recover`
+    /// itself may be echoes of a repair (RFC 6582, section 3.2, step 2). Plain Reno checks this
+    /// only after timeouts, because no other event sets `recover`.
     pub(crate) fn may_recover(&self) -> bool {
         let Some(recover) = self.recover else {
             return true;
@@ -376,7 +377,7 @@ impl Sender {
         self.timer.restart(now);
     }
 
-    /// The flight that a loss reduces. FlightSize counts unacknowledged data, of which much may have
+    /// Which flight a loss reduces. FlightSize counts unacknowledged data, but much of it may have
     /// arrived behind a gap that outlasts a recovery, because its retransmission was lost too. RACK
     /// goes on then, so with RACK the window is the upper bound, as in Linux.
     fn flight_of_loss(&self) -> u64 {
@@ -388,8 +389,9 @@ impl Sender {
         }
     }
 
-    /// Enters fast recovery. The window is the threshold; without selective acknowledgements, plus
-    /// one segment for each duplicate, because each duplicate means a segment out of the network.
+    /// Enters fast recovery. The window is the threshold. Without selective acknowledgements, one
+    /// segment for each duplicate comes on top, because each duplicate means that a segment has
+    /// left the network.
     fn repair(&mut self, flight: u64) {
         self.mode = Mode::Recovery;
         self.must_retransmit = true;
@@ -411,8 +413,8 @@ impl Sender {
         }
     }
 
-    /// Handles an ECN mark: as a loss, but without retransmission, and once per window (RFC 3168,
-    /// section 6.1.2).
+    /// Handles an ECN mark: as a loss, but without retransmission, and once for each window (RFC
+    /// 3168, section 6.1.2).
     fn on_mark(&mut self, now: Instant) {
         let has_model = self.scoreboard.meter.is_some();
         if has_model || self.mode != Mode::Open || self.acknowledged < self.marked_until {
@@ -425,8 +427,8 @@ impl Sender {
         self.statistics.reductions_by_marks += 1;
     }
 
-    /// FlightSize of RFC 5681: bytes sent and not acknowledged. With a tail (`rc3`) much of this
-    /// data has arrived, and the window is the upper bound.
+    /// FlightSize of RFC 5681: how many bytes are sent but not acknowledged. With a tail (`rc3`)
+    /// much of this data has arrived, so the window is the upper bound.
     pub(crate) fn outstanding(&self) -> u64 {
         let all = self.highest - self.acknowledged;
         if self.reach > self.acknowledged {
@@ -439,9 +441,9 @@ impl Sender {
     /// Handles a timeout: RFC 5681, section 3.1; RFC 6582, section 3.2, step 4; RFC 6675, section
     /// 5.1.
     ///
-    /// The flight is the unacknowledged data (FlightSize). During a repair much of this data
-    /// arrived long ago, and the flight is bounded by the flight allowed by the repair. Otherwise a
-    /// long recovery would raise the threshold instead of lowering it.
+    /// The flight is the unacknowledged data (FlightSize). But during a repair much of this data
+    /// arrived long ago, so the flight is bounded by what the repair allowed. Otherwise a long
+    /// recovery would raise the threshold instead of lowering it.
     fn give_up_flight(&mut self, now: Instant) {
         let flight = match self.mode {
             Mode::Loss => self.in_flight(),
@@ -460,7 +462,7 @@ impl Sender {
         }
     }
 
-    /// All data in flight counts as lost: slow start from the first missing byte.
+    /// All data in flight counts as lost, so slow start begins at the first missing byte.
     fn go_back(&mut self) {
         self.mode = Mode::Loss;
         self.congestion.window = self.segment_len();
@@ -480,8 +482,8 @@ impl Sender {
         }
     }
 
-    /// A lost segment, if the pipe has room. After a timeout, only from the flight of that time:
-    /// later losses wait for another recovery.
+    /// A lost segment, if the pipe has room. After a timeout, it must come from the flight at that
+    /// time, because later losses wait for another recovery.
     pub(crate) fn lost_segment(&mut self) -> Option<(u64, u32)> {
         let limit = match self.mode {
             Mode::Recovery => u64::MAX,
@@ -493,8 +495,8 @@ impl Sender {
             .map(|entry| (entry.sequence, entry.len))
     }
 
-    /// For a sender without known losses and without new data: rules 3 and 4 of NextSeg(). With RACK
-    /// nothing is sent again that is not lost.
+    /// For a sender that knows of no loss and has no new data: rules 3 and 4 of NextSeg(). With
+    /// RACK nothing is sent again unless it is lost.
     pub(crate) fn missing_segment(&mut self) -> Option<(u64, u32)> {
         if self.scoreboard.rack.is_some() {
             return None;
@@ -510,7 +512,7 @@ impl Sender {
         Some((entry.sequence, entry.len))
     }
 
-    /// Measures a round trip, by the timestamp or by the one timed segment.
+    /// Measures a round trip, by the timestamp or by the one segment that is timed.
     #[inline(always)]
     fn measure(&mut self, now: Instant, segment: &Segment) -> Option<Duration> {
         let sent_at = if segment.flags.has(Flags::OUT_OF_BAND) {

@@ -2,7 +2,7 @@
 
 use crate::custom::{CongestionControl, Feedback};
 
-/// State of Reno.
+/// What Reno keeps for a connection.
 #[derive(Debug, Clone, Default)]
 pub struct Reno {
     /// Bytes acknowledged towards the next segment of growth.
@@ -49,7 +49,7 @@ impl CongestionControl for Reno {
 mod tests {
     use super::*;
 
-    /// The rest of an acknowledgement of more than a window counts for the next segment.
+    /// If an acknowledgement tells of more than a window, the rest counts for the next segment.
     #[test]
     fn credit_is_kept() {
         let mut reno = Reno { credit: 3000 };

@@ -58,8 +58,8 @@ impl RetransmissionTimer {
         self.restart(now);
     }
 
-    /// After a retransmitted SYN, data starts with a timeout of at least three seconds (5.7), or of
-    /// the initial timeout if longer.
+    /// If the SYN was retransmitted, data starts with a timeout of at least three seconds (5.7), or
+    /// with the initial timeout if that is longer.
     pub(crate) fn reset_after_lost_syn(&mut self, config: &Config) {
         let least = Duration::from_secs(3)
             .min(config.max_timeout)
@@ -76,7 +76,7 @@ impl RetransmissionTimer {
                 self.sample_in_16_bits(smoothed, sample, config.granularity)
             }
             Some(smoothed) => {
-                // The variation uses the old mean and comes first.
+                // The variation uses the old mean, so it comes first.
                 self.variation =
                     self.variation - self.variation / 4 + smoothed.abs_diff(sample) / 4;
                 self.smoothed = Some(smoothed - smoothed / 8 + sample / 8);
@@ -86,7 +86,8 @@ impl RetransmissionTimer {
     }
 
     /// ns-2's `TcpAgent::rtt_update`: the difference to the mean and the one to the variation are
-    /// `short`s of ticks. Neither estimate falls below its last bit, an eighth and a quarter tick.
+    /// `short`s of ticks. Neither estimate falls below its last bit, which is an eighth of a tick
+    /// and a quarter.
     fn sample_in_16_bits(&mut self, smoothed: u64, sample: u64, tick: Duration) {
         let tick = tick.as_picos() as i64;
         let [smoothed, sample, variation] =
@@ -159,8 +160,8 @@ mod tests {
         assert_eq!(timer.timeout(), Duration::from_millis(300));
     }
 
-    /// With a constant round trip the margin shrinks to the clock's tick, and the timeout to the
-    /// minimum.
+    /// If the round trip is constant, the margin shrinks to the clock's tick, and the timeout to
+    /// the minimum.
     #[test]
     fn the_margin_is_never_less_than_a_tick() {
         let config = Config {
@@ -180,7 +181,8 @@ mod tests {
         assert_eq!(timer.timeout(), Duration::from_millis(200));
     }
 
-    /// A constant round trip of 100 ms: its variation shrinks, and the least timeout comes on top.
+    /// The round trip is always 100 ms, so its variation shrinks, and the least timeout comes on
+    /// top.
     #[test]
     fn the_least_timeout_may_count_above_the_round_trip() {
         let config = Config {
@@ -195,8 +197,8 @@ mod tests {
         assert_eq!(timer.timeout(), Duration::from_millis(300));
     }
 
-    /// 200 ms is 100,000 ticks above the mean of 100 ms, -31,072 in 16 bits: the mean falls by an
-    /// eighth of 31.072 ms. 132 ms is 32,000 ticks above, which 16 bits hold.
+    /// 200 ms is 100,000 ticks above the mean of 100 ms, which is -31,072 in 16 bits, so the mean
+    /// falls by an eighth of 31.072 ms. 132 ms is 32,000 ticks above, which 16 bits hold.
     #[test]
     fn differences_beyond_16_bits_change_sign() {
         let config = Config {

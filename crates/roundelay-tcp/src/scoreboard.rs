@@ -1,5 +1,5 @@
-//! SACK scoreboard of RFC 6675: state of each segment in flight, with the pipe updated
-//! incrementally instead of computed.
+//! RFC 6675's SACK scoreboard: the state of each segment in flight. The pipe is updated step by
+//! step and not computed anew.
 //!
 //! Segments lie in a ring in the order of sequence numbers. A segment leaves the pipe when it is
 //! selectively acknowledged or lost, and enters again when retransmitted. Loss is monotone: a
@@ -20,12 +20,13 @@ use crate::rack::Rack;
 pub(crate) struct Entry {
     pub(crate) sequence: u64,
     pub(crate) len: u32,
-    /// For an arrived segment: the least number of consecutive arrived entries from here on.
+    /// If the segment has arrived: at least this many consecutive entries from here on have
+    /// arrived.
     run: u32,
     has_arrived: bool,
     is_lost: bool,
     is_retransmitted: bool,
-    /// The arrival is evidence for losses before the segment.
+    /// Whether the arrival is evidence for losses before the segment.
     counts: bool,
 }
 
@@ -45,20 +46,20 @@ impl Entry {
 }
 
 /// Segments between the cumulative acknowledgement and the highest byte sent. Positions count from
-/// the first segment of the connection.
+/// the connection's first segment.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Scoreboard {
     entries: VecDeque<Entry>,
-    /// Position of the first entry.
+    /// The first entry's position.
     base: u64,
     /// Every segment before this position has arrived or is lost.
     frontier: u64,
-    /// Arrived entries from the frontier on.
+    /// Entries from the frontier on that have arrived.
     arrived_beyond: u64,
-    /// Position of the first segment open to retransmission: one more than the highest
-    /// retransmitted (HighRxt).
+    /// The position of the first segment that may be retransmitted: one more than the highest that
+    /// was (HighRxt).
     retransmit: u64,
-    /// Position after the highest arrived segment.
+    /// The position after the highest segment that has arrived.
     arrived_end: u64,
     /// Bytes assumed to be in the network.
     pipe: u64,
@@ -66,13 +67,13 @@ pub(crate) struct Scoreboard {
     threshold: u64,
     /// Bytes that have arrived since the last `take_news`.
     news: u64,
-    /// Bytes of all transmissions that were taken for lost by what arrived.
+    /// Bytes in all transmissions that were taken for lost because of what arrived.
     lost_bytes: u64,
-    /// Segments that RACK has found lost and that have not arrived, sent again or not.
+    /// Segments that RACK found lost and that are still missing, sent again or not.
     lost: u32,
     /// For a law that asks how fast data arrives.
     pub(crate) meter: Option<Box<DeliveryMeter>>,
-    /// Finds losses by time, in place of the frontier.
+    /// Finds losses by time, instead of by the frontier.
     pub(crate) rack: Option<Box<Rack>>,
 }
 
@@ -92,12 +93,12 @@ impl Scoreboard {
         }
     }
 
-    /// Bytes of all transmissions that were taken for lost so far, but for those of timeouts.
+    /// Bytes in all transmissions that were taken for lost so far, except by timeouts.
     pub(crate) fn lost_bytes(&self) -> u64 {
         self.lost_bytes
     }
 
-    /// Bytes that are known to have arrived since the last call (DeliveredData of RFC 9937).
+    /// Bytes known to have arrived since the last call (DeliveredData of RFC 9937).
     pub(crate) fn take_news(&mut self) -> u64 {
         std::mem::take(&mut self.news)
     }
@@ -160,8 +161,8 @@ impl Scoreboard {
         self.trim(number);
     }
 
-    /// Records a block and returns the number of new bytes. Call `find_lost` after the last block.
-    /// With `counts` false the block is no evidence for losses.
+    /// Records a block and returns how many bytes are new. Call `find_lost` after the last block.
+    /// If `counts` is false, the block is no evidence for losses.
     pub(crate) fn arrive(&mut self, start: u64, end: u64, counts: bool) -> u64 {
         let mut news = 0;
         let mut index = self.index_of(start);
@@ -194,7 +195,7 @@ impl Scoreboard {
         }
     }
 
-    /// Moves the frontier forward (IsLost() of the segments passed).
+    /// Moves the frontier forward (IsLost() for the segments that it passes).
     pub(crate) fn find_lost(&mut self) {
         if self.rack.is_some() {
             return;
@@ -221,13 +222,13 @@ impl Scoreboard {
         }
     }
 
-    /// IsLost() of the first segment in flight.
+    /// IsLost() for the first segment in flight.
     pub(crate) fn first_is_lost(&self) -> bool {
         self.entries.front().is_some_and(|entry| entry.is_lost)
     }
 
-    /// A recovery starts: HighRxt goes back to the first segment, the one sent by
-    /// `retransmit_first`.
+    /// A recovery starts, so HighRxt goes back to the first segment, which `retransmit_first`
+    /// sends.
     pub(crate) fn begin_recovery(&mut self) {
         if self.rack.is_some() {
             return;
@@ -241,7 +242,7 @@ impl Scoreboard {
         self.retransmit = self.base;
     }
 
-    /// As `lose_at`, at a timeout, by index.
+    /// As `lose_at`, but at a timeout, and by index.
     pub(crate) fn lose_late(&mut self, index: usize) -> u64 {
         let place = self.lose_at(index);
         if let Some(meter) = &mut self.meter {
@@ -250,7 +251,7 @@ impl Scoreboard {
         place
     }
 
-    /// A timeout: every segment not arrived is lost, and may be sent again.
+    /// A timeout: every segment that has not arrived is lost, and may be sent again.
     pub(crate) fn lose_all(&mut self) {
         if let Some(meter) = &mut self.meter {
             for (index, entry) in self.entries.iter().enumerate() {
@@ -274,7 +275,7 @@ impl Scoreboard {
         (!self.entries.is_empty()).then(|| self.mark(self.base))
     }
 
-    /// NextSeg(), rule 1: the next lost segment with a start before `limit`, marked as
+    /// NextSeg(), rule 1: the next lost segment that starts before `limit`, marked as
     /// retransmitted.
     pub(crate) fn retransmit_lost(&mut self, limit: u64) -> Option<Entry> {
         let place = if self.rack.is_some() {
@@ -296,7 +297,7 @@ impl Scoreboard {
         self.rack.as_ref().map_or(0, |rack| rack.sacked)
     }
 
-    /// Whether something that RACK has found lost has not arrived, sent again or not.
+    /// Whether something that RACK found lost is still missing, sent again or not.
     pub(crate) fn misses_lost(&self) -> bool {
         self.lost > 0
     }
@@ -326,7 +327,7 @@ impl Scoreboard {
         self.base + index as u64
     }
 
-    /// As `lose_at`, by position; a model of the path hears of the loss.
+    /// As `lose_at`, but by position, and a model of the path hears of the loss.
     pub(crate) fn lose(&mut self, place: u64) {
         let index = (place - self.base) as usize;
         self.lose_at(index);
@@ -336,13 +337,14 @@ impl Scoreboard {
         }
     }
 
-    /// NextSeg(), rule 3: the next missing segment, lost or not, with a later one arrived.
+    /// NextSeg(), rule 3: the next missing segment, lost or not, if a later one has arrived.
     pub(crate) fn retransmit_missing(&mut self) -> Option<Entry> {
         self.next_missing(self.arrived_end)
             .map(|place| self.mark(place))
     }
 
-    /// NextSeg(), rule 4: the highest missing segment. Linear search, once in a recovery.
+    /// NextSeg(), rule 4: the highest missing segment. This searches linearly, but only once in a
+    /// recovery.
     pub(crate) fn rescue(&self) -> Option<Entry> {
         self.entries
             .iter()
@@ -351,7 +353,7 @@ impl Scoreboard {
             .copied()
     }
 
-    /// The first position of a missing segment, from HighRxt on and before `end`.
+    /// The first position at which a segment is missing, from HighRxt on and before `end`.
     fn next_missing(&mut self, end: u64) -> Option<u64> {
         while self.retransmit < end {
             if !self.entries[(self.retransmit - self.base) as usize].has_arrived {
@@ -392,7 +394,7 @@ impl Scoreboard {
         end
     }
 
-    /// The first entry with a start at or after `number`.
+    /// The first entry that starts at or after `number`.
     fn index_of(&self, number: u64) -> usize {
         let Some(first) = self.entries.front() else {
             return 0;
@@ -409,8 +411,8 @@ impl Scoreboard {
             .partition_point(|entry| entry.sequence < number)
     }
 
-    /// Removes the acknowledged part of the first segment. The receiver of this crate never
-    /// acknowledges a part of a segment, but another may.
+    /// Removes the acknowledged part of the first segment. This crate's receiver never acknowledges
+    /// a part of a segment, but another may.
     fn trim(&mut self, number: u64) {
         if let Some(entry) = self
             .entries
@@ -464,8 +466,8 @@ mod tests {
         }
     }
 
-    /// RFC 6675 literally: everything is computed again from the segments arrived and
-    /// retransmitted.
+    /// RFC 6675 literally: everything is computed again from which segments have arrived and which
+    /// were retransmitted.
     #[derive(Default)]
     struct Literal {
         sent: Vec<Sent>,
@@ -473,8 +475,8 @@ mod tests {
     }
 
     impl Literal {
-        /// IsLost(): `threshold` segments above have arrived. For full segments this is the RFC's
-        /// rule.
+        /// IsLost(): `threshold` segments above have arrived. If segments are full, this is the
+        /// RFC's rule.
         fn is_lost(&self, index: usize, threshold: usize) -> bool {
             let above = self.sent[index..].iter().filter(|sent| sent.counts).count();
             !self.sent[index].has_arrived && (self.sent[index].is_given_up || above >= threshold)

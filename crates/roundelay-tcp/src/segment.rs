@@ -4,14 +4,14 @@ use roundelay::Instant;
 
 use crate::config::Config;
 
-/// Flags of a segment.
+/// A segment's flags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Flags(u8);
 
 impl Flags {
     /// No flags.
     pub const NONE: Self = Self(0);
-    /// Opens a connection. A SYN takes no sequence number here: data starts at 0.
+    /// Opens a connection. Here a SYN takes no sequence number, so data starts at 0.
     pub const SYN: Self = Self(1);
     /// `acknowledgement` is valid.
     pub const ACK: Self = Self(2);
@@ -19,10 +19,10 @@ impl Flags {
     pub const ECE: Self = Self(4);
     /// The sender has reduced the window (Congestion Window Reduced).
     pub const CWR: Self = Self(8);
-    /// Queues may mark the packet instead of dropping it (ECT). New data only: RFC 3168, section
-    /// 6.1.5.
+    /// Queues may mark the packet instead of dropping it (ECT). Only for new data: RFC 3168,
+    /// section 6.1.5.
     pub const ECT: Self = Self(16);
-    /// Retransmission. Not on a real wire; for statistics.
+    /// A retransmission. No real wire carries this flag, but statistics need it.
     pub const RETRANSMISSION: Self = Self(32);
     /// Sent beyond the window ([`rc3`](crate::rc3)), or the acknowledgement of such a segment.
     pub const OUT_OF_BAND: Self = Self(64);
@@ -48,45 +48,46 @@ impl Flags {
     }
 }
 
-/// A selective acknowledgement block: `len` bytes received out of order, from
-/// `acknowledgement + offset`. Length 0 means no block.
+/// A selective acknowledgement block: `len` bytes that were received out of order, from
+/// `acknowledgement + offset`. If the length is 0, there is no block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Block {
-    /// Distance from the cumulative acknowledgement to the first byte of the block.
+    /// How far the block's first byte is from the cumulative acknowledgement.
     pub offset: u32,
     /// Length in bytes.
     pub len: u32,
 }
 
-/// Most blocks in an acknowledgement: the number that fits beside timestamps (RFC 2018, section 3).
+/// The most blocks in an acknowledgement: as many as fit beside timestamps (RFC 2018, section 3).
 pub const MAX_BLOCKS: usize = 3;
 
 /// A segment or an acknowledgement, in one cache line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Segment {
-    /// Sequence number of the first byte. Numbers start at 0 and do not wrap.
+    /// The first byte's sequence number. Numbers start at 0 and do not wrap.
     pub sequence: u64,
-    /// The next byte expected: all bytes before have arrived.
+    /// The next byte expected, so all bytes before it have arrived.
     pub acknowledgement: u64,
-    /// The time of sending, rounded down to the sender's clock tick (TSval of RFC 7323).
+    /// When the segment was sent, rounded down to the sender's clock tick (TSval of RFC 7323).
     pub timestamp: Instant,
-    /// The timestamp echoed by an acknowledgement (TSecr). Data echoes only where a receive window
-    /// grows by it ([`Config::window_growth`]).
+    /// The timestamp that an acknowledgement echoes (TSecr). Data echoes one only if a receive
+    /// window grows by it ([`Config::window_growth`]).
     pub echo: Instant,
-    /// Bytes of data: more than a segment's in a burst that passes whole ([`Config::offload`]).
+    /// Bytes of data. If a burst passes whole ([`Config::offload`]), these are more than a
+    /// segment's.
     pub len: u32,
-    /// Selective acknowledgements, the latest first; length 0 means no block.
+    /// Selective acknowledgements, the latest first. If a length is 0, there is no block.
     pub blocks: [Block; MAX_BLOCKS],
     /// Flags.
     pub flags: Flags,
-    /// The receive window told by an acknowledgement, scaled except with SYN (RFC 7323, section 2.2);
-    /// 0 unless it grows ([`Config::window_growth`]).
+    /// The receive window that an acknowledgement tells, scaled except with SYN (RFC 7323, section
+    /// 2.2). 0 unless the window grows ([`Config::window_growth`]).
     pub window: u16,
 }
 
 impl Segment {
-    /// Length on the wire, in bytes. A burst that passes whole has the headers of all its segments, as
-    /// Linux counts it.
+    /// The length on the wire, in bytes. A burst that passes whole has the headers of all its
+    /// segments, as Linux counts it.
     pub fn wire_len(&self, config: &Config) -> u32 {
         if self.len > 0 {
             return config.header_len * config.segments(self.len) + self.len;
@@ -123,7 +124,7 @@ impl Segment {
         self.flags.has(Flags::RETRANSMISSION)
     }
 
-    /// The blocks present, each as the first byte and the byte after the last.
+    /// The blocks that are present, each as its first byte and the byte after its last.
     #[inline]
     pub fn selective(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let told = self.blocks.iter().filter(|block| block.len > 0);

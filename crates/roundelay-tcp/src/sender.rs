@@ -1,5 +1,5 @@
-//! TCP sender: the next segment to send, and the next timer. `recovery.rs` handles acknowledgements
-//! and losses.
+//! TCP sender: which segment to send next, and when the next timer expires. `recovery.rs` handles
+//! acknowledgements and losses.
 //!
 //! Call [`Sender::poll`] until it returns None, after each of [`Sender::open`], [`Sender::supply`],
 //! [`Sender::on_segment`] and [`Sender::on_timer`].
@@ -17,7 +17,7 @@ use crate::rto::RetransmissionTimer;
 use crate::scoreboard::Scoreboard;
 use crate::segment::{Flags, Segment};
 
-/// Phase of a sender.
+/// Which phase a sender is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum State {
     /// Not opened yet.
@@ -28,14 +28,14 @@ pub enum State {
     SlowStart,
     /// The window grows by about a segment each round trip, or by CUBIC's function.
     CongestionAvoidance,
-    /// Fast recovery: retransmits losses detected by duplicate acknowledgements.
+    /// Fast recovery: retransmits losses that duplicate acknowledgements tell of.
     Recovery,
-    /// Retransmits the flight assumed lost after a timeout (with Tahoe, also after a fast
+    /// Retransmits the flight that is assumed lost after a timeout (with Tahoe, also after a fast
     /// retransmit), in slow start or congestion avoidance.
     Loss,
 }
 
-/// Counts of a sender.
+/// What a sender counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SenderStatistics {
     /// Segments with data, including retransmissions.
@@ -50,7 +50,8 @@ pub struct SenderStatistics {
     pub syns: u64,
     /// Timeouts, including SYN timeouts.
     pub timeouts: u64,
-    /// Losses detected by duplicate acknowledgements or by time: the number of fast recoveries.
+    /// Losses that duplicate acknowledgements or time told of, which is how many fast recoveries
+    /// there were.
     pub fast_retransmits: u64,
     /// Tail loss probes, which are among `segments`.
     pub probes: u64,
@@ -58,9 +59,10 @@ pub struct SenderStatistics {
     pub losses_repaired_by_probes: u64,
     /// Window reductions after ECN marks.
     pub reductions_by_marks: u64,
-    /// Segments sent beyond the window ([`rc3`](crate::rc3)); not counted in `segments`.
+    /// Segments sent beyond the window ([`rc3`](crate::rc3)). `segments` does not count them.
     pub out_of_band: u64,
-    /// Acknowledgements without effect: of data never sent, or below an earlier acknowledgement.
+    /// Acknowledgements that have no effect: for data never sent, or below an earlier
+    /// acknowledgement.
     pub ignored: u64,
 }
 
@@ -82,58 +84,58 @@ pub struct Sender {
     pub(crate) congestion: Congestion,
     pub(crate) timer: RetransmissionTimer,
     pub(crate) probe: Probe,
-    /// Bytes written by the application.
+    /// Bytes that the application has written.
     pub(crate) supplied: u64,
     /// The first unacknowledged byte (SND.UNA, HighACK).
     pub(crate) acknowledged: u64,
-    /// The next byte to send; less than `highest` after going back.
+    /// The next byte to send. It is less than `highest` after going back.
     pub(crate) next: u64,
     /// The byte after the highest byte sent (SND.MAX, HighData).
     pub(crate) highest: u64,
-    /// The byte after the highest byte sent beyond the window, and the ranges of such data known to
-    /// have arrived.
+    /// The byte after the highest byte sent beyond the window, and which ranges of such data are
+    /// known to have arrived.
     pub(crate) reach: u64,
     pub(crate) early: Ranges,
     /// Segments in flight, for selective acknowledgements.
     pub(crate) scoreboard: Scoreboard,
     /// Duplicate acknowledgements in a row.
     pub(crate) duplicates: u32,
-    /// `highest` at the last loss detected: recovery ends with the acknowledgement of this byte
-    /// (RecoveryPoint, `recover`).
+    /// What `highest` was when a loss was last detected. Recovery ends when this byte is
+    /// acknowledged (RecoveryPoint, `recover`).
     pub(crate) recover: Option<u64>,
-    /// Retransmit the first missing segment next, even without window.
+    /// Whether to retransmit the first missing segment next, even if the window has no room.
     pub(crate) must_retransmit: bool,
-    /// Recovery has seen a partial acknowledgement.
+    /// Whether recovery has seen a partial acknowledgement.
     pub(crate) is_partial: bool,
     /// How the window shrinks in this recovery, if it does so in proportion.
     pub(crate) reduction: Reduction,
-    /// This recovery has used the rescue retransmission.
+    /// Whether this recovery has used the rescue retransmission.
     pub(crate) is_rescued: bool,
-    /// New data sent on the first duplicates, not counted in the flight size (RFC 5681, section
+    /// New data sent on the first duplicates. The flight size does not count it (RFC 5681, section
     /// 3.2, step 2).
     pub(crate) limited: u64,
-    /// No acknowledgement of new data since the last timeout.
+    /// Whether no new data was acknowledged since the last timeout.
     pub(crate) is_backed_off: bool,
-    /// `highest` at the last window reduction after a mark.
+    /// What `highest` was when a mark last reduced the window.
     pub(crate) marked_until: u64,
-    /// The next new segment signals a window reduction (CWR).
+    /// Whether the next new segment tells that the window was reduced (CWR).
     pub(crate) must_tell_reduction: bool,
-    /// Without timestamps, the segment being timed: end and time of sending.
+    /// Without timestamps, the segment that is timed: its end and when it was sent.
     pub(crate) timed: Option<(u64, Instant)>,
-    /// Where the receive window grows: its scale in headers, the byte after the last one that the
-    /// receiver has offered to take, and the latest timestamp of an acknowledgement.
+    /// If the receive window grows: its scale in headers, the byte after the last one that the
+    /// receiver has offered to take, and the latest timestamp on an acknowledgement.
     window_scale: u32,
     offered: u64,
     heard: Instant,
-    /// At the last poll the window had room for at least one more segment: not the window held the
-    /// sender back.
+    /// Whether the window had room for at least one more segment at the last poll. If so, the
+    /// window was not what held the sender back.
     pub(crate) is_roomy: bool,
     sent_at: Instant,
-    /// Start of the last tick of the clock for round trips.
+    /// When the last tick of the clock for round trips started.
     tick: Instant,
     /// Pacing: no segment before this time.
     paced_until: Instant,
-    /// Pacing held a segment back at the last poll.
+    /// Whether pacing held a segment back at the last poll.
     is_held: bool,
     /// Segments left of the burst that goes out now.
     pub(crate) burst: u32,
@@ -141,7 +143,7 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// A sender of `bytes` bytes, or of an endless stream. [`Sender::supply`] adds more.
+    /// Sends `bytes` bytes, or an endless stream. [`Sender::supply`] adds more.
     ///
     /// # Errors
     /// A parameter is out of its range.
@@ -150,8 +152,8 @@ impl Sender {
         Ok(Self::closed(config, bytes, None))
     }
 
-    /// As [`Sender::new`], with a congestion control of another crate. A copy of the sender starts
-    /// with an instance of its own.
+    /// As [`Sender::new`], but with a congestion control from another crate. A copy of the sender
+    /// starts with an instance of its own.
     ///
     /// # Errors
     /// A parameter is out of its range.
@@ -166,7 +168,7 @@ impl Sender {
 
     fn closed(config: Config, bytes: Option<u64>, control: Option<CustomControl>) -> Self {
         let mut scoreboard = Scoreboard::new(&config);
-        // A law of another crate takes the place of the configured one.
+        // A law from another crate replaces the configured one.
         if control.is_some() {
             scoreboard.meter = None;
         }
@@ -229,7 +231,7 @@ impl Sender {
         self.supplied = self.supplied.saturating_add(bytes);
     }
 
-    /// The next segment allowed now. Call until None.
+    /// The next segment that may go now. Call until None.
     pub fn poll(&mut self, now: Instant) -> Option<Segment> {
         if let Some(meter) = &mut self.scoreboard.meter {
             meter.tell_time(now);
@@ -247,8 +249,8 @@ impl Sender {
     }
 
     /// When to call [`Sender::on_timer`]: the retransmission timer, RACK's reordering timer, the
-    /// timer of tail loss probes, or the pacing timer while pacing holds a segment back. With data
-    /// in flight there is always a timer.
+    /// timer for tail loss probes, or the pacing timer while pacing holds a segment back. While
+    /// data is in flight there is always a timer.
     #[inline]
     pub fn timer(&self) -> Option<Instant> {
         let deadline = self.timer.deadline();
@@ -277,7 +279,7 @@ impl Sender {
         self.acknowledged == self.supplied
     }
 
-    /// Bytes written by the application.
+    /// Bytes that the application has written.
     #[inline]
     pub fn supplied(&self) -> u64 {
         self.supplied
@@ -295,8 +297,8 @@ impl Sender {
         self.highest
     }
 
-    /// The congestion window in bytes (cwnd), including the inflation in fast recovery of Reno and
-    /// NewReno.
+    /// The congestion window in bytes (cwnd), including how far Reno and NewReno inflate it in fast
+    /// recovery.
     #[inline]
     pub fn window(&self) -> u64 {
         self.congestion.window
@@ -308,8 +310,8 @@ impl Sender {
         self.congestion.threshold
     }
 
-    /// Bytes assumed to be in the network: the pipe with selective acknowledgements, otherwise from
-    /// the acknowledgement to the next byte to send.
+    /// Bytes assumed to be in the network: the pipe with selective acknowledgements, otherwise what
+    /// lies between the acknowledgement and the next byte to send.
     #[inline]
     pub fn in_flight(&self) -> u64 {
         if self.config.flavour == Flavour::Sack {
@@ -343,7 +345,7 @@ impl Sender {
         }
     }
 
-    /// The counts.
+    /// What was counted.
     pub fn statistics(&self) -> &SenderStatistics {
         &self.statistics
     }
@@ -413,7 +415,7 @@ impl Sender {
         })
     }
 
-    /// The first missing segment, regardless of window and pacing.
+    /// The first missing segment, whatever window and pacing say.
     fn poll_first(&mut self, now: Instant) -> Option<Segment> {
         self.must_retransmit = false;
         if self.config.flavour != Flavour::Sack {
@@ -427,7 +429,7 @@ impl Sender {
         Some(self.emit(now, entry.sequence, entry.len))
     }
 
-    /// Without selective acknowledgements: data from `next` on, within the window.
+    /// Without selective acknowledgements: data from `next` on, if the window has room.
     fn poll_by_window(&mut self, now: Instant) -> Option<Segment> {
         let len = self.new_len(now);
         let window = self.congestion.window + self.allowance();
@@ -439,7 +441,7 @@ impl Sender {
         Some(self.emit_next(now, len))
     }
 
-    /// With selective acknowledgements: NextSeg() of RFC 6675, while the pipe has room.
+    /// With selective acknowledgements: RFC 6675's NextSeg(), while the pipe has room.
     fn poll_by_pipe(&mut self, now: Instant) -> Option<Segment> {
         let len = self.new_len(now);
         let is_recovery = self.mode == Mode::Recovery;
@@ -455,7 +457,7 @@ impl Sender {
             return None;
         }
         if let Some((sequence, len)) = self.lost_segment() {
-            // As with each fast retransmit; without RACK the first segment is not sent again here.
+            // As with each fast retransmit. Without RACK the first segment is not sent again here.
             if self.scoreboard.rack.is_some() && sequence == self.acknowledged {
                 self.timer.restart(now);
             }
@@ -479,9 +481,9 @@ impl Sender {
         Some(self.emit(now, sequence, len))
     }
 
-    /// Tells the model of the path that the application had no data although the window had room. As in
-    /// Linux, the application's next write tells it: what is repaired after the end of its data says
-    /// as much of the path as other data.
+    /// Tells the model of the path that the application had no data although the window had room.
+    /// As in Linux, the application's next write tells this. What is repaired after its data has
+    /// ended says as much about the path as other data does.
     fn tell_model_of_silence(&mut self) {
         let is_out = self.supplied.saturating_sub(self.next) < self.segment_len();
         let in_flight = self.scoreboard.pipe();
@@ -495,7 +497,8 @@ impl Sender {
         }
     }
 
-    /// Tells the model of the path when data follows, and nothing was in the network for lack of it.
+    /// Tells the model of the path when data follows after nothing was in the network for lack of
+    /// it.
     fn tell_model_of_restart(&mut self, now: Instant, len: u32) {
         let is_limited = self
             .scoreboard
@@ -512,8 +515,8 @@ impl Sender {
         }
     }
 
-    /// Length of the segment at `next`, which after going back may contain new data too. Also
-    /// reduces the window after idle time.
+    /// The length of the segment at `next`. After going back it may contain new data too. Also
+    /// reduces the window if the sender was idle.
     pub(crate) fn new_len(&mut self, now: Instant) -> u32 {
         let mut end = self.supplied;
         if !self.early.is_empty() {
@@ -532,7 +535,7 @@ impl Sender {
         len
     }
 
-    /// Bytes beyond the window allowed by the first duplicates: RFC 3042.
+    /// Bytes beyond the window that the first duplicates allow: RFC 3042.
     fn allowance(&self) -> u64 {
         if self.mode != Mode::Open || !self.config.limited_transmit {
             return 0;
@@ -597,8 +600,8 @@ impl Sender {
         }
     }
 
-    /// The current time, rounded down to the clock for round trips. Most calls fall into the tick
-    /// of the call before and need no division.
+    /// The current time, rounded down to the clock for round trips. Most calls fall into the same
+    /// tick as the call before, so they need no division.
     pub(crate) fn tick(&mut self, now: Instant) -> Instant {
         let tick = self.config.granularity;
         if now < self.tick || now.since(self.tick) >= tick {
@@ -607,9 +610,9 @@ impl Sender {
         self.tick
     }
 
-    /// Sets the earliest time of the next segment, after this segment's share of a round trip: half
-    /// of the share in slow start, which doubles the window, and five sixths later. Pacing alone
-    /// never keeps the window from being filled.
+    /// Sets the earliest time for the next segment, which is this segment's share of a round trip
+    /// later: half of the share in slow start, because the window doubles, and five sixths of it
+    /// after that. So pacing alone never keeps the window from being filled.
     fn pace(&mut self, now: Instant, len: u32) {
         if let Some(rate) = self.congestion.pacing_rate(self.timer.smoothed()) {
             let gap = u128::from(len) * 1_000_000_000_000 / u128::from(rate);

@@ -1,4 +1,4 @@
-//! Generated packet headers: IPv4, TCP, UDP. Checksums are for data of zeros only.
+//! Generates packet headers: IPv4, TCP, UDP. Checksums assume that all data is zeros.
 
 use roundelay::{Ecn, Instant};
 use roundelay_tcp::{Flags, Segment};
@@ -9,24 +9,24 @@ use crate::network::NodeId;
 const INTERNET: usize = 20;
 const SEGMENT: usize = 20;
 const DATAGRAM: usize = 8;
-/// Most bytes of options in a TCP header.
+/// The most bytes of options that a TCP header can hold.
 const OPTIONS: usize = 40;
-/// Offsets of checksums in their headers.
+/// Where each header holds its checksum.
 const INTERNET_SUM: usize = 10;
 const SEGMENT_SUM: usize = 16;
 const DATAGRAM_SUM: usize = 6;
-/// Flow control is not modelled: the largest window, scaled by 2^14 if a SYN has room for the
-/// option.
+/// Flow control is not modelled, so we write the largest window. It is scaled by 2^14 if the SYN
+/// has room for that option.
 const WINDOW: u16 = u16::MAX;
 const WINDOW_SCALE: u8 = 14;
 
-/// Headers, and the length of the IPv4 packet.
+/// Headers, and how long the IPv4 packet is.
 pub(super) struct Headers {
     pub(super) bytes: Vec<u8>,
     pub(super) len: u32,
 }
 
-/// Ends of a packet and fields of its IPv4 header.
+/// Between which ends a packet goes, and what its IPv4 header says.
 pub(super) struct Origin {
     pub(super) number: u64,
     pub(super) code_point: u8,
@@ -36,7 +36,7 @@ pub(super) struct Origin {
 }
 
 impl Origin {
-    /// A UDP datagram of `len` bytes in all; at least the length of the headers.
+    /// A UDP datagram of `len` bytes in all, but at least as long as its headers.
     pub(super) fn datagram(&self, len: u32) -> Headers {
         let len = len.max((INTERNET + DATAGRAM) as u32);
         let mut bytes = self.internet(17, len);
@@ -48,7 +48,7 @@ impl Origin {
         Headers::sealed(bytes, DATAGRAM_SUM, len)
     }
 
-    /// A TCP segment of `len` bytes in all: all bytes beside data are header, in words of four
+    /// A TCP segment of `len` bytes in all. All bytes beside the data are header, in words of four
     /// bytes.
     pub(super) fn segment(&self, segment: &Segment, len: u32) -> Headers {
         let room = len.saturating_sub(segment.len) as usize;
@@ -67,8 +67,8 @@ impl Origin {
         Headers::sealed(bytes, SEGMENT_SUM, len)
     }
 
-    /// An IPv4 header (RFC 791), with capacity for the next header. The length field of a packet
-    /// over 65,535 bytes is zero, as in captures of hosts with segmentation offload.
+    /// An IPv4 header (RFC 791), with capacity for the next header. If the packet is longer than
+    /// 65,535 bytes, its length field is zero, as in captures on hosts with segmentation offload.
     fn internet(&self, protocol: u8, len: u32) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(INTERNET + SEGMENT + OPTIONS);
         bytes.extend_from_slice(&[0x45, self.code_point << 2 | congestion(self.ecn)]);
@@ -85,11 +85,11 @@ impl Origin {
 }
 
 impl Headers {
-    /// Sets the checksum of the second header, at offset `sum_at`. The sum includes addresses,
-    /// protocol and length from the IPv4 header.
+    /// Sets the second header's checksum, at offset `sum_at`. The sum includes addresses, protocol
+    /// and length from the IPv4 header.
     fn sealed(mut bytes: Vec<u8>, sum_at: usize, len: u32) -> Self {
         let sum = sum_of(&bytes[12..]) + u64::from(bytes[9]) + u64::from(len) - INTERNET as u64;
-        // A UDP checksum of zero means no checksum; 0xffff is the same sum.
+        // A UDP checksum of zero would mean "no checksum", but 0xffff is the same sum.
         let sum = match checksum(sum) {
             0 => u16::MAX,
             sum => sum,
@@ -107,7 +107,7 @@ const fn congestion(ecn: Ecn) -> u8 {
     }
 }
 
-/// Sequence number: 0 for a SYN, 1 for the first byte of data.
+/// The sequence number: 0 for a SYN, 1 for the first byte of data.
 const fn sequence(segment: &Segment) -> u32 {
     if segment.is_syn() {
         0
@@ -116,8 +116,8 @@ const fn sequence(segment: &Segment) -> u32 {
     }
 }
 
-/// Whether a segment is the first of a connection, without an acknowledgement. All others have the
-/// ACK flag: before any data arrives, they acknowledge the SYN.
+/// Whether a segment opens a connection and so acknowledges nothing. All others have the ACK flag:
+/// before any data arrives, they acknowledge the SYN.
 const fn is_first(segment: &Segment) -> bool {
     segment.is_syn() && !segment.flags.has(Flags::ACK)
 }
@@ -141,8 +141,7 @@ fn flags(segment: &Segment) -> u8 {
     if is_first(segment) { set } else { set | 16 }
 }
 
-/// Adds options, each padded to whole words, as far as there is room; the rest is filled with
-/// no-ops.
+/// Adds options, each padded to whole words, while there is room. No-ops fill the rest.
 fn add_options(bytes: &mut Vec<u8>, segment: &Segment, room: usize) {
     let end = bytes.len() + room;
     let mut add = |option: &[u8]| {
@@ -178,7 +177,7 @@ fn micros(at: Instant) -> [u8; 4] {
     ((at.as_picos() / 1_000_000) as u32).to_be_bytes()
 }
 
-/// Sum of the 16-bit words; the length of headers is even.
+/// The sum of all 16-bit words. Headers have an even length.
 fn sum_of(bytes: &[u8]) -> u64 {
     bytes
         .as_chunks()

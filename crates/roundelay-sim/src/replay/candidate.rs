@@ -1,4 +1,4 @@
-//! Candidates for a universal scheduler: a discipline, and the initialization of packet headers.
+//! Candidates for a universal scheduler: a discipline, and how packet headers are initialized.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,30 +10,32 @@ use super::schedule::{Packet, Schedule};
 use crate::fields_read::FieldsRead;
 use crate::topologies::NO_LIMIT;
 
-/// Information about the recorded schedule in a packet's header.
+/// What a packet's header tells about the recorded schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Headers {
-    /// Black-box initialization (section 2.1): only o(p) and path(p). `slack` follows
-    /// [`SlackRule`]; `priority` is o(p) in steps that fit into 32 bits; `deadline` is, at each
-    /// node a, o(p) - tmin(p, a, dest(p)) + T(p, a), computed by routers from o(p) (appendix A.5).
+    /// Black-box initialization (section 2.1): headers are made from o(p) and path(p) alone.
+    /// `slack` follows [`SlackRule`]. `priority` is o(p) in steps that fit into 32 bits. `deadline`
+    /// is o(p) - tmin(p, a, dest(p)) + T(p, a) at each node a, which routers compute from o(p)
+    /// (appendix A.5).
     #[default]
     BlackBox,
-    /// Omniscient initialization (section 2.2): each node a ranks packets by o(p, a), the recorded
-    /// start of the transmission there. Each node writes the slack anew as o(p, a) minus the
-    /// arrival time, so LSTF's rank is o(p, a) plus the transmission time.
+    /// Omniscient initialization (section 2.2): each node a ranks packets by o(p, a), which is when
+    /// it began to send them in the recorded run. Each node writes the slack anew as o(p, a) minus
+    /// the arrival time, so LSTF's rank is o(p, a) plus the transmission time.
     Omniscient,
 }
 
-/// Rule for the initial slack of a packet.
+/// How a packet's slack is initialized.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SlackRule {
-    /// The waiting time of the packet in the recorded run, o(p) - i(p) - tmin(p), as in the paper.
+    /// How long the packet waited in the recorded run, o(p) - i(p) - tmin(p), as in the paper.
     #[default]
     Wait,
-    /// The recorded time in the network, o(p) - i(p): for routers and headers without knowledge of
-    /// tmin.
+    /// How long the packet was in the network in the recorded run, o(p) - i(p), for routers and
+    /// headers that do not know tmin.
     PathEnd,
-    /// Zero: only arrival times at the node distinguish packets.
+    /// Zero for all, so only a packet's earlier waits and its arrival time at the node set it
+    /// apart.
     None,
 }
 
@@ -41,7 +43,7 @@ impl SlackRule {
     /// All rules.
     pub const ALL: [Self; 3] = [Self::Wait, Self::PathEnd, Self::None];
 
-    /// Name in commands and files.
+    /// The name in commands and files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Wait => "wait",
@@ -73,19 +75,20 @@ impl FromStr for SlackRule {
     }
 }
 
-/// A discipline for the queues of routers in a replay, and the headers of packets.
+/// A discipline for routers' queues in a replay, and what packets' headers say.
 #[derive(Debug, Clone)]
 pub struct Candidate {
-    /// The name as written by the user.
+    /// The name, as the user wrote it.
     pub name: String,
-    /// The discipline of all queues in routers. Without a limit of their own these queues are
+    /// The discipline in all router queues. If it has no limit of its own, the queues are
     /// unlimited.
     pub queue: QueueSpec,
-    /// Header initialization.
+    /// How headers are initialized.
     pub headers: Headers,
-    /// Rule for the initial slack.
+    /// How the slack is initialized.
     pub slack: SlackRule,
-    /// Slack is rounded down to a multiple of this step, as in a header field; 0: no rounding.
+    /// Slack is rounded down to a multiple of this step, as in a header field. If 0, it is not
+    /// rounded.
     pub resolution: Duration,
 }
 
@@ -100,12 +103,12 @@ impl Candidate {
         }
     }
 
-    /// Whether a replay needs the start of each transmission.
+    /// Whether a replay needs to know when each transmission started.
     pub const fn needs_starts(&self) -> bool {
         matches!(self.headers, Headers::Omniscient)
     }
 
-    /// Whether routers read the initial slack; only then [`slack`](Self::slack) and
+    /// Whether routers read the initial slack. Only if so, [`slack`](Self::slack) and
     /// [`resolution`](Self::resolution) matter.
     pub fn goes_by_slack(&self) -> bool {
         self.headers == Headers::BlackBox && self.fields_read().times == Times::Slack
@@ -132,23 +135,23 @@ impl Candidate {
     }
 }
 
-/// A header field written at each node.
+/// A header field that each node writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Label {
-    /// The deadline at the node, from o(p).
+    /// The deadline at the node, computed from o(p).
     Deadline,
     /// The slack until o(p, a).
     Slack,
 }
 
-/// Name of LSTF with omniscient headers.
+/// The name for LSTF with omniscient headers.
 const OMNISCIENT: &str = "omniscient";
 
 impl FromStr for Candidate {
     type Err = Fault;
 
-    /// Parses a discipline as `tc` writes it: `lstf preempt`, `edf`, `priority`, `fifo`; or
-    /// `omniscient`, `omniscient preempt`.
+    /// Parses a discipline as `tc` writes it (`lstf preempt`, `edf`, `priority`, `fifo`), or
+    /// `omniscient`, or `omniscient preempt`.
     fn from_str(text: &str) -> Result<Self, Fault> {
         let mut words = text.split_whitespace();
         let is_omniscient = words.next() == Some(OMNISCIENT);

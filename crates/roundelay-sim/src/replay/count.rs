@@ -1,5 +1,5 @@
-//! Overdue packets of a replay: how many got out later than in the recorded schedule, and how much
-//! later.
+//! Counts a replay's overdue packets: how many got out later than in the recorded schedule, and how
+//! much later.
 
 use roundelay::{Duration, Instant};
 use schemars::JsonSchema;
@@ -135,8 +135,8 @@ impl Ratios {
 }
 
 impl Replay {
-    /// How much later than recorded a packet got out; 0 if not later. None: the packet did not get
-    /// out.
+    /// How much later than recorded a packet got out, or 0 if it was not later. None: it did not
+    /// get out.
     #[inline]
     pub fn late(&self, number: usize, packet: &Packet) -> Option<Duration> {
         let output = self.outputs[number];

@@ -1,4 +1,4 @@
-//! Builds a schedule from a list of packets, as read from a file.
+//! Builds a schedule from a list of packets, as a file holds it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,16 +12,16 @@ use crate::routing::Routes;
 use crate::scenario::Scenario;
 use crate::sources::LONGEST_PACKET;
 
-/// A packet of a list.
+/// One packet in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
-    /// The flow: any number, equal for all packets of a flow.
+    /// The flow: any number, the same for all packets in a flow.
     pub flow: u64,
-    /// Name of the flow's source.
+    /// The name of the flow's source.
     pub from: String,
-    /// Name of the flow's destination.
+    /// The name of the flow's destination.
     pub to: String,
-    /// Whether the packet goes from the destination to the source.
+    /// Whether the packet goes back, from the destination to the source.
     pub is_back: bool,
     /// Bytes: 1 to 65,535.
     pub len: u32,
@@ -32,12 +32,13 @@ pub struct Line {
 }
 
 impl Schedule {
-    /// The schedule of a list, on a scenario's network; the scenario's sources are ignored. Packets
-    /// are numbered by input time, and in list order at equal times. The number of congestion
-    /// points is unknown: 0 for a packet without waiting time, otherwise 1.
+    /// The schedule that a list describes, on a scenario's network. The scenario's sources are
+    /// ignored. Packets are numbered by input time, and in list order if times are equal. A list
+    /// does not tell how many congestion points a packet had, so we take 0 if it did not wait, and
+    /// otherwise 1.
     ///
     /// # Errors
-    /// A flow has different ends in two rows, an end that is no host, or no route; a length or a
+    /// A flow has different ends in two rows, an end that is no host, or no route. Or a length or a
     /// time is out of range. Messages name the row, from 0.
     pub fn listed(scenario: &Scenario, lines: Vec<Line>) -> Result<Self, ReplayError> {
         let network = scenario.network(scenario.seed);

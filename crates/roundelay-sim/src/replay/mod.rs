@@ -1,17 +1,17 @@
-//! Replay: sends the packets of a recorded schedule again at the same times, under another
-//! discipline with information from packet headers only.
+//! Replay: sends a recorded schedule's packets again at the same times, under another discipline
+//! that knows only what packet headers tell it.
 //!
 //! Source: R. Mittal, R. Agarwal, S. Ratnasamy, S. Shenker, "Universal Packet Scheduling", NSDI
-//! 2016, section 2. A schedule is {(path(p), i(p), o(p))}; a discipline replays a schedule if every
-//! packet gets out by o(p) again.
+//! 2016, section 2. A schedule is {(path(p), i(p), o(p))}. A discipline replays it if every packet
+//! gets out by o(p) again.
 //!
-//! [`Schedule::record`] runs a scenario and records the schedule; [`Schedule::replay`] sends the
-//! packets again under a [`Candidate`]; [`Replay::count`] counts overdue packets. Sources stop at
-//! the end of the scenario's duration, and both runs continue until the network is empty: all
-//! packets of the window have left in both.
+//! [`Schedule::record`] runs a scenario and records the schedule. [`Schedule::replay`] sends the
+//! packets again under a [`Candidate`]. [`Replay::count`] counts overdue packets. Sources stop when
+//! the scenario's duration ends, but both runs continue until the network is empty, so all the
+//! window's packets have left in both.
 //!
-//! Packet k of a [`Schedule`] is packet k of each replay: one sender sends all packets in the
-//! recorded order.
+//! Packet k in a [`Schedule`] is packet k in each replay, because one sender sends all packets in
+//! the recorded order.
 
 mod candidate;
 mod count;
@@ -35,14 +35,14 @@ pub enum ReplayError {
     /// The simulation failed.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// A link follows a trace, a wire loses packets or varies in delay, or decisions cost time: the
-    /// time without waiting is unknown.
+    /// A link follows a trace, a wire loses packets or varies in delay, or decisions cost time. So
+    /// we do not know how long a packet takes without waiting.
     #[error(
         "link {link}: {what}; a replay needs links of constant rate, wires without loss and \
          jitter, and ports without decision time"
     )]
     Uncertain {
-        /// Name of the link.
+        /// The link's name.
         link: String,
         /// The reason.
         what: &'static str,
@@ -52,7 +52,7 @@ pub enum ReplayError {
     Line {
         /// The row, from 0.
         row: usize,
-        /// The fault, and the legal values.
+        /// What is wrong, and the legal values.
         what: Fault,
     },
     /// No link leaves a router, so no queue has a discipline to replace.
@@ -64,7 +64,7 @@ pub enum ReplayError {
          the run, or slow down the sources"
     )]
     TooLong,
-    /// Routes depend on flow numbers, which a list does not contain.
+    /// Routes depend on flow numbers, but a list does not contain these.
     #[error(
         "[routing] spread: a schedule from a file does not tell which of several routes its flows \
          took; legal is spread = false"
@@ -73,13 +73,13 @@ pub enum ReplayError {
     /// No packet got out.
     #[error("no packet got out by the end of the recording: there is nothing to replay")]
     Empty,
-    /// Too many flows or packets for 32-bit numbers.
+    /// There are more flows or packets than 32-bit numbers can count.
     #[error("legal range up to {} flows and as many packets", u32::MAX)]
     TooMany,
 }
 
 impl From<ReplayError> for Fault {
-    /// The data of a list's row; the others have a message alone.
+    /// A list's row keeps its data. All others have only a message.
     fn from(error: ReplayError) -> Self {
         match error {
             ReplayError::Line { row, what } => what.behind(format_args!("row {row}: ")),

@@ -12,20 +12,21 @@ use crate::probe::{Opening, Probe};
 use crate::scenario::{Progress, RunError, Scenario};
 use crate::simulation::{Simulation, SimulationError};
 
-/// Number of progress reports in a run.
+/// A run reports its progress this many times.
 pub(super) const STEPS: u64 = 200;
 
-/// Probe that records the schedule.
+/// A probe that records the schedule.
 struct Recorder {
     schedule: Schedule,
-    /// By link: whether a wait there is a congestion point, and the rate of a preemptive link.
+    /// By link: whether a wait there is a congestion point, and the rate if the link is preemptive.
     links: Vec<(bool, Option<Rate>)>,
-    /// By group: weight and maximum packet length of the flows.
+    /// By group: the flows' weight and maximum packet length.
     configs: Vec<Option<roundelay::FlowConfig>>,
-    /// By packet: index of the first hop in [`Schedule::starts`]. None: starts are not recorded.
+    /// By packet: the index of its first hop in [`Schedule::starts`]. None: starts are not
+    /// recorded.
     firsts: Option<Vec<u64>>,
-    /// By arena slot of a packet on its way: number of routers with waiting time. One byte a packet
-    /// stays in the cache, unlike the schedule.
+    /// By the arena slot of each packet on its way: at how many routers it has waited. With one
+    /// byte per packet this stays in the cache, unlike the schedule.
     points: Vec<u8>,
     failure: Option<SimulationError>,
 }
@@ -82,7 +83,7 @@ impl Probe for Recorder {
         self.schedule.packets.push(packet);
     }
 
-    // Inlined, to fetch the packet's `PacketState` only for recorded starts.
+    // Inlined, so that it fetches the packet's `PacketState` only if starts are recorded.
     #[inline(always)]
     fn transmitted(
         &mut self,
@@ -97,8 +98,8 @@ impl Probe for Recorder {
             *points = points.saturating_add(1);
         }
         if self.firsts.is_some() {
-            // For an interrupted packet: the start of an uninterrupted transmission with the same
-            // end.
+            // If the packet was interrupted, we record when an uninterrupted transmission with the
+            // same end would have started.
             let start = preempted_at.map_or(span[0], |rate| {
                 Instant::ZERO + (span[1].since(Instant::ZERO) - rate.time_of(packet.len.into()))
             });
@@ -113,7 +114,7 @@ impl Probe for Recorder {
         recorded.congestion_points = self.points[packet.payload.slot as usize];
     }
 
-    /// The packet reached the end of its path: Edge-CoDel is not part of the schedule.
+    /// The packet reached the end of its path, and Edge-CoDel is not part of the schedule.
     fn edge_dropped(&mut self, now: Instant, packet: &roundelay::Packet<Tag>, state: &PacketState) {
         self.delivered(now, packet, state);
     }
@@ -194,8 +195,8 @@ impl Recorder {
 
 impl Schedule {
     /// Runs a scenario with a seed and records the schedule: all packets sent within the duration,
-    /// until the last one has left. `keeps_starts` also records when each link began to send each
-    /// packet, for omniscient headers; 8 bytes for each hop of a packet.
+    /// until the last one has left. If `keeps_starts`, it also records when each link began to send
+    /// each packet, which omniscient headers need. This takes 8 bytes for each hop of a packet.
     ///
     /// # Errors
     /// The run fails, no packet gets out, wires lose packets or vary in delay, or decisions cost
@@ -254,7 +255,7 @@ impl Schedule {
     }
 }
 
-/// Runs until `window`, then without agents until the network is empty.
+/// Runs with agents until `window`, then without them until the network is empty.
 pub(super) fn run<P: Probe>(
     simulation: &mut Simulation<P>,
     window: Duration,

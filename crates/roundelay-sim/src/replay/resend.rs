@@ -1,5 +1,5 @@
-//! Replaying: one sender sends all packets of a schedule at their recorded times, with headers from
-//! the schedule.
+//! Replays: one sender sends all packets in a schedule at their recorded times, with headers made
+//! from the schedule.
 
 use std::sync::Arc;
 
@@ -17,25 +17,25 @@ use crate::probe::Probe;
 use crate::scenario::{Progress, RunError};
 use crate::simulation::{Simulation, SimulationError};
 
-/// Result of the replay of a schedule under a candidate.
+/// What a schedule's replay under a candidate gave.
 #[derive(Debug, Clone)]
 pub struct Replay {
-    /// o'(p) by packet; [`Instant::MAX`] for a dropped packet.
+    /// o'(p) by packet, or [`Instant::MAX`] if the packet was dropped.
     pub outputs: Vec<Instant>,
-    /// Packets dropped by queues.
+    /// Packets that queues dropped.
     pub dropped: u64,
-    /// Events of the run.
+    /// Events in the run.
     pub events: u64,
-    /// The time step of `Packet::priority`.
+    /// The time that one step of `Packet::priority` stands for.
     pub priority_step: Duration,
 }
 
-/// Agent that sends all packets of a schedule.
+/// An agent that sends all packets in a schedule.
 struct Sender {
     schedule: Arc<Schedule>,
     candidate: Candidate,
     priority_step: u64,
-    /// By flow: packets not yet sent.
+    /// By flow: how many packets are not yet sent.
     left: Vec<u32>,
     /// Flows opened so far.
     open: Vec<FlowId>,
@@ -50,7 +50,7 @@ impl Agent for Sender {
                 return context.wake_at(packet.input);
             }
             let flow = packet.flow as usize;
-            // Flows are opened in the recorded order, to keep the numbers that choose among equal
+            // Flows are opened in the recorded order, because their numbers choose among equal
             // routes.
             while self.open.len() <= flow {
                 let ScheduledFlow {
@@ -80,12 +80,12 @@ impl Agent for Sender {
     }
 }
 
-/// Probe that writes header fields at each node, and records output times.
+/// A probe that writes header fields at each node, and records when packets get out.
 struct Exits {
     schedule: Arc<Schedule>,
     label: Option<Label>,
     outputs: Vec<Instant>,
-    /// By packet: index of the first hop in [`Schedule::starts`].
+    /// By packet: the index of its first hop in [`Schedule::starts`].
     firsts: Vec<u64>,
     dropped: u64,
 }
@@ -141,14 +141,14 @@ impl Probe for Exits {
 }
 
 impl Schedule {
-    /// Sends the packets again with the candidate in the queues of all links from routers, until
-    /// the last packet has left.
+    /// Sends the packets again until the last one has left, with the candidate in the queues of all
+    /// links that leave a router.
     ///
     /// # Errors
-    /// The run fails, no link leaves a router, or decisions of the candidate cost time.
+    /// The run fails, no link leaves a router, or the candidate's decisions cost time.
     ///
     /// # Panics
-    /// The candidate needs starts, and the schedule was recorded without starts.
+    /// The candidate needs starts, but the schedule was recorded without them.
     pub fn replay(
         self: &Arc<Self>,
         candidate: &Candidate,
@@ -224,7 +224,7 @@ impl Schedule {
         })
     }
 
-    /// By packet: index of the first hop in `starts`.
+    /// By packet: the index of its first hop in `starts`.
     fn firsts(&self) -> Vec<u64> {
         let mut firsts = Vec::new();
         let mut next = 0;

@@ -1,4 +1,4 @@
-//! A recorded schedule: input time, output time and path of each packet.
+//! A recorded schedule: when each packet entered the network, when it got out, and its path.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +20,7 @@ pub struct ScheduledFlow {
     pub(super) routes: [Route; 2],
 }
 
-/// A packet of a schedule, recorded after it got out.
+/// A packet in a schedule, recorded once it got out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Packet {
     /// i(p): when the packet entered the network.
@@ -33,40 +33,41 @@ pub struct Packet {
     pub len: u32,
     /// The direction.
     pub direction: Direction,
-    /// Number of routers with waiting time.
+    /// At how many routers the packet waited.
     pub congestion_points: u8,
 }
 
-/// {(path(p), i(p), o(p))} of the packets that got out, in the order of sending.
+/// {(path(p), i(p), o(p))} for each packet that got out, in the order in which they were sent.
 #[derive(Debug)]
 pub struct Schedule {
     pub(super) network: Network,
     /// By link: whether the link leaves a router.
     pub(super) leaves_router: Vec<bool>,
     pub(super) routes: Routes,
-    /// Flows, in the order of opening.
+    /// Flows, in the order in which they were opened.
     pub flows: Vec<ScheduledFlow>,
-    /// Packets, in the order of sending.
+    /// Packets, in the order in which they were sent.
     pub packets: Vec<Packet>,
-    /// When each link began to send each packet: by packet, then by hop. Empty if not requested.
+    /// When each link began to send each packet: by packet, then by hop. Empty if nobody asked for
+    /// it.
     pub(super) starts: Vec<Instant>,
     /// When sources stop.
     pub window: Duration,
     /// Packets sent before this time are not counted.
     pub warmup: Duration,
-    /// The seed of the recorded run.
+    /// The recorded run's seed.
     pub seed: u64,
-    /// The seed of hashes in the queues of the recorded run.
+    /// The seed for hashes in the recorded run's queues.
     pub hash_seed: u64,
-    /// Packets sent after the warm-up and dropped in the recorded run: these are not in the
-    /// schedule.
+    /// Packets that were sent after the warm-up but dropped in the recorded run. They are not in
+    /// the schedule.
     pub dropped: u64,
-    /// Events of the recorded run.
+    /// Events in the recorded run.
     pub events: u64,
 }
 
 impl Schedule {
-    /// An empty schedule of a network with these hosts.
+    /// An empty schedule for a network with these hosts.
     pub(super) fn new(network: Network, hosts: &[NodeId]) -> Self {
         let hosts: BTreeSet<_> = hosts.iter().collect();
         let leaves_router = network
@@ -90,12 +91,12 @@ impl Schedule {
         }
     }
 
-    /// The network of the recording.
+    /// The network in which the schedule was recorded.
     pub const fn network(&self) -> &Network {
         &self.network
     }
 
-    /// path(p): the links on the path of a packet.
+    /// path(p): the links on a packet's path.
     pub fn path(&self, packet: &Packet) -> impl Iterator<Item = LinkId> + '_ {
         self.route(packet).map(|link| LinkId(link as u32))
     }
@@ -106,19 +107,20 @@ impl Schedule {
             .links(self.flows[packet.flow as usize].routes[packet.direction.index()])
     }
 
-    /// tmin(p): the time of a packet over the path without waiting.
+    /// tmin(p): how long a packet takes over its path without waiting.
     #[inline]
     pub fn fastest(&self, packet: &Packet) -> Duration {
         self.network.fastest(self.path(packet), packet.len)
     }
 
-    /// The waiting time of a packet, o(p) - i(p) - tmin(p): the initial slack in a replay by LSTF.
+    /// How long a packet waited, o(p) - i(p) - tmin(p). This is its initial slack in a replay by
+    /// LSTF.
     #[inline]
     pub fn waited(&self, packet: &Packet) -> Slack {
         Slack::of(packet.output.since(packet.input)).after(self.fastest(packet))
     }
 
-    /// The packets counted (sent after the warm-up), with their numbers.
+    /// The packets that are counted because they were sent after the warm-up, with their numbers.
     pub fn counted(&self) -> impl Iterator<Item = (usize, &Packet)> {
         let warm = Instant::ZERO + self.warmup;
         self.packets
@@ -127,8 +129,8 @@ impl Schedule {
             .filter(move |(_, packet)| packet.input >= warm)
     }
 
-    /// The longest transmission time of any packet on a link of its path: the paper's threshold T,
-    /// one transmission time on the bottleneck link.
+    /// The longest that any packet takes to be transmitted on a link of its path. This is the
+    /// paper's threshold T, one transmission time on the bottleneck link.
     pub fn bottleneck_time(&self) -> Duration {
         let mut longest = BTreeMap::<(u32, bool), u32>::new();
         for packet in &self.packets {
@@ -150,7 +152,7 @@ impl Schedule {
     }
 
     /// # Errors
-    /// The time without waiting is uncertain.
+    /// It is uncertain how long packets take without waiting.
     pub(super) fn check(network: &Network) -> Result<(), ReplayError> {
         for link in network.links() {
             let what = if link.trace.is_some() {

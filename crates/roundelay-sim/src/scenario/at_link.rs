@@ -1,5 +1,5 @@
-//! Probe that tells a witness what happens at one link: with senders that react, the figures of a
-//! comparison are those of this link.
+//! A probe that tells a witness what happens at one link. When senders react, a comparison takes
+//! its figures from this link.
 
 use roundelay::{DropReason, FlowId, Instant, Packet};
 use roundelay_trace::reaction::{Arrived, Witness};
@@ -11,21 +11,21 @@ use crate::network::LinkId;
 use crate::packet_state::{Content, PacketState, Tag};
 use crate::probe::{Opening, Probe, Report};
 
-/// A probe at one link.
+/// Watches one link.
 #[derive(Debug)]
 pub struct AtLink<'a> {
     link: LinkId,
-    /// The witness's flow of each entry of each source's list.
+    /// Which flow of the witness each entry in each source's list is.
     numbers: &'a [Vec<FlowId>],
-    /// Those of open flows.
+    /// Which flow of the witness each open flow is.
     flows: FxHashMap<FlowNumber, FlowId>,
-    /// What is told.
+    /// Hears what happens.
     pub witness: Witness,
 }
 
 impl<'a> AtLink<'a> {
-    /// A probe at this link. `numbers` has the witness's flow of each entry of each source's list;
-    /// other sources' packets are not told.
+    /// A probe at this link. `numbers` says which flow of the witness each entry in each source's
+    /// list is. Packets from other sources are not told.
     pub fn new(link: LinkId, numbers: &'a [Vec<FlowId>], witness: Witness) -> Self {
         Self {
             link,
@@ -36,7 +36,7 @@ impl<'a> AtLink<'a> {
     }
 }
 
-/// Whether a packet is a segment without data and SYN.
+/// Whether a packet is a segment that has no data and is no SYN.
 fn is_bare(state: &PacketState) -> bool {
     match &state.content {
         Content::Segment(segment) => segment.len == 0 && !segment.is_syn(),
@@ -164,7 +164,7 @@ to = "right"
 flows = ["1 500\n2 500", "3 100"]
 "#;
 
-    /// Each entry of a list is told under its own number, whichever opens first; a connection's
+    /// Each entry in a list is told under its own number, whichever opens first. A connection's
     /// data and the acknowledgements of its requests are one flow.
     #[test]
     fn entries_are_told_apart() {

@@ -1,4 +1,4 @@
-//! A congestion control of a program in a scenario's sources.
+//! Congestion controls that a program sets for a scenario's sources.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use roundelay_tcp::CustomControl;
 use super::Scenario;
 use super::group::ALL;
 
-/// A name that is not one of a source over TCP.
+/// A name that no source over TCP has.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct ControlError {
     /// The name.
@@ -59,9 +59,9 @@ impl From<ControlError> for Fault {
 }
 
 impl Scenario {
-    /// Sets the congestion control of a source's connections, whatever the file says; `all` stands
+    /// Sets the congestion control for a source's connections, whatever the file says. `all` stands
     /// for all sources over TCP. Each connection has its own instance, and one for each direction
-    /// with data: requests and responses have two.
+    /// with data, so requests and responses have two.
     ///
     /// ```
     /// # use std::path::Path;

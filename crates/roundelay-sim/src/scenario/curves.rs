@@ -1,5 +1,5 @@
-//! Curves for drawings: utilisation, drops, backlog and wait of links over time, throughput and delay
-//! of groups over time, and distributions of delays.
+//! Curves for drawings. Over time: links' utilisation, drops, backlog and wait, and groups'
+//! throughput and delay. Also how delays are distributed.
 
 use roundelay::Duration;
 use roundelay_metrics::Delays;
@@ -14,10 +14,10 @@ use crate::network::LinkId;
 use crate::probe::Probe;
 use crate::simulation::Simulation;
 
-/// Number of progress reports and of samples of the links.
+/// A run reports its progress, and samples the links, this many times.
 pub(super) const STEPS: u64 = 200;
 
-/// Points of a distribution.
+/// Points in a distribution.
 const POINTS: usize = 200;
 
 /// A run over time, warm-up included: a value for each two-hundredth of the run.
@@ -122,7 +122,7 @@ impl Sampler {
     }
 }
 
-/// Seconds, and the share of the delays up to them.
+/// Seconds, and the share of delays that take no longer.
 fn points(delays: &Delays) -> Vec<(f64, f64)> {
     let mut points = Vec::new();
     for (span, share) in delays.cdf(POINTS) {

@@ -1,4 +1,4 @@
-//! Edge-CoDel in a scenario: `edge_codel = { target = "5ms" }` of a source over TCP.
+//! Edge-CoDel in a scenario: a source over TCP has `edge_codel = { target = "5ms" }`.
 
 use roundelay::{ConfigError, Duration, Fault, edge_codel};
 use roundelay_files::Maybe;
@@ -44,7 +44,7 @@ pub(super) struct EdgeCodel {
 
 impl EdgeCodel {
     /// # Errors
-    /// A parameter out of range: the key, and the message.
+    /// A parameter is out of range: its key, and the message.
     pub(super) fn control(
         &self,
         is_ecn_capable: Option<bool>,
@@ -84,8 +84,8 @@ impl EdgeCodel {
         })
     }
 
-    /// The key that is out of range, and the message. The range of `refresh` depends on `target`,
-    /// whichever of the two is written.
+    /// The key that is out of range, and the message. Whichever of the two is written, the range of
+    /// `refresh` depends on `target`.
     fn of_range(&self, codel: &edge_codel::Config, error: ConfigError) -> (String, Fault) {
         let ConfigError::OutOfRange {
             parameter,

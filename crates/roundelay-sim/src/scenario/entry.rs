@@ -21,9 +21,9 @@ use crate::sources::{LONGEST_PACKET, Urgency};
 use crate::topologies::Topology;
 use crate::written::CodePoint;
 
-/// Maximum number of sources.
+/// The most sources that a scenario may have.
 const MOST_SOURCES: u64 = 1_000_000;
-/// Maximum bytes of route tables for one group.
+/// The most bytes of route tables that one group may need.
 const MOST_ROUTE_BYTES: u64 = 4 << 30;
 
 /// A `[[source]]` for the schema.
@@ -127,7 +127,7 @@ const fn one_u32() -> u32 {
 }
 
 /// # Errors
-/// Any mistake in the sources.
+/// There is a mistake in the sources.
 pub(super) fn groups<'a>(
     reader: &Reader<'a>,
     sources: Option<Spanned<DeValue<'a>>>,
@@ -147,7 +147,7 @@ pub(super) fn groups<'a>(
     let mut groups = Vec::new();
     let mut names = BTreeSet::new();
     let mut total = 0;
-    // Of the network; made for the first source.
+    // These belong to the network, so the first source makes them for all.
     let mut ways = None;
     for (number, value) in sources.into_iter().enumerate() {
         let path = format!("source.{number}");
@@ -190,7 +190,7 @@ pub(super) fn groups<'a>(
     Ok(groups)
 }
 
-/// A `[[source]]` during reading.
+/// A `[[source]]` while it is read.
 struct Source<'r, 'a> {
     reader: &'r Reader<'a>,
     files: &'r Files<'r>,
@@ -200,7 +200,7 @@ struct Source<'r, 'a> {
 }
 
 impl<'a> Source<'_, 'a> {
-    /// An error at a key of this source.
+    /// An error at one of this source's keys.
     fn at(&self, key: &str, fault: impl Into<Fault>) -> ScenarioError {
         self.reader.at(&format!("{}.{key}", self.path), fault)
     }
@@ -214,7 +214,8 @@ impl<'a> Source<'_, 'a> {
                 common.insert(key, value);
             }
         }
-        // A list would be read as the table's values in the order of its keys.
+        // We refuse a list, because serde would read it as the table's values in the order of its
+        // keys.
         if common
             .get("edge_codel")
             .is_some_and(|value| matches!(value.get_ref(), DeValue::Array(_)))
@@ -331,7 +332,7 @@ impl<'a> Source<'_, 'a> {
             })
     }
 
-    /// Refuses a list that sends nothing.
+    /// Refuses a list that would send nothing.
     fn check_list(&self, group: &Group) -> Result<(), ScenarioError> {
         let end = Instant::ZERO + group.span(self.duration);
         let Some(Listed {
@@ -372,7 +373,7 @@ impl<'a> Source<'_, 'a> {
         }
     }
 
-    /// The flow configuration for queues with weights; None if their defaults fit. `longest` is the
+    /// How queues with weights treat the flow. None if their defaults fit. `longest` is the
     /// source's longest packet.
     fn flow(
         &self,
@@ -405,7 +406,7 @@ impl<'a> Source<'_, 'a> {
                     .behind("max_packet_len "),
             ));
         }
-        // Queues see the lengths on the link.
+        // Queues see the lengths that packets have on the link.
         let on_links = self
             .topology
             .network
@@ -423,7 +424,7 @@ impl<'a> Source<'_, 'a> {
         }))
     }
 
-    /// Checks made by building one of the sources.
+    /// Builds one of the sources to check its parameters.
     fn check(&self, group: &Group) -> Result<(), ScenarioError> {
         let facts = group.source.source().facts();
         if group.count == 0 {
@@ -461,7 +462,7 @@ impl<'a> Source<'_, 'a> {
             .map_err(|error| self.at(&error.path(), error.without_kind()))
     }
 
-    /// Refuses sources with a start after the end, which would send nothing.
+    /// Refuses sources that start after the end, because they would send nothing.
     fn check_times(&self, group: &Group) -> Result<(), ScenarioError> {
         if group.start >= self.duration {
             return Err(self.at(
@@ -489,7 +490,7 @@ impl<'a> Source<'_, 'a> {
         Err(self.at("start_step", fault.with_given(step).with_legal(legal)))
     }
 
-    /// Refuses groups that would fill the memory before the first packet is sent.
+    /// Refuses groups that would fill the memory before they send their first packet.
     fn check_size(&self, group: &Group, inner: &Inner) -> Result<(), ScenarioError> {
         let bytes = group.route_bytes(&self.topology.network, inner);
         if bytes > MOST_ROUTE_BYTES {
@@ -502,8 +503,8 @@ impl<'a> Source<'_, 'a> {
         Ok(())
     }
 
-    /// `reach`: of any host. If all hosts of the group and that host reach each other, so do any
-    /// two.
+    /// `reach` belongs to any one host. If it and all hosts in the group reach each other, so do
+    /// any two of them.
     fn check_routes(&self, group: &Group, reach: &Reach) -> Result<(), ScenarioError> {
         let network = &self.topology.network;
         let no_way = |from, to| {

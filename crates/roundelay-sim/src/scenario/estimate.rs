@@ -1,4 +1,4 @@
-//! Estimate of a run's events and memory before it starts.
+//! Estimates a run's events and memory before it starts.
 
 use roundelay::{Duration, Instant, Rate};
 
@@ -11,44 +11,44 @@ use crate::sources::load::Load;
 use crate::sources::source::Conditions;
 use crate::topologies::Topology;
 
-/// Maximum number of events of a run.
+/// The most events that a run may have.
 pub const MOST_EVENTS: f64 = 1e12;
 
-/// Upper estimate of a run, approximate: dropped packets count for the whole route, random amounts
-/// at four standard deviations above their mean, TCP at the rate of the links.
+/// An upper estimate for a run, but an approximate one: dropped packets count for the whole route,
+/// random amounts are four standard deviations above their mean, and TCP sends at the links' rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
     /// Packets sent.
     pub packets: f64,
-    /// Packets sent, each counted at every link.
+    /// Packets sent, counted once at every link on their way.
     pub packet_hops: f64,
-    /// Arrivals, departures, calls by time, and on-times without a packet.
+    /// Arrivals, departures, calls when timers expire, and on-times without a packet.
     pub events: f64,
     /// Bytes of memory.
     pub memory: f64,
 }
 
-/// Bytes of a packet in a queue, in the arena and on the wire.
+/// Bytes that a packet takes in a queue, in the arena and on the wire.
 const PER_PACKET: f64 = 160.0;
-/// Bytes of a source, its flow and its counters.
+/// Bytes that a source takes, with its flow and its counters.
 const PER_SOURCE: f64 = 1_000.0;
-/// Bytes of a link with an empty queue.
+/// Bytes that a link with an empty queue takes.
 const PER_LINK: f64 = 4_000.0;
-/// Bytes of a flow measured over its own life, of a flow at a measured link, and of a packet
-/// waiting there.
+/// Bytes for a flow measured over its own life, for a flow at a measured link, and for a packet
+/// that waits there.
 const PER_LIFE: f64 = 200.0;
 const PER_PASSING: f64 = 300.0;
 const PER_STAMP: f64 = 50.0;
-/// Bytes of an entry in the list of transfers, and of an interval in a flow's series of rates:
-/// growing lists have up to twice the needed room.
+/// Bytes for an entry in the list of transfers, and for an interval in a flow's series of rates. A
+/// list that grows has up to twice the room that it needs.
 const PER_TRANSFER: f64 = 2.0 * size_of::<super::Transfer>() as f64;
 const PER_INTERVAL: f64 = 2.0 * size_of::<(u32, u64)>() as f64;
-/// Bytes of an interval for each group: Jain's index.
+/// Bytes for an interval in each group, because of Jain's index.
 const PER_INDEX: f64 = 16.0;
-/// Maximum number of a group's pairs whose routes are examined.
+/// We look at the routes of at most this many pairs in a group.
 const SAMPLE: usize = 1_000;
-/// Segments sent for each segment through a link: senders do not sustain a loss of a fifth for
-/// long.
+/// Segments sent for each segment that gets through a link. Senders do not sustain the loss of a
+/// fifth for long.
 const WITH_LOSSES: f64 = 1.25;
 
 impl Estimate {
@@ -77,7 +77,8 @@ impl Estimate {
             + sources * PER_SOURCE
             + waiting * PER_PACKET
             + measured;
-        // A port with decision time, or that waits for its trace, has one more event for each packet.
+        // A port has one more event for each packet if its decisions take time or if it waits for
+        // its trace. If any port does, we count this for all.
         let mut all = network.links().iter();
         let waits = all.any(|link| link.decision != DecisionCost::NONE || link.trace.is_some());
         let per_hop = if waits { 3.0 } else { 2.0 };
@@ -94,7 +95,7 @@ impl Estimate {
     }
 }
 
-/// Upper estimate of series of rates.
+/// An upper estimate for series of rates.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct RatesEstimate {
     pub(super) flows: f64,
@@ -104,7 +105,7 @@ pub(super) struct RatesEstimate {
 }
 
 impl RatesEstimate {
-    /// None if the scenario asks for no series of rates.
+    /// None if the scenario does not ask for series of rates.
     pub(super) fn of(scenario: &Scenario) -> Option<Self> {
         scenario.measures.rates?;
         let plan = Plan::new(scenario);
@@ -112,7 +113,7 @@ impl RatesEstimate {
     }
 }
 
-/// The groups of a scenario and the routes of their packets.
+/// A scenario's groups, and the routes that their packets take.
 struct Plan<'a> {
     scenario: &'a Scenario,
     groups: Vec<(&'a Group, Ways)>,
@@ -129,7 +130,7 @@ impl<'a> Plan<'a> {
         Self { scenario, groups }
     }
 
-    /// Bytes of the list of transfers.
+    /// Bytes that the list of transfers takes.
     fn listed(&self) -> f64 {
         let Scenario {
             measures,
@@ -149,7 +150,7 @@ impl<'a> Plan<'a> {
         transfers * PER_TRANSFER
     }
 
-    /// Series of rates: a flow receives packets in at most one interval for each packet sent.
+    /// Series of rates. A flow receives bytes in no more intervals than it sends packets.
     fn rates(&self, packets: f64) -> Option<RatesEstimate> {
         let interval = self.scenario.measures.rates?;
         let duration = self.scenario.duration;
@@ -169,7 +170,7 @@ impl<'a> Plan<'a> {
         })
     }
 
-    /// Packets, and packets times hops, of all groups within `most`.
+    /// Packets, and packets times hops, that all groups send within `most`.
     fn traffic(&self, most: Duration) -> [f64; 2] {
         let network = &self.scenario.topology.network;
         let mut packets = 0.0;
@@ -197,12 +198,12 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// The routes of a sample of a group's pairs.
+/// The routes between some of a group's pairs.
 struct Ways {
     routes: Vec<Vec<usize>>,
-    /// The shortest round trip of any route.
+    /// The shortest round trip on any route.
     round_trip: Duration,
-    /// The highest bottleneck rate of any route, in bits a second.
+    /// The highest rate that a route's bottleneck has, in bits a second.
     fastest: f64,
 }
 
@@ -234,12 +235,12 @@ impl Ways {
         }
     }
 
-    /// The load of one source of the group in a run of `duration`.
+    /// How much one of the group's sources sends in a run of `duration`.
     fn load(&self, group: &Group, duration: Duration) -> Load {
         self.load_in(group, group.span(duration))
     }
 
-    /// The load of one source of the group in `span`.
+    /// How much one of the group's sources sends in `span`.
     fn load_in(&self, group: &Group, span: Duration) -> Load {
         let Self {
             round_trip,
@@ -254,23 +255,24 @@ impl Ways {
         })
     }
 
-    /// The mean length of a route.
+    /// The mean number of links on a route.
     fn hops(&self) -> f64 {
         let hops: usize = self.routes.iter().map(Vec::len).sum();
         hops as f64 / self.routes.len().max(1) as f64
     }
 }
 
-/// Transfers over TCP, limited by link rates. Flows share the rate of a link: a transfer counts at
-/// the link of its route with the smallest rate per flow.
+/// Transfers over TCP, which links limit. Flows share a link's rate, so a transfer counts at the
+/// link on its route that has the smallest rate per flow.
 struct Shared<'a> {
     network: &'a Network,
     transfers: Vec<Transfer<'a>>,
-    /// By link: the number of flows over the link.
+    /// By link: how many flows cross it.
     flows: Vec<f64>,
 }
 
-/// Segments one way: `segments` full ones of `bits` each, from `sources` sources, in `seconds`.
+/// Segments one way: `segments` full ones of `bits` each, which `sources` sources send in
+/// `seconds`.
 struct Transfer<'a> {
     links: &'a [usize],
     segments: f64,
@@ -284,7 +286,7 @@ struct Transfer<'a> {
 struct Carried {
     segments: f64,
     segment_hops: f64,
-    /// The capacity of the link.
+    /// The most that the link can carry.
     most: f64,
     longest_way: f64,
 }
@@ -325,7 +327,7 @@ impl<'a> Shared<'a> {
         self.network.links()[link].rate.bits_per_second() as f64
     }
 
-    /// Packets, and packets times hops: as many acknowledgements as segments.
+    /// Packets, and packets times hops. There are as many acknowledgements as segments.
     fn traffic(&self) -> [f64; 2] {
         let mut carried = vec![Carried::default(); self.flows.len()];
         for transfer in &self.transfers {
@@ -336,7 +338,7 @@ impl<'a> Shared<'a> {
                 continue;
             };
             let at_rate = self.rate(narrowest) * transfer.seconds / transfer.bits;
-            // A flow sends at most the capacity of its narrowest link.
+            // A flow sends no more than its narrowest link can carry.
             let segments = transfer.segments.min(at_rate * transfer.sources.max(1.0));
             let at = &mut carried[narrowest];
             let hops = transfer.links.len() as f64;
@@ -357,7 +359,7 @@ impl<'a> Shared<'a> {
     }
 }
 
-/// Bytes of lists: as read, plus a copy for each sender.
+/// Bytes that lists take: as read, plus a copy for each sender.
 fn list_bytes(group: &Group) -> f64 {
     match group.source.source().listed(Instant::ZERO) {
         Some(listed) => listed.memory as f64 * (1.0 + group.senders()),
@@ -365,7 +367,7 @@ fn list_bytes(group: &Group) -> f64 {
     }
 }
 
-/// Bytes of [`Measures`](super::Measures) for `flows` flows and `waiting` packets.
+/// Bytes that [`Measures`](super::Measures) take for `flows` flows and `waiting` packets.
 fn measured(scenario: &Scenario, flows: f64, waiting: f64) -> f64 {
     let lives = if scenario.measures.flows {
         flows * PER_LIFE
@@ -391,7 +393,7 @@ fn measured(scenario: &Scenario, flows: f64, waiting: f64) -> f64 {
         }
 }
 
-/// Capacity of all queues and wires in packets, with drawn delays at their maximum.
+/// Packets that all queues and wires can hold, with drawn delays at their maximum.
 fn room(topology: &Topology) -> f64 {
     let links = topology.network.links();
     let mut room = 0.0;

@@ -1,4 +1,4 @@
-//! The scenario file: all keys but the sources.
+//! The scenario file: all its keys but the sources.
 
 use std::path::Path;
 
@@ -26,7 +26,7 @@ use crate::written::{Ordering, with_own};
 
 /// The shortest run.
 const SHORTEST: Duration = Duration::from_nanos(1);
-/// The longest run: fits into a `u64` of picoseconds with some room.
+/// The longest run: in picoseconds it fits into a `u64` with some room.
 const LONGEST: Duration = Duration::from_secs(200 * 86_400);
 
 /// A scenario: a network, its traffic and its duration.
@@ -116,14 +116,14 @@ const fn one() -> u64 {
     1
 }
 
-/// The JSON Schema of scenario files, indented, ending in a newline.
+/// The JSON Schema for scenario files, indented, ending in a newline.
 pub fn schema() -> String {
     let schema = schemars::schema_for!(Top);
     serde_json::to_string_pretty(&schema).expect("a schema is JSON") + "\n"
 }
 
 impl Scenario {
-    /// Reads a scenario. Messages name `file`; files named in the scenario are relative to
+    /// Reads a scenario. Messages name `file`. Paths to files that the scenario names start at
     /// `folder`.
     ///
     /// # Errors
@@ -150,11 +150,11 @@ impl Scenario {
         Ok(scenario)
     }
 
-    /// As [`Scenario::from_toml_with`]; queues may have the names of these disciplines of the
-    /// program, with a limit and without parameters.
+    /// As [`Scenario::from_toml_with`], but queues may also have the names of these disciplines,
+    /// which the program brings. They take a limit but no parameters.
     ///
     /// # Errors
-    /// As above, or a name is that of a built-in discipline.
+    /// As above, or a built-in discipline already has one of the names.
     pub fn from_toml_with_own(
         file: &str,
         text: &str,
@@ -261,7 +261,7 @@ impl Scenario {
 
 impl QueueTable {
     /// # Errors
-    /// A queue is set for a class without links.
+    /// A queue is set for a class that has no links.
     fn check(&self, reader: &Reader<'_>, topology: &Topology) -> Result<(), ScenarioError> {
         let links = topology.network.links();
         let has = |class: LinkClass| links.iter().any(|link| link.class == class);
@@ -314,7 +314,7 @@ impl Top {
         Ok(())
     }
 
-    /// The disciplines of each class of queues, and those that are trees.
+    /// Which disciplines each class's queues have, and which of them are trees.
     fn queues(&self) -> (Queues, Vec<(LinkClass, &str, Limit)>) {
         let QueueTable { core, edge, host } = &self.queue;
         let edge = edge.as_ref().or(core.as_ref());
@@ -336,7 +336,8 @@ impl Top {
 }
 
 /// # Errors
-/// A list in place of a table, which would be read as the values of the table's keys in order.
+/// A list stands in place of a table. Serde would read it as the values of the table's keys in
+/// order.
 fn expect_tables(reader: &Reader<'_>, top: &DeTable<'_>) -> Result<(), ScenarioError> {
     for key in ["queue", "routing", "meter", "objective"] {
         if let Some(value) = top.get(key)

@@ -1,4 +1,4 @@
-//! What is counted of a flow.
+//! What is counted for a flow.
 
 use roundelay::{DropReason, Duration, Instant};
 
@@ -6,7 +6,7 @@ use super::ratio::ratio;
 use crate::network::NodeId;
 use crate::probe::Effort;
 
-/// Packets of a flow, or of all flows of a group.
+/// What happened to the packets of a flow, or of all flows in a group.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Packets {
     pub(super) sent: u64,
@@ -15,13 +15,13 @@ pub(super) struct Packets {
     pub(super) lost: u64,
     pub(super) edge_dropped: u64,
     pub(super) edge_marked: u64,
-    /// Of those delivered, the late ones.
+    /// Delivered packets that were late.
     pub(super) late: u64,
     /// Bytes that arrived after the warm-up.
     pub(super) bytes: u64,
     /// Sum of the delays of packets that arrived, in picoseconds.
     delays: u128,
-    /// Sum of the squares of these delays, in square nanoseconds.
+    /// Sum of these delays' squares, in square nanoseconds.
     squares: u128,
     pub(super) longest: Duration,
 }
@@ -39,8 +39,8 @@ impl Packets {
         (self.delivered > 0).then(|| self.delays as f64 / 1e12 / self.delivered as f64)
     }
 
-    /// Standard deviation of the delays, in seconds. `timed`: the number of delays; in a group
-    /// fewer than received packets if `[meter] started` excludes flows.
+    /// The delays' standard deviation, in seconds. `timed` is how many delays there are. In a group
+    /// they are fewer than the received packets if `[meter] started` excludes flows.
     pub(super) fn deviation(&self, timed: u64) -> Option<f64> {
         let timed = timed as f64;
         let square = ratio(self.squares as f64 / 1e18, timed)?;
@@ -60,12 +60,12 @@ pub(super) struct FlowMeter {
     pub(super) to: NodeId,
     pub(super) opened: Instant,
     pub(super) is_open: bool,
-    /// Ended after the first 4,096 flows; listed only on request.
+    /// Ended after the first 4,096 flows, so it is listed only on request.
     pub(super) is_late: bool,
-    /// Whether the group counts the delays of this flow's packets: not for bursts excluded by
-    /// `[meter] started`.
+    /// Whether the group counts this flow's packet delays. It does not if `[meter] started`
+    /// excludes the flow, which is a burst.
     pub(super) is_timed: bool,
     pub(super) packets: Packets,
-    /// Effort after the warm-up. None if the agent reports nothing.
+    /// How much the sender repaired after the warm-up. None if the agent reports nothing.
     pub(super) repairs: Option<Effort>,
 }

@@ -1,4 +1,5 @@
-//! A group of sources: pairs of hosts, start and stop times, flow configuration.
+//! A group of sources: which hosts send to which, when they start and stop, and how their flows are
+//! configured.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +17,7 @@ use crate::sources::{SlackRule as _, Terms, WrittenFields};
 /// TCP's protocol number (RFC 9293).
 const TCP: u8 = 6;
 
-/// The name for all groups together.
+/// The name that stands for all groups together.
 pub(super) const ALL: &str = "all";
 
 impl Group {
@@ -33,7 +34,7 @@ impl Group {
         self.source.source().facts()
     }
 
-    /// All possible pairs: each must have a route.
+    /// All pairs that may occur. Each must have a route.
     pub(super) fn possible_pairs(&self) -> Box<dyn Iterator<Item = (NodeId, NodeId)> + '_> {
         match self.facts().between {
             Between::Flows(flows) => {
@@ -51,8 +52,9 @@ impl Group {
         }
     }
 
-    /// About `most` of the possible pairs at most, evenly spaced. Of all pairs, the step has no
-    /// divisor in common with the number of receivers: else the sample would have few of them.
+    /// Some of the possible pairs, evenly spaced: at most about `most`. If they are all pairs, the
+    /// step has no divisor in common with the number of receivers, because otherwise the sample
+    /// would contain few of these.
     pub(super) fn some_pairs(&self, most: usize) -> Vec<(NodeId, NodeId)> {
         let step = self.most_pairs().div_ceil(most as u64).max(1);
         if self.has_all_pairs() {
@@ -68,7 +70,7 @@ impl Group {
         self.possible_pairs().step_by(step as usize).collect()
     }
 
-    /// Whether any host of `from` may send to any other of `to`.
+    /// Whether any host in `from` may send to any other in `to`.
     pub(super) fn has_all_pairs(&self) -> bool {
         match self.facts().between {
             Between::Flows(_) => false,
@@ -77,14 +79,14 @@ impl Group {
         }
     }
 
-    /// The pair with this number, of all pairs; none of a host with itself.
+    /// The pair with this number among all pairs. None if it is a host with itself.
     fn pair(&self, number: u64) -> Option<(NodeId, NodeId)> {
         let [from, to] = [number / self.to.len() as u64, number % self.to.len() as u64];
         let pair = (self.from[from as usize], self.to[to as usize]);
         (pair.0 != pair.1).then_some(pair)
     }
 
-    /// The pairs of the group's sources; only random pairing depends on the seed.
+    /// The pairs between which the group's sources send. Only random pairing depends on the seed.
     pub(super) fn source_pairs(&self, seed: Seed) -> Vec<(NodeId, NodeId)> {
         if self.facts().is_of_many() {
             return vec![(self.from[0], self.to[0])];
@@ -106,7 +108,7 @@ impl Group {
         pairs.saturating_mul(self.count.into())
     }
 
-    /// The maximum number of pairs.
+    /// The most pairs that there may be.
     pub(super) fn most_pairs(&self) -> u64 {
         let [senders, receivers] = [&self.from, &self.to].map(|hosts| hosts.len() as u64);
         match self.facts().between {
@@ -116,13 +118,12 @@ impl Group {
         }
     }
 
-    /// Bytes of the route tables for the group's packets.
+    /// Bytes that the route tables for the group's packets take.
     pub(super) fn route_bytes(&self, network: &Network, inner: &Inner) -> u64 {
         inner.route_bytes(network, self.from.iter().chain(&self.to))
     }
 
-    /// The number of senders that each send their kind's full load: pairs that share a capture
-    /// count as one.
+    /// Senders that each send their kind's full load. Pairs that share a capture count as one.
     pub(super) fn senders(&self) -> f64 {
         if self.facts().is_dealt {
             f64::from(self.count)
@@ -131,12 +132,12 @@ impl Group {
         }
     }
 
-    /// When the sources stop, at the latest at the end of the run.
+    /// When the sources stop: at the end of the run, unless they stop earlier.
     pub(super) fn end(&self, duration: Duration) -> Duration {
         self.stop.map_or(duration, |stop| stop.min(duration))
     }
 
-    /// Time from the start of the first source until all stop.
+    /// The time from the first source's start until all stop.
     pub(super) fn span(&self, duration: Duration) -> Duration {
         let end = self.end(duration);
         end - self.start.min(end)
@@ -152,12 +153,12 @@ impl Group {
             )
     }
 
-    /// The weight of the group's flows, 1 by default.
+    /// The weight that the group's flows have: 1 by default.
     pub(super) fn weight(&self) -> u32 {
         self.flow.map_or(1, |flow| flow.weight)
     }
 
-    /// Header fields of the group's packets.
+    /// Header fields that the group's packets have.
     pub fn marks(&self) -> Marks {
         let plain = Marks::default();
         Marks {
@@ -170,7 +171,7 @@ impl Group {
         }
     }
 
-    /// Header fields in which the group's packets differ, by slack rule or by list.
+    /// In which header fields the group's packets differ, because of the slack rule or the list.
     pub(super) fn written(&self) -> WrittenFields {
         let rule = self.urgency.written();
         let list = self.source.source().written();
@@ -188,7 +189,7 @@ impl Group {
             + Duration::from_picos(self.start_step.as_picos().saturating_mul(number))
     }
 
-    /// Terms of a source between two hosts.
+    /// The terms of a source between two hosts.
     pub(super) fn terms(&self, from: NodeId, to: NodeId, number: u64) -> Terms {
         let mut terms = Terms::new(from, to);
         terms.flow.config = self.flow;

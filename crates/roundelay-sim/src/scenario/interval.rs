@@ -19,10 +19,10 @@ const STUDENT: [f64; 30] = [
     2.052, 2.048, 2.045, 2.042,
 ];
 
-/// The 95% confidence interval of a mean by Student's t distribution ("The Probable Error of a
-/// Mean", Biometrika 6, 1908). Beyond 30 degrees of freedom the value for 30 is used, which is a
-/// little too wide. None without values. A half width of rounding alone, at most 1e-9 of the mean,
-/// is zero.
+/// The mean's 95% confidence interval by Student's t distribution ("The Probable Error of a Mean",
+/// Biometrika 6, 1908). Beyond 30 degrees of freedom we use the value for 30, which is a little too
+/// wide. None if there are no values. If the half width is at most 1e-9 of the mean, it comes from
+/// rounding alone, so it is set to zero.
 pub fn student_95(values: &[f64]) -> Option<Interval> {
     let count = values.len() as f64;
     if values.is_empty() {
@@ -55,8 +55,8 @@ pub fn student_95(values: &[f64]) -> Option<Interval> {
 mod tests {
     use super::*;
 
-    /// The mean of 1 to 5 is 3, the standard error sqrt(2.5 / 5), t for four degrees of freedom
-    /// 2.776.
+    /// The mean of 1 to 5 is 3, the standard error is sqrt(2.5 / 5), and t for four degrees of
+    /// freedom is 2.776.
     #[test]
     fn confidence_is_student_s() {
         let interval = student_95(&[1.0, 2.0, 3.0, 4.0, 5.0]).unwrap();

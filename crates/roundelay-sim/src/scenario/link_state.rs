@@ -1,4 +1,4 @@
-//! What a link has done until some instant.
+//! What a link has done up to some instant.
 
 use roundelay::Duration;
 
@@ -7,12 +7,12 @@ use crate::network::LinkId;
 use crate::probe::Probe;
 use crate::simulation::Simulation;
 
-/// Counters of a link at some instant.
+/// A link's counters at some instant.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct LinkState {
     pub(super) counts: LinkCounts,
     pub(super) at_work: Duration,
-    /// Of a link with a trace: bytes carried, and bytes that it could have carried.
+    /// If the link has a trace: how many bytes it carried, and how many it could have carried.
     pub(super) traced: Option<[u64; 2]>,
 }
 
@@ -29,7 +29,8 @@ impl LinkState {
         }
     }
 
-    /// The part of its work that a link did since `before`, `seconds` ago.
+    /// Which part of its time a link was at work since `before`, `seconds` ago. If it has a trace,
+    /// which part of the trace's bytes it carried.
     pub(super) fn utilisation(&self, before: &Self, seconds: f64) -> f64 {
         let Some([carried, possible]) = self.traced else {
             return (self.at_work - before.at_work).as_secs_f64() / seconds;

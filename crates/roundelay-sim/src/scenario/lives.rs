@@ -1,5 +1,5 @@
-//! Measurements over the life of a flow, from first to last packet: reordering, throughput, round
-//! trips, startup latency and Bennett and Zhang's ratio.
+//! Measures a flow over its life, from first to last packet: reordering, throughput, round trips,
+//! startup latency and Bennett and Zhang's ratio.
 
 use roundelay::{FlowId, Instant, Packet, Rate};
 use roundelay_metrics::Reordering;
@@ -38,16 +38,16 @@ pub struct FlowLife {
     pub startup_latency: Option<f64>,
 }
 
-/// The nominal rate of a group's sources.
+/// The nominal rate at which a group's sources send.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pace {
-    /// The rate of a source while sending.
+    /// A source's rate while it sends.
     pub(super) rate: Option<Rate>,
     /// Mean seconds between packets.
     pub(super) gap: Option<f64>,
 }
 
-/// Counters of a flow.
+/// What is counted for a flow.
 #[derive(Debug, Clone, Copy, Default)]
 struct Life {
     group: u32,
@@ -57,9 +57,9 @@ struct Life {
     received_bytes: u64,
     first_sent: Option<Instant>,
     last_received: Instant,
-    /// When an own link of the flow would have sent all packets so far.
+    /// When a link that the flow had for itself would have sent all packets so far.
     exclusive_end: Instant,
-    /// Sums of times, there and back, in picoseconds; and the number of summands.
+    /// Sums of times, there and back, in picoseconds, and how many times were summed.
     times: [u128; 2],
     arrivals: [u64; 2],
     has_ended: bool,
@@ -73,13 +73,13 @@ pub(super) struct Lives {
     reordering: Reordering,
 }
 
-/// A flow's index in tables: 32 bits are enough for all flows that fit into memory.
+/// A flow's index in tables. 32 bits are enough for all flows that fit into memory.
 pub(super) const fn table_id(flow: FlowNumber) -> FlowId {
     FlowId(flow.0 as u32)
 }
 
 impl Lives {
-    /// `paces` by group.
+    /// `paces` has one entry for each group.
     pub(super) fn new(paces: Vec<Pace>) -> Self {
         Self {
             paces,
@@ -131,13 +131,13 @@ impl Lives {
         }
     }
 
-    /// Results of all flows with their groups, in the order of flow numbers.
+    /// All flows' results with their groups, in the order of flow numbers.
     pub(super) fn all(&self) -> impl Iterator<Item = (u32, FlowLife)> {
         let flows = (0..).zip(&self.flows);
         flows.map(|(number, life)| (life.group, self.result(number, life)))
     }
 
-    /// Results of one flow.
+    /// One flow's results.
     pub(super) fn of(&self, number: u64) -> FlowLife {
         match self.flows.get(number as usize) {
             Some(life) => self.result(number, life),
@@ -177,7 +177,7 @@ impl Lives {
 }
 
 impl Life {
-    /// When the first packet was sent, of a flow with received packets.
+    /// When the flow's first packet was sent, if any of its packets was received.
     fn start(&self) -> Option<Instant> {
         if self.received > 0 {
             self.first_sent
@@ -191,7 +191,7 @@ impl Life {
         ratio(self.received_bytes as f64 * 8.0, span.as_secs_f64())
     }
 
-    /// Throughput of the sent packets on an own link of the flow.
+    /// The throughput that the sent packets would have on a link that the flow had for itself.
     fn exclusive_throughput(&self) -> Option<f64> {
         let span = self.exclusive_end.since(self.first_sent?);
         ratio(self.sent_bytes as f64 * 8.0, span.as_secs_f64())

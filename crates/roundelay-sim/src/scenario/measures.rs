@@ -1,4 +1,4 @@
-//! `[meter]` of a scenario: counted transfers and measurements on request.
+//! `[meter]` in a scenario: which transfers count, and measurements on request.
 
 use roundelay::{Bytes, Duration, Fault, Instant};
 use roundelay_files::{InWords, Maybe, Reader, list, some_two};
@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use super::ScenarioError;
 use crate::sources::LARGEST_FLOW;
 
-/// Maximum number of size classes.
+/// The most size classes that there may be.
 const MOST_SIZES: usize = 1_000;
-/// Maximum number of intervals of a run.
+/// The most intervals that a run may have.
 const MOST_INTERVALS: u64 = 1_000_000;
 
 /// Measurements on request, and counted transfers. Each measurement costs memory and time.
@@ -86,7 +86,7 @@ impl Default for Measures {
 }
 
 impl Measures {
-    /// Transfers count if they start at the first instant or later and before the second.
+    /// Transfers count if they start at the first instant or later, but before the second.
     pub(super) fn window(&self, warmup: Duration, duration: Duration) -> [Instant; 2] {
         self.started
             .unwrap_or([warmup, duration])

@@ -1,7 +1,7 @@
 //! Meter: counts packets, delays, flows and transfers during a run.
 //!
-//! Packets sent after the warm-up count, whatever their fate; throughput is all data received after
-//! the warm-up. Acknowledgements and other replies count at links only.
+//! Packets that were sent after the warm-up count, whatever becomes of them. Throughput is all data
+//! received after the warm-up. Acknowledgements and other replies count only at links.
 
 use std::collections::BTreeMap;
 
@@ -20,10 +20,10 @@ use crate::packet_state::{PacketState, Tag};
 use crate::probe::{Effort, Opening, Probe, Report};
 use crate::sources::source::Ending;
 
-/// Maximum number of flows listed in results.
+/// The most ended flows that results list.
 pub(super) const TOLD_FLOWS: usize = 4096;
 
-/// Whether an ended flow was delivered completely.
+/// Whether a flow that has ended was delivered completely.
 const fn is_complete(ending: Ending, counts: &FlowCounts) -> bool {
     let whole = if let Ending::After(packets) = ending {
         packets
@@ -33,30 +33,30 @@ const fn is_complete(ending: Ending, counts: &FlowCounts) -> bool {
     counts.delivered == whole
 }
 
-/// All flows of a group.
+/// What is counted for a group.
 #[derive(Debug, Clone, Default)]
 pub(super) struct GroupMeter {
     pub(super) ending: Ending,
     pub(super) flows: u64,
-    /// Ended flows.
+    /// Flows that have ended.
     pub(super) closed: u64,
     pub(super) packets: Packets,
     pub(super) delays: Delays,
-    /// Complete counted transfers.
+    /// Transfers that count and are complete.
     pub(super) transfers: Completed,
-    /// The same transfers by size class.
+    /// The same transfers, by size class.
     pub(super) sizes: BTreeMap<u32, Completed>,
-    /// Counted transfers, cut off or with packets lost for good.
+    /// Transfers that count but were cut off, or lost packets for good.
     pub(super) incomplete: u64,
-    /// Effort after the warm-up. None if no agent has reported any.
+    /// How much senders repaired after the warm-up. None if no agent has reported on it.
     pub(super) repairs: Option<Effort>,
 }
 
-/// Packets that arrived at a link after the warm-up and were transmitted.
+/// Packets that arrived at a link after the warm-up and were then transmitted.
 #[derive(Debug)]
 pub(super) struct LinkMeter {
     class: LinkClass,
-    /// The rate of a link that interrupts packets; None for others.
+    /// The rate, if the link interrupts packets.
     preempted_at: Option<Rate>,
     packets: u64,
     /// The sum of the packets' waits, in picoseconds.
@@ -73,32 +73,33 @@ impl LinkMeter {
         }
     }
 
-    /// Mean wait of a packet in seconds.
+    /// A packet's mean wait in seconds.
     pub(super) fn wait(&self) -> Option<f64> {
         (self.packets > 0).then(|| self.waits as f64 / 1e12 / self.packets as f64)
     }
 }
 
-/// Observer of a run.
+/// Observes a run and counts.
 #[derive(Debug)]
 pub(super) struct Meter {
     pub(super) warmup: Instant,
-    /// Packets with a longer delay are late.
+    /// A packet is late if its delay is longer.
     late: Duration,
     pub(super) transfers: Counted,
     pub(super) groups: Vec<GroupMeter>,
-    /// Whether all ended flows are kept, however many.
+    /// Whether ended flows are all kept, however many there are.
     keeps_all: bool,
-    /// Open flows, and ended flows listed in results.
+    /// Flows that are open, and ended flows that results list.
     pub(super) flows: Vec<FlowMeter>,
-    /// Free slots of `flows`: ended flows that are not listed, without a number.
+    /// Free slots in `flows`. Each held a flow that has ended and is not listed, and its number is
+    /// gone.
     free: Vec<usize>,
     slots: FxHashMap<u64, usize>,
-    /// By flow number in queues: the flow and the slot in `flows`.
+    /// By a flow's number in queues: the flow, and its slot in `flows`.
     seen: Vec<(u64, usize)>,
     pub(super) closed: u64,
     pub(super) links: Vec<LinkMeter>,
-    /// Waits in queues, by class of link.
+    /// How long packets waited in queues, by class of link.
     pub(super) waits: [Delays; LinkClass::ALL.len()],
 }
 
@@ -127,7 +128,7 @@ impl Meter {
         }
     }
 
-    /// The slot of a packet's flow in `flows`.
+    /// The slot that a packet's flow has in `flows`.
     #[inline]
     fn slot(&mut self, queue: FlowId, flow: FlowNumber) -> usize {
         let index = queue.index();
@@ -143,7 +144,7 @@ impl Meter {
         self.seen[index].1
     }
 
-    /// Counts a packet sent after the warm-up, for the flow and for the group.
+    /// Counts a packet for its flow and for the group, if it was sent after the warm-up.
     #[inline]
     fn count(&mut self, packet: &Packet<Tag>, state: &PacketState, write: impl Fn(&mut Packets)) {
         if state.direction != Direction::Forward || state.sent < self.warmup {
@@ -155,7 +156,7 @@ impl Meter {
         write(&mut self.groups[flow.group as usize].packets);
     }
 
-    /// End of the run: cuts off open flows whose agents report nothing.
+    /// The run ends, so this cuts off open flows whose agents report nothing.
     pub(super) fn end(&mut self) {
         let mut cut_off = Vec::new();
         for flow in &self.flows {
@@ -168,7 +169,7 @@ impl Meter {
         }
     }
 
-    /// End of a transfer.
+    /// A transfer ends.
     fn settle(&mut self, transfer: &Transfer) {
         if !self.transfers.counts(transfer.start) {
             return;
@@ -268,8 +269,8 @@ impl Probe for Meter {
         self.count(packet, state, |packets| packets.edge_marked += 1);
     }
 
-    // The compiler does not inline by itself: there are two callers, with and without other
-    // observers.
+    // The compiler does not inline this by itself, because it has two callers: with other observers
+    // and without.
     #[allow(clippy::inline_always, reason = "counted: 40 instructions a packet")]
     #[inline(always)]
     fn delivered(&mut self, now: Instant, packet: &Packet<Tag>, state: &PacketState) {

@@ -1,8 +1,8 @@
 //! Scenarios: TOML files with a network, its traffic and a duration.
 //!
-//! [`Scenario::from_toml`] reads a scenario and checks everything known before a run: named hosts
-//! exist, every pair has a route, every number is in range, and the estimate is at most 10^12
-//! events. [`Scenario::run`] runs the scenario with one seed. [`schema`] lists the keys.
+//! [`Scenario::from_toml`] reads a scenario and checks everything that can be known before a run:
+//! named hosts exist, every pair has a route, every number is in range, and the estimate is at most
+//! 10^12 events. [`Scenario::run`] runs the scenario with one seed. [`schema`] lists the keys.
 
 mod at_link;
 mod control;
@@ -71,7 +71,7 @@ use crate::network::NodeId;
 use crate::sources::Urgency;
 use crate::topologies::Topology;
 
-/// A time with a unit, as written in scenarios and commands: `5ms`.
+/// A time with a unit, as you write it in scenarios and commands: `5ms`.
 ///
 /// # Errors
 /// Not a time, or a number without a unit.
@@ -82,37 +82,38 @@ pub fn parse_time(text: &str) -> Result<Duration, Fault> {
 /// A scenario that passed all checks.
 #[derive(Debug, Clone)]
 pub struct Scenario {
-    /// Name in results.
+    /// The name in results.
     pub name: String,
     /// Seed of all random draws.
     pub seed: u64,
-    /// Seed of the queues' hashes and draws, and of the hash that spreads flows over routes, in all
-    /// runs. None: the run's seed.
+    /// Seed for the queues' hashes and draws, and for the hash that spreads flows over routes, in
+    /// all runs. If None, each run's own seed.
     pub hash_seed: Option<u64>,
-    /// Length of the run.
+    /// The run's length.
     pub duration: Duration,
-    /// Warm-up: time at the start not counted in results.
+    /// Warm-up: how much time at the start results do not count.
     pub warmup: Duration,
     /// The network.
     pub topology: Topology,
     /// The sources.
     pub groups: Vec<Group>,
-    /// Files named in the scenario: lists, captures, maps, trees.
+    /// Files that the scenario names: lists, captures, maps, trees.
     pub files: Vec<PathBuf>,
-    /// Measurements on request, and counted transfers.
+    /// Which measurements the scenario asks for, and which transfers count.
     pub measures: Measures,
-    /// The user's objective; runs ignore it.
+    /// The user's objective. Runs ignore it.
     pub objective: Option<Objective>,
-    /// Whether results keep all ended flows, at a few hundred bytes each, or only the first 4,096.
+    /// Whether results keep all ended flows, which takes a few hundred bytes each, or only the
+    /// first 4,096.
     pub keeps_all_flows: bool,
 }
 
 /// Sources that differ only in their hosts and start times.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Group {
-    /// Name in results.
+    /// The name in results.
     pub name: String,
-    /// Kind and parameters of each source.
+    /// What kind each source is, and its parameters.
     pub source: SourceSpec,
     /// Sending hosts.
     pub from: Vec<NodeId>,
@@ -124,19 +125,19 @@ pub struct Group {
     pub count: u32,
     /// When the first source starts.
     pub start: Duration,
-    /// Time between the starts of consecutive sources.
+    /// How much later each source starts than the one before.
     pub start_step: Duration,
-    /// Extra delay of each start, drawn evenly from 0 to this.
+    /// How much later each source may start, drawn evenly from 0 to this.
     pub start_jitter: Duration,
     /// When all sources stop.
     pub stop: Option<Duration>,
-    /// Configuration of the flows for queues with weights; none: the queues' defaults.
+    /// How queues with weights treat the flows. If None, the queues use their defaults.
     pub flow: Option<roundelay::FlowConfig>,
-    /// Urgency written into packets.
+    /// How urgent packets are, which the sources write into them.
     pub urgency: Urgency,
-    /// Congestion control of a program, set by [`Scenario::set_control`].
+    /// A program's congestion control, set by [`Scenario::set_control`].
     pub control: Option<CustomControl>,
-    /// Active queue management where packets leave the network, if any.
+    /// Active queue management where packets leave the network, if there is any.
     pub edge_codel: Option<EdgeControl>,
     /// Differentiated Services code point, 0 to 63, which trees may classify by.
     pub dscp: u8,

@@ -1,4 +1,5 @@
-//! Notes on a scenario: sentences on ignored or odd settings in a runnable scenario.
+//! Notes on a scenario: a sentence for each setting that has no effect or is odd, although the
+//! scenario runs.
 
 use std::collections::BTreeSet;
 
@@ -17,9 +18,10 @@ use crate::sources::{SlackRule as _, Urgency, WrittenFields};
 use crate::topologies::files::Oddities;
 
 impl Scenario {
-    /// Notes, a sentence each: ignored attributes of the network's file, header fields read by
-    /// queues and written by no source, weights and urgency read by no queue, list entries after
-    /// the end of the run.
+    /// Notes, a sentence each, on what you may not have meant. For example: attributes of the
+    /// network's file that are ignored, header fields that queues read but no source writes,
+    /// weights and urgency that no queue reads, parallel links that carry nothing, or list entries
+    /// after the end of the run.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = self.of_file();
         notes.extend(self.of_rates());
@@ -36,15 +38,15 @@ impl Scenario {
         notes
     }
 
-    /// Header fields read by queues, but not written by sources or the same in all packets; a
-    /// sentence each.
+    /// A sentence for each header field that queues read, but that sources do not write or write
+    /// the same into all packets.
     pub fn notes_on_headers(&self) -> Vec<String> {
         let mut notes = Queues::of(self).without_what_they_go_by(self);
         notes.extend(self.sizes_without_end());
         notes
     }
 
-    /// Endless sources with an urgency by flow size.
+    /// Sources that never end but have an urgency by flow size.
     fn sizes_without_end(&self) -> Option<String> {
         let names = self.names(|group| {
             group.urgency.goes_by_size() && !group.source.source().facts().may_complete()
@@ -54,7 +56,7 @@ impl Scenario {
         ))
     }
 
-    /// Names of the groups that fit, if any.
+    /// The names of all groups that fit, if any do.
     fn names(&self, fits: impl Fn(&Group) -> bool) -> Option<String> {
         let mut names = Vec::new();
         for group in &self.groups {
@@ -69,7 +71,7 @@ impl Scenario {
         }
     }
 
-    /// Ignored attributes of the network's file.
+    /// Attributes of the network's file that are ignored.
     fn of_file(&self) -> Vec<String> {
         let Oddities { notes, costs } = &self.topology.oddities;
         let mut notes = notes.clone();
@@ -79,7 +81,7 @@ impl Scenario {
         notes
     }
 
-    /// Large memory for series of rates.
+    /// Series of rates that take much memory.
     fn of_rates(&self) -> Option<String> {
         let RatesEstimate {
             flows,
@@ -97,7 +99,7 @@ impl Scenario {
         ))
     }
 
-    /// `mqfq` drops when its own queues are full, even if the buffer has room.
+    /// `mqfq` drops when its own queues are full, even if the buffer still has room.
     fn of_rooms(&self) -> Option<String> {
         for link in self.topology.network.links() {
             let limit = link.queue.limit_or_default().packets;
@@ -117,7 +119,7 @@ impl Scenario {
         None
     }
 
-    /// Parallel links between the same nodes.
+    /// Parallel links between the same nodes, of which one carries everything.
     fn of_links(&self) -> Option<String> {
         let network = &self.topology.network;
         if network.routing().spread.is_some() {
@@ -140,7 +142,7 @@ impl Scenario {
         ))
     }
 
-    /// Measured links with a trace.
+    /// Links with a trace, which are not measured.
     fn of_traces(&self) -> Option<String> {
         let network = &self.topology.network;
         let class = measured_class(network).filter(|_| self.measures.wfi)?;
@@ -152,7 +154,7 @@ impl Scenario {
         ))
     }
 
-    /// List entries after the end, counted from the first start of a source.
+    /// List entries after the end. Time counts from when the first source starts.
     fn of_list(&self, group: &Group) -> Option<String> {
         let end = Instant::ZERO + (self.duration - group.start.min(self.duration));
         let Listed {
@@ -196,10 +198,10 @@ impl Scenario {
     }
 }
 
-/// Memory above this gets a note, in bytes.
+/// If series of rates take more memory than this, in bytes, there is a note.
 const MUCH_MEMORY: f64 = 1e9;
 
-/// The disciplines of a scenario's queues, without duplicates.
+/// The disciplines in a scenario's queues, without duplicates.
 struct Queues(Vec<FieldsRead>);
 
 impl Queues {
@@ -226,7 +228,7 @@ impl Queues {
         names.join(", ")
     }
 
-    /// Disciplines whose header field no packet carries.
+    /// Disciplines that read a header field which no packet carries.
     fn without_what_they_go_by(&self, scenario: &Scenario) -> Vec<String> {
         let mut writes_priority = false;
         let mut writes_deadline = false;
@@ -262,7 +264,7 @@ impl Queues {
                 "deadlines (urgency = \"deadline 50ms\")",
                 self.named(|queue| queue.times == Times::Deadline),
             ),
-            // FIFO+ needs no slack from sources: waits at earlier hops are slack, too.
+            // FIFO+ does not need slack from sources, because waits at earlier hops are slack, too.
             (
                 writes_slack,
                 "slack (urgency = \"slack 1s\")",
@@ -280,7 +282,7 @@ impl Queues {
         notes
     }
 
-    /// Weights and urgency of sources, not read by any queue.
+    /// Sources whose weights or urgency no queue reads.
     fn unread(&self, scenario: &Scenario) -> Vec<String> {
         let mut weights = false;
         let mut priorities = false;
@@ -301,7 +303,7 @@ impl Queues {
             let is_read = fields.priority && priorities
                 || fields.slack && slack
                 || fields.deadline && deadlines;
-            // RC3 changes what is sent, with any queue.
+            // RC3 changes what is sent, whatever the queues.
             !is_read && !group.urgency.is_cautious() && group.urgency != Urgency::None
         });
         let mut notes = Vec::new();

@@ -1,8 +1,8 @@
-//! `[objective]` of a scenario: the figure to optimise, and the slack for least slack time first
-//! (LSTF).
+//! `[objective]` in a scenario: which figure to optimise, and which slack to use with least slack
+//! time first (LSTF).
 //!
-//! R. Mittal et al., "Universal Packet Scheduling", NSDI 2016, section 3: the network runs LSTF
-//! only, and the slack written by the ends selects the objective.
+//! R. Mittal et al., "Universal Packet Scheduling", NSDI 2016, section 3: the network only runs
+//! LSTF, and the slack that the ends write selects the objective.
 
 use std::str::FromStr;
 
@@ -17,11 +17,11 @@ use crate::fields_read::FieldsRead;
 use crate::sources::{SlackRule as _, Urgency};
 use crate::written::Ordering;
 
-/// UPS, sections 3.1 and 3.2: one second, longer than any time in queues.
+/// UPS, sections 3.1 and 3.2: one second, which is longer than any time in queues.
 const SECOND: Duration = Duration::from_secs(1);
-/// The slack text for each source's own urgency.
+/// In place of a slack, this word keeps each source's own urgency.
 const OWN: &str = "own";
-/// The default for how much worse than the specialist LSTF may be: 5 %.
+/// How much worse than the specialist LSTF may be by default: 5 %.
 const THRESHOLD: Billionths = Billionths(50_000_000);
 
 /// The figure to optimise.
@@ -53,7 +53,7 @@ impl Measure {
         Self::Deadline,
     ];
 
-    /// Name in commands and files.
+    /// The name in commands and files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Completion => "completion",
@@ -65,7 +65,7 @@ impl Measure {
         }
     }
 
-    /// The figures of the measure: the first one present in all runs counts.
+    /// The measure's figures. The first that all runs have counts.
     pub const fn figures(self) -> &'static [Figure] {
         match self {
             Self::Completion => &[Figure::Completion],
@@ -77,7 +77,7 @@ impl Measure {
         }
     }
 
-    /// The discipline made for the measure.
+    /// The discipline that was made for the measure.
     pub const fn specialist(self) -> &'static str {
         match self {
             Self::Completion => "sjf",
@@ -88,8 +88,8 @@ impl Measure {
         }
     }
 
-    /// The slack of UPS for the measure; none if it depends on the rate of a flow's fair share or
-    /// on the deadline.
+    /// The slack that UPS uses for the measure. None if it depends on a flow's fair share of the
+    /// rate, or on the deadline.
     pub const fn slack(self) -> Option<&'static str> {
         match self {
             Self::Completion => Some("size 1s"),
@@ -100,7 +100,7 @@ impl Measure {
         }
     }
 
-    /// The slack that a measure without a usual one needs.
+    /// Which slack a measure needs if it has no usual one.
     const fn needed(self) -> &'static str {
         match self {
             Self::Deadline => "slack = \"deadline 10ms\": the longest delay that is in time",
@@ -160,8 +160,8 @@ impl Figure {
         Self::InTime,
     ];
 
-    /// The value for a group of sources; none for a group without the figure, as the completion
-    /// time of endless flows.
+    /// The group's value. None if the group does not have the figure, as endless flows have no
+    /// completion time.
     pub fn of(self, group: &GroupResult) -> Option<f64> {
         match self {
             Self::Completion => group.completion.mean,
@@ -177,8 +177,8 @@ impl Figure {
         matches!(self, Self::Jain | Self::InTime)
     }
 
-    /// How much worse `value` is than `other`, as a fraction of `other`; negative if better. None
-    /// if `other` is zero.
+    /// How much worse `value` is than `other`, as a fraction of `other`. Negative if it is better.
+    /// None if `other` is zero.
     pub fn worse(self, value: f64, other: f64) -> Option<f64> {
         let change = (value - other) / other;
         let worse = if self.is_better_if_larger() {
@@ -190,12 +190,12 @@ impl Figure {
     }
 }
 
-/// The sources' rule for slack, and the text of the rule.
+/// Which slack the sources write, as a rule and as text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SlackText {
     /// As in `size 1s`.
     pub text: String,
-    /// The rule of all sources. None (`own`): each source keeps its own urgency.
+    /// The rule for all sources. None (`own`): each source keeps its own urgency.
     pub urgency: Option<Urgency>,
 }
 
@@ -217,7 +217,7 @@ impl Written for SlackText {
                 .with_given(text)
                 .with_legal(Self::EXPECTED)
         })?;
-        // These write no slack, or change the packets sent.
+        // These rules write no slack, or change which packets are sent.
         let writes_none = matches!(urgency, Urgency::None | Urgency::Priority(_));
         if writes_none || urgency.is_cautious() {
             return Err(Fault::quoted(text, Self::EXPECTED));
@@ -267,7 +267,7 @@ pub struct Objective {
     pub line: usize,
 }
 
-/// A discipline (not a tree) and the text of it.
+/// A discipline (but not a tree), and how it was written.
 #[derive(Debug, Clone)]
 pub struct DisciplineText {
     /// As in `fifo limit 5`.
@@ -316,7 +316,7 @@ impl Objective {
     /// The slack for LSTF.
     ///
     /// # Errors
-    /// The slack depends on the network and is not given.
+    /// The slack depends on the network, but the objective does not give it.
     pub fn slack(&self) -> Result<SlackText, Fault> {
         if let Some(slack) = &self.slack {
             return Ok(slack.clone());
@@ -329,7 +329,7 @@ impl Objective {
         Err(Fault::new(format!("slack: {measure} needs one, as in {legal}")).with_legal(legal))
     }
 
-    /// The discipline to compare LSTF with.
+    /// The discipline to compare with LSTF.
     pub fn specialist(&self) -> DisciplineText {
         match &self.specialist {
             Some(specialist) => specialist.clone(),
@@ -347,8 +347,8 @@ impl Objective {
         Ok(())
     }
 
-    /// The longest delay of a packet that is in time: that of the slack, else `[meter] late` of the
-    /// scenario.
+    /// How long a packet may take and still be in time: as the slack says, or else the scenario's
+    /// `[meter] late`.
     pub fn late(slack: &SlackText, scenario: &Scenario) -> Option<Duration> {
         match slack.urgency {
             Some(Urgency::Deadline(within)) => Some(within),
@@ -370,8 +370,8 @@ impl Objective {
     }
 }
 
-/// The urgency that a discipline needs in headers. None if the discipline reads no field of an
-/// objective.
+/// The urgency that a discipline needs in headers. None if it reads no field that an objective
+/// sets.
 fn headers(discipline: &AnyDiscipline, slack: &SlackText) -> Option<Urgency> {
     let reads = FieldsRead::of(discipline);
     match (reads.priority, reads.times) {
@@ -401,9 +401,9 @@ fn find<'a>(name: &str, groups: &'a [Group]) -> Result<&'a Group, Fault> {
 }
 
 impl Scenario {
-    /// The scenario with one discipline in all router queues and the header fields that the
-    /// discipline reads: slack as given, flow sizes for `sjf`, remaining sizes for `srpt`. Other
-    /// disciplines leave the sources' own urgency.
+    /// The scenario with one discipline in all router queues, and with the header fields that this
+    /// discipline reads: slack as given, flow sizes for `sjf`, remaining sizes for `srpt`. Under
+    /// other disciplines the sources keep their own urgency.
     ///
     /// # Errors
     /// As of [`set_queues`](Self::set_queues).
@@ -416,7 +416,7 @@ impl Scenario {
         Ok(scenario)
     }
 
-    /// Whether a run may have the figure, judged by its sources: all of them, or the source of the
+    /// Whether a run may have the figure, judged by its sources: all of them, or the one with the
     /// given name.
     ///
     /// # Errors
@@ -436,7 +436,8 @@ impl Scenario {
         })
     }
 
-    /// Whether all queues and all sources' urgency equal those of another version of the scenario.
+    /// Whether another version of the scenario has the same queues, and its sources the same
+    /// urgency.
     pub fn orders_as(&self, other: &Self) -> bool {
         let links = self.topology.network.links();
         let other_links = other.topology.network.links();
@@ -453,8 +454,8 @@ impl Scenario {
         groups.all(|(own, other)| own.urgency == other.urgency)
     }
 
-    /// A sentence on sources whose different urgencies are replaced by the objective's single
-    /// slack.
+    /// A sentence on sources that had different urgencies, if the objective's single slack replaces
+    /// these.
     pub fn flattened(&self, slack: &SlackText) -> Option<String> {
         slack.urgency.as_ref()?;
         let groups = self.groups.iter();
@@ -481,7 +482,7 @@ impl Scenario {
         ))
     }
 
-    /// RC3 sources keep their urgency, as other urgencies change the packets sent.
+    /// RC3 sources keep their urgency, because another one would change which packets are sent.
     fn set_urgency(&mut self, urgency: &Urgency) {
         for group in &mut self.groups {
             if !group.urgency.is_cautious() {
@@ -639,8 +640,8 @@ mod tests {
         assert_eq!(under("lstf"), Urgency::Fair(rate));
     }
 
-    /// RC3 changes the packets sent: no discipline's headers replace the urgency `cautious`, with
-    /// or without a class's slack.
+    /// RC3 changes which packets are sent, so no discipline's headers replace the urgency
+    /// `cautious`, whether it adds a class's slack or not.
     #[test]
     fn cautious_sources_keep_their_rule() {
         for rule in ["cautious 1s 1gbit", "cautious 1s 1gbit plus 5s"] {

@@ -1,5 +1,5 @@
-//! What groups of sources receive over time, and how long packets wait at links: in each step of a
-//! run, for curves.
+//! What groups of sources receive over time, and how long packets wait at links. Curves need this
+//! for each step of a run.
 
 use roundelay::{Duration, Instant, Packet, Rate};
 
@@ -10,25 +10,25 @@ use crate::network::{LinkConfig, LinkId, Network};
 use crate::packet_state::{PacketState, Tag};
 use crate::probe::{Opening, Probe};
 
-/// Counts by group, warm-up included, until they are taken.
+/// Counts for each group, warm-up included, until they are taken.
 #[derive(Debug)]
 pub(super) struct Paces {
-    /// The group of each flow, by the flow's number.
+    /// Each flow's group, by the flow's number.
     group_of: Vec<u32>,
     groups: Vec<Lately>,
-    /// By number of link: the rate of a link that interrupts packets, and the waits.
+    /// By a link's number: its rate if it interrupts packets, and the waits.
     links: Vec<(Option<Rate>, Times)>,
 }
 
 /// What a group received since the last look.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Lately {
-    /// With headers and retransmissions, as throughput counts.
+    /// With headers and retransmissions, because throughput counts these too.
     pub(super) bytes: u64,
     pub(super) delays: Times,
 }
 
-/// Delays or waits of packets.
+/// How long packets were delayed, or how long they waited.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Times {
     packets: u64,
@@ -45,12 +45,12 @@ impl Times {
         self.longest = self.longest.max(time);
     }
 
-    /// Mean in seconds; none without packets.
+    /// The mean in seconds. None if there were no packets.
     pub(super) fn mean(&self) -> Option<f64> {
         (self.packets > 0).then(|| self.sum as f64 / 1e12 / self.packets as f64)
     }
 
-    /// The longest in seconds; none without packets.
+    /// The longest in seconds. None if there were no packets.
     pub(super) fn longest(&self) -> Option<f64> {
         (self.packets > 0).then(|| self.longest.as_secs_f64())
     }
@@ -72,7 +72,7 @@ impl Paces {
         std::mem::replace(&mut self.groups, vec![Lately::default(); groups])
     }
 
-    /// How long packets waited at each link, of those transmitted since the last call.
+    /// How long packets waited at each link, if they were transmitted since the last call.
     pub(super) fn take_waits(&mut self) -> impl Iterator<Item = Times> {
         let links = self.links.iter_mut();
         links.map(|(_, waits)| std::mem::take(waits))

@@ -25,7 +25,7 @@ pub enum Pairing {
     Random,
 }
 
-/// The hosts named by a pattern: a name, a name with `*` for any letters, or numbered names:
+/// The hosts that a pattern names: a name, a name with `*` for any letters, or numbered names like
 /// `s0..48`.
 ///
 /// # Errors
@@ -70,7 +70,7 @@ pub(super) fn matching(
     }
 }
 
-/// The names of `s0..48`: s0 to s48. None for other patterns.
+/// The names that `s0..48` stands for: s0 to s48. None for any other pattern.
 ///
 /// # Errors
 /// The last number is less than the first, or there are too many names.
@@ -91,7 +91,7 @@ fn numbered(pattern: &str) -> Result<Option<Vec<String>>, Fault> {
     Ok(Some(names.collect()))
 }
 
-/// The hosts linked to a router, or a hint at host names.
+/// The hosts that are linked to a router, or else a hint at host names.
 fn behind(network: &Network, hosts: &[NodeId], router: NodeId) -> String {
     const MOST: usize = 3;
     let hosts_of: BTreeSet<_> = hosts.iter().copied().collect();
@@ -111,7 +111,7 @@ fn behind(network: &Network, hosts: &[NodeId], router: NodeId) -> String {
     }
 }
 
-/// The fault of a name that no node has, with a suggestion unless only the number is wrong.
+/// The fault of a name that no node has. It suggests another name, unless only the number is wrong.
 fn no_node(network: &Network, hosts: &[NodeId], written: &str) -> Fault {
     let mut names = Vec::new();
     for host in hosts {
@@ -133,7 +133,7 @@ fn stem(name: &str) -> &str {
     name.trim_end_matches(|c: char| c.is_ascii_digit())
 }
 
-/// A hint at host names.
+/// Hints at host names.
 fn like(network: &Network, hosts: &[NodeId]) -> String {
     match hosts {
         [] => "the network has no host".to_owned(),
@@ -150,7 +150,7 @@ impl Pairing {
     /// The number of pairs.
     ///
     /// # Errors
-    /// The lengths of the lists do not match.
+    /// The lists' lengths do not match.
     pub(super) fn count(self, from: &[NodeId], to: &[NodeId]) -> Result<u64, Fault> {
         let [senders, receivers] = [from.len() as u64, to.len() as u64];
         match self {
@@ -199,7 +199,7 @@ impl Pairing {
     }
 }
 
-/// A random one of `to` other than `from`; at least one exists.
+/// One of `to`, drawn at random, but not `from`. At least one exists.
 fn another(from: NodeId, to: &[NodeId], random: &mut Pcg64Mcg) -> NodeId {
     let others: Vec<NodeId> = to.iter().copied().filter(|to| *to != from).collect();
     let index = (u128::from(random.next_u64()) * others.len() as u128) >> 64;

@@ -1,5 +1,5 @@
-//! Worst-case fair indices (B-WFI, T-WFI) and Jain's index while backlogged, at one link of a
-//! simulation.
+//! Measures one link in a simulation: worst-case fair indices (B-WFI, T-WFI), and Jain's index
+//! while flows are backlogged.
 
 use roundelay::{DropReason, Duration, Instant, Packet, Rate};
 use roundelay_metrics::{BitWfi, JainWhileBacklogged, Stamp, TimeWfi};
@@ -27,20 +27,20 @@ pub struct Backlogged {
     pub window: f64,
 }
 
-/// Measurements at a link. Flows are registered from the first packet to the close.
+/// What is measured at a link. A flow is registered from its first packet until it closes.
 #[derive(Debug)]
 pub(super) struct PortMeter {
     bits: BitWfi,
     time: TimeWfi,
     jain: JainWhileBacklogged,
     window: Duration,
-    /// Whether the link reports packets after their transmission, not before.
+    /// Whether the link reports packets after it has transmitted them, and not before.
     preempts: bool,
-    /// Stamps of packets in the queue, by packet.
+    /// The stamps that packets in the queue have, by packet.
     stamps: FxHashMap<u64, Stamp>,
-    /// The packet on the link, and the end of the transmission.
+    /// The packet on the link, and when its transmission ends.
     on_link: Option<(FlowNumber, Stamp, Instant)>,
-    /// Flows seen: whether with forward packets, and whether registered now.
+    /// Flows seen: whether they had forward packets, and whether they are registered now.
     flows: FxHashMap<u64, Passing>,
 }
 
@@ -50,8 +50,8 @@ struct Passing {
     is_registered: bool,
 }
 
-/// At least 100 ms and 128 full packets: with fewer, whole packets lower the index of even the
-/// fairest queue.
+/// At least 100 ms and 128 full packets. If there were fewer, whole packets would lower the index
+/// under even the fairest queue.
 fn window(rate: Rate) -> Duration {
     Duration::from_millis(100).max(rate.time_of(128 * 1514))
 }
@@ -71,7 +71,7 @@ impl PortMeter {
         }
     }
 
-    /// End of the warm-up.
+    /// The warm-up ends.
     pub(super) fn forget(&mut self, now: Instant) {
         self.complete_until(now);
         self.bits.forget();
@@ -152,21 +152,21 @@ impl PortMeter {
         self.time.remove(now, table_id(flow));
     }
 
-    /// End of the run.
+    /// The run ends.
     pub(super) fn end(&mut self, now: Instant) {
         self.complete_until(now);
         self.jain.advance(now);
     }
 
-    /// Completes the packet on the link if its transmission has ended at or before `now`.
+    /// Completes the packet on the link, if its transmission has ended by `now`.
     fn complete_until(&mut self, now: Instant) {
         if let Some((flow, stamp, end)) = self.on_link.take_if(|(_, _, end)| *end <= now) {
             self.time.complete(end, table_id(flow), stamp);
         }
     }
 
-    /// B-WFI in bytes and T-WFI in seconds (none before the first packet has left) of a flow with
-    /// forward packets.
+    /// A flow's B-WFI in bytes and T-WFI in seconds, if the flow had forward packets. There is no
+    /// T-WFI before the first packet has left.
     pub(super) fn indices(&self, flow: FlowNumber) -> Option<(f64, Option<f64>)> {
         self.flows
             .get(&flow.0)

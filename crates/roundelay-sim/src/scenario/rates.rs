@@ -1,48 +1,49 @@
-//! Rates over time: bytes received by each flow in equal intervals, and Jain's index in each
+//! Rates over time: how many bytes each flow receives in equal intervals, and Jain's index in each
 //! interval (`[meter] rates`).
 
 use roundelay::{Duration, Instant};
 
 use super::ratio::ratio;
 
-/// Bytes received by flows in equal intervals, from time 0 on, warm-up included. Packets count at
-/// the end of their route, with headers and retransmissions; replies do not count.
+/// Bytes that flows received in equal intervals, from time 0 on, warm-up included. Packets count
+/// when they reach the end of their route, with headers and retransmissions. Replies do not count.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Rates {
-    /// The length of an interval, which includes its start and excludes its end. The last interval
-    /// ends with the run.
+    /// The length of an interval, which includes its start but not its end. The last interval ends
+    /// with the run.
     pub interval: Duration,
-    /// Number of intervals in the run.
+    /// Intervals in the run.
     pub intervals: u32,
     /// All flows that began within the run, in the order of their numbers.
     pub flows: Vec<FlowRates>,
-    /// For each group in the order of the results, and last for all groups together if there are
-    /// several: Jain's index of the bytes by weight in each interval. Flows before their start or
-    /// after their end count as 0. None without received bytes, or with fewer than two flows. Of
-    /// request-response sources only the responses count.
+    /// Jain's index by weight in each interval: for each group, in the order of the results, and
+    /// last for all groups together if there are several. Flows count as 0 before they start and
+    /// after they end. None if no bytes were received, or if there are fewer than two flows.
+    /// Request-response sources count only with their responses.
     pub jain: Vec<Vec<Option<f64>>>,
 }
 
-/// Bytes received by a flow.
+/// Bytes that a flow received.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FlowRates {
     /// The flow's number.
     pub flow: u64,
-    /// The index of the flow's group in the scenario and in the results.
+    /// The index that the flow's group has in the scenario and in the results.
     pub group: u32,
-    /// Intervals with received bytes, counted from 0 and rising, and the number of bytes.
+    /// Each interval in which the flow received bytes, and how many. Intervals count from 0 and
+    /// rise.
     pub bytes: Vec<(u32, u64)>,
     /// Whether an agent has reported on the flow.
     is_told: bool,
 }
 
 impl Rates {
-    /// Start time of an interval.
+    /// When an interval starts.
     pub fn start(&self, interval: u32) -> Instant {
         Instant::from_picos(self.interval.as_picos().saturating_mul(interval.into()))
     }
 
-    /// Bytes of a flow in each interval of the run.
+    /// Bytes that a flow received in each interval of the run.
     pub fn series(&self, flow: &FlowRates) -> Vec<u64> {
         let mut series = vec![0; self.intervals as usize];
         for (interval, bytes) in &flow.bytes {
@@ -60,7 +61,7 @@ impl Rates {
         let mut flows = 0_u64;
         let mut sums = vec![(0.0, 0.0); self.intervals as usize];
         for flow in &self.flows {
-            // If a group's agents report on flows, flows without reports carry requests.
+            // If a group's agents report on flows, then flows without reports carry requests.
             let is_data = flow.is_told || !tells[flow.group as usize];
             if !is_data || group.is_some_and(|group| group != flow.group) {
                 continue;
@@ -92,7 +93,7 @@ pub(super) struct RateMeter {
 }
 
 impl RateMeter {
-    /// For a run of this `duration`, more than 0 like the interval.
+    /// For a run of this `duration`. Both are more than 0.
     pub(super) fn new(interval: Duration, duration: Duration) -> Self {
         let intervals = duration.as_picos().div_ceil(interval.as_picos().max(1)) as u32;
         Self {
@@ -104,7 +105,7 @@ impl RateMeter {
         }
     }
 
-    /// Start of the next flow.
+    /// The next flow starts.
     pub(super) fn open(&mut self, group: u32) {
         let flow = self.rates.flows.len() as u64;
         self.rates.flows.push(FlowRates {
@@ -114,7 +115,7 @@ impl RateMeter {
         });
     }
 
-    /// A packet of `len` bytes at the end of its route.
+    /// A packet of `len` bytes has reached the end of its route.
     pub(super) fn receive(&mut self, now: Instant, flow: u64, len: u32) {
         let interval = (now.as_picos() / self.rates.interval.as_picos().max(1)) as u32;
         let Some(flow) = self.rates.flows.get_mut(flow as usize) else {
@@ -126,14 +127,14 @@ impl RateMeter {
         }
     }
 
-    /// An agent's report on a flow.
+    /// An agent reports on a flow.
     pub(super) fn tell(&mut self, flow: u64) {
         if let Some(flow) = self.rates.flows.get_mut(flow as usize) {
             flow.is_told = true;
         }
     }
 
-    /// `weights`: of flows, by group.
+    /// `weights` has the flows' weight in each group.
     pub(super) fn finish(self, weights: &[u32]) -> Rates {
         let mut rates = self.rates;
         for flow in &mut rates.flows {
@@ -176,8 +177,8 @@ mod tests {
         assert_eq!(rates.jain, [vec![None; 4]], "of one flow there is none");
     }
 
-    /// 4 and 4, then 6 and 2, with a third flow at 0: 64 / (3 x 32) and 64 / (3 x 40). By weights
-    /// of 3 and 1, 6 and 2 become 2 and 2.
+    /// 4 and 4, then 6 and 2, with a third flow at 0: 64 / (3 x 32) and 64 / (3 x 40). With weights
+    /// 3 and 1, 6 and 2 become 2 and 2.
     #[test]
     fn flows_that_have_not_begun_count_as_zero() {
         let mut meter = meter();

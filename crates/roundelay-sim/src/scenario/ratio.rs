@@ -1,6 +1,6 @@
 //! Parts of a whole.
 
-/// A part of a whole; none if the whole is zero.
+/// A part, divided by the whole. None if the whole is zero.
 pub(super) fn ratio(part: f64, whole: f64) -> Option<f64> {
     if whole > 0.0 {
         Some(part / whole)

@@ -1,4 +1,4 @@
-//! Replicas together: flows' throughputs by rank.
+//! Looks at replicas together, and ranks flows by throughput.
 
 use roundelay_metrics::{Rank, ranks};
 use schemars::JsonSchema;
@@ -28,8 +28,8 @@ pub struct ModeResult {
 }
 
 impl RankResult {
-    /// The listed flows of a group, or of all groups, ranked by throughput after the warm-up, the
-    /// least first.
+    /// Ranks the listed flows in a group, or in all groups, by their throughput after the warm-up.
+    /// The lowest comes first.
     pub fn of(replicas: &[Results], group: Option<&str>) -> Vec<Self> {
         let mut throughputs = Vec::new();
         for results in replicas {

@@ -1,4 +1,4 @@
-//! Results of a run. Times in seconds, rates in bits per second, sizes in bytes.
+//! What a run gives. Times in seconds, rates in bits per second, sizes in bytes.
 
 mod groups;
 mod links;
@@ -48,7 +48,7 @@ pub struct Fates {
 }
 
 impl Fates {
-    /// Adds the packets of another group.
+    /// Adds another group's packets.
     const fn add(&mut self, other: Self) {
         let Fates {
             sent,
@@ -99,12 +99,12 @@ impl Fates {
         }
     }
 
-    /// The fraction of packets not received, of all with a known fate.
+    /// Which fraction of the packets was not received. Only packets whose fate is known count.
     pub fn loss(&self) -> Option<f64> {
         self.part(self.gone())
     }
 
-    /// The part of those whose fate is known that arrived, and not late.
+    /// Which part of the packets arrived, and not late. Only packets whose fate is known count.
     pub fn in_time(&self) -> Option<f64> {
         self.part(self.delivered - self.late)
     }
@@ -261,12 +261,13 @@ pub struct LinkResult {
 }
 
 impl LinkResult {
-    /// The fraction of packets dropped or lost, of all sent or dropped after the warm-up.
+    /// Which fraction of the packets was dropped or lost, among all that were sent or dropped after
+    /// the warm-up.
     pub fn loss(&self) -> Option<f64> {
         links::loss([self])
     }
 
-    /// Name of the link: FROM > TO.
+    /// The link's name: FROM > TO.
     pub fn name(&self) -> String {
         link_name(&self.from, &self.to)
     }
@@ -370,8 +371,8 @@ pub struct Results {
 }
 
 impl Results {
-    /// `before`: the links' counters at the end of the warm-up. Lists of transfers and rates stay
-    /// empty.
+    /// `before` has the links' counters from the end of the warm-up. The lists of transfers and
+    /// rates stay empty.
     pub(super) fn new(
         scenario: &Scenario,
         [seed, events]: [u64; 2],
@@ -406,7 +407,7 @@ impl Results {
                 link.backlogged = yardsticks.backlogged(number);
             }
             for (number, group) in groups.iter_mut().enumerate() {
-                // The last is the sum of all.
+                // The last group is the sum of all.
                 let of = if number < scenario.groups.len() {
                     Some(number as u32)
                 } else {

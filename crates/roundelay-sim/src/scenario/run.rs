@@ -1,4 +1,4 @@
-//! Run of a scenario.
+//! Runs a scenario.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -21,13 +21,13 @@ use crate::routing::Routing;
 use crate::simulation::{Simulation, SimulationError};
 use crate::sources::SourceError;
 
-/// An error of a run.
+/// What may go wrong in a run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RunError {
-    /// Error of the network.
+    /// The network has an error.
     #[error(transparent)]
     Simulation(#[from] SimulationError),
-    /// Error of a link's queue, or a flow that the queue refuses.
+    /// A link's queue has an error, or refuses a flow.
     #[error("link {from} > {to}: {error}")]
     Queue {
         /// Node at the start of the link.
@@ -37,10 +37,10 @@ pub enum RunError {
         /// The error.
         error: Box<roundelay::ConfigError>,
     },
-    /// Error of a source.
+    /// A source has an error.
     #[error(transparent)]
     Source(#[from] SourceError),
-    /// Error of Edge-CoDel.
+    /// Edge-CoDel has an error.
     #[error(transparent)]
     Edge(#[from] roundelay::ConfigError),
 }
@@ -59,7 +59,7 @@ impl From<RunError> for Fault {
 }
 
 impl RunError {
-    /// The error with names of nodes in place of numbers.
+    /// The error with nodes' names in place of their numbers.
     pub(crate) fn of(error: SimulationError, network: &Network) -> Self {
         match error {
             SimulationError::Queue { link, error } => {
@@ -75,12 +75,12 @@ impl RunError {
     }
 }
 
-/// Progress of a run.
+/// How far a run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
     /// Simulated time.
     pub now: Duration,
-    /// End of the run.
+    /// When the run will end.
     pub end: Duration,
     /// Events so far.
     pub events: u64,
@@ -89,7 +89,7 @@ pub struct Progress {
 /// What only some runs measure.
 type Asked = (Option<Yardsticks>, Option<Paces>);
 
-/// A simulation with meter, further measurements and the caller's observer.
+/// A simulation with the meter, with what only some runs measure, and with the caller's observer.
 type Watched<P> = Simulation<(Meter, (Asked, P))>;
 
 fn states<P: Probe>(simulation: &Simulation<P>) -> Vec<LinkState> {
@@ -101,7 +101,7 @@ fn states<P: Probe>(simulation: &Simulation<P>) -> Vec<LinkState> {
 }
 
 impl Scenario {
-    /// Runs the scenario with `seed`. Same scenario, same seed: same results.
+    /// Runs the scenario with `seed`. The same scenario with the same seed gives the same results.
     ///
     /// # Errors
     /// A queue refuses a flow, or there are too many agents or events.
@@ -109,7 +109,7 @@ impl Scenario {
         self.run_alone(seed, &mut progress)
     }
 
-    /// As [`Scenario::run`], with an observer, and with curves over time.
+    /// As [`Scenario::run`], but with an observer, and with curves over time.
     ///
     /// # Errors
     /// As [`Scenario::run`].
@@ -122,8 +122,8 @@ impl Scenario {
         self.run_observed(seed, probe, &mut progress)
     }
 
-    // Neither is generic: the simulation is compiled here, once for each, and not in the caller's
-    // crate.
+    // Neither of these two is generic, so the simulation is compiled here, once for each, and not
+    // in the caller's crate.
     fn run_alone(
         &self,
         seed: u64,
@@ -219,8 +219,8 @@ impl Scenario {
         })
     }
 
-    /// The network of the run with this seed: with drawn link delays and the hash that spreads
-    /// routes.
+    /// The network for the run with this seed, with its link delays drawn, and with its key for the
+    /// hash that spreads routes.
     pub fn network(&self, seed: u64) -> Network {
         let mut network = self.topology.drawn(Seed::new(seed));
         let Routing { metric, spread } = network.routing();
@@ -231,18 +231,18 @@ impl Scenario {
         network
     }
 
-    /// Total number of sources.
+    /// The number of sources in all groups.
     pub fn sources(&self) -> u64 {
         self.groups.iter().map(|group| group.sources()).sum()
     }
 
-    /// Sets the discipline of all router queues, whatever the file says; hosts' interfaces stay
-    /// unchanged. If `queue` has no limit of its own, buffer sizes stay unchanged, for a comparison
-    /// of disciplines only. Returns the number of queues.
+    /// Sets the discipline in all router queues, whatever the file says. Hosts' interfaces stay as
+    /// they are. If `queue` has no limit of its own, buffer sizes stay as they are too, so that you
+    /// compare disciplines alone. Returns how many queues there are.
     ///
     /// # Errors
-    /// A table of decision costs has no time for this discipline, or the discipline cannot run with
-    /// decision costs.
+    /// Decision costs are in a table that does not list this discipline, or the discipline cannot
+    /// run with decision costs.
     pub fn set_queues(&mut self, queue: &QueueSpec) -> Result<usize, RunError> {
         self.change_queues(|link, limit| {
             link.set_queue(QueueSpec {
@@ -252,8 +252,8 @@ impl Scenario {
         })
     }
 
-    /// Puts a tree into all queues of routers, with this limit, else with the limits that they
-    /// have. Returns their number.
+    /// Puts a tree into all router queues. If `limit` is None, they keep their limits. Returns how
+    /// many queues there are.
     ///
     /// # Errors
     /// As [`Self::set_queues`].
@@ -285,7 +285,7 @@ impl Scenario {
         Ok(limits.len())
     }
 
-    /// Disciplines and buffer sizes of router queues, without duplicates.
+    /// Which disciplines and buffer sizes router queues have, without duplicates.
     pub fn router_queues(&self) -> Vec<(String, Limit)> {
         let mut queues = Vec::new();
         for (_, link) in self.router_links() {
@@ -297,7 +297,7 @@ impl Scenario {
         queues
     }
 
-    /// The links from routers, by number.
+    /// The links that leave a router, by number.
     fn router_links(&self) -> impl Iterator<Item = (LinkId, &LinkConfig)> {
         let hosts: BTreeSet<_> = self.topology.hosts.iter().copied().collect();
         let links = (0..).map(LinkId).zip(self.topology.network.links());

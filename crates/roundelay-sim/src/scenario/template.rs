@@ -2,7 +2,7 @@
 
 use crate::topologies::Template;
 
-/// Names and texts: a scenario for each topology, and one with a network node by node.
+/// Names and texts: one scenario for each topology, and one that lists a network node by node.
 pub fn templates() -> impl Iterator<Item = (&'static str, &'static str)> {
     let examples = Template::NAMES.iter().zip(Template::EXAMPLES);
     examples
@@ -10,7 +10,7 @@ pub fn templates() -> impl Iterator<Item = (&'static str, &'static str)> {
         .chain([("nodes", include_str!("nodes.toml"))])
 }
 
-/// The template of this name.
+/// The template that has this name.
 pub fn template(name: &str) -> Option<&'static str> {
     templates()
         .find(|(known, _)| *known == name)

@@ -1,4 +1,4 @@
-//! Network of a scenario: from a template, from a file, or from nodes and links.
+//! A scenario's network: from a template, from a file, or from nodes and links.
 
 use roundelay::suggestion::alternatives;
 use roundelay::{Billionths, Duration, Fault, Framing, Limit, LinkLayer, Rate, Seed};
@@ -129,20 +129,20 @@ pub(super) struct PortEntry {
     decision: Option<DecisionCost>,
 }
 
-/// The network's other tables, beside `[topology]`.
+/// The tables that describe the network beside `[topology]`.
 pub(super) struct Parts<'a> {
     pub(super) nodes: &'a [NodeEntry],
     pub(super) links: &'a [LinkEntry],
     pub(super) ports: &'a [PortEntry],
     pub(super) queues: &'a Queues,
-    /// Link classes with trees as queues.
+    /// Link classes whose queues are trees.
     pub(super) trees: &'a [(LinkClass, &'a str, Limit)],
-    /// The trees written in the scenario.
+    /// The trees that the scenario itself contains.
     pub(super) written: &'a Trees,
 }
 
 /// # Errors
-/// Any mistake in the network.
+/// There is a mistake in the network.
 pub(super) fn topology<'a>(
     reader: &Reader<'a>,
     table: Option<Spanned<DeTable<'a>>>,
@@ -309,7 +309,7 @@ fn from_file<'a>(
     )
 }
 
-/// The link trace of a `[[link]]` or `[[port]]`.
+/// The link trace that a `[[link]]` or `[[port]]` names.
 fn link_trace(
     reader: &Reader<'_>,
     path: &str,
@@ -327,7 +327,7 @@ fn link_trace(
     }
     let model = LinkModel::read(name).map_err(|error| reader.at(&key, error))?;
     if let Some(model) = model {
-        // Runs draw their own.
+        // Each run draws its own, so this seed does not matter.
         return Ok(Some(LinkTrace::of_model(model, Seed::new(0))));
     }
     let what = "a link trace: times in milliseconds, one a line";
@@ -486,7 +486,7 @@ fn change(
     };
     let name = entry.link_trace.as_deref();
     let trace = link_trace(reader, path, name, entry.rate.is_some(), files)?;
-    // Neither a decision that costs time nor a queue that interrupts packets goes with a trace.
+    // With a trace, decisions may not cost time and queues may not interrupt packets.
     let key = if trace.is_some() && entry.decision.is_none() {
         "link_trace"
     } else {

@@ -1,5 +1,5 @@
-//! Transfers: flow completion times, goodput and round trips of groups, and the list of transfers
-//! (`[meter] transfers`).
+//! Transfers: how long a group's flows take to complete, their goodput and round trips, and the
+//! list of transfers (`[meter] transfers`).
 
 use roundelay::{Bytes, Duration, Instant};
 use roundelay_metrics::Delays;
@@ -11,35 +11,36 @@ use crate::flows::FlowCounts;
 use crate::network::NodeId;
 use crate::probe::Report;
 
-/// A counted transfer: a flow with an end, a response or a segment of video.
+/// A transfer that counts: a flow with an end, a response or a segment of video.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transfer {
-    /// Flow number. A flow may carry several transfers: responses, segments.
+    /// The flow's number. A flow may carry several transfers, as responses or segments.
     pub flow: u64,
-    /// The index of the flow's group in the scenario and in the results.
+    /// The index that the flow's group has in the scenario and in the results.
     pub group: u32,
-    /// Node at the start of the flow.
+    /// The node where the flow starts.
     pub from: NodeId,
-    /// Node at the end of the flow.
+    /// The node where the flow ends.
     pub to: NodeId,
-    /// Start: when the flow was opened, or the request or segment was made.
+    /// When the transfer started: the flow was opened, or the request or segment was made.
     pub start: Instant,
-    /// Bytes received, over TCP without headers: all of a complete transfer. 0 for incomplete
-    /// responses and segments.
+    /// Bytes received, over TCP without headers. If the transfer is complete, these are all. For a
+    /// response or segment that is incomplete they are 0.
     pub bytes: u64,
-    /// When the receiver had all bytes; none for incomplete transfers.
+    /// When the receiver had all bytes. None if the transfer is incomplete.
     pub delivered: Option<Instant>,
-    /// When the sender knew of the delivery; none without a report: only flows over TCP report.
+    /// When the sender knew of the delivery. None if there was no report, because only flows over
+    /// TCP report.
     pub acknowledged: Option<Instant>,
-    /// Whether the receiver has all bytes, and the agent knew before any cut-off.
+    /// Whether the receiver has all bytes, and the agent knew before it was cut off.
     pub is_complete: bool,
-    /// Segments retransmitted; none without TCP. For responses and segments of video: since the
-    /// previous one was complete.
+    /// Segments retransmitted. None without TCP. Responses and segments of video count them since
+    /// the previous one was complete.
     pub retransmissions: Option<u32>,
-    /// The sender's timeouts in the same time.
+    /// How often the sender timed out in the same time.
     pub timeouts: Option<u32>,
-    /// Mean time of segments to the receiver and of answers back, without the time spent at the
-    /// receiver; none without TCP.
+    /// How long segments took to the receiver and answers took back on average, without the time
+    /// spent at the receiver. None without TCP.
     pub round_trip: Option<Duration>,
 }
 
@@ -47,7 +48,7 @@ pub struct Transfer {
 const _: () = assert!(size_of::<Transfer>() <= 104);
 
 impl Transfer {
-    /// Time from start to completion; none for incomplete transfers.
+    /// From start to completion. None if the transfer is incomplete.
     pub fn completion_time(&self, complete: Completion) -> Option<Duration> {
         if !self.is_complete {
             return None;
@@ -60,7 +61,7 @@ impl Transfer {
         Some(end.since(self.start))
     }
 
-    /// A transfer reported by an agent.
+    /// A transfer that an agent reports.
     pub(super) fn of_report(flow: &FlowMeter, report: &Report) -> Self {
         let few = |number: u64| Some(u32::try_from(number).unwrap_or(u32::MAX));
         Self {
@@ -76,7 +77,7 @@ impl Transfer {
         }
     }
 
-    /// A flow that ended at `now` without a report.
+    /// A flow that ended at `now` and reported nothing.
     pub(super) fn of_counts(
         flow: &FlowMeter,
         counts: &FlowCounts,
@@ -91,7 +92,7 @@ impl Transfer {
         }
     }
 
-    /// A flow without reports, cut off by the end of the run.
+    /// A flow that reports nothing, cut off because the run ends.
     pub(super) const fn cut_off(flow: &FlowMeter) -> Self {
         Self {
             flow: flow.number,
@@ -110,8 +111,8 @@ impl Transfer {
     }
 }
 
-/// Mean of times weighted by transfers' bytes. Sums are exact: the order of transfers does not
-/// matter.
+/// The mean of times, weighted by transfers' bytes. Sums are exact, so the transfers' order does
+/// not matter.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ByBytes {
     /// Picoseconds times bytes.
@@ -130,20 +131,20 @@ impl ByBytes {
         self.bytes += other.bytes;
     }
 
-    /// Mean in seconds.
+    /// The mean in seconds.
     pub(super) fn mean(self) -> Option<f64> {
         ratio(self.sum as f64 / 1e12, self.bytes as f64)
     }
 }
 
-/// Complete transfers of a group or of a size class.
+/// Complete transfers in a group or in a size class.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Completed {
     pub(super) times: Delays,
     pub(super) times_by_bytes: ByBytes,
-    /// Sum of the transfers' bits a second.
+    /// Sum of the transfers' goodputs, in bits a second.
     goodputs: f64,
-    /// Mean round trips of reported transfers.
+    /// The mean round trips that transfers reported.
     pub(super) round_trips: Delays,
     pub(super) round_trips_by_bytes: ByBytes,
 }
@@ -172,18 +173,18 @@ impl Completed {
         self.round_trips_by_bytes.merge(other.round_trips_by_bytes);
     }
 
-    /// Bytes of all transfers.
+    /// Bytes in all transfers.
     pub(super) const fn bytes(&self) -> u64 {
         self.times_by_bytes.bytes
     }
 
-    /// Mean goodput in bits a second.
+    /// The mean goodput in bits a second.
     pub(super) fn goodput(&self) -> Option<f64> {
         ratio(self.goodputs, self.times.count() as f64)
     }
 }
 
-/// Size classes of transfers, counted from 0, the smallest first.
+/// Size classes for transfers, counted from 0. The smallest comes first.
 #[derive(Debug, Clone)]
 pub(super) enum SizeClasses {
     /// Up to 1 byte, 10, 100, and so on.
@@ -193,7 +194,7 @@ pub(super) enum SizeClasses {
 }
 
 impl SizeClasses {
-    /// The scenario's size classes; powers of ten if there are none.
+    /// The scenario's size classes, or powers of ten if it has none.
     pub(super) fn new(sizes: &[Bytes]) -> Self {
         if sizes.is_empty() {
             Self::PowersOfTen
@@ -212,7 +213,7 @@ impl SizeClasses {
         }
     }
 
-    /// The maximum of a class in bytes; none for the last class.
+    /// The largest size in a class, in bytes. None for the last class.
     fn up_to(&self, class: u32) -> Option<u64> {
         match self {
             Self::PowersOfTen => Some(10_u64.saturating_pow(class)),
@@ -220,7 +221,7 @@ impl SizeClasses {
         }
     }
 
-    /// The sizes of a class: above the first number, up to the second.
+    /// Which sizes a class has: above the first number, up to the second.
     pub(super) fn range(&self, class: u32) -> (u64, Option<u64>) {
         let below = match class {
             0 => None,
@@ -230,14 +231,14 @@ impl SizeClasses {
     }
 }
 
-/// Selection of counted transfers, and their list.
+/// Selects which transfers count, and lists them.
 #[derive(Debug)]
 pub(super) struct Counted {
-    /// Transfers count if they start at the first instant or later and before the second.
+    /// Transfers count if they start at the first instant or later, but before the second.
     window: [Instant; 2],
     complete: Completion,
     pub(super) sizes: SizeClasses,
-    /// In the order of their ends; none unless asked for.
+    /// In the order in which they end. None if nobody asked for the list.
     list: Option<Vec<Transfer>>,
 }
 
@@ -261,8 +262,8 @@ impl Counted {
         (self.window[0]..self.window[1]).contains(&start)
     }
 
-    /// Records the end of a counted transfer. Returns the completion time and the size class of a
-    /// complete transfer.
+    /// Records that a counted transfer ended. If it is complete, returns how long it took, and its
+    /// size class.
     pub(super) fn settle(&mut self, transfer: &Transfer) -> Option<(Duration, u32)> {
         if let Some(list) = &mut self.list {
             list.push(*transfer);

@@ -1,4 +1,4 @@
-//! Trees of disciplines for queues: from files, or from `[trees.NAME]` in the scenario.
+//! Queues that are trees of disciplines: from files, or from `[trees.NAME]` in the scenario.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -81,11 +81,11 @@ enum Size {
     Text(String),
 }
 
-/// The trees of a scenario.
+/// A scenario's trees.
 #[derive(Default)]
 pub(super) struct Trees {
     written: BTreeMap<String, Arc<TreeFile>>,
-    /// Names of trees used by queues.
+    /// Which trees queues use.
     wanted: RefCell<BTreeSet<String>>,
 }
 
@@ -93,7 +93,7 @@ impl Trees {
     /// Reads the table `[trees]`.
     ///
     /// # Errors
-    /// A table is not a valid tree: with its line in the scenario.
+    /// A table is not a valid tree. The error gives the line in the scenario.
     pub(super) fn read<'a>(
         reader: &Reader<'a>,
         table: Option<Spanned<DeValue<'a>>>,
@@ -114,10 +114,10 @@ impl Trees {
         })
     }
 
-    /// The tree `name` of a queue: from the scenario, else from a file.
+    /// The tree `name` that a queue uses: from the scenario, else from a file.
     ///
     /// # Errors
-    /// There is no such tree or file, or the file has no valid tree.
+    /// There is no such tree or file, or the file does not hold a valid tree.
     pub(super) fn find(
         &self,
         reader: &Reader<'_>,
@@ -145,10 +145,10 @@ impl Trees {
         TreeFile::from_toml(name, &text).map(Arc::new)
     }
 
-    /// Refuses trees without effect.
+    /// Refuses trees that have no effect.
     ///
     /// # Errors
-    /// No queue uses some tree.
+    /// There is a tree that no queue uses.
     pub(super) fn check_wanted(&self, reader: &Reader<'_>) -> Result<(), ScenarioError> {
         let wanted = self.wanted.borrow();
         match self.written.keys().find(|name| !wanted.contains(*name)) {

@@ -64,7 +64,7 @@ pub struct GroupLives {
     pub correlation: Option<f64>,
 }
 
-/// Observer for the measurements on request.
+/// Observes a run and measures what the scenario asks for.
 #[derive(Debug)]
 pub(super) struct Yardsticks {
     warmup: Option<Instant>,
@@ -72,12 +72,12 @@ pub(super) struct Yardsticks {
     rates: Option<RateMeter>,
     ports: BTreeMap<u32, PortMeter>,
     weights: Vec<u32>,
-    /// Group of each flow, by flow number; kept only if ports are measured.
+    /// Each flow's group, by the flow's number. Kept only if ports are measured.
     groups: Vec<u32>,
 }
 
 impl Yardsticks {
-    /// None if the scenario asks for no measurement.
+    /// None if the scenario does not ask for any measurement.
     pub(super) fn new(network: &Network, scenario: &Scenario) -> Option<Self> {
         let &Measures {
             flows, wfi, rates, ..
@@ -98,7 +98,7 @@ impl Yardsticks {
         let class = measured_class(network);
         let mut ports = BTreeMap::new();
         for (number, link) in (0..).zip(network.links()) {
-            // The indices compare with a link of constant rate.
+            // The indices compare with a link whose rate is constant.
             if wfi && Some(link.class) == class && link.trace.is_none() {
                 ports.insert(number, PortMeter::new(link));
             }
@@ -113,7 +113,7 @@ impl Yardsticks {
         })
     }
 
-    /// Ends the warm-up at ports if it is over by `now`.
+    /// Ends the warm-up at ports, if it is over by `now`.
     fn advance(&mut self, now: Instant) {
         if let Some(warmup) = self.warmup.take_if(|warmup| *warmup <= now) {
             for port in self.ports.values_mut() {
@@ -122,7 +122,7 @@ impl Yardsticks {
         }
     }
 
-    /// End of the run.
+    /// The run ends.
     pub(super) fn end(&mut self, now: Instant) {
         self.advance(now);
         for port in self.ports.values_mut() {
@@ -160,7 +160,7 @@ impl Yardsticks {
         self.ports.get(&(link as u32))?.backlogged()
     }
 
-    /// Results of one group or of all; `told`: the listed flows.
+    /// Results for one group or for all. `told` are the flows that results list.
     pub(super) fn group(
         &self,
         group: Option<u32>,
@@ -219,7 +219,7 @@ impl Yardsticks {
     }
 }
 
-/// The class of measured links: core, or edge without core.
+/// Which class of links is measured: core, or edge if there is no core.
 pub(super) fn measured_class(network: &Network) -> Option<LinkClass> {
     let has = |class| network.links().iter().any(|link| link.class == class);
     [LinkClass::Core, LinkClass::Edge]
@@ -227,7 +227,7 @@ pub(super) fn measured_class(network: &Network) -> Option<LinkClass> {
         .find(|class| has(*class))
 }
 
-/// Values of the flows with the figure.
+/// The figure's values, from all flows that have it.
 fn figures(flows: &[FlowLife], of: fn(&FlowLife) -> Option<f64>) -> Vec<f64> {
     flows.iter().filter_map(of).collect()
 }
@@ -244,7 +244,7 @@ fn mean(values: &[f64]) -> Option<f64> {
     ratio(values.iter().sum(), values.len() as f64)
 }
 
-/// Jain's index of two values or more.
+/// Jain's index, if there are at least two values.
 fn index(values: &[f64]) -> Option<f64> {
     if values.len() < 2 {
         None

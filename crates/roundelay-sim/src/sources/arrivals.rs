@@ -1,9 +1,10 @@
-//! Source `arrivals`: flows arrive as a Poisson process, each between two random hosts and of a
-//! random size: an open load.
+//! Source `arrivals`: flows arrive as a Poisson process, each between two random hosts and with a
+//! random size. This is an open load.
 //!
-//! "Utilisation u": each host offers u times the rate of its link, by starting u r / (8 E(S)) flows
-//! a second, with S in bytes of data without headers. One process for all hosts has this rate times
-//! their number and draws the source of each flow evenly, which is equivalent.
+//! "Utilisation u" means that each host offers u times its link's rate r. To do so it starts u r /
+//! (8 E(S)) flows a second, where S is in bytes of data without headers. Instead, we run one
+//! process for all hosts with this rate times their number, and draw each flow's source evenly,
+//! which is equivalent.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
@@ -27,7 +28,8 @@ use crate::sources::tcp::Tcp;
 use crate::sources::urgency::Urgency;
 use crate::sources::{Check, SourceError, burst, draw};
 
-/// A host and its group. Flows go between groups: in UPS's network to hosts of other core routers.
+/// A host and its group. Flows only go from one group to another. In UPS's network, they go to
+/// hosts at other core routers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Host {
     /// The host.
@@ -36,12 +38,12 @@ pub struct Host {
     pub group: u32,
 }
 
-/// Transport of a flow's bytes.
+/// What carries a flow's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Carrier {
     /// All at once, in packets of equal length, 1 to 65,535 bytes.
     Burst {
-        /// Bytes of a packet; the last packet has the rest.
+        /// Bytes in a packet. The last packet has the rest.
         packet_len: u32,
     },
     /// Over TCP.
@@ -133,7 +135,7 @@ enum Fraction {
     Text(String),
 }
 
-/// A fraction, or percent in quotes.
+/// Reads a fraction, or percent in quotes.
 ///
 /// # Errors
 /// The value is neither.
@@ -180,7 +182,7 @@ impl Transport {
         }
     }
 
-    /// Facts on flows of this transport.
+    /// What is known about flows over this transport.
     pub(super) fn facts<'a>(
         self,
         packet_len: u32,
@@ -194,7 +196,7 @@ impl Transport {
         Facts { between, ..facts }
     }
 
-    /// Keys without effect, for sources that begin flows between many hosts.
+    /// Keys that have no effect, for sources that begin flows between many hosts.
     pub(super) const fn unused(self) -> [(&'static str, &'static str); 2] {
         let pairs = (
             "pairs",
@@ -239,7 +241,7 @@ impl Config {
         })
     }
 
-    /// The hosts with their groups for `apart`.
+    /// The hosts with their groups, as `apart` says.
     fn hosts(&self, site: &Site<'_>) -> Vec<Host> {
         let network = site.network;
         let mut hosts = Vec::new();
@@ -268,8 +270,8 @@ impl Source for Config {
     }
 
     /// Each flow fills its last packet in part and, over TCP, begins with a packet without data.
-    /// Starts are spread evenly over time; by the end, a flow over TCP has sent at most the
-    /// capacity of the route.
+    /// Starts are spread evenly over time. By the end, a flow over TCP has sent no more than its
+    /// route can carry.
     fn load(&self, conditions: &Conditions) -> Load {
         let Ok(sizes) = self.sizes() else {
             return Load::of_flow(Amount::exact(0.0));
@@ -287,8 +289,10 @@ impl Source for Config {
             f64::INFINITY
         };
         let most = rate * seconds;
-        // A flow with a duration of the fraction t of the whole time is cut off if it begins in the
-        // last fraction t.
+        // A flow that needs the fraction t of the whole time is cut off if it begins in the last
+        // fraction t. Then what it has sent is even between nothing and everything. So the mean is
+        // 1 - t + t / 2 = 1 - t / 2 of its packets, and the mean square 1 - t + t / 3 = 1 - 2 t / 3
+        // of their square.
         let packets = |bytes: f64| (bytes / len).ceil() + 1.0;
         let part = |size: f64| (size / most).min(1.0);
         let mean = sizes.mean_of(|size| packets(size.min(most)) * (1.0 - part(size) / 2.0));
@@ -328,8 +332,8 @@ impl Source for Config {
     }
 }
 
-/// The nearest router with core links, the first found at equal distance; the host itself if there
-/// is none.
+/// The nearest router with core links, or the host itself if there is none. If several are equally
+/// near, the one found first.
 fn nearest_core(network: &Network, host: NodeId) -> NodeId {
     let mut queue = VecDeque::from([host]);
     let mut seen = BTreeSet::from([host]);
@@ -348,7 +352,7 @@ fn nearest_core(network: &Network, host: NodeId) -> NodeId {
     host
 }
 
-/// Prototype of a flow.
+/// The mould from which a source makes its flows.
 #[derive(Debug)]
 pub(crate) enum Mould {
     Burst(u32),
@@ -356,7 +360,7 @@ pub(crate) enum Mould {
 }
 
 impl Mould {
-    /// `terms`: of each flow, except for its ends.
+    /// `terms` are for each flow, except for its ends.
     ///
     /// # Errors
     /// A parameter is out of range.
@@ -410,15 +414,15 @@ pub struct Arrivals {
     has_begun: bool,
 }
 
-/// Flows a second from each host.
+/// Flows that each host starts in a second.
 fn flows_per_host(link_rate: Rate, utilisation: f64, sizes: &Sizes) -> f64 {
     utilisation * link_rate.bits_per_second() as f64 / (8.0 * sizes.mean())
 }
 
 impl Arrivals {
-    /// Flows between `hosts`, which are of at least two groups. `terms` are those of all flows,
-    /// with other ends; open flows go on after the stop. `utilisation`: load of each host as a
-    /// fraction of `link_rate`, above 0, up to 10.
+    /// Flows between `hosts`, which must belong to at least two groups. All flows have these
+    /// `terms`, but other ends. Open flows go on after the stop. `utilisation` is each host's load
+    /// as a fraction of `link_rate`: above 0, up to 10.
     ///
     /// # Errors
     /// A parameter is out of range.
@@ -466,7 +470,7 @@ impl Arrivals {
         self.hosts[draw::below(context.random(), self.hosts.len() as u64) as usize]
     }
 
-    /// Any host as the source, and any host of another group as the destination.
+    /// Any host as the source, and as the destination any host in another group.
     fn pair(&self, context: &mut Context<'_>) -> [NodeId; 2] {
         let from = self.host(context);
         loop {
@@ -583,7 +587,8 @@ mod tests {
         assert!((web - 525.4).abs() < 0.1);
     }
 
-    /// Counts are Poisson, pairs binomial, bytes deviate as sizes do (2.78 means each): five sigma.
+    /// Flows are Poisson, pairs are binomial, and bytes deviate as sizes do (2.78 means each). The
+    /// tolerance is five sigma.
     #[test]
     fn flows_come_as_often_as_they_should_between_groups() {
         let log = run(terms(), 0.3, BURST, 20);

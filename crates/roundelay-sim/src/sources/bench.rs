@@ -1,4 +1,4 @@
-//! Test bench for sources: nodes with fast links, and a log of sent packets.
+//! Test bench for sources: nodes with fast links, and a log of the packets that were sent.
 
 use roundelay::Seed;
 use roundelay::{DropReason, Duration, Instant, Packet, Slack};
@@ -11,7 +11,7 @@ use crate::probe::{Opening, Probe, Report};
 use crate::simulation::Simulation;
 use crate::sources::Terms;
 
-/// A packet at its source.
+/// A packet when its source sends it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Sent {
     pub(crate) now: Instant,
@@ -23,7 +23,7 @@ pub(crate) struct Sent {
     pub(crate) direction: Direction,
 }
 
-/// Everything observed.
+/// Everything that was observed.
 #[derive(Debug, Default)]
 pub(crate) struct Log {
     pub(crate) sent: Vec<Sent>,
@@ -114,12 +114,12 @@ impl Bench {
         Self(network)
     }
 
-    /// Terms from the first node to the second.
+    /// The terms for a flow from the first node to the second.
     pub(crate) fn terms(&self) -> Terms {
         Terms::new(NodeId(0), NodeId(1))
     }
 
-    /// The log of `secs` seconds.
+    /// The log after `secs` seconds.
     pub(crate) fn run<A: Agent + 'static>(
         &self,
         seed: u64,
@@ -135,7 +135,7 @@ impl Bench {
         std::mem::take(simulation.probe_mut())
     }
 
-    /// The packets sent in `secs` seconds.
+    /// The packets that were sent in `secs` seconds.
     pub(crate) fn sent<A: Agent + 'static>(
         &self,
         seed: u64,

@@ -1,7 +1,7 @@
 //! Source `burst`: a whole flow at once. All packets arrive at the sending host's queue in one
-//! instant; the flow ends when the last packet has left the network. UPS's flows over UDP work this
-//! way (R. Mittal et al., "Universal Packet Scheduling", NSDI 2016, with the authors' packets of
-//! 1460 bytes).
+//! instant, and the flow ends when the last packet has left the network. UPS's flows over UDP work
+//! this way (R. Mittal et al., "Universal Packet Scheduling", NSDI 2016, with the authors' packets
+//! of 1460 bytes).
 
 use roundelay::{Bytes, FlowId};
 use roundelay_files::InWords;
@@ -88,7 +88,7 @@ impl Agent for Burst {
     }
 }
 
-/// Sends `size_bytes` in packets of `packet_len`, the last one shorter.
+/// Sends `size_bytes` in packets of `packet_len`. The last one may be shorter.
 pub(crate) fn send_all(
     flow: FlowId,
     size_bytes: u64,

@@ -1,4 +1,4 @@
-//! Packets of a list or a capture, and which packets of a capture these are.
+//! Packets in a list or a capture, and which of a capture's packets a source sends.
 
 use roundelay::{Duration, Instant};
 use roundelay_trace::DirectionChoice;
@@ -6,27 +6,28 @@ use roundelay_trace::arguments::Mtu;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// A packet of the list.
+/// One packet in the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Entry {
-    /// Sending time, counted from the start.
+    /// When it is sent, counted from the start.
     pub at: Instant,
-    /// Index of the packet's flow in the list of flows.
+    /// The index that the packet's flow has in the list of flows.
     pub flow: u32,
-    /// Bytes of the packet, 1 to 65,535.
+    /// Bytes in the packet: 1 to 65,535.
     pub len: u32,
-    /// Slack added to that of [`Terms::urgency`](crate::sources::Terms::urgency): to replay a schedule, the packet's total wait
-    /// (UPS, section 2.1).
+    /// Slack that is added to what [`Terms::urgency`](crate::sources::Terms::urgency) gives. To
+    /// replay a schedule, this is the packet's total wait (UPS, section 2.1).
     pub slack: Duration,
-    /// Priority, in place of that of [`Terms::urgency`](crate::sources::Terms::urgency).
+    /// If set, this priority replaces what [`Terms::urgency`](crate::sources::Terms::urgency)
+    /// gives.
     pub priority: Option<u32>,
-    /// Deadline, counted from the start like [`at`](Self::at), in place of that of
-    /// [`Terms::urgency`](crate::sources::Terms::urgency).
+    /// If set, this deadline, counted from the start like [`at`](Self::at), replaces what
+    /// [`Terms::urgency`](crate::sources::Terms::urgency) gives.
     pub deadline: Option<Instant>,
 }
 
 impl Entry {
-    /// A packet without fields of its own.
+    /// A packet that has no fields of its own.
     pub const fn new(at: Instant, flow: u32, len: u32) -> Self {
         Self {
             at,
@@ -57,13 +58,13 @@ pub enum FlowBy {
     Dscp,
 }
 
-/// Which packets of a capture are sent, and as what: keys of a source.
+/// Which packets of a capture are sent, and as what. These are keys of a source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Captured {
-    /// Header fields that define a flow.
+    /// Which header fields define a flow.
     pub flow_by: FlowBy,
     /// The direction.
     pub direction: DirectionChoice,
-    /// The longest IP packet: longer ones are split.
+    /// The longest IP packet. Longer ones are split.
     pub mtu: Mtu,
 }

@@ -1,14 +1,14 @@
-//! Source `cbr`: constant rate, packets of one length with even or random gaps.
+//! Source `cbr`: a constant rate, in packets of one length with even or random gaps.
 //!
-//! Packet n leaves floor(n L / r) picoseconds after the first one, for any n: no drift. Exactly
-//! periodic sources with the same start stay in phase. A full queue then drops packets of the same
-//! sources again and again, depending on the order in which sources were added (S. Floyd and V.
-//! Jacobson, "On Traffic Phase Effects in Packet-Switched Gateways", 1992). Start jitter,
-//! [`Config::spread`] or random gaps prevent this.
+//! Packet n leaves floor(n L / r) picoseconds after the first one, for any n, so there is no drift.
+//! Sources that are exactly periodic and start together stay in phase. A full queue then drops
+//! packets from the same sources again and again, depending on the order in which sources were
+//! added (S. Floyd and V. Jacobson, "On Traffic Phase Effects in Packet-Switched Gateways", 1992).
+//! Start jitter, [`Config::spread`] or random gaps prevent this.
 //!
 //! Random gaps follow ns-2's `random_` (`Application/Traffic/CBR`): each gap is drawn independently
 //! and evenly from half to one and a half times the mean gap. The mean is the even gap to the
-//! picosecond, for an exact mean rate.
+//! picosecond, so the mean rate is exact.
 
 use rand_pcg::Pcg64Mcg;
 use roundelay::{Duration, Rate};
@@ -71,8 +71,8 @@ impl Config {
         }
     }
 
-    /// Terms of `count` sources with starts spread evenly over one interval; the caller gives each
-    /// source its own flow.
+    /// Terms for `count` sources whose starts are spread evenly over one interval. The caller gives
+    /// each source its own flow.
     pub fn spread(self, terms: Terms, count: u32) -> impl Iterator<Item = Terms> {
         let interval = u128::from(self.rate.time_of(self.packet_len.into()).as_picos());
         (0..count).map(move |packet| {
@@ -97,8 +97,8 @@ impl Source for Config {
         }
     }
 
-    /// A renewal process: a variance of the gaps of a twelfth of their squared mean gives a
-    /// variance of the number of packets of a twelfth of its mean (D. Cox, "Renewal Theory", 1962,
+    /// This is a renewal process. The gaps' variance is a twelfth of their squared mean, so the
+    /// variance of the number of packets is a twelfth of its mean (D. Cox, "Renewal Theory", 1962,
     /// section 3.3).
     fn load(&self, conditions: &Conditions) -> Load {
         let mean = at_rate(
@@ -185,8 +185,8 @@ mod tests {
         Config::new("150kbit".parse().unwrap(), 1000)
     }
 
-    /// 1000 bytes at 150 kbit/s are 53 1/3 ms: packet n at floor(n 8000 / 150000 s), after hours as
-    /// after seconds.
+    /// 1000 bytes at 150 kbit/s take 53 1/3 ms. Packet n leaves at floor(n 8000 / 150000 s), after
+    /// hours as well as after seconds.
     #[test]
     fn the_rate_is_exact() {
         let bench = Bench::default();
@@ -284,9 +284,9 @@ mod tests {
         );
     }
 
-    /// 18,750 gaps of 53 1/3 ms in the mean: within half of the mean, with a mean within five
-    /// standard errors (a third of a half, over sqrt(3)), the variance of an even distribution, and
-    /// no correlation of neighbours.
+    /// 18,750 gaps of 53 1/3 ms on average. All lie within half of the mean, their mean is within
+    /// five standard errors (a third of a half, over sqrt(3)), their variance is that of an even
+    /// distribution, and neighbours do not correlate.
     #[test]
     fn random_gaps_are_even_within_half_the_mean() {
         let bench = Bench::default();

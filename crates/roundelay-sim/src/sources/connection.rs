@@ -1,4 +1,4 @@
-//! TCP connection of an agent, with both ends: turns segments into packets of a flow, and packets
+//! An agent's TCP connection, with both ends. It turns segments into packets of a flow, and packets
 //! into segments.
 
 use roundelay::{Duration, Ecn, FlowId, Instant};
@@ -13,7 +13,7 @@ use crate::sources::SourceError;
 use crate::sources::source_flow::Terms;
 use crate::sources::stamp::Stamp;
 
-/// Delays of packets in one direction: sum in picoseconds, and number of packets.
+/// How long packets took in one direction: sum in picoseconds, and number of packets.
 #[derive(Debug, Clone, Copy, Default)]
 struct Delays {
     picos: u128,
@@ -26,28 +26,29 @@ impl Delays {
     }
 }
 
-/// One connection: data goes forward, answers go backward.
+/// One connection. Data goes forward, answers go backward.
 #[derive(Debug, Clone)]
 pub(crate) struct Connection {
     flow: FlowId,
     sender: Sender,
     receiver: Receiver,
-    /// Total bytes to send, so far.
+    /// Bytes to send in all, so far.
     supplied: u64,
     /// By direction, like the delays.
     stamps: [Stamp; 2],
     delays: [Delays; 2],
-    /// RC3's tail, sent beyond the window, and the time of its next segment.
+    /// RC3's tail, which is sent beyond the window, and when its next segment may go.
     tail: Option<Tail>,
     tail_at: Option<Instant>,
-    /// Time of the receiver's last progress.
+    /// When the receiver last got on.
     delivered_at: Instant,
-    /// The sender's counters at the last report.
+    /// The sender's counters when it last reported.
     reported: SenderStatistics,
 }
 
 impl Connection {
-    /// A connection before opening, with `bytes` to send at first. Without end: `u64::MAX`.
+    /// A connection that is not open yet, with `bytes` to send at first. `u64::MAX` means without
+    /// end.
     ///
     /// # Errors
     /// A parameter is out of range.
@@ -76,8 +77,8 @@ impl Connection {
         Ok(connection)
     }
 
-    /// Adds `bytes` to send, as a separate transfer, without sending: the caller makes a call of
-    /// another kind next.
+    /// Adds `bytes` to send, as a transfer of its own, but does not send. The caller makes a call
+    /// of another kind next.
     pub(crate) fn supply(&mut self, bytes: u64) {
         self.supplied = self.supplied.saturating_add(bytes);
         self.sender.supply(bytes);
@@ -100,7 +101,7 @@ impl Connection {
         )
     }
 
-    /// Handles expired timers and sends.
+    /// Handles timers that have expired, and sends.
     pub(crate) fn wake(&mut self, context: &mut Context<'_>) {
         let now = context.now();
         if self.sender.timer().is_some_and(|timer| timer <= now) {
@@ -112,7 +113,7 @@ impl Connection {
         self.send(context);
     }
 
-    /// Handles a packet of the connection's flow.
+    /// Handles a packet that belongs to the connection's flow.
     #[inline]
     pub(crate) fn arrive(&mut self, arrival: &Arrival, context: &mut Context<'_>) {
         let Content::Segment(segment) = &arrival.content else {
@@ -144,13 +145,13 @@ impl Connection {
         self.receiver.delivered()
     }
 
-    /// Whether the sender knows of the delivery of all bytes.
+    /// Whether the sender knows that all bytes were delivered.
     #[inline]
     pub(crate) fn is_done(&self) -> bool {
         self.sender.is_done()
     }
 
-    /// Reports on the last `bytes`, with the effort since the last report.
+    /// Reports on the last `bytes`, and what was repaired since the last report.
     pub(crate) fn report(
         &mut self,
         bytes: u64,
@@ -170,7 +171,7 @@ impl Connection {
         );
     }
 
-    /// Reports the effort since the last transfer, if any.
+    /// Reports what was repaired since the last transfer, if anything.
     pub(crate) fn report_rest(&mut self, effort: Effort, context: &mut Context<'_>) {
         if effort != Effort::default() {
             self.tell(
@@ -233,7 +234,7 @@ impl Connection {
         }
     }
 
-    /// Sends the next segment from the flow's end, at most at the first link's rate.
+    /// Sends the next segment from the flow's end, but no faster than the first link's rate.
     fn send_tail(&mut self, context: &mut Context<'_>) {
         let (now, Some(rate)) = (context.now(), self.stamps[0].tail_rate()) else {
             return;
@@ -281,7 +282,7 @@ impl Connection {
     }
 }
 
-/// The earlier of two optional times.
+/// The earlier of two times that may be missing.
 #[inline]
 pub(crate) fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
     match (one, other) {
@@ -290,8 +291,9 @@ pub(crate) fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<In
     }
 }
 
-/// An agent's wake-up time, requested only if earlier than the pending request: each
-/// acknowledgement postpones timeouts, and an agent called too early checks its timers again.
+/// When an agent wants to wake up. We request a call only if it is earlier than the pending one.
+/// Each acknowledgement postpones timeouts, and an agent that is called too early just checks its
+/// timers again.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Alarm(Option<Instant>);
 

@@ -1,21 +1,21 @@
 //! Source `connections`: a list of TCP connections, each with what its two applications say to each
-//! other: who writes how many bytes, and how long after what it waits for.
+//! other: who writes how many bytes, and how long after the event it waits for.
 //!
 //! This is Tmix's idea (Weigle et al., "Tmix: a tool for generating realistic TCP application
-//! workloads in ns-2", CCR 2006): the applications are fixed, the senders react. A message waits
-//! until the other end's message before has arrived whole, or counts from the same end's message
-//! before; in a concurrent connection each end only knows its own messages. `roundelay applications`
-//! makes such lists from captures.
+//! workloads in ns-2", CCR 2006): the applications are fixed, but the senders react. A message
+//! waits until the other end's preceding message has arrived whole, or counts from the same end's
+//! preceding message. In a concurrent connection each end only knows its own messages.
+//! `roundelay applications` makes such lists from captures.
 //!
-//! Each connection has a round trip of its own: the server holds for as long what arrives, so one
-//! pair of hosts serves connections to any number of places. Requests and responses are two flows,
-//! one for each direction, and only the client's exchanges SYNs. Each message reports when the other
-//! end has all its bytes; a request and the response to it are one transfer. A connection without end
-//! has none.
+//! Each connection has a round trip of its own, because the server holds what arrives for that
+//! long. So one pair of hosts serves connections to any number of places. Requests and responses
+//! are two flows, one for each direction, and only the client's flow exchanges SYNs. Each message
+//! reports when the other end has all its bytes. A request and the response to it are one transfer.
+//! A connection without end has no transfers.
 //!
-//! A connection may wait for another one's message, as a page's pictures wait for its text: then a user
-//! who waits longer for the one begins the other one later. What waits until the end of the run, a
-//! message or a whole connection, was never written, so it counts neither as complete nor as
+//! A connection may wait for a message on another one, as a page's pictures wait for its text. So a
+//! user who waits longer for the one begins the other later. If a message, or a whole connection,
+//! still waits when the run ends, it was never written, so it counts neither as complete nor as
 //! incomplete.
 
 use std::collections::VecDeque;
@@ -61,7 +61,7 @@ pub struct Message {
     pub by: End,
     /// Bytes, 1 to 2^40. None: without end.
     pub bytes: Option<u64>,
-    /// Time after the message before.
+    /// The time after the message before.
     pub after: Duration,
 }
 
@@ -108,7 +108,7 @@ pub struct Talk {
 }
 
 impl Talk {
-    /// Whether an end writes without end: no message of the connection is then a transfer.
+    /// Whether an end writes without end. If so, no message on the connection is a transfer.
     fn is_endless(&self) -> bool {
         self.messages.iter().any(|message| message.bytes.is_none())
     }
@@ -147,7 +147,7 @@ const fn zero() -> Duration {
     Duration::ZERO
 }
 
-/// The longest round trip.
+/// The longest round trip that a connection may have.
 const LONGEST_ROUND_TRIP: Duration = Duration::from_secs(60);
 
 /// Parameters of the source; its hosts are clients and servers.
@@ -203,19 +203,19 @@ impl Source for Config {
     }
 }
 
-/// The list, as all connections know it.
+/// The list, which all connections know.
 #[derive(Debug, Clone)]
 struct Plan {
     terms: Terms,
     protocol: protocol::Config,
     talks: Vec<Talk>,
-    /// Those that wait, in order: a connection, its message, and the connection that waits for it.
+    /// The connections that wait, in order: for which connection, for which of its messages, and
+    /// which one waits.
     waiting: Vec<(u32, u32, u32)>,
 }
 
 impl Plan {
-    /// Begins a connection, if it begins before the source's stop. `since`: its `start` counts from
-    /// then.
+    /// Begins a connection, if it begins before the source's stop. Its `start` counts from `since`.
     fn begin(plan: &Arc<Self>, number: u32, since: Instant, context: &mut Context<'_>) {
         let talk = &plan.talks[number as usize];
         let at = since + talk.start;
@@ -230,7 +230,7 @@ impl Plan {
         }
     }
 
-    /// Those that wait for a connection: the messages, and who waits for them.
+    /// Who waits for a connection, and for which of its messages.
     fn followers(&self, number: u32) -> &[(u32, u32, u32)] {
         let first = self
             .waiting
@@ -246,16 +246,17 @@ impl Plan {
 #[derive(Debug)]
 pub struct Connections {
     plan: Arc<Plan>,
-    /// Connections that begin by themselves, by their places in the list; the first comes last.
+    /// Connections that begin by themselves, by their index in the list. The first to begin comes
+    /// last.
     ahead: Vec<u32>,
     is_late: bool,
 }
 
 impl Connections {
-    /// Connections of messages of 1 to 2^40 bytes.
+    /// Connections whose messages have 1 to 2^40 bytes.
     ///
     /// # Errors
-    /// A parameter is out of range: the error has the connection's index in the list.
+    /// A parameter is out of range. The error has the connection's index in the list.
     pub fn new(
         terms: Terms,
         protocol: protocol::Config,
@@ -282,8 +283,8 @@ impl Connections {
         })
     }
 
-    /// Draws how much later than listed each connection starts, one by one, because all together
-    /// would keep their rhythm. Those that wait for others are begun by these.
+    /// Draws for each connection how much later than listed it starts. We draw one by one, because
+    /// otherwise all would keep their rhythm. Connections that wait for others are begun by those.
     fn delay(&mut self, context: &mut Context<'_>) {
         self.is_late = true;
         let plan = Arc::make_mut(&mut self.plan);
@@ -306,8 +307,8 @@ impl Connections {
 /// Who waits for what, in order.
 ///
 /// # Errors
-/// A connection waits for one that is not there, for a message that is not there or has no end, or for
-/// itself, be it through others.
+/// A connection waits for one that does not exist, for a message that does not exist or has no end,
+/// or for itself, directly or through others.
 fn waiting(talks: &[Talk]) -> Result<Vec<(u32, u32, u32)>, SourceError> {
     let mut waiting = Vec::new();
     for (number, talk) in (0_u32..).zip(talks) {
@@ -348,9 +349,9 @@ fn waiting(talks: &[Talk]) -> Result<Vec<(u32, u32, u32)>, SourceError> {
     Ok(waiting)
 }
 
-/// A connection that waits for itself, be it through others.
+/// A connection that waits for itself, directly or through others.
 fn in_a_circle(talks: &[Talk]) -> Option<u32> {
-    // The walk in which each connection was met: 0 before all.
+    // On which walk each connection was met. 0 before all walks.
     let mut met = vec![0_u32; talks.len()];
     for walk in 1..=talks.len() as u32 {
         let mut number = walk - 1;
@@ -425,15 +426,15 @@ impl Agent for Connections {
     }
 }
 
-/// A list of messages in which each waits for the one before: all of a connection, or those of one
-/// end where the ends do not wait for each other.
+/// A list of messages in which each waits for the one before it: all messages on a connection, or
+/// one end's where the ends do not wait for each other.
 #[derive(Debug)]
 struct Thread {
     messages: Vec<Message>,
-    /// The next message, and when its end writes it; none while it waits.
+    /// The next message, and when its end writes it. None while it waits.
     next: usize,
     due: Option<Instant>,
-    /// The message before the next one: bytes of its end written until and with it.
+    /// For the message before the next one: how many bytes its end had written, up to and with it.
     awaited: u64,
 }
 
@@ -443,39 +444,40 @@ impl Thread {
     }
 }
 
-/// A written message whose delivery is not reported yet.
+/// A message that is written, but whose delivery is not reported yet.
 #[derive(Debug, Clone, Copy)]
 struct Outstanding {
     by: End,
-    /// All bytes of its end until and with this message.
+    /// Bytes that its end has written in all, up to and with this message.
     up_to: u64,
-    /// Bytes to report: of the request, too, if this is the response.
+    /// Bytes to report. If this is the response, the request's count too.
     bytes: u64,
     start: Instant,
 }
 
-/// One connection, both ends.
+/// One connection with both ends.
 #[derive(Debug)]
 struct Speaker {
     plan: Arc<Plan>,
-    /// Its place in the list.
+    /// Its index in the list.
     number: u32,
-    /// Connections that wait for messages of the client, and of the server: all bytes of that end
-    /// until and with the message, and the connection. The next one comes last.
+    /// Connections that wait for the client's messages, and for the server's. Each has how many
+    /// bytes that end has written up to and with the message, and which connection waits. The next
+    /// one comes last.
     followers: [Vec<(u64, u32)>; 2],
     spec: FlowSpec,
     round_trip: Duration,
     until: Option<Instant>,
-    /// Data of the client and of the server, and their flows once open.
+    /// The client's data and the server's, and their flows once open.
     ways: [Connection; 2],
     flows: Option<[FlowId; 2]>,
     threads: Vec<Thread>,
-    /// Bytes written by each end; `u64::MAX` without end.
+    /// Bytes that each end has written. `u64::MAX` without end.
     written: [u64; 2],
-    /// When each end had heard of the other first.
+    /// When each end first heard from the other.
     heard: [Option<Instant>; 2],
     outstanding: VecDeque<Outstanding>,
-    /// Packets that have arrived at the server, until the round trip is over.
+    /// Packets that have arrived at the server but are held until the round trip is over.
     held: VecDeque<(Instant, Arrival)>,
     exchanges_syns: bool,
     is_endless: bool,
@@ -534,7 +536,7 @@ impl Speaker {
         })
     }
 
-    /// Opens the connection. Without SYNs both ends know of it at once.
+    /// Opens the connection. If there are no SYNs, both ends know of it at once.
     fn open(&mut self, context: &mut Context<'_>) {
         let there = context.open_listed(self.spec, self.number);
         let back = context.open_reply(
@@ -554,20 +556,20 @@ impl Speaker {
         self.ways[1].open(back, context);
     }
 
-    /// Takes a packet that has arrived and was held.
+    /// Takes a packet that has arrived, once it is no longer held.
     fn take(&mut self, arrival: &Arrival, context: &mut Context<'_>) {
         let end = self.end_of(arrival);
         self.heard[end as usize].get_or_insert(context.now());
         self.ways[self.way_of(arrival)].arrive(arrival, context);
     }
 
-    /// The way of a packet's data: the client's or the server's.
+    /// Whose data a packet belongs to: the client's or the server's.
     fn way_of(&self, arrival: &Arrival) -> usize {
         usize::from(self.flows.is_some_and(|[_, back]| arrival.flow == back))
     }
 
-    /// The end at which a packet arrives: data of the server, and answers to the client's data,
-    /// at the client.
+    /// At which end a packet arrives. The server's data arrives at the client, and so do answers to
+    /// the client's data.
     fn end_of(&self, arrival: &Arrival) -> End {
         let is_of_server = self.way_of(arrival) == 1;
         if is_of_server == (arrival.direction == Direction::Forward) {
@@ -589,7 +591,8 @@ impl Speaker {
         any
     }
 
-    /// The next message of a thread, if its end writes it now. Notes when, if that is known.
+    /// The next message in a thread, if its end writes it now. Notes when it will, if that is
+    /// known.
     fn due(&mut self, number: usize, now: Instant) -> Option<Message> {
         let thread = &self.threads[number];
         let message = *thread.next()?;
@@ -601,8 +604,8 @@ impl Speaker {
         (due <= now).then_some(message)
     }
 
-    /// What a message waits for: the other end's message before, the same end's message before, or
-    /// the connection. None: not yet.
+    /// Since when the message's wait counts: the other end's message before has arrived, the same
+    /// end's message before was written, or the connection is open. None: not yet.
     fn since(&self, thread: &Thread, message: Message, now: Instant) -> Option<Instant> {
         let before = thread.next.checked_sub(1);
         let Some(before) = before.map(|index| thread.messages[index]) else {
@@ -648,7 +651,7 @@ impl Speaker {
         self.outstanding.push_back(note);
     }
 
-    /// Whether a request is still waiting for its response to be written.
+    /// Whether the response to a request is not written yet.
     fn awaits_response(&self, note: Outstanding) -> bool {
         let [thread] = &self.threads[..] else {
             return false;
@@ -658,7 +661,7 @@ impl Speaker {
         note.by == End::Client && is_last && next == Some(End::Server)
     }
 
-    /// Reports the messages that the other end has whole.
+    /// Reports the messages that have arrived whole at the other end.
     fn report(&mut self, context: &mut Context<'_>) {
         for note in std::mem::take(&mut self.outstanding) {
             let way = note.by as usize;
@@ -672,7 +675,7 @@ impl Speaker {
         }
     }
 
-    /// Begins the connections that have waited for what has arrived.
+    /// Begins the connections that waited for what has arrived.
     fn begin_followers(&mut self, context: &mut Context<'_>) {
         for (way, followers) in self.ways.iter().zip(&mut self.followers) {
             let delivered = way.delivered();
@@ -695,7 +698,7 @@ impl Speaker {
         self.ways[1].report_rest(effort, context);
     }
 
-    /// Whether all is said, and both ends know.
+    /// Whether all is said, and both ends know it.
     fn is_over(&self) -> bool {
         let all_written = self.threads.iter().all(|thread| thread.next().is_none());
         all_written && self.outstanding.is_empty() && self.ways.iter().all(Connection::is_done)
@@ -703,7 +706,7 @@ impl Speaker {
 
     fn close(&mut self, context: &mut Context<'_>) {
         self.cut_off(context);
-        // What has not arrived does not come any more.
+        // What has not arrived by now will not come any more, so nobody waits for it longer.
         for followers in std::mem::take(&mut self.followers) {
             for (_, follower) in followers.into_iter().rev() {
                 Plan::begin(&self.plan, follower, context.now(), context);
@@ -739,7 +742,7 @@ impl Speaker {
     }
 }
 
-/// Who waits for the messages of each end, from the entries of the plan, which are in the order of
+/// Who waits for each end's messages, made from the plan's entries, which are in the order of
 /// messages. The first one comes last.
 fn followers(messages: &[Message], waiting: &[(u32, u32, u32)]) -> [Vec<(u64, u32)>; 2] {
     let mut followers = [Vec::new(), Vec::new()];
@@ -839,8 +842,8 @@ mod tests {
             .collect()
     }
 
-    /// A round trip for the SYN, one for each request and its response; 20 ms at the server, and a
-    /// second to think.
+    /// A round trip for the SYN, and one for each request and its response. The server takes 20 ms,
+    /// and the client thinks for a second.
     #[test]
     fn ends_wait_for_each_other() {
         let log = run(vec![talk(&[
@@ -873,7 +876,7 @@ mod tests {
         );
     }
 
-    /// 2 Mbit/s by the application: four pieces of 62.5 kB, one each 250 ms.
+    /// The application writes 2 Mbit/s: four pieces of 62.5 kB, one every 250 ms.
     #[test]
     fn an_application_that_writes_over_time_is_the_limit_where_the_link_is_faster() {
         let ends = |rate: &str| {
@@ -895,8 +898,8 @@ mod tests {
             }
             ends
         };
-        // The request arrives after two round trips of 40 ms. A window of the start takes its
-        // round trips; from then on each piece is there when it is written.
+        // The request arrives after two round trips of 40 ms. While the window opens, a piece takes
+        // its round trips. From then on each piece is there when it is written.
         let fast = ends("100gbit");
         assert_eq!(
             fast[1..]
@@ -909,7 +912,7 @@ mod tests {
             fast.iter().all(|(start, end)| end - start < 250),
             "{fast:?}"
         );
-        // Half of that rate: two seconds for four pieces.
+        // At half that rate, four pieces take two seconds.
         let slow = ends("1mbit");
         assert!(slow[3].1 > 2000, "{slow:?}");
     }
@@ -945,7 +948,7 @@ mod tests {
         assert_eq!(log.closed.len(), 2);
     }
 
-    /// Two connections with round trips of their own over one pair of hosts.
+    /// Two connections share one pair of hosts, but each has its own round trip.
     #[test]
     fn each_connection_has_its_round_trip() {
         let far = Talk {
@@ -1076,8 +1079,8 @@ mod tests {
         );
     }
 
-    /// Over a slower link the text is there later, and so the picture begins later. A connection that
-    /// counts from the source's start begins as before.
+    /// Over a slower link the text is there later, so the picture begins later too. But a
+    /// connection that counts from the source's start begins as before.
     #[test]
     fn who_waits_longer_begins_later() {
         let begin = |rate: &str, waits: bool| {
@@ -1104,7 +1107,7 @@ mod tests {
         );
     }
 
-    /// What a connection waited for does not come any more once the other one is closed.
+    /// Once a connection is closed, what others waited for does not come any more, so they begin.
     #[test]
     fn a_closed_connection_lets_the_next_one_begin() {
         let cut = Talk {

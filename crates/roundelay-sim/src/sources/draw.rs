@@ -1,8 +1,8 @@
-//! Random distributions in own code: a run is the same on any machine and with any release of any
-//! crate.
+//! Random distributions in our own code, so a run is the same on any machine and with any release
+//! of any crate.
 //!
-//! All use the inverse transform of 53 random bits; logarithms and powers come from `libm`, which
-//! is written in Rust and the same on all machines.
+//! All use the inverse transform of 53 random bits. Logarithms and powers come from `libm`, because
+//! it is written in Rust and gives the same on all machines.
 
 use rand::Rng as _;
 use rand_pcg::Pcg64Mcg;
@@ -14,7 +14,7 @@ pub(crate) fn unit(random: &mut Pcg64Mcg) -> f64 {
     (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-/// Even in 0 to `count` - 1; 0 if `count` is 0. The bias is below `count` in 2^64.
+/// Even in 0 to `count` - 1, or 0 if `count` is 0. The bias is below `count` in 2^64.
 #[inline]
 pub(crate) fn below(random: &mut Pcg64Mcg, count: u64) -> u64 {
     ((u128::from(random.next_u64()) * u128::from(count)) >> 64) as u64
@@ -28,7 +28,7 @@ pub(crate) fn up_to(random: &mut Pcg64Mcg, longest: Duration) -> Duration {
     Duration::from_picos(below(random, longest.as_picos().saturating_add(1)))
 }
 
-/// Even from half of `mean` to one and a half, both included, to the picosecond below.
+/// Even from half of `mean` to one and a half times `mean`, both included, in whole picoseconds.
 #[inline]
 pub(crate) fn within_half(random: &mut Pcg64Mcg, mean: Duration) -> Duration {
     let half = mean.as_picos() / 2;
@@ -36,27 +36,27 @@ pub(crate) fn within_half(random: &mut Pcg64Mcg, mean: Duration) -> Duration {
     Duration::from_picos((mean.as_picos() - half).saturating_add(drawn.as_picos()))
 }
 
-/// A span of picoseconds, rounded to the nearest and limited to the maximum of [`Duration`].
+/// A span of picoseconds, rounded to the nearest. It is limited to the longest [`Duration`].
 #[inline]
 pub(crate) fn span(picos: f64) -> Duration {
     Duration::from_picos((picos + 0.5) as u64)
 }
 
-/// An exponential span: -m ln u. At most 37 times the mean.
+/// An exponential span: -m ln u. It is at most 37 times the mean.
 #[inline]
 pub(crate) fn exponential(random: &mut Pcg64Mcg, mean_picos: f64) -> Duration {
     span(-mean_picos * libm::log(1.0 - unit(random)))
 }
 
-/// A distribution of spans of time.
+/// How spans of time are distributed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Span {
     /// Always the same.
     Fixed(Duration),
     /// Exponential, with this mean.
     Exponential(Duration),
-    /// Pareto: longer than x with probability (x_m / x)^shape; the shortest is
-    /// x_m = mean (shape - 1) / shape. With a shape of 2 or less the variance is infinite.
+    /// Pareto: a span is longer than x with probability (x_m / x)^shape. The shortest is x_m = mean
+    /// (shape - 1) / shape. If the shape is 2 or less, the variance is infinite.
     Pareto {
         /// The mean.
         mean: Duration,
@@ -66,7 +66,7 @@ pub enum Span {
 }
 
 impl Span {
-    /// The mean of the distribution.
+    /// The distribution's mean.
     pub const fn mean(&self) -> Duration {
         match self {
             Self::Fixed(mean) | Self::Exponential(mean) | Self::Pareto { mean, .. } => *mean,
@@ -109,8 +109,8 @@ mod tests {
         (mean, squares / f64::from(DRAWS) - mean * mean)
     }
 
-    /// Of n draws the mean is off by sigma / sqrt(n) and the variance by
-    /// sigma^2 sqrt((kurtosis - 1) / n); the tolerance is five times this.
+    /// With n draws the mean is off by sigma / sqrt(n) and the variance by
+    /// sigma^2 sqrt((kurtosis - 1) / n). The tolerance is five times this.
     #[test]
     fn an_exponential_has_its_mean_and_variance() {
         let mut random = random();
@@ -126,8 +126,8 @@ mod tests {
         );
     }
 
-    /// Shape 5: variance = shape / ((shape - 1)^2 (shape - 2)) x_m^2 with x_m = 4/5 mean, here
-    /// 1/15; the kurtosis is 9 + 64.8.
+    /// With shape 5, the variance is shape / ((shape - 1)^2 (shape - 2)) x_m^2 with x_m = 4/5 mean,
+    /// here 1/15, and the kurtosis is 9 + 64.8.
     #[test]
     fn a_pareto_has_its_mean_and_variance() {
         let mut random = random();
@@ -144,8 +144,8 @@ mod tests {
         );
     }
 
-    /// Shape 1.5 has no variance; the test checks the tail: longer than x with probability (x_m /
-    /// x)^shape. Binomial counts, five sigma.
+    /// With shape 1.5 there is no variance, so the test checks the tail: a span is longer than x
+    /// with probability (x_m / x)^shape. Counts are binomial, and the tolerance is five sigma.
     #[test]
     fn a_pareto_has_its_tail() {
         let mut random = random();

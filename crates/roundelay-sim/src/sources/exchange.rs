@@ -1,4 +1,4 @@
-//! A connection with requests one way and responses the other.
+//! A connection on which requests go one way and responses the other.
 
 use roundelay::{FlowId, Instant};
 use roundelay_tcp::Config;
@@ -8,14 +8,14 @@ use crate::sources::SourceError;
 use crate::sources::connection::{Connection, Effort, earlier};
 use crate::sources::source_flow::Terms;
 
-/// One connection: its requests and responses.
+/// One connection, with its requests and responses.
 #[derive(Debug)]
 pub(super) struct Exchange {
     pub(super) requests: Connection,
     pub(super) responses: Connection,
-    /// Flows of requests and responses, once open.
+    /// The flows for requests and for responses, once they are open.
     pub(super) flows: Option<[FlowId; 2]>,
-    /// Bytes of all requests and all responses so far, and of the last response.
+    /// Bytes in all requests and in all responses so far, and in the last response.
     asked: u64,
     expected: u64,
     wanted: u64,
@@ -59,7 +59,7 @@ impl Exchange {
         self.responses.open(back, context);
     }
 
-    /// Notes a request, without sending it.
+    /// Notes a request, but does not send it.
     pub(super) fn ask(&mut self, request: u64, response: u64) {
         self.requests.supply(request);
         self.asked = self.asked.saturating_add(request);
@@ -75,7 +75,7 @@ impl Exchange {
         }
     }
 
-    /// The server answers as soon as it has the whole request.
+    /// Takes a packet. The server answers as soon as it has the whole request.
     pub(super) fn arrive(&mut self, arrival: &Arrival, context: &mut Context<'_>) {
         if self.flows.is_some_and(|[_, back]| arrival.flow == back) {
             return self.responses.arrive(arrival, context);
@@ -93,7 +93,7 @@ impl Exchange {
             .and_then(|_| earlier(self.requests.timer(), self.responses.timer()))
     }
 
-    /// Effort of both flows.
+    /// What both flows had to repair.
     pub(super) fn effort(&mut self) -> Effort {
         self.requests.effort() + self.responses.effort()
     }

@@ -1,18 +1,18 @@
-//! A flow of a list.
+//! One flow in a list.
 
 use roundelay::Instant;
 
 use crate::network::NodeId;
 
-/// A flow of the list.
+/// A flow in the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Entry {
-    /// Start of the flow, counted from the start of the list.
+    /// When the flow starts, counted from the start of the list.
     pub at: Instant,
-    /// Source of the flow.
+    /// Where the flow starts.
     pub from: NodeId,
-    /// Destination of the flow.
+    /// Where the flow goes.
     pub to: NodeId,
-    /// Bytes of the flow, 1 to 2^40.
+    /// Bytes in the flow: 1 to 2^40.
     pub size_bytes: u64,
 }

@@ -1,8 +1,8 @@
-//! Lines of a list of packets or flows, with file and number for messages.
+//! Lines in a list of packets or flows, with file and number for messages.
 
 use roundelay::{Duration, Fault, Instant};
 
-/// A line of a list, with its file and number.
+/// A line in a list, with its file and number.
 #[derive(Clone, Copy)]
 pub(super) struct Line<'a> {
     pub(super) file: &'a str,
@@ -11,7 +11,7 @@ pub(super) struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    /// All lines with text. A byte order mark, which some editors put at the start, is skipped.
+    /// All lines that have text. Some editors put a byte order mark at the start, which we skip.
     pub(super) fn all(file: &'a str, text: &'a str) -> impl Iterator<Item = Self> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let lines = (1..)
@@ -24,7 +24,7 @@ impl<'a> Line<'a> {
         fault.into().in_file(self.file, self.number)
     }
 
-    /// The time and the number of bytes: the first two words.
+    /// The time and the number of bytes, which are the first two words.
     pub(super) fn head(self, expected: &str, words: &[&str]) -> Result<(Instant, u64), Fault> {
         if let [time, bytes, ..] = words
             && let (Some(time), Some(bytes)) = (seconds(time), whole(bytes))

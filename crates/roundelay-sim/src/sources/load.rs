@@ -1,22 +1,24 @@
-//! Load of a source: packets, flows and transfers without losses or congestion, an upper estimate.
+//! How much a source sends: packets, flows and transfers, without losses or congestion. An upper
+//! estimate.
 
 use roundelay::Rate;
 
-/// Traffic of one source.
+/// What one source sends.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Load {
-    /// Packets sent. Over TCP: packets with data, plus one each way to open the connection.
+    /// Packets sent. Over TCP these are packets with data, plus one each way to open the
+    /// connection.
     pub(crate) packets: Amount,
     /// Flows opened.
     pub(crate) flows: Amount,
     /// Transfers begun.
     pub(crate) transfers: Amount,
-    /// On-times drawn without a packet.
+    /// On-times that are drawn but have no packet.
     pub(crate) idle_rounds: f64,
 }
 
 impl Load {
-    /// The packets of a single flow.
+    /// The packets in a single flow.
     pub(crate) const fn of_flow(packets: Amount) -> Self {
         let one = Amount::exact(1.0);
         Self {
@@ -28,12 +30,12 @@ impl Load {
     }
 }
 
-/// An amount for one source: mean, and variance of random amounts.
+/// An amount for one source: its mean, and its variance if it is random.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Amount {
     mean: f64,
     variance: f64,
-    /// The maximum of one source.
+    /// The most that one source may have.
     most: f64,
 }
 
@@ -54,7 +56,7 @@ impl Amount {
         }
     }
 
-    /// `times` random events of `each`, independent of each other.
+    /// `times` random events that each count `each` and are independent of each other.
     pub(crate) fn drawn(times: f64, each: f64) -> Self {
         Self::random(times * each, times * each * each)
     }
@@ -71,9 +73,9 @@ impl Amount {
         self.mean
     }
 
-    /// Upper estimate for `sources` sources: four standard deviations above the mean.
+    /// An upper estimate for `sources` sources: four standard deviations above the mean.
     pub(crate) fn of(self, sources: f64) -> f64 {
-        // Exact amounts, which may be infinite, have no deviation.
+        // Exact amounts do not deviate, and they may be infinite.
         let drawn = if self.variance == 0.0 {
             0.0
         } else {
@@ -83,7 +85,7 @@ impl Amount {
     }
 }
 
-/// Packets of `len` bytes at a rate in `seconds`.
+/// Packets of `len` bytes that a rate gives in `seconds`.
 pub(crate) fn at_rate(rate: Rate, len: f64, seconds: f64) -> f64 {
     rate.bits_per_second() as f64 / (8.0 * len.max(1.0)) * seconds
 }

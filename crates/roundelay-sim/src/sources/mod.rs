@@ -1,10 +1,11 @@
 //! Traffic sources: agents for a [`Simulation`](crate::Simulation), one file each.
 //!
-//! A source's file has its parameters (`Config`, as in scenarios), the facts and the load for
-//! estimates (an implementation of the trait in `source.rs`), and its agent, made by `new`.
-//! [`Terms`] has the settings of all sources; [`Urgency`], or a program's own [`SlackRule`], sets
-//! the urgency of packets. Random numbers come from the agent's own stream. In steady state agents
-//! allocate no memory, except for new flows of [`arrivals`] and [`workload`].
+//! A source's file has its parameters (`Config`, as in scenarios), what is known about it and how
+//! much it sends for estimates (an implementation of the trait in `source.rs`), and its agent,
+//! which `new` makes. [`Terms`] has the settings that all sources share. [`Urgency`], or a
+//! program's own [`SlackRule`], sets how urgent packets are. Random numbers come from the agent's
+//! own stream. In steady state agents allocate no memory, but new flows of [`arrivals`] and
+//! [`workload`] do.
 
 #[cfg(test)]
 pub(crate) mod bench;
@@ -37,7 +38,7 @@ use std::ops::RangeInclusive;
 
 use roundelay::{Fault, Rate};
 
-// A new kind is a file and a line here: the reader of scenarios, the JSON Schema, the documented
+// A new kind is a file and a line here. The reader of scenarios, the JSON Schema, the documented
 // table, estimates and the tests of all kinds follow. `make sources` writes the generated files.
 sources! {
     Cbr = cbr,
@@ -57,13 +58,13 @@ sources! {
 }
 
 impl SourceSpec {
-    /// TCP parameters of both ends, for sources over TCP.
+    /// The TCP parameters that both ends have, if the source uses TCP.
     pub fn protocol(&self) -> Option<&Protocol> {
         self.source().facts().tcp
     }
 }
 
-/// A source's parameter out of range.
+/// A source's parameter is out of range.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{kind}: {parameter} {value}: legal range {range}")]
 pub struct SourceError {
@@ -75,7 +76,7 @@ pub struct SourceError {
     pub value: String,
     /// The legal range.
     pub range: String,
-    /// The list and the index of its entry, if the parameter is an entry's.
+    /// If the parameter belongs to a list's entry: which list, and the entry's index.
     pub entry: Option<(&'static str, usize)>,
 }
 
@@ -95,13 +96,13 @@ impl SourceError {
         }
     }
 
-    /// The parameter is one of a list's entry.
+    /// The same error, for a parameter of an entry in a list.
     pub(crate) fn of_entry(self, list: &'static str, index: usize) -> Self {
         let entry = Some((list, index));
         Self { entry, ..self }
     }
 
-    /// Where the parameter stands in the source's table: keys and indices between dots.
+    /// Where the parameter stands in the source's table: keys and indices with dots between them.
     pub(crate) fn path(&self) -> String {
         match self.entry {
             Some((list, index)) => format!("{list}.{index}.{}", self.parameter),
@@ -109,7 +110,7 @@ impl SourceError {
         }
     }
 
-    /// The fault of a source whose kind is known.
+    /// What is wrong, for a reader who knows which kind of source it is.
     pub(crate) fn without_kind(&self) -> Fault {
         Fault::range(&self.value, &self.range).behind(format_args!("{} ", self.parameter))
     }
@@ -128,7 +129,7 @@ impl From<roundelay_tcp::ConfigError> for SourceError {
     }
 }
 
-/// Maximum number of packets of a source with an end.
+/// The most packets that a source with an end may have.
 pub const MOST_PACKETS: u64 = 1_000_000_000_000;
 
 /// Checks the parameters of one kind of source.
@@ -137,7 +138,7 @@ pub(crate) struct Check(pub(crate) &'static str);
 
 impl Check {
     /// # Errors
-    /// `value` is not in `range`; NaN never is.
+    /// `value` is not in `range`. NaN never is.
     pub(crate) fn range<V: PartialOrd + fmt::Display>(
         self,
         parameter: &'static str,
@@ -177,17 +178,17 @@ impl Check {
     }
 }
 
-/// The largest packet length that sources accept as a parameter, in bytes: IPv4's.
+/// The longest packet that sources accept as a parameter, in bytes: IPv4's.
 pub const LONGEST_PACKET: u32 = 65_535;
 /// The largest flow, in bytes.
 pub(crate) const LARGEST_FLOW: u64 = 1 << 40;
 
-/// Bytes of a packet where a scenario does not say.
+/// Bytes in a packet, if the scenario does not say.
 const fn packet_len() -> u32 {
     1000
 }
 
-/// The highest rate of a source, in bits per second.
+/// The highest rate that a source may have, in bits per second.
 const FASTEST: u64 = 1_000_000_000_000_000;
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
-//! Source `on_off`: a constant rate in on-times, nothing in off-times.
+//! Source `on_off`: sends at a constant rate in on-times, and nothing in off-times.
 //!
-//! Many such sources with Pareto times of a shape below 2 are self-similar traffic (W. Willinger,
-//! M. Taqqu, R. Sherman, D. Wilson, "Self-Similarity Through High-Variability", IEEE/ACM ToN 5(1),
-//! 1997). An interval between packets that an on-time cannot finish continues in the next on-time.
-//! Packets over total on-time are thus exactly the rate, however short the on-times are.
+//! If on- and off-times are Pareto with a shape below 2, many such sources together make
+//! self-similar traffic (W. Willinger, M. Taqqu, R. Sherman, D. Wilson, "Self-Similarity Through
+//! High-Variability", IEEE/ACM ToN 5(1), 1997). When an on-time is too short to finish the interval
+//! between two packets, the interval continues in the next on-time. So packets over total on-time
+//! are exactly the rate, however short the on-times are.
 
 use rand_pcg::Pcg64Mcg;
 use roundelay::{Duration, Instant, Rate};
@@ -52,7 +53,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// A source without end, with exponential times of these means.
+    /// A source without end, with exponential times that have these means.
     pub const fn new(rate: Rate, packet_len: u32, [on, off]: [Duration; 2]) -> Self {
         Self {
             rate,
@@ -72,7 +73,7 @@ impl Config {
         })
     }
 
-    /// Facts on a source with this rate and length of packets.
+    /// What is known about a source with this rate and length of packets.
     pub(super) fn facts_of(
         rate: Option<Rate>,
         packet_len: u32,
@@ -84,9 +85,9 @@ impl Config {
         }
     }
 
-    /// Packets in `seconds` with exponential times: the variance of an alternating renewal process
-    /// grows with time (D. Cox, "Renewal Theory", 1962, section 7). Pareto on-times may last for
-    /// the whole run: no useful bound of the variance.
+    /// Packets that a source with exponential times sends in `seconds`: the variance of an
+    /// alternating renewal process grows with time (D. Cox, "Renewal Theory", 1962, section 7). But
+    /// Pareto on-times may last for the whole run, so there is no useful bound for their variance.
     pub(super) fn packets_in(&self, seconds: f64) -> Amount {
         let rate = at_rate(self.rate, self.packet_len.into(), 1.0);
         let [on, off] = [self.on, self.off].map(Duration::as_secs_f64);
@@ -107,7 +108,7 @@ impl Source for Config {
         Self::facts_of(Some(self.rate), self.packet_len, self.packets)
     }
 
-    /// A source ends with its last packet.
+    /// A source ends when it has sent its last packet.
     fn load(&self, conditions: &Conditions) -> Load {
         let seconds = conditions.span.as_secs_f64();
         let packets = self.packets_in(seconds);
@@ -149,14 +150,14 @@ pub struct OnOff {
     packet_len: u32,
     on: Span,
     off: Span,
-    /// End of this on-time, or of the last one.
+    /// When this on-time ends, or when the last one ended.
     on_until: Instant,
-    /// On-time until the next packet.
+    /// On-time that must pass until the next packet.
     left: Duration,
 }
 
-/// On-times drawn in one call: of on-times far shorter than the interval between packets, the next
-/// packet may need more than a run has.
+/// The most on-times that one call draws. If on-times are far shorter than the interval between
+/// packets, the next packet may need more of them than a run has.
 const MOST_ROUNDS: u32 = 1_000;
 
 impl OnOff {
@@ -166,7 +167,7 @@ impl OnOff {
         Self::with_times(Check("on_off"), terms, config, config.times())
     }
 
-    /// As [`OnOff::new`], with other times than those of `config`.
+    /// As [`OnOff::new`], but with other times than those in `config`.
     pub(crate) fn with_times(
         check: Check,
         terms: Terms,
@@ -197,8 +198,8 @@ impl OnOff {
         })
     }
 
-    /// Goes on through on- and off-times until the next packet leaves, or for [`MOST_ROUNDS`] of
-    /// them: then on-time is left.
+    /// Goes on through on- and off-times until the next packet leaves, or through [`MOST_ROUNDS`]
+    /// of them. In that case on-time is left.
     fn next(&mut self, now: Instant, random: &mut Pcg64Mcg) -> Instant {
         let mut at = now;
         for _ in 0..MOST_ROUNDS {
@@ -238,7 +239,7 @@ mod tests {
     use crate::sources::bench::Bench;
     use crate::sources::voip;
 
-    /// A packet of 125 bytes a millisecond while on.
+    /// One packet of 125 bytes each millisecond while on.
     fn config() -> Config {
         Config::new(
             "1mbit".parse().unwrap(),
@@ -262,8 +263,8 @@ mod tests {
         Bench::default().terms()
     }
 
-    /// A packet a millisecond while on; on for 2.5 ms, off for 10 ms: each third packet comes half
-    /// an interval into an on-time.
+    /// A packet each millisecond while on. On-times take 2.5 ms and off-times 10 ms, so each third
+    /// packet comes half an interval into an on-time.
     #[test]
     fn on_time_is_counted_through() {
         let on = Duration::from_micros(2500);
@@ -284,8 +285,8 @@ mod tests {
         assert_eq!(times[..3], [0, 3100, 6200]);
     }
 
-    /// A packet needs 40,000,000,000 on-times: the run ends without it, after as many as it has
-    /// time for.
+    /// A packet needs 40,000,000,000 on-times. The run ends without it, after as many on-times as
+    /// it has time for.
     #[test]
     fn on_times_of_a_nanosecond_end_with_the_run() {
         let config = Config {
@@ -303,7 +304,7 @@ mod tests {
         );
     }
 
-    /// A packet after 2,500 on-times, more than one call draws.
+    /// A packet that comes after 2,500 on-times, which is more than one call draws.
     #[test]
     fn packets_come_after_many_on_times() {
         assert_eq!(
@@ -316,7 +317,7 @@ mod tests {
         );
     }
 
-    /// On-times of 100 ms and off-times of 300 ms: after n rounds the fraction of on-time has a
+    /// On-times of 100 ms and off-times of 300 ms. After n rounds the fraction of on-time has a
     /// relative standard deviation of about off / (on + off) x sqrt(2 / n).
     #[test]
     fn exponential_times_give_the_mean_rate() {
@@ -337,9 +338,9 @@ mod tests {
         assert_ne!(sent, times(OnOff::new(terms(), config()), 2, 4000));
     }
 
-    /// The best-effort flows of the QFQ paper: 4 Mbit/s while on, 100 ms on and off in the mean,
-    /// shape 1.5. The variance is infinite: hence the wide tolerance. But gaps must be
-    /// heavy-tailed: of Pareto off-times one in 100 is above 33 (100)^(2/3) ms = 718 ms.
+    /// The best-effort flows in the QFQ paper: 4 Mbit/s while on, 100 ms on and off on average,
+    /// shape 1.5. The variance is infinite, so the tolerance is wide. But gaps must be
+    /// heavy-tailed: one in 100 Pareto off-times is above 33 (100)^(2/3) ms = 718 ms.
     #[test]
     fn pareto_times_give_the_mean_rate() {
         let mean = Duration::from_millis(100);
@@ -366,7 +367,7 @@ mod tests {
         );
     }
 
-    /// Fifty packets a second for 1.004 of 2.591 seconds, and 50 packets in a talkspurt.
+    /// Fifty packets a second for 1.004 of 2.591 seconds, so 50 packets in a talkspurt.
     #[test]
     fn speech() {
         let sent = Bench::default().sent(

@@ -1,14 +1,15 @@
-//! Pacing: intervals between packets with an exact long-run rate.
+//! Pacing: intervals between packets whose long-run rate is exact.
 
 use roundelay::{Duration, Rate};
 
 /// Intervals between packets of one length at a rate. An interval is seldom a whole number of
-/// picoseconds: the remainder is carried to the next interval. Beat n comes floor(n bits / rate)
+/// picoseconds, so the remainder is carried to the next interval. Beat n comes floor(n bits / rate)
 /// after the first one, for any n.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pace {
     whole: u64,
-    /// Fractions of a picosecond in units of 1 / `rate`: of each interval, and carried so far.
+    /// Fractions of a picosecond in units of 1 / `rate`: each interval's, and what is carried so
+    /// far.
     rest: u64,
     carried: u64,
     rate: u64,

@@ -1,8 +1,8 @@
 //! Source `poisson`: packets with independent exponential gaps.
 //!
 //! This source is for tests against known mean waits (L. Kleinrock, "Queueing Systems", volume 1,
-//! 1975, section 5.6): a link is an M/D/1 queue with packets of one length, M/M/1 with exponential
-//! lengths, M/G/1 with others.
+//! 1975, section 5.6). If packets have one length, a link is an M/D/1 queue. If their lengths are
+//! exponential it is M/M/1, and otherwise M/G/1.
 
 use rand_pcg::Pcg64Mcg;
 use roundelay::Rate;
@@ -16,20 +16,20 @@ use crate::sources::source::{Conditions, Ending, Facts, Site, Source};
 use crate::sources::source_flow::{SourceFlow, Terms, Turn};
 use crate::sources::{Check, MOST_PACKETS, SourceError, draw, packet_len};
 
-/// Lengths of packets in bytes.
+/// Packet lengths in bytes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Lengths {
     /// One length.
     Fixed(u32),
-    /// Geometric: exponential with this mean, rounded up to whole bytes without a change of the
-    /// mean. At most 37 times the mean.
+    /// Geometric: exponential with this mean, rounded up to whole bytes so that the mean stays the
+    /// same. At most 37 times the mean.
     Exponential(u32),
-    /// Random among these lengths, in proportion to their weights.
+    /// Drawn from these lengths, in proportion to their weights.
     Mix(Vec<(u32, u32)>),
 }
 
 impl Lengths {
-    /// The maximum length.
+    /// The longest that a packet may be.
     pub fn longest(&self) -> u32 {
         match self {
             Self::Fixed(len) => *len,
@@ -52,7 +52,7 @@ impl Lengths {
         }
     }
 
-    /// Mean length in bytes.
+    /// The mean length in bytes.
     pub fn mean(&self) -> f64 {
         match self {
             Self::Fixed(len) | Self::Exponential(len) => f64::from(*len),
@@ -194,7 +194,8 @@ pub struct Poisson {
 }
 
 impl Poisson {
-    /// A mean rate of up to 10^15 bits a second, headers included; 1 to 10^12 packets, or no end.
+    /// A mean rate of up to 10^15 bits a second, headers included, and 1 to 10^12 packets, or no
+    /// end.
     ///
     /// # Errors
     /// A parameter is out of range.
@@ -253,7 +254,7 @@ mod tests {
         Poisson::new(terms, "8mbit".parse().unwrap(), lengths, packets)
     }
 
-    /// 1000 a second: the count deviates by sqrt(n), the variance of the gaps is their mean's
+    /// 1000 packets a second. Their count deviates by sqrt(n), the gaps' variance is their mean's
     /// square, and half of the gaps are below ln 2.
     #[test]
     fn packets_come_as_a_poisson_process() {
@@ -314,8 +315,8 @@ mod tests {
         );
     }
 
-    /// The mean wait at a link with a load of one half, in units of a mean packet's time:
-    /// rho / (1 - rho) x E[S^2] / (2 E[S]^2).
+    /// The mean wait at a link with a load of one half, in units of the time that a mean packet
+    /// takes: rho / (1 - rho) x E[S^2] / (2 E[S]^2).
     #[test]
     fn waits_are_those_of_pollaczek_and_khinchine() {
         let mix = Lengths::Mix(vec![(500, 2), (2000, 1)]);
@@ -338,8 +339,8 @@ mod tests {
         }
     }
 
-    /// Slack counts packets, and the bytes left fall by a mean packet each time, whatever the drawn
-    /// lengths.
+    /// Slack counts packets, and the bytes left fall by a mean packet each time, whatever lengths
+    /// are drawn.
     #[test]
     fn urgency_by_size_counts_packets() {
         let bench = Bench::default();

@@ -1,4 +1,4 @@
-//! TCP settings of a scenario: a named preset, with changes.
+//! TCP settings in a scenario: a named preset, and what changes in it.
 
 use std::fmt;
 
@@ -9,9 +9,10 @@ use schemars::JsonSchema;
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer};
 
-/// Bytes of timestamps in the headers of data and of segments without data: RFC 7323, appendix A,
-/// and ns-2, whose acknowledgements have one length (`ns` prints 1050 and 40 bytes with timestamps,
-/// 1040 and 40 without, for packets of 1000).
+/// Bytes that timestamps take in the headers of data, and of segments without data. The first
+/// follows RFC 7323, appendix A. The second follows ns-2, whose acknowledgements all have one
+/// length (for packets of 1000, `ns` prints 1050 and 40 bytes with timestamps, 1040 and 40
+/// without).
 const RFC_TIMESTAMPS: (u32, u32) = (12, 12);
 const NS2_TIMESTAMPS: (u32, u32) = (10, 0);
 
@@ -187,7 +188,7 @@ fn receive_window<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u
         .map(Some)
 }
 
-/// A window in segments. Windows often have bytes, so messages name the unit.
+/// A window in segments. Messages name the unit, because windows often are in bytes.
 struct Segments {
     key: &'static str,
     most: u32,
@@ -216,7 +217,7 @@ impl Visitor<'_> for Segments {
 }
 
 impl Protocol {
-    /// The resulting settings.
+    /// The settings that result.
     pub fn config(&self) -> tcp::Config {
         let mut config = match self.preset {
             Preset::Rfc => tcp::Config::rfc(),
@@ -268,7 +269,7 @@ impl Protocol {
             _ => {}
         }
         config.timestamps = self.timestamps.unwrap_or(config.timestamps);
-        // Round trips are measured by timestamps at the receiver.
+        // The receiver measures round trips by timestamps.
         config.window_growth = self
             .window_growth
             .unwrap_or(config.window_growth && config.timestamps);
@@ -294,7 +295,7 @@ impl Protocol {
         } else if config.control == tcp::Control::Reno
             && config.slow_start == tcp::SlowStart::HyStart
         {
-            // The preset's HyStart is a part of CUBIC in Linux.
+            // In Linux, the HyStart that the preset has is a part of CUBIC.
             config.slow_start = tcp::SlowStart::ByBytes;
         }
         config.quick_acknowledgements = self
@@ -310,7 +311,7 @@ impl Protocol {
         config.timeout_above_round_trip = self
             .timeout_above_round_trip
             .unwrap_or(config.timeout_above_round_trip);
-        // A preset's RACK goes with its flavour, and its probes with RACK.
+        // A preset's RACK goes with its flavour, and its probes go with RACK.
         let is_sack = config.flavour == tcp::Flavour::Sack;
         config.rack = self.rack.unwrap_or(config.rack && is_sack);
         config.tail_loss_probe = self
@@ -517,7 +518,7 @@ mod tests {
         );
     }
 
-    /// The value of a key in a preset, as written in scenarios.
+    /// A key's value in a preset, as you write it in scenarios.
     fn written(config: &tcp::Config, key: &str) -> String {
         let word = |shown: &dyn fmt::Debug| format!("{shown:?}").to_lowercase();
         match key {
@@ -557,7 +558,7 @@ mod tests {
         }
     }
 
-    /// The page has a row for each key of the schema but `preset`, with a column for each preset.
+    /// The page has a row for each key in the schema but `preset`, and a column for each preset.
     #[test]
     fn the_page_has_all_keys_with_their_defaults() {
         let page = std::fs::read_to_string(concat!(

@@ -1,5 +1,6 @@
-//! Source `recorded`: flows of packets at listed times, written in the scenario itself. They do not
-//! react to the network: calls, games, DNS, and what a capture does not show the inside of.
+//! Source `recorded`: flows whose packets go at listed times, written in the scenario itself. They
+//! do not react to the network: calls, games, DNS, and whatever a capture does not show the inside
+//! of.
 
 use roundelay::Instant;
 use schemars::JsonSchema;
@@ -56,7 +57,7 @@ impl Source for Config {
         Ok(Box::new(Trace::new(terms, between, self.packets.clone())?))
     }
 
-    /// Reads the lists, without the packets after the end of the run.
+    /// Reads the lists, but leaves out packets after the end of the run.
     fn read_files(&mut self, reading: &Reading<'_>) -> Result<(), FileFault> {
         let end = Instant::ZERO + reading.duration;
         for (number, text) in self.flows.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! The macro behind the list of sources: declares a module for each kind, and makes the enum of all
-//! kinds with their names, examples and readers.
+//! The macro behind the list of sources. It declares a module for each kind, and makes the enum of
+//! all kinds with their names, examples and readers.
 
 macro_rules! sources {
     ($($kind:ident = $module:ident,)*) => {
@@ -17,14 +17,14 @@ macro_rules! sources {
         }
 
         impl SourceSpec {
-            /// Names of all kinds, as in scenarios.
+            /// The names of all kinds, as in scenarios.
             pub const KINDS: &'static [&'static str] = &[$(stringify!($module)),*];
 
-            /// Two settings of each kind: the keys of a `[[source]]` without `kind` and hosts.
+            /// Two settings for each kind: what a `[[source]]` contains beside `kind` and hosts.
             /// Lists are `packets.txt` and `flows.txt`.
             pub const EXAMPLES: &'static [[&'static str; 2]] = &[$($module::EXAMPLES),*];
 
-            /// Name of the kind.
+            /// The kind's name.
             pub const fn kind(&self) -> &'static str {
                 match self {
                     $(Self::$kind(_) => stringify!($module),)*
@@ -44,7 +44,7 @@ macro_rules! sources {
             }
 
             /// # Errors
-            /// The kind is unknown, or its parameters are not those in `table`.
+            /// The kind is unknown, or `table` does not hold its parameters.
             pub(crate) fn read<'de, D: serde::Deserializer<'de>>(kind: &str, table: D) -> Result<Self, D::Error> {
                 $(if kind == stringify!($module) {
                     return <$module::Config as serde::Deserialize>::deserialize(table).map(Self::$kind);

@@ -1,10 +1,11 @@
-//! Source `request_response`: requests and responses over TCP, a closed load. A client sends a
-//! request, a server answers at once, the client thinks and sends the next request.
+//! Source `request_response`: requests and responses over TCP, which are a closed load. A client
+//! sends a request, a server answers at once, and the client thinks before it sends the next
+//! request.
 //!
 //! Requests and responses are two flows, one for each direction. If the protocol exchanges SYNs,
-//! only the requests' flow does. Each response reports over its own flow: from the instant of its
-//! request until the client has all bytes. A response missing at the stop or at the end of the run
-//! is reported as cut off.
+//! only the requests' flow does. Each response reports over its own flow: from when its request was
+//! made until the client has all bytes. If a response is missing when the source stops or the run
+//! ends, it is reported as cut off.
 
 use roundelay::{Bytes, Duration, FlowId, Instant};
 use roundelay_files::InWords;
@@ -52,7 +53,7 @@ impl Source for Config {
         Facts::tcp(&self.tcp, Ending::Told)
     }
 
-    /// Requests follow each other as soon as the shortest answers allow.
+    /// Requests follow each other as fast as the shortest answers allow.
     fn load(&self, conditions: &Conditions) -> Load {
         let requests = conditions.span.as_secs_f64()
             / (self.think + conditions.round_trip).as_secs_f64().max(1e-6)
@@ -88,17 +89,17 @@ pub struct RequestResponse {
     exchange: Exchange,
     alarm: Alarm,
     terms: Terms,
-    /// Bytes of a request, and of a response.
+    /// Bytes in a request, and in a response.
     sizes: [u64; 2],
     think: Span,
     asked_at: Instant,
-    /// Time of the client's next request. None while a response is outstanding.
+    /// When the client makes its next request. None while a response is outstanding.
     asks_at: Option<Instant>,
 }
 
 impl RequestResponse {
-    /// Requests and responses of 1 to 2^40 bytes; from a response to the next request a mean of
-    /// 1 ns to 1 day.
+    /// Requests and responses have 1 to 2^40 bytes. From a response to the next request it takes 1
+    /// ns to 1 day on average.
     ///
     /// # Errors
     /// A parameter is out of range.
@@ -131,7 +132,7 @@ impl RequestResponse {
         self.exchange.open(flow, self.terms.flow, context);
     }
 
-    /// Sends the request that is due, if any.
+    /// Makes the request that is due, if any.
     fn ask(&mut self, now: Instant) {
         if self.asks_at.is_some_and(|at| at <= now) {
             (self.asks_at, self.asked_at) = (None, now);
@@ -208,7 +209,7 @@ mod tests {
     use super::*;
     use crate::sources::bench::{Bench, Log, seconds};
 
-    /// A client until the second `stop`.
+    /// A client that stops at second `stop`.
     fn client(stop: u64, response: u64, think: Span) -> Result<RequestResponse, SourceError> {
         let terms = Terms {
             stop: Some(seconds(stop)),
@@ -230,8 +231,8 @@ mod tests {
         )
     }
 
-    /// 10 ms each way: a round trip for the SYN, then one for each request and its response, which
-    /// fit into a packet each.
+    /// 10 ms each way: a round trip for the SYN, then one for each request and its response,
+    /// because each of these fits into one packet.
     #[test]
     fn a_request_a_response_and_time_to_think() {
         let log = run(10, Span::Fixed(Duration::from_millis(958)), 1);

@@ -1,20 +1,21 @@
-//! Flow sizes: distributions given by points, with three well-known measurements.
+//! Flow sizes: distributions given by points. Three well-known measurements are built in.
 
 use rand_pcg::Pcg64Mcg;
 
 use crate::sources::{Check, LARGEST_FLOW, SourceError, draw};
 
-/// Sizes of flows in bytes. A point: a size, and the fraction of all flows of this size or smaller.
+/// Sizes of flows in bytes. A point is a size, and the fraction of all flows that are this size or
+/// smaller.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sizes {
     points: Vec<(u64, f64)>,
     is_interpolated: bool,
 }
 
-/// Bytes in a packet of the distributions below.
+/// Bytes in a packet, in the distributions below.
 const PACKET: u64 = 1460;
 
-/// The sizes of UPS and of RC3 ("heavy-tailed") in packets, from the scripts of the authors' public
+/// The sizes in UPS and in RC3 ("heavy-tailed") in packets, from the scripts of the authors' public
 /// simulator.
 const UPS: &[(u64, f64)] = &[
     (1, 0.5),
@@ -30,7 +31,7 @@ const UPS: &[(u64, f64)] = &[
     (2107, 1.0),
 ];
 
-/// A cluster for data mining: A. Greenberg et al., "VL2", SIGCOMM 2009, with the points of the same
+/// A cluster for data mining: A. Greenberg et al., "VL2", SIGCOMM 2009, with points from the same
 /// simulator.
 const DATA_MINING: &[(u64, f64)] = &[
     (1, 0.5),
@@ -44,7 +45,7 @@ const DATA_MINING: &[(u64, f64)] = &[
 ];
 
 /// A cluster for web search: M. Alizadeh et al., "Data Center TCP", SIGCOMM 2010, with the points
-/// of the same simulator.
+/// from the same simulator.
 const WEB_SEARCH: &[(u64, f64)] = &[
     (1, 0.0),
     (6, 0.15),
@@ -61,10 +62,10 @@ const WEB_SEARCH: &[(u64, f64)] = &[
 ];
 
 impl Sizes {
-    /// The names of [`Sizes::named`].
+    /// The names that [`Sizes::named`] knows.
     pub const NAMES: [&'static str; 3] = ["ups", "data_mining", "web_search"];
 
-    /// Sizes at the points only.
+    /// Sizes only at the points.
     ///
     /// # Errors
     /// There are no points, sizes do not grow from 1 up to 2^40, or fractions do not grow from 0 up
@@ -86,8 +87,8 @@ impl Sizes {
         })
     }
 
-    /// Adds the sizes between points, by linear interpolation. The first point's fraction stays at
-    /// its size.
+    /// Adds the sizes between points, by linear interpolation. The first point keeps its fraction
+    /// at its own size.
     #[must_use]
     pub fn interpolated(self) -> Self {
         Self {
@@ -115,7 +116,7 @@ impl Sizes {
         })
     }
 
-    /// The mean of a function of the size in bytes. With interpolation, each size counts as the
+    /// The mean of a function of the size in bytes. If sizes are interpolated, each counts as the
     /// next larger point.
     pub(crate) fn mean_of(&self, of: impl Fn(f64) -> f64) -> f64 {
         let mut before = 0.0;
@@ -185,7 +186,7 @@ mod tests {
         assert!(Sizes::NAMES.iter().all(|name| Sizes::named(name).is_some()));
     }
 
-    /// UPS's closed form is based on the size-biased mean: 1607.5 packets, by E[S^2] / E[S].
+    /// UPS's closed form uses the size-biased mean: E[S^2] / E[S] = 1607.5 packets.
     #[test]
     fn size_biased_mean_of_ups() {
         let sizes = Sizes::named("ups").unwrap();

@@ -1,5 +1,5 @@
-//! Source: the trait of a kind of source, and the facts on its traffic that scenarios, meters and
-//! estimates ask for.
+//! Source: the trait that each kind of source implements, and what scenarios, meters and estimates
+//! ask about its traffic.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,21 +14,21 @@ use crate::agent::Agent;
 use crate::files::Files;
 use crate::network::{Network, NodeId};
 
-/// Parameters of one kind of source, read from a `[[source]]` table.
+/// The parameters of one kind of source, as a `[[source]]` table holds them.
 pub(crate) trait Source: fmt::Debug {
-    /// The facts.
+    /// What is known about the traffic.
     fn facts(&self) -> Facts<'_>;
 
-    /// Upper estimate of the traffic of one source.
+    /// An upper estimate for what one source sends.
     fn load(&self, conditions: &Conditions) -> Load;
 
-    /// The agent for two hosts, or for all hosts of `site`.
+    /// The agent for two hosts, or for all hosts in `site`.
     ///
     /// # Errors
-    /// A parameter is out of range; the error names its key.
+    /// A parameter is out of range. The error names its key.
     fn agent(&self, terms: Terms, site: &Site<'_>) -> Result<Box<dyn Agent>, SourceError>;
 
-    /// The agents of a group, in the order of `terms`: `site.count` for each of `pairs` pairs.
+    /// The agents in a group, in the order of `terms`: `site.count` for each of `pairs` pairs.
     ///
     /// # Errors
     /// As [`Source::agent`].
@@ -42,8 +42,8 @@ pub(crate) trait Source: fmt::Debug {
         terms.map(|terms| self.agent(terms, site)).collect()
     }
 
-    /// Keys without effect beside other keys, and the reason. Users expect an effect: the reader
-    /// refuses these keys.
+    /// Keys that other keys leave without effect, and why. You would expect an effect, so the
+    /// reader refuses these keys.
     fn unused(&self) -> Vec<(&'static str, &'static str)> {
         Vec::new()
     }
@@ -63,33 +63,33 @@ pub(crate) trait Source: fmt::Debug {
         None
     }
 
-    /// Header fields that differ between packets by a list.
+    /// Header fields in which a list makes packets differ.
     fn written(&self) -> WrittenFields {
         WrittenFields::default()
     }
 }
 
-/// Facts on a source's traffic.
+/// What is known about a source's traffic.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Facts<'a> {
     /// The longest packet in bytes, headers included.
     pub(crate) longest_packet: u32,
-    /// TCP parameters of both ends, for sources over TCP.
+    /// The TCP parameters that both ends have, if the source uses TCP.
     pub(crate) tcp: Option<&'a Protocol>,
-    /// The way in which flows end.
+    /// How flows end.
     pub(crate) ending: Ending,
-    /// The rate of one source while sending, headers included; none without a rate of its own.
+    /// One source's rate while it sends, headers included. None if it has no rate of its own.
     pub(crate) rate: Option<Rate>,
-    /// Mean seconds between packets, for sources with one mean rate all the time.
+    /// Mean seconds between packets, if the source has one mean rate all the time.
     pub(crate) mean_gap: Option<f64>,
-    /// Hosts of the flows.
+    /// Between which hosts flows go.
     pub(crate) between: Between<'a>,
-    /// Whether the flows of one list are dealt out to the pairs.
+    /// Whether one list's flows are dealt out to the pairs.
     pub(crate) is_dealt: bool,
 }
 
 impl<'a> Facts<'a> {
-    /// A source without TCP and without a rate of its own.
+    /// A source that does not use TCP and has no rate of its own.
     pub(crate) const fn datagrams(longest_packet: u32, ending: Ending) -> Self {
         Self {
             longest_packet,
@@ -126,69 +126,69 @@ impl<'a> Facts<'a> {
         self.ending == Ending::Silent || self.is_of_many()
     }
 
-    /// Number of full packets for `bytes` of data.
+    /// Full packets that `bytes` of data make.
     pub(crate) fn segments(&self, bytes: u64) -> f64 {
         bytes.div_ceil(u64::from(self.segment_len().max(1))) as f64
     }
 
-    /// Bytes of data in a full packet of a flow.
+    /// Bytes of data in a flow's full packet.
     pub(crate) fn segment_len(&self) -> u32 {
         self.tcp
             .map_or(self.longest_packet, |tcp| tcp.config().segment_len)
     }
 }
 
-/// Hosts between which one source sends.
+/// Between which hosts one source sends.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Between<'a> {
     /// A sender and a receiver.
     Pair,
-    /// Any two of the group's hosts.
+    /// Any two hosts in the group.
     Any,
-    /// The hosts of each listed flow.
+    /// The hosts that each listed flow names.
     Flows(&'a [Entry]),
 }
 
-/// The way in which flows of a group end.
+/// How a group's flows end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Ending {
-    /// By themselves, without a report: complete if no packet was lost.
+    /// By themselves, without a report. A flow is complete if no packet was lost.
     Silent,
-    /// As `Silent`, after a number of packets: flows cut off before are incomplete.
+    /// As `Silent`, but after a number of packets. A flow that is cut off before is incomplete.
     After(u64),
     /// Agents report each transfer.
     #[default]
     Told,
-    /// Without end: no transfers, agents report retransmissions only.
+    /// Never. There are no transfers, so agents report only retransmissions.
     Never,
 }
 
 impl Ending {
-    /// After a number of packets, if set.
+    /// After a number of packets, if there is one.
     pub(crate) fn after(packets: Option<u64>) -> Self {
         packets.map_or(Self::Never, Self::After)
     }
 
-    /// Whether the end is the only report of a flow.
+    /// Whether agents report nothing, so that only a flow's end tells of it.
     pub(crate) const fn is_silent(self) -> bool {
         matches!(self, Self::Silent | Self::After(_))
     }
 }
 
-/// Conditions of an estimate.
+/// The conditions for which to estimate.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Conditions {
-    /// Time from start to stop.
+    /// The time from start to stop.
     pub(crate) span: Duration,
-    /// The shortest time of a request.
+    /// The shortest time that a request takes.
     pub(crate) round_trip: Duration,
-    /// The highest rate of a route, in bits a second.
+    /// The highest rate that a route has, in bits a second.
     pub(crate) fastest: f64,
-    /// Number of sending hosts.
+    /// The number of sending hosts.
     pub(crate) hosts: f64,
 }
 
-/// Where the agents of a group send.
+/// Where a group's agents send.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Site<'a> {
     /// The network.
@@ -203,20 +203,20 @@ pub(crate) struct Site<'a> {
 pub(crate) struct Reading<'a> {
     /// The files beside the scenario.
     pub(crate) files: &'a Files<'a>,
-    /// Entries later than this are counted and left out.
+    /// Entries that come later are counted, but left out.
     pub(crate) duration: Duration,
     /// The group's sending hosts, by name.
     pub(crate) hosts: BTreeMap<String, NodeId>,
-    /// Whether a key is written in the scenario.
+    /// Whether the scenario contains a key.
     pub(crate) has: &'a dyn Fn(&str) -> bool,
 }
 
-/// A fault of a file named in a scenario.
+/// What is wrong with a file that a scenario names.
 #[derive(Debug)]
 pub(crate) enum FileFault {
-    /// Fault of the value of this key.
+    /// The value of this key is wrong.
     Key(&'static str, Fault),
-    /// Fault of a line of the file.
+    /// A line in the file is wrong.
     Line(Fault),
 }
 
@@ -226,17 +226,17 @@ impl From<Fault> for FileFault {
     }
 }
 
-/// A list from a file.
+/// A list that was read from a file.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Listed<'a> {
     /// The file's name in the scenario.
     pub(crate) file: &'a str,
-    /// The entries: packet or flow.
+    /// What an entry is called: packet or flow.
     pub(crate) noun: &'static str,
-    /// Entries before the asked time.
+    /// Entries before the time asked for.
     pub(crate) before: usize,
-    /// All entries of the file.
+    /// Entries in the file.
     pub(crate) all: usize,
-    /// Bytes of memory.
+    /// Bytes that it takes in memory.
     pub(crate) memory: usize,
 }

@@ -1,4 +1,4 @@
-//! Common parts of datagram sources: hosts, start and stop, urgency, number of packets.
+//! What datagram sources share: hosts, start and stop, urgency, number of packets.
 
 use roundelay::{Duration, FlowId, Instant};
 use roundelay_tcp::CustomControl;
@@ -9,20 +9,20 @@ use crate::sources::stamp::Stamp;
 use crate::sources::urgency::Urgency;
 use crate::sources::{Check, SourceError, draw};
 
-/// Hosts, times and urgency of a source.
+/// A source's hosts, times and urgency.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Terms {
     /// The source's flow.
     pub flow: FlowSpec,
-    /// Start.
+    /// When it starts.
     pub start: Instant,
-    /// Extra delay of the start, drawn evenly from 0 to this.
+    /// How much later it may start, drawn evenly from 0 to this.
     pub start_jitter: Duration,
-    /// Stop, after the start: no packet is sent then or later.
+    /// When it stops, which must be after its start. From then on no packet is sent.
     pub stop: Option<Instant>,
-    /// Urgency of the packets.
+    /// How urgent packets are.
     pub urgency: Urgency,
-    /// Congestion control of connections in place of the protocol's: an instance for each direction
+    /// If set, this congestion control replaces the protocol's, with an instance for each direction
     /// of a connection. Sources without TCP ignore it.
     pub control: Option<CustomControl>,
 }
@@ -45,7 +45,7 @@ impl Terms {
         }
     }
 
-    /// The stamp for packets of a flow of `size_bytes`, one way.
+    /// Stamps packets one way, in a flow of `size_bytes`.
     pub(crate) fn stamp(&self, size_bytes: u64, packet_len: u32) -> Stamp {
         Stamp::new(
             self.urgency.clone(),
@@ -68,32 +68,32 @@ impl Terms {
     }
 }
 
-/// State of a source's flow: opened at the start, closed at the stop or after the last packet.
+/// A source's flow: opened at the start, closed at the stop or after the last packet.
 #[derive(Debug, Clone)]
 pub(crate) struct SourceFlow {
     terms: Terms,
     stamp: Stamp,
     starts: Option<Instant>,
     flow: Option<FlowId>,
-    /// Packets still allowed.
+    /// Packets that may still be sent.
     left: u64,
-    /// Mean length of the flow's packets in bytes.
+    /// The mean length of the flow's packets, in bytes.
     packet_len: u32,
 }
 
-/// The task of a woken agent.
+/// What an agent has to do when it is woken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Turn {
-    /// Nothing: before the start, or after the stop.
+    /// Nothing: the source has not started yet, or it has stopped.
     Pass,
-    /// Start of the source.
+    /// Start the source.
     Start(FlowId),
-    /// Continue.
+    /// Go on.
     GoOn(FlowId),
 }
 
 impl SourceFlow {
-    /// For a flow of `size_bytes`, `u64::MAX` for an endless flow.
+    /// For a flow of `size_bytes`. `u64::MAX` means that it is endless.
     pub(crate) fn new(terms: Terms, size_bytes: u64, packet_len: u32) -> Self {
         let stamp = terms.stamp(size_bytes, packet_len);
         Self {
@@ -106,7 +106,7 @@ impl SourceFlow {
         }
     }
 
-    /// For a flow of `packets` packets with a mean of `packet_len` bytes; None: without end.
+    /// For a flow with `packets` packets, `packet_len` bytes long on average. None: without end.
     pub(crate) fn of_packets(terms: Terms, packets: Option<u64>, packet_len: u32) -> Self {
         let left = packets.unwrap_or(u64::MAX);
         let size_bytes = packets.map_or(u64::MAX, |packets| {
@@ -118,8 +118,8 @@ impl SourceFlow {
         }
     }
 
-    /// Sends and stamps the flow's next packet, of `len` bytes. The bytes left are those of as many
-    /// packets of mean length.
+    /// Sends and stamps the flow's next packet, which has `len` bytes. The bytes left are counted
+    /// as if all packets left had the mean length.
     #[inline]
     pub(crate) fn send(&mut self, flow: FlowId, len: u32, context: &mut Context<'_>) {
         let left_bytes = if self.left == u64::MAX {
@@ -133,23 +133,23 @@ impl SourceFlow {
         self.left -= u64::from(self.left != u64::MAX);
     }
 
-    /// Changes the nodes of the flow.
+    /// Changes the flow's nodes.
     pub(crate) const fn redirect(&mut self, flow: FlowSpec) {
         self.terms.flow = flow;
     }
 
-    /// Whether the stop has been reached.
+    /// Whether the source has stopped.
     #[inline]
     pub(crate) fn is_over(&self, now: Instant) -> bool {
         self.terms.stop.is_some_and(|stop| now >= stop)
     }
 
-    /// The stop.
+    /// When the source stops.
     pub(crate) const fn stop(&self) -> Option<Instant> {
         self.terms.stop
     }
 
-    /// The agent calls this at each wake-up.
+    /// The agent calls this whenever it is woken.
     #[inline]
     pub(crate) fn turn(&mut self, context: &mut Context<'_>) -> Turn {
         if self.is_over(context.now()) {
@@ -172,8 +172,8 @@ impl SourceFlow {
         Turn::Start(flow)
     }
 
-    /// Requests a wake-up at `at`, or at the stop if earlier; closes the flow after its last
-    /// packet.
+    /// Requests a call at `at`, or at the stop if that is earlier. After the flow's last packet,
+    /// closes the flow instead.
     #[inline]
     pub(crate) fn call_at(&self, at: Instant, context: &mut Context<'_>) {
         if self.left == 0 {

@@ -1,11 +1,12 @@
-//! Stamp of a flow: writes header fields by a slack rule, and keeps the state for the rule.
+//! Stamps a flow's packets: writes header fields by a slack rule, and keeps the state that the rule
+//! needs.
 
 use roundelay::{Instant, Rate, Slack};
 
 use crate::agent::Outgoing;
 use crate::sources::urgency::{Facts, HeaderFields, SlackRule, Urgency};
 
-/// Stamps the packets of one flow, one way.
+/// Stamps one flow's packets, one way.
 #[derive(Debug, Clone)]
 pub struct Stamp {
     rule: Urgency,
@@ -14,11 +15,11 @@ pub struct Stamp {
     packet_len: u32,
     /// Packets stamped so far.
     number: u64,
-    /// Time and slack of the last packet.
+    /// When the last packet was stamped, and its slack.
     before: Option<(Instant, Slack)>,
 }
 
-/// Special kinds of packets.
+/// What kind of packet it is.
 #[derive(Debug, Clone, Copy, Default)]
 struct Kind {
     is_bare: bool,
@@ -26,8 +27,8 @@ struct Kind {
 }
 
 impl Stamp {
-    /// For a flow with this weight and `size_bytes` in packets of `packet_len`, at least 1. A flow
-    /// without end has `u64::MAX` bytes.
+    /// For a flow with this weight and `size_bytes` in packets of `packet_len` bytes, 1 or more. If
+    /// the flow has no end, `size_bytes` is `u64::MAX`.
     pub const fn new(rule: Urgency, weight: u32, size_bytes: u64, packet_len: u32) -> Self {
         Self {
             rule,
@@ -39,19 +40,19 @@ impl Stamp {
         }
     }
 
-    /// Sets the size of the current transfer.
+    /// Sets the current transfer's size.
     pub(crate) const fn resize(&mut self, size_bytes: u64) {
         self.size_bytes = size_bytes;
     }
 
-    /// Stamps a packet of data sent at `now`, with `left_bytes` of the flow left, including this
-    /// packet.
+    /// Stamps a packet of data that is sent at `now`. `left_bytes` is how much of the flow is left,
+    /// this packet included.
     #[inline]
     pub fn mark(&mut self, packet: &mut Outgoing, now: Instant, left_bytes: u64) {
         self.write(packet, now, left_bytes, Kind::default());
     }
 
-    /// Stamps a packet of RC3's tail.
+    /// Stamps a packet in RC3's tail.
     pub(crate) fn mark_tail(
         &mut self,
         packet: &mut Outgoing,
@@ -70,7 +71,7 @@ impl Stamp {
         );
     }
 
-    /// Stamps a packet without data: a SYN, an acknowledgement.
+    /// Stamps a packet without data: a SYN or an acknowledgement.
     #[inline]
     pub fn mark_bare(&mut self, packet: &mut Outgoing, now: Instant) {
         self.write(
@@ -84,7 +85,7 @@ impl Stamp {
         );
     }
 
-    /// The rate of RC3's tail, if the rule has one.
+    /// The rate at which RC3's tail goes, if the rule has one.
     pub(crate) fn tail_rate(&self) -> Option<Rate> {
         self.rule.tail_rate()
     }
@@ -191,8 +192,8 @@ mod tests {
         );
     }
 
-    /// At 100 Mbit/s a packet of 1460 bytes takes 116.8 us (the constant of the authors' scripts):
-    /// two packets at once, one in time, one late.
+    /// At 100 Mbit/s a packet of 1460 bytes takes 116.8 us (the constant in the authors' scripts).
+    /// Two packets come at once, one in time, one late.
     #[test]
     fn the_fair_rule_step_by_step() {
         let mut fair = stamp(Urgency::Fair("100mbit".parse().unwrap()), u64::MAX);
@@ -220,7 +221,8 @@ mod tests {
         assert_eq!(of(Urgency::None), Outgoing::new(FlowId(0), 1460));
     }
 
-    /// 100 s more than without the class, after any packets, and for packets without data.
+    /// Each packet has 100 s more than without the class, whatever packets came before, and packets
+    /// without data have them too.
     #[test]
     fn a_class_has_more_slack_for_every_packet() {
         let offset = Duration::from_secs(100);
@@ -248,7 +250,7 @@ mod tests {
         }
     }
 
-    /// The n-th packet of a flow has n milliseconds; a bare packet has none.
+    /// A flow's n-th packet has n milliseconds, but a bare packet has none.
     #[derive(Debug)]
     struct Counting;
 

@@ -1,7 +1,7 @@
 //! Source `tcp`: one flow over TCP, with a size or without end. Both ends are one agent.
 //!
-//! A flow with a size reports and closes when its sender knows of the delivery of all bytes; a flow
-//! stopped, or cut off by the end of the run, reports the bytes delivered until then.
+//! A flow with a size reports and closes when its sender knows that all bytes were delivered. If a
+//! flow is stopped, or cut off because the run ends, it reports the bytes delivered until then.
 
 use roundelay::{Bytes, Instant};
 use roundelay_files::Maybe;
@@ -71,7 +71,7 @@ pub struct Tcp {
 }
 
 impl Tcp {
-    /// `size`: bytes of data, 1 to 2^40; None: without end.
+    /// `size` is how many bytes of data there are: 1 to 2^40. None: without end.
     ///
     /// # Errors
     /// A parameter is out of range.
@@ -94,7 +94,7 @@ impl Tcp {
         })
     }
 
-    /// A prototype, which is not a flow itself: flows are copies with their own ends and size.
+    /// A prototype, which is not a flow itself. Flows are copies with their own ends and size.
     pub(crate) fn prototype(terms: Terms, protocol: protocol::Config) -> Result<Self, SourceError> {
         let connection = Connection::new(protocol, 0, &terms)?;
         let source_flow = SourceFlow::new(terms, 0, protocol.segment_len);
@@ -106,7 +106,7 @@ impl Tcp {
         })
     }
 
-    /// A flow made from this prototype.
+    /// Makes a flow from this prototype.
     pub(crate) fn like(&self, flow: FlowSpec, size_bytes: u64) -> Self {
         let mut made = self.clone();
         made.source_flow.redirect(flow);
@@ -128,7 +128,7 @@ impl Tcp {
         }
     }
 
-    /// Reports if done, else sets the alarm; after every call.
+    /// Reports if all is done, and otherwise sets the alarm. Called after every call.
     #[inline]
     fn settle(&mut self, context: &mut Context<'_>) {
         if self.connection.is_done() {
@@ -210,12 +210,12 @@ mod tests {
         }
     }
 
-    /// Runs on a link of 1 Gbit/s and 10 ms.
+    /// Runs on a link with 1 Gbit/s and 10 ms.
     fn run(config: Flow) -> Log {
         Bench::over(2, "1gbit", Duration::from_millis(10)).run(1, 100, [tcp(config).unwrap()])
     }
 
-    /// In picoseconds at 1 Gbit/s: SYN and acknowledgement 40 bytes, data 1510.
+    /// In picoseconds at 1 Gbit/s: SYN and acknowledgement have 40 bytes, data 1510.
     const BARE: u64 = 320_000;
     const DATA: u64 = 12_080_000;
 
@@ -253,15 +253,15 @@ mod tests {
         );
     }
 
-    /// Windows of 2, 4 and 1 packet: a round trip for each but the last. Each window starts with
-    /// the first acknowledgement of the previous one.
+    /// Windows of 2, 4 and 1 packet, each with a round trip but the last. A window starts with the
+    /// first acknowledgement from the previous one.
     #[test]
     fn seven_packets() {
         let (_, _, report) = run(config(7)).reports[0];
         let expected = 70 * MILLISECOND + 2 * BARE + 2 * (DATA + BARE) + DATA;
         assert_eq!(report.completion_time().as_picos(), expected);
-        // Mean: the data's 10 ms and transmission time, and each second packet's wait for the one
-        // before, then 10 ms and 40 bytes.
+        // On average, data takes 10 ms and its transmission time, and each second packet also waits
+        // for the one before it. The answer takes 10 ms and 40 bytes.
         assert!(
             report.round_trip.as_picos() > 20 * MILLISECOND
                 && report.round_trip.as_picos() < 20 * MILLISECOND + 3 * DATA
@@ -317,10 +317,10 @@ mod tests {
         );
     }
 
-    /// A hundred packets on an idle path: all are delivered half a round trip after the answer to
-    /// the SYN. The window sends two, the tail forty at the first low priority and the rest at the
-    /// second. The first two acknowledgements arrive before those of the tail's last four packets:
-    /// the window sends these four again.
+    /// A hundred packets on an idle path. All are delivered half a round trip after the answer to
+    /// the SYN. The window sends two, and the tail sends forty at the first low priority and the
+    /// rest at the second. The first two acknowledgements arrive before those for the tail's last
+    /// four packets, so the window sends these four again.
     #[test]
     fn a_cautious_flow_sends_its_tail_at_once() {
         let mut cautious = config(100);

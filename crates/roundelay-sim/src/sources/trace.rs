@@ -1,6 +1,6 @@
 //! Source `trace`: a list of packets, recorded by a capture or another simulator.
 //!
-//! One agent sends the packets of all flows of the list: packets of the same instant keep their
+//! One agent sends the packets for all flows in the list, so packets at the same instant keep their
 //! order.
 
 use roundelay::{Duration, Fault, FlowId, Instant, Slack};
@@ -61,7 +61,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// The packets of each pair, or of all pairs if there is one list. Flows keep their order and
+    /// The packets for each pair, or for all pairs if there is one list. Flows keep their order and
     /// get new numbers.
     fn deal(&self, pairs: usize) -> Vec<Vec<Entry>> {
         if !self.is_dealt {
@@ -84,12 +84,12 @@ fn longest(list: &[Entry]) -> u32 {
     list.iter().map(|packet| packet.len).max().unwrap_or(0)
 }
 
-/// The number of flows of a list.
+/// The number of flows in a list.
 fn flows(list: &[Entry]) -> u32 {
     list.iter().map(|packet| packet.flow + 1).max().unwrap_or(0)
 }
 
-/// The agent that sends a list between the two hosts of `terms`.
+/// The agent that sends a list between the two hosts in `terms`.
 fn sender(terms: Terms, list: Vec<Entry>) -> Result<Box<dyn Agent>, SourceError> {
     let between = vec![terms.flow; flows(&list) as usize];
     Ok(Box::new(Trace::new(terms, between, list)?))
@@ -131,7 +131,7 @@ impl Source for Config {
     ) -> Result<Vec<Box<dyn Agent>>, SourceError> {
         let lists = self.deal(pairs);
         let mut agents = Vec::new();
-        // Each list for all sources of its pair, in turn.
+        // Each of a pair's `count` sources sends the pair's list.
         for (number, terms) in terms.enumerate() {
             let list = &lists[number / site.count as usize % lists.len()];
             agents.push(sender(terms, list.clone())?);
@@ -139,7 +139,7 @@ impl Source for Config {
         Ok(agents)
     }
 
-    /// Reads the packets, without those after the end of the run.
+    /// Reads the packets, but leaves out those after the end of the run.
     fn read_files(&mut self, reading: &Reading<'_>) -> Result<(), FileFault> {
         let of_file = |message| FileFault::Key("file", message);
         let path = reading.files.path(&self.file);
@@ -267,20 +267,20 @@ pub struct Trace {
     flows: Vec<FlowSpec>,
     packets: Vec<Entry>,
     next: usize,
-    /// Delay of packets relative to the list, once known.
+    /// How much later than listed packets go, once known.
     later: Option<Duration>,
-    /// For each flow: number in queues, stamp, and bytes left.
+    /// For each flow: its number in queues, its stamp, and how many bytes are left.
     open: Vec<(FlowId, Stamp, u64)>,
 }
 
 impl Trace {
-    /// `packets` in the order of time. All of `flows` are opened at the start and closed after the
-    /// last packet sent; the flow of `terms` is not used. Urgency by size uses the bytes of a flow
-    /// in the list.
+    /// `packets` are in the order of time. All of `flows` are opened at the start and closed after
+    /// the last packet is sent. The flow in `terms` is not used. Urgency by size goes by how many
+    /// bytes a flow has in the list.
     ///
     /// # Errors
-    /// A packet has no flow or an illegal length, or is earlier than the packet before: the error
-    /// has its index in the list.
+    /// A packet has no flow or an illegal length, or is earlier than the packet before it. The
+    /// error has its index in the list.
     pub fn new(
         terms: Terms,
         flows: Vec<FlowSpec>,
@@ -488,7 +488,7 @@ mod tests {
         assert_eq!(jittered, [6, 8, 9].map(|at| seconds(at) + shift));
     }
 
-    /// Deadlines move with the list; a packet's own priority replaces the rule's.
+    /// Deadlines move with the list. A packet's own priority replaces the rule's.
     #[test]
     fn packets_have_fields_of_their_own() {
         let mut list = list(&[(1, 0, 100), (3, 1, 50)]);

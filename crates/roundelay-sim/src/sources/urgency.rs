@@ -1,72 +1,72 @@
-//! Slack rules: slack, priority and deadline in a packet's header, set at the source from the
-//! packet and its flow.
+//! Slack rules: which slack, priority and deadline the source writes into a packet's header, given
+//! the packet and its flow.
 //!
-//! [`Urgency`] has the built-in rules; a program passes its own as a [`SlackRule`], a function
-//! without state. The slacks are from R. Mittal et al., "Universal Packet Scheduling", NSDI 2016,
-//! section 3: one LSTF in the network does the work of many schedulers, only the headers written by
-//! the ends differ.
+//! [`Urgency`] has the built-in rules. A program passes its own as a [`SlackRule`], a function
+//! without state. The slacks come from R. Mittal et al., "Universal Packet Scheduling", NSDI 2016,
+//! section 3: one LSTF in the network does the work of many schedulers, and only the headers that
+//! the ends write differ.
 
 use std::fmt;
 use std::sync::Arc;
 
 use roundelay::{Duration, Instant, Rate, Slack};
 
-/// Input of a slack rule: a packet about to leave its source, and its flow.
+/// What a slack rule knows: a packet that is about to leave its source, and its flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Facts {
-    /// Sending time.
+    /// When the packet is sent.
     pub now: Instant,
-    /// Bytes of the packet, headers included.
+    /// Bytes in the packet, headers included.
     pub len: u32,
-    /// Whether the packet carries no data: a SYN, an acknowledgement.
+    /// Whether the packet carries no data: a SYN or an acknowledgement.
     pub is_bare: bool,
-    /// Level in RC3's tail, 1 to 4; 0 outside of a tail.
+    /// The packet's level in RC3's tail, 1 to 4. 0 if it is not in a tail.
     pub tail_level: u8,
-    /// Bytes of the whole flow, or of the current transfer; `u64::MAX` without end.
+    /// Bytes in the whole flow, or in the current transfer. `u64::MAX` without end.
     pub size_bytes: u64,
-    /// Bytes left, including this packet; over TCP the bytes not yet acknowledged. 0 for a bare
-    /// packet.
+    /// Bytes left, this packet included. Over TCP, bytes are left until they are acknowledged. 0
+    /// for a bare packet.
     pub left_bytes: u64,
-    /// Bytes of a full packet; over TCP, of its data.
+    /// Bytes in a full packet. Over TCP, only its data counts.
     pub packet_len: u32,
     /// The flow's weight: 1 to 1024.
     pub weight: u32,
-    /// Packets of the flow sent before in this direction.
+    /// Packets that the flow sent before in this direction.
     pub number: u64,
-    /// Time and slack of the previous packet.
+    /// When the previous packet was sent, and its slack.
     pub before: Option<(Instant, Slack)>,
 }
 
-/// Header fields for schedulers.
+/// Header fields that schedulers read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HeaderFields {
-    /// Time that the packet may spend in queues.
+    /// How long the packet may spend in queues.
     pub slack: Slack,
-    /// Whether the slack still holds the packet's time on the path without any wait; the network
-    /// subtracts that time when the packet is sent.
+    /// Whether the slack still includes the time that the packet needs on its path without any
+    /// wait. If so, the network subtracts that time when the packet is sent.
     pub slack_has_path: bool,
-    /// The packet's class, or the bytes of its flow: the smaller, the more urgent.
+    /// The packet's class, or its flow's bytes. The smaller, the more urgent.
     pub priority: u32,
-    /// Time at which the packet is due.
+    /// When the packet is due.
     pub deadline: Instant,
-    /// Where the slack begins to count.
+    /// Where the slack starts to count.
     pub stamped: Stamped,
 }
 
-/// Where a packet's slack begins to count.
+/// Where a packet's slack starts to count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Stamped {
-    /// At its sending: a wait in the host takes slack, as waits in routers do.
+    /// When the packet is sent. So a wait in the host takes slack, as waits in routers do.
     #[default]
     AtSending,
-    /// At its departure from the host: a wait in the host takes none.
+    /// When the packet leaves the host. So a wait in the host takes no slack.
     AtDeparture,
-    /// At its departure from the host, with the slack of the flow's previous packet plus `gain` less
-    /// the time since that packet's departure, or with `least` if that is more.
+    /// When the packet leaves the host. Its slack is then the previous packet's plus `gain`, less
+    /// the time since that packet left, or `least` if that is more.
     Fairly {
-        /// A packet's time at the flow's share.
+        /// How long a packet takes at the flow's share.
         gain: Duration,
-        /// The slack of the first packet, and the least.
+        /// The slack that the first packet has, and the least that any has.
         least: Slack,
     },
 }
@@ -93,7 +93,8 @@ impl HeaderFields {
     }
 }
 
-/// Header fields to which a rule gives a meaning: scenarios have notes on queues that read others.
+/// To which header fields a rule gives a meaning. If queues read others, scenarios have notes on
+/// them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct WrittenFields {
     /// Whether packets differ in slack.
@@ -104,8 +105,8 @@ pub struct WrittenFields {
     pub deadline: bool,
 }
 
-/// A rule for header fields, above all the slack: a function of the packet and its flow, without
-/// state.
+/// A rule for header fields, above all for the slack. It is a function of the packet and its flow,
+/// without state.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -129,7 +130,7 @@ pub trait SlackRule: fmt::Debug + Send + Sync {
     /// The packet's header fields.
     fn fields(&self, packet: &Facts) -> HeaderFields;
 
-    /// The fields with a meaning. By default all.
+    /// Which fields have a meaning. By default all.
     fn written(&self) -> WrittenFields {
         WrittenFields {
             slack: true,
@@ -139,7 +140,7 @@ pub trait SlackRule: fmt::Debug + Send + Sync {
     }
 }
 
-/// A program's own rule. Equal only to its clones.
+/// A program's own rule. It is equal only to its clones.
 #[derive(Debug, Clone)]
 pub struct CustomRule(Arc<dyn SlackRule>);
 
@@ -157,46 +158,47 @@ impl<R: SlackRule + 'static> From<Arc<R>> for CustomRule {
     }
 }
 
-/// The rule for stamping packets.
+/// How packets are stamped.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Urgency {
-    /// No stamp: priority 0, no slack, no deadline.
+    /// Not at all: priority 0, no slack, no deadline.
     #[default]
     None,
     /// One priority for all packets: a class.
     Priority(u32),
-    /// One slack for all packets: LSTF then serves as FIFO+ does (section 3.2, with one second).
+    /// One slack for all packets. LSTF then serves as FIFO+ does (section 3.2, with one second).
     Constant(Duration),
-    /// The shortest flow first. Slack: this time for each packet of the whole flow (section 3.1:
-    /// one second, longer than any time in queues). Priority: the bytes of the flow.
+    /// The shortest flow first. The slack is this time for each packet in the whole flow (section
+    /// 3.1: one second, which is longer than any time in queues). The priority is the flow's bytes.
     FlowSize(Duration),
-    /// The shortest remainder first. Slack: this time for each packet left, including this one.
-    /// Priority: the bytes left. Over TCP, bytes are left until acknowledged.
+    /// The shortest remainder first. The slack is this time for each packet left, this one
+    /// included. The priority is the bytes left. Over TCP, bytes are left until they are
+    /// acknowledged.
     Remaining(Duration),
-    /// Fair queueing: each flow has a share of this rate times its weight (section 3.3). The slack
-    /// of the first packet is 0, of packet i max(0, slack of packet i - 1, plus a packet's time at
+    /// Fair queueing: each flow's share is this rate times its weight (section 3.3). The first
+    /// packet's slack is 0, and packet i's is max(0, slack of packet i - 1, plus a packet's time at
     /// the share, minus the time since packet i - 1).
     Fair(Rate),
     /// RC3 (R. Mittal et al., "Recursively Cautious Congestion Control", NSDI 2014; UPS, section
     /// 3.1). Over TCP with selective acknowledgements, data beyond the window is sent at once from
-    /// the flow's end, at the first link's rate, at the low priorities 1 to 4; the window's data
-    /// has 0. Slack: this time for each step of priority. Other sources have no tail to send.
+    /// the flow's end, at the first link's rate and at the low priorities 1 to 4. The window's data
+    /// has 0. The slack is this time for each step of priority. Other sources have no tail to send.
     Cautious {
-        /// Slack for each step of priority: one second in UPS.
+        /// How much slack each step of priority adds: one second in UPS.
         step: Duration,
-        /// The rate of the first link.
+        /// The first link's rate.
         rate: Rate,
     },
-    /// A deadline this long after sending. Slack: the same time, less the packet's time on its path
-    /// without any wait.
+    /// A deadline this long after the packet is sent. The slack is the same time, less what the
+    /// packet needs on its path without any wait.
     Deadline(Duration),
-    /// Another rule plus this slack for every packet, SYNs and acknowledgements included: a class
-    /// below the one without (section 3.4). Strict priority needs more than the largest slack of
-    /// the class above plus the longest wait.
+    /// Another rule, plus this slack for every packet, SYNs and acknowledgements included. This
+    /// makes a class below the one without it (section 3.4). For strict priority it must be more
+    /// than the largest slack in the class above plus the longest wait.
     Plus(Arc<Self>, Duration),
     /// Another rule, whose slack is written when a packet leaves its host's interface, as in the
-    /// scripts of the authors of UPS: a wait there takes no slack, and the time since the flow's
-    /// previous packet is that between departures. Not for deadlines.
+    /// UPS authors' scripts. So a wait there takes no slack, and the time since the flow's previous
+    /// packet is counted from when that packet left. Not for deadlines.
     AtDeparture(Arc<Self>),
     /// A program's own rule.
     Custom(CustomRule),
@@ -262,7 +264,7 @@ impl SlackRule for Urgency {
 }
 
 impl Urgency {
-    /// The rate of RC3's tail, if the rule has one.
+    /// The rate at which RC3's tail goes, if the rule has one.
     pub(crate) fn tail_rate(&self) -> Option<Rate> {
         match self {
             Self::Cautious { rate, .. } => Some(*rate),
@@ -285,7 +287,7 @@ impl Urgency {
         }
     }
 
-    /// Whether the flow's size, or its bytes left, change the header fields.
+    /// Whether the flow's size, or how many bytes are left, changes the header fields.
     pub(crate) fn goes_by_size(&self) -> bool {
         match self {
             Self::FlowSize(_) | Self::Remaining(_) => true,
@@ -300,7 +302,7 @@ impl Urgency {
         Self::Plus(Arc::new(self), offset)
     }
 
-    /// This rule, with slack written at a packet's departure from its host.
+    /// This rule, but slack is written when a packet leaves its host.
     #[must_use]
     pub fn at_departure_from_host(self) -> Self {
         Self::AtDeparture(Arc::new(self))
@@ -332,8 +334,8 @@ fn by_size(packet: &Facts, bytes: u64, each: Duration) -> HeaderFields {
     }
 }
 
-/// Rate times weight (at most 1024) saturates: at 2^64 bits a second a packet takes practically no
-/// time.
+/// The flow's share: rate times weight, which is at most 1024. The product saturates, because at
+/// 2^64 bits a second a packet takes practically no time.
 fn share(packet: &Facts, rate: Rate) -> Rate {
     Rate::from_bits_per_second(rate.bits_per_second().saturating_mul(packet.weight.into()))
         .unwrap_or(rate)
@@ -353,7 +355,7 @@ pub(crate) fn grown(slack: Slack, gain: Duration, since: Duration) -> Slack {
     Slack::from_picos(gained).after(since)
 }
 
-/// The inner rule sees its own slacks, without the offset.
+/// Adds a class's offset. The inner rule sees its own slacks, without it.
 fn later(rule: &Urgency, offset: Duration, packet: &Facts) -> HeaderFields {
     let before = packet.before.map(|(at, slack)| (at, slack.after(offset)));
     let fields = rule.fields(&Facts { before, ..*packet });

@@ -1,8 +1,8 @@
-//! Source `video`: video over the web, one segment over a TCP connection at even intervals.
+//! Source `video`: video over the web, where one TCP connection carries segments at even intervals.
 //!
-//! Segments queue at the sender if the network is slower. Each segment reports when the receiver
-//! has all bytes: the time from creation to delivery is the buffer needed by a player. Segments
-//! missing at the stop or the end of the run are reported as cut off.
+//! If the network is slower, segments queue at the sender. Each segment reports when the receiver
+//! has all bytes. How long this takes from when the segment was made is the buffer that a player
+//! needs. Segments that are missing when the source stops or the run ends are reported as cut off.
 
 use roundelay::{Bytes, Duration, Instant};
 use roundelay_files::InWords;
@@ -72,14 +72,14 @@ pub struct Video {
     alarm: Alarm,
     segment_bytes: u64,
     interval: Duration,
-    /// Creation time of the first unreported segment, and number of reported segments.
+    /// When the first unreported segment was made, and how many segments are reported.
     made_at: Instant,
     reported: u64,
     next_at: Instant,
 }
 
 impl Video {
-    /// Segments of 1 to 2^40 bytes, at intervals of 1 us to 1 day.
+    /// Segments have 1 to 2^40 bytes, and intervals take 1 us to 1 day.
     ///
     /// # Errors
     /// A parameter is out of range.
@@ -109,7 +109,7 @@ impl Video {
         })
     }
 
-    /// Creates a segment if one is due.
+    /// Makes a segment if one is due.
     fn make(&mut self, now: Instant) {
         if now >= self.next_at {
             self.connection.supply(self.segment_bytes);

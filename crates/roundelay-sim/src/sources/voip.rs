@@ -1,8 +1,8 @@
-//! Source `voip`: speech, fifty packets a second in talkspurts, none in pauses.
+//! Source `voip`: speech, with fifty packets a second in talkspurts and none in pauses.
 //!
-//! Talkspurts and pauses are exponential, with the means of ITU-T Recommendation P.59, "Artificial
-//! Conversational Speech" (1993), table 1: 1.004 s and 1.587 s. A packet is due within 150 ms, the
-//! one-way delay up to which most conversations do not suffer (ITU-T G.114, 2003).
+//! Talkspurts and pauses are exponential, with the means in ITU-T Recommendation P.59, "Artificial
+//! Conversational Speech" (1993), table 1: 1.004 s and 1.587 s. A packet is due within 150 ms,
+//! because up to this one-way delay most conversations do not suffer (ITU-T G.114, 2003).
 
 use roundelay::{Duration, Rate};
 use roundelay_files::{InWords, some_whole};
@@ -17,13 +17,13 @@ use crate::sources::source_flow::Terms;
 use crate::sources::urgency::Urgency;
 use crate::sources::{Check, MOST_PACKETS, SourceError};
 
-/// Mean talkspurt.
+/// How long a talkspurt is on average.
 pub const TALKSPURT: Duration = Duration::from_millis(1004);
-/// Mean pause.
+/// How long a pause is on average.
 pub const PAUSE: Duration = Duration::from_millis(1587);
-/// Time between two packets of a talkspurt.
+/// The time between two packets in a talkspurt.
 pub const FRAME: Duration = Duration::from_millis(20);
-/// Deadline of a packet, from its sending.
+/// A packet is due this long after it is sent.
 pub const DUE_WITHIN: Duration = Duration::from_millis(150);
 
 pub(super) const SENDS: &str = "Speech: fifty packets a second in talkspurts.";
@@ -42,7 +42,7 @@ pub struct Config {
     pub packets: Option<u64>,
 }
 
-/// G.711: 64 kbit/s, 160 bytes a packet, and 40 bytes of headers of RTP, UDP and IPv4.
+/// G.711: 64 kbit/s make 160 bytes a packet, and headers of RTP, UDP and IPv4 add 40.
 const fn speech_len() -> u32 {
     200
 }
@@ -57,14 +57,14 @@ impl Default for Config {
 }
 
 impl Config {
-    /// The rate of a talkspurt; none for packets of 0 bytes.
+    /// The rate in a talkspurt. None if packets have 0 bytes.
     fn rate(&self) -> Option<Rate> {
         Rate::from_bits_per_second(
             u64::from(self.packet_len) * 8 * (1_000_000_000_000 / FRAME.as_picos()),
         )
     }
 
-    /// The talkspurts and pauses.
+    /// The talkspurts and pauses, as on-times and off-times.
     fn on_off(&self) -> Option<on_off::Config> {
         let config = on_off::Config::new(self.rate()?, self.packet_len, [TALKSPURT, PAUSE]);
         Some(on_off::Config {

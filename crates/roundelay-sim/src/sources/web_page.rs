@@ -1,11 +1,12 @@
 //! Source `web_page`: page loads over HTTP/1.1. A client fetches a document, then its objects over
 //! parallel persistent connections with one request at a time on each (RFC 9112, sections 9.3 and
-//! 9.4), thinks, and loads the next page.
+//! 9.4). Then it thinks, and loads the next page.
 //!
 //! Connections open when they are first needed, and stay open. Each is two flows, requests and
-//! responses, and only the requests' flow exchanges SYNs. A page reports over the responses' flow
-//! of its last object: from the request for the document until the client has all bytes, the page
-//! load time. A page missing at the stop or at the end of the run is reported as cut off.
+//! responses, and only the requests' flow exchanges SYNs. A page reports over the flow that carries
+//! the response with its last object. The page load time is from when the document was asked for
+//! until the client has all bytes. If a page is missing when the source stops or the run ends, it
+//! is reported as cut off.
 
 use roundelay::{Bytes, Duration, Instant};
 use roundelay_files::{InWords, whole};
@@ -31,9 +32,9 @@ pub(super) const EXAMPLES: [&str; 2] = [
      think = '100ms'",
 ];
 
-/// Maximum number of objects of a page.
+/// The most objects that a page may have.
 const MOST_OBJECTS: u64 = 10_000;
-/// Maximum number of connections.
+/// The most connections that a client may have.
 const MOST_CONNECTIONS: u64 = 256;
 
 /// Parameters of the source; its hosts are client and server.
@@ -77,7 +78,7 @@ const fn request() -> Bytes {
 }
 
 impl Config {
-    /// Bytes of a page.
+    /// Bytes in a page.
     fn page(&self) -> u64 {
         self.document
             .0
@@ -119,14 +120,14 @@ impl Source for Config {
     }
 }
 
-/// The client's task.
+/// What the client is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     /// Thinking until this time.
     Think(Instant),
     /// The document is outstanding.
     Document,
-    /// So many objects are not yet asked for.
+    /// This many objects are not yet asked for.
     Objects(u32),
 }
 
@@ -145,7 +146,8 @@ pub struct WebPage {
 }
 
 impl WebPage {
-    /// `think`: time from a page to the next request, in place of that of `config`.
+    /// `think` is how long it takes from a page to the next request. It replaces what `config`
+    /// says.
     ///
     /// # Errors
     /// A parameter is out of range.
@@ -209,7 +211,7 @@ impl WebPage {
         }
     }
 
-    /// Effort of all connections.
+    /// What all connections had to repair.
     fn effort(&mut self) -> Effort {
         self.lanes
             .iter_mut()
@@ -231,7 +233,7 @@ impl WebPage {
         }
     }
 
-    /// Goes on with the page; `last`: the connection of the last arrival.
+    /// Goes on with the page. `last` is the connection on which the last packet arrived.
     fn settle(&mut self, last: usize, context: &mut Context<'_>) {
         self.ask(context);
         if self.stage == Stage::Objects(0) && !self.lanes.iter().any(Exchange::is_busy) {
@@ -262,7 +264,7 @@ impl Agent for WebPage {
         let now = context.now();
         if self.source_flow.is_over(now) {
             self.cut_off(context);
-            // The source_flow closes the first flow.
+            // `source_flow` closes the first flow.
             let flows = self.lanes.iter_mut().filter_map(|lane| lane.flows.take());
             for flow in flows.flatten().skip(1) {
                 context.close(flow);
@@ -312,7 +314,7 @@ mod tests {
     use crate::sources::Preset;
     use crate::sources::bench::{Bench, Log, seconds};
 
-    /// Pages of a document and four objects of a packet each, over two connections.
+    /// Pages with a document and four objects, a packet each, over two connections.
     fn config() -> Config {
         let tcp = Protocol {
             preset: Preset::Ns2Newreno,
@@ -338,15 +340,16 @@ mod tests {
         }
     }
 
-    /// Think times are the mean, not drawn.
+    /// Think times are the mean and not drawn.
     fn run(config: &Config, rate: &str) -> Log {
         let source = WebPage::new(terms(), config, Span::Fixed(config.think)).unwrap();
         Bench::over(2, rate, Duration::from_millis(10)).run(1, 100, [source])
     }
 
-    /// 10 ms each way. The first page: SYN, document, SYN of the second connection beside the first
-    /// object, then three objects in parallel: the first connection fetches three in the time of
-    /// the second's SYN and one object. Later pages: document, and two rounds of two objects.
+    /// 10 ms each way. The first page takes a SYN, the document, and the second connection's SYN
+    /// beside the first object. Then three objects go in parallel: the first connection fetches
+    /// three in the time that the second needs for its SYN and one object. Later pages take the
+    /// document, and two rounds of two objects.
     #[test]
     fn a_page_is_a_document_and_rounds_of_objects() {
         let log = run(&config(), "100gbit");
@@ -376,7 +379,7 @@ mod tests {
         );
     }
 
-    /// Six connections load twelve objects in two rounds, one connection in twelve.
+    /// Six connections load twelve objects in two rounds, but one connection needs twelve.
     #[test]
     fn parallel_connections_shorten_a_page() {
         let later = |connections| {
@@ -409,7 +412,7 @@ mod tests {
         );
     }
 
-    /// A page of 3 MB takes 2.4 s at 10 Mbit/s, and headers.
+    /// A page of 3 MB takes 2.4 s at 10 Mbit/s, and its headers take more.
     #[test]
     fn a_slow_link_limits_the_page() {
         let config = Config {

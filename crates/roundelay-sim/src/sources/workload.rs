@@ -1,5 +1,5 @@
-//! Source `workload`: a list of flows with start, hosts and size, as in the workloads of the UPS
-//! authors' scripts or in a log of flows.
+//! Source `workload`: a list of flows with start, hosts and size, as the UPS authors' scripts or a
+//! log of flows have it.
 
 use std::collections::BTreeMap;
 
@@ -91,7 +91,7 @@ impl Source for Config {
         self.transport.unused().to_vec()
     }
 
-    /// Reads the flows, without those after the end of the run.
+    /// Reads the flows, but leaves out those after the end of the run.
     fn read_files(&mut self, reading: &Reading<'_>) -> Result<(), FileFault> {
         let text = reading
             .files
@@ -163,17 +163,17 @@ pub struct Workload {
     flows: Vec<Entry>,
     mould: Mould,
     next: usize,
-    /// Delay of flows relative to the list, once known.
+    /// How much later than listed flows start, once known.
     later: Option<Duration>,
 }
 
 impl Workload {
-    /// `flows` in the order of time. `terms` are those of all flows, with other ends; open flows go
-    /// on after the stop.
+    /// `flows` are in the order of time. All have these `terms`, but other ends. Open flows go on
+    /// after the stop.
     ///
     /// # Errors
-    /// A flow has an illegal size or is earlier than the flow before: the error has its index in
-    /// the list.
+    /// A flow has an illegal size, or is earlier than the flow before it. The error has its index
+    /// in the list.
     pub fn new(terms: Terms, flows: Vec<Entry>, carrier: Carrier) -> Result<Self, SourceError> {
         let check = Check("workload");
         let mut earliest = Instant::ZERO;

@@ -1,8 +1,8 @@
-//! Dumbbell: senders, a bottleneck and receivers, the network of most papers on queues.
+//! Dumbbell: senders, a bottleneck and receivers. Most papers on queues use this network.
 //!
 //! `s0`, `s1`, ... send to `r0`, `r1`, ... through routers `left` and `right`. The link between
-//! these is the core; each pair has its own access links. Round-trip times may differ from pair to
-//! pair: by steps, or by random delays of each run.
+//! these is the core, and each pair has its own access links. Round-trip times may differ from pair
+//! to pair: by steps, or by delays that each run draws.
 
 use roundelay::{Duration, Rate};
 use roundelay_files::{InWords, whole};

@@ -1,11 +1,11 @@
-//! Fat-tree of switches with `k` ports (M. Al-Fares, A. Loukissas, A. Vahdat, "A Scalable,
-//! Commodity Data Center Network Architecture", SIGCOMM 2008, section 3).
+//! Fat-tree: a data centre's network made from switches with `k` ports (M. Al-Fares, A. Loukissas,
+//! A. Vahdat, "A Scalable, Commodity Data Center Network Architecture", SIGCOMM 2008, section 3).
 //!
-//! `k` pods of `k/2` edge and `k/2` aggregation switches, `(k/2)^2` core switches, `k^3/4` hosts.
-//! Switches are numbered across pods: `core0`, `aggregation0`, `edge0`; hosts `host0`, ... from pod
-//! to pod and from edge to edge. Aggregation switch `a` of a pod is joined to the `k/2` cores from
-//! `a * k/2` on. There are many equally short routes: spread flows over them
-//! ([`Routing::spread`](crate::Routing)).
+//! There are `k` pods with `k/2` edge and `k/2` aggregation switches each, `(k/2)^2` core switches,
+//! and `k^3/4` hosts. Switches are numbered across pods: `core0`, `aggregation0`, `edge0`. Hosts
+//! are `host0`, ... from pod to pod and from edge to edge. Aggregation switch `a` in a pod is
+//! joined to the `k/2` cores from `a * k/2` on. Many routes are equally short, so spread flows over
+//! them ([`Routing::spread`](crate::Routing)).
 
 use roundelay::{Duration, Fault, Rate};
 use roundelay_files::{InWords, whole};
@@ -147,7 +147,7 @@ mod tests {
         );
     }
 
-    /// Between pods there are `(k/2)^2` shortest routes.
+    /// Between two pods there are `(k/2)^2` shortest routes.
     #[test]
     fn flows_take_every_core() {
         let mut topology = built(8);

@@ -1,10 +1,10 @@
 //! Network files: Rocketfuel's edge lists, Topology Zoo's GraphML and GML, the UPS authors'
 //! `topo.txt`, plain edge lists.
 //!
-//! [`FromFile`] completes missing data: rate and delay of links, and hosts, which only the UPS
-//! authors' files have. A link without a delay between nodes with coordinates has the delay of
-//! light in fibre along the great circle. A link goes both ways unless the file lists the way back
-//! separately.
+//! [`FromFile`] completes what files lack: links' rate and delay, and hosts, which only the UPS
+//! authors' files have. If a link has no delay but both its nodes have coordinates, its delay is
+//! what light takes in fibre along the great circle. A link goes both ways, unless the file lists
+//! the way back separately.
 
 mod coordinates;
 mod edge_list;
@@ -64,8 +64,8 @@ impl Format {
         }
     }
 
-    /// The format for a file name: `.gml`, `.graphml` or `.xml`, `.intra`, `topo.txt`; any other
-    /// name is an edge list.
+    /// The format that a file name stands for: `.gml`, `.graphml` or `.xml`, `.intra`, `topo.txt`.
+    /// Any other name is an edge list.
     pub fn of_name(name: &str) -> Self {
         let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
         let last = last.to_ascii_lowercase();
@@ -78,7 +78,7 @@ impl Format {
         }
     }
 
-    /// Content of the second file, for formats with two.
+    /// What the second file contains, if the format has two.
     pub const fn second(self) -> Option<&'static str> {
         match self {
             Self::Rocketfuel => Some("latencies"),
@@ -102,21 +102,21 @@ impl FromStr for Format {
     }
 }
 
-/// Oddities of a readable file.
+/// What is odd about a file that can be read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Oddities {
     /// Notes, a sentence each.
     pub notes: Vec<String>,
-    /// Another note, valid if routing is not by cost: the file has costs.
+    /// One more note, which holds if routing does not go by cost: the file has costs.
     pub costs: Option<String>,
 }
 
 /// A file in memory.
 #[derive(Debug, Clone, Copy)]
 pub struct Text<'a> {
-    /// Name for messages.
+    /// The name for messages.
     pub name: &'a str,
-    /// Text of the file.
+    /// The file's text.
     pub text: &'a str,
 }
 
@@ -133,7 +133,7 @@ impl Text<'_> {
         fault.into().in_file(self.name, line)
     }
 
-    /// Lines with their numbers, without empty lines and comments.
+    /// Lines with their numbers. Empty lines and comments are left out.
     fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
         let lines = self
             .text
@@ -182,11 +182,11 @@ impl Default for FromFile {
     }
 }
 
-/// Maximum length of a file.
+/// The longest file, in bytes.
 pub const MOST_BYTES: usize = 1 << 26;
 
 impl FromFile {
-    /// Reads a network; `second` is the second file of formats with two.
+    /// Reads a network. `second` is the second file, if the format has two.
     ///
     /// # Errors
     /// The file does not follow the format, or is too large.
@@ -271,7 +271,7 @@ impl FromFile {
     }
 
     /// # Errors
-    /// A node already has the name of a new host.
+    /// A node already has the name that a new host would get.
     fn attach(&self, routers: &[NodeId], builder: &mut Builder<'_>) -> Result<(), Fault> {
         let access = Wire {
             rate: self.access_rate,
@@ -290,7 +290,7 @@ impl FromFile {
     }
 }
 
-/// Network data common to all formats.
+/// What all formats tell about a network.
 #[derive(Debug, Default)]
 struct Graph {
     nodes: Vec<Node>,
@@ -317,7 +317,7 @@ struct Edge {
 }
 
 impl Graph {
-    /// The node with this name, added if new.
+    /// The node that has this name. It is added if it is new.
     fn node(&mut self, name: &str) -> usize {
         if let Some(node) = self.by_name.get(name) {
             return *node;
@@ -330,7 +330,7 @@ impl Graph {
         self.nodes.len() - 1
     }
 
-    /// Links go one way if the file also lists the way back.
+    /// A link goes one way if the file also lists the way back.
     fn find_ways_back(&mut self) {
         let listed: BTreeSet<_> = self.edges.iter().map(|edge| (edge.from, edge.to)).collect();
         for edge in &mut self.edges {
@@ -350,10 +350,10 @@ impl Graph {
     }
 }
 
-/// Classes of links.
+/// Decides which class each link has.
 struct Classes<'a> {
     graph: &'a Graph,
-    /// By node: whether the file has hosts behind the node.
+    /// By node: whether the file has hosts behind it.
     has_hosts: Vec<bool>,
 }
 
@@ -367,7 +367,7 @@ impl<'a> Classes<'a> {
         Self { graph, has_hosts }
     }
 
-    /// A link between a router with hosts and a router without is an edge link.
+    /// A link between a router that has hosts and one that has none is an edge link.
     fn of(&self, from: usize, to: usize) -> LinkClass {
         match (self.graph.nodes[from].is_host, self.graph.nodes[to].is_host) {
             (true, _) => LinkClass::Host,

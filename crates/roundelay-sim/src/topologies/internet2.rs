@@ -1,15 +1,15 @@
-//! Internet2 network of the UPS paper (R. Mittal, R. Agarwal, S. Ratnasamy, S. Shenker, "Universal
-//! Packet Scheduling", NSDI 2016): 10 core routers, 100 edge routers, 100 hosts.
+//! The Internet2 network in the UPS paper (R. Mittal, R. Agarwal, S. Ratnasamy, S. Shenker,
+//! "Universal Packet Scheduling", NSDI 2016): 10 core routers, 100 edge routers, 100 hosts.
 //!
-//! Nodes have the numbers of the authors' files: cores 0 to 9 (`core0` ...), edge routers 10 to 109
-//! (`edge0` ...), hosts 110 to 209 (`host0` ...). `edge i` is at `core (i mod 10)`. The delay of
-//! core links is 10 ms, of others 1 ms.
+//! Nodes have the numbers that they have in the authors' files: cores 0 to 9 (`core0` ...), edge
+//! routers 10 to 109 (`edge0` ...), hosts 110 to 209 (`host0` ...). `edge i` is at
+//! `core (i mod 10)`. Core links have a delay of 10 ms, others of 1 ms.
 //!
-//! **Rates of core links.** Each core has ten edge links of 1 Gbit/s, 10 Gbit/s in all, spread
-//! evenly over the nine other cores: 10/9 Gbit/s a pair. A link crossed by `k` pairs, counted one
-//! way, has `ceil(k * 10000 / 9)` Mbit/s. When each host sends at a fraction `u` of its edge link's
-//! rate to hosts at other cores, the load of every core link is also `u`. This rule gives all
-//! sixteen rates of the authors' file.
+//! **Rates of core links.** Each core has ten edge links with 1 Gbit/s, so 10 Gbit/s in all. We
+//! spread these evenly over the nine other cores, so a pair has 10/9 Gbit/s. If `k` pairs cross a
+//! link, counted one way, it has `ceil(k * 10000 / 9)` Mbit/s. When each host sends at a fraction
+//! `u` of its edge link's rate to hosts at other cores, the load on every core link is therefore
+//! `u`, too. This rule gives all sixteen rates in the authors' file.
 
 use roundelay::{Duration, Rate};
 use roundelay_files::whole;
@@ -22,7 +22,7 @@ use crate::network::{LinkClass, LinkConfig, Network, NodeId};
 pub(super) const NODES: &str = "The Internet2 network of the UPS paper: `host0` to `host99`.";
 pub(super) const SOURCE: &str = "UPS, section 2.3";
 
-/// Joined pairs of cores, in the order of the authors' file.
+/// Which cores are joined, in the order of the authors' file.
 const CORE: [(u32, u32); 16] = [
     (0, 1),
     (0, 2),
@@ -65,7 +65,8 @@ pub enum Variant {
 }
 
 impl Variant {
-    /// Rates of core (in tenths), edge and host links in Mbit/s; delays of core and other links.
+    /// The rates of core (in tenths), edge and host links in Mbit/s, and the delays of core and
+    /// other links.
     const fn wires(self) -> (u64, Rate, Rate, Duration, Duration) {
         let core = Duration::from_millis(10);
         let other = Duration::from_millis(1);
@@ -167,7 +168,7 @@ const fn scaled(mbits: u64, tenths: u64) -> Rate {
     }
 }
 
-/// Rates of the core links in Mbit/s, from the routes between cores.
+/// The core links' rates in Mbit/s, which follow from the routes between cores.
 fn core_rates() -> [u64; 16] {
     let network = core();
     let mut crossings = [0; 2 * CORE.len()];
@@ -185,7 +186,7 @@ fn core_rates() -> [u64; 16] {
     std::array::from_fn(|link| (crossings[2 * link] * 10_000_u64).div_ceil(9))
 }
 
-/// The core only, with links in pairs.
+/// Only the core, with links in pairs.
 fn core() -> Network {
     let mut network = Network::default();
     (0..10).for_each(|_| _ = network.add_node());
@@ -218,7 +219,7 @@ mod tests {
         .unwrap()
     }
 
-    /// The authors' file.
+    /// What the authors' file says.
     const PRINTED: [u64; 16] = [
         5556, 7778, 14445, 3334, 3334, 5556, 1112, 3334, 5556, 4445, 10000, 14445, 1112, 8889,
         2223, 7778,
@@ -247,7 +248,7 @@ mod tests {
         }
     }
 
-    /// Cores between each pair of cores, as in ns-2's static routing.
+    /// Which cores lie between each pair of cores, as in ns-2's static routing.
     #[test]
     fn routes_are_those_of_ns_2() {
         let expected: [&[(u32, &[u32])]; 9] = [
@@ -340,8 +341,8 @@ mod tests {
         );
     }
 
-    /// One-way propagation between hosts at other cores is 4 ms and 10 ms for each core link: 23.78
-    /// ms on average.
+    /// Between hosts at different cores, propagation one way takes 4 ms plus 10 ms for each core
+    /// link, which is 23.78 ms on average.
     #[test]
     fn propagation_is_the_papers() {
         let topology = built(Variant::OneTen);

@@ -1,23 +1,24 @@
-//! ISP topology: a random network like an Internet service provider's, with core routers joined by
-//! preferential attachment and an edge router for each host.
+//! ISP topology: a random network like an Internet service provider's. Preferential attachment
+//! joins the core routers, and each host has an edge router.
 //!
-//! A substitute for the Rocketfuel map of the UPS paper (R. Mittal, R. Agarwal, S. Ratnasamy, S.
+//! It stands in for the Rocketfuel map in the UPS paper (R. Mittal, R. Agarwal, S. Ratnasamy, S.
 //! Shenker, "Universal Packet Scheduling", NSDI 2016, section 2.3: 83 routers, 131 core links, half
-//! of them slower than the access links). The paper does not name its map; no published map has
+//! of them slower than the access links). The paper does not name its map, and no published map has
 //! this size. Measured maps have a few routers with many links and many with one (N. Spring, R.
 //! Mahajan, D. Wetherall, "Measuring ISP Topologies with Rocketfuel", SIGCOMM 2002). Preferential
-//! attachment has the same result (A.-L. Barabasi, R. Albert, "Emergence of Scaling in Random
-//! Networks", Science 286, 1999): each new router joins an existing one, drawn with a probability
-//! in proportion to its links; each remaining link joins two routers drawn in the same way. All
-//! draws use `graph_seed`: runs with other seeds have the same network.
+//! attachment gives the same (A.-L. Barabasi, R. Albert, "Emergence of Scaling in Random Networks",
+//! Science 286, 1999): each new router joins an existing one, drawn with a probability in
+//! proportion to its links. Each remaining link joins two routers that are drawn in the same way.
+//! All draws use `graph_seed`, so runs with other seeds have the same network.
 //!
-//! **Rates of core links** are the loads when each host sends at the rate of its edge link, evenly
-//! to the hosts of other routers: when hosts send at a fraction `u` of this, the load of every link
-//! is `u`, as in [`Internet2`](super::Internet2). Then the fraction `slower` of the links, with the
-//! smallest loads, is limited to `slower_rate` at most, below the rate of edge links; all others
-//! get at least the rate of edge links.
+//! **Rates of core links** are the loads that arise when each host sends at its edge link's rate,
+//! evenly to the hosts at other routers. So when hosts send at a fraction `u` of this, every link's
+//! load is `u`, as in [`Internet2`](super::Internet2). Then the fraction `slower` of the links,
+//! those with the smallest loads, is limited to at most `slower_rate`, which is below the edge
+//! links' rate. All others get at least the edge links' rate.
 //!
-//! Nodes: `core0` ..., then `edge0` ..., then `host0` ...; `edge i` is at `core (i mod routers)`.
+//! Nodes are `core0` ..., then `edge0` ..., then `host0` ..., and `edge i` is at
+//! `core (i mod routers)`.
 
 use std::collections::BTreeSet;
 
@@ -37,11 +38,11 @@ pub(super) const NODES: &str =
     "A random network like a provider's: `host0`, ... from router to router.";
 pub(super) const SOURCE: &str = "UPS, section 2.3, in place of Rocketfuel";
 
-/// Maximum number of core routers: routes between all pairs give the rates.
+/// The most core routers, because we need the routes between all pairs for the rates.
 const MOST_ROUTERS: u64 = 1_000;
-/// Maximum number of hosts: with the most core routers, a network has no room for many more nodes.
+/// The most hosts, because with the most core routers a network has no room for many more nodes.
 const MOST_HOSTS: u64 = 500_000;
-/// Draws of a pair of routers before the first free pair is taken.
+/// How often we draw a pair of routers before we take the first free pair.
 const MOST_DRAWS: u32 = 1_000;
 
 /// Parameters of the network.
@@ -104,7 +105,7 @@ impl Default for Isp {
     }
 }
 
-// With an edge router for each host, no checked network has too many nodes.
+// Each host has an edge router, but even so no network that passes the checks has too many nodes.
 const _: () = assert!(MOST_ROUTERS + 2 * MOST_HOSTS <= MOST_NODES);
 
 impl Isp {
@@ -169,10 +170,10 @@ impl Isp {
         Ok(())
     }
 
-    /// Joined routers, the lower number first: a tree, then the remaining links.
+    /// Which routers are joined, the lower number first: a tree, then the remaining links.
     fn pairs(&self, random: &mut Pcg64Mcg) -> Vec<(usize, usize)> {
-        // Each router once for each of its links: an even draw from this list is in proportion to
-        // links.
+        // Each router stands here once for each of its links, so an even draw from this list is in
+        // proportion to links.
         let mut pairs = vec![(0, 1)];
         let mut ends = vec![0, 1];
         for router in 2..self.routers as usize {
@@ -190,7 +191,7 @@ impl Isp {
         pairs
     }
 
-    /// Two unjoined routers, drawn in proportion to their links.
+    /// Two routers that are not joined, drawn in proportion to their links.
     fn free_pair(
         &self,
         ends: &[usize],
@@ -217,7 +218,7 @@ impl Isp {
         unreachable!("there are fewer links than pairs")
     }
 
-    /// Rates of the core links.
+    /// The core links' rates.
     fn rates(&self, pairs: &[(usize, usize)]) -> Vec<Rate> {
         let loads = self.loads(pairs);
         let mut by_load: Vec<_> = (0..loads.len()).collect();
@@ -236,8 +237,8 @@ impl Isp {
         rates
     }
 
-    /// The load of each link in its busier direction if all hosts send at `access_rate`, evenly to
-    /// hosts of other routers, rounded up to whole Mbit/s.
+    /// Each link's load in its busier direction if all hosts send at `access_rate`, evenly to hosts
+    /// at other routers. Rounded up to whole Mbit/s.
     fn loads(&self, pairs: &[(usize, usize)]) -> Vec<Rate> {
         const PARTS: u128 = 1 << 20;
         let network = core(self.routers, pairs);
@@ -274,7 +275,7 @@ impl Isp {
     }
 }
 
-/// The core only, with links in pairs.
+/// Only the core, with links in pairs.
 fn core(routers: u32, pairs: &[(usize, usize)]) -> Network {
     let mut network = Network::default();
     for _ in 0..routers {
@@ -315,7 +316,7 @@ mod tests {
             .step_by(2)
     }
 
-    /// Links of each core router, the least first.
+    /// How many links each core router has, the least first.
     fn degrees(topology: &Topology) -> Vec<usize> {
         let links = |node: u32| {
             let leaving = topology.network.leaving(NodeId(node)).iter();
@@ -363,8 +364,8 @@ mod tests {
         }
     }
 
-    /// A third of the routers have one link, a few have many: an even draw of the same number of
-    /// links has neither.
+    /// A third of the routers have one link, and a few have many. If the same number of links were
+    /// drawn evenly, neither would be so.
     #[test]
     fn links_are_dealt_as_in_maps_of_providers() {
         for graph_seed in 0..20 {
@@ -381,8 +382,8 @@ mod tests {
         }
     }
 
-    /// Core links between two hosts, and the delay of the route in microseconds: for all ordered
-    /// pairs.
+    /// For all ordered pairs of hosts: how many core links lie between them, and the route's delay
+    /// in microseconds.
     fn ways(topology: &Topology) -> (Vec<u64>, Vec<u64>) {
         let network = &topology.network;
         let mut routes = Routes::default();
@@ -405,8 +406,8 @@ mod tests {
         pairs.map(way).unzip()
     }
 
-    /// The table of the page. Idle round trips are 1.05, .99 and 1.05 times Internet2's, 47.6 ms
-    /// in the mean.
+    /// The table on the page. Idle round trips are 1.05, .99 and 1.05 times Internet2's, which are
+    /// 47.6 ms on average.
     #[test]
     fn the_page_has_the_first_networks() {
         let page = std::fs::read_to_string(concat!(
@@ -451,7 +452,7 @@ mod tests {
     }
 
     /// In a star with one host at each router, a host sends a third of its rate to each of three
-    /// others; a leaf's link carries all traffic of its host.
+    /// others, and a leaf's link carries all that its host sends or receives.
     #[test]
     fn rates_are_what_links_carry() {
         let isp = Isp {

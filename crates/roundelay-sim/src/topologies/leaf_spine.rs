@@ -1,8 +1,8 @@
-//! Leaf-spine network: racks of hosts under leaves, each leaf joined to each spine.
+//! Leaf-spine network: racks of hosts under leaves, with each leaf joined to each spine.
 //!
-//! Defaults are from the data centre of pFabric (M. Alizadeh and others, "pFabric: Minimal
-//! Near-Optimal Datacenter Transport", SIGCOMM 2013, section 5: 9 racks of 16 hosts, 4 spines, 10
-//! and 40 Gbit/s). Nodes are `leaf0`, `spine0`, `host0`, ...; hosts are numbered from rack to rack.
+//! Defaults come from pFabric's data centre (M. Alizadeh and others, "pFabric: Minimal Near-Optimal
+//! Datacenter Transport", SIGCOMM 2013, section 5: 9 racks of 16 hosts, 4 spines, 10 and 40
+//! Gbit/s). Nodes are `leaf0`, `spine0`, `host0`, ..., and hosts are numbered from rack to rack.
 //! Spread flows over the spines ([`Routing::spread`](crate::Routing)).
 
 use roundelay::{Duration, Rate};

@@ -1,8 +1,8 @@
-//! Topologies: networks for experiments, one a file, and networks read from files.
+//! Topologies: networks for experiments, one a file, and networks that are read from files.
 //!
-//! A topology's file has its parameters (a struct that builds a [`Topology`]), `NODES`, a sentence
-//! on the nodes, and `SOURCE`, the publication; a scenario is beside the file. Links have three
-//! classes ([`LinkClass`]); [`Queues`] sets the discipline of each class.
+//! A topology's file has its parameters (a struct that builds a [`Topology`]), `NODES`, which is a
+//! sentence on the nodes, and `SOURCE`, the publication. A scenario lies beside the file. Links
+//! have three classes ([`LinkClass`]), and [`Queues`] sets each class's discipline.
 
 pub mod files;
 #[macro_use]
@@ -18,7 +18,7 @@ use crate::sources::draw;
 
 pub use internet2::Variant;
 
-// A new topology is a file, a scenario and a line here: the reader of scenarios, `--template`, the
+// A new topology is a file, a scenario and a line here. The reader of scenarios, `--template`, the
 // JSON Schema, the documented table and the tests of all templates follow. `make sources` writes
 // the generated files.
 topologies! {
@@ -38,23 +38,23 @@ pub struct Topology {
     pub network: Network,
     /// Nodes that send and receive, in the topology's order.
     pub hosts: Vec<NodeId>,
-    /// Oddities of the network's file, if any.
+    /// What is odd about the network's file, if anything.
     pub oddities: files::Oddities,
-    /// Links with a random delay in each run.
+    /// Links whose delay each run draws.
     pub drawn: Vec<DrawnDelay>,
 }
 
-/// A link whose delay each run draws from its seed, the same both ways.
+/// A link whose delay each run draws from its seed. Both ways get the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DrawnDelay {
     /// The link's two directions.
     pub links: [LinkId; 2],
-    /// Maximum extra delay.
+    /// The longest extra delay.
     pub most: Duration,
 }
 
 impl Topology {
-    /// The network with the delays and the link traces of a run with this seed: each link of
+    /// The network with the delays and link traces that a run with this seed has. Each link in
     /// [`drawn`](Self::drawn) uses its own stream, and so does each link with a model.
     pub fn drawn(&self, seed: Seed) -> Network {
         let mut network = self.network.clone();
@@ -79,22 +79,22 @@ impl Topology {
     }
 }
 
-/// A buffer of this many packets is never full: as good as no limit.
+/// A buffer with this many packets is never full, so it is as good as no limit.
 pub(crate) const NO_LIMIT: u64 = 100_000_000;
 
-/// Disciplines of the queues, by class of links.
+/// Which discipline each class's queues have.
 #[derive(Debug, Clone)]
 pub struct Queues {
     /// Queues between core routers.
     pub core: QueueSpec,
-    /// Queues of other router outputs.
+    /// The queues of all other router outputs.
     pub edge: QueueSpec,
     /// Queues of hosts' network interfaces.
     pub host: QueueSpec,
 }
 
 impl Queues {
-    /// The discipline of a class.
+    /// A class's discipline.
     pub const fn of(&self, class: LinkClass) -> &QueueSpec {
         match class {
             LinkClass::Core => &self.core,
@@ -103,7 +103,7 @@ impl Queues {
         }
     }
 
-    /// The discipline of a class, for changes.
+    /// A class's discipline, so that you can change it.
     pub const fn of_mut(&mut self, class: LinkClass) -> &mut QueueSpec {
         match class {
             LinkClass::Core => &mut self.core,
@@ -112,11 +112,11 @@ impl Queues {
         }
     }
 
-    /// One discipline for all routers. Hosts' interfaces are first in, first out without a limit:
-    /// losses occur only in the network.
+    /// One discipline for all routers. Hosts' interfaces are first in, first out without a limit,
+    /// so losses occur only in the network.
     ///
     /// # Panics
-    /// Never: the interfaces' discipline is legal.
+    /// Never, because the interfaces' discipline is legal.
     pub fn routers(router: QueueSpec) -> Self {
         let host = format!("fifo limit {NO_LIMIT}")
             .parse()
@@ -140,7 +140,7 @@ impl Default for Queues {
     }
 }
 
-/// A parameter of a topology is out of range.
+/// A topology's parameter is out of range.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{parameter}: {fault}")]
 pub struct TopologyError {
@@ -165,7 +165,7 @@ impl From<TopologyError> for Fault {
     }
 }
 
-/// Maximum number of nodes.
+/// The most nodes that a network may have.
 pub const MOST_NODES: u64 = 1 << 20;
 
 /// # Errors
@@ -203,14 +203,14 @@ pub(crate) fn too_many_nodes(nodes: u64) -> Fault {
         .with_legal(legal)
 }
 
-/// Rate and delay of a link, the same both ways.
+/// A link's rate and delay, the same both ways.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wire {
     pub(crate) rate: Rate,
     pub(crate) delay: Duration,
 }
 
-/// A topology under construction. Names are unique, and links join existing nodes.
+/// A topology while it is built. Names are unique, and links join nodes that exist.
 pub(crate) struct Builder<'a> {
     pub(crate) topology: Topology,
     queues: &'a Queues,
@@ -238,7 +238,7 @@ impl<'a> Builder<'a> {
         host
     }
 
-    /// Makes a node a host behind a router, with links to and from the host.
+    /// Makes a node a host behind a router, and adds links to and from it.
     pub(crate) fn adopt(&mut self, host: NodeId, router: NodeId, access: Wire) -> [LinkId; 2] {
         self.topology.hosts.push(host);
         [
@@ -247,7 +247,7 @@ impl<'a> Builder<'a> {
         ]
     }
 
-    /// Adds a host with an access link; each run draws an extra delay up to `most`.
+    /// Adds a host with an access link. Each run draws an extra delay for it, up to `most`.
     pub(crate) fn host_within(&mut self, name: &str, router: NodeId, access: Wire, most: Duration) {
         let host = self.router(name);
         let links = self.adopt(host, router, access);
@@ -256,7 +256,7 @@ impl<'a> Builder<'a> {
             .extend((most > Duration::ZERO).then_some(DrawnDelay { links, most }));
     }
 
-    /// Joins routers by a link both ways.
+    /// Joins two routers by a link both ways.
     pub(crate) fn join(&mut self, one: NodeId, other: NodeId, wire: Wire, class: LinkClass) {
         self.link(one, other, wire, class);
         self.link(other, one, wire, class);
@@ -290,7 +290,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// A rate written in the code.
+/// A rate that the code itself contains.
 pub(crate) const fn mbit(number: u64) -> Rate {
     match Rate::from_bits_per_second(number.saturating_mul(1_000_000)) {
         Some(rate) => rate,
@@ -302,7 +302,7 @@ pub(crate) const fn mbit(number: u64) -> Rate {
 pub(crate) mod tests {
     use super::*;
 
-    /// Names along a route, without both ends.
+    /// The names along a route, without both ends.
     pub(crate) fn way(topology: &Topology, from: &str, to: &str) -> Vec<String> {
         let network = &topology.network;
         let node = |name: &str| {
@@ -317,7 +317,7 @@ pub(crate) mod tests {
             .collect()
     }
 
-    /// Links of a class, both ways counted.
+    /// The number of links in a class, both ways counted.
     pub(crate) fn links_of(topology: &Topology, class: LinkClass) -> usize {
         topology
             .network

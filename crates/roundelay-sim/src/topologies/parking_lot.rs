@@ -1,8 +1,8 @@
-//! Parking lot: a chain of bottlenecks, with one pair of hosts across the whole chain and one pair
-//! for each bottleneck.
+//! Parking lot: a chain of bottlenecks. One pair of hosts sends across the whole chain, and one
+//! pair across each bottleneck.
 //!
-//! Routers `r0`, `r1`, ... are in a row. `s0` at the first sends to `k0` at the last; `s1` at `r0`
-//! to `k1` at `r1`, `s2` at `r1` to `k2` at `r2`, and so on.
+//! Routers `r0`, `r1`, ... stand in a row. `s0` at the first sends to `k0` at the last. `s1` at
+//! `r0` sends to `k1` at `r1`, `s2` at `r1` to `k2` at `r2`, and so on.
 
 use roundelay::{Duration, Rate};
 use roundelay_files::{InWords, whole};

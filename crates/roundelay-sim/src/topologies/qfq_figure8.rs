@@ -1,10 +1,10 @@
-//! Network of Figure 8 of the QFQ paper (F. Checconi, L. Rizzo, P. Valente, "QFQ: Efficient Packet
-//! Scheduling with Tight Guarantees", IEEE/ACM Transactions on Networking 21(3), 2013), used for
-//! the paper's Tables 2 and 3.
+//! The network in Figure 8 of the QFQ paper (F. Checconi, L. Rizzo, P. Valente, "QFQ: Efficient
+//! Packet Scheduling with Tight Guarantees", IEEE/ACM Transactions on Networking 21(3), 2013),
+//! which the paper's Tables 2 and 3 use.
 //!
-//! Routers `R0`, `R1`, `R2` are in a row, with 10 Mbit/s and 10 ms between them; all other links
-//! have 100 Mbit/s and 1 ms. `S0` to `S4` send to `K0` to `K4`. The paper does not give the routers
-//! of the best-effort pairs S3-K3 and S4-K4: `best_effort` selects them.
+//! Routers `R0`, `R1`, `R2` stand in a row, with 10 Mbit/s and 10 ms between them. All other links
+//! have 100 Mbit/s and 1 ms. `S0` to `S4` send to `K0` to `K4`. The paper does not say at which
+//! routers the best-effort pairs S3-K3 and S4-K4 are, so `best_effort` selects them.
 
 use roundelay::Duration;
 use schemars::JsonSchema;
@@ -100,7 +100,7 @@ mod tests {
         );
     }
 
-    /// 10 ms and 1 ms as in the paper's text: a packet without waits takes 22 ms plus its
+    /// 10 ms and 1 ms as the paper's text says, so a packet that never waits takes 22 ms plus its
     /// transmissions.
     #[test]
     fn the_way_takes_22_ms() {

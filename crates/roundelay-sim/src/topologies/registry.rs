@@ -1,5 +1,5 @@
-//! The macro behind the list of topologies: declares a module for each, and makes the enum of all
-//! templates with their names, readers and examples.
+//! The macro behind the list of topologies. It declares a module for each, and makes the enum of
+//! all templates with their names, readers and examples.
 
 macro_rules! topologies {
     ($($topology:ident = $module:ident,)*) => {
@@ -18,17 +18,17 @@ macro_rules! topologies {
         }
 
         impl Template {
-            /// Names of all templates, as in scenarios.
+            /// The names of all templates, as in scenarios.
             pub const NAMES: &'static [&'static str] = &[$(stringify!($module)),*];
 
-            /// The publication of each network, empty for networks without one.
+            /// Where each network was published. Empty if it was not.
             pub const SOURCES: &'static [&'static str] = &[$($module::SOURCE),*];
 
-            /// A scenario for each template, from the file beside the topology's.
+            /// A scenario for each template, from the file beside the topology's own.
             pub const EXAMPLES: &'static [&'static str] = &[$(include_str!(concat!(stringify!($module), ".toml"))),*];
 
             /// # Errors
-            /// The template is unknown, or its parameters are not those in `table`.
+            /// The template is unknown, or `table` does not hold its parameters.
             pub(crate) fn read<'de, D: serde::Deserializer<'de>>(name: &str, table: D) -> Result<Self, D::Error> {
                 $(if name == stringify!($module) {
                     return <$topology as serde::Deserialize>::deserialize(table).map(Self::$topology);

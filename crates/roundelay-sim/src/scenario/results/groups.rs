@@ -1,4 +1,4 @@
-//! Results of groups: from the meters of each group, by size of transfer, and all groups together.
+//! What groups gave: each from its meter, by transfers' size, and all groups together.
 
 use std::collections::BTreeMap;
 
@@ -53,14 +53,14 @@ pub(super) fn groups(
     groups
 }
 
-/// Jain's index of throughputs by weight, of a group or of all flows.
+/// Jain's index of throughputs by weight, for the flows in one group or for all.
 fn jain(
     scenario: &Scenario,
     meter: &Meter,
     flows: &[&FlowMeter],
     group: Option<usize>,
 ) -> Option<f64> {
-    // Flows that come and go had different times to send.
+    // We give no index, because flows that come and go had different times to send.
     for (number, meter) in meter.groups.iter().enumerate() {
         if meter.closed > 0 && group.is_none_or(|group| group == number) {
             return None;
@@ -69,8 +69,8 @@ fn jain(
     let mut shares = Vec::new();
     for flow in flows {
         let number = flow.group as usize;
-        // If a group's agents report on flows, flows without reports carry requests, which do not
-        // count.
+        // If a group's agents report on flows, then flows without reports carry requests, which do
+        // not count.
         let is_data = flow.repairs.is_some() || meter.groups[number].repairs.is_none();
         if flow.is_open && is_data && group.is_none_or(|group| group == number) {
             let weight = scenario.groups[number].weight();
@@ -161,7 +161,7 @@ fn total(
     }
 }
 
-/// The sum of counts that some groups have.
+/// Adds up counts that only some groups have.
 fn plus(sum: Option<u64>, count: Option<u64>) -> Option<u64> {
     match (sum, count) {
         (Some(sum), Some(count)) => Some(sum + count),

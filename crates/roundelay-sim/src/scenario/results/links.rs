@@ -1,4 +1,4 @@
-//! Results of links: from the counters of each link, and by class of links.
+//! What links gave: each from its counters, and by class.
 
 use roundelay::{DropReason, Limit};
 
@@ -92,7 +92,8 @@ pub(super) fn classes(links: &[LinkResult], meter: &Meter) -> Vec<ClassResult> {
     results
 }
 
-/// The fraction of packets dropped or lost, of all sent or dropped. Lost packets were sent.
+/// Which fraction of the packets was dropped or lost, among all that were sent or dropped. Lost
+/// packets were sent.
 pub(super) fn loss<'a>(links: impl IntoIterator<Item = &'a LinkResult>) -> Option<f64> {
     let mut gone = 0;
     let mut known = 0;

@@ -1,4 +1,4 @@
-//! Geographic position of a node, and the delay of light between two.
+//! Where a node is on Earth, and how long light takes between two.
 
 use roundelay::{Duration, Fault};
 
@@ -11,7 +11,7 @@ pub(super) struct Coordinates {
 
 /// Mean radius of the Earth in metres (IUGG).
 const RADIUS: f64 = 6_371_008.8;
-/// Metres that light covers in a microsecond in fibre of refractive index 1.5.
+/// How many metres light covers in a microsecond, in fibre with refractive index 1.5.
 const FIBRE: f64 = 200.0;
 
 impl Coordinates {
@@ -30,9 +30,9 @@ impl Coordinates {
         Err(Fault::new(message).with_given(given).with_legal(legal))
     }
 
-    /// The time of light in fibre along the great circle, by the haversine formula, rounded to a
-    /// microsecond and at least one. Uses a library's functions, not the machine's: same result on
-    /// all machines.
+    /// How long light takes in fibre along the great circle, by the haversine formula. The time is
+    /// rounded to a microsecond and is at least one. We use a library's functions and not the
+    /// machine's, so that the result is the same on all machines.
     pub(super) fn light_to(self, other: Self) -> Duration {
         let radians = |degrees: f64| degrees * core::f64::consts::PI / 180.0;
         let half_sine = |angle: f64| libm::sin(radians(angle) / 2.0);

@@ -31,7 +31,7 @@ pub(super) fn read(file: Text<'_>) -> Result<Graph, Fault> {
             take(&mut edge, word).map_err(|message| file.error(line, message))?;
         }
         if let Some(cost) = edge.cost {
-            // A rate or delay without its unit is read as a cost: hence the note.
+            // We note this because a rate or delay without its unit is read as a cost.
             graph.oddities.costs.get_or_insert_with(|| {
                 format!(
                     "{}:{line}: '{cost}' is a cost, {IDLE}; rates and delays have units, as in \
@@ -46,7 +46,7 @@ pub(super) fn read(file: Text<'_>) -> Result<Graph, Fault> {
     Ok(graph)
 }
 
-/// Rates have a unit with bits, delays a unit of time, costs none.
+/// A rate has a unit with bits, a delay has a unit of time, and a cost has none.
 fn take(edge: &mut Edge, word: &str) -> Result<(), Fault> {
     if let Ok(cost) = word.parse() {
         return set(&mut edge.cost, cost, word, "cost");
@@ -65,7 +65,7 @@ fn take(edge: &mut Edge, word: &str) -> Result<(), Fault> {
 }
 
 /// # Errors
-/// The value was set before.
+/// The value was already set.
 fn set<V>(slot: &mut Option<V>, value: V, word: &str, what: &str) -> Result<(), Fault> {
     if slot.is_some() {
         return Err(

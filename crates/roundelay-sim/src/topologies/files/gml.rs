@@ -1,8 +1,8 @@
 //! GML (M. Himsolt, "GML: A portable Graph File Format", 1996), as written by the Internet Topology
 //! Zoo (S. Knight and others, "The Internet Topology Zoo", IEEE JSAC 29(9), 2011).
 //!
-//! Keys read: of nodes `id`, `label`, `Latitude` and `Longitude`; of edges `source`, `target`,
-//! `rate`, `delay` and the zoo's speeds. With `directed 1`, each way of a link is listed
+//! We read these keys: in nodes `id`, `label`, `Latitude` and `Longitude`, and in edges `source`,
+//! `target`, `rate`, `delay` and the zoo's speeds. With `directed 1`, each way of a link is listed
 //! separately.
 
 use std::borrow::Cow;
@@ -12,7 +12,7 @@ use roundelay::Fault;
 use super::graphml::{Attributes, Zoo};
 use super::{Graph, Text};
 
-/// Maximum depth of nested lists.
+/// How deep lists may be nested.
 const DEEPEST: usize = 64;
 
 pub(super) fn read(file: Text<'_>) -> Result<Graph, Fault> {
@@ -37,7 +37,7 @@ pub(super) fn read(file: Text<'_>) -> Result<Graph, Fault> {
 struct Reader<'a> {
     file: Text<'a>,
     words: Words<'a>,
-    /// Open lists: key, line and attributes so far.
+    /// Lists that are open: key, line and attributes so far.
     open: Vec<(&'a str, usize, Attributes)>,
     zoo: Zoo,
     has_graph: bool,
@@ -111,7 +111,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Decodes letters of a text: files are ASCII, with other letters as numbers, as in `&#233;`.
+/// Decodes the letters in a text. Files are ASCII, so they write other letters as numbers, as in
+/// `&#233;`.
 fn plain(text: &str) -> Cow<'_, str> {
     if !text.contains('&') {
         return Cow::Borrowed(text);
@@ -127,7 +128,7 @@ fn plain(text: &str) -> Cow<'_, str> {
     Cow::Owned(plain + rest)
 }
 
-/// A letter by its number or name, and the rest of the text.
+/// Decodes a letter by its number or name. Returns it and the rest of the text.
 fn letter(text: &str) -> Option<(char, &str)> {
     const NAMES: [(&str, char); 5] = [
         ("amp", '&'),
@@ -203,7 +204,7 @@ impl<'a> Words<'a> {
         word
     }
 
-    /// Skips white space and comments, from `#` to the end of the line.
+    /// Skips white space and comments, which go from `#` to the end of the line.
     fn skip(&mut self) {
         loop {
             let trimmed = self.rest.trim_start();

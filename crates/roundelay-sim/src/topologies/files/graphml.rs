@@ -1,6 +1,6 @@
-//! GraphML (U. Brandes and others, "GraphML Progress Report", Graph Drawing 2001), as written by
-//! the Internet Topology Zoo or with the keys `rate` and `delay` of scenarios; also the code shared
-//! with GML.
+//! GraphML (U. Brandes and others, "GraphML Progress Report", Graph Drawing 2001), as the Internet
+//! Topology Zoo writes it, or with the keys `rate` and `delay` that scenarios use. Also the code
+//! that GML shares.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -49,7 +49,7 @@ fn attributes(element: Element<'_, '_>, names: &BTreeMap<&str, &str>) -> Result<
     let mut attributes = Attributes::default();
     for key in ["id", "source", "target"] {
         if let Some(text) = element.attribute(key) {
-            // An edge's own id is not a node's.
+            // An edge may have an id of its own, but it is not a node's.
             let _ = key == "id" && element.tag_name().name() == "edge"
                 || attributes.take(key, text).is_ok();
         }
@@ -66,7 +66,7 @@ fn attributes(element: Element<'_, '_>, names: &BTreeMap<&str, &str>) -> Result<
     Ok(attributes)
 }
 
-/// Ignores namespaces, which differ from file to file.
+/// Ignores namespaces, because they differ from file to file.
 trait LocalName {
     fn has_tag_name_local(&self, name: &str) -> bool;
 }
@@ -77,7 +77,7 @@ impl LocalName for Element<'_, '_> {
     }
 }
 
-/// Attributes of a node or an edge.
+/// What a node or an edge says about itself.
 #[derive(Debug, Default)]
 pub(super) struct Attributes {
     id: Option<String>,
@@ -116,7 +116,7 @@ impl Attributes {
             "Latitude" => self.latitude = number()?,
             "Longitude" => self.longitude = number()?,
             "LinkSpeedRaw" => self.speed_raw = number()?,
-            // Some maps have a range or a guess here: no speed then.
+            // Some maps have a range or a guess here, which counts as no speed.
             "LinkSpeed" => (self.speed, self.has_speed) = (number().unwrap_or_default(), true),
             "LinkSpeedUnits" => {
                 self.speed_unit = Some(text.trim().to_owned()).filter(|unit| !unit.is_empty())
@@ -130,7 +130,7 @@ impl Attributes {
     }
 
     /// # Errors
-    /// The speed is outside of 1 to 1e18 bits per second, or a value or unit cannot be read.
+    /// The speed is not within 1 to 1e18 bits per second, or a value or unit cannot be read.
     fn rate(&self) -> Result<Option<Rate>, Fault> {
         if let Some(text) = &self.rate {
             return quantity("rate", text).map(Some);
@@ -144,13 +144,13 @@ impl Attributes {
         Ok(Rate::from_bits_per_second(bits as u64))
     }
 
-    /// The speed from the zoo's keys.
+    /// The speed that the zoo's keys give.
     fn bits(&self) -> Result<Option<f64>, Fault> {
         if self.speed_raw.is_some() {
             return Ok(self.speed_raw);
         }
-        // A speed without a unit is not in bits per second: such maps write speeds in words, as in
-        // `155 Mbps`.
+        // If a speed has no unit, it is not in bits per second, because such maps write speeds in
+        // words, as in `155 Mbps`.
         let Some((speed, unit)) = self.speed.zip(self.speed_unit.as_deref()) else {
             return Ok(None);
         };
@@ -196,7 +196,7 @@ fn quantity<V: Written>(key: &str, text: &str) -> Result<V, Fault> {
     value.map_err(|fault| fault.behind(format_args!("{key}: ")))
 }
 
-/// A map of the zoo, before names and ids are resolved.
+/// A map from the zoo, before its names and ids are resolved.
 #[derive(Debug, Default)]
 pub(super) struct Zoo {
     pub(super) is_directed: bool,
@@ -218,7 +218,7 @@ impl Zoo {
             if by_id.insert(id, graph.nodes.len()).is_some() {
                 return Err(at(format!("two nodes have id {id}").into()));
             }
-            // Maps have several routers in a town, and some without a name.
+            // Maps have several routers in one town, and some without a name.
             let label = attributes.label.as_deref().unwrap_or_default();
             let name = if label.is_empty() || taken.contains(label) {
                 format!("{label}#{id}")

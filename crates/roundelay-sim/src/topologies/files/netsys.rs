@@ -1,9 +1,9 @@
-//! Files of the UPS authors (R. Mittal and others, "Universal Packet Scheduling", NSDI 2016).
+//! The UPS authors' files (R. Mittal and others, "Universal Packet Scheduling", NSDI 2016).
 //!
-//! `topo.txt`: the number of nodes, the number of links, then a line `node node rate delay` for
-//! each link, with the rate in Mbit/s and the delay in milliseconds or microseconds.
-//! `endhosts.txt`: the number of hosts, then a line for each host, `host link 1`, where `link`
-//! counts the lines of links from 0.
+//! `topo.txt` has the number of nodes, the number of links, and then a line `node node rate delay`
+//! for each link, with the rate in Mbit/s and the delay in milliseconds or microseconds.
+//! `endhosts.txt` has the number of hosts, and then a line `host link 1` for each host, where
+//! `link` counts the lines of links from 0.
 
 use std::str::FromStr;
 
@@ -60,7 +60,7 @@ fn edge(
     let rate: Rate = format!("{rate}mbit")
         .parse()
         .map_err(|_| file.error(line, Fault::quoted(rate, "Mbit/s, more than 0")))?;
-    // Reads milliseconds first: whole-number arithmetic then converts the unit.
+    // We first read milliseconds, and then convert the unit in whole numbers.
     let delay: Duration = format!("{delay}ms")
         .parse()
         .map_err(|_| file.error(line, Fault::quoted(delay, "a delay, 0 or more")))?;

@@ -1,9 +1,9 @@
 //! Rocketfuel's edge lists (R. Mahajan, N. Spring, D. Wetherall, T. Anderson, "Inferring Link
-//! Weights using End-to-End Measurements", IMW 2002): `weights.intra` and `latencies.intra`, each
-//! with lines of `node node number`.
+//! Weights using End-to-End Measurements", IMW 2002): `weights.intra` and `latencies.intra`, which
+//! have lines `node node number`.
 //!
-//! Weights become costs in thousandths, latencies are milliseconds. Each way of a link has its own
-//! line; without one, both ways are alike.
+//! Weights become costs in thousandths, and latencies are milliseconds. Each way of a link has its
+//! own line. If one is missing, both ways are alike.
 
 use std::collections::BTreeMap;
 

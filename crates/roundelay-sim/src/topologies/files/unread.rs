@@ -1,14 +1,15 @@
-//! Ignored attributes of network files, and notes on these.
+//! Which attributes of network files are ignored, and notes on them.
 
 use std::collections::BTreeSet;
 
 use super::graphml::Zoo;
 use super::{Graph, Text};
 
-/// The reason why costs have no effect.
+/// Why costs have no effect.
 pub(super) const IDLE: &str = "and no route goes by cost without metric = \"cost\" in [routing]";
 
-/// Whether an unread key may mean a rate or a delay: `bandwidth`, `linkCapacity`, `latency_ms`.
+/// Whether a key that we do not read may mean a rate or a delay: `bandwidth`, `linkCapacity`,
+/// `latency_ms`.
 pub(super) fn looks_like_a_quantity(key: &str) -> bool {
     const WITHIN: [&str; 6] = [
         "speed",
