@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help compare kills wheel wheel-freethreaded wheel-3.14t python python-bench python-hashes setup-python setup-freethreaded test-freethreaded setup-docs papers papers-full papers-faults papers-pages peers peers-questions peers-linux peers-tcp peers-tcp-check peers-lengths validation test test-full lint test-debug own-scheduler package oldest release release-fetch release-offline release-clean-root setup-musl without-parquet test-release rustdoc docs purity deny browser seeded fuzz miri soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs command-costs index sources capture captures setup-npm setup-ns2 setup-ns3 setup-uml setup-qemu setup-valgrind setup-chromium setup-deny setup-bare-metal setup-wasm page page-test clean
+.PHONY: help compare kills wheel wheel-freethreaded wheel-3.14t python python-memcheck python-bench python-hashes setup-python setup-freethreaded test-freethreaded setup-docs papers papers-full papers-faults papers-pages peers peers-questions peers-linux peers-tcp peers-tcp-check peers-lengths validation test test-full lint test-debug own-scheduler package oldest release release-fetch release-offline release-clean-root setup-musl without-parquet test-release rustdoc docs purity deny browser seeded fuzz miri soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs command-costs index generate sources capture captures setup-npm setup-ns2 setup-ns3 setup-uml setup-qemu setup-valgrind setup-chromium setup-deny setup-bare-metal setup-wasm page page-test clean
 
 CAPTURE ?= examples/captures/home-downlink.pcap
 RATE ?= 5mbit
@@ -64,7 +64,7 @@ test: lint rustdoc test-debug test-release purity deny browser ## everything tha
 kills: ## kill -9 on a sweep two hundred times: the resumed dataset is that of an undisturbed sweep
 	cargo test --release --locked -p roundelay-cli --test all -- sweep:: --ignored
 
-test-full: test own-scheduler without-parquet page-test wheel-freethreaded wheel-3.14t python docs kills package oldest release captures fuzz seeded peers-programs peers-linux peers-lengths peers-tcp-check setup-valgrind ## the same and the long tests: the pages, the Python package, the site, captures of other projects, fuzzing, seeded bugs, formulas, ns-2, ns-3 and Linux
+test-full: test own-scheduler without-parquet page-test wheel-freethreaded wheel-3.14t python python-memcheck bench-check docs kills package oldest release captures fuzz seeded peers-programs peers-linux peers-lengths peers-tcp-check setup-valgrind ## the same and the long tests: the pages, the Python package, the site, captures of other projects, fuzzing, seeded bugs, formulas, ns-2, ns-3 and Linux
 	cargo test --profile release-test --locked -p roundelay --lib --test all
 	cargo test --release --locked -p roundelay-sim -p roundelay-cli
 	cargo test --release --locked -p roundelay-cli --test all -- command:: live:: --ignored
@@ -187,6 +187,11 @@ python: wheel ## the Python package: the wheel, its tests, and the completeness 
 	$(PYTHON)/pytest --quiet
 	PATH="$(CURDIR)/$(PYTHON):$$PATH" $(PYTHON)/pyright
 	PATH="$(CURDIR)/$(PYTHON):$$PATH" $(PYTHON)/pyright --verifytypes roundelay --ignoreexternal
+
+# Python's own allocator would hide what is read or written beyond an object.
+python-memcheck: wheel setup-valgrind ## the module's memory under valgrind, in the tests that call schedulers, threads and hostile callbacks
+	PYTHONMALLOC=malloc valgrind --quiet --undef-value-errors=no --error-exitcode=9 --suppressions=crates/roundelay-python/valgrind.supp \
+	  $(PYTHON)/python -m pytest --quiet $(addprefix crates/roundelay-python/tests/test_,scheduler.py pickle.py threads.py hostile.py congestion.py)
 
 # A free-threaded Python has no stable ABI before 3.15: a wheel for each version. The settings stand for the interpreter: for versions
 # after 3.13 it need not be there. 3.13t is built from source and runs the tests; it needs PyO3 0.28: another Cargo.lock during the build.
@@ -476,6 +481,15 @@ bench-program:
 
 index: ## make docs/schedulers/README.md anew, from the registry and those costs
 	ROUNDELAY_WRITE=1 cargo test --locked -p roundelay-cli --test all index::
+
+# What is counted, measured or captured has targets of its own: bench-baseline, performance, validation, papers-full, capture.
+generate: ## write all that is generated from the sources: schemas, tables, index, fingerprints, pages of the papers, memory, trees of scripts, Python classes
+	ROUNDELAY_WRITE=1 cargo test --locked -p roundelay-cli --lib -- behaviours pages_are schemas:: outputs::
+	ROUNDELAY_WRITE=1 cargo test --locked -p roundelay-cli --test all -- simulate::the index::
+	ROUNDELAY_WRITE=1 cargo test --locked -p roundelay-import --test all -- scripts::
+	ROUNDELAY_WRITE=1 cargo test --release --locked -p roundelay --test release footprints::
+	cargo test --locked -p roundelay --test all -- corpora:: --ignored
+	python3 crates/roundelay-python/generate.py
 
 sources: ## what is written down of a new source or topology: schema, tables, fingerprints, Python class
 	ROUNDELAY_WRITE=1 cargo test --locked -p roundelay-cli --test all simulate::the

@@ -287,10 +287,9 @@ impl NetworkState {
             is_doubtful: false,
         };
         let [_, next] = &mut self.next;
-        let expected = std::mem::replace(next, after(flow)?);
-        is_next("flow", flow, expected).inspect_err(|_| *next = expected.max(*next))?;
+        number(next, "flow", flow)?;
         ensure(ends[0].max(ends[1]) < self.nodes, || {
-            "an end of the link does not exist".to_owned()
+            format!("an end of flow {flow} is no node of the network")
         })?;
         self.flows.insert(flow, state);
         Ok(())
@@ -298,8 +297,7 @@ impl NetworkState {
 
     fn send(&mut self, packet: u64, flow: u64, len: u32, back: bool) -> Check {
         let [next, _] = &mut self.next;
-        let expected = std::mem::replace(next, after(packet)?);
-        is_next("packet", packet, expected).inspect_err(|_| *next = expected.max(*next))?;
+        number(next, "packet", packet)?;
         let state = self
             .flows
             .get_mut(&flow)
@@ -683,6 +681,17 @@ fn promised(link: &LinkRecord) -> Result<Option<QueueSpec>, String> {
         )
     })?;
     Ok(Some(queue))
+}
+
+/// Takes the number of a new flow or packet. After one that was skipped the next ones count on, so a
+/// log has one fault there.
+///
+/// # Errors
+/// The number is not the next one.
+fn number(next: &mut u64, what: &str, number: u64) -> Check {
+    let expected = *next;
+    *next = expected.max(after(number)?);
+    is_next(what, number, expected)
 }
 
 /// Checks that numbers are given in order, without gaps.

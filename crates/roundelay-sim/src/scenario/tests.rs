@@ -183,9 +183,9 @@ fn errors_of_listed_connections_name_their_lines() {
             "after connection 1 behind itself",
         ),
         (
-            "round_trip = '2min', ",
+            "round_trip = '61s', ",
             first + 1,
-            "round_trip 120s of connection 1: legal range 0s to 60s",
+            "round_trip 61s of connection 1: legal range 0s to 60s",
         ),
         (
             "start = '2s',\n until = '1s',\n ",
