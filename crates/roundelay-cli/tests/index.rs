@@ -115,14 +115,15 @@ fn index() -> String {
         );
     }
     text + "\
-\nN is the number of flows, n the number of waiting packets.\n
-**Steps** are amortised: a single call can take O(N). A flow number above all before it moves the tables of flows each time that they double. The first packet that a full buffer pushes out builds an index
-of all backlogs. New hashes (`perturb` of `sfq`) move all waiting packets. Where a call must be short, name the largest flow number at the start (`set_flow`), and give the port a limit that it does not reach.\n
-**Delay promised**: the worst delay of a packet of an idle flow, one of 100 flows with equal weights on a link of 100 Mbit/s, with packets of at most 1500 bytes (`roundelay bounds`
-computes the bound for your own flows; each page names the proof and the test). Packets of the same burst wait for each other in addition. At the link's rate a packet of each flow takes 12 ms.\n
-**Memory** is the memory of the discipline without packets; the part for each flow counts for every flow number ever seen.\n
-**Instructions** to enqueue and dequeue one packet, with storage and the flow's queue, for 512 flows of equal weights, bursts of 5 packets a flow and lengths of 1000 bytes, counted under
-valgrind (`make costs`; the same in every run, and nearly the same on other machines of this kind). The load stays below the disciplines' own limits. `roundelay bench` measures time and
+\nN is the number of flows, and n the number of waiting packets.\n
+**Steps** are amortised, so a single call can take O(N). A flow number above all before it moves the flow tables each time that they double. The first packet that a full buffer pushes out builds an
+index of all backlogs. New hashes (`perturb` of `sfq`) move all waiting packets. If a call must be short, name the largest flow number at the start (`set_flow`), and give the port a limit that it
+does not reach.\n
+**Delay promised** is the worst delay that an idle flow's packet can have. The flow is one of 100 with equal weights on a link of 100 Mbit/s, and packets have at most 1500 bytes. Packets of the same
+burst wait for each other in addition. At the link's rate a packet of each flow takes 12 ms. `roundelay bounds` computes the bound for your own flows, and each page names the proof and the test.\n
+**Memory** is what the discipline takes without packets. The part for each flow counts for every flow number ever seen.\n
+**Instructions** are those to enqueue and dequeue one packet, with storage and the flow's queue, for 512 flows of equal weights, bursts of 5 packets a flow and lengths of 1000 bytes. `make costs` counts
+them under valgrind, and finds the same in every run, and nearly the same on other machines of this kind. The load stays below the disciplines' own limits. `roundelay bench` measures time and
 cache misses.\n"
 }
 

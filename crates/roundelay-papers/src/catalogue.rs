@@ -39,6 +39,17 @@ pub struct About {
     items: Vec<Entry>,
 }
 
+impl About {
+    /// The short name and the title, or the title alone if it begins with the short name.
+    pub fn heading(&self) -> String {
+        let rest = self.title.strip_prefix(&self.short);
+        if rest.is_some_and(|rest| rest.starts_with(':')) {
+            return self.title.clone();
+        }
+        format!("{}: {}", self.short, self.title)
+    }
+}
+
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Entry {

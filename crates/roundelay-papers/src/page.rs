@@ -376,9 +376,8 @@ pub fn index(papers: &[(&Paper, Vec<Option<Judged<'_>>>)]) -> String {
         let about = &paper.about;
         _ = write!(
             text,
-            "\n## [{}: {}]({}.md)\n\n{}. {}.\n",
-            about.short,
-            about.title,
+            "\n## [{}]({}.md)\n\n{}. {}.\n",
+            about.heading(),
             paper.slug,
             about.authors.join(", "),
             about.venue,
@@ -426,11 +425,10 @@ pub fn page(
 ) -> Result<String, String> {
     let essay = essay::fill(paper, judged)?;
     let about = &paper.about;
-    let short = &about.short;
-    let title = &about.title;
     let authors = about.authors.join(", ");
     let mut text = format!(
-        "# {short}: {title}\n\n{authors}. {}.\n\n{}\n",
+        "# {}\n\n{authors}. {}.\n\n{}\n",
+        about.heading(),
         about.venue,
         essay.trim()
     );

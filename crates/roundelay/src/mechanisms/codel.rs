@@ -1,9 +1,10 @@
 //! CoDel's decision: whether a departing packet is dropped or marked because the queue stands.
 //!
 //! A queue stands if every packet of a whole `interval` has waited `target` or longer. Then one
-//! packet is signalled (dropped or marked). While the queue stands, further signals follow after
-//! interval / sqrt(2), interval / sqrt(3) and so on, which reduces TCP's rate linearly. A queue
-//! that stands again soon after resumes near its former rate of signals.
+//! packet is signalled (dropped or marked). While the queue stands, the next signal follows after
+//! `interval`, and further ones after interval / sqrt(2), interval / sqrt(3) and so on, which
+//! reduces TCP's rate linearly. A queue that stands again soon after resumes near its former rate
+//! of signals.
 //!
 //! Source: K. Nichols, V. Jacobson, A. McGregor, J. Iyengar, "Controlled Delay Active Queue
 //! Management", RFC 8289, 2018, section 5.
@@ -20,9 +21,9 @@
 //! count, so each step is short by less than 2 ps, without Newton's iteration or fixed point.
 //!
 //! Linux computes 1 / sqrt(count) from the value for count - 1, by one step of Newton's iteration
-//! in 16 bits ([`Roots::Newton`]): the second signal follows after interval / 2 (exactly: interval
-//! / sqrt 2), and later ones come nearer to the exact times. The times at which a Linux 6.1 drops
-//! show this (`peers/linux`, `compare.py timed`).
+//! in 16 bits ([`Roots::Newton`]): the third signal follows interval / 2 after the second (exactly:
+//! interval / sqrt 2), and later ones come nearer to the exact times. The times at which a Linux
+//! 6.1 drops show this (`peers/linux`, `compare.py timed`).
 //!
 //! Differences from the RFC: the queue is too short to signal while the bytes behind the packet are
 //! at most the packet's own length or one frame, the longer of the two. The RFC uses the longest
