@@ -1,4 +1,4 @@
-//! The command line: one command of several, each with the arguments of its own folder.
+//! The command line: one of several commands, each with the arguments of its own folder.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -49,8 +49,8 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// Parses the words of a call, the program's name first, and keeps them for commands that
-    /// messages suggest.
+    /// Parses the words of a call, which begin with the program's name. Keeps them for messages
+    /// that suggest a command.
     pub(crate) fn of(words: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
         let words: Vec<_> = words.into_iter().collect();
         let mut arguments = Self::try_parse_from(&words)?;
@@ -183,7 +183,7 @@ pub(crate) enum Command {
 #[derive(Debug, clap::Args)]
 #[command(disable_help_flag = true)]
 pub(crate) struct Absent {
-    /// All words: each is refused alike.
+    /// All words, because each is refused alike.
     #[arg(hide = true, num_args = 0.., trailing_var_arg = true, allow_hyphen_values = true)]
     words: Vec<OsString>,
 }
@@ -195,8 +195,8 @@ type Objective = Absent;
 #[cfg(not(feature = "papers"))]
 type Papers = Absent;
 
-/// The failure of a command that this program was built without: the feature has the command's
-/// name.
+/// What to say if this program was built without the command. The feature that has it is named
+/// after the command.
 #[cfg(not(all(feature = "bench", feature = "objective", feature = "papers")))]
 pub(crate) fn absent(command: &str) -> Failure {
     Failure::usage(format!(

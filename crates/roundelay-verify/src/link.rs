@@ -328,7 +328,7 @@ impl LinkState {
     }
 
     /// Checks that the packet at this place can be dropped for this reason. `longest` is the
-    /// longest packet of its flow in queues, in bytes.
+    /// longest packet set for its flow, in bytes.
     pub(crate) fn has_reason(
         &self,
         reason: DropReason,

@@ -96,7 +96,7 @@ pub(crate) struct Bench {
     pub(crate) holder: Option<HoldSubject>,
 }
 
-/// A larger number would take years.
+/// More would take years.
 const MOST_PAIRS: u64 = 1 << 50;
 
 fn parse_pairs(text: &str) -> Result<u64, Fault> {

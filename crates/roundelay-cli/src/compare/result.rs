@@ -1,8 +1,8 @@
-//! Result of a comparison.
+//! What a comparison gives.
 
 use roundelay_report::{Advised, TableStyle, html, json, table};
 
-/// Result of [`compare`](crate::call::compare).
+/// What [`compare`](crate::call::compare) gives.
 #[derive(Debug)]
 pub struct Compared {
     /// The comparison with its advice.
@@ -12,7 +12,7 @@ pub struct Compared {
 }
 
 impl Compared {
-    /// The output of `--json`.
+    /// What `--json` prints.
     pub fn json(&self) -> String {
         json(&self.advised)
     }
