@@ -286,7 +286,8 @@ fn proven(text: &str) -> Result<AnyDiscipline, Fault> {
 
 /// The discipline, if the spec does not limit the buffer.
 ///
-/// # Errors The spec sets a limit, but the theorems need a buffer without drops.
+/// # Errors
+/// The spec sets a limit, but the theorems need a buffer without drops.
 pub(crate) fn without_limit(spec: &QueueSpec) -> Result<&AnyDiscipline, Fault> {
     if spec.limit.is_none() {
         return Ok(&spec.discipline);
