@@ -73,19 +73,20 @@ pub(crate) struct Papers {
 }
 
 impl Papers {
-    /// True if the paper is a plan file.
+    /// Whether the paper is a plan file.
     pub(crate) fn names_a_file(&self) -> bool {
         self.paper
             .as_deref()
             .is_some_and(|name| name.ends_with(".toml"))
     }
 
-    /// The name of the item, if any. Item names have no spaces: several words are a slip.
+    /// What the item is called, if one is named. Item names have no spaces, so several words are a
+    /// slip.
     pub(crate) fn item(&self) -> Option<String> {
         (!self.item.is_empty()).then(|| self.item.join(" "))
     }
 
-    /// True if an option asks for results.
+    /// Whether an option asks for results.
     pub(crate) const fn runs_something(&self) -> bool {
         self.full
             || self.check

@@ -1,4 +1,4 @@
-//! The papers and items named on the command line, and what to say of a wrong name.
+//! Finds the papers and items named on the command line, and says what to do about a wrong name.
 
 use roundelay::Fault;
 use roundelay_papers::catalogue::{Item, Paper};

@@ -1,4 +1,4 @@
-//! Results of a replay, before they are rendered.
+//! What a replay found, before it is rendered.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use roundelay::Duration;
 use roundelay_report::{Recorded, ReplayResult, Replayed};
 use roundelay_sim::replay::{Candidate, Replay as Outcome, Schedule};
 
-/// Results of a replay, for its outputs.
+/// What a replay found, for its outputs.
 pub(crate) struct Replays<'a> {
     pub(crate) replayed: &'a Replayed,
     pub(crate) runs: &'a [Run],
@@ -14,13 +14,14 @@ pub(crate) struct Replays<'a> {
     pub(crate) metadata: &'a [(String, String)],
 }
 
-/// A schedule, the outcome under each candidate, and the seconds for recording and for each replay.
+/// A schedule, what happened under each candidate, and the seconds for recording and for each
+/// replay.
 pub(crate) struct Run {
     pub(crate) recorded: Recorded,
     pub(crate) window: Duration,
     /// Over all packets, including the warm-up.
     pub(crate) packet_hops: u64,
-    /// Millions of packets: kept for `--parquet` only.
+    /// Kept for `--parquet` only, because it may hold millions of packets.
     pub(crate) schedule: Option<Arc<Schedule>>,
     pub(crate) outcomes: Vec<(Outcome, ReplayResult)>,
     pub(crate) recording: f64,

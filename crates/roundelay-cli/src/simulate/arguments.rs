@@ -40,7 +40,7 @@ pub(crate) struct Simulate {
     pub(crate) outputs: Outputs<Simulating>,
 }
 
-/// Help of `simulate --template`.
+/// Help for `simulate --template`.
 fn templates() -> String {
     let names: Vec<_> = roundelay_sim::scenario::templates()
         .map(|(name, _)| name)

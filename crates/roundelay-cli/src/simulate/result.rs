@@ -1,9 +1,9 @@
-//! Result of a simulation.
+//! What a simulation gives.
 
 use roundelay_report::{Page, Simulated, simulation_html};
 use roundelay_sim::scenario::Curves;
 
-/// Result of [`simulate`](crate::call::simulate).
+/// What [`simulate`](crate::call::simulate) gives.
 #[derive(Debug)]
 pub struct Ran {
     /// The results.

@@ -1,11 +1,11 @@
-//! The wanted width of confidence intervals: `--until ci=2%`.
+//! How narrow confidence intervals must become: `--until ci=2%`.
 
 use std::fmt;
 use std::str::FromStr;
 
 use roundelay::Fault;
 
-/// Half the width of a confidence interval as part of the mean.
+/// Half the width of a confidence interval, as a part of the mean.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Precision(pub(super) f64);
 
