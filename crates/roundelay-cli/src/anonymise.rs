@@ -17,13 +17,14 @@ pub(crate) const CAPTURE: &str = "capture.pcap";
 /// Options for results that go to strangers.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Strangers {
-    /// For results that strangers read: other addresses, which share as many leading bits as the
-    /// true ones (Crypto-PAn), by a random key; and no names or paths of files
+    /// Make results that you may give to strangers: with other addresses, which share as many
+    /// leading bits as the true ones (Crypto-PAn, with a random key), and without names or paths of
+    /// files
     #[arg(long)]
     anonymise: bool,
 
-    /// Key of --anonymise: a file with 32 hexadecimal digits, as of `openssl rand -hex 16`; results
-    /// with the same key have the same addresses
+    /// Anonymise with the key in this file: 32 hexadecimal digits, as `openssl rand -hex 16` prints
+    /// them. Results with the same key have the same addresses
     #[arg(long, value_name = "FILE")]
     anonymise_key: Option<PathBuf>,
 }

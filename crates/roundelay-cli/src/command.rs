@@ -36,8 +36,8 @@ pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
 
-    /// Colours in tables: always, never, or auto: on a terminal, or with FORCE_COLOR, and never
-    /// with NO_COLOR
+    /// When tables have colours: always, never, or auto (on a terminal or with FORCE_COLOR, but
+    /// never with NO_COLOR)
     #[arg(
         long,
         global = true,
@@ -75,9 +75,9 @@ pub(crate) enum Command {
     Compare(Box<Compare>),
     /// Print what the applications behind a capture wanted, as a scenario whose TCP senders react
     ///
-    /// Of each TCP connection: its start, what its ends wrote, how long they paused, and its round
-    /// trip. All else is sent as recorded. Comments say what the capture could not tell. See
-    /// docs/simulator/closed-loop.md.
+    /// For each TCP connection you get its start, what its ends wrote, how long they paused, and
+    /// its round trip. All else is sent as recorded. Comments say what the capture could not tell.
+    /// See docs/simulator/closed-loop.md.
     Applications(Box<Applications>),
     /// Simulate a network: reads a scenario in TOML; reports throughput, delay, loss, fairness and
     /// completion times
@@ -119,9 +119,10 @@ pub(crate) enum Command {
     Verify(Verify),
     /// Measure the cost of a packet, enqueue plus dequeue, under the loads of the QFQ paper
     ///
-    /// Every table also has the rows none (the packet generator alone) and fifo. Column net: cost
-    /// minus the cost of none. Packed: packets reuse the same memory; scattered: packets anywhere
-    /// in memory, as in a busy router. docs/performance.md explains the figures.
+    /// Every table also has the rows none (the packet generator alone) and fifo. Column net is what
+    /// a discipline costs beyond none. Packed packets reuse the same memory, while scattered
+    /// packets lie anywhere in memory, as in a busy router. docs/performance.md explains the
+    /// figures.
     #[cfg_attr(not(feature = "bench"), command(hide = true))]
     Bench(Box<Bench>),
     /// Repeat a table, figure or theorem of five papers: published results and ours side by side,

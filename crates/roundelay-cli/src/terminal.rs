@@ -27,8 +27,8 @@ pub(crate) static COLOR: OnceLock<Color> = OnceLock::new();
 const NARROWEST: u16 = 20;
 
 /// Style of standard output. The width is `COLUMNS`, or else the terminal's. Colours are as
-/// `--color` says. Without it, a terminal has colours unless `NO_COLOR` is set, and with
-/// `FORCE_COLOR` everything has.
+/// `--color` says. Without it, `NO_COLOR` refuses them, and otherwise a terminal has them, or any
+/// output with `FORCE_COLOR`.
 pub(crate) fn style() -> TableStyle {
     let terminal = io::stdout().is_terminal();
     TableStyle {

@@ -25,8 +25,8 @@ pub(crate) struct Papers {
     #[arg(long)]
     pub(crate) full: bool,
 
-    /// Runs of each column and variation: a number of seeds from 1, or seeds as in 5..8 [default:
-    /// the plan's]; with --pages, seeds that are on record stay there
+    /// How many seeds each column and variation runs with, from seed 1 on, or which seeds, as in
+    /// 5..8 [default: the plan's]. With --pages, seeds that are on record stay there
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse_seeds)]
     pub(crate) seeds: Option<RangeInclusive<u64>>,
 
