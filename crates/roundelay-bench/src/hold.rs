@@ -425,7 +425,7 @@ mod tests {
         assert!(left.len() == 100 && left.is_sorted());
     }
 
-    /// On average half of the slack is used up at departure: ranks are close to the present.
+    /// On average half of the slack is used up at departure, so ranks are close to the present.
     #[test]
     fn packets_leave_about_when_they_are_due() {
         let mut hold = Hold::<_, false>::new(Sorted::default(), of_one_flow(1_000));

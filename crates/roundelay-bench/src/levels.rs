@@ -135,13 +135,13 @@ mod tests {
                 .enumerate()
                 .all(|(number, flow)| *flow as usize == number % 8)
         );
-        // Flow 3 has 3 packets; after losing two it is the only flow with one.
+        // Flow 3 has 3 packets. After it loses two, it is the only flow with one.
         (0..2).for_each(|_| levels.fall_back(3));
         assert_eq!(levels.rise(), 3);
         assert_eq!(levels.rise(), 4, "the first of those with two");
     }
 
-    /// Simple model of [`Levels`]: flows by backlog and time of its last change.
+    /// A simple model of [`Levels`]: each flow's backlog, and when it last changed.
     struct Plain(Vec<(u32, u64)>);
 
     impl Plain {

@@ -40,7 +40,7 @@ use crate::{
     bounds, compare as comparing, replay as replaying, simulate as simulating, sweep as sweeping,
 };
 
-/// The program's own disciplines, each in place of an argument: the argument's index among the
+/// The program's own disciplines, each instead of an argument: the argument's index among the
 /// disciplines, and the discipline.
 pub type Own = [(usize, AnyDiscipline)];
 

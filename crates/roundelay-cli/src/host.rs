@@ -77,7 +77,7 @@ impl Notes {
     }
 }
 
-/// A text in place of a file.
+/// A text instead of a file.
 #[derive(Debug, Clone)]
 pub struct Text {
     /// What messages call it.

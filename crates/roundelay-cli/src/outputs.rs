@@ -34,7 +34,7 @@ mod tests {
     use crate::sweep::outputs::Sweeping;
     use crate::verify::outputs::Verifying;
 
-    /// A row of the documented table for each output of a command.
+    /// A row of the documented table for each output that a command has.
     fn rows<C: Writes>(command: &str) -> String {
         let mut rows = String::new();
         for output in C::OUTPUTS {

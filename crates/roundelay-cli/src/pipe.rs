@@ -97,7 +97,7 @@ mod linux {
 
         use super::*;
 
-        /// A pipe, deleted on drop.
+        /// A pipe, which is deleted on drop.
         struct Path(std::path::PathBuf);
 
         impl Path {

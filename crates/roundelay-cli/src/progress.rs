@@ -80,7 +80,7 @@ impl Bar {
     }
 }
 
-/// Reads a capture that has no outputs, with a bar on a terminal.
+/// Observes how a capture without outputs is read: a bar on a terminal.
 pub(crate) struct BarOfReadings {
     bar: Option<Bar>,
     stop: Stop,

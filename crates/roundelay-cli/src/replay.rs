@@ -50,7 +50,7 @@ pub(crate) struct Computed {
     pub(crate) replayed: Replayed,
     scenario: Scenario,
     runs: Vec<Run>,
-    /// The text in place of the table, if any.
+    /// The text instead of the table, if any.
     printed: Option<String>,
     /// Whether the files after the runs were written.
     pub(crate) written: Result<(), Failure>,

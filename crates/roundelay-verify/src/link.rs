@@ -29,7 +29,7 @@ struct Waiting {
 pub(crate) struct LinkState {
     pub(crate) record: LinkRecord,
     layer: LinkLayer,
-    /// The trace in place of the rate.
+    /// The trace instead of the rate.
     trace: Option<Trace>,
     /// Packets in the queue, in order of arrival.
     waiting: BTreeMap<u64, Waiting>,
@@ -327,7 +327,7 @@ impl LinkState {
         })
     }
 
-    /// Checks that the packet at this place can be dropped for this reason. `longest` is the
+    /// Checks that the packet at `place` can be dropped for this reason. `longest` is the
     /// longest packet set for its flow, in bytes.
     pub(crate) fn has_reason(
         &self,
@@ -451,7 +451,7 @@ impl LinkState {
             .map(|(_, waiting)| waiting.packet)
     }
 
-    /// A waiting packet that should leave before the one at this place.
+    /// A waiting packet that should leave before the one at `place`.
     pub(crate) fn overtaken(&self, place: u64) -> Option<u64> {
         let first = match self.order() {
             Order::Any if self.is_lifo() => *self.waiting.last_key_value()?.0,
@@ -468,7 +468,7 @@ impl LinkState {
             .map(|waiting| waiting.packet)
     }
 
-    /// Checks that the packet at this place leaves in the promised order.
+    /// Checks that the packet at `place` leaves in the promised order.
     pub(crate) fn is_in_order(&self, place: u64, checks: &mut Checks) -> Check {
         checks.fifo += u64::from(self.order() == Order::Fifo);
         checks.in_flow += u64::from(self.order() == Order::PerFlow);

@@ -42,7 +42,7 @@ pub struct LinkRecord {
     pub to: u32,
     /// Bits per second; with a trace, the mean.
     pub rate: u64,
-    /// The trace in place of the rate. Left out if there is none.
+    /// The trace instead of the rate. Left out if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<TraceRecord>,
     /// Propagation delay.

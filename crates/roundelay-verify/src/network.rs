@@ -726,7 +726,7 @@ mod tests {
     use super::*;
     use crate::log::FORMAT;
 
-    /// No log can cause this fault: only an error in `NetworkState`, provoked here.
+    /// No log can cause this fault. Only an error in `NetworkState` can, so the test makes one.
     #[test]
     fn packets_add_up_in_the_end() {
         for forgets in [false, true] {

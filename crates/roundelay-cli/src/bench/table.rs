@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn the_generator_is_compared_as_it_is_and_others_without_it() {
-        // The cost of none was 4 and is 10; the cost of RED was 4 and is 4.
+        // The generator cost 4 and now costs 10. RED cost 4 and still does.
         let measured = [measured(Memory::Packed, Some(4.0))];
         assert_eq!(
             beyond(&measured, 2.0),
@@ -228,7 +228,7 @@ mod tests {
             beyond(&[measured(Memory::Packed, Some(f64::NAN))], 1000.0).len(),
             2
         );
-        // A lower cost fails too: the committed file must stay correct.
+        // A lower cost fails too, because the committed file must stay correct.
         assert_eq!(
             beyond(&[measured(Memory::Packed, Some(40.0))], 2.0).len(),
             2

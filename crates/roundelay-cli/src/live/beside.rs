@@ -654,7 +654,8 @@ mod tests {
         assert!(short.parts.is_empty(), "{:?}", short.parts);
     }
 
-    /// A chart has one list of places: curves with others of their own would be points without a line.
+    /// A chart has one list of times, so curves with times of their own would be points without a
+    /// line.
     #[test]
     fn samples_are_taken_at_the_times_of_the_live_ones() {
         let mut observer = Observer {

@@ -118,7 +118,7 @@ impl<C: Writes> Outputs<C> {
         self.written().map(|(output, path)| (output.option, path))
     }
 
-    /// The text to print in place of the table, if any.
+    /// The text to print instead of the table, if any.
     ///
     /// # Errors
     /// The results have no such text.

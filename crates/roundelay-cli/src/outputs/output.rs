@@ -34,7 +34,7 @@ pub(crate) struct Output<C: Writes> {
 }
 
 impl<C: Writes> Output<C> {
-    /// `--json`: a text on standard output, in place of the table.
+    /// `--json`: a text on standard output, instead of the table.
     pub(crate) const fn json(text: TextOf<C>) -> Self {
         Self {
             option: "json",
@@ -87,7 +87,7 @@ impl<C: Writes> fmt::Debug for Output<C> {
 /// Where an output goes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Target {
-    /// Standard output, in place of the table.
+    /// Standard output, instead of the table.
     Printed,
     /// A file.
     File,

@@ -528,7 +528,7 @@ mod tests {
         );
     }
 
-    /// Regression: a key of thousands of parts overflowed the stack.
+    /// Formerly a key with thousands of parts overflowed the stack.
     #[test]
     fn keys_have_few_parts() {
         let check = |key: String| plan(vec![vec![(key, Value::Integer(5))]]).check();

@@ -650,7 +650,7 @@ mod tests {
     const SCENARIO: &str = "duration = '100ms'\n[topology]\ntemplate = 'dumbbell'\npairs = 1\nrate \
         = '1mbit'\n[[source]]\nname = 'a'\nkind = 'cbr'\nfrom = 's0'\nto = 'r0'\nrate = '900kbit'\n";
 
-    /// A folder with a scenario, deleted on drop.
+    /// A folder with a scenario, which is deleted on drop.
     struct Folder(PathBuf);
 
     impl Folder {
@@ -761,7 +761,7 @@ mod tests {
             run(folder.session(&words, Behaviours::of_program())),
             [6, 0, 0]
         );
-        // A task of another version is refused.
+        // A task from another version is refused.
         let other = folder
             .session(
                 &["queue.core=packet_fq"],
@@ -777,8 +777,8 @@ mod tests {
         );
     }
 
-    /// A failed run leaves the other runs of its point in the dataset; a resumed sweep does only
-    /// the failed one.
+    /// A failed run leaves its point's other runs in the dataset, so a resumed sweep does only the
+    /// failed one.
     #[test]
     fn a_failed_run_is_repeated_alone() {
         let folder = Folder::new("failed");
@@ -809,7 +809,7 @@ mod tests {
         );
     }
 
-    /// Files are written for some points at a time; the journal has the others, whatever ends the
+    /// Files are written for some points at a time. The journal has the others, whatever ends the
     /// process.
     #[test]
     fn complete_points_wait_for_others_in_the_journal() {
@@ -855,7 +855,7 @@ mod tests {
         );
     }
 
-    /// Values named as files are folders; equal runs have a note, and others none.
+    /// Values named as files are folders. Equal runs get a note, others do not.
     #[test]
     fn notes_are_of_other_files_and_of_equal_runs() {
         let folder = Folder::new("notes");

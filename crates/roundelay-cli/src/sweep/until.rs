@@ -221,7 +221,7 @@ mod tests {
     #[test]
     fn runs_are_added_until_the_interval_is_narrow() {
         assert_eq!(more(&[1.0, 1.0, 1.0], Precision(0.02)), None);
-        // Half the width is 1.96 of a mean of 3: far too wide, so the number doubles.
+        // Half the width is 1.96, and the mean is 3: far too wide, so the number doubles.
         assert_eq!(more(&[1.0, 2.0, 3.0, 4.0, 5.0], Precision(0.02)), Some(5));
         // Just too wide: a quarter more.
         assert_eq!(more(&[1.0, 2.0, 3.0, 4.0, 5.0], Precision(0.64)), Some(2));
