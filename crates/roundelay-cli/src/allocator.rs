@@ -1,5 +1,5 @@
-//! The command's global allocator. It is the system's, but out of memory is an error with status 1,
-//! not an abort.
+//! The command's global allocator. It is the system's, but when memory runs out the command fails
+//! with status 1 instead of an abort.
 
 #![allow(
     unsafe_code,

@@ -1,5 +1,5 @@
-//! `roundelay live`: puts a discipline between two interfaces, or around a command. Also what other
-//! commands do with a run's record.
+//! `roundelay live`: puts a discipline between two interfaces, or around a command. Other commands
+//! find here what they do with a run's record.
 
 #[cfg(target_os = "linux")]
 mod anonymous;

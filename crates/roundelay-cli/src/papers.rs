@@ -34,7 +34,7 @@ use crate::{host, sweep, text_file};
 use arguments::Papers;
 use result::ItemResult;
 
-/// What stands for all papers together.
+/// The name that stands for all papers together.
 const ALL: &str = "all";
 
 pub(crate) fn run(arguments: &Papers) -> Result<(), Failure> {

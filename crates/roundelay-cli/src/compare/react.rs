@@ -114,7 +114,7 @@ struct Assumed {
     control: Control,
     /// Round trip for connections that show none. None: the median of the measured ones.
     round_trip: Option<Duration>,
-    /// By what measured round trips are multiplied.
+    /// What measured round trips are multiplied by.
     round_trip_part: f64,
     /// Whether applications were the limit where senders paced.
     as_written: bool,
@@ -367,7 +367,7 @@ fn link(scenario: &Scenario) -> Result<LinkId, Failure> {
     )))
 }
 
-/// The flow that an entry is over the link.
+/// Which flow an entry is over the link.
 fn number(cast: &mut Cast, applications: &Applications, member: Member) -> FlowId {
     match member {
         Member::Connection(index) => cast.of_tcp(over_the_link(&applications.connections[index])),

@@ -28,7 +28,7 @@ pub(crate) struct Output<C: Writes> {
     /// The help, without a full stop.
     pub(crate) help: &'static str,
     pub(crate) target: Target,
-    /// What the files tell of, if of one only.
+    /// What the files tell of, if they tell of only one.
     pub(crate) only: Option<&'static One>,
     pub(crate) write: Write<C>,
 }
@@ -163,7 +163,7 @@ pub(crate) fn table_file(folder: &Path, name: &str, extension: &str) -> PathBuf 
     folder.join(format!("{name}.{extension}"))
 }
 
-/// What an output can tell only one of.
+/// What an output can hold only one of.
 pub(crate) struct One {
     pub(crate) name: &'static str,
     /// The option or argument that gives several.

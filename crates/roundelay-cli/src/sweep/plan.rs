@@ -38,7 +38,7 @@ pub(super) struct Plan {
     /// The scenario's table.
     pub(super) table: Table,
     pub(super) points: Vec<Values>,
-    /// How many runs each point has. None: nobody said it.
+    /// How many runs each point has. None: not given.
     pub(super) replicas: Option<u32>,
     /// The first run's seed. None: the scenario's.
     pub(super) seed: Option<u64>,

@@ -163,7 +163,7 @@ impl Check<'_> {
     /// Checks all points.
     ///
     /// # Errors
-    /// A point is no valid scenario. Nothing has been run then.
+    /// A point is no valid scenario. In that case nothing has been run.
     pub(super) fn points(&self) -> Result<Vec<Point>, Failure> {
         let plan = self.plan;
         let hashes = FileHashes::default();
@@ -267,7 +267,7 @@ pub(super) fn text_of(plan: &Plan, values: &Values) -> Result<(toml::Table, Stri
     Ok((table, text))
 }
 
-/// What is wrong with a point. If it is the scenario itself, the fault has the line.
+/// What is wrong with a point. If the scenario itself is wrong, the fault has the line.
 fn told(plan: &Plan, values: &Values, fault: Fault) -> Fault {
     let no_captures: &roundelay_sim::scenario::ReadCapture<'_> = &|_, _, _| Ok(Vec::new());
     let own = Scenario::from_toml_with(&plan.name, &plan.text, &plan.folder, no_captures);
