@@ -51,7 +51,7 @@ impl FlowSet {
     /// Most flows of a set, because flow numbers must fit the disciplines' tables.
     pub const MOST_FLOWS: u32 = roundelay::FlowId::LARGEST_TABLED.0 + 1;
 
-    /// How many flows there are.
+    /// The number of flows.
     pub fn flows(&self) -> u32 {
         self.groups.iter().map(|group| group.flows).sum()
     }

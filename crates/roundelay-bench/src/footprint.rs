@@ -1,4 +1,4 @@
-//! What memory a discipline takes, measured by counting allocated bytes.
+//! A discipline's memory, measured by counting allocated bytes.
 
 use roundelay::Seed;
 use roundelay::schedulers::AnyDiscipline;
@@ -47,7 +47,7 @@ pub fn footprints(
     })
 }
 
-/// What a scheduler with `flows` flows and `packets` packets allocates, in bytes, and the footprint
+/// The bytes that a scheduler with `flows` flows and `packets` packets allocates, and the footprint
 /// that it states.
 fn taken(
     discipline: &AnyDiscipline,

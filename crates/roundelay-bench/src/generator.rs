@@ -10,8 +10,8 @@ use roundelay::{Departure, FlowId, Handle, Packet};
 use crate::levels::Levels;
 use crate::load::{Lengths, Load, Memory};
 
-/// How many lengths are drawn in advance and used in rotation, because a random draw costs more
-/// than most schedulers.
+/// Lengths that are drawn in advance and used in rotation, because a random draw costs more than
+/// most schedulers.
 const LENGTHS: usize = 1 << 12;
 const _: () = assert!(LENGTHS.is_power_of_two());
 
@@ -63,7 +63,7 @@ impl Number for Handle {
     }
 }
 
-/// What a dequeue returns, with the generator's number.
+/// The result of a dequeue, with the generator's number.
 pub(crate) trait Numbered {
     fn number(&self) -> u32;
 }

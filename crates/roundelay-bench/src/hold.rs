@@ -44,16 +44,16 @@ const CHUNK: u64 = 1_000;
 /// Most dropped packets that one pair offers again.
 const MOST_AGAIN: usize = 2;
 
-/// What the queue holds.
+/// The queue's contents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Held {
-    /// How many packets, at least 1.
+    /// Packets, at least 1.
     pub packets: u32,
-    /// How many flows, at least 1.
+    /// Flows, at least 1.
     pub flows: u32,
 }
 
-/// What the hold model measures.
+/// A subject of the hold model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HoldSubject {
     /// The model alone, with packets in a ring.

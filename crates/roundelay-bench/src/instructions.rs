@@ -12,7 +12,7 @@ use crate::load::Load;
 use crate::run::run_pairs;
 use crate::subject::{LoadRefused, Passed, Subject};
 
-/// What a packet costs from generation through enqueue to dequeue.
+/// A packet's cost, from generation through enqueue to dequeue.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Counts {
     /// Instructions.
@@ -25,7 +25,7 @@ pub struct Counts {
     pub passed: Passed,
 }
 
-/// Why a count failed.
+/// The reason why a count failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InstructionsError {

@@ -10,7 +10,7 @@ use roundelay::Fault;
 
 use crate::flow_set::FlowSet;
 
-/// How the backlog grows, with N flows.
+/// The way in which the backlog grows, with N flows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pattern {
     /// 5 N packets arrive, then all leave, repeatedly.
@@ -44,7 +44,7 @@ impl Pattern {
     }
 }
 
-/// Which generator chooses the next packet's flow and memory.
+/// The generator, which chooses the next packet's flow and memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Order {
     /// The QFQ paper's generator takes the flow with the shortest backlog and the newest free
@@ -69,7 +69,7 @@ impl Order {
     }
 }
 
-/// Where packets lie in memory.
+/// The layout of packets in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Memory {
     /// Buffers come from a free list, last in, first out, which starts in order. Caches are warm,
@@ -134,13 +134,13 @@ impl Lengths {
 pub struct Load {
     /// Flows and weights.
     pub flows: FlowSet,
-    /// How the backlog grows.
+    /// The way in which the backlog grows.
     pub pattern: Pattern,
-    /// Which generator chooses the next packet's flow.
+    /// The generator, which chooses the next packet's flow.
     pub order: Order,
     /// Packet lengths.
     pub lengths: Lengths,
-    /// Where packets lie in memory.
+    /// The layout of packets in memory.
     pub memory: Memory,
     /// Packets in one enqueue or dequeue call. 0: one call per packet.
     pub burst: u32,

@@ -1,4 +1,4 @@
-//! What memory a run needs, and what is available.
+//! The memory that a run needs, and the memory that is available.
 
 use std::fs;
 

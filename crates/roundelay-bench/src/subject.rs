@@ -1,4 +1,4 @@
-//! What measurements are of, and what a run gives.
+//! Subjects of measurements, and the results of a run.
 
 use std::ops::AddAssign;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{ConfigError, QueueSpec};
 
-/// What a measurement is of.
+/// A subject of measurements.
 #[derive(Debug, Clone)]
 pub enum Subject {
     /// The generator alone. It makes packets, keeps them in a ring and discards them, and this cost
@@ -18,7 +18,7 @@ pub enum Subject {
     ByHandle(AnyDiscipline),
 }
 
-/// How a subject's name ends if the discipline is by handle.
+/// The end of a subject's name if the discipline is by handle.
 pub(crate) const BY_HANDLE: &str = " by handle";
 
 impl Subject {
@@ -63,7 +63,7 @@ pub trait Running {
     fn run(&mut self, pairs: u64) -> Passed;
 }
 
-/// How many packets a run offered and sent.
+/// The packets that a run offered and sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Passed {
     /// Packets that were offered to the subject and no longer wait.
@@ -80,14 +80,14 @@ impl AddAssign for Passed {
 }
 
 impl Passed {
-    /// Which part of the offered packets was sent. A cost is that of forwarding only if nearly all
-    /// are sent.
+    /// The part of the offered packets that was sent. A cost is that of forwarding only if nearly
+    /// all are sent.
     pub fn share(self) -> f64 {
         self.sent as f64 / self.offered.max(1) as f64
     }
 }
 
-/// Why a load was refused.
+/// The reason why a load was refused.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadRefused {

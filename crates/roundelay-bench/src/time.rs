@@ -7,7 +7,7 @@ use crate::load::Load;
 use crate::run::prepare;
 use crate::subject::{LoadRefused, Passed, Subject};
 
-/// What a packet costs from generation through enqueue to dequeue.
+/// A packet's cost, from generation through enqueue to dequeue.
 #[derive(Debug, Clone, Default)]
 pub struct Timing {
     /// Nanoseconds of CPU time per sent packet, one value per round.

@@ -11,7 +11,7 @@ use roundelay_trace::Stop;
 use crate::failure::Failure;
 use crate::text_file;
 
-/// What the capture is called for strangers.
+/// The capture's name for strangers.
 pub(crate) const CAPTURE: &str = "capture.pcap";
 
 /// Options for results that go to strangers.

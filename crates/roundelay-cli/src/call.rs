@@ -143,7 +143,7 @@ pub fn replay(words: impl IntoIterator<Item = OsString>, host: &Host) -> Result<
     computed.written.map(|()| computed.replayed)
 }
 
-/// What `roundelay bounds` prints.
+/// The output of `roundelay bounds`.
 ///
 /// # Errors
 /// As the command, with the same message.
@@ -187,9 +187,9 @@ pub struct PaperItem {
     pub item: String,
     /// The paper's title.
     pub title: String,
-    /// What the paper calls the item.
+    /// The item's name in the paper.
     pub label: String,
-    /// What the item is, in a line.
+    /// The item's description in a line.
     pub about: String,
     /// Whether the item has a plan that you can run.
     pub runs: bool,

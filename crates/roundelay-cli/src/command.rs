@@ -196,7 +196,7 @@ type Objective = Absent;
 #[cfg(not(feature = "papers"))]
 type Papers = Absent;
 
-/// What to say if this program was built without the command. The feature that has it is named
+/// The failure of a command that this program was built without. The feature that has it is named
 /// after the command.
 #[cfg(not(all(feature = "bench", feature = "objective", feature = "papers")))]
 pub(crate) fn absent(command: &str) -> Failure {

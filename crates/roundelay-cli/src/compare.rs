@@ -64,9 +64,9 @@ pub(crate) fn run(arguments: &Compare) -> Result<(), Failure> {
         .map_or(Ok(()), |message| Err(Failure::run(message)))
 }
 
-/// So many packets through all disciplines take a minute or more.
+/// This many packets, through all disciplines together, take a minute or more.
 const MANY_PACKETS: u64 = 100_000_000;
-/// So many bytes for flows, which not every machine has.
+/// Memory for flows, in bytes, that not every machine has.
 const MUCH_MEMORY: u64 = 2_000_000_000;
 /// Bytes that a packet is assumed to take in a capture, with the record's header.
 const RECORD_BYTES: u64 = 100;
@@ -74,7 +74,7 @@ const RECORD_BYTES: u64 = 100;
 /// a flow.
 const SMALLEST_RECORD_BYTES: u64 = 44;
 
-/// What to say before a comparison that takes minutes, or much memory. None for standard input,
+/// A sentence before a comparison that takes minutes, or much memory. None for standard input,
 /// because it has no size.
 fn long_comparison(arguments: &Compare, options: &Options) -> Option<String> {
     let size = fs::metadata(&arguments.capture)
@@ -390,7 +390,7 @@ struct CallObserver<'a> {
     outputs: &'a mut [Box<dyn Opened<Comparing>>],
     bar: Option<Bar>,
     host: &'a Host,
-    /// How long the capture is in bytes. 0 if unknown.
+    /// The capture's length in bytes. 0 if unknown.
     size: u64,
 }
 
@@ -416,7 +416,7 @@ impl ReplayObserver for CallObserver<'_> {
     }
 }
 
-/// Where the packets of a discipline go, for all outputs together.
+/// The sink for a discipline's packets, for all outputs together.
 fn sink(
     outputs: &mut [Box<dyn Opened<Comparing>>],
     name: &str,

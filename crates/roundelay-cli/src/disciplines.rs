@@ -231,7 +231,7 @@ fn row(parameter: &ParameterInfo) -> [String; 5] {
     ]
 }
 
-/// How many columns a help text may fill.
+/// The columns that a help text may fill.
 const WIDTH: usize = 80;
 /// A longer legal range stands below, with the meaning.
 const LONGEST_RANGE: usize = 28;

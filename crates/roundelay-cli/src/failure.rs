@@ -17,7 +17,7 @@ pub struct Failure {
     argument: Option<Argument>,
 }
 
-/// What is wrong with an argument on a command line.
+/// The fault of an argument on a command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Argument {
     /// The value of this option, as in `--rate <RATE>`. The fault is the value's.
@@ -77,7 +77,7 @@ impl Failure {
         }
     }
 
-    /// What is wrong with an option's value.
+    /// The fault of an option's value.
     pub(crate) fn of_value(option: &str, value: &str, fault: Fault) -> Self {
         Self {
             argument: Some(Argument::Value {
@@ -150,7 +150,7 @@ impl Failure {
         &self.fault
     }
 
-    /// Which argument on the command line is wrong.
+    /// The wrong argument on the command line.
     pub const fn argument(&self) -> Option<&Argument> {
         self.argument.as_ref()
     }

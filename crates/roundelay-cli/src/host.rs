@@ -19,15 +19,15 @@ use crate::progress::Gauge;
 pub struct Host {
     /// Ends the call early, with a failure that [`is_stopped`](Failure::is_stopped).
     pub stop: Stop,
-    /// How far the call has come.
+    /// The call's progress.
     pub gauge: Gauge,
-    /// What the file `-` says. None: standard input.
+    /// The text of the file `-`. None: standard input.
     pub text: Option<Text>,
     /// The program's congestion controls for [`simulate`](crate::call::simulate) and
     /// [`replay`](crate::call::replay), by names of sources. `all` stands for all sources over TCP.
     /// Later ones replace earlier ones.
     pub controls: Vec<(String, CustomControl)>,
-    /// What the program notes on the runs of [`simulate`](crate::call::simulate).
+    /// The program's notes on the runs of [`simulate`](crate::call::simulate).
     pub notes: Notes,
     /// The program's disciplines and congestion controls for [`sweep`](crate::call::sweep) and
     /// [`open_sweep`](crate::call::open_sweep).
@@ -80,9 +80,9 @@ impl Notes {
 /// A text instead of a file.
 #[derive(Debug, Clone)]
 pub struct Text {
-    /// What messages call it.
+    /// Its name in messages.
     pub name: String,
-    /// What the file would contain.
+    /// The file's content.
     pub text: String,
 }
 

@@ -29,7 +29,7 @@ pub(crate) fn listen() {
     }
 }
 
-/// Which signals are ignored, one bit each, if the system reports it.
+/// The ignored signals, one bit each, if the system reports them.
 #[cfg(unix)]
 fn ignored() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

@@ -94,7 +94,7 @@ pub(crate) fn compare(path: &Path) -> Result<(), Failure> {
     )))
 }
 
-/// Says in words what a replay found.
+/// A replay in words.
 fn text(name: &str, start: &Start, replayed: &Replayed) -> String {
     let mut text = format!("{name}: a run of roundelay live {}\n", start.version);
     for (way, found) in Way::BOTH.into_iter().zip(&replayed.ways) {

@@ -92,7 +92,7 @@ struct Plan {
     candidates: Vec<Candidate>,
 }
 
-/// What all routers' queues may be: a discipline, or the file's own queues.
+/// A candidate for the queues of all routers: a discipline, or the file's own queues.
 struct Candidate {
     /// The text as it is written.
     text: String,
@@ -102,7 +102,7 @@ struct Candidate {
     scenario: Scenario,
 }
 
-/// What we need of a run's results. Full results would be large for a large network.
+/// The part of a run's results that we need. Full results of a large network would be large.
 struct Run {
     figures: [Option<f64>; Figure::ALL.len()],
     told: ObjectiveRun,
@@ -114,7 +114,7 @@ struct Run {
 /// A router's busiest link.
 struct Busiest {
     name: String,
-    /// How many packets wait there on average.
+    /// The mean number of waiting packets.
     backlog: f64,
 }
 
@@ -306,7 +306,7 @@ impl Plan {
         }
     }
 
-    /// What a packet costs in CPU time at the mean backlog of the busiest router queue under LSTF.
+    /// The CPU time that a packet costs at the mean backlog of the busiest router queue under LSTF.
     /// None if no packet crosses a router.
     fn cost(&self, runs: &[Vec<Run>]) -> Result<Option<Cost>, Failure> {
         let Some(run) = runs[LSTF].first() else {
@@ -347,7 +347,7 @@ impl Plan {
     }
 }
 
-/// What to say if there is no objective.
+/// The message if there is no objective.
 fn missing() -> String {
     let measures = Measure::ALL
         .map(|measure| format!("\"{}\"", measure.name()))
@@ -358,7 +358,7 @@ fn missing() -> String {
     )
 }
 
-/// What to say if no run has, or can have, a figure of the measure, or if the runs under these
+/// The fault if no run has, or can have, a figure of the measure, or if the runs under these
 /// disciplines have none.
 fn cannot_be_told(wanted: &Wanted, under: &[String]) -> Fault {
     let measure = wanted.measure;
@@ -532,7 +532,7 @@ impl Run {
     }
 }
 
-/// Which part of all sent packets is still on its way.
+/// The part of all sent packets that is still on its way.
 fn undelivered(group: &GroupResult) -> f64 {
     group.packets.on_their_way as f64 / group.packets.sent.max(1) as f64
 }

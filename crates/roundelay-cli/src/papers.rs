@@ -390,7 +390,7 @@ fn cache(arguments: &Papers, paper: &Paper) -> Cache {
     })
 }
 
-/// Where the cache is by default: in the user's cache folder, or else in the temporary one.
+/// The default folder of the cache: in the user's cache folder, or else in the temporary one.
 fn default_cache() -> PathBuf {
     let base = match (env::var_os("XDG_CACHE_HOME"), env::var_os("HOME")) {
         (Some(cache), _) => PathBuf::from(cache),

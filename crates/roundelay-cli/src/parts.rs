@@ -15,7 +15,7 @@ pub struct Parts {
     /// Congestion controls by names of sources, as in
     /// [`Host::controls`](crate::call::Host::controls).
     pub controls: Vec<(String, CustomControl)>,
-    /// Says why the parts failed, if they did. Asked after the run.
+    /// Tells why the parts failed, if they did. Asked after the run.
     pub failure: Box<dyn Fn() -> Option<String> + Send + Sync>,
 }
 

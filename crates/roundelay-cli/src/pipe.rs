@@ -39,7 +39,7 @@ mod linux {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     use rustix::fs::{Mode, OFlags};
 
-    /// How long to wait between two looks at the stop request.
+    /// The time between two looks at the stop request.
     const LOOK_EVERY: Timespec = Timespec {
         tv_sec: 0,
         tv_nsec: 20_000_000,

@@ -9,7 +9,7 @@ use roundelay::Duration;
 use roundelay_sim::scenario;
 use roundelay_trace::{Progress, ReplayObserver, Stop};
 
-/// How far a call has come. Its threads write this, and another thread reads it. Clones share the
+/// The progress of a call. Its threads write this, and another thread reads it. Clones share the
 /// values.
 #[derive(Debug, Clone, Default)]
 pub struct Gauge(Arc<[AtomicU64; 2]>);
@@ -25,7 +25,7 @@ impl Gauge {
         )
     }
 
-    /// Says how much work there is in all.
+    /// Sets the amount of all work.
     pub(crate) fn start(&self, whole: u64) {
         self.0[1].store(whole, Ordering::Relaxed);
     }
@@ -109,7 +109,7 @@ impl ReplayObserver for BarOfReadings {
     }
 }
 
-/// How many bytes all readings of a capture have done, if it has `size` bytes. For a gauge.
+/// The bytes that all readings of a capture of `size` bytes have done, for a gauge.
 pub(crate) fn bytes_of_readings(progress: Progress, size: u64) -> u64 {
     u64::from(progress.reading - 1) * size + progress.read
 }
@@ -120,7 +120,7 @@ impl Drop for Bar {
     }
 }
 
-/// How many microseconds all runs simulate.
+/// The microseconds that all runs simulate.
 fn whole(end: Duration, runs: u64) -> u64 {
     (end.as_picos() / 1_000_000).saturating_mul(runs).max(1)
 }
@@ -131,7 +131,7 @@ struct SimulatedTime {
     end: Duration,
     runs: u64,
     began: std::time::Instant,
-    /// What was shown last, in microseconds.
+    /// The value shown last, in microseconds.
     shown: Mutex<u64>,
 }
 
@@ -174,7 +174,7 @@ impl Drop for SimulatedTime {
     }
 }
 
-/// How far runs in parallel have come together.
+/// The progress of parallel runs, taken together.
 pub(crate) struct Meeting {
     bar: Option<SimulatedTime>,
     gauge: Gauge,

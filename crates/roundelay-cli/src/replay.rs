@@ -45,7 +45,7 @@ pub(crate) fn run(arguments: &Replay) -> Result<(), Failure> {
     }
 }
 
-/// What a replay found, before it is printed.
+/// The results of a replay, before they are printed.
 pub(crate) struct Computed {
     pub(crate) replayed: Replayed,
     scenario: Scenario,
@@ -277,7 +277,7 @@ impl Replaying<'_> {
         })
     }
 
-    /// What happens under a candidate, how it counts, and how many seconds it took.
+    /// The outcome under a candidate, its counts, and the seconds that it took.
     fn replay(
         &self,
         schedule: &Arc<Schedule>,

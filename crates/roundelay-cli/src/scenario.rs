@@ -19,12 +19,12 @@ use crate::text_file;
 
 /// A scenario as it was read.
 pub(crate) struct Read {
-    /// What messages call the file.
+    /// The file's name in messages.
     pub(crate) name: String,
     pub(crate) scenario: Scenario,
     /// The file's text.
     pub(crate) text: String,
-    /// What was odd about the captures, a sentence each.
+    /// Oddities of the captures, a sentence each.
     pub(crate) notes: Vec<String>,
 }
 
@@ -86,7 +86,7 @@ impl Read {
     }
 }
 
-/// So many events take minutes, which is more than most scenarios mean.
+/// A run with this many events takes minutes, which is more than most scenarios mean.
 const LONG_RUN: f64 = 1e10;
 
 /// Refuses a run of minutes or days unless `--long` asks for it, because you easily write 1 ns

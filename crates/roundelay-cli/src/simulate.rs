@@ -242,10 +242,10 @@ fn replicas(
     outcome.map_err(|error| Failure::run(format!("{}: {error}", scenario.name)))
 }
 
-/// So many events in all runs together take a minute or more.
+/// This many events, in all runs together, take a minute or more.
 const MANY_EVENTS: f64 = 1e9;
 
-/// What to say before a run that takes minutes.
+/// A sentence before a run that takes minutes.
 fn long_run(scenario: &Scenario, arguments: &Simulate) -> Option<String> {
     let Estimate { events, memory, .. } = Estimate::of(scenario);
     let runs = f64::from(arguments.runs.replicas);

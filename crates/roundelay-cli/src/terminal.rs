@@ -9,7 +9,7 @@ use roundelay_report::{TableStyle, clean};
 
 use crate::failure::Failure;
 
-/// What to advise after the message about a failed allocation. The running command sets it.
+/// The advice after the message about a failed allocation. The running command sets it.
 pub static MEMORY_ADVICE: OnceLock<&'static str> = OnceLock::new();
 
 /// When output has colours.

@@ -69,7 +69,7 @@ pub struct Fault {
     pub wake: u64,
 }
 
-/// What a log holds, and which faults were found.
+/// A log's contents, and the faults found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inspection {
     /// The network.

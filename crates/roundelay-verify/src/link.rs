@@ -39,11 +39,12 @@ pub(crate) struct LinkState {
     /// Packets in flight, in the order in which they arrive at the end.
     flying: VecDeque<u64>,
     free_at: u64,
-    /// When the log told the last transmission.
+    /// The time of the line about the last transmission.
     told_at: u64,
-    /// When the last transmission started. None before the first, and on preemptive links.
+    /// The start of the last transmission. None before the first, and on preemptive links.
     picked_at: Option<u64>,
-    /// How many packets left the wire, and by how much the latest of them missed the earliest time.
+    /// The number of packets that left the wire, and the longest time by which one came later than
+    /// possible.
     late: (u32, u64),
     /// For a preemptive link: when all logged transmissions can be done, at the earliest.
     done: u128,
@@ -56,7 +57,7 @@ pub(crate) struct LinkState {
     /// The discipline. None for a tree, because the log has only its name.
     discipline: Option<AnyDiscipline>,
     average: Average,
-    /// When the last backlog began.
+    /// The start of the last backlog.
     backlogged_at: u64,
     /// Whether a decision may have begun before the present backlog.
     has_decided: bool,
@@ -123,12 +124,12 @@ impl LinkState {
         })
     }
 
-    /// How long a packet is on the link, in bytes.
+    /// A packet's length on the link, in bytes.
     fn len_of(&self, len: u32) -> u64 {
         self.layer.len_on_link(len).into()
     }
 
-    /// How long `bytes` take to transmit, in picoseconds.
+    /// The time that `bytes` take to transmit, in picoseconds.
     fn time_of(&self, bytes: u64) -> u128 {
         (u128::from(bytes) * 8_000_000_000_000).div_ceil(u128::from(self.record.rate))
     }

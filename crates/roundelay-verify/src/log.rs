@@ -93,11 +93,11 @@ const fn is_nothing(number: &u32) -> bool {
 pub struct TraceRecord {
     /// Times in milliseconds, never falling. The last, above 0, is when the trace begins again.
     pub times: Vec<u64>,
-    /// How many bytes go at each time, of one packet or of several. At least 1.
+    /// The bytes that go at each time, of one packet or of several. At least 1.
     pub bytes: u64,
 }
 
-/// What a queue can hold, without the packet on the link. Both bounds hold at once. None: no bound.
+/// A queue's capacity, without the packet on the link. Both bounds hold at once. None: no bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Limits {

@@ -10,7 +10,7 @@ use crate::log::{Event, Header, Line, LinkRecord, Order, TREE};
 use crate::trace::is_legal;
 use crate::{Checks, Verified};
 
-/// Where a packet is.
+/// A packet's position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Location {
     /// At a node, where packets never wait outside a queue.
@@ -114,7 +114,7 @@ impl NetworkState {
         self.has_ended
     }
 
-    /// When the log ends, with its totals and checks.
+    /// The log's end time, totals and checks.
     pub(crate) fn close(mut self) -> (u64, Verified, Checks) {
         self.totals.on_their_way = self.packets.len() as u64;
         (self.now, self.totals, self.checks)
@@ -459,7 +459,7 @@ impl NetworkState {
         Ok(())
     }
 
-    /// What is wrong with a flow that is finished and has no packets in flight, but is not closed
+    /// The fault of a flow that is finished and has no packets in flight, but is not closed
     /// although time advances to `time`.
     pub(crate) fn overdue(&mut self, time: u64) -> Option<String> {
         if time <= self.now {

@@ -41,7 +41,7 @@ impl Trace {
         self.record.times.last().copied().unwrap_or(1).into()
     }
 
-    /// When the link carries a byte.
+    /// The instant at which the link carries a byte.
     fn time_of(&self, byte: u128) -> u64 {
         let times = &self.record.times;
         let number = byte / u128::from(self.record.bytes);
@@ -67,7 +67,7 @@ impl Trace {
         self.next.max(self.before(instant))
     }
 
-    /// When the link can begin to carry a packet that waits from an instant on.
+    /// The first instant at which the link can carry a packet that waits from an instant on.
     pub(crate) fn could_start(&self, from: u64) -> u64 {
         self.time_of(self.byte_from(from))
     }

@@ -44,7 +44,7 @@ pub(super) fn are_asked_for() -> bool {
     requests() > 0
 }
 
-/// How many requests the environment holds. Each restart adds one.
+/// The number of requests in the environment. Each restart adds one.
 fn requests() -> usize {
     tunables()
         .split(':')
@@ -82,7 +82,7 @@ fn gives_them() -> bool {
     bytes > 0
 }
 
-/// How many bytes of this process are in huge pages, if the system reports it.
+/// This process's bytes in huge pages, if the system reports them.
 fn huge_bytes() -> u64 {
     let text = fs::read_to_string("/proc/self/smaps_rollup").unwrap_or_default();
     let kilobytes = text.lines().find_map(|line| {

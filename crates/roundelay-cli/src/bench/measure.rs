@@ -10,7 +10,7 @@ use crate::failure::Failure;
 /// Fewest packets in a round, so that the free list's initial order no longer matters.
 const PAIRS: u64 = 1_000_000;
 
-/// How to measure.
+/// The method.
 pub(super) enum Measure {
     /// CPU time: at least `pairs` packets in each of `rounds` rounds.
     Time { pairs: u64, rounds: usize },

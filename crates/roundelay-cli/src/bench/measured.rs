@@ -2,14 +2,14 @@
 
 use roundelay_bench::{Load, Passed, Subject};
 
-/// What all subjects cost under one load.
+/// The costs of all subjects under one load.
 #[derive(Debug, Clone)]
 pub(crate) struct Measured {
     pub(super) load: Load,
     pub(super) rows: Vec<Row>,
 }
 
-/// What a packet costs under one subject.
+/// A packet's cost under one subject.
 #[derive(Debug, Clone)]
 pub(crate) struct Row {
     pub(super) subject: String,

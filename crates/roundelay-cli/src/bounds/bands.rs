@@ -41,7 +41,7 @@ pub(super) fn delay(
     Some((delay + hop.delay, source))
 }
 
-/// What other bands' flows do to a flow, in bits per second and bytes.
+/// The load that other bands' flows put before a flow, in bits per second and bytes.
 #[derive(Default)]
 struct Sums {
     /// Rates and bursts of the bands above.

@@ -37,9 +37,9 @@ pub(crate) struct Flow {
     pub(crate) max_packet_len: u32,
     /// Chooses the band under `priority` and `ets`. A smaller number goes first.
     pub(crate) priority: u32,
-    /// How fast the token bucket fills. None: as fast as the flow's smallest share of any link.
+    /// The rate at which the token bucket fills. None: the flow's smallest share of any link.
     pub(crate) rate: Option<Rate>,
-    /// How much the token bucket holds, in bytes.
+    /// The token bucket's size in bytes.
     pub(crate) burst: u64,
     /// Whether the file states both the rate and the burst.
     pub(crate) has_bucket: bool,
@@ -155,7 +155,7 @@ impl Plan {
     /// Reads a file; `name` appears in error messages.
     ///
     /// # Errors
-    /// Says which file and line are wrong, what is wrong, and what is legal.
+    /// A sentence with the file, the line, the fault and the legal range.
     pub(crate) fn from_toml(name: &str, text: &str, defaults: Defaults) -> Result<Self, Fault> {
         let (reader, file) = Reader::read(name, text).map_err(|fault: Fault| fault.map(clean))?;
         Self::of_file(file, defaults).map_err(|fault| reader.fault(fault).map(clean))

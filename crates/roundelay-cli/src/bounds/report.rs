@@ -60,7 +60,7 @@ struct DisciplineReport {
 }
 
 impl DisciplineReport {
-    /// What the column is called.
+    /// The column's heading.
     fn title(&self) -> &str {
         self.spec.as_deref().unwrap_or("delay")
     }
@@ -375,7 +375,7 @@ impl Report {
         text
     }
 
-    /// Says what a discipline that needs token buckets lacks for a bound.
+    /// Tells what a discipline that needs token buckets lacks for a bound.
     fn write_bucket_hint(&self, text: &mut String, discipline: &DisciplineReport) {
         let mut names = Vec::new();
         for hop in &self.hops {
@@ -509,7 +509,7 @@ impl HopPromise {
         printed
     }
 
-    /// Where the proofs are, and where differing bounds are printed, a line each.
+    /// The sources of the proofs, and of printed bounds that differ, a line each.
     fn sources(&self) -> Vec<String> {
         let mut lines = Vec::new();
         let names = ["B-WFI", "T-WFI", "latency", "fairness"];

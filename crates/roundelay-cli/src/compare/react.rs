@@ -108,13 +108,13 @@ pub(super) fn compare(
     Ok(comparison)
 }
 
-/// What we assume where no capture shows it.
+/// Our assumptions where no capture shows what is true.
 #[derive(Debug, Clone)]
 struct Assumed {
     control: Control,
     /// Round trip for connections that show none. None: the median of the measured ones.
     round_trip: Option<Duration>,
-    /// What measured round trips are multiplied by.
+    /// Measured round trips are multiplied by this.
     round_trip_part: f64,
     /// Whether applications were the limit where senders paced.
     as_written: bool,
@@ -367,7 +367,7 @@ fn link(scenario: &Scenario) -> Result<LinkId, Failure> {
     )))
 }
 
-/// Which flow an entry is over the link.
+/// An entry's flow over the link.
 fn number(cast: &mut Cast, applications: &Applications, member: Member) -> FlowId {
     match member {
         Member::Connection(index) => cast.of_tcp(over_the_link(&applications.connections[index])),
@@ -378,7 +378,7 @@ fn number(cast: &mut Cast, applications: &Applications, member: Member) -> FlowI
     }
 }
 
-/// Who sends and who receives a connection's packets over the link.
+/// The sender and the receiver of a connection's packets over the link.
 fn over_the_link(connection: &Connection) -> [SocketAddr; 2] {
     let Connection { client, server, .. } = *connection;
     if connection.over[End::Client as usize] {

@@ -1,8 +1,8 @@
-//! What a comparison gives.
+//! The result of a comparison.
 
 use roundelay_report::{Advised, TableStyle, html, json, table};
 
-/// What [`compare`](crate::call::compare) gives.
+/// The result of [`compare`](crate::call::compare).
 #[derive(Debug)]
 pub struct Compared {
     /// The comparison with its advice.
@@ -12,7 +12,7 @@ pub struct Compared {
 }
 
 impl Compared {
-    /// What `--json` prints.
+    /// The output of `--json`.
     pub fn json(&self) -> String {
         json(&self.advised)
     }

@@ -41,7 +41,7 @@ fn number(name: &str, met: &mut Vec<String>) -> usize {
     index + 1
 }
 
-/// How a reason begins if it names no file.
+/// Beginnings of reasons that name no file.
 const WITHOUT_NAMES: [&str; 4] = [
     "Not simulated: the scenario has no sources",
     "Not simulated: a signal ended",

@@ -38,7 +38,7 @@ const MOST_EVENTS: f64 = 2e8;
 /// The time between two looks for a signal, while the simulation runs.
 const PAUSE: std::time::Duration = std::time::Duration::from_millis(5);
 
-/// What counts as parting, in words.
+/// The thresholds in words.
 pub(super) const THRESHOLDS: &str = "Two figures part if rates differ by more than 10%, delays by \
     more than 20% and a millisecond, or the shares of drops or marks by more than one in a hundred \
     packets. Kinds with fewer than 100 packets in both are left out.";
@@ -309,8 +309,8 @@ struct Observer {
     /// Packets that came with CE, by number.
     came_marked: HashSet<u64>,
     meters: [Meter; 2],
-    /// When samples are wanted, in seconds and in order. These are the live run's times, so that
-    /// both have samples at the same times in a chart.
+    /// The times at which samples are wanted, in seconds and in order. These are the live run's
+    /// times, so that both have samples at the same times in a chart.
     times: Vec<f64>,
     samples: Vec<Sample>,
 }
@@ -498,7 +498,7 @@ fn as_live(
 /// meanwhile ends the simulation.
 ///
 /// # Errors
-/// Says in a sentence why there is no simulation.
+/// The reason, in a sentence, why there is no simulation.
 pub(super) fn beside(
     home: &Home,
     settings: &Settings,
@@ -586,7 +586,7 @@ fn compare_all(fidelity: &Fidelity, beside: &mut Beside) {
 }
 
 impl Beside {
-    /// What the comparison found, in a sentence.
+    /// The comparison in a sentence.
     pub(super) fn summary(&self) -> String {
         let apart = self.figures.iter().filter(|figure| figure.parts).count() as u64;
         let all = counted(self.figures.len() as u64, "figure");

@@ -12,9 +12,9 @@ use super::signals::Signals;
 
 /// Lines that may wait for the reader. More are left out, because newer figures follow.
 const WAITING: usize = 16;
-/// How long to wait at most for a reader after a signal.
+/// The longest wait for a reader after a signal.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How long to wait between two looks whether the reader has read.
+/// The time between two looks whether the reader has read.
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// A thread that writes.

@@ -53,7 +53,7 @@ fn plain(text: &str) -> String {
     escaped
 }
 
-/// What the link sends at, in words.
+/// The link's rate in words.
 fn link(way: &WayFidelity) -> String {
     let rate = Rate::from_bits_per_second(way.rate).map(|rate| rate.to_string());
     let rate = rate.unwrap_or_default();
@@ -200,7 +200,7 @@ fn flows(fidelity: &Fidelity) -> String {
     text
 }
 
-/// What a chart shows of a direction: from two samples, and the seconds between them.
+/// The value of a chart for a direction, from two samples and the seconds between them.
 type Shown = fn(&WaySample, &WaySample, f64) -> Option<f64>;
 
 fn charts(samples: &[Sample], simulated: &[Sample]) -> Vec<Chart> {

@@ -35,7 +35,7 @@ impl Signals {
         self.came.load(Ordering::Relaxed)
     }
 
-    /// Which signal came last, as its number.
+    /// The number of the signal that came last.
     pub(super) fn last(&self) -> Option<u8> {
         let last = self.last.load(Ordering::Relaxed);
         u8::try_from(last).ok().filter(|last| *last > 0)

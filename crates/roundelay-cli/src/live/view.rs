@@ -31,9 +31,9 @@ use keys::{Keys, Wish};
 
 /// Seconds between figures.
 const EVERY: f64 = 0.25;
-/// How long to wait for a key.
+/// The longest wait for a key.
 const PATIENCE: Duration = Duration::from_millis(50);
-/// How long to wait at the end for the thread that draws.
+/// The longest wait, at the end, for the thread that draws.
 const ENDS: Duration = Duration::from_secs(2);
 /// Messages that may wait for the terminal. More are left out, because newer figures follow.
 const WAITING: usize = 4;

@@ -103,7 +103,7 @@ impl<C: Writes> Outputs<C> {
         Ok(Outputs { chosen })
     }
 
-    /// Where an output goes.
+    /// The path of an output.
     pub(crate) fn path(&self, option: &str) -> Option<&Path> {
         for (output, path) in &self.chosen {
             if output.option == option {

@@ -15,7 +15,7 @@ use crate::failure::Failure;
 pub(crate) struct OpenFile {
     path: PathBuf,
     file: Arc<Mutex<PartialFile>>,
-    /// What the first failed write said.
+    /// The message of the first failed write.
     failure: Arc<OnceLock<String>>,
     /// Requested at the first failed write, because the run would go on in vain.
     stop: Stop,
@@ -49,7 +49,7 @@ impl OpenFile {
         self
     }
 
-    /// Why the first write failed, if any did.
+    /// The failure of the first failed write, if any failed.
     pub(crate) fn failure(&self) -> Option<Failure> {
         self.failure.get().map(Failure::run)
     }

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 
 /// A command with outputs.
 pub(crate) trait Writes: fmt::Debug + Send + Sync + Sized + 'static {
-    /// What the command finds.
+    /// The command's results.
     type Results<'a>: ?Sized;
     /// What outputs of events need when they are opened.
     type Start<'a>: ?Sized;
@@ -28,7 +28,7 @@ pub(crate) struct Output<C: Writes> {
     /// The help, without a full stop.
     pub(crate) help: &'static str,
     pub(crate) target: Target,
-    /// What the files tell of, if they tell of only one.
+    /// The thing that the files tell of, if they tell of only one.
     pub(crate) only: Option<&'static One>,
     pub(crate) write: Write<C>,
 }
@@ -67,7 +67,7 @@ impl<C: Writes> Output<C> {
         }
     }
 
-    /// What a file in a folder is called. Its extension is the folder's option.
+    /// The name of a file in a folder. Its extension is the folder's option.
     pub(super) fn file_name(&self, name: &str) -> String {
         let extension = if let Target::FolderOf(other, _) = self.target {
             other
@@ -163,7 +163,7 @@ pub(crate) fn table_file(folder: &Path, name: &str, extension: &str) -> PathBuf 
     folder.join(format!("{name}.{extension}"))
 }
 
-/// What an output can hold only one of.
+/// A thing of which an output can hold only one.
 pub(crate) struct One {
     pub(crate) name: &'static str,
     /// The option or argument that gives several.
@@ -182,7 +182,7 @@ impl One {
 
 /// An output during a run.
 pub(crate) trait Opened<C: Writes>: Send {
-    /// Where the packets of a compared discipline go, if the output takes any.
+    /// The sink for the packets of a compared discipline, if the output takes any.
     ///
     /// # Errors
     /// The file cannot be created.
@@ -196,7 +196,7 @@ pub(crate) trait Opened<C: Writes>: Send {
         Ok(None)
     }
 
-    /// What observes a simulation's events, if anything does.
+    /// The observer of a simulation's events, if there is one.
     fn probe(&mut self) -> Option<&mut dyn Probe> {
         None
     }

@@ -80,8 +80,7 @@ impl Papers {
             .is_some_and(|name| name.ends_with(".toml"))
     }
 
-    /// What the item is called, if one is named. Item names have no spaces, so several words are a
-    /// slip.
+    /// The item's name, if one is given. Item names have no spaces, so several words are a slip.
     pub(crate) fn item(&self) -> Option<String> {
         (!self.item.is_empty()).then(|| self.item.join(" "))
     }

@@ -1,4 +1,4 @@
-//! How much memory this process took at most, if the system reports it (Linux).
+//! The peak memory of this process, if the system reports it (Linux).
 
 /// Resets the peak.
 pub(super) fn forget_peak() {

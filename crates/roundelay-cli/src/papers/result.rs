@@ -1,4 +1,4 @@
-//! What an item gives, for its outputs.
+//! An item's results, for its outputs.
 
 use roundelay_papers::catalogue::Paper;
 #[cfg(feature = "parquet")]
@@ -9,7 +9,7 @@ use roundelay_papers::runner::Ran;
 use roundelay_report::Measurement;
 use roundelay_report::{ItemPage, item_html, provenance};
 
-/// What an item gives, for its outputs.
+/// An item's results, for its outputs.
 pub(crate) struct ItemResult<'a> {
     pub(super) paper: &'a Paper,
     pub(crate) judged: &'a Judged<'a>,

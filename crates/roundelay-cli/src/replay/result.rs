@@ -1,4 +1,4 @@
-//! What a replay found, before it is rendered.
+//! The results of a replay, before they are rendered.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use roundelay::Duration;
 use roundelay_report::{Recorded, ReplayResult, Replayed};
 use roundelay_sim::replay::{Candidate, Replay as Outcome, Schedule};
 
-/// What a replay found, for its outputs.
+/// The results of a replay, for its outputs.
 pub(crate) struct Replays<'a> {
     pub(crate) replayed: &'a Replayed,
     pub(crate) runs: &'a [Run],
@@ -14,8 +14,7 @@ pub(crate) struct Replays<'a> {
     pub(crate) metadata: &'a [(String, String)],
 }
 
-/// A schedule, what happened under each candidate, and the seconds for recording and for each
-/// replay.
+/// A schedule, the outcome under each candidate, and the seconds for recording and for each replay.
 pub(crate) struct Run {
     pub(crate) recorded: Recorded,
     pub(crate) window: Duration,

@@ -13,7 +13,7 @@ use crate::compare::read_tree;
 use crate::failure::Failure;
 use crate::host::Host;
 
-/// What `--queue` asks for.
+/// A value of `--queue`.
 #[derive(Debug, Clone)]
 pub(crate) enum Queue {
     /// A discipline.

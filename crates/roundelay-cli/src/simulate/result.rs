@@ -1,9 +1,9 @@
-//! What a simulation gives.
+//! The result of a simulation.
 
 use roundelay_report::{Page, Simulated, simulation_html};
 use roundelay_sim::scenario::Curves;
 
-/// What [`simulate`](crate::call::simulate) gives.
+/// The result of [`simulate`](crate::call::simulate).
 #[derive(Debug)]
 pub struct Ran {
     /// The results.

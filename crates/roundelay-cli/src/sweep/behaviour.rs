@@ -19,7 +19,7 @@ use roundelay_sim::{DecisionCost, LinkConfig};
 
 /// The checked-in fingerprints.
 const TABLE: &str = include_str!("../../behaviours.json");
-/// What the figures of the papers' plans are called.
+/// The name for the figures of the papers' plans.
 const FIGURES: &str = "papers.simulate";
 /// Kinds of the papers' experiments that have no fingerprint, because they measure this build's
 /// time on this machine, or count its instructions.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::identity::run_identity;
 
-/// What a run gives: figures for each source.
+/// A run's results: figures for each source.
 pub(super) type Rows = Vec<(Arc<str>, Vec<Option<f64>>)>;
 
 /// A finished run, which is a line in the journal.

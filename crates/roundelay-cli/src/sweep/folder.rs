@@ -1,4 +1,4 @@
-//! What a dataset's files and folders are called.
+//! The names of a dataset's files and folders.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};

@@ -22,7 +22,7 @@ const IGNORED: [&str; 3] = ["name", "seed", "objective"];
 /// The seed with which identities draw their networks.
 const NETWORK_SEED: u64 = 1;
 
-/// Where a point's runs come from. Equal origins and seeds give equal results.
+/// The origin of a point's runs. Equal origins and seeds give equal results.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Origin {
     /// The scenario as canonical JSON.
@@ -141,7 +141,7 @@ impl Origin {
         })
     }
 
-    /// What has changed since an earlier origin: keys of the scenario, files, behaviours.
+    /// The changes since an earlier origin: keys of the scenario, files, behaviours.
     pub(super) fn changes(&self, before: &Self) -> Vec<String> {
         let mut all = Vec::new();
         let old = before.leaves();

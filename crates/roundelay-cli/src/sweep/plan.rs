@@ -27,7 +27,7 @@ const KEYS: [&str; 6] = ["scenario", "replicas", "seed", "grid", "zip", "points"
 /// A plan.
 #[derive(Debug)]
 pub(super) struct Plan {
-    /// What messages call the scenario's file.
+    /// The name of the scenario's file in messages.
     pub(super) name: String,
     /// The scenario's text.
     pub(super) text: String,
@@ -38,7 +38,7 @@ pub(super) struct Plan {
     /// The scenario's table.
     pub(super) table: Table,
     pub(super) points: Vec<Values>,
-    /// How many runs each point has. None: not given.
+    /// Runs for each point. None: not given.
     pub(super) replicas: Option<u32>,
     /// The first run's seed. None: the scenario's.
     pub(super) seed: Option<u64>,

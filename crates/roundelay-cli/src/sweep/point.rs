@@ -25,7 +25,7 @@ use crate::threads::in_pool;
 const MOST_KEPT_POINTS: usize = 20_000;
 /// Scenarios with more links are read again for the run.
 const MOST_KEPT_LINKS: usize = 64;
-/// How many wrong points get a message. The others are only counted.
+/// Most wrong points with a message. The others are only counted.
 const MOST_MESSAGES: usize = 5;
 
 /// A point of the plan.
@@ -36,7 +36,7 @@ pub(super) struct Point {
     pub(super) folder: PathBuf,
     pub(super) origin: Origin,
     pub(super) identity: String,
-    /// What has changed since the folder's runs. None for a new point.
+    /// The changes since the folder's runs. None for a new point.
     pub(super) changes: Option<Vec<String>>,
     /// Runs that the dataset's files have.
     pub(super) stored: BTreeMap<u64, Vec<SweepRow>>,
@@ -50,7 +50,7 @@ pub(super) struct Fresh {
     pub(super) runs: BTreeMap<u64, Done>,
     /// Runs that are written into the file, with results if somebody asks for a figure.
     pub(super) written: BTreeMap<u64, Option<Done>>,
-    /// How many runs are still to come.
+    /// Runs that are still to come.
     pub(super) pending: usize,
     /// The scenario, while runs are pending.
     pub(super) scenario: Option<Arc<Scenario>>,
@@ -267,7 +267,7 @@ pub(super) fn text_of(plan: &Plan, values: &Values) -> Result<(toml::Table, Stri
     Ok((table, text))
 }
 
-/// What is wrong with a point. If the scenario itself is wrong, the fault has the line.
+/// The fault of a wrong point. If the scenario itself is wrong, the fault has the line.
 fn told(plan: &Plan, values: &Values, fault: Fault) -> Fault {
     let no_captures: &roundelay_sim::scenario::ReadCapture<'_> = &|_, _, _| Ok(Vec::new());
     let own = Scenario::from_toml_with(&plan.name, &plan.text, &plan.folder, no_captures);

@@ -1,4 +1,4 @@
-//! How narrow confidence intervals must become: `--until ci=2%`.
+//! The wanted width of confidence intervals: `--until ci=2%`.
 
 use std::fmt;
 use std::str::FromStr;

@@ -106,7 +106,7 @@ impl FigureOfPoint {
 /// The mean of the differences from another point, seed by seed.
 #[derive(Debug)]
 pub(super) struct Difference {
-    /// What the first key is at the other point.
+    /// The first key's value at the other point.
     pub(super) from: String,
     pub(super) pairs: usize,
     pub(super) interval: Interval,
@@ -192,7 +192,7 @@ struct DifferenceReport<'a> {
 /// The swept keys with their values, and a point's rows.
 pub(crate) type RowsOfPoint = (Vec<(String, String)>, Vec<SweepRow>);
 
-/// What a sweep gives.
+/// The result of a sweep.
 #[derive(Debug)]
 pub struct Summary {
     pub(super) name: String,
@@ -207,7 +207,7 @@ pub struct Summary {
     pub(super) waiting: usize,
     pub(super) figures: Option<Figures>,
     pub(super) keys: Vec<SweptKey>,
-    /// Says for each run of the plan whether it was new, changed (and how), or cached, before the
+    /// Tells for each run of the plan whether it was new, changed (and how), or cached, before the
     /// work. Empty in the command, which has `--why`.
     pub why: String,
     /// The rows of the plan's runs, with the swept keys' values.

@@ -29,8 +29,8 @@ use crate::parts::OwnParts;
 use crate::progress::Gauge;
 use crate::scenario::Read;
 
-/// How many complete points get their files together. The code for one then stays in the
-/// processor's caches for the next, so a file costs a third less after runs of some milliseconds.
+/// Complete points whose files are written together. The code for one then stays in the processor's
+/// caches for the next, so a file costs a third less after runs of some milliseconds.
 const TOGETHER: usize = 64;
 /// If the last files are older than this, a finished run writes those of all complete points.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
@@ -78,11 +78,11 @@ pub struct Session {
     other_points: usize,
     complete: Mutex<Complete>,
     failed: Mutex<Vec<Failed>>,
-    /// How many runs were known before the work.
+    /// Runs that were known before the work.
     pub(super) cached: usize,
     /// Runs of this session.
     done: Mutex<usize>,
-    /// How many runs each point has, once `--until` has set it.
+    /// Runs for each point, once `--until` has set them.
     pub(super) targets: Option<Vec<u32>>,
 }
 
@@ -266,7 +266,7 @@ impl Session {
         Ok(())
     }
 
-    /// How many runs have failed.
+    /// The number of failed runs.
     pub(super) fn failures(&self) -> usize {
         self.failed
             .lock()
@@ -417,7 +417,8 @@ impl Session {
         Ok(())
     }
 
-    /// Says for each run of the plan whether it is new, changed (and how), or cached. Runs nothing.
+    /// Tells for each run of the plan whether it is new, changed (and how), or cached. Runs
+    /// nothing.
     ///
     /// # Errors
     /// The dataset cannot be read.

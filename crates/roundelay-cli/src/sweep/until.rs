@@ -101,8 +101,8 @@ fn values(
     Some(values)
 }
 
-/// How many more runs the variance suggests, but at least a quarter of those at hand and at most as
-/// many again. None if the interval is narrow enough.
+/// The further runs that the variance suggests, but at least a quarter of those at hand and at most
+/// as many again. None if the interval is narrow enough.
 fn more(values: &[f64], Precision(part): Precision) -> Option<u32> {
     let count = values.len() as f64;
     let Some(Interval {

@@ -160,7 +160,7 @@ fn wrong(given: &str, problem: &str, legal: &str) -> Fault {
         .with_given(given)
 }
 
-/// What a word means: a whole number, a number, true, false, or a text.
+/// The value of a word: a whole number, a number, true, false, or a text.
 fn scalar(text: &str) -> Value {
     match text {
         "true" => Value::Boolean(true),
@@ -282,7 +282,7 @@ pub(super) fn label(key: &str, value: &Value) -> String {
     }
 }
 
-/// What a key's values are, for a chart's axis.
+/// The kind of a key's values, for a chart's axis.
 pub(super) fn kind_of<'a>(key: &str, values: impl Iterator<Item = &'a Value>) -> KeyValues {
     let name = key.rsplit('.').next().unwrap_or(key);
     let mut all = None;

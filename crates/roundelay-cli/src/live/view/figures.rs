@@ -8,7 +8,7 @@ use roundelay_live::{Bottleneck, FlowBooks, Way};
 /// Most flows that are shown.
 const SHOWN: usize = 100;
 
-/// How a session stands at some time.
+/// A session at some time.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Figures {
     pub(super) seconds: f64,
@@ -33,7 +33,7 @@ pub(super) struct WayFigures {
     pub(super) marked: u64,
     pub(super) lost: u64,
     pub(super) refused: u64,
-    /// How many flows there are, and those that sent most or wait most.
+    /// The number of all flows, and the flows that sent most or wait most.
     pub(super) all_flows: usize,
     pub(super) flows: Vec<FlowFigures>,
 }
@@ -52,7 +52,7 @@ pub(super) struct FlowFigures {
 }
 
 impl WayFigures {
-    /// What the link sends at, in words.
+    /// The link's rate in words.
     pub(super) fn link(&self) -> String {
         match &self.trace {
             Some(trace) => format!("trace {trace}"),

@@ -129,7 +129,7 @@ impl Keys {
     }
 }
 
-/// By how much to multiply the series, so that its rates surround this one.
+/// The factor for the series, with which its rates surround this one.
 fn unit(rate: u64) -> u64 {
     let mut unit = 1;
     while unit * 1000 <= rate {

@@ -27,9 +27,9 @@ use crate::scenario::Read;
 use crate::sweep::hash::hash;
 use crate::sweep::version_of_experiment;
 
-/// How many packets arrive.
+/// Packets in the list of arrivals.
 const ARRIVALS: u64 = 1500;
-/// How many flows they belong to.
+/// Flows in the list of arrivals.
 const FLOWS: u64 = 12;
 
 /// Draws numbers for the arrivals: D. Knuth's 64-bit linear congruential generator (MMIX).
@@ -66,8 +66,8 @@ impl Observer<u64> for Told {
     }
 }
 
-/// What departs from one port that meets bursts, overload and idle times. Weights go from 1 to 4,
-/// and all header fields are set.
+/// The departures from one port, which meets bursts, overload and idle times. Weights go from 1 to
+/// 4, and all header fields are set.
 fn port(queue: &QueueSpec) -> String {
     let mut told = Told::default();
     let Ok(mut port) = AnyPort::new(queue, "10mbit".parse().unwrap(), Seed::new(7)) else {
