@@ -8,8 +8,8 @@ const LEVELS: usize = 1 << u8::BITS;
 ///
 /// A level lists flows in the order in which they reached it. A flow that leaves from the middle of
 /// a level stays listed until the next read or [`settle`](Self::settle), but its backlog no longer
-/// matches the level. So a move touches one byte of the flow and the ends of two lists, while
-/// linked lists would touch the records of three flows.
+/// matches the level. So a move touches one byte and the ends of two lists, while linked lists would
+/// touch three flows' records.
 #[derive(Debug)]
 pub(crate) struct Levels {
     backlogs: Vec<u8>,

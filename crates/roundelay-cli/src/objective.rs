@@ -102,7 +102,7 @@ struct Candidate {
     scenario: Scenario,
 }
 
-/// The part of a run's results that we need. Full results of a large network would be large.
+/// The part of a run's results that we need, because a large network's full results are large.
 struct Run {
     figures: [Option<f64>; Figure::ALL.len()],
     told: ObjectiveRun,

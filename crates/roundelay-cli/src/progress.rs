@@ -109,7 +109,7 @@ impl ReplayObserver for BarOfReadings {
     }
 }
 
-/// The bytes that all readings of a capture of `size` bytes have done, for a gauge.
+/// The bytes that all readings have done in a capture with `size` bytes, for a gauge.
 pub(crate) fn bytes_of_readings(progress: Progress, size: u64) -> u64 {
     u64::from(progress.reading - 1) * size + progress.read
 }

@@ -33,7 +33,7 @@ pub(crate) struct Runs {
 }
 
 impl Runs {
-    /// The number of runs, of which the first has the seed `first_seed`.
+    /// The number of runs. The first has the seed `first_seed`.
     ///
     /// # Errors
     /// The last run's seed would exceed 2^64 - 1.

@@ -59,8 +59,8 @@ impl Read {
         })
     }
 
-    /// A scenario from a text, in which files are relative to `folder`. Queues may have the names
-    /// of these disciplines of the program.
+    /// A scenario from a text, in which files are relative to `folder`. Queues may name the
+    /// program's disciplines, too.
     ///
     /// # Errors
     /// The text is not a valid scenario. The message is without file and line.

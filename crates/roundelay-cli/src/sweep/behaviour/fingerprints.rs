@@ -467,7 +467,7 @@ fn of_kind(kind: &str, [one, other]: [&str; 2], folder: &Path) -> String {
     }
 }
 
-/// The `[run]` tables of plans that make all figures of `simulate`: those of flows, of transfers
+/// The `[run]` tables of plans that make all of `simulate`'s figures: about flows, about transfers
 /// under schemes, and over time.
 const SIMULATED: [&str; 3] = [
     "
