@@ -1,4 +1,4 @@
-//! Controller of a benchmark run: fills and empties a scheduler.
+//! The controller of a benchmark run, which fills and empties a scheduler.
 
 use std::hint::black_box;
 
@@ -9,7 +9,7 @@ use crate::generator::{Number, Numbered, Source};
 use crate::load::{Load, Memory};
 use crate::subject::{Passed, Running};
 
-/// A scheduler under a load: of packets with the number `N` as payload, which leave as an `L`.
+/// A scheduler under a load. Each packet carries its number `N` as payload and leaves as an `L`.
 pub(crate) struct Controller<S, G, N, L> {
     scheduler: S,
     generator: G,
@@ -17,14 +17,14 @@ pub(crate) struct Controller<S, G, N, L> {
     waiting: u64,
     least: u64,
     most: u64,
-    /// Packets in one enqueue or dequeue call, and the buffer for them; 0: one call per packet.
+    /// Packets in one enqueue or dequeue call, and the buffer for them. 0: one call per packet.
     burst: u64,
     packets: Vec<Packet<N>>,
     sent: Vec<L>,
 }
 
-/// Time of each packet on the link: 1000 bytes at 10 Gbit/s. Disciplines with a clock need progress
-/// of time.
+/// The time that each packet takes on the link: 1000 bytes at 10 Gbit/s. Disciplines with a clock
+/// need time to pass.
 const STEP: u64 = Duration::from_nanos(800).as_picos();
 
 impl<S, G, N, L> Controller<S, G, N, L>
@@ -54,9 +54,9 @@ where
         controller
     }
 
-    /// Fills the scheduler with packets of flows in random order and empties it again. From then
-    /// on, consecutive packets are far apart in the scheduler's storage. Flows take turns in random
-    /// order, too.
+    /// Fills the scheduler with packets, whose flows come in random order, and empties it again.
+    /// From then on consecutive packets lie far apart in the scheduler's storage, and flows take
+    /// turns in random order, too.
     fn scatter(&mut self) {
         let missing = self.missing(&mut Passed::default());
         for _ in 0..missing {
@@ -67,7 +67,7 @@ where
         self.empty(&mut Passed::default());
     }
 
-    /// The number of packets to offer now; all count as waiting from here on.
+    /// The number of packets to offer now. From here on, all of them count as waiting.
     fn missing(&mut self, passed: &mut Passed) -> u64 {
         self.generator.settle(self.waiting == 0);
         let missing = self.most - self.waiting;
@@ -76,7 +76,7 @@ where
         missing
     }
 
-    /// Offers the missing packets; the scheduler may refuse or drop some.
+    /// Offers the missing packets, but the scheduler may refuse or drop some.
     #[inline]
     fn fill(&mut self, passed: &mut Passed) {
         let mut missing = self.missing(passed);
@@ -167,7 +167,7 @@ where
             if passed == before {
                 break;
             }
-            // The subject drops almost every packet: give up.
+            // The subject drops almost every packet, so give up.
             if passed.offered > 4 * pairs + 4 * self.most {
                 break;
             }

@@ -1,4 +1,4 @@
-//! Sets of flows by weight, in the notation of the papers.
+//! Sets of flows by weight, in the papers' notation.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,8 +8,8 @@ use roundelay::{Fault, FlowConfig};
 /// Flows by weight: `512`, `1:32k,2:4k` (weight:flows, the QFQ paper) or `500-w1,250-w2`
 /// (flows-wWEIGHT, the QFQ+ note).
 ///
-/// In flow counts `k` and `m` are 1024 and 1024 squared, `K` and `M` 1000 and 1000 squared, as in
-/// the paper's test environment.
+/// In flow counts `k` and `m` are 1024 and 1024 squared, while `K` and `M` are 1000 and 1000
+/// squared, as in the paper's test environment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FlowSet {
     groups: Vec<Group>,
@@ -22,7 +22,7 @@ struct Group {
     flows: u32,
 }
 
-/// Error in the text of a set of flows.
+/// Error in a text that should describe a set of flows.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("flows '{text}': {problem}; expected {}", legal())]
 pub struct FlowSetError {
@@ -48,15 +48,15 @@ impl From<FlowSetError> for Fault {
 }
 
 impl FlowSet {
-    /// Maximum number of flows: flow numbers must fit the disciplines' tables.
+    /// Most flows of a set, because flow numbers must fit the disciplines' tables.
     pub const MOST_FLOWS: u32 = roundelay::FlowId::LARGEST_TABLED.0 + 1;
 
-    /// Number of flows.
+    /// The number of flows.
     pub fn flows(&self) -> u32 {
         self.groups.iter().map(|group| group.flows).sum()
     }
 
-    /// The weights, in the order of flow numbers.
+    /// The weights, ordered by flow number.
     pub fn weights(&self) -> impl Iterator<Item = u32> {
         self.groups
             .iter()

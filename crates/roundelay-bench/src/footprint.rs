@@ -1,28 +1,28 @@
-//! Memory footprint of a discipline, measured by counting allocated bytes.
+//! A discipline's memory, measured by counting allocated bytes.
 
 use roundelay::Seed;
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{ConfigError, Control, FlowConfig, FlowId, Footprint, Instant, Packet, Scheduler};
 
-/// Flows and packets of the smallest run: a power of two, for which doubling tables have no room to
+/// Flows and packets in the smallest run. With a power of two, tables that double have no room to
 /// spare.
 const FEW: u32 = 1 << 11;
 
-/// Memory of a discipline, as stated and as measured.
+/// A discipline's memory, as it states it and as we measured it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Footprints {
-    /// As reported by [`Control::footprint`].
+    /// As [`Control::footprint`] reports it.
     pub stated: Footprint,
-    /// As counted by the allocator.
+    /// As the allocator counted it.
     pub measured: Footprint,
 }
 
-/// Measures a discipline's memory. `allocated` returns the number of allocated bytes; the caller
-/// installs the counting allocator, because one here would slow down every other measurement.
+/// Measures a discipline's memory. `allocated` returns how many bytes are allocated. You install
+/// the counting allocator, because one here would slow down every other measurement.
 ///
-/// Three runs separate the fixed part, the part per flow and the part per packet: a few flows and
-/// packets, then twice the packets, then twice the flows too. Every run evicts a packet, since the
-/// search for the longest queue allocates only at the first eviction.
+/// Three runs tell the fixed part, the part per flow and the part per packet from each other: a few
+/// flows and packets, then twice the packets, then twice the flows too. Every run evicts a packet,
+/// since the search for the longest queue allocates only at the first eviction.
 ///
 /// # Errors
 /// A parameter is out of its range.
@@ -47,7 +47,8 @@ pub fn footprints(
     })
 }
 
-/// Bytes of a scheduler with `flows` flows and `packets` packets, and its stated footprint.
+/// The bytes that a scheduler with `flows` flows and `packets` packets allocates, and the footprint
+/// that it states.
 fn taken(
     discipline: &AnyDiscipline,
     flows: u32,

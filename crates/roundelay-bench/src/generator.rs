@@ -1,4 +1,4 @@
-//! Packet generators: the flow of the next packet, and its number.
+//! Packet generators, which choose the next packet's flow and number.
 
 use std::hint::black_box;
 
@@ -10,11 +10,12 @@ use roundelay::{Departure, FlowId, Handle, Packet};
 use crate::levels::Levels;
 use crate::load::{Lengths, Load, Memory};
 
-/// Number of precomputed lengths, used in rotation: a random draw costs more than most schedulers.
+/// Lengths that are drawn in advance and used in rotation, because a random draw costs more than
+/// most schedulers.
 const LENGTHS: usize = 1 << 12;
 const _: () = assert!(LENGTHS.is_power_of_two());
 
-/// The generator's number for a packet, as a payload: by value or as a handle.
+/// The generator's number for a packet, as a payload, by value or as a handle.
 pub(crate) trait Number {
     fn of(number: u32) -> Self;
 
@@ -33,8 +34,8 @@ impl Number for u32 {
     }
 }
 
-/// A number under the neutral generator. With a type for each loop, a scheduler is compiled for one
-/// loop, and calls are inlined as in a program with one queue.
+/// A number under the neutral generator. Each loop has a type of its own, so a scheduler is
+/// compiled for that loop alone and calls are inlined as in a program with one queue.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Turn(u32);
 
@@ -81,17 +82,17 @@ impl Numbered for Departure {
     }
 }
 
-/// A generator: creates packets and takes them back.
+/// A generator, which creates packets and takes them back.
 pub(crate) trait Source {
     fn new(load: &Load) -> Self;
 
-    /// Must be called after departures, before new packets are made.
+    /// Call this after departures, before you make new packets.
     fn settle(&mut self, nothing_waits: bool);
 
     /// The next packet.
     fn make<N: Number>(&mut self) -> Packet<N>;
 
-    /// A packet of a random flow.
+    /// A packet from a random flow.
     fn make_of_any<N: Number>(&mut self) -> Packet<N>;
 
     /// Makes `packets` packets at once.
@@ -107,7 +108,7 @@ pub(crate) trait Source {
     fn discard_burst(&mut self, packets: &mut Vec<impl Numbered>);
 }
 
-/// Lengths of packets, drawn in advance and used in rotation.
+/// Packet lengths, drawn in advance and used in rotation.
 #[derive(Debug)]
 struct LengthsInTurn {
     lengths: Vec<u32>,
@@ -131,7 +132,7 @@ impl LengthsInTurn {
     }
 }
 
-/// A packet in memory: one cache line, written at creation and read after departure.
+/// A packet in memory: one cache line, written when the packet is made and read after it departs.
 #[derive(Debug, Clone)]
 #[repr(align(64))]
 struct Buffer {
@@ -139,7 +140,7 @@ struct Buffer {
     len: u32,
 }
 
-/// The QFQ paper's generator: packets of the flow with the shortest backlog, in buffers.
+/// The QFQ paper's generator. It makes packets for the flow with the shortest backlog, in buffers.
 #[derive(Debug)]
 pub(crate) struct Generator {
     buffers: Vec<Buffer>,
@@ -147,13 +148,13 @@ pub(crate) struct Generator {
     free: Vec<u32>,
     lengths: LengthsInTurn,
     levels: Levels,
-    /// Maximum packets of a flow, when flows are drawn at random.
+    /// Most packets that a flow may have when flows are drawn at random.
     most: u8,
     random: Pcg64Mcg,
 }
 
 impl Generator {
-    /// Bytes per packet that may wait, including the list of flows to send next.
+    /// Bytes per packet that may wait. The list of flows to send next is included.
     pub(crate) const BYTES_PER_PACKET: u64 =
         (size_of::<Buffer>() + size_of::<u32>()) as u64 + Levels::BYTES_PER_PACKET;
 
@@ -168,8 +169,8 @@ impl Generator {
         Packet::new(FlowId(flow), len, N::of(number))
     }
 
-    /// Reads the next buffers in advance. The reads are independent, so the processor fetches them
-    /// in parallel.
+    /// Reads buffers in advance. The reads are independent, so the processor fetches them in
+    /// parallel.
     #[inline]
     fn touch(&self, numbers: impl Iterator<Item = u32>) {
         black_box(numbers.fold(0, |sum: u32, number| {
@@ -188,7 +189,7 @@ impl Source for Generator {
         }
         let lengths = LengthsInTurn::new(load.lengths, &mut random);
         let buffers = vec![Buffer { flow: 0, len: 0 }; packets as usize];
-        // A randomly drawn flow may have twice the mean.
+        // A flow drawn at random may have twice the mean.
         let most = (2 * load.pattern.backlog_per_flow().1).min(Levels::MOST.into()) as u8;
         Self {
             buffers,
@@ -204,14 +205,15 @@ impl Source for Generator {
         self.levels.settle(nothing_waits);
     }
 
-    /// A packet of the flow with the shortest backlog, in the next free buffer.
+    /// A packet in the next free buffer, for the flow with the shortest backlog.
     #[inline(always)]
     fn make<N: Number>(&mut self) -> Packet<N> {
         let flow = self.levels.rise();
         self.make_of(flow)
     }
 
-    /// Of the flow with the shortest backlog, if the random flow has its maximum already.
+    /// A packet for a random flow, or for the flow with the shortest backlog if the random one is
+    /// full.
     fn make_of_any<N: Number>(&mut self) -> Packet<N> {
         let drawn = self.random.random_range(0..self.levels.flows());
         let flow = if self.levels.backlog(drawn) < self.most {
@@ -252,13 +254,13 @@ impl Source for Generator {
     }
 }
 
-/// The neutral generator: flows in turn, numbers of packets from a ring. Scattered: flows in a
-/// random turn, and numbers shuffled.
+/// The neutral generator takes flows in turn, and packet numbers from a ring. If scattered, the
+/// turn is random and the numbers are shuffled.
 #[derive(Debug)]
 pub(crate) struct Turns {
     flows: Vec<u32>,
     next: usize,
-    /// Numbers of free packets, used first in, first out. The length is a power of two.
+    /// Free packet numbers, used first in, first out. The length is a power of two.
     free: Vec<u32>,
     taken: usize,
     returned: usize,

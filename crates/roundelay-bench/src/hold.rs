@@ -1,15 +1,16 @@
-//! The hold model: cost of a queue with a constant number of packets. A packet with another slack
-//! replaces each departing packet.
+//! The hold model: what a queue costs while it holds a constant number of packets. For each packet
+//! that departs, another with a new slack arrives.
 //!
 //! The model is from D. W. Jones, "An Empirical Comparison of Priority-Queue and Event-Set
-//! Implementations", CACM 29(4), 1986, for priority queues: a number of entries, and pairs of a
-//! removal and an insertion. Here entries are packets ranked as in LSTF: a packet leaves every 800
-//! ns, and the slack of its replacement is drawn from zero to twice the mean waiting time.
+//! Implementations", CACM 29(4), 1986, which measures priority queues: they hold a number of
+//! entries, and each pair removes one and inserts one. Here entries are packets ranked as in LSTF.
+//! A packet leaves every 800 ns, and its replacement's slack is drawn from zero to twice the mean
+//! waiting time.
 //!
 //! [`time_hold`] and [`count_hold`] use one flow, and slack alone. [`cost_of_hold`] compares any
-//! disciplines: the replacement belongs to the same flow, flows have weights, schedulers know the
-//! link's rate, and deadline and priority follow the slack. All ranks then advance with time and
-//! keep their spread.
+//! disciplines, so it sets more: the replacement belongs to the same flow, flows have weights,
+//! schedulers know the link's rate, and deadline and priority follow the slack. All ranks then
+//! advance with time and keep their spread.
 
 use std::fmt;
 use std::hint::black_box;
@@ -30,25 +31,25 @@ use crate::sorted::Sorted;
 use crate::subject::{Passed, Running};
 use crate::time::{Timing, cpu_seconds};
 
-/// Maximum number of held packets.
+/// Most packets that a queue may hold.
 pub const MOST_HELD: u32 = 1 << 24;
 
 /// Time between two departures, in picoseconds: 1000 bytes at 10 Gbit/s.
 const STEP: u64 = Duration::from_nanos(800).as_picos();
 
-/// Rounds of [`cost_of_hold`]; the queues take turns within each.
+/// Rounds of [`cost_of_hold`]. The queues take turns within each.
 const ROUNDS: usize = 5;
 /// Pairs between two readings of the clock.
 const CHUNK: u64 = 1_000;
-/// Maximum number of dropped packets offered again in one pair.
+/// Most dropped packets that one pair offers again.
 const MOST_AGAIN: usize = 2;
 
-/// Contents of the queue.
+/// The queue's contents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Held {
-    /// Number of packets, at least 1.
+    /// Packets, at least 1.
     pub packets: u32,
-    /// Number of flows, at least 1.
+    /// Flows, at least 1.
     pub flows: u32,
 }
 
@@ -59,17 +60,17 @@ pub enum HoldSubject {
     Nothing,
     /// LSTF on the standard library's binary heap.
     BinaryHeap,
-    /// A discipline in `tc` syntax, with `{slot}` for a 3000th of the range of slack, a time.
+    /// A discipline in `tc` syntax. `{slot}` stands for a time: a 3000th of the range of slack.
     Discipline(String),
 }
 
 impl HoldSubject {
-    /// The discipline for a queue of `held` packets; None for the other subjects.
+    /// The discipline for a queue that holds `held` packets. None for the other subjects.
     fn discipline(&self, held: u32) -> Result<Option<AnyDiscipline>, ConfigError> {
         let Self::Discipline(text) = self else {
             return Ok(None);
         };
-        // A calendar may have 4096 queues; the others are for late packets.
+        // A calendar may have 4096 queues. Those beyond the 3000 are for late packets.
         let slot = Duration::from_nanos((2 * u64::from(held) * STEP).div_ceil(3000 * 1000));
         Ok(Some(
             text.replace("{slot}", &slot.to_string())
@@ -104,8 +105,8 @@ impl fmt::Display for HoldSubject {
 }
 
 /// A scheduler under the model. `FULL`: packets have deadlines and priorities, flows have weights,
-/// and dropped packets are offered again. Otherwise there is one flow, and only slack is written:
-/// every instruction of the model is part of all figures.
+/// and dropped packets are offered again. Otherwise there is one flow and only slack is written,
+/// because every instruction of the model is part of all figures.
 struct Hold<S, const FULL: bool> {
     scheduler: S,
     now: Instant,
@@ -142,7 +143,7 @@ impl<S: Scheduler<u32>, const FULL: bool> Hold<S, FULL> {
 
     #[inline(always)]
     fn arrive(&mut self, packet: Packet<u32>) {
-        // The upper half of a product: cheaper than an unbiased draw, and the draw is part of all
+        // The upper half of a product is cheaper than an unbiased draw, and the draw is part of all
         // figures.
         let drawn =
             ((u128::from(self.random.random::<u64>()) * u128::from(self.range)) >> 64) as u64;
@@ -157,8 +158,8 @@ impl<S: Scheduler<u32>, const FULL: bool> Hold<S, FULL> {
         assert!(!refused, "the queue takes every packet");
     }
 
-    /// All ranks are those of a packet with deadline `due`; priorities are in steps of 2^16 ps, so
-    /// that 32 bits cover five minutes.
+    /// All ranks are those of a packet with deadline `due`. Priorities are in steps of 2^16 ps, so
+    /// that 32 bits cover almost five minutes.
     #[inline(always)]
     fn arrive_ranked(&mut self, packet: Packet<u32>, due: Instant) {
         let packet = Packet {
@@ -180,7 +181,7 @@ impl<S: Scheduler<u32>, const FULL: bool> Hold<S, FULL> {
         }
     }
 
-    /// One pair: a waiting packet leaves, its replacement arrives, and some dropped packets are
+    /// One pair: a waiting packet leaves and its replacement arrives. Some dropped packets are
     /// offered again.
     #[inline(always)]
     fn exchange(&mut self) {
@@ -223,7 +224,7 @@ impl<S: Scheduler<u32>, const FULL: bool> Running for Hold<S, FULL> {
     }
 }
 
-/// Visitor: builds a scheduler of the discipline, filled with packets.
+/// Visitor that builds the discipline's scheduler and fills it with packets.
 struct Fill<const FULL: bool>(Held);
 
 impl<const FULL: bool> Visitor for Fill<FULL> {
@@ -256,7 +257,7 @@ const fn weight(flow: u32) -> u32 {
     1 << (flow % 4)
 }
 
-/// A queue after a warm-up of two pairs per held packet: most of the initial packets have left.
+/// A queue after a warm-up of two pairs per held packet, when most initial packets have left.
 fn warm<const FULL: bool>(
     subject: &HoldSubject,
     held: Held,
@@ -287,7 +288,7 @@ pub fn run_hold(subject: &HoldSubject, held: u32, pairs: u64) -> Result<(), Conf
     Ok(())
 }
 
-/// CPU time per pair, in `rounds` rounds; the queues take turns within each.
+/// CPU time per pair, in `rounds` rounds. The queues take turns within each.
 ///
 /// # Errors
 /// A parameter of a discipline is out of its range.
@@ -305,8 +306,9 @@ pub fn time_hold(
     )
 }
 
-/// CPU time per sent packet under each discipline, with flows, weights and all ranks; takes about
-/// `seconds` of CPU time in all. Dropped packets are offered again; [`Timing::passed`] counts them.
+/// CPU time per sent packet under each discipline, with flows, weights and all ranks. Takes about
+/// `seconds` of CPU time in all. Dropped packets are offered again, and [`Timing::passed`] counts
+/// them.
 ///
 /// # Errors
 /// A parameter of a discipline is out of its range.
@@ -324,7 +326,7 @@ pub fn cost_of_hold(
     )
 }
 
-/// At least one chunk of pairs.
+/// Runs for this long, and for one chunk of pairs at least.
 fn run_for(running: &mut dyn Running, seconds: f64) -> Passed {
     let start = cpu_seconds();
     let mut passed = Passed::default();
@@ -336,7 +338,7 @@ fn run_for(running: &mut dyn Running, seconds: f64) -> Passed {
     }
 }
 
-/// CPU time of `run` per sent packet. A queue exists only during its round.
+/// CPU time that `run` takes per sent packet. A queue exists only during its round.
 fn in_turns(
     subjects: &[HoldSubject],
     rounds: usize,
@@ -423,7 +425,7 @@ mod tests {
         assert!(left.len() == 100 && left.is_sorted());
     }
 
-    /// On average half of the slack is used up at departure: ranks are close to the present.
+    /// On average half of the slack is used up at departure, so ranks are close to the present.
     #[test]
     fn packets_leave_about_when_they_are_due() {
         let mut hold = Hold::<_, false>::new(Sorted::default(), of_one_flow(1_000));

@@ -1,7 +1,8 @@
-//! Instructions and cache misses per packet, counted by valgrind: the same on every run.
+//! Instructions and cache misses per packet. Valgrind counts them, so they are the same on every
+//! run.
 //!
-//! The program runs itself twice under callgrind, the second time with twice the packets. The
-//! difference is the cost of the packets without the cost of the setup.
+//! The program runs itself twice under callgrind, the second time with twice the packets. The setup
+//! costs the same both times, so the difference is what the packets cost.
 
 use std::env;
 use std::io;
@@ -11,20 +12,20 @@ use crate::load::Load;
 use crate::run::run_pairs;
 use crate::subject::{LoadRefused, Passed, Subject};
 
-/// Cost of a packet: enqueue, dequeue and generation.
+/// A packet's cost, from generation through enqueue to dequeue.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Counts {
     /// Instructions.
     pub instructions: f64,
-    /// Reads and writes that miss the first-level data cache of the simulated machine.
+    /// Reads and writes that miss the simulated machine's first-level data cache.
     pub first_level_misses: f64,
-    /// Reads and writes that miss the last-level cache of the simulated machine.
+    /// Reads and writes that miss the simulated machine's last-level cache.
     pub last_level_misses: f64,
     /// Packets offered and sent.
     pub passed: Passed,
 }
 
-/// Reasons for a failed count.
+/// The reason why a count failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InstructionsError {
@@ -37,14 +38,14 @@ pub enum InstructionsError {
     /// Valgrind ended without counts.
     #[error("valgrind counted nothing: {0}")]
     NoCounts(String),
-    /// Twice the packets cost no more instructions.
+    /// Twice as many packets cost no more instructions.
     #[error(
         "valgrind counted nothing that depends on packets: the program that runs does not know `bench --once`, as roundelay does"
     )]
     NoPackets,
 }
 
-/// Counts the cost of a subject under a load. The calling program must be `roundelay`, because
+/// Counts what a subject costs under a load. The calling program must be `roundelay`, because
 /// valgrind runs it as `bench SUBJECT --flows .. --once PAIRS`, a call of [`run_pairs`].
 ///
 /// # Errors
@@ -52,7 +53,7 @@ pub enum InstructionsError {
 pub fn count(subject: &Subject, load: &Load) -> Result<Counts, InstructionsError> {
     let pairs = load.cycle().max(20_000);
     let sums = Sums::collect([pairs, 2 * pairs].map(|pairs| arguments(subject, load, pairs)))?;
-    // Divide by the packets actually sent: possibly fewer than requested.
+    // Divide by the packets actually sent, which may be fewer than requested.
     let passed = run_pairs(subject, load, pairs)?;
     sums.each(
         run_pairs(subject, load, 2 * pairs)?.sent - passed.sent,
@@ -60,7 +61,7 @@ pub fn count(subject: &Subject, load: &Load) -> Result<Counts, InstructionsError
     )
 }
 
-/// Event sums of a run, and of a run twice as long.
+/// Event sums of a run, and of another that is twice as long.
 pub(crate) struct Sums([Vec<u64>; 2]);
 
 impl Sums {
@@ -72,8 +73,8 @@ impl Sums {
         Ok(Self([collect(once)?, collect(twice)?]))
     }
 
-    /// Cost per packet: the difference of the two runs over `sent`, the additional packets sent by
-    /// the longer run.
+    /// Cost per packet: what the longer run costs more, divided by `sent`, the packets that it
+    /// sends more.
     ///
     /// # Errors
     /// The runs do not differ.
@@ -93,7 +94,7 @@ impl Sums {
     }
 }
 
-/// Arguments of the child process under valgrind.
+/// Arguments for the child process under valgrind.
 fn arguments(subject: &Subject, load: &Load, pairs: u64) -> Vec<String> {
     let discipline = subject.discipline().map(ToString::to_string);
     let handles = matches!(subject, Subject::ByHandle(_)).then(|| "--handles".to_owned());
@@ -126,8 +127,8 @@ const LL_READ_MISSES: usize = 7;
 const LL_WRITE_MISSES: usize = 8;
 const EVENTS: usize = 9;
 
-/// The simulated machine, the same on every host: first-level caches of 32 KB, 8 ways, and a last
-/// level of 8 MB, 16 ways, with lines of 64 bytes.
+/// The simulated machine, the same on every host. Its first-level caches have 32 KB and 8 ways, its
+/// last level has 8 MB and 16 ways, and lines are 64 bytes long.
 const CACHES: [&str; 3] = ["--I1=32768,8,64", "--D1=32768,8,64", "--LL=8388608,16,64"];
 
 fn collect(arguments: Vec<String>) -> Result<Vec<u64>, InstructionsError> {

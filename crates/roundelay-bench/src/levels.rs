@@ -1,15 +1,15 @@
-//! Order of sending flows: the flow with the shortest backlog; of equals, the flow with this
-//! backlog for the longest time.
+//! The order in which flows send. The flow with the shortest backlog is next, and of equals the one
+//! that has had this backlog for the longest time.
 
-/// One level for each possible backlog: more than a flow can have packets.
+/// One level for each possible backlog. A flow can never have this many packets.
 const LEVELS: usize = 1 << u8::BITS;
 
 /// Flows by number of waiting packets.
 ///
-/// A level lists flows in order of arrival at the level. A flow that leaves a level from the middle
-/// stays listed until the next read or [`settle`](Self::settle); its backlog no longer matches the
-/// level. This touches one byte of a flow and the ends of two lists; linked lists would touch the
-/// records of three flows.
+/// A level lists flows in the order in which they reached it. A flow that leaves from the middle of
+/// a level stays listed until the next read or [`settle`](Self::settle), but its backlog no longer
+/// matches the level. So a move touches one byte and the ends of two lists, while linked lists would
+/// touch three flows' records.
 #[derive(Debug)]
 pub(crate) struct Levels {
     backlogs: Vec<u8>,
@@ -27,12 +27,12 @@ struct Level {
 }
 
 impl Levels {
-    /// Bytes of list entries per packet; twice, because a growing list doubles.
+    /// Bytes of list entries per packet. Twice an entry, because a growing list doubles.
     pub(crate) const BYTES_PER_PACKET: u64 = 2 * size_of::<u32>() as u64;
-    /// Maximum packets of a flow.
+    /// Most packets that a flow may have.
     pub(crate) const MOST: u8 = u8::MAX - 1;
 
-    /// `flows` flows; none will have more than `most` packets.
+    /// Takes `flows` flows, none of which will have more than `most` packets.
     pub(crate) fn new(flows: u32, most: u8) -> Self {
         let mut levels = Box::new(
             [const {
@@ -86,7 +86,7 @@ impl Levels {
         flow
     }
 
-    /// Lowers a flow by one level. Call [`settle`](Self::settle) before any flow is raised.
+    /// Lowers a flow by one level. Call [`settle`](Self::settle) before you raise any flow.
     #[inline(always)]
     pub(crate) fn sink(&mut self, flow: u32) {
         let backlog = &mut self.backlogs[flow as usize];
@@ -135,13 +135,13 @@ mod tests {
                 .enumerate()
                 .all(|(number, flow)| *flow as usize == number % 8)
         );
-        // Flow 3 has 3 packets; after losing two it is the only flow with one.
+        // Flow 3 has 3 packets. After it loses two, it is the only flow with one.
         (0..2).for_each(|_| levels.fall_back(3));
         assert_eq!(levels.rise(), 3);
         assert_eq!(levels.rise(), 4, "the first of those with two");
     }
 
-    /// Simple model of [`Levels`]: flows by backlog and time of its last change.
+    /// A simple model of [`Levels`]: each flow's backlog, and when it last changed.
     struct Plain(Vec<(u32, u64)>);
 
     impl Plain {

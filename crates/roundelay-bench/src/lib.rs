@@ -1,13 +1,13 @@
-//! The test environment of the QFQ paper (section 6.2): a controller drives a scheduler with
-//! programmable loads and reports the cost of a packet, enqueue plus dequeue, and the cost of the
-//! packet generator alone.
+//! The test environment of the QFQ paper (section 6.2). A controller drives a scheduler with
+//! programmable loads. It reports what a packet costs, enqueue plus dequeue, and what the packet
+//! generator costs alone.
 //!
-//! A [`Load`] defines flows, packet lengths and the growth of the backlog. A [`Subject`] is nothing
-//! ([`Subject::Generator`]) or a discipline, of packets or of handles. [`time()`] measures CPU time
-//! in interleaved rounds; [`count`] counts instructions and cache misses under valgrind, without
-//! noise. [`time_hold`] and [`count_hold`] do the same for queues with a constant number of
-//! packets; [`cost_of_hold`] compares disciplines at a given backlog of several flows, in a second
-//! or two.
+//! A [`Load`] defines flows, packet lengths and how the backlog grows. A [`Subject`] is nothing
+//! ([`Subject::Generator`]) or a discipline that takes packets or handles. [`time()`] measures CPU
+//! time in interleaved rounds. [`count`] counts instructions and cache misses under valgrind, so
+//! there is no noise. [`time_hold`] and [`count_hold`] do the same for queues that hold a constant
+//! number of packets. [`cost_of_hold`] compares disciplines while several flows keep a given
+//! backlog, and takes a second or two.
 
 mod controller;
 mod flow_set;
@@ -34,5 +34,5 @@ pub use run::{prepare, run_pairs};
 pub use subject::{LoadRefused, Passed, Running, Subject};
 pub use time::{Timing, cpu_seconds, time};
 
-/// Compiler version and target machine: instruction counts depend on them.
+/// Compiler version and target machine, because instruction counts depend on them.
 pub const COMPILER: &str = env!("ROUNDELAY_COMPILER");

@@ -1,4 +1,5 @@
-//! Load of a benchmark: flows, packet lengths, growth of the backlog, and memory layout.
+//! Load of a benchmark: flows, packet lengths, how the backlog grows, and where packets lie in
+//! memory.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,7 +10,7 @@ use roundelay::Fault;
 
 use crate::flow_set::FlowSet;
 
-/// Growth of the backlog, with N the number of flows.
+/// The way in which the backlog grows, with N flows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pattern {
     /// 5 N packets arrive, then all leave, repeatedly.
@@ -24,7 +25,7 @@ impl Pattern {
     /// All patterns.
     pub const ALL: [Self; 3] = [Self::Small, Self::Large, Self::Full];
 
-    /// Minimum and maximum number of waiting packets per flow.
+    /// The fewest and the most packets that wait per flow.
     pub const fn backlog_per_flow(self) -> (u64, u64) {
         match self {
             Self::Small => (0, 5),
@@ -43,16 +44,15 @@ impl Pattern {
     }
 }
 
-/// The flow and the memory of the next packet: two generators.
+/// The generator, which chooses the next packet's flow and memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Order {
-    /// The flow with the shortest backlog, and the newest free buffer, which is written on arrival
-    /// and read after departure: the QFQ paper's generator. Its waits for memory hide work of the
-    /// scheduler.
+    /// The QFQ paper's generator takes the flow with the shortest backlog and the newest free
+    /// buffer, which it writes on arrival and reads after departure. While it waits for memory, the
+    /// scheduler's work is hidden.
     #[default]
     Shortest,
-    /// Flows in turn, and numbers of packets from a ring: a generator without a memory of its own
-    /// for packets.
+    /// A generator that keeps no packets in memory: flows in turn, and packet numbers from a ring.
     Turns,
 }
 
@@ -69,15 +69,15 @@ impl Order {
     }
 }
 
-/// Memory layout of packets.
+/// The layout of packets in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Memory {
-    /// Buffers come from a free list, last in, first out, initially in order: warm caches, as in
-    /// the papers.
+    /// Buffers come from a free list, last in, first out, which starts in order. Caches are warm,
+    /// as in the papers.
     Packed,
-    /// The free list is shuffled, and flows in random order have filled the scheduler once.
-    /// Consecutive packets are then far apart in memory and in the scheduler's storage, as in a
-    /// busy router.
+    /// The free list is shuffled, and flows in random order have filled the scheduler once. So
+    /// consecutive packets lie far apart in memory and in the scheduler's storage, as in a busy
+    /// router.
     Scattered,
 }
 
@@ -99,7 +99,7 @@ impl Memory {
 pub enum Lengths {
     /// One length.
     Fixed(u32),
-    /// Uniform between two lengths.
+    /// Uniform between two lengths, both included.
     Uniform(u32, u32),
     /// The simple Internet mix: 7 packets of 40 bytes, 4 of 576, 1 of 1500.
     Imix,
@@ -129,30 +129,30 @@ impl Lengths {
     }
 }
 
-/// A load: all settings of a benchmark except the subject.
+/// A load: all that a benchmark sets except the subject.
 #[derive(Debug, Clone)]
 pub struct Load {
     /// Flows and weights.
     pub flows: FlowSet,
-    /// Growth of the backlog.
+    /// The way in which the backlog grows.
     pub pattern: Pattern,
-    /// The flow of the next packet.
+    /// The generator, which chooses the next packet's flow.
     pub order: Order,
     /// Packet lengths.
     pub lengths: Lengths,
-    /// Memory layout.
+    /// The layout of packets in memory.
     pub memory: Memory,
-    /// Packets in one enqueue or dequeue call; 0: one call per packet.
+    /// Packets in one enqueue or dequeue call. 0: one call per packet.
     pub burst: u32,
 }
 
 impl Load {
-    /// Maximum number of waiting packets, plus one in transit.
+    /// Most packets that may wait, plus one in transit.
     pub fn most_packets(&self) -> u64 {
         u64::from(self.flows.flows()) * self.pattern.backlog_per_flow().1 + 1
     }
 
-    /// Description without the memory layout.
+    /// The load in words, except the memory layout.
     pub fn but_memory(&self) -> String {
         let mut text = format!(
             "{} flows, {}, lengths {}",
@@ -183,7 +183,7 @@ impl fmt::Display for Load {
     }
 }
 
-/// Error in the text of a load.
+/// Error in a text that should describe a load.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what} '{text}': expected {expected}")]
 pub struct LoadError {

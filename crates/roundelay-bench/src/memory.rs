@@ -1,4 +1,4 @@
-//! Memory needed by a run, and memory available.
+//! The memory that a run needs, and the memory that is available.
 
 use std::fs;
 
@@ -11,7 +11,8 @@ use crate::generator::Generator;
 use crate::load::Load;
 use crate::subject::{LoadRefused, Subject};
 
-/// Approximate bytes of a run: tables that grow are counted at twice the size of their contents.
+/// Bytes that a run takes, approximately. Tables that grow are counted at twice the size of their
+/// contents.
 ///
 /// # Errors
 /// A parameter of the discipline is out of its range.
@@ -25,12 +26,12 @@ pub fn needed(subject: &Subject, load: &Load) -> Result<u64, ConfigError> {
     Ok(footprint.fixed_bytes as u64 + flows + packets)
 }
 
-/// Refuses a load larger than the available memory.
+/// Refuses a load that needs more memory than is available.
 pub(crate) fn check(subject: &Subject, load: &Load) -> Result<(), LoadRefused> {
     check_within(subject, load, available())
 }
 
-/// The same for a given number of `available` bytes; None: unknown.
+/// The same when `available` bytes are left. None: unknown.
 fn check_within(subject: &Subject, load: &Load, available: Option<u64>) -> Result<(), LoadRefused> {
     const MB: u64 = 1 << 20;
     let needed = needed(subject, load)?;
@@ -71,7 +72,7 @@ fn free() -> Option<u64> {
         .checked_mul(1024)
 }
 
-/// The stated footprint of a discipline.
+/// The footprint that a discipline states.
 fn footprint(discipline: &AnyDiscipline) -> Result<Footprint, ConfigError> {
     Ok(discipline.build::<u32>(Seed::new(1))?.footprint())
 }

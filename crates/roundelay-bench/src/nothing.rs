@@ -1,9 +1,8 @@
-//! The subject `none`: the cost of generator and controller, a part of every other row.
+//! The subject `none`: what generator and controller cost, which is a part of every other row.
 
 use roundelay::{Backlog, Control, FlowId, Footprint, Instant, Packet, Scheduler};
 
-/// Keeps packets in a ring in order of arrival, as in the paper: stores them and takes them out
-/// again.
+/// Stores packets in a ring and takes them out again in order of arrival, as in the paper.
 #[derive(Debug)]
 pub(crate) struct Nothing {
     /// The length is a power of two.

@@ -1,4 +1,4 @@
-//! Setup of subjects under a load.
+//! Sets up subjects under a load.
 
 use std::marker::PhantomData;
 
@@ -14,7 +14,7 @@ use crate::memory;
 use crate::nothing::Nothing;
 use crate::subject::{LoadRefused, Passed, Running, Subject};
 
-/// Sets up a subject under a load; [`Running::run`] then does no setup.
+/// Sets up a subject under a load, so that [`Running::run`] does no setup.
 ///
 /// # Errors
 /// The load does not fit the discipline's ranges or the machine's memory.
@@ -54,7 +54,7 @@ where
     Box::new(Controller::<_, G, N, L>::new(scheduler, load))
 }
 
-/// Sets up a subject and sends `pairs` packets through.
+/// Sets up a subject and sends `pairs` packets through it.
 ///
 /// # Errors
 /// As [`prepare`].
@@ -86,7 +86,7 @@ impl<G: Source + 'static> Visitor for ByHandle<'_, G> {
     }
 }
 
-/// Sets the flows of a load in a scheduler.
+/// Sets a load's flows in a scheduler.
 fn set_flows<T, L: Leaving>(
     scheduler: &mut impl Scheduler<T, L>,
     load: &Load,

@@ -1,8 +1,7 @@
-//! LSTF on the standard library's binary heap: the baseline cost of a queue sorted by rank.
+//! LSTF on the standard library's binary heap, the baseline for a queue sorted by rank.
 //!
-//! The heap holds ranks (the due time of the last bit, then the order of arrival) and the index of
-//! each packet; packets stay in a table and do not move. The order of departures is the same as in
-//! `lstf`.
+//! The heap holds each packet's rank (when its last bit is due, then the order of arrival) and
+//! index. Packets stay in a table and do not move. They depart in the same order as in `lstf`.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -51,7 +50,7 @@ impl Scheduler<u32> for Sorted {
         Some(packet)
     }
 
-    /// Not needed: the hold model keeps the backlog constant.
+    /// Not needed, because the hold model keeps the backlog constant.
     fn evict(&mut self) -> Option<Packet<u32>> {
         self.dequeue(Instant::ZERO)
     }

@@ -1,4 +1,4 @@
-//! Subjects of measurements, and what a run of one gives.
+//! Subjects of measurements, and the results of a run.
 
 use std::ops::AddAssign;
 use std::str::FromStr;
@@ -9,8 +9,8 @@ use roundelay::{ConfigError, QueueSpec};
 /// A subject of measurements.
 #[derive(Debug, Clone)]
 pub enum Subject {
-    /// The generator alone: packets are made, kept in a ring and discarded. Its cost is part of
-    /// every other figure.
+    /// The generator alone. It makes packets, keeps them in a ring and discards them, and this cost
+    /// is part of every other figure.
     Generator,
     /// A discipline that takes and returns packets.
     Discipline(AnyDiscipline),
@@ -18,7 +18,7 @@ pub enum Subject {
     ByHandle(AnyDiscipline),
 }
 
-/// The end of a subject's name, for a discipline by handle.
+/// The end of a subject's name if the discipline is by handle.
 pub(crate) const BY_HANDLE: &str = " by handle";
 
 impl Subject {
@@ -43,7 +43,7 @@ impl Subject {
 impl FromStr for Subject {
     type Err = ConfigError;
 
-    /// Reads `none`, or a discipline in `tc` syntax, followed by `by handle` or not.
+    /// Reads `none`, or a discipline in `tc` syntax, which `by handle` may follow.
     fn from_str(text: &str) -> Result<Self, ConfigError> {
         if text == Self::Generator.name() {
             return Ok(Self::Generator);
@@ -59,16 +59,16 @@ impl FromStr for Subject {
 /// A subject under a load, ready to run.
 pub trait Running {
     /// Enqueues and dequeues packets until `pairs` have been sent, or until the subject lets
-    /// nothing more through. Ends at the minimum of the backlog.
+    /// nothing more through. Ends when the backlog is at its minimum.
     fn run(&mut self, pairs: u64) -> Passed;
 }
 
-/// Packets offered and sent in a run.
+/// The packets that a run offered and sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Passed {
-    /// Packets offered to the subject and no longer waiting.
+    /// Packets that were offered to the subject and no longer wait.
     pub offered: u64,
-    /// Packets sent by the subject. The others were refused or dropped.
+    /// Packets that the subject sent. It refused or dropped the others.
     pub sent: u64,
 }
 
@@ -80,14 +80,14 @@ impl AddAssign for Passed {
 }
 
 impl Passed {
-    /// Sent packets as a part of the offered. A cost is the cost of forwarding only if nearly all
-    /// are sent.
+    /// The part of the offered packets that was sent. A cost is that of forwarding only if nearly
+    /// all are sent.
     pub fn share(self) -> f64 {
         self.sent as f64 / self.offered.max(1) as f64
     }
 }
 
-/// Reasons for a refused load.
+/// The reason why a load was refused.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadRefused {
@@ -104,7 +104,7 @@ pub enum LoadRefused {
         subject: String,
         /// The load.
         load: String,
-        /// Megabytes (2^20 bytes) needed for the run.
+        /// Megabytes (2^20 bytes) that the run needs.
         needed_mb: u64,
         /// Megabytes available.
         available_mb: u64,

@@ -1,4 +1,5 @@
-//! CPU time per packet, in interleaved rounds: disturbances of the machine hit all subjects alike.
+//! CPU time per packet, in interleaved rounds, so that whatever disturbs the machine hits all
+//! subjects alike.
 
 use rustix::time::{ClockId, clock_gettime};
 
@@ -6,7 +7,7 @@ use crate::load::Load;
 use crate::run::prepare;
 use crate::subject::{LoadRefused, Passed, Subject};
 
-/// Cost of a packet: enqueue, dequeue and generation.
+/// A packet's cost, from generation through enqueue to dequeue.
 #[derive(Debug, Clone, Default)]
 pub struct Timing {
     /// Nanoseconds of CPU time per sent packet, one value per round.
@@ -21,8 +22,8 @@ impl Timing {
         spread(self.nanos.clone())
     }
 
-    /// The same for the differences from another subject's rounds: noise during a whole round
-    /// cancels out.
+    /// The same for the differences from another subject's rounds, because noise that lasts a whole
+    /// round cancels out.
     pub fn spread_without(&self, other: &Self) -> [f64; 3] {
         spread(
             self.nanos
@@ -54,7 +55,7 @@ fn spread(mut values: Vec<f64>) -> [f64; 3] {
     ]
 }
 
-/// CPU seconds used by this thread.
+/// CPU seconds that this thread has used.
 pub fn cpu_seconds() -> f64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
@@ -63,7 +64,7 @@ pub fn cpu_seconds() -> f64 {
 /// Measures subjects under loads, in `rounds` interleaved rounds of at least `pairs` packets each.
 /// Returns the subjects' timings for each load.
 ///
-/// A subject exists only during its round: memory is needed for one at a time, and each round has
+/// A subject exists only during its round, so only one needs memory at a time, and each round has
 /// new addresses.
 ///
 /// # Errors

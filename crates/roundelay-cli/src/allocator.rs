@@ -1,5 +1,5 @@
-//! Global allocator of the command: the system's, but out of memory is an error with status 1, not
-//! an abort.
+//! The command's global allocator. It is the system's, but when memory runs out the command fails
+//! with status 1 instead of an abort.
 
 #![allow(
     unsafe_code,
@@ -50,7 +50,8 @@ fn present(memory: *mut u8, bytes: usize) -> *mut u8 {
     memory
 }
 
-/// Ends the process. Returns only if memory lacks while this thread ends the process already.
+/// Ends the process. Returns only if memory is short again while this thread already ends the
+/// process.
 #[cold]
 fn end(bytes: usize) {
     static IS_ENDING: AtomicBool = AtomicBool::new(false);
@@ -59,10 +60,10 @@ fn end(bytes: usize) {
         return;
     }
     if IS_ENDING.swap(true, Ordering::Relaxed) {
-        // Another thread ends the process.
+        // Another thread ends the process, so wait for it.
         thread::sleep(Duration::MAX);
     }
-    // Without a buffer: writing allocates nothing.
+    // Without a buffer, because writing then allocates nothing.
     let advice = MEMORY_ADVICE.get().unwrap_or(&"");
     _ = writeln!(
         io::stderr(),
@@ -72,8 +73,8 @@ fn end(bytes: usize) {
     exit();
 }
 
-/// Ends the process with status 1, without a look at what other code holds: `process::exit` waits
-/// for locks of the standard library, one of which the failed allocation may hold.
+/// Ends the process with status 1, whatever other code holds. `process::exit` would wait for locks
+/// of the standard library, one of which the failed allocation may hold.
 #[cfg(unix)]
 fn exit() -> ! {
     unsafe extern "C" {

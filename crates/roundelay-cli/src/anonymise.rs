@@ -1,4 +1,4 @@
-//! `--anonymise`: results for strangers, with other addresses and without paths of this machine.
+//! `--anonymise`: results for strangers, with other addresses and without this machine's paths.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -11,25 +11,26 @@ use roundelay_trace::Stop;
 use crate::failure::Failure;
 use crate::text_file;
 
-/// The capture's name, for strangers.
+/// The capture's name for strangers.
 pub(crate) const CAPTURE: &str = "capture.pcap";
 
-/// Options of results that go to strangers.
+/// Options for results that go to strangers.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Strangers {
-    /// For results that strangers read: other addresses, which share as many leading bits as the
-    /// true ones (Crypto-PAn), by a random key; and no names or paths of files
+    /// Make results that you may give to strangers: with other addresses, which share as many
+    /// leading bits as the true ones (Crypto-PAn, with a random key), and without names or paths of
+    /// files
     #[arg(long)]
     anonymise: bool,
 
-    /// Key of --anonymise: a file with 32 hexadecimal digits, as of `openssl rand -hex 16`; results
-    /// with the same key have the same addresses
+    /// Anonymise with the key in this file: 32 hexadecimal digits, as `openssl rand -hex 16` prints
+    /// them. Results with the same key have the same addresses
     #[arg(long, value_name = "FILE")]
     anonymise_key: Option<PathBuf>,
 }
 
 impl Strangers {
-    /// The map of addresses; none if nobody asked for one.
+    /// The map of addresses. None if nobody asked for one.
     ///
     /// # Errors
     /// The key's file cannot be read or has no key, or the system has no random numbers.
@@ -48,7 +49,7 @@ impl Strangers {
         self.anonymise || self.anonymise_key.is_some()
     }
 
-    /// The file of the key, for checks of paths.
+    /// The key's file, for checks of paths.
     pub(crate) fn key_file(&self) -> Option<&Path> {
         self.anonymise_key.as_deref()
     }
@@ -76,7 +77,7 @@ fn read_key(path: &Path, stop: &Stop) -> Result<[u8; 16], Failure> {
     }
 }
 
-/// The words of a call without the paths in it: the place of each file stays visible.
+/// The words of a call without the paths in it, so that you still see where each file stands.
 pub(crate) fn words(words: &[String], paths: &[(&Path, String)]) -> Vec<String> {
     let mut all = Vec::new();
     for word in words {
@@ -103,7 +104,7 @@ fn word_without_path(word: &str, paths: &[(&Path, String)]) -> String {
     word.to_owned()
 }
 
-/// A name for a file: what it is, and its extension.
+/// A name for a file, which says what it is and keeps its extension.
 pub(crate) fn name(what: &str, path: &Path) -> String {
     match path.extension().and_then(OsStr::to_str) {
         Some(extension) => format!("{what}.{extension}"),

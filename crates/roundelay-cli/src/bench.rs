@@ -1,4 +1,4 @@
-//! `roundelay bench`: the cost of a packet, in CPU time or instructions.
+//! `roundelay bench`: what a packet costs, in CPU time or instructions.
 
 pub(crate) mod arguments;
 mod chart;
@@ -53,7 +53,7 @@ pub(crate) fn run(arguments: &Bench) -> Result<(), Failure> {
     let measure = Measure::new(arguments);
     let mut all = Vec::new();
     let mut has_compared = false;
-    // Text tables are printed as soon as each is ready; JSON is printed once at the end.
+    // Each text table is printed as soon as it is ready, but JSON only once at the end.
     let mut show = |measured: Vec<Measured>, text: String| {
         all.extend(measured);
         if arguments.outputs.has("json") {
@@ -75,7 +75,7 @@ pub(crate) fn run(arguments: &Bench) -> Result<(), Failure> {
         show(measured, text)?;
     }
     finish_all(files, &all)?;
-    // Instruction counts have no noise.
+    // Instruction counts have no noise, so rounds mean nothing to them.
     let rounds = if arguments.instructions {
         None
     } else {
@@ -96,8 +96,8 @@ pub(crate) fn run(arguments: &Bench) -> Result<(), Failure> {
     }
 }
 
-/// Groups loads with different memory and all else equal: they are measured in turns and printed
-/// side by side.
+/// Groups loads that differ in memory alone, because they are measured in turns and printed side by
+/// side.
 fn loads(arguments: &Bench) -> Vec<Vec<Load>> {
     let mut loads = Vec::new();
     let order = arguments.order;
@@ -119,7 +119,7 @@ fn loads(arguments: &Bench) -> Vec<Vec<Load>> {
     loads
 }
 
-/// The generator, FIFO and the requested disciplines; all disciplines if none is requested. With
+/// The generator, FIFO and the requested disciplines, or all disciplines if none is requested. With
 /// `handles` each discipline is measured by handle as well.
 fn subjects(asked: &[QueueSpec], handles: bool) -> Vec<Subject> {
     let mut disciplines: Vec<_> = asked.iter().map(|spec| spec.discipline.clone()).collect();
@@ -143,7 +143,7 @@ fn subjects(asked: &[QueueSpec], handles: bool) -> Vec<Subject> {
         .collect()
 }
 
-/// Runs one load, or one hold model, and prints nothing: the child process under valgrind.
+/// Runs one load, or one hold model, and prints nothing. This is the child process under valgrind.
 fn once(arguments: &Bench, pairs: u64) -> Result<(), Failure> {
     if let (Some(held), Some(holder)) = (arguments.hold, &arguments.holder) {
         return run_hold(holder, held, pairs).map_err(Failure::usage);
@@ -163,7 +163,7 @@ fn once(arguments: &Bench, pairs: u64) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Counts again the instructions of a `--save` file.
+/// Counts the instructions of a `--save` file again.
 fn check(file: &Path, tolerance: f64) -> Result<(), Failure> {
     let saved = Saved::read(file)?;
     let mut beyond = Vec::new();

@@ -1,4 +1,4 @@
-//! `roundelay bounds`: worst-case delay of each discipline, link by link and end to end.
+//! `roundelay bounds`: the worst-case delay under each discipline, link by link and end to end.
 //! docs/bounds.md states the theorems.
 
 pub(crate) mod arguments;

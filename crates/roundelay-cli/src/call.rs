@@ -1,4 +1,4 @@
-//! Calls of commands from a program: arguments as on the command line, results as data.
+//! Calls the commands from a program: arguments as on the command line, results as data.
 //!
 //! ```no_run
 //! use roundelay_cli::call::{self, Host};
@@ -9,7 +9,7 @@
 //! # Ok::<(), roundelay_cli::Failure>(())
 //! ```
 //!
-//! Every check, message and default is that of the command. Nothing is printed; with `--quiet`,
+//! Every check, message and default is the command's. Nothing is printed, and with `--quiet`
 //! nothing goes to standard error either.
 
 use std::any::TypeId;
@@ -40,7 +40,7 @@ use crate::{
     bounds, compare as comparing, replay as replaying, simulate as simulating, sweep as sweeping,
 };
 
-/// Disciplines of the program, each in place of an argument: the argument's index among the
+/// The program's own disciplines, each instead of an argument: the argument's index among the
 /// disciplines, and the discipline.
 pub type Own = [(usize, AnyDiscipline)];
 
@@ -80,8 +80,8 @@ pub fn compare(
     comparing::compute(&arguments, host)
 }
 
-/// `roundelay simulate`, without `--schema`, `--template` and `--dry-run`. A program's own
-/// discipline stands for `--queue`.
+/// `roundelay simulate`, without `--schema`, `--template` and `--dry-run`. A discipline of your
+/// program replaces `--queue`.
 ///
 /// # Errors
 /// As the command, with the same message.
@@ -101,10 +101,10 @@ pub fn simulate(
     written.map(|()| ran)
 }
 
-/// `roundelay sweep`, without `--why`. The summary has the rows of the runs, and the failed ones.
+/// `roundelay sweep`, without `--why`. The summary has the rows of the runs, and those that failed.
 ///
 /// # Errors
-/// As the command, with the same message; failed runs are in the summary.
+/// As the command, with the same message. Failed runs are no error: the summary has them.
 pub fn sweep(words: impl IntoIterator<Item = OsString>, host: &Host) -> Result<Summary, Failure> {
     let Command::Sweep(arguments) = parse("sweep", words)? else {
         return Err(Failure::usage("sweep: expected a scenario"));
@@ -112,7 +112,7 @@ pub fn sweep(words: impl IntoIterator<Item = OsString>, host: &Host) -> Result<S
     sweeping::compute(&arguments, host, true)
 }
 
-/// A sweep whose runs the program does elsewhere: see [`Session`].
+/// A sweep whose runs your program does elsewhere: see [`Session`].
 ///
 /// # Errors
 /// As the command, with the same message.
@@ -162,17 +162,17 @@ pub fn queue(text: &str) -> Result<QueueSpec, Failure> {
     text.parse::<QueueSpec>().map_err(Failure::usage)
 }
 
-/// An error in a discipline as the failure of a command.
+/// Turns an error in a discipline into a command's failure.
 pub fn failure(error: ConfigError) -> Failure {
     Failure::usage(error)
 }
 
-/// The JSON Schema of scenarios.
+/// The JSON Schema that scenarios follow.
 pub fn schema() -> String {
     scenario::schema()
 }
 
-/// The text of a scenario to start from: the argument of `--template`.
+/// A scenario to start from, by the name that `--template` takes.
 pub fn template(name: &str) -> Option<&'static str> {
     scenario::template(name)
 }
@@ -181,17 +181,17 @@ pub fn template(name: &str) -> Option<&'static str> {
 #[cfg(feature = "papers")]
 #[derive(Debug, Clone)]
 pub struct PaperItem {
-    /// Name of the paper on the command line.
+    /// The paper's name on the command line.
     pub paper: String,
-    /// Name of the item on the command line.
+    /// The item's name on the command line.
     pub item: String,
-    /// Title of the paper.
+    /// The paper's title.
     pub title: String,
-    /// Name in the paper.
+    /// The item's name in the paper.
     pub label: String,
-    /// Description in a line.
+    /// The item's description in a line.
     pub about: String,
-    /// Whether the item has a plan to run.
+    /// Whether the item has a plan that you can run.
     pub runs: bool,
 }
 
@@ -221,7 +221,7 @@ pub fn papers() -> Result<Vec<PaperItem>, Failure> {
 /// What an option takes: `"path"`, `"value"`, or nothing (`"switch"`).
 pub type Takes = &'static str;
 
-/// The options of a command, without hyphens in front, with what each takes.
+/// A command's options, without hyphens in front, with what each takes.
 pub fn options(command: &str) -> Vec<(String, Takes)> {
     let all = Arguments::command();
     let Some(command) = all.find_subcommand(command) else {

@@ -1,4 +1,4 @@
-//! The command line: one command of several, each with the arguments of its own folder.
+//! The command line: one of several commands, each with the arguments of its own folder.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -36,8 +36,8 @@ pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
 
-    /// Colours in tables: always, never, or auto: on a terminal, or with FORCE_COLOR, and never
-    /// with NO_COLOR
+    /// When tables have colours: always, never, or auto (on a terminal or with FORCE_COLOR, but
+    /// never with NO_COLOR)
     #[arg(
         long,
         global = true,
@@ -49,8 +49,8 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// Parses the words of a call, the program's name first, and keeps them for commands that
-    /// messages suggest.
+    /// Parses the words of a call, which begin with the program's name. Keeps them for messages
+    /// that suggest a command.
     pub(crate) fn of(words: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
         let words: Vec<_> = words.into_iter().collect();
         let mut arguments = Self::try_parse_from(&words)?;
@@ -75,9 +75,9 @@ pub(crate) enum Command {
     Compare(Box<Compare>),
     /// Print what the applications behind a capture wanted, as a scenario whose TCP senders react
     ///
-    /// Of each TCP connection: its start, what its ends wrote, how long they paused, and its round
-    /// trip. All else is sent as recorded. Comments say what the capture could not tell. See
-    /// docs/simulator/closed-loop.md.
+    /// For each TCP connection you get its start, what its ends wrote, how long they paused, and
+    /// its round trip. All else is sent as recorded. Comments say what the capture could not tell.
+    /// See docs/simulator/closed-loop.md.
     Applications(Box<Applications>),
     /// Simulate a network: reads a scenario in TOML; reports throughput, delay, loss, fairness and
     /// completion times
@@ -119,9 +119,10 @@ pub(crate) enum Command {
     Verify(Verify),
     /// Measure the cost of a packet, enqueue plus dequeue, under the loads of the QFQ paper
     ///
-    /// Every table also has the rows none (the packet generator alone) and fifo. Column net: cost
-    /// minus the cost of none. Packed: packets reuse the same memory; scattered: packets anywhere
-    /// in memory, as in a busy router. docs/performance.md explains the figures.
+    /// Every table also has the rows none (the packet generator alone) and fifo. Column net is what
+    /// a discipline costs beyond none. Packed packets reuse the same memory, while scattered
+    /// packets lie anywhere in memory, as in a busy router. docs/performance.md explains the
+    /// figures.
     #[cfg_attr(not(feature = "bench"), command(hide = true))]
     Bench(Box<Bench>),
     /// Repeat a table, figure or theorem of five papers: published results and ours side by side,
@@ -183,7 +184,7 @@ pub(crate) enum Command {
 #[derive(Debug, clap::Args)]
 #[command(disable_help_flag = true)]
 pub(crate) struct Absent {
-    /// All words: each is refused alike.
+    /// All words, because each is refused alike.
     #[arg(hide = true, num_args = 0.., trailing_var_arg = true, allow_hyphen_values = true)]
     words: Vec<OsString>,
 }
@@ -195,8 +196,8 @@ type Objective = Absent;
 #[cfg(not(feature = "papers"))]
 type Papers = Absent;
 
-/// The failure of a command that this program was built without: the feature has the command's
-/// name.
+/// The failure of a command that this program was built without. The feature that has it is named
+/// after the command.
 #[cfg(not(all(feature = "bench", feature = "objective", feature = "papers")))]
 pub(crate) fn absent(command: &str) -> Failure {
     Failure::usage(format!(

@@ -64,17 +64,18 @@ pub(crate) fn run(arguments: &Compare) -> Result<(), Failure> {
         .map_or(Ok(()), |message| Err(Failure::run(message)))
 }
 
-/// Packets through all disciplines that take a minute or more.
+/// This many packets, through all disciplines together, take a minute or more.
 const MANY_PACKETS: u64 = 100_000_000;
-/// Memory of flows that not every machine has.
+/// Memory for flows, in bytes, that not every machine has.
 const MUCH_MEMORY: u64 = 2_000_000_000;
-/// Assumed bytes of a packet in a capture, with the record's header.
+/// Bytes that a packet is assumed to take in a capture, with the record's header.
 const RECORD_BYTES: u64 = 100;
-/// The same of the smallest packets: headers only, as of a scan or a flood. Each may be a flow.
+/// The same for the smallest packets, which are headers only, as in a scan or a flood. Each may be
+/// a flow.
 const SMALLEST_RECORD_BYTES: u64 = 44;
 
-/// A sentence before a comparison of minutes, or of much memory. None for standard input, which has
-/// no size.
+/// A sentence before a comparison that takes minutes, or much memory. None for standard input,
+/// because it has no size.
 fn long_comparison(arguments: &Compare, options: &Options) -> Option<String> {
     let size = fs::metadata(&arguments.capture)
         .ok()
@@ -95,7 +96,7 @@ fn long_comparison(arguments: &Compare, options: &Options) -> Option<String> {
     })
 }
 
-/// The comparison, without printed text: files named in the arguments are written.
+/// The comparison, without printed text. It writes the files that the arguments name.
 ///
 /// # Errors
 /// An argument or a file is wrong, a file cannot be written, the capture cannot tell what senders
@@ -129,7 +130,7 @@ fn answer(arguments: &Compare, options: &Options, host: &Host) -> Result<Answer,
     let comparison = match applications {
         None => replay(arguments, options, &mut outputs, host)?,
         Some(applications) => {
-            // The packets to store are those that meet senders that react.
+            // The packets to store are those of the simulation, so this replay stores none.
             let replay = replay(arguments, options, &mut [], host)?;
             let zero = replay.capture.first_unix_nanos;
             let mut sinks = Vec::new();
@@ -181,7 +182,7 @@ fn replay(
     Ok(comparison)
 }
 
-/// A comparison with advice, in which files have other names. Addresses are still as they were.
+/// A comparison with advice, in which files have other names. Addresses are still the true ones.
 fn for_strangers(arguments: &Compare, mut comparison: Comparison, options: &Options) -> Advised {
     let capture = arguments.capture.as_path();
     let mut paths = vec![(capture, anonymise::CAPTURE.to_owned())];
@@ -202,8 +203,8 @@ fn for_strangers(arguments: &Compare, mut comparison: Comparison, options: &Opti
     Advised::new(comparison, options, Some(&command(&words)))
 }
 
-/// The call for a shell, to which a verdict adds options: without a choice of direction, which they
-/// replace.
+/// The call for a shell, to which a verdict adds options. It leaves out a choice of direction,
+/// because these options replace it.
 fn command(words: &[String]) -> String {
     let mut command = "roundelay".to_owned();
     let mut rest = words.iter().peekable();
@@ -247,7 +248,7 @@ fn options(arguments: &Compare, stop: &Stop) -> Result<Options, Failure> {
     options.max_flows = arguments.max_flows.map(|most| most as usize);
     options.weights = weights;
     options.seed = arguments.seed;
-    // Senders that react have replicas in place of further seeds.
+    // Senders that react have replicas instead of further seeds.
     options.seeds = if arguments.react { 1 } else { arguments.seeds };
     options.measure_cost = !arguments.no_cost;
     options.selection = selection(arguments);
@@ -259,7 +260,7 @@ fn options(arguments: &Compare, stop: &Stop) -> Result<Options, Failure> {
     options.adapts = true;
     options.mtu = arguments.mtu.0;
     if live::is_record(&arguments.capture) {
-        // The record of a run is replayed as it is.
+        // A run's record is replayed as it is.
         options.selection.chooses = false;
         options.adapts = false;
         options.mtu = None;
@@ -328,7 +329,7 @@ fn read_weights(path: &Path, stop: &Stop) -> Result<WeightRules, Failure> {
     WeightRules::from_toml(&name, &text).map_err(Failure::usage)
 }
 
-/// A tree, and the text of its file.
+/// A tree, and its file's text.
 ///
 /// # Errors
 /// The file cannot be read, or has no tree.
@@ -339,7 +340,7 @@ pub(crate) fn read_tree(path: &Path, stop: &Stop) -> Result<(TreeFile, String), 
     Ok((tree, text))
 }
 
-/// Opens a capture; `-` is standard input.
+/// Opens a capture. `-` is standard input.
 ///
 /// # Errors
 /// There is no such capture, or its format is unknown.
@@ -375,7 +376,7 @@ fn show(arguments: &Compare, compared: &Compared) -> String {
     table_within(&compared.advised, style, SCREEN)
 }
 
-/// Footer of each Parquet file.
+/// Goes into each Parquet file's footer.
 fn metadata(options: &Options) -> Vec<(String, String)> {
     provenance(
         env!("CARGO_PKG_VERSION"),
@@ -384,12 +385,12 @@ fn metadata(options: &Options) -> Vec<(String, String)> {
     )
 }
 
-/// Observer of the replay: shows progress and opens the outputs' packet files.
+/// Observes the replay: shows progress, and opens the outputs' packet files.
 struct CallObserver<'a> {
     outputs: &'a mut [Box<dyn Opened<Comparing>>],
     bar: Option<Bar>,
     host: &'a Host,
-    /// Bytes of the capture; 0 if not known.
+    /// The capture's length in bytes. 0 if unknown.
     size: u64,
 }
 
@@ -415,7 +416,7 @@ impl ReplayObserver for CallObserver<'_> {
     }
 }
 
-/// The sink of all outputs for the packets of a discipline.
+/// The sink for a discipline's packets, for all outputs together.
 fn sink(
     outputs: &mut [Box<dyn Opened<Comparing>>],
     name: &str,
@@ -432,7 +433,7 @@ fn sink(
     })
 }
 
-/// Packet files of several outputs.
+/// The packet files of several outputs.
 struct Sinks(Vec<Box<dyn PacketSink>>);
 
 impl PacketSink for Sinks {

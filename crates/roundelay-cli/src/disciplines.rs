@@ -68,17 +68,17 @@ pub(crate) fn list(as_json: bool) -> String {
     })
 }
 
-/// Help text of a discipline: description and parameters.
+/// A discipline's help text: what it does, and its parameters.
 ///
 /// # Errors
-/// No discipline has the name, nor has one of the commands, which have help of their own.
+/// No discipline has the name, nor has a command, because commands have help of their own.
 pub(crate) fn help(name: &str, commands: &[&str]) -> Result<String, Failure> {
-    // Names of modules of the kernel.
+    // The kernel's modules have such names.
     let name = name.strip_prefix("sch_").unwrap_or(name);
     if let Some((_, text)) = ONLY_IN_TREES.iter().find(|(class, _)| *class == name) {
         return Ok((*text).to_owned());
     }
-    // Names of tc answer as `compare` takes them. A bfifo there needs a limit.
+    // tc's names answer as `compare` takes them, where a bfifo needs a limit.
     let known = match name.parse::<QueueSpec>() {
         Ok(spec) => Ok(spec.discipline),
         Err(error @ ConfigError::NotHere { .. }) => return Err(Failure::usage(error)),
@@ -168,7 +168,7 @@ pub(crate) fn help(name: &str, commands: &[&str]) -> Result<String, Failure> {
     Ok(text)
 }
 
-/// Classes of trees, which hold no packets themselves, with their help.
+/// Classes of trees with their help. They hold no packets themselves.
 const ONLY_IN_TREES: [(&str, &str); 2] = [
     (
         "htb",
@@ -231,7 +231,7 @@ fn row(parameter: &ParameterInfo) -> [String; 5] {
     ]
 }
 
-/// Columns of a help text.
+/// The columns that a help text may fill.
 const WIDTH: usize = 80;
 /// A longer legal range stands below, with the meaning.
 const LONGEST_RANGE: usize = 28;

@@ -1,4 +1,4 @@
-//! Error of a command: exit status, and the fault as data.
+//! A command's error: an exit status, and the fault as data.
 
 use std::error::Error;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::fmt;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use roundelay::Fault;
 
-/// Exit status of an interrupted command: 128 plus the number of SIGINT.
+/// Exit status of an interrupted command: 128 plus SIGINT's number.
 const INTERRUPTED: u8 = 130;
 
 /// An exit status for scripts, and a fault for people and programs.
@@ -17,10 +17,10 @@ pub struct Failure {
     argument: Option<Argument>,
 }
 
-/// What is wrong with an argument of a command line.
+/// The fault of an argument on a command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Argument {
-    /// The value of this option, as in `--rate <RATE>`. The fault is that of the value.
+    /// The value of this option, as in `--rate <RATE>`. The fault is the value's.
     Value {
         /// The option.
         option: String,
@@ -31,13 +31,13 @@ pub enum Argument {
     Empty(String),
     /// There is no such option.
     Unknown(String),
-    /// These are needed with the other arguments.
+    /// The other arguments need these.
     Missing(Vec<String>),
     /// This option does not go with others.
     Conflict {
         /// The option.
         option: String,
-        /// The others; none: it stands twice.
+        /// The others. None: it stands twice.
         others: Vec<String>,
     },
     /// The words do not make a command line.
@@ -54,7 +54,7 @@ impl Failure {
         }
     }
 
-    /// Status 2 with a message alone: that of an error without data.
+    /// Status 2 with a message alone, for an error without data.
     pub(crate) fn refused(message: impl fmt::Display) -> Self {
         Self::usage(message.to_string())
     }
@@ -88,7 +88,7 @@ impl Failure {
         }
     }
 
-    /// An option that is needed with the other arguments.
+    /// An option that the other arguments need.
     pub(crate) fn missing(option: &str) -> Self {
         Self {
             argument: Some(Argument::Missing(vec![option.to_owned()])),
@@ -96,7 +96,7 @@ impl Failure {
         }
     }
 
-    /// An error in the arguments. That of a value is the fault of its parser, which clap hands on
+    /// An error in the arguments. A wrong value's fault comes from its parser, and clap hands it on
     /// as the source of its own error.
     pub(crate) fn arguments(error: &clap::Error) -> Self {
         let texts = |kind| error.get(kind).map(texts).unwrap_or_default();
@@ -135,7 +135,7 @@ impl Failure {
         self.fault
     }
 
-    /// Exit status of the command: 1, 2 or 130.
+    /// The command's exit status: 1, 2 or 130.
     pub const fn status(&self) -> u8 {
         self.status
     }
@@ -150,13 +150,13 @@ impl Failure {
         &self.fault
     }
 
-    /// The argument of the command line that is wrong.
+    /// The wrong argument on the command line.
     pub const fn argument(&self) -> Option<&Argument> {
         self.argument.as_ref()
     }
 }
 
-/// Nearly as clap tells an error, without advice on help.
+/// Nearly as clap words an error, but without advice on help.
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.argument {
@@ -191,7 +191,7 @@ impl fmt::Display for Failure {
 
 impl Error for Failure {}
 
-/// The fault of an error that clap makes itself.
+/// The fault in an error that clap makes itself.
 fn of_clap(error: &clap::Error, texts: &dyn Fn(ContextKind) -> Vec<String>) -> Fault {
     let legal = texts(ContextKind::ValidValue);
     let fault = match (legal.is_empty(), error.kind().as_str()) {
@@ -203,7 +203,7 @@ fn of_clap(error: &clap::Error, texts: &dyn Fn(ContextKind) -> Vec<String>) -> F
     fault.with_meant(meant.concat().first().map(String::as_str))
 }
 
-/// The texts that clap keeps of an error.
+/// The texts that clap keeps for an error.
 fn texts(value: &ContextValue) -> Vec<String> {
     match value {
         ContextValue::Strings(all) => all.clone(),

@@ -19,21 +19,23 @@ use crate::progress::Gauge;
 pub struct Host {
     /// Ends the call early, with a failure that [`is_stopped`](Failure::is_stopped).
     pub stop: Stop,
-    /// Progress of the call.
+    /// The call's progress.
     pub gauge: Gauge,
-    /// Text of the file `-`. None: standard input.
+    /// The text of the file `-`. None: standard input.
     pub text: Option<Text>,
-    /// Congestion controls of the program for [`simulate`](crate::call::simulate) and [`replay`](crate::call::replay), by names of sources;
-    /// `all` stands for all sources over TCP. Later ones replace earlier ones.
+    /// The program's congestion controls for [`simulate`](crate::call::simulate) and
+    /// [`replay`](crate::call::replay), by names of sources. `all` stands for all sources over TCP.
+    /// Later ones replace earlier ones.
     pub controls: Vec<(String, CustomControl)>,
-    /// Notes of the program on the runs of [`simulate`](crate::call::simulate).
+    /// The program's notes on the runs of [`simulate`](crate::call::simulate).
     pub notes: Notes,
-    /// Disciplines and congestion controls of the program for [`sweep`](crate::call::sweep) and [`open_sweep`](crate::call::open_sweep).
+    /// The program's disciplines and congestion controls for [`sweep`](crate::call::sweep) and
+    /// [`open_sweep`](crate::call::open_sweep).
     pub parts: Option<OwnParts>,
 }
 
 impl Host {
-    /// Sets the congestion controls of a scenario. The result is the text with a line for each:
+    /// Sets a scenario's congestion controls. Returns the text with a line for each, so that
     /// results with other controls get another hash.
     pub(crate) fn set_controls(
         &self,
@@ -54,7 +56,7 @@ impl Host {
     }
 }
 
-/// Notes on a run, each once, shared by all clones.
+/// Notes on a run. Each stands once, and all clones share them.
 #[derive(Debug, Clone, Default)]
 pub struct Notes(Arc<Mutex<BTreeSet<String>>>);
 
@@ -75,19 +77,20 @@ impl Notes {
     }
 }
 
-/// A text in place of a file.
+/// A text instead of a file.
 #[derive(Debug, Clone)]
 pub struct Text {
-    /// Name in messages.
+    /// Its name in messages.
     pub name: String,
-    /// Content of the file.
+    /// The file's content.
     pub text: String,
 }
 
-/// File with the code of this program, if not the process's own executable.
+/// The file that has this program's code, if the process runs another executable.
 static PROGRAM_FILE: OnceLock<PathBuf> = OnceLock::new();
 
-/// Tells that this library is part of `file`, a plugin of another program. The first call counts.
+/// Tells that this library is part of `file`, a plugin of another program. Only the first call
+/// counts.
 pub fn set_program_file(file: PathBuf) {
     PROGRAM_FILE.get_or_init(|| file);
 }

@@ -1,4 +1,4 @@
-//! `roundelay import`: a script of tc commands becomes a tree. docs/import.md explains it.
+//! `roundelay import`: makes a tree from a script of tc commands. docs/import.md explains it.
 
 pub(crate) mod arguments;
 pub(crate) mod outputs;
@@ -39,7 +39,7 @@ pub(crate) fn run(arguments: &Import) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Name and text of the script.
+/// The script's name and text.
 fn read(script: &Path) -> Result<(String, String), Failure> {
     const EXPECTED: &str = "a shell script with tc commands";
     if script.as_os_str() != "-" {
@@ -53,7 +53,7 @@ fn read(script: &Path) -> Result<(String, String), Failure> {
     Ok((name.to_owned(), text))
 }
 
-/// Whether other commands can read the tree.
+/// Checks that other commands can read the tree.
 fn check(name: &str, imported: &Imported) -> Result<(), Failure> {
     match TreeFile::from_toml(&imported.device, &imported.tree) {
         Ok(_) => Ok(()),

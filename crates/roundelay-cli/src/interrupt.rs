@@ -1,7 +1,7 @@
-//! Signal handling: a signal ends the command at once, and incomplete files are removed.
+//! Handles signals. A signal ends the command at once, but incomplete files are removed first.
 
-/// From now on, signals that end the process first remove incomplete files, and a file beyond the
-/// size limit is an ordinary error. Signals ignored by the parent process stay ignored.
+/// From now on, a signal that ends the process first removes incomplete files, and a file beyond
+/// the size limit is an ordinary error. Signals that the parent process ignored stay ignored.
 #[cfg(unix)]
 pub(crate) fn listen() {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ};
@@ -23,13 +23,13 @@ pub(crate) fn listen() {
             drop(emulate_default_handler(signal));
         }
     };
-    // Without a thread, signals keep their default effect.
+    // If there is no thread, signals keep their default effect.
     if std::thread::Builder::new().spawn(listen).is_ok() {
         _ = is_ready.recv();
     }
 }
 
-/// Mask of ignored signals, one bit each, if the system reports it.
+/// The ignored signals, one bit each, if the system reports them.
 #[cfg(unix)]
 fn ignored() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

@@ -1,5 +1,5 @@
-//! `roundelay live`: a discipline between two interfaces, or around a command; and what other
-//! commands do with the record of a run.
+//! `roundelay live`: puts a discipline between two interfaces, or around a command. Other commands
+//! find here what they do with a run's record.
 
 #[cfg(target_os = "linux")]
 mod anonymous;
@@ -40,7 +40,7 @@ use arguments::Live;
 #[cfg(target_os = "linux")]
 pub(crate) use run::run;
 
-/// Real packets need Linux.
+/// Refuses, because real packets need Linux.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn run(_: &Live) -> Result<u8, Failure> {
     Err(Failure::usage(
@@ -48,7 +48,7 @@ pub(crate) fn run(_: &Live) -> Result<u8, Failure> {
     ))
 }
 
-/// A change as written: a setting and its value.
+/// A change as it is written: a setting and its value.
 fn change(setting: &str, value: &str) -> Result<Change, Failure> {
     match setting {
         "rate" => {
@@ -79,7 +79,7 @@ fn change(setting: &str, value: &str) -> Result<Change, Failure> {
     }
 }
 
-/// `roundelay compare` of a record without --rate: both directions are replayed as they were.
+/// `roundelay compare` for a record, without --rate: both directions are replayed as they were.
 pub(crate) fn compare(path: &Path) -> Result<(), Failure> {
     let recording = Recording::open(path).map_err(Failure::refused)?;
     let name = recording.name().to_owned();
@@ -162,13 +162,13 @@ fn agreement(found: &ReplayedWay) -> String {
     text
 }
 
-/// Whether a file is the record of a run.
+/// Whether a file is a run's record.
 pub(crate) fn is_record(path: &Path) -> bool {
-    // A pipe can be read only once.
+    // You can read a pipe only once, so it is not tried.
     path.is_file() && roundelay_live::start_of(path).is_some()
 }
 
-/// The log of a record, for `roundelay verify`. Fails if its replay gives other departures.
+/// A record's log, for `roundelay verify`. Fails if its replay gives other departures.
 pub(crate) fn log_of(path: &Path) -> Result<(String, u64), Failure> {
     let recording = Recording::open(path).map_err(Failure::refused)?;
     let name = recording.name().to_owned();

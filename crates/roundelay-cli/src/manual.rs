@@ -1,4 +1,4 @@
-//! `roundelay man`: man pages, from the same declarations as the help.
+//! `roundelay man`: man pages, made from the same declarations as the help.
 
 use std::fs;
 use std::path::Path;
@@ -54,7 +54,7 @@ fn write(folder: &Path, pages: &[(String, String)]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The pages of the program and of its commands, by name.
+/// All pages by name: the program's, and one for each command.
 fn pages() -> Vec<(String, String)> {
     let mut program = Arguments::command();
     program.build();

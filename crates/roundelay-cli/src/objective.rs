@@ -1,5 +1,5 @@
-//! `roundelay objective`: section 3 of R. Mittal et al., "Universal Packet Scheduling", NSDI 2016,
-//! for any network, traffic and objective.
+//! `roundelay objective`: does for any network, traffic and objective what section 3 of R. Mittal
+//! et al., "Universal Packet Scheduling", NSDI 2016, does.
 
 pub(crate) mod arguments;
 pub(crate) mod outputs;
@@ -25,13 +25,15 @@ use crate::terminal::{self, print};
 use crate::threads::in_pool;
 use arguments::Objective;
 
-/// Indices of the disciplines in every run; those of `--with` and the file's own queues follow.
+/// Indices of the disciplines in every run. Those of `--with` follow, and then the file's own
+/// queues.
 const FIFO: usize = 0;
 const SPECIALIST: usize = 1;
 const LSTF: usize = 2;
-/// CPU seconds for all costs together.
+/// CPU seconds that all costs may take together.
 const COST_SECONDS: f64 = 1.2;
-/// Backlogs and flows above this are measured at this value: beyond, only memory would grow.
+/// Backlogs and flows above this are measured at this value, because beyond it only memory would
+/// grow.
 const MOST_WAITING: f64 = 65_536.0;
 
 pub(crate) fn run(arguments: &Objective) -> Result<(), Failure> {
@@ -83,7 +85,7 @@ pub(crate) fn run(arguments: &Objective) -> Result<(), Failure> {
     written
 }
 
-/// The objective with defaults filled in, and the candidates in table order.
+/// The objective with defaults filled in, and the candidates in the table's order.
 struct Plan {
     wanted: Wanted,
     slack: SlackText,
@@ -92,15 +94,15 @@ struct Plan {
 
 /// A candidate for the queues of all routers: a discipline, or the file's own queues.
 struct Candidate {
-    /// Text as written.
+    /// The text as it is written.
     text: String,
-    /// None: the queues of the file.
+    /// None: the file's queues.
     queue: Option<QueueSpec>,
-    /// The scenario with the candidate's queues.
+    /// The scenario, in which the candidate has set the queues.
     scenario: Scenario,
 }
 
-/// The needed part of a run's results: full results of large networks are large.
+/// The part of a run's results that we need, because a large network's full results are large.
 struct Run {
     figures: [Option<f64>; Figure::ALL.len()],
     told: ObjectiveRun,
@@ -109,16 +111,16 @@ struct Run {
     busiest: Option<Busiest>,
 }
 
-/// The busiest link of a router.
+/// A router's busiest link.
 struct Busiest {
     name: String,
-    /// Mean number of waiting packets.
+    /// The mean number of waiting packets.
     backlog: f64,
 }
 
 impl Plan {
     /// # Errors
-    /// There is no objective, the slack depends on the network and is missing, or a router queue
+    /// There is no objective, the slack depends on the network and is missing, or a router's queue
     /// cannot use a discipline.
     fn new(
         wanted: Wanted,
@@ -178,8 +180,8 @@ impl Plan {
         })
     }
 
-    /// Notes on missing header fields of the candidates; notes that also hold for the file's own
-    /// queues are left out.
+    /// Notes on header fields that the candidates miss. What also holds for the file's own queues
+    /// is left out.
     fn notes(&self, scenario: &Scenario) -> Vec<String> {
         let known = scenario.notes_on_headers();
         let mut notes = Vec::new();
@@ -193,7 +195,8 @@ impl Plan {
         notes
     }
 
-    /// Runs all disciplines with all seeds in parallel: by discipline, in order of seeds.
+    /// Runs all disciplines with all seeds in parallel. Returns them by discipline, in order of
+    /// seeds.
     fn runs(&self, arguments: &Objective, scenario: &Scenario) -> Result<Vec<Vec<Run>>, Failure> {
         let seeds = arguments.runs.count(scenario.seed)?;
         let meeting = arguments.runs.meeting(
@@ -231,14 +234,14 @@ impl Plan {
         Ok(by_candidate)
     }
 
-    /// The first figure of the measure with a value in all runs.
+    /// The measure's first figure that has a value in all runs.
     ///
     /// # Errors
     /// No figure has a value in all runs.
     fn figure(&self, runs: &[Vec<Run>]) -> Result<Figure, Fault> {
         let mut fewest: Option<Vec<String>> = None;
         for figure in self.wanted.measure.figures() {
-            // Candidates with a run that has no value of the figure.
+            // Candidates under which some run has no value for the figure.
             let mut lacking = Vec::new();
             for (candidate, runs) in self.candidates.iter().zip(runs) {
                 if runs.iter().any(|run| run.value(*figure).is_none()) {
@@ -303,8 +306,8 @@ impl Plan {
         }
     }
 
-    /// CPU cost at the mean backlog of the busiest router queue under LSTF; None if no packet
-    /// crosses a router.
+    /// The CPU time that a packet costs at the mean backlog of the busiest router queue under LSTF.
+    /// None if no packet crosses a router.
     fn cost(&self, runs: &[Vec<Run>]) -> Result<Option<Cost>, Failure> {
         let Some(run) = runs[LSTF].first() else {
             return Ok(None);
@@ -344,7 +347,7 @@ impl Plan {
     }
 }
 
-/// Error message: no objective.
+/// The message if there is no objective.
 fn missing() -> String {
     let measures = Measure::ALL
         .map(|measure| format!("\"{}\"", measure.name()))
@@ -355,8 +358,8 @@ fn missing() -> String {
     )
 }
 
-/// Error: no run has, or can have, a figure of the measure; or the runs under these disciplines
-/// have none.
+/// The fault if no run has, or can have, a figure of the measure, or if the runs under these
+/// disciplines have none.
 fn cannot_be_told(wanted: &Wanted, under: &[String]) -> Fault {
     let measure = wanted.measure;
     let of = match &wanted.source {
@@ -389,8 +392,8 @@ fn cannot_be_told(wanted: &Wanted, under: &[String]) -> Fault {
     ))
 }
 
-/// The file's objective with the overrides of the command line. If the measure differs from the
-/// file's, slack and specialist of the file do not apply.
+/// The file's objective, in which the command line overrides what it names. If it names another
+/// measure, the file's slack and specialist do not apply.
 fn wanted(arguments: &Objective, scenario: &Scenario) -> Option<Wanted> {
     let mut wanted = match (arguments.objective, scenario.objective.clone()) {
         (
@@ -443,7 +446,7 @@ fn queues(arguments: &Objective, wanted: &Wanted) -> Result<Vec<DisciplineText>,
     Ok(queues)
 }
 
-/// Row name of the file's own queues: the first, and the number of others.
+/// The row name for the file's own queues: the first one, and how many others there are.
 fn own_name(queues: &[(String, Limit)]) -> String {
     let mut names: Vec<_> = queues.iter().map(|(name, _)| name.as_str()).collect();
     names.dedup();
@@ -454,7 +457,7 @@ fn own_name(queues: &[(String, Limit)]) -> String {
     }
 }
 
-/// Buffer limits of routers, without duplicates.
+/// The routers' buffer limits, without duplicates.
 fn buffers(scenario: &Scenario) -> Vec<String> {
     let mut limits = Vec::new();
     for (_, limit) in scenario.router_queues() {
@@ -466,10 +469,10 @@ fn buffers(scenario: &Scenario) -> Vec<String> {
 }
 
 impl Run {
-    /// `source`: the counted source; None: all. `discipline`: of router queues; None: the queues of
-    /// the file.
+    /// `source`: the source that counts; None: all. `discipline`: what router queues have; None:
+    /// the file's queues.
     fn of(results: &Results, source: Option<&str>, discipline: Option<&str>, seconds: f64) -> Self {
-        // Of several groups the last one has all sources; a single group is all.
+        // If there are several groups, the last one has all sources. A single group is all.
         let (all, groups) = match &results.groups[..] {
             [only] => (only, &results.groups[..]),
             [groups @ .., all] => (all, groups),
@@ -481,7 +484,7 @@ impl Run {
         {
             counted = group;
         }
-        // Beside a starved source, the others hide the packets that it has in the network.
+        // The other sources would hide the packets that a starved source has in the network.
         let counted_sources = if source.is_some() {
             std::slice::from_ref(counted)
         } else {
@@ -529,14 +532,14 @@ impl Run {
     }
 }
 
-/// Packets still on their way, as a part of all sent.
+/// The part of all sent packets that is still on its way.
 fn undelivered(group: &GroupResult) -> f64 {
     group.packets.on_their_way as f64 / group.packets.sent.max(1) as f64
 }
 
 impl Busiest {
-    /// The busiest link of a router with this discipline. Little's law (Operations Research 9,
-    /// 1961): mean number of waiting packets = packet rate x mean wait.
+    /// The busiest link of a router with this discipline. Mean number of waiting packets = packet
+    /// rate x mean wait, by Little's law (Operations Research 9, 1961).
     fn of(results: &Results, queue: &str, seconds: f64) -> Option<Self> {
         let links = results.links.iter().filter(|link| {
             link.queue == queue && link.class != LinkClass::Host.name() && link.wait.is_some()

@@ -1,5 +1,5 @@
-//! Outputs of commands: the option and its help, the files, whether these are of one run only, and
-//! the writer.
+//! A command's outputs: each option with its help, its files, whether these tell of one run only,
+//! and its writer.
 //!
 //! Each command lists its outputs in its own folder (`compare/outputs.rs`). Options, checks of
 //! paths and the documented table follow from the list.
@@ -34,7 +34,7 @@ mod tests {
     use crate::sweep::outputs::Sweeping;
     use crate::verify::outputs::Verifying;
 
-    /// A row of the documented table for each output of a command.
+    /// A row of the documented table for each output that a command has.
     fn rows<C: Writes>(command: &str) -> String {
         let mut rows = String::new();
         for output in C::OUTPUTS {

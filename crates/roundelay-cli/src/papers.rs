@@ -1,4 +1,4 @@
-//! `roundelay papers`: runs the papers' tables, figures and theorems and prints verdicts.
+//! `roundelay papers`: runs the papers' tables, figures and theorems, and prints verdicts.
 
 pub(crate) mod arguments;
 mod chosen;
@@ -34,7 +34,7 @@ use crate::{host, sweep, text_file};
 use arguments::Papers;
 use result::ItemResult;
 
-/// Name of all papers together.
+/// The name that stands for all papers together.
 const ALL: &str = "all";
 
 pub(crate) fn run(arguments: &Papers) -> Result<(), Failure> {
@@ -192,7 +192,7 @@ fn run_all(arguments: &Papers, items: &[(&Paper, &Item)], papers: &[Paper]) -> R
         for claim in judged.holding() {
             holding.push(format!("\n  {} {}: {claim}", paper.slug, item.name));
         }
-        // Measured times depend on the machine: a changed verdict on them is reported but fails
+        // Measured times depend on the machine, so a changed verdict on them is reported but fails
         // nothing.
         let list = if judged.is_timed {
             &mut timed
@@ -249,8 +249,8 @@ fn run_all(arguments: &Papers, items: &[(&Paper, &Item)], papers: &[Paper]) -> R
     finish(arguments, &changed, &failed, [plans.len(), undecided])
 }
 
-/// The files that the plans read: the plan's own file, the plan that it is like, files of
-/// scenarios.
+/// The files that the plans read: the plan's own file, the plan that it is like, and scenarios'
+/// files.
 fn read_files(
     arguments: &Papers,
     runner: &Runner,
@@ -279,14 +279,14 @@ fn read_files(
     Ok(files)
 }
 
-/// The file of the plan named by `like`, beside the file of a plan.
+/// The file of the plan that `like` names, which lies beside this plan's file.
 fn like(path: &Path, text: &str) -> Option<PathBuf> {
     let plan = toml::from_str::<toml::Table>(text).ok()?;
     Some(path.with_file_name(format!("{}.toml", plan.get("like")?.as_str()?)))
 }
 
 /// # Errors
-/// The plan has no chart: an error before the run.
+/// The plan has no chart, which is an error before the run.
 fn check_chart(paper: &Paper, item: &Item, plan: &Plan) -> Result<(), Failure> {
     if !plan.charts.is_empty() {
         return Ok(());
@@ -352,7 +352,7 @@ fn finish(
     Ok(())
 }
 
-/// Progress over all runs, on a terminal.
+/// Shows on a terminal how far all runs have come.
 fn bar(
     arguments: &Papers,
     runner: &Runner,
@@ -367,7 +367,7 @@ fn bar(
         return Ok(ProgressBar::hidden());
     }
     // Before the first run nothing is known of the time left, and after runs from the cache too
-    // little: indicatif says 0s then.
+    // little, because indicatif then says 0s.
     let left = |state: &ProgressState, text: &mut dyn fmt::Write| {
         if state.pos() > 0 && state.eta().as_secs() > 0 {
             _ = write!(text, ", {} left", HumanDuration(state.eta()));
@@ -390,7 +390,7 @@ fn cache(arguments: &Papers, paper: &Paper) -> Cache {
     })
 }
 
-/// Default folder of the cache: in the user's cache folder, else in the temporary one.
+/// The default folder of the cache: in the user's cache folder, or else in the temporary one.
 fn default_cache() -> PathBuf {
     let base = match (env::var_os("XDG_CACHE_HOME"), env::var_os("HOME")) {
         (Some(cache), _) => PathBuf::from(cache),
@@ -400,7 +400,7 @@ fn default_cache() -> PathBuf {
     base.join("roundelay").join("papers")
 }
 
-/// Hash of the file with this program's code: another build may give other results.
+/// Hashes the file with this program's code, because another build may give other results.
 fn program() -> Result<String, Failure> {
     let unreadable = |error| Failure::run(format!("cannot read this program: {error}"));
     let file = match host::program_file() {

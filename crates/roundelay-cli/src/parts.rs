@@ -1,5 +1,5 @@
-//! Disciplines and congestion controls of a program in a sweep: code without a fingerprint, for
-//! which the program states a version.
+//! A program's own disciplines and congestion controls in a sweep. Their code has no fingerprint,
+//! so the program states a version.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,22 +10,22 @@ use roundelay_tcp::CustomControl;
 
 /// A program's disciplines and congestion controls for one run.
 pub struct Parts {
-    /// Disciplines, by their names in values of keys.
+    /// Disciplines, by the names that keys' values give them.
     pub disciplines: Vec<AnyDiscipline>,
     /// Congestion controls by names of sources, as in
     /// [`Host::controls`](crate::call::Host::controls).
     pub controls: Vec<(String, CustomControl)>,
-    /// Message of a failure, asked after the run.
+    /// Tells why the parts failed, if they did. Asked after the run.
     pub failure: Box<dyn Fn() -> Option<String> + Send + Sync>,
 }
 
-/// A function that makes the parts of a run, and their versions.
+/// Makes the parts for a run, and knows their versions.
 #[derive(Clone)]
 pub struct OwnParts {
-    /// Makes parts for one run, whose failure is theirs alone.
+    /// Makes parts for one run. If they fail, no other run hears of it.
     pub make: Arc<dyn Fn() -> Parts + Send + Sync>,
-    /// Versions by `discipline.NAME` and `control.NAME`: part of a run's identity. The program
-    /// changes the version with the behaviour.
+    /// Versions by `discipline.NAME` and `control.NAME`. They are part of a run's identity, so
+    /// change the version whenever you change the behaviour.
     pub versions: BTreeMap<String, String>,
 }
 

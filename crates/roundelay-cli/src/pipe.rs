@@ -1,4 +1,4 @@
-//! Named pipes as files to read: a stop request ends the wait for a writer, and for what it writes.
+//! Reads named pipes like files. A stop request ends the wait for a writer, and for what it writes.
 
 #[cfg(target_os = "linux")]
 pub(crate) use linux::open;
@@ -10,10 +10,11 @@ use std::path::Path;
 use roundelay_files::read_text;
 use roundelay_trace::Stop;
 
-/// All bytes of a file of text or a named pipe.
+/// All bytes of a text file or a named pipe.
 ///
 /// # Errors
-/// The operating system's error, or the text is too long, or a stop was requested while a pipe had nothing to read.
+/// The operating system fails, the text is too long, or a stop was requested while a pipe had
+/// nothing to read.
 pub(crate) fn read(path: &Path, stop: &Stop) -> io::Result<Vec<u8>> {
     let Some(pipe) = open(path, stop) else {
         return File::open(path).and_then(read_text);
@@ -38,19 +39,19 @@ mod linux {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     use rustix::fs::{Mode, OFlags};
 
-    /// Time between two looks at the stop request.
+    /// The time between two looks at the stop request.
     const LOOK_EVERY: Timespec = Timespec {
         tv_sec: 0,
         tv_nsec: 20_000_000,
     };
 
-    /// A named pipe, opened without a wait for a writer.
+    /// A named pipe, which is opened without waiting for a writer.
     pub(crate) struct Pipe {
         file: File,
         stop: Stop,
     }
 
-    /// The pipe at a path; none if there is something else or nothing.
+    /// The pipe at a path. None if there is something else, or nothing.
     pub(crate) fn open(path: &Path, stop: &Stop) -> Option<Pipe> {
         if !fs::metadata(path).ok()?.file_type().is_fifo() {
             return None;
@@ -70,7 +71,7 @@ mod linux {
     impl Read for Pipe {
         fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
             while !self.stop.is_requested() {
-                // Something to read, or the last writer is gone.
+                // There is something to read, or the last writer is gone.
                 if poll(
                     &mut [PollFd::new(&self.file, PollFlags::IN)],
                     Some(&LOOK_EVERY),
@@ -96,7 +97,7 @@ mod linux {
 
         use super::*;
 
-        /// A pipe, deleted on drop.
+        /// A pipe, which is deleted on drop.
         struct Path(std::path::PathBuf);
 
         impl Path {

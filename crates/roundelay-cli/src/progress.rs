@@ -9,13 +9,15 @@ use roundelay::Duration;
 use roundelay_sim::scenario;
 use roundelay_trace::{Progress, ReplayObserver, Stop};
 
-/// Progress of a call, written by its threads and read by another one. Clones share the values.
+/// The progress of a call. Its threads write this, and another thread reads it. Clones share the
+/// values.
 #[derive(Debug, Clone, Default)]
 pub struct Gauge(Arc<[AtomicU64; 2]>);
 
 impl Gauge {
-    /// Work done and all work, in units of the command: bytes of a capture, simulated microseconds,
-    /// runs of a sweep. All work is 0 before the start, and where its size is not known.
+    /// The work done and all work, in the command's units: bytes of a capture, simulated
+    /// microseconds, or runs of a sweep. All work is 0 before the start, and where nobody knows how
+    /// much it is.
     pub fn read(&self) -> (u64, u64) {
         (
             self.0[0].load(Ordering::Relaxed),
@@ -23,7 +25,7 @@ impl Gauge {
         )
     }
 
-    /// The amount of all work.
+    /// Sets the amount of all work.
     pub(crate) fn start(&self, whole: u64) {
         self.0[1].store(whole, Ordering::Relaxed);
     }
@@ -37,13 +39,13 @@ impl Gauge {
     }
 }
 
-/// Progress of the readings of a capture, a bar for each. It disappears on drop.
+/// Shows how far each reading of a capture has come, with a bar for each. It disappears on drop.
 pub(crate) struct Bar {
     bar: ProgressBar,
 }
 
 impl Bar {
-    /// A bar over `size` bytes, or a counter if the size is not known.
+    /// A bar over `size` bytes, or a counter if the size is unknown.
     pub(crate) fn new(size: Option<u64>) -> Self {
         let bar = size.map_or_else(ProgressBar::new_spinner, ProgressBar::new);
         let template = if size.is_some() {
@@ -65,7 +67,7 @@ impl Bar {
             readings,
         } = progress;
         if read < self.bar.position() {
-            // The next reading, with a time of its own.
+            // The next reading has a time of its own.
             self.bar.reset();
         }
         let which = if readings > 1 {
@@ -78,14 +80,14 @@ impl Bar {
     }
 }
 
-/// The readings of a capture without outputs: a bar on a terminal.
+/// Observes how a capture without outputs is read: a bar on a terminal.
 pub(crate) struct BarOfReadings {
     bar: Option<Bar>,
     stop: Stop,
 }
 
 impl BarOfReadings {
-    /// No bar if quiet, or without a terminal.
+    /// Shows no bar if quiet, or without a terminal.
     pub(crate) fn new(size: Option<u64>, is_quiet: bool, stop: &Stop) -> Self {
         let is_shown = !is_quiet && io::stderr().is_terminal();
         Self {
@@ -107,7 +109,7 @@ impl ReplayObserver for BarOfReadings {
     }
 }
 
-/// The work done of all readings of a capture of `size` bytes, for a gauge.
+/// The bytes that all readings have done in a capture with `size` bytes, for a gauge.
 pub(crate) fn bytes_of_readings(progress: Progress, size: u64) -> u64 {
     u64::from(progress.reading - 1) * size + progress.read
 }
@@ -118,18 +120,18 @@ impl Drop for Bar {
     }
 }
 
-/// Microseconds of all runs.
+/// The microseconds that all runs simulate.
 fn whole(end: Duration, runs: u64) -> u64 {
     (end.as_picos() / 1_000_000).saturating_mul(runs).max(1)
 }
 
-/// Simulated time, over all replicas. The bar disappears on drop.
+/// Shows the simulated time over all replicas. The bar disappears on drop.
 struct SimulatedTime {
     bar: ProgressBar,
     end: Duration,
     runs: u64,
     began: std::time::Instant,
-    /// Last displayed value in microseconds.
+    /// The value shown last, in microseconds.
     shown: Mutex<u64>,
 }
 
@@ -148,8 +150,8 @@ impl SimulatedTime {
         }
     }
 
-    /// `micros` and `events` are sums over all runs. Runs report in parallel, possibly out of
-    /// order: a smaller value is ignored.
+    /// `micros` and `events` are sums over all runs. Runs report in parallel and perhaps out of
+    /// order, so a smaller value is ignored.
     fn show(&self, micros: u64, events: u64) {
         let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         if micros < *shown {
@@ -172,7 +174,7 @@ impl Drop for SimulatedTime {
     }
 }
 
-/// Combined progress of parallel runs.
+/// The progress of parallel runs, taken together.
 pub(crate) struct Meeting {
     bar: Option<SimulatedTime>,
     gauge: Gauge,
@@ -180,7 +182,7 @@ pub(crate) struct Meeting {
 }
 
 impl Meeting {
-    /// Of `runs` runs, each until `end`; with a bar if `shown`.
+    /// For `runs` runs, each until `end`. With a bar if `shown`.
     pub(crate) fn new(end: Duration, runs: u64, gauge: &Gauge, shown: bool) -> Self {
         gauge.start(whole(end, runs));
         Self {
@@ -190,10 +192,10 @@ impl Meeting {
         }
     }
 
-    /// `told`: the last report of this replica.
+    /// `told` is what this replica reported last.
     pub(crate) fn tell(&self, progress: scenario::Progress, told: &mut (u64, u64)) {
-        // Microseconds: the sum over ten thousand long runs fits in u64; picoseconds would
-        // overflow.
+        // Microseconds, because their sum over ten thousand long runs fits in u64, while
+        // picoseconds would overflow.
         let micros = progress.now.as_picos() / 1_000_000;
         let events = progress.events;
         let more = (micros - told.0, events - told.1);

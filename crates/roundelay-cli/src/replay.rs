@@ -45,18 +45,18 @@ pub(crate) fn run(arguments: &Replay) -> Result<(), Failure> {
     }
 }
 
-/// Results of a replay, before they are printed.
+/// The results of a replay, before they are printed.
 pub(crate) struct Computed {
     pub(crate) replayed: Replayed,
     scenario: Scenario,
     runs: Vec<Run>,
-    /// The text in place of the table, if any.
+    /// The text instead of the table, if any.
     printed: Option<String>,
-    /// Of the files written after the runs.
+    /// Whether the files after the runs were written.
     pub(crate) written: Result<(), Failure>,
 }
 
-/// The replay, without printed text: files named in the arguments are written.
+/// The replay, without printed text. It writes the files that the arguments name.
 ///
 /// # Errors
 /// An argument or a file is wrong, a file cannot be written, or a stop was requested.
@@ -141,7 +141,7 @@ fn check_names(arguments: &Replay) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The named candidates, with the slack of the command line.
+/// The candidates named, with the command line's slack.
 fn candidates(arguments: &Replay) -> Vec<Candidate> {
     let mut candidates = arguments.with.clone();
     if candidates.is_empty() {
@@ -202,7 +202,8 @@ fn replays(
         };
         replaying.run(schedule, began.elapsed().as_secs_f64())
     };
-    // Either replicas or candidates run in parallel: both would keep many schedules in memory.
+    // Either replicas or candidates run in parallel, because both would keep many schedules in
+    // memory.
     let runs: Result<Vec<_>, ReplayError> = in_pool(arguments.runs.threads, || match candidates {
         [_] => (0..seeds).into_par_iter().map(one).collect(),
         _ => (0..seeds).map(one).collect(),
@@ -231,19 +232,20 @@ struct Replaying<'a> {
 }
 
 impl Replaying<'_> {
-    /// A reporter of progress for one run.
+    /// Reports one run's progress.
     fn progress(&self) -> impl FnMut(Progress) + '_ {
         let mut told = (0, 0);
         move |progress| self.meeting.tell(progress, &mut told)
     }
 
-    /// Records the schedule of the scenario with a seed.
+    /// Records the schedule that the scenario gives with a seed.
     fn record(&self, seed: u64) -> Result<Schedule, ReplayError> {
         let keeps_starts = self.candidates.iter().any(Candidate::needs_starts);
         Schedule::record(self.scenario, seed, keeps_starts, self.progress())
     }
 
-    /// Replays a schedule under all candidates. `recording`: seconds that it took to record.
+    /// Replays a schedule under all candidates. `recording` says how many seconds it took to
+    /// record.
     fn run(&self, schedule: Arc<Schedule>, recording: f64) -> Result<Run, ReplayError> {
         let threshold = match self.threshold {
             Some(threshold) => threshold,
@@ -295,7 +297,7 @@ impl Replaying<'_> {
     }
 }
 
-/// Notes: options without effect on a candidate, and the step of priorities.
+/// Notes which options do not affect a candidate, and how fine priorities are.
 fn header_notes(arguments: &Replay, candidates: &[Candidate], runs: &[Run]) -> Vec<String> {
     let mut notes = Vec::new();
     let mut deaf = Vec::new();
@@ -350,8 +352,8 @@ fn replayed(
     }
 }
 
-/// Prints the extra time of recording and replaying over a plain run of the same scenario. The
-/// plain run ends at the end of the window with packets still in the network: times are per
+/// Prints how much longer recording and replaying take than a plain run of the same scenario. The
+/// plain run ends with the window, while packets are still in the network, so times are per
 /// packet-hop.
 fn plain(scenario: &Scenario, runs: &[Run]) -> Result<(), Failure> {
     let Some(run) = runs.first() else {

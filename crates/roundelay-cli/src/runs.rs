@@ -33,10 +33,10 @@ pub(crate) struct Runs {
 }
 
 impl Runs {
-    /// The number of runs; `first_seed` is the seed of the first.
+    /// The number of runs. The first has the seed `first_seed`.
     ///
     /// # Errors
-    /// The seed of the last run would exceed 2^64 - 1.
+    /// The last run's seed would exceed 2^64 - 1.
     pub(crate) fn count(&self, first_seed: u64) -> Result<u64, Failure> {
         let runs = u64::from(self.replicas);
         match first_seed.checked_add(runs - 1) {
@@ -47,7 +47,7 @@ impl Runs {
         }
     }
 
-    /// Shared progress of `runs` runs, each until `end`; no bar with `--quiet` or without a
+    /// Shared progress for `runs` runs, each until `end`. No bar with `--quiet` or without a
     /// terminal.
     pub(crate) fn meeting(&self, end: Duration, runs: u64, gauge: &Gauge) -> Meeting {
         Meeting::new(end, runs, gauge, !self.quiet && io::stderr().is_terminal())

@@ -1,4 +1,4 @@
-//! Reads a scenario file and the captures named in it.
+//! Reads a scenario file and the captures that it names.
 
 mod captures;
 
@@ -17,19 +17,19 @@ use crate::failure::Failure;
 use crate::host::{Host, Text};
 use crate::text_file;
 
-/// A scenario as read.
+/// A scenario as it was read.
 pub(crate) struct Read {
-    /// File name for messages.
+    /// The file's name in messages.
     pub(crate) name: String,
     pub(crate) scenario: Scenario,
-    /// Text of the file.
+    /// The file's text.
     pub(crate) text: String,
-    /// Notes on oddities of the captures, a sentence each.
+    /// Oddities of the captures, a sentence each.
     pub(crate) notes: Vec<String>,
 }
 
 impl Read {
-    /// Reads a scenario; `-` is the host's text, else standard input.
+    /// Reads a scenario. `-` is the host's text, or else standard input.
     ///
     /// # Errors
     /// The file cannot be read, or is not a valid scenario.
@@ -37,7 +37,7 @@ impl Read {
         Self::with(path, host, Scenario::from_toml_with)
     }
 
-    /// Reads the network of a scenario, without its sources.
+    /// Reads a scenario's network, without its sources.
     pub(crate) fn network(path: &Path, host: &Host) -> Result<Self, Failure> {
         Self::with(path, host, Scenario::network_from_toml)
     }
@@ -59,11 +59,11 @@ impl Read {
         })
     }
 
-    /// A scenario from a text; files named in it are relative to `folder`. Queues may have the
-    /// names of these disciplines of the program.
+    /// A scenario from a text, in which files are relative to `folder`. Queues may name the
+    /// program's disciplines, too.
     ///
     /// # Errors
-    /// The text is not a valid scenario: the message, without file and line.
+    /// The text is not a valid scenario. The message is without file and line.
     pub(crate) fn of_text(
         name: &str,
         text: &str,
@@ -78,7 +78,7 @@ impl Read {
         let mut scenario = scenario.map_err(|fault| {
             let is_own = fault.file() == Some(name);
             let fault = fault.map(clean);
-            // The fault of a file that the scenario names keeps this file.
+            // If the fault is in a file that the scenario names, it keeps that file.
             if is_own { fault.without_file() } else { fault }
         })?;
         scenario.topology.network.set_stop(stop.clone());
@@ -86,11 +86,11 @@ impl Read {
     }
 }
 
-/// Events of a run that take minutes, more than most scenarios mean.
+/// A run with this many events takes minutes, which is more than most scenarios mean.
 const LONG_RUN: f64 = 1e10;
 
-/// Refuses a run of minutes or days that was not asked for with `--long`: a time of 1 ns in place
-/// of 1 ms is easily written.
+/// Refuses a run of minutes or days unless `--long` asks for it, because you easily write 1 ns
+/// where you mean 1 ms.
 ///
 /// # Errors
 /// The estimate is above 10^10 events.
@@ -108,7 +108,7 @@ pub(crate) fn check_length(scenario: &Scenario, is_wanted: bool) -> Result<(), F
 
 type ReadScenario = fn(&str, &str, &Path, &ReadCapture<'_>) -> Result<Scenario, ScenarioError>;
 
-/// Name and text of the scenario file.
+/// The scenario file's name and text.
 pub(crate) fn text(path: &Path, host: &Host) -> Result<(String, String), Failure> {
     const EXPECTED: &str = "a scenario in TOML";
     if path.as_os_str() != "-" {

@@ -1,4 +1,4 @@
-//! The schemas of what the commands print with `--json`, as kept in `docs/schemas`.
+//! The schemas of what the commands print with `--json`. `docs/schemas` keeps them.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,7 +10,7 @@ use roundelay_report::{
 
 use crate::{bench, bounds, disciplines, import, live, simulate, sweep, verify};
 
-/// The schema of a kind of results: the file's name, and the text.
+/// The schema for one kind of results: the file's name, and the text.
 fn of<T: Printed>() -> (String, String) {
     let (name, _version) = T::SCHEMA.split_once('/').expect("a name and a version");
     (format!("{name}.schema.json"), schema::<T>())
@@ -40,8 +40,8 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schemas")
 }
 
-/// `ROUNDELAY_WRITE=1` writes them. Raise the version in `SCHEMA` beside the type before you write a
-/// schema in which a key went, or its meaning or type changed.
+/// `ROUNDELAY_WRITE=1` writes them. If a key went, or its meaning or type changed, raise the
+/// version in `SCHEMA` beside the type before you write the schema.
 #[test]
 fn the_schemas_are_those_of_the_types() {
     let is_written = std::env::var_os("ROUNDELAY_WRITE").is_some();

@@ -33,7 +33,7 @@ pub(crate) fn run(arguments: &Simulate) -> Result<(), Failure> {
     run_in(arguments, &Host::default())
 }
 
-/// Runs the scenario of a host and prints the results.
+/// Runs a host's scenario and prints the results.
 ///
 /// # Errors
 /// An argument or a file is wrong, a file cannot be written, or a stop was requested.
@@ -67,7 +67,7 @@ pub(crate) fn run_in(arguments: &Simulate, host: &Host) -> Result<(), Failure> {
         tell(&warning);
     }
     let (ran, written) = computed(path, arguments, host, read)?;
-    // Print the results even if writing the files failed.
+    // Print the results even if the files could not be written.
     let text = match arguments.outputs.printed(&ran)? {
         Some(text) => text,
         None => ran.simulated.document().text(terminal::style()),
@@ -76,8 +76,8 @@ pub(crate) fn run_in(arguments: &Simulate, host: &Host) -> Result<(), Failure> {
     written
 }
 
-/// The simulation, without printed text: files named in the arguments are written; the second
-/// result is that of the files written after the run.
+/// The simulation, without printed text. It writes the files that the arguments name. The second
+/// result says whether the files after the run were written.
 ///
 /// # Errors
 /// An argument or a file is wrong, a file cannot be written, or a stop was requested.
@@ -96,7 +96,7 @@ pub(crate) fn compute(path: &Path, arguments: &Simulate, host: &Host) -> Result<
 }
 
 /// # Errors
-/// The run would be long, and was not asked for.
+/// The run would be long, and nobody asked for it.
 fn check(path: &Path, arguments: &Simulate, scenario: &Scenario) -> Result<(), Failure> {
     check_length(scenario, arguments.runs.long)
         .map_err(|fault| Failure::usage(fault.in_file(path.display().to_string(), 0)))
@@ -111,7 +111,7 @@ fn computed(
     read: (Scenario, String, Vec<String>),
 ) -> Result<Computed, Failure> {
     let (mut scenario, text, mut notes) = read;
-    // An output that cannot be written ends the run, as the caller can.
+    // An output that cannot be written ends the run, and so can the caller.
     let stop = host.stop.child();
     scenario.topology.network.set_stop(stop.clone());
     arguments.outputs.check(
@@ -154,7 +154,7 @@ fn computed(
     Ok((ran, written))
 }
 
-/// A note if several seeds gave the same results: an interval of ±0 then says nothing.
+/// A note if several seeds gave the same results, because an interval of ±0 then says nothing.
 fn equal_replicas(results: &[Results]) -> Option<String> {
     let mut are_equal = results.len() > 1;
     for pair in results.windows(2) {
@@ -180,7 +180,7 @@ fn template(name: &str) -> Result<(), Failure> {
     })))
 }
 
-/// Reads the scenario to run, with its text and notes on scenario and captures.
+/// Reads the scenario to run, with its text and with notes on scenario and captures.
 fn read(
     path: &Path,
     arguments: &Simulate,
@@ -197,7 +197,7 @@ fn read(
     scenario.keeps_all_flows = arguments.outputs.has("parquet") || arguments.outputs.has("csv");
     if let Some(queue) = queue {
         let tree = queue.put_into(&name, &mut scenario, host)?;
-        // `--queue` changes the text too: results with another discipline get another hash.
+        // `--queue` changes the text too, so that results with another discipline get another hash.
         let limit = match queue.limit() {
             Some(limit) => format!(", buffer {limit}"),
             None => String::new(),
@@ -215,7 +215,7 @@ fn read(
     Ok((scenario, text, notes))
 }
 
-/// Runs replicas in parallel; results are in order of seeds.
+/// Runs replicas in parallel, and returns the results in order of seeds.
 fn replicas(
     scenario: &Scenario,
     arguments: &Simulate,
@@ -242,10 +242,10 @@ fn replicas(
     outcome.map_err(|error| Failure::run(format!("{}: {error}", scenario.name)))
 }
 
-/// Events of all runs together that take a minute or more.
+/// This many events, in all runs together, take a minute or more.
 const MANY_EVENTS: f64 = 1e9;
 
-/// A sentence before a run of minutes.
+/// A sentence before a run that takes minutes.
 fn long_run(scenario: &Scenario, arguments: &Simulate) -> Option<String> {
     let Estimate { events, memory, .. } = Estimate::of(scenario);
     let runs = f64::from(arguments.runs.replicas);
@@ -259,7 +259,8 @@ fn long_run(scenario: &Scenario, arguments: &Simulate) -> Option<String> {
     })
 }
 
-/// Links with a trace: name, file or model, mean rate in the run with the scenario's seed.
+/// The links that follow a trace: name, file or model, and the mean rate in the run with the
+/// scenario's seed.
 fn traces(scenario: &Scenario) -> Vec<(String, String, u64)> {
     let network = scenario.network(scenario.seed);
     let mut traces = Vec::new();

@@ -1,6 +1,6 @@
-//! `roundelay sweep`: runs a scenario for all combinations of values of its keys, into one dataset.
+//! `roundelay sweep`: runs a scenario with all combinations of its keys' values, into one dataset.
 //!
-//! A [`Session`] is a plan with its dataset. The command runs the pending tasks on threads; a
+//! A [`Session`] is a plan with its dataset. The command runs the pending tasks on threads, but a
 //! program may run them elsewhere ([`run_task`]: text in, bytes out) and commit the results.
 
 pub(crate) mod arguments;
@@ -56,12 +56,12 @@ pub(crate) fn run(arguments: &Sweep) -> Result<(), Failure> {
 ///
 /// # Errors
 /// An argument or a file is wrong, the dataset cannot be written, or a stop was requested. Failed
-/// runs are in the summary.
+/// runs are no error: the summary has them.
 pub(crate) fn compute(arguments: &Sweep, host: &Host, with_rows: bool) -> Result<Summary, Failure> {
     work(Session::open(arguments, host)?, arguments, with_rows)
 }
 
-/// The runs of an open session.
+/// Does the runs of an open session.
 ///
 /// # Errors
 /// The dataset cannot be written, or a stop was requested.

@@ -9,7 +9,7 @@ use roundelay_report::{TableStyle, clean};
 
 use crate::failure::Failure;
 
-/// Advice after the message about a failed allocation, set by the running command.
+/// The advice after the message about a failed allocation. The running command sets it.
 pub static MEMORY_ADVICE: OnceLock<&'static str> = OnceLock::new();
 
 /// When output has colours.
@@ -23,11 +23,12 @@ pub(crate) enum Color {
 /// The option `--color`, set once per call.
 pub(crate) static COLOR: OnceLock<Color> = OnceLock::new();
 
-/// Tables narrower than this are unreadable.
+/// Narrower tables are unreadable.
 const NARROWEST: u16 = 20;
 
-/// Style of standard output. Width: `COLUMNS`, else the terminal's. Colours: as `--color` says, and
-/// without it on a terminal, unless `NO_COLOR` is set; with `FORCE_COLOR` everywhere.
+/// Style of standard output. The width is `COLUMNS`, or else the terminal's. Colours are as
+/// `--color` says. Without it, `NO_COLOR` refuses them, and otherwise a terminal has them, or any
+/// output with `FORCE_COLOR`.
 pub(crate) fn style() -> TableStyle {
     let terminal = io::stdout().is_terminal();
     TableStyle {
@@ -46,7 +47,7 @@ fn has_color(is_terminal: bool) -> bool {
 }
 
 #[cfg(all(target_os = "linux", feature = "view"))]
-/// Whether colours were refused, by the option or by the environment.
+/// Whether the option or the environment refuses colours.
 pub(crate) fn is_plain() -> bool {
     !has_color(true)
 }
@@ -85,8 +86,8 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Prints a message on stderr. It may contain names and lines of untrusted files, or words of the
-/// command line from elsewhere. Where nobody can read the message, the exit status still tells.
+/// Prints a message on stderr. It may contain names and lines of untrusted files, or words that the
+/// command line has from elsewhere. If nobody can read the message, the exit status still tells.
 pub(crate) fn tell(message: &str) {
     let lines: Vec<_> = message.lines().map(clean).collect();
     drop(writeln!(io::stderr(), "roundelay: {}", lines.join("\n")));
@@ -104,7 +105,7 @@ pub(crate) fn show(error: &clap::Error) -> u8 {
             }
         };
     }
-    // One prefix for all errors; help is none.
+    // All errors have one prefix, but help has none.
     let text = match text.strip_prefix("error: ") {
         Some(message) => format!("roundelay: {message}"),
         None => text,

@@ -1,4 +1,4 @@
-//! Reads text files named by users; errors tell the expected content.
+//! Reads text files that users name. Errors tell what the file should contain.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -9,10 +9,10 @@ use roundelay_trace::Stop;
 use crate::failure::Failure;
 use crate::pipe;
 
-/// Reads a file; `what` describes its expected content.
+/// Reads a file. `what` says what it should contain.
 ///
 /// # Errors
-/// The file is missing, a folder, unreadable, or not UTF-8; or a stop was requested.
+/// The file is missing, a folder, unreadable, or not UTF-8, or a stop was requested.
 pub(crate) fn read(path: &Path, what: &str, stop: &Stop) -> Result<String, Failure> {
     let name = path.display();
     let wrong = |problem: &str| {

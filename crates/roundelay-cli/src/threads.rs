@@ -1,4 +1,4 @@
-//! Threads of one call: a pool that ends with the call.
+//! The threads of one call: a pool that ends with the call.
 
 use std::sync::OnceLock;
 
@@ -6,18 +6,18 @@ use rayon::ThreadPoolBuilder;
 
 use crate::failure::Failure;
 
-/// Runs the work of a thread, and does what a host program needs before and after.
+/// Runs a thread's work, and does what a host program needs before and after.
 pub type AroundThread = fn(Box<dyn FnOnce() + Send + '_>);
 
 static AROUND: OnceLock<AroundThread> = OnceLock::new();
 
-/// Runs each thread of later calls within `around`. The first call counts.
+/// Runs each thread of later calls within `around`. Only the first call counts.
 pub fn set_around_threads(around: AroundThread) {
     AROUND.get_or_init(|| around);
 }
 
 /// Runs `work` in a pool of `threads` threads, by default one a core. All threads have ended when
-/// the call returns: a process may fork afterwards.
+/// the call returns, so that a process may fork afterwards.
 ///
 /// # Errors
 /// The operating system cannot start the threads.
@@ -30,7 +30,7 @@ pub(crate) fn in_pool<R: Send>(
         Some(around) => around(Box::new(|| thread.run())),
         None => thread.run(),
     };
-    // The standard library aborts where a starting thread gets no memory: all start before the work
+    // The standard library aborts if a starting thread gets no memory, so all start before the work
     // takes any.
     let after_start = |pool: &rayon::ThreadPool| {
         pool.broadcast(|_| ());

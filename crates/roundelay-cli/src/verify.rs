@@ -1,4 +1,4 @@
-//! `roundelay verify`: checks the log of a simulation.
+//! `roundelay verify`: checks a simulation's log.
 
 pub(crate) mod arguments;
 pub(crate) mod outputs;
@@ -31,7 +31,7 @@ pub(crate) fn run(arguments: &Verify) -> Result<(), Failure> {
     tell(&name, arguments, &inspection)
 }
 
-/// Checks the record of a live run.
+/// Checks a live run's record.
 fn of_record(name: &str, arguments: &Verify) -> Result<(), Failure> {
     let (log, changes) = live::log_of(&arguments.log)?;
     let inspection = inspect(log.as_bytes(), arguments.faults.into())

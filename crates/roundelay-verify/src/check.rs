@@ -1,6 +1,6 @@
-//! A check of a line: it holds, or its fault in words.
+//! A check of a line, which holds or says in words what is wrong.
 
-/// Ok, or a description of the fault.
+/// Ok, or what is wrong.
 pub(crate) type Check = Result<(), String>;
 
 pub(crate) fn ensure(holds: bool, otherwise: impl FnOnce() -> String) -> Check {

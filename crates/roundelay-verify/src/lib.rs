@@ -1,7 +1,7 @@
-//! Verification of a [log]: checks the events of a simulation against the rules of a network,
-//! independently of the simulation's code.
+//! Verifies a [log]: checks a simulation's events against the rules of a network, independently of
+//! the simulation's code.
 //!
-//! Reads line by line. Memory holds only the packets on their way and the open flows.
+//! The log is read line by line, so memory holds only the packets on their way and the open flows.
 
 mod check;
 mod link;
@@ -56,7 +56,7 @@ pub struct Checks {
     pub flows: u64,
 }
 
-/// A line of a log with an impossible event.
+/// A line of a log whose event is impossible.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Fault {
     /// Line number, from 1.
@@ -69,7 +69,7 @@ pub struct Fault {
     pub wake: u64,
 }
 
-/// Contents of a log and faults found.
+/// A log's contents, and the faults found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inspection {
     /// The network.
@@ -80,9 +80,9 @@ pub struct Inspection {
     pub totals: Verified,
     /// The checks made.
     pub checks: Checks,
-    /// The first faults, one for each link, plus any not about a link.
+    /// The first faults: one for each link, plus any that are about no link.
     pub faults: Vec<Fault>,
-    /// Whether reading stopped at the last of these faults; there may be more.
+    /// Whether reading stopped at the last of these faults, so that there may be more.
     pub is_cut: bool,
 }
 
@@ -100,7 +100,7 @@ pub enum VerifyError {
         /// The fault.
         error: String,
     },
-    /// A line has an impossible event.
+    /// A line tells an impossible event.
     #[error("line {line}: {what}")]
     Impossible {
         /// Line number, from 1.
@@ -110,20 +110,24 @@ pub enum VerifyError {
     },
 }
 
-/// Longest first line, in bytes: enough for a network of a million links.
+/// Longest first line, in bytes, which is enough for a network with a million links.
 const LONGEST_HEADER: u64 = 1 << 28;
 /// Longest other line, in bytes.
 const LONGEST_LINE: u64 = 1 << 12;
 
-/// Reads a log and checks that a network can have produced it: every packet is delivered, dropped
-/// or lost once, and travels from node to node along links; no link sends two packets at once,
-/// sends faster than its rate or its trace, or is idle while packets wait; no packet is faster than the wire;
-/// queues and wires keep the order promised, and queues promise the order of their registry
-/// disciplines; queues hold no more than their limits, and are full when they report so; counts of
-/// flows equal the counts of their packets.
+/// Reads a log and checks that a network can have produced it:
+///
+/// - Every packet is delivered, dropped or lost once, and travels from node to node along links.
+/// - No link sends two packets at once, sends faster than its rate or its trace, or is idle while
+///   packets wait.
+/// - No packet is faster than the wire.
+/// - Queues and wires keep the order promised, and queues promise what the registry says of their
+///   disciplines.
+/// - Queues hold no more than their limits, and are full when they report so.
+/// - Flows count as many packets as the log does.
 ///
 /// # Errors
-/// The log is invalid or unreadable; the error names the first such line.
+/// The log is invalid or unreadable. The error names the first such line.
 pub fn verify(log: impl BufRead) -> Result<Verified, VerifyError> {
     let inspection = inspect(log, 1)?;
     match inspection.faults.into_iter().next() {
@@ -132,10 +136,10 @@ pub fn verify(log: impl BufRead) -> Result<Verified, VerifyError> {
     }
 }
 
-/// Like [`verify`], but continues after a fault, without the packet concerned, until there are
-/// `most_faults` faults. One fault may cause others: of several faults about one link the first is
-/// returned, and the others are only counted. A log that is cut off inside a line is a log without
-/// an end.
+/// Like [`verify`], but goes on after a fault, without the packet concerned, until there are
+/// `most_faults` faults. One fault may cause others, so of several faults about one link only the
+/// first is returned, and the others are counted. A log that is cut off inside a line counts as a
+/// log without an end.
 ///
 /// # Errors
 /// The log cannot be read, or a line is not in the format of a log.
@@ -202,7 +206,7 @@ pub fn inspect(log: impl BufRead, most_faults: usize) -> Result<Inspection, Veri
     })
 }
 
-/// Reads the first line, after a check of the format version.
+/// Reads the first line, once the format version has been checked.
 fn header(lines: &mut Lines<impl BufRead>) -> Result<Header, VerifyError> {
     #[derive(serde::Deserialize)]
     struct Version {
@@ -237,12 +241,12 @@ fn header(lines: &mut Lines<impl BufRead>) -> Result<Header, VerifyError> {
 struct Lines<R> {
     log: R,
     text: Vec<u8>,
-    /// Number of the last line read.
+    /// Reads a log's lines one by one.
     number: u64,
 }
 
 impl<R: BufRead> Lines<R> {
-    /// Reads a raw line; empty at the end of the log.
+    /// Reads a raw line, which is empty at the end of the log.
     fn read(&mut self, longest: u64) -> Result<(), VerifyError> {
         self.text.clear();
         let len = (&mut self.log)
@@ -258,7 +262,7 @@ impl<R: BufRead> Lines<R> {
         Ok(())
     }
 
-    /// Parses the next line. None at the end of the log, or in a line that is cut off.
+    /// Parses the next line. None at the end of the log, or if the line is cut off.
     fn next<'a, T: serde::Deserialize<'a>>(
         &'a mut self,
         longest: u64,
@@ -282,7 +286,7 @@ impl<R: BufRead> Lines<R> {
     }
 }
 
-/// The error without serde's line number, which is always 1 here.
+/// The error without serde's line number, because that is always 1 here.
 fn in_line(error: &serde_json::Error) -> String {
     let text = error.to_string();
     text.rsplit_once(" at line ")

@@ -1,5 +1,4 @@
-//! Verification of one link in a log: packets in the queue and in flight, and when the link is
-//! free.
+//! Verifies one link of a log: which packets wait and fly, and when the link is free.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -30,35 +29,35 @@ struct Waiting {
 pub(crate) struct LinkState {
     pub(crate) record: LinkRecord,
     layer: LinkLayer,
-    /// The trace in place of the rate.
+    /// The trace instead of the rate.
     trace: Option<Trace>,
-    /// Packets in the queue, by order of arrival.
+    /// Packets in the queue, in order of arrival.
     waiting: BTreeMap<u64, Waiting>,
-    /// The same packets by flow, for queues with order within flows.
+    /// The same packets by flow, for queues that keep order within flows.
     by_flow: BTreeSet<(u64, u64)>,
     arrived: u64,
-    /// Packets in flight, in the order of arrival at the end.
+    /// Packets in flight, in the order in which they arrive at the end.
     flying: VecDeque<u64>,
     free_at: u64,
-    /// Time of the line about the last transmission.
+    /// The time of the line about the last transmission.
     told_at: u64,
-    /// Start of the last transmission; none before the first, and on preemptive links.
+    /// The start of the last transmission. None before the first, and on preemptive links.
     picked_at: Option<u64>,
-    /// Packets from the wire, and the largest time of one beyond the least.
+    /// The number of packets that left the wire, and the longest time by which one came later than
+    /// possible.
     late: (u32, u64),
-    /// For a preemptive link: the earliest time at which all logged transmissions can be done.
+    /// For a preemptive link: when all logged transmissions can be done, at the earliest.
     done: u128,
-    /// For a preemptive link: the time by which all packets so far must be sent if the link is
-    /// never idle.
+    /// For a preemptive link: when all packets so far must be sent if the link is never idle.
     must_end: u128,
     /// Bytes in the queue.
     bytes: u64,
-    /// The last arrival: time, flow, and the queue length afterwards.
+    /// The last arrival: when, of which flow, and how many packets waited afterwards.
     last: (u64, u64, usize),
-    /// The discipline; none for a tree, of which the log has only the name.
+    /// The discipline. None for a tree, because the log has only its name.
     discipline: Option<AnyDiscipline>,
     average: Average,
-    /// Start of the last backlog.
+    /// The start of the last backlog.
     backlogged_at: u64,
     /// Whether a decision may have begun before the present backlog.
     has_decided: bool,
@@ -66,8 +65,8 @@ pub(crate) struct LinkState {
     wire: [u64; 2],
 }
 
-/// An upper bound of the average backlog at arrivals: the average of a discipline that signals by
-/// it. Idle times between drops count less here than there.
+/// An upper bound of the average backlog that arrivals find, for a discipline that signals by this
+/// average. Idle times between drops count less here than there.
 #[derive(Debug, Clone, Copy, Default)]
 struct Average {
     bound: f64,
@@ -75,7 +74,7 @@ struct Average {
 }
 
 impl Average {
-    /// More than the rounding of any discipline adds to the average, in packets or bytes.
+    /// No discipline's rounding adds as much to the average, in packets or bytes.
     const ROUNDING: f64 = 1.01;
 
     fn observe(&mut self, now: u64, waiting: u64, weight_log: u32, packet_time: u64) {
@@ -91,7 +90,7 @@ impl Average {
 }
 
 impl LinkState {
-    /// None for an unknown framing.
+    /// None if the framing is unknown.
     pub(crate) fn new(record: LinkRecord, queue: Option<QueueSpec>) -> Option<Self> {
         let layer = record.layer()?;
         let trace = record.trace.clone().map(Trace::new);
@@ -125,17 +124,17 @@ impl LinkState {
         })
     }
 
-    /// Length of a packet on the link, in bytes.
+    /// A packet's length on the link, in bytes.
     fn len_of(&self, len: u32) -> u64 {
         self.layer.len_on_link(len).into()
     }
 
-    /// Transmission time of `bytes`, in picoseconds.
+    /// The time that `bytes` take to transmit, in picoseconds.
     fn time_of(&self, bytes: u64) -> u128 {
         (u128::from(bytes) * 8_000_000_000_000).div_ceil(u128::from(self.record.rate))
     }
 
-    /// Adds a packet to the queue, and returns the packet's place.
+    /// Adds a packet to the queue, and returns its number in the order of arrival.
     pub(crate) fn enter(&mut self, packet: u64, flow: u64, len: u32, since: u64) -> u64 {
         let place = self.arrived;
         let len = self.len_of(len);
@@ -161,7 +160,7 @@ impl LinkState {
         place
     }
 
-    /// A packet arrives at the waiting packets.
+    /// Notes that a packet arrives, before it joins those that wait.
     fn observe(&mut self, now: u64) {
         if self.waiting.is_empty() {
             self.backlogged_at = now;
@@ -183,7 +182,7 @@ impl LinkState {
         }
     }
 
-    /// Removes a packet from the queue, in any order.
+    /// Removes a packet from anywhere in the queue.
     pub(crate) fn take(&mut self, place: u64) {
         if let Some(Waiting { flow, len, .. }) = self.waiting.remove(&place) {
             self.by_flow.remove(&(flow, place));
@@ -191,22 +190,23 @@ impl LinkState {
         }
     }
 
-    /// Removes a packet, sent or dropped: the link of an empty queue is free, and a dropped packet
-    /// needs no link time beyond the time since its arrival.
+    /// Removes a packet that was sent or dropped. If the queue is now empty, the link is free. A
+    /// dropped packet needs no link time beyond the time since its arrival.
     pub(crate) fn leaves(&mut self, place: u64, now: u64, is_dropped: bool) {
         if let Some(Waiting { since, took, .. }) = self.waiting.get(&place).filter(|_| is_dropped) {
             self.must_end -= took.saturating_sub(u128::from(now - since));
         }
         self.take(place);
         if self.waiting.is_empty() {
-            // Drops that empty the queue do not end a decision: the next packet finds it under way.
+            // Drops that empty the queue do not end a decision, so the next packet finds it under
+            // way.
             self.has_decided |= is_dropped;
             self.must_end = now.into();
             self.average.idle_since = Some(now);
         }
     }
 
-    /// After idle time: counts the link's work from now on.
+    /// Counts the link's work from now on, after idle time.
     pub(crate) fn begin_again(&mut self, now: u64) {
         self.must_end = u128::from(now)
             + self
@@ -216,13 +216,13 @@ impl LinkState {
                 .sum::<u128>();
     }
 
-    /// A struck packet takes an unknown time: on a preemptive link the deadline for waiting packets
-    /// is lifted.
+    /// Lifts the deadline for waiting packets on a preemptive link, because a struck packet takes
+    /// an unknown time.
     pub(crate) const fn take_your_time(&mut self) {
         self.must_end = u128::MAX / 2;
     }
 
-    /// Whether more packets wait than the queue may hold, `beside` packets not counted.
+    /// Whether more packets wait than the queue may hold. `beside` packets are not counted.
     fn overflows(&self, beside: usize) -> bool {
         let Limits { packets, bytes } = self.record.limit;
         let most = |limit: Option<u64>| limit.unwrap_or(u64::MAX);
@@ -241,9 +241,9 @@ impl LinkState {
             || self.bytes > most(bytes) && self.bytes - longest() > most(bytes)
     }
 
-    /// Checks the queue's limit before the next change: packets pushed out by an arrival leave at
-    /// the same instant. On a preemptive link, the packet in transmission is still in this model's
-    /// queue, but no longer in the real one.
+    /// Checks the queue's limit before the next change, because packets that an arrival pushes out
+    /// leave at the same instant. On a preemptive link, the packet in transmission is still in this
+    /// model's queue but no longer in the real one.
     pub(crate) fn holds(&self, now: u64, is_drop: bool) -> Check {
         let has_time = is_drop && self.last.0 == now;
         ensure(
@@ -270,8 +270,8 @@ impl LinkState {
             .map(|discipline| discipline.onset(rate))
     }
 
-    /// The order in which packets leave: the promise in the header, or more if the discipline keeps
-    /// more.
+    /// The order in which packets leave: as the header promises, or stricter if the discipline
+    /// keeps more.
     fn order(&self) -> Order {
         match &self.discipline {
             Some(discipline) if discipline.info().queues == Queues::One => Order::Fifo,
@@ -286,8 +286,8 @@ impl LinkState {
         *largest = (*largest).max(time);
     }
 
-    /// Checks that the header does not exaggerate jitter, which is uniform from 0 to the bound: all
-    /// of 64 packets or more are in the first quarter with a probability of 2^-128.
+    /// Checks that the header does not exaggerate jitter. Jitter is uniform from 0 to the bound, so
+    /// 64 packets or more are all in the first quarter with a probability of at most 2^-128.
     pub(crate) fn has_jitter(&self) -> Check {
         let (packets, largest) = self.late;
         ensure(packets < 64 || largest >= self.record.jitter / 4, || {
@@ -298,8 +298,8 @@ impl LinkState {
         })
     }
 
-    /// Checks that the wire loses the header's share of packets. By Chernoff's bound as many or as
-    /// few as these are lost with a probability below 2^-128, if the check fails.
+    /// Checks that the wire loses the header's share of packets. If the check fails, then by
+    /// Chernoff's bound a true wire would lose so many, or so few, with a probability below 2^-128.
     pub(crate) fn has_losses(&self) -> Check {
         let ([packets, lost], share) = (self.wire, self.record.loss as f64 / 1e9);
         let all = packets as f64;
@@ -320,16 +320,16 @@ impl LinkState {
         })
     }
 
-    /// Checks before an arrival that the link has not picked a packet at this instant: arrivals
-    /// come first.
+    /// Checks before an arrival that the link has not picked a packet at this instant, because
+    /// arrivals come first.
     pub(crate) fn has_not_picked(&self, now: u64) -> Check {
         ensure(self.picked_at != Some(now), || {
             "the link has picked a packet at this instant: arrivals come first".to_owned()
         })
     }
 
-    /// Checks that a drop reason is possible for the packet at this place, of a flow with packets
-    /// of up to `longest` bytes in queues.
+    /// Checks that the packet at `place` can be dropped for this reason. `longest` is the
+    /// longest packet set for its flow, in bytes.
     pub(crate) fn has_reason(
         &self,
         reason: DropReason,
@@ -362,7 +362,7 @@ impl LinkState {
                         .max(longest)
                         .min(FlowConfig::MAX_PACKET_LEN)
                 });
-                // A flow's replies pass queues without its settings.
+                // A flow's replies pass through queues without its settings.
                 ensure(
                     is_bound && packets > 1 || !takes(None) || !takes(longest),
                     || {
@@ -389,12 +389,13 @@ impl LinkState {
         }
     }
 
-    /// Checks a drop at the buffer's limit: full for the arriving packet (or one of its flow of the
-    /// same instant, which the buffer cannot tell apart), pushed out for any other.
+    /// Checks a drop at the buffer's limit. It is full for the arriving packet, or for another of
+    /// its flow that came at the same instant, because the buffer cannot tell these apart. Any
+    /// other packet is pushed out.
     fn overflows_for(&self, reason: DropReason, dropped: Waiting, now: u64) -> Check {
         let arrives = dropped.flow == self.last.1 && dropped.since == now;
         ensure(self.overflows(0), || "the queue has room for it".to_owned())?;
-        // A preemptive link puts the interrupted packet back, which then arrives as well.
+        // A preemptive link puts the interrupted packet back, so this one arrives as well.
         ensure(
             self.record.preempts || arrives == (reason == DropReason::Full),
             || match reason {
@@ -406,7 +407,7 @@ impl LinkState {
         )
     }
 
-    /// Checks the queue's history: the discipline may signal now.
+    /// Checks by the queue's history that the discipline may signal now.
     fn has_onset(&self, dropped: Waiting, now: u64) -> Check {
         let queue = &self.record.queue;
         match self.onset().unwrap_or(Onset::Unknown) {
@@ -437,21 +438,21 @@ impl LinkState {
         }
     }
 
-    /// The packet with the longest wait.
+    /// The packet that has waited longest.
     pub(crate) fn first(&self) -> Option<u64> {
         self.waiting
             .first_key_value()
             .map(|(_, waiting)| waiting.packet)
     }
 
-    /// The last arrival.
+    /// The packet that arrived last.
     pub(crate) fn newest(&self) -> Option<u64> {
         self.waiting
             .last_key_value()
             .map(|(_, waiting)| waiting.packet)
     }
 
-    /// A waiting packet that should leave before the one at this place.
+    /// A waiting packet that should leave before the one at `place`.
     pub(crate) fn overtaken(&self, place: u64) -> Option<u64> {
         let first = match self.order() {
             Order::Any if self.is_lifo() => *self.waiting.last_key_value()?.0,
@@ -468,7 +469,7 @@ impl LinkState {
             .map(|waiting| waiting.packet)
     }
 
-    /// Checks the promised order for the packet at this place.
+    /// Checks that the packet at `place` leaves in the promised order.
     pub(crate) fn is_in_order(&self, place: u64, checks: &mut Checks) -> Check {
         checks.fifo += u64::from(self.order() == Order::Fifo);
         checks.in_flow += u64::from(self.order() == Order::PerFlow);
@@ -487,7 +488,7 @@ impl LinkState {
         })
     }
 
-    /// Checks that the link can do a transmission.
+    /// Checks that the link can make a transmission.
     pub(crate) fn transmits(
         &mut self,
         place: u64,
@@ -520,9 +521,9 @@ impl LinkState {
         self.does_not_rest(now, checks)
     }
 
-    /// The same check for a preemptive link: there was time for this packet since its arrival, and
-    /// for all packets together since the first arrival. Every later transmission is of a packet
-    /// with the same arrival time or a later one: idle time before then is lost.
+    /// The same check for a preemptive link. There was time for this packet since its arrival, and
+    /// for all packets together since the first arrival. No packet sent later has arrived earlier,
+    /// so idle time before then is lost.
     fn has_transmitted(&mut self, place: u64, took: u128, now: u64, end: u64) -> Check {
         ensure(end == now, || "it ends when it is told".to_owned())?;
         let since =
@@ -538,8 +539,8 @@ impl LinkState {
         Ok(())
     }
 
-    /// Checks that the header does not exaggerate the decision cost: before its first packet no
-    /// discipline has decided anything.
+    /// Checks that the header does not exaggerate the decision cost: a discipline has decided
+    /// nothing before its first packet.
     fn decides(&mut self, now: u64) -> Check {
         let is_first = !std::mem::replace(&mut self.has_decided, true) && !self.record.preempts;
         let starts_at = self.backlogged_at.saturating_add(self.record.decision);
@@ -576,8 +577,8 @@ impl LinkState {
         })
     }
 
-    /// Puts a packet on the wire until `end`; the line's time is `now`. Returns the first and the
-    /// last possible instant of arrival. `len` is the packet's length, if it is known.
+    /// Puts a packet on the wire until `end`, as told at `now`. Returns the first and the last
+    /// instant at which it may arrive. `len` is the packet's length, if known.
     pub(crate) fn fly(
         &mut self,
         packet: u64,
@@ -609,7 +610,8 @@ impl LinkState {
         Ok(())
     }
 
-    /// Removes the last packet put on the wire: a loss is logged when the packet leaves the queue.
+    /// Removes the last packet put on the wire, because a loss is logged when the packet leaves the
+    /// queue.
     pub(crate) fn lose(&mut self, packet: u64, now: u64) -> Check {
         ensure(self.record.loss > 0, || {
             "this link loses nothing".to_owned()
@@ -634,9 +636,10 @@ impl LinkState {
     }
 }
 
-/// Whether an empty queue of the discipline takes the packet.
+/// Whether the discipline takes the packet into an empty queue.
 fn takes(discipline: &AnyDiscipline, packet: Waiting, longest: Option<u32>) -> bool {
-    // Queues number flows alive, from 0: no higher than the log, which counts all.
+    // Queues number the flows alive, from 0, so no number is higher than in the log, which counts
+    // all flows.
     if packet.flow > FlowId::LARGEST_TABLED.0.into() {
         return false;
     }

@@ -1,8 +1,9 @@
-//! Format of a simulation's event log: one line of JSON for each event, for checks and drawings.
+//! The format of a simulation's event log: one line of JSON for each event, for checks and
+//! drawings.
 //!
-//! The first line describes the network; each other line is an event, in the order of occurrence.
-//! Times are picoseconds; packets and flows are numbered from 0 in the order of their start.
-//! [`verify`](crate::verify) checks a log without knowledge of the simulation behind it.
+//! The first line describes the network. Each other line is an event, in the order in which they
+//! happen. Times are picoseconds. Packets and flows are numbered from 0 in the order in which they
+//! start. [`verify`](crate::verify) checks a log without knowing the simulation behind it.
 
 use std::fmt;
 
@@ -10,7 +11,7 @@ use roundelay::schedulers::{AnyDiscipline, Discipline as _};
 use roundelay::{Framing, Limit, LinkLayer, QueueSpec};
 use serde::{Deserialize, Serialize};
 
-/// Name of a tree in [`LinkRecord::queue`], before the tree's own name.
+/// What [`LinkRecord::queue`] says before the name of a tree.
 pub(crate) const TREE: &str = roundelay::tree::Config::NAME;
 
 /// Version of the format.
@@ -24,10 +25,10 @@ pub struct Header {
     pub format: u32,
     /// Number of nodes.
     pub nodes: u32,
-    /// Node names, for readers, each of one node; empty if nodes have no names.
+    /// Node names for readers, each different. Empty if nodes have no names.
     #[serde(default)]
     pub names: Vec<String>,
-    /// The links, in the order of their numbers.
+    /// The links, ordered by number.
     pub links: Vec<LinkRecord>,
 }
 
@@ -41,32 +42,32 @@ pub struct LinkRecord {
     pub to: u32,
     /// Bits per second; with a trace, the mean.
     pub rate: u64,
-    /// The trace in place of the rate; left out if there is none.
+    /// The trace instead of the rate. Left out if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<TraceRecord>,
     /// Propagation delay.
     pub delay: u64,
     /// Upper bound of the random extra delay.
     pub jitter: u64,
-    /// Bytes added to each packet by the link.
+    /// Bytes that the link adds to each packet.
     pub overhead: i32,
-    /// Shortest packet on the link, bytes; left out if zero.
+    /// Shortest packet on the link, in bytes. Left out if zero.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub mpu: u32,
-    /// Framing, `atm` or `ptm`; left out if there is none.
+    /// Framing, `atm` or `ptm`. Left out if there is none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub framing: String,
-    /// Share of packets lost on the wire, in billionths, each packet independently.
+    /// Share of packets lost on the wire, in billionths. Each packet is lost independently.
     pub loss: u64,
-    /// The discipline with parameters.
+    /// The discipline with its parameters.
     pub queue: String,
     /// Capacity of the queue.
     pub limit: Limits,
-    /// The order of packets promised by the queue.
+    /// The order in which the queue promises to send packets.
     pub order: Order,
-    /// Whether the link is preemptive: a transmission is logged at the end.
+    /// Whether the link is preemptive, so that a transmission is logged at its end.
     pub preempts: bool,
-    /// Decision cost: how long the link may be idle before each packet; left out if zero.
+    /// Decision cost: how long the link may be idle before each packet. Left out if zero.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub decision: u64,
 }
@@ -86,23 +87,23 @@ const fn is_nothing(number: &u32) -> bool {
     *number == 0
 }
 
-/// A link's trace: the link carries packets at these times only, and no bytes between.
+/// A link's trace. The link carries packets at these times only, and no bytes between.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TraceRecord {
     /// Times in milliseconds, never falling. The last, above 0, is when the trace begins again.
     pub times: Vec<u64>,
-    /// Bytes at each time, of one packet or of several: at least 1.
+    /// The bytes that go at each time, of one packet or of several. At least 1.
     pub bytes: u64,
 }
 
-/// Capacity of a queue, without the packet on the link. Both bounds hold at once; None is no bound.
+/// A queue's capacity, without the packet on the link. Both bounds hold at once. None: no bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Limits {
     /// Packets.
     pub packets: Option<u64>,
-    /// Bytes, each packet as long as it is on the link.
+    /// Bytes, where each packet is as long as on the link.
     pub bytes: Option<u64>,
 }
 
@@ -116,25 +117,25 @@ impl fmt::Display for Limits {
     }
 }
 
-/// Order of packets promised by a queue.
+/// The order in which a queue promises to send packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
-    /// All packets leave in the order of arrival.
+    /// All packets leave in the order in which they arrived.
     Fifo,
-    /// Packets of one flow leave in the order of arrival.
+    /// Packets of one flow leave in the order in which they arrived.
     PerFlow,
     /// No promise.
     Any,
 }
 
-/// An event; flows, packets, nodes and links are given by number.
+/// An event. Flows, packets, nodes and links are given by number.
 #[allow(missing_docs, reason = "the variants say it")]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Event {
     /// A flow starts. `edge`: Edge-CoDel may drop its packets; left out if false. `longest`: the
-    /// longest packet set for the flow in its queues, in bytes; left out for the default.
+    /// longest packet that the flow's queues expect, in bytes; left out for the default.
     Open {
         flow: u64,
         from: u32,
@@ -144,8 +145,8 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         longest: Option<u32>,
     },
-    /// An agent sends a packet of `len` bytes; `back` for a packet from the flow's destination to
-    /// the source.
+    /// An agent sends a packet of `len` bytes. `back`: the packet goes from the flow's destination
+    /// to its source.
     Send {
         packet: u64,
         flow: u64,
@@ -168,16 +169,17 @@ pub enum Event {
     Deliver { packet: u64 },
     /// Edge-CoDel drops a packet at the end of its route.
     EdgeDrop { packet: u64 },
-    /// The flow's agent ends the flow: no more packets are sent. Its `close` follows at the instant
-    /// at which the last of its packets has left the network.
+    /// The flow's agent ends the flow, so no more packets are sent. Its `close` follows at the
+    /// instant at which its last packet has left the network.
     Finish { flow: u64 },
-    /// A flow has ended, with the numbers of packets sent and delivered; replies are not counted.
+    /// A flow has ended. `sent` and `delivered` count its packets but no replies.
     Close {
         flow: u64,
         sent: u64,
         delivered: u64,
     },
-    /// The simulation ends here, with this number of open flows; packets may still be on their way.
+    /// The simulation ends here with this number of open flows, while packets may still be on their
+    /// way.
     End { open: u64 },
 }
 
@@ -201,7 +203,7 @@ impl Order {
         }
     }
 
-    /// Order promised by a queue's discipline, from the registry.
+    /// The order that a queue's discipline promises, from the registry.
     pub fn of(queue: &QueueSpec) -> Self {
         let info = queue.discipline.info();
         match queue.discipline {
@@ -213,7 +215,7 @@ impl Order {
 }
 
 impl LinkRecord {
-    /// Overhead, minimum and framing; none for an unknown framing.
+    /// Overhead, minimum and framing. None if the framing is unknown.
     pub fn layer(&self) -> Option<LinkLayer> {
         let framing = if self.framing.is_empty() {
             Some(Framing::None)
@@ -230,7 +232,7 @@ impl LinkRecord {
 }
 
 impl Header {
-    /// A node's name, or the number if there are no names.
+    /// A node's name, or its number if there are no names.
     pub fn name(&self, node: u32) -> String {
         self.names
             .get(node as usize)

@@ -1,4 +1,4 @@
-//! State of a network, rebuilt from the events of a log: packets in flight, open flows, links.
+//! The state of a network, rebuilt from a log's events: packets in flight, open flows, links.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,14 +10,14 @@ use crate::log::{Event, Header, Line, LinkRecord, Order, TREE};
 use crate::trace::is_legal;
 use crate::{Checks, Verified};
 
-/// Position of a packet.
+/// A packet's position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Location {
-    /// At a node, where packets never wait outside of queues.
+    /// At a node, where packets never wait outside a queue.
     Node { node: u32, since: u64 },
-    /// In a link's queue; `place` is the packet's number in the order of arrival.
+    /// In a link's queue. `place` is the packet's number in the order of arrival there.
     Queue { link: u32, place: u64 },
-    /// On a link: the packet must arrive at the far end between `earliest` and `latest`.
+    /// On a link. The packet must arrive at the far end between `earliest` and `latest`.
     Wire {
         link: u32,
         earliest: u64,
@@ -44,7 +44,7 @@ struct FlowState {
     edge: bool,
     longest: Option<u32>,
     is_finished: bool,
-    /// A packet of the flow was struck out after a fault: the counts are not checked.
+    /// A packet of the flow was struck out after a fault, so its counts are not checked.
     is_doubtful: bool,
 }
 
@@ -54,9 +54,9 @@ pub(crate) struct NetworkState {
     links: Vec<LinkState>,
     packets: BTreeMap<u64, PacketState>,
     flows: BTreeMap<u64, FlowState>,
-    /// Packets with a fault: later lines about these packets are not checked.
+    /// Packets with a fault. Later lines about them are not checked.
     struck: BTreeSet<u64>,
-    /// Numbers of the next packet and the next flow.
+    /// The next packet's number, and the next flow's.
     next: [u64; 2],
     /// Flows that must close before time goes on.
     closing: BTreeSet<u64>,
@@ -114,7 +114,7 @@ impl NetworkState {
         self.has_ended
     }
 
-    /// End time, totals and checks of the log.
+    /// The log's end time, totals and checks.
     pub(crate) fn close(mut self) -> (u64, Verified, Checks) {
         self.totals.on_their_way = self.packets.len() as u64;
         (self.now, self.totals, self.checks)
@@ -167,8 +167,8 @@ impl NetworkState {
         }
     }
 
-    /// The link concerned by a faulty line: the link of the packet's wire or queue, or the link in
-    /// the line.
+    /// The link that a faulty line concerns: the one whose wire or queue the packet is in, or the
+    /// one in the line.
     pub(crate) fn link_of(&self, line: &Line) -> Option<u32> {
         let place = packet_of(&line.event)
             .and_then(|packet| self.packets.get(&packet))
@@ -186,7 +186,8 @@ impl NetworkState {
         }
     }
 
-    /// After a fault, removes the packet of the line from the state: each fault is reported once.
+    /// After a fault, removes the line's packet from the state, so that each fault is reported
+    /// once.
     pub(crate) fn strike_out(&mut self, line: &Line) {
         let Some(packet) = packet_of(&line.event) else {
             return;
@@ -196,7 +197,7 @@ impl NetworkState {
         late.into_iter().for_each(|late| self.strike(late, line));
     }
 
-    /// A packet that should have left before this line, and would cause a fault at each later line
+    /// A packet that should have left before this line. It would cause a fault at each later line
     /// about the same link.
     fn late(&mut self, line: &Line) -> Option<u64> {
         let (Event::Arrive { packet, link }
@@ -243,8 +244,8 @@ impl NetworkState {
             && sent == packet
             && let Some(link) = self.links.get_mut(link as usize)
         {
-            // Perhaps the right packet at the wrong time: the link was busy, and other packets
-            // cause no fault about a gap.
+            // Perhaps the right packet at the wrong time. The link was busy, so other packets cause
+            // no fault about a gap.
             link.fly(packet, None, [line.time, end]);
             link.forget(packet);
         }
@@ -254,7 +255,8 @@ impl NetworkState {
         }
     }
 
-    /// A line about a struck packet is not checked, but the transmission keeps the link busy.
+    /// Passes over a line about a struck packet. Nothing is checked, but a transmission keeps the
+    /// link busy.
     fn pass_over(&mut self, line: &Line) {
         let (Event::Arrive { link, .. } | Event::Transmit { link, .. }) = line.event else {
             return;
@@ -332,7 +334,7 @@ impl NetworkState {
             .ok_or_else(|| format!("packet {packet} is not on its way"))
     }
 
-    /// The node reached by a packet: the source, or the end of a link.
+    /// The node that a packet has reached: the source, or a link's end.
     fn reach(&mut self, packet: u64) -> Result<u32, String> {
         let now = self.now;
         let node = match self.packet(packet)?.place {
@@ -387,7 +389,7 @@ impl NetworkState {
         Ok(())
     }
 
-    /// The link with a packet in its queue, and the packet's place there.
+    /// The link whose queue has the packet, and the packet's place there.
     fn queue(
         &mut self,
         packet: u64,
@@ -420,7 +422,7 @@ impl NetworkState {
         Ok(())
     }
 
-    /// Removes a packet at the end of life.
+    /// Removes a packet at its end.
     fn leave(&mut self, packet: u64, delivered: bool) -> Check {
         self.checks.fates += 1;
         let state = self
@@ -455,8 +457,8 @@ impl NetworkState {
         Ok(())
     }
 
-    /// A flow that is finished, has no packets in flight, and is not closed although time advances
-    /// to `time`.
+    /// The fault of a flow that is finished and has no packets in flight, but is not closed
+    /// although time advances to `time`.
     pub(crate) fn overdue(&mut self, time: u64) -> Option<String> {
         if time <= self.now {
             return None;
@@ -499,7 +501,7 @@ impl NetworkState {
         self.leave(packet, false)
     }
 
-    /// A packet is delivered, or dropped at the end of the route.
+    /// A packet is delivered, or dropped at the end of its route.
     fn deliver(&mut self, packet: u64, is_delivered: bool) -> Check {
         let node = self.reach(packet)?;
         let PacketState {
@@ -545,8 +547,8 @@ impl NetworkState {
         })
     }
 
-    /// The end of the log: checks that no event is overdue, and that each opened flow is closed or
-    /// counted as open.
+    /// Checks at the end of the log that no event is overdue, and that each opened flow is closed
+    /// or counted as open.
     fn end(&mut self, open: u64) -> Check {
         self.has_ended = true;
         let has_wire = |link: &LinkState| {
@@ -592,8 +594,8 @@ impl NetworkState {
         self.conserves()
     }
 
-    /// Checks conservation: each packet sent has exactly one end or is on its way. Skipped after
-    /// any fault.
+    /// Checks conservation: each packet sent has exactly one end or is on its way. Skipped once a
+    /// packet is struck out.
     fn conserves(&self) -> Check {
         let Verified {
             sent,
@@ -614,7 +616,7 @@ impl NetworkState {
     }
 }
 
-/// Checks the names of the nodes: a different one for each node, or none at all.
+/// Checks the nodes' names. Each node has another one, or none has any.
 fn are_of_nodes(names: &[String], nodes: u32) -> Check {
     ensure(names.is_empty() || names.len() == nodes as usize, || {
         format!("{nodes} nodes, and {} names", names.len())
@@ -629,8 +631,8 @@ fn are_of_nodes(names: &[String], nodes: u32) -> Check {
     })
 }
 
-/// Checks the header's promise for a link against the registry: a log must not promise less than
-/// the discipline keeps. Returns the queue; none for a tree.
+/// Checks that a link promises in the header exactly what the registry says of its discipline.
+/// Returns the queue, or None for a tree.
 fn promised(link: &LinkRecord) -> Result<Option<QueueSpec>, String> {
     ensure(!link.preempts || link.decision == 0, || {
         "decisions cost no time on a link that interrupts packets".to_owned()
@@ -694,7 +696,7 @@ fn number(next: &mut u64, what: &str, number: u64) -> Check {
     is_next(what, number, expected)
 }
 
-/// Checks that numbers are given in order, without gaps.
+/// Checks that numbers come in order and without gaps.
 fn is_next(what: &str, number: u64, expected: u64) -> Check {
     ensure(number >= expected, || {
         format!("there has been a {what} {number} before")
@@ -733,7 +735,7 @@ mod tests {
     use super::*;
     use crate::log::FORMAT;
 
-    /// No log can cause this fault: only an error in `NetworkState`, provoked here.
+    /// No log can cause this fault. Only an error in `NetworkState` can, so the test makes one.
     #[test]
     fn packets_add_up_in_the_end() {
         for forgets in [false, true] {

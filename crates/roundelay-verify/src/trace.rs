@@ -1,14 +1,14 @@
-//! Verification of a link with a trace: where in the stream of all bytes that the link can carry its
-//! packets lie.
+//! Verifies a link with a trace: which of all the bytes that the link can carry belong to which
+//! packet.
 //!
-//! The bytes that the trace offers are numbered through all its times and rounds. A packet takes the
-//! next ones, and those offered before a packet was there are lost. So a packet's first byte tells
-//! when the transmission starts, and its last byte when it ends.
+//! The bytes that the trace offers are numbered through all its times and rounds. A packet takes
+//! the next ones, and those offered before a packet was there are lost. So a packet's first byte
+//! tells when its transmission starts, and its last byte when it ends.
 
 use crate::check::{Check, ensure};
 use crate::log::TraceRecord;
 
-/// Picoseconds of a millisecond.
+/// Picoseconds in a millisecond.
 const MILLISECOND: u128 = 1_000_000_000;
 
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub(crate) struct Trace {
     next: u128,
 }
 
-/// Checks that a trace can be one.
+/// Checks that a link can follow this trace.
 pub(crate) fn is_legal(record: &TraceRecord) -> Check {
     let TraceRecord { times, bytes } = record;
     ensure(*bytes > 0, || "a trace without bytes".to_owned())?;
@@ -31,7 +31,7 @@ pub(crate) fn is_legal(record: &TraceRecord) -> Check {
 }
 
 impl Trace {
-    /// A trace that is legal.
+    /// Takes a trace that is legal.
     pub(crate) const fn new(record: TraceRecord) -> Self {
         Self { record, next: 0 }
     }
@@ -62,12 +62,12 @@ impl Trace {
         (rounds * times.len() as u128 + in_round as u128) * u128::from(self.record.bytes)
     }
 
-    /// The first byte that a packet can have which waits from an instant on.
+    /// The first byte that a packet can have if it waits from an instant on.
     fn byte_from(&self, instant: u64) -> u128 {
         self.next.max(self.before(instant))
     }
 
-    /// The time at which the link can begin to carry a packet that waits from an instant on.
+    /// The first instant at which the link can carry a packet that waits from an instant on.
     pub(crate) fn could_start(&self, from: u64) -> u64 {
         self.time_of(self.byte_from(from))
     }

@@ -26,8 +26,8 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "PATTERN", default_value = "small", value_parser = read::<Pattern>)]
     pub(crate) pattern: Vec<Pattern>,
 
-    /// The flow of the next packet: shortest (the flow with the shortest backlog; packets have
-    /// buffers: the QFQ paper's generator) or turns (flows in turn; packets have no buffers)
+    /// Which flow gets the next packet: shortest (the flow with the shortest backlog, and packets
+    /// have buffers, as in the QFQ paper) or turns (each flow in turn, and packets have no buffers)
     #[arg(long, default_value = "shortest", value_parser = read::<Order>)]
     pub(crate) order: Order,
 
@@ -44,8 +44,8 @@ pub(crate) struct Bench {
     #[arg(long, allow_hyphen_values = true, default_value = "1000", value_parser = read::<Lengths>)]
     pub(crate) lengths: Lengths,
 
-    /// Number of packets in a call of enqueue or dequeue, 0 to 1024; 0: one, by the calls for
-    /// single packets; may be repeated
+    /// How many packets each enqueue or dequeue call takes, 0 to 1024. With 0 you measure the calls
+    /// for single packets. May be repeated
     #[arg(long, value_name = "N", allow_negative_numbers = true, default_value = "0", value_parser = whole(0_u32..=1024))]
     pub(crate) burst: Vec<u32>,
 
@@ -96,7 +96,7 @@ pub(crate) struct Bench {
     pub(crate) holder: Option<HoldSubject>,
 }
 
-/// A larger number would take years.
+/// More would take years.
 const MOST_PAIRS: u64 = 1 << 50;
 
 fn parse_pairs(text: &str) -> Result<u64, Fault> {

@@ -1,5 +1,5 @@
-//! Charts of cost against number of flows: a panel for each memory, both axes logarithmic, as
-//! Figure 10 of the QFQ paper.
+//! Charts of cost against the number of flows: a panel for each memory, with both axes logarithmic,
+//! as in Figure 10 of the QFQ paper.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,13 +9,13 @@ use roundelay_report::{Axis, Chart, Curve, Point, Scaling, panels};
 use super::measured::Measured;
 use crate::failure::Failure;
 
-/// The measurements as one drawing, panels side by side on one scale.
+/// Draws the measurements side by side on one scale.
 pub(super) fn svg(measured: &[Measured]) -> String {
     panels(&charts(measured))
 }
 
 /// # Errors
-/// There is only one number of flows, too few for a line.
+/// There is only one number of flows, which is too few for a line.
 pub(super) fn check(flows: &[FlowSet]) -> Result<(), Failure> {
     let numbers: BTreeSet<_> = flows.iter().map(FlowSet::flows).collect();
     if numbers.len() > 1 {

@@ -1,8 +1,8 @@
-//! Huge pages: with millions of packets, memory accesses also wait for page table walks; pages of 2
-//! MB need few of them.
+//! Huge pages. With millions of packets, memory accesses also wait while the processor walks page
+//! tables, and pages of 2 MB need few such walks.
 //!
-//! The allocator decides. glibc 2.35 and later uses huge pages if an environment variable asks for
-//! them at program start.
+//! The allocator decides. glibc from 2.35 on uses huge pages if an environment variable asks for
+//! them when the program starts.
 
 use std::env;
 use std::fs;
@@ -16,14 +16,14 @@ const TUNABLES: &str = "GLIBC_TUNABLES";
 const REQUEST: &str = "glibc.malloc.hugetlb=1";
 /// glibc 2.36 sometimes fails to detect huge pages on a system that has them.
 const TRIES: usize = 16;
-/// Large enough for any allocator with huge pages to use them.
+/// So large that any allocator with huge pages uses them.
 const SAMPLE: usize = 64 << 20;
 
-/// Restarts the program with the request for huge pages in its environment; returns in the
+/// Restarts the program with a request for huge pages in its environment. Returns only in the
 /// restarted program.
 ///
 /// # Errors
-/// No huge pages: the system has none, or the C library is not glibc.
+/// There are no huge pages: the system has none, or the C library is not glibc.
 pub(super) fn insist() -> Result<(), Failure> {
     let tunables = tunables();
     let tries = requests();
@@ -39,12 +39,12 @@ pub(super) fn insist() -> Result<(), Failure> {
     )))
 }
 
-/// True if this process was started with the request.
+/// Whether this process was started with the request.
 pub(super) fn are_asked_for() -> bool {
     requests() > 0
 }
 
-/// Number of requests in the environment: each restart adds one.
+/// The number of requests in the environment. Each restart adds one.
 fn requests() -> usize {
     tunables()
         .split(':')
@@ -82,7 +82,7 @@ fn gives_them() -> bool {
     bytes > 0
 }
 
-/// Bytes of this process in huge pages, if the system reports them.
+/// This process's bytes in huge pages, if the system reports them.
 fn huge_bytes() -> u64 {
     let text = fs::read_to_string("/proc/self/smaps_rollup").unwrap_or_default();
     let kilobytes = text.lines().find_map(|line| {

@@ -1,4 +1,4 @@
-//! Measurements (times or counts) as rows of figures.
+//! Measures times or counts, and makes rows of figures from them.
 
 use rayon::prelude::*;
 use roundelay_bench::{Counts, InstructionsError, Load, LoadRefused, Subject, count, time};
@@ -7,11 +7,10 @@ use super::arguments::Bench;
 use super::measured::{Measured, Row};
 use crate::failure::Failure;
 
-/// Minimum number of packets in a round: enough to make the initial order of the free list
-/// irrelevant.
+/// Fewest packets in a round, so that the free list's initial order no longer matters.
 const PAIRS: u64 = 1_000_000;
 
-/// Method of measurement.
+/// The method.
 pub(super) enum Measure {
     /// CPU time: at least `pairs` packets in each of `rounds` rounds.
     Time { pairs: u64, rounds: usize },
@@ -30,8 +29,7 @@ impl Measure {
         }
     }
 
-    /// Measures subjects, the generator first, under loads with different memory and all else
-    /// equal.
+    /// Measures subjects, the generator first, under loads that differ in memory alone.
     pub(super) fn run(
         &self,
         subjects: &[Subject],
@@ -75,7 +73,7 @@ fn timings(
     Ok(all)
 }
 
-/// Counts do not depend on the load of the machine: runs in parallel.
+/// Runs in parallel, because counts do not depend on the machine's load.
 fn counts(subjects: &[Subject], loads: &[Load]) -> Result<Vec<Measured>, Failure> {
     let mut all = Vec::new();
     for load in loads {

@@ -9,12 +9,12 @@ pub(crate) struct Measured {
     pub(super) rows: Vec<Row>,
 }
 
-/// The cost of one subject per packet.
+/// A packet's cost under one subject.
 #[derive(Debug, Clone)]
 pub(crate) struct Row {
     pub(super) subject: String,
-    /// Figures by name. The first is the compared figure and includes the generator's cost; `net`
-    /// is the same figure without the generator.
+    /// Figures by name. The first is the one to compare and includes the generator's cost, while
+    /// `net` is the same figure without it.
     pub(super) figures: Vec<(&'static str, f64)>,
     pub(super) net: f64,
     pub(super) passed: Passed,
@@ -28,7 +28,7 @@ impl Row {
         self.figures[0].1
     }
 
-    /// True if any packet got through: otherwise there is no cost per packet.
+    /// Whether any packet got through. Without one there is no cost per packet.
     pub(super) fn sends(&self) -> bool {
         self.passed.sent > 0
     }

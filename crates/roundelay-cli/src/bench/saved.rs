@@ -1,4 +1,4 @@
-//! Measurements as JSON: for other programs, and for `--against` and `--check` of a later run.
+//! Measurements as JSON, for other programs and for a later run's `--against` and `--check`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -114,7 +114,7 @@ fn rounded(value: f64) -> f64 {
     (value * 100.0).round() / 100.0
 }
 
-/// A file of saved tables.
+/// A file with saved tables.
 pub(super) struct Saved {
     file: PathBuf,
     tables: Vec<Table>,
@@ -157,7 +157,7 @@ impl Saved {
             &roundelay_trace::Stop::default(),
         )?;
         let read = if text.trim_start().starts_with('[') {
-            // As written before the files had a schema.
+            // Files were written like this before they had a schema.
             serde_json::from_str(&text)
         } else {
             serde_json::from_str(&text).map(|File { tables }| tables)
@@ -174,7 +174,7 @@ impl Saved {
         })
     }
 
-    /// The subjects and loads of the file, to measure again.
+    /// The file's subjects and loads, to measure them again.
     pub(super) fn measurements(&self) -> Result<Vec<(Vec<Subject>, Load)>, Failure> {
         let measurement = |table: &Table| -> Result<_, Box<dyn std::error::Error>> {
             let load = Load {
@@ -205,8 +205,8 @@ impl Saved {
             .map_err(|error| Failure::usage(format!("{}: {error}", self.file.display())))
     }
 
-    /// Adds the saved cost to each row with a saved row under the same load. Returns true if there
-    /// was any, not counting the generator's.
+    /// Adds the saved cost to each row that has one under the same load. Returns whether there was
+    /// any, not counting the generator's.
     pub(super) fn compare(&self, measured: &mut [Measured]) -> Result<bool, Failure> {
         let mut has_compared = false;
         for Measured { load, rows } in measured {

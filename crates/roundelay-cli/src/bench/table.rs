@@ -1,16 +1,16 @@
-//! Costs as text: a row per subject, packed and scattered memory side by side.
+//! Costs as text: a row per subject, with packed and scattered memory side by side.
 
 use roundelay_bench::Subject;
 use roundelay_report::aligned;
 
 use super::measured::{Measured, Row};
 
-/// A subject with a smaller share of packets sent is mostly dropping: a line below the table says
-/// so.
+/// A subject that sends a smaller share of packets is mostly dropping, so a line below the table
+/// says it.
 const NEARLY_ALL: f64 = 0.99;
 
-/// Table of costs under loads with different memory, and a warning for each subject that is mostly
-/// dropping.
+/// The table of costs under loads that differ in memory, with a warning for each subject that is
+/// mostly dropping.
 pub(super) fn text(measured: &[Measured]) -> String {
     let Some(first) = measured.first() else {
         return String::new();
@@ -49,7 +49,7 @@ fn costs(row: &Row) -> impl Iterator<Item = String> {
     })
 }
 
-/// The compared figure, its net value, the other figures, and the saved cost.
+/// The figure to compare, its net value, the other figures, and the saved cost.
 fn columns(row: &Row) -> Vec<(&'static str, f64)> {
     let mut columns = row.figures.clone();
     columns.insert(1, ("net", row.net));
@@ -74,8 +74,8 @@ fn warning(row: &Row) -> Option<String> {
     ))
 }
 
-/// Notes below the table: spread unknown after one round; a net cost below zero is noise. `rounds`
-/// is None for counts, which have no noise.
+/// Notes below the table: after one round the spread is unknown, and a net cost below zero is
+/// noise. `rounds` is None for counts, which have no noise.
 pub(super) fn hints(measured: &[Measured], rounds: Option<u16>) -> String {
     let is_below_zero = measured
         .iter()
@@ -99,7 +99,8 @@ pub(super) fn hints(measured: &[Measured], rounds: Option<u16>) -> String {
         .collect()
 }
 
-/// A line for each cost that differs from the saved one by more than `percent` or has no saved one.
+/// A line for each cost that differs from the saved one by more than `percent`, or has no saved
+/// one.
 pub(super) fn beyond(measured: &[Measured], percent: f64) -> Vec<String> {
     let mut lines = Vec::new();
     for Measured { load, rows } in measured {
@@ -193,7 +194,7 @@ mod tests {
 
     #[test]
     fn the_generator_is_compared_as_it_is_and_others_without_it() {
-        // The cost of none was 4 and is 10; the cost of RED was 4 and is 4.
+        // The generator cost 4 and now costs 10. RED cost 4 and still does.
         let measured = [measured(Memory::Packed, Some(4.0))];
         assert_eq!(
             beyond(&measured, 2.0),
@@ -227,7 +228,7 @@ mod tests {
             beyond(&[measured(Memory::Packed, Some(f64::NAN))], 1000.0).len(),
             2
         );
-        // A lower cost fails too: the committed file must stay correct.
+        // A lower cost fails too, because the committed file must stay correct.
         assert_eq!(
             beyond(&[measured(Memory::Packed, Some(40.0))], 2.0).len(),
             2

@@ -1,6 +1,6 @@
-//! Delays over one link where flows share queues: strict bands, deficit round robin among bands, a
-//! token bucket filter. Each flow of the file has a token bucket. Proofs: docs/bounds.md, "Bands"
-//! and "A token bucket filter".
+//! Delays over one link where flows share queues: strict bands, deficit round robin among bands, or
+//! a token bucket filter. Each flow of the file has a token bucket. For the proofs see
+//! docs/bounds.md, "Bands" and "A token bucket filter".
 
 use roundelay::schedulers::{AnyDiscipline, ets, tbf};
 use roundelay::{Duration, Rate};
@@ -14,8 +14,8 @@ const IN_TURN: &str = "a band in turn: its quantum's part of what strict bands l
 const SHAPED: &str =
     "one flow behind a server of tbf's rate (docs/bounds.md, A token bucket filter)";
 
-/// The delay of a flow and the source, for disciplines whose queues are bands of the flows'
-/// priorities, and for `tbf`. None: nothing is proven.
+/// A flow's delay and its source, for disciplines whose queues are bands by flow priority, and for
+/// `tbf`. None: nothing is proven.
 pub(super) fn delay(
     plan: &Plan,
     flow: &Flow,
@@ -41,21 +41,21 @@ pub(super) fn delay(
     Some((delay + hop.delay, source))
 }
 
-/// What flows of other bands do to a flow, in bits per second and bytes.
+/// The load that other bands' flows put before a flow, in bits per second and bytes.
 #[derive(Default)]
 struct Sums {
     /// Rates and bursts of the bands above.
     rate_above: u64,
     burst_above: u64,
-    /// Of the flow's band, the flow included.
+    /// Rates and bursts of the flow's own band, the flow included.
     rate: u64,
     burst: u64,
-    /// The longest packet of the bands below.
+    /// The longest packet that a band below sends.
     longest_below: u32,
 }
 
 impl Sums {
-    /// Bands go by their numbers, the smallest first.
+    /// Orders bands by number, the smallest first.
     fn of(plan: &Plan, flow: &Flow, band: impl Fn(&Flow) -> u32) -> Self {
         let own = band(flow);
         let mut sums = Self::default();
@@ -75,7 +75,7 @@ impl Sums {
         sums
     }
 
-    /// The band gets what the bands above leave, after their bursts and a packet of a band below.
+    /// The band gets what the bands above leave, after their bursts and a packet from a band below.
     fn strict_delay(&self, link: Rate) -> Option<Duration> {
         let left =
             Rate::from_bits_per_second(link.bits_per_second().checked_sub(self.rate_above)?)?;
@@ -87,8 +87,8 @@ impl Sums {
     }
 }
 
-/// A band served in turn, which gets Q of every F bytes of all these bands, but for their quanta
-/// and packets in the first round and the last.
+/// The delay in a band served in turn. It gets Q of every F bytes that all these bands send, except
+/// for their quanta and packets in the first round and the last.
 fn delay_in_turn(
     plan: &Plan,
     flow: &Flow,
@@ -102,7 +102,7 @@ fn delay_in_turn(
     let mut rate: u64 = 0;
     let mut burst: u128 = 0;
     let mut own_longest = 0;
-    // Of each other band in turn, its longest packet.
+    // Each other band in turn, with its longest packet.
     let mut others: Vec<(u32, u32)> = Vec::new();
     for other in &plan.flows {
         let band = config.band_of(other.priority);
@@ -123,7 +123,7 @@ fn delay_in_turn(
     let mut longest = own_longest;
     for (band, packet) in &others {
         other_quanta += u128::from(config.quantum_of(*band)?);
-        // The last packet of each turn.
+        // The last packet in each turn.
         ahead += u128::from(*packet);
         longest = longest.max(*packet);
     }
@@ -133,18 +133,19 @@ fn delay_in_turn(
     if u128::from(rate) * all_quanta > u128::from(left) * quantum {
         return None;
     }
-    // The packet that a strict band finds on the link, where there is one.
+    // The packet that a strict band finds on the link, if there is a strict band.
     if strict_rate > 0 {
         ahead += u128::from(longest);
     }
-    // The band's own deficit and quantum, which others may spend before.
+    // The band's own deficit and quantum, which others may spend before it.
     ahead += (other_quanta * (quantum + u128::from(own_longest))).div_ceil(quantum);
     ahead += (burst * all_quanta).div_ceil(quantum);
     let bytes = u64::try_from(ahead).unwrap_or(u64::MAX);
     Some(Rate::from_bits_per_second(left)?.time_of(bytes))
 }
 
-/// tbf is as good as a link of its rate, but for two packets on the real link.
+/// The delay under tbf, which is as good as a link at its rate except for two packets on the real
+/// link.
 fn shaped_delay(plan: &Plan, hop: &Hop, config: &tbf::Config) -> Option<Duration> {
     let longest = hop.max_packet_len;
     let rate = config.rate.unwrap_or(hop.rate).min(hop.rate);

@@ -1,4 +1,4 @@
-//! Input file of `roundelay bounds`: flows with token buckets, and the links on their path.
+//! The input file of `roundelay bounds`: flows with token buckets, and the links on their path.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -13,17 +13,17 @@ use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
 use toml::Spanned;
 
-/// Flows and links after validation.
+/// Flows and links, once they have been validated.
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
     pub(crate) flows: Vec<Flow>,
     pub(crate) hops: Vec<Hop>,
-    /// Sum over all flows.
+    /// Summed over all flows.
     pub(crate) total_weight: u64,
     pub(crate) least_weight: u32,
-    /// Rate of the slowest link.
+    /// The slowest link's rate.
     pub(crate) slowest: Rate,
-    /// Sum of all token buckets in bytes, if the file states rate and burst of each flow.
+    /// All token buckets together in bytes, if the file states each flow's rate and burst.
     pub(crate) bursts: Option<u64>,
     /// The first flow whose rate or burst the file leaves out.
     pub(crate) without_bucket: Option<String>,
@@ -35,15 +35,15 @@ pub(crate) struct Flow {
     pub(crate) name: String,
     pub(crate) weight: u32,
     pub(crate) max_packet_len: u32,
-    /// Chooses the band of `priority` and `ets`: a smaller number goes first.
+    /// Chooses the band under `priority` and `ets`. A smaller number goes first.
     pub(crate) priority: u32,
-    /// Fill rate of the token bucket; None: the flow's smallest share of any link.
+    /// The rate at which the token bucket fills. None: the flow's smallest share of any link.
     pub(crate) rate: Option<Rate>,
-    /// Size of the token bucket in bytes.
+    /// The token bucket's size in bytes.
     pub(crate) burst: u64,
     /// Whether the file states both the rate and the burst.
     pub(crate) has_bucket: bool,
-    /// Its leaf in a tree; None: the one of its name.
+    /// The flow's leaf in a tree. None: the leaf that has the flow's name.
     leaf: Option<String>,
 }
 
@@ -61,24 +61,25 @@ pub(crate) struct Hop {
     /// Propagation delay to the next link.
     pub(crate) delay: Duration,
     pub(crate) discipline: Option<AnyDiscipline>,
-    /// Longest packet of any flow on this link.
+    /// The longest packet that any flow sends over this link.
     pub(crate) max_packet_len: u32,
 }
 
-/// Values from the command line for links without settings in the file.
+/// Values from the command line for links that the file says nothing about.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Defaults {
     pub(crate) rate: Option<Rate>,
     pub(crate) hops: u16,
-    /// Whether a tree gives the flows their service, so that weights do not matter.
+    /// Whether a tree serves the flows, so that weights do not matter.
     pub(crate) has_tree: bool,
 }
 
-/// Maximum size of a token bucket, a tebibyte; the minimum is one packet.
+/// Largest token bucket, a tebibyte. The smallest holds one packet.
 const MOST_BURST: u64 = 1 << 40;
 
-/// The longest packet of a flow or link. Flows of disciplines have at least
-/// [`FlowConfig::MIN_MAX_PACKET_LEN`]; the packets of a call are shorter, and so is its burst.
+/// The longest packet of a flow or link. Disciplines expect at least
+/// [`FlowConfig::MIN_MAX_PACKET_LEN`] of a flow, but a voice call sends shorter packets, and its
+/// burst is shorter too.
 type Longest = Size<1, { FlowConfig::MAX_PACKET_LEN as u64 }>;
 
 fn bytes(length: Longest) -> Option<u32> {
@@ -116,7 +117,7 @@ impl<'de> Deserialize<'de> for UnitRate {
     }
 }
 
-/// A file as written.
+/// A file as it is written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WrittenPlan {
@@ -131,7 +132,7 @@ struct WrittenPlan {
 struct WrittenFlow {
     name: Text,
     weight: Option<Whole<1, { FlowConfig::MAX_WEIGHT }>>,
-    /// Also `maxpkt`, as in tc.
+    /// Or `maxpkt`, as in tc.
     #[serde(alias = "maxpkt")]
     max_packet_len: Option<Longest>,
     priority: Option<Whole<0, { u32::MAX }>>,
@@ -214,7 +215,8 @@ impl Plan {
         u64::try_from(bits).unwrap_or(u64::MAX)
     }
 
-    /// Rejects rates above the capacity of the slowest link: no queue stays finite then.
+    /// Rejects rates that sum up to more than the slowest link carries, because no queue stays
+    /// finite then.
     fn check_sum(&self) -> Result<(), Located> {
         let mut sum: u128 = 0;
         for flow in &self.flows {
@@ -232,7 +234,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Rejects rates above a flow's share of the slowest link.
+    /// Rejects a rate above the flow's share of the slowest link.
     fn check_rates(&self, written: &[WrittenFlow]) -> Result<(), Located> {
         let slowest = self.slowest;
         for (flow, WrittenFlow { rate, .. }) in self.flows.iter().zip(written) {
@@ -282,10 +284,10 @@ fn proven(text: &str) -> Result<AnyDiscipline, Fault> {
     without_limit(&spec).cloned()
 }
 
-/// The discipline, if the spec sets no limit on the buffer.
+/// The discipline, if the spec does not limit the buffer.
 ///
 /// # Errors
-/// The spec sets a limit, and the theorems need a buffer without drops.
+/// The spec sets a limit, but the theorems need a buffer without drops.
 pub(crate) fn without_limit(spec: &QueueSpec) -> Result<&AnyDiscipline, Fault> {
     if spec.limit.is_none() {
         return Ok(&spec.discipline);
@@ -387,7 +389,7 @@ impl WrittenHop {
     }
 }
 
-/// A fault of the whole file, reported at its first line.
+/// A fault of the whole file, which is reported at its first line.
 fn of_all(message: impl Into<Fault>) -> Located {
     (0..0, message.into())
 }

@@ -60,7 +60,7 @@ struct DisciplineReport {
 }
 
 impl DisciplineReport {
-    /// Heading of the column.
+    /// The column's heading.
     fn title(&self) -> &str {
         self.spec.as_deref().unwrap_or("delay")
     }
@@ -128,7 +128,7 @@ impl Proven {
     }
 }
 
-/// A bound in bytes or as a time. The largest value of either kind has saturated: as a number it
+/// A bound in bytes or as a time. Either kind's largest value has saturated, so as a number it
 /// would be too low.
 #[derive(Debug, Clone, Copy)]
 enum Amount {
@@ -169,8 +169,8 @@ impl fmt::Display for Amount {
     }
 }
 
-/// A flow and a link, as the discipline is told of them: the longest packet of a flow is
-/// [`FlowConfig::MIN_MAX_PACKET_LEN`] or more.
+/// A flow and a link as a discipline hears of them. For a discipline, a flow's longest packet is
+/// never below [`FlowConfig::MIN_MAX_PACKET_LEN`].
 fn share(plan: &Plan, flow: &Flow, hop: &Hop) -> Share {
     let least = FlowConfig::MIN_MAX_PACKET_LEN;
     Share {
@@ -187,8 +187,9 @@ fn share(plan: &Plan, flow: &Flow, hop: &Hop) -> Share {
 const FIFO_SOURCE: &str =
     "all flows are one flow with a token bucket, alone on each link (docs/bounds.md, FIFO)";
 
-/// Delay bound where each link is a FIFO and each flow has a token bucket: the sum of the bursts at
-/// the slowest link's rate, plus propagation, plus the longest packet for each link but the first.
+/// The delay bound if each link is a FIFO and each flow has a token bucket: the sum of the bursts
+/// at the slowest link's rate, plus propagation, plus the longest packet for each link but the
+/// first.
 fn fifo_delay(plan: &Plan, discipline: &AnyDiscipline) -> Option<Duration> {
     let bursts = plan.bursts?;
     let mut delay = plan.slowest.time_of(bursts);
@@ -208,8 +209,8 @@ fn fifo_delay(plan: &Plan, discipline: &AnyDiscipline) -> Option<Duration> {
     Some(delay)
 }
 
-/// Delay bound: `burst / r`, plus latency and propagation of each link, plus `L_k / r` for each
-/// link but the first. `detailed`: with the bounds of each link.
+/// The delay bound: `burst / r`, plus each link's latency and propagation, plus `L_k / r` for each
+/// link but the first. If `detailed`, each link's bounds are in it too.
 fn promise(plan: &Plan, flow: &Flow, discipline: &AnyDiscipline, detailed: bool) -> Promise {
     let first = share(plan, flow, &plan.hops[0]);
     let burst = plan.slowest.time_of(first.per_share(flow.burst));
@@ -223,7 +224,7 @@ fn promise(plan: &Plan, flow: &Flow, discipline: &AnyDiscipline, detailed: bool)
         let discipline = hop.discipline.as_ref().unwrap_or(discipline);
         let guarantees = discipline.guarantees(&share);
         let latency = guarantees.latency_for(&share);
-        // A link sends a packet on when the whole packet has arrived.
+        // A link sends a packet on only when it has all of it.
         let forwarding = if number == 0 { Duration::ZERO } else { longest };
         delay = match (delay, latency) {
             (Some(delay), Some(latency)) => Some(delay + latency.value + hop.delay + forwarding),
@@ -267,7 +268,7 @@ impl Report {
             disciplines = AnyDiscipline::all();
         }
         if fixed {
-            // All links have their own: this one stands for none.
+            // All links have a discipline of their own, so this one stands for none.
             disciplines.truncate(1);
         }
         let mut reports = Vec::new();
@@ -294,7 +295,7 @@ impl Report {
         })
     }
 
-    /// The bounds of flows in the leaves of a tree.
+    /// The bounds for flows in a tree's leaves.
     ///
     /// # Errors
     /// A flow has no leaf, or the file lists several links or their disciplines.
@@ -374,7 +375,7 @@ impl Report {
         text
     }
 
-    /// What a discipline that needs token buckets lacks for a bound.
+    /// Tells what a discipline that needs token buckets lacks for a bound.
     fn write_bucket_hint(&self, text: &mut String, discipline: &DisciplineReport) {
         let mut names = Vec::new();
         for hop in &self.hops {
@@ -420,7 +421,7 @@ impl Report {
         }
     }
 
-    /// The bounds of each flow and link, and a line for each proof.
+    /// Writes each flow's bounds at each link, and a line for each proof.
     fn write_sources(&self, text: &mut String, discipline: &DisciplineReport) {
         let mut has_printed = false;
         for promise in &discipline.flows {
@@ -497,7 +498,7 @@ impl HopPromise {
         ]
     }
 
-    /// B-WFI and T-WFI as printed in the paper, if different.
+    /// B-WFI and T-WFI as the paper prints them, if they differ.
     fn printed(&self) -> [Option<&AsPrinted>; 2] {
         let mut printed = [None, None];
         for (into, bound) in printed.iter_mut().zip([&self.b_wfi, &self.t_wfi]) {
@@ -508,7 +509,7 @@ impl HopPromise {
         printed
     }
 
-    /// Sources of the proofs, and of differing printed bounds, a line each.
+    /// The sources of the proofs, and of printed bounds that differ, a line each.
     fn sources(&self) -> Vec<String> {
         let mut lines = Vec::new();
         let names = ["B-WFI", "T-WFI", "latency", "fairness"];
@@ -565,7 +566,7 @@ fn flows(plan: &Plan) -> Vec<FlowReport> {
     reports
 }
 
-/// A time to a thousandth of its unit, rounded up since it is an upper bound.
+/// A time to a thousandth of its unit, rounded up because it is an upper bound.
 fn time(span: Duration) -> String {
     let picos = span.as_picos();
     let units = [

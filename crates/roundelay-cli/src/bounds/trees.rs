@@ -1,12 +1,12 @@
-//! Delays in the leaves of a tree whose classes have curves (`hfsc`) or rates (`htb`) of their own.
-//! Proofs: docs/bounds.md, "Trees".
+//! Delays in a tree's leaves, if its classes have curves (`hfsc`) or rates (`htb`) of their own.
+//! For the proofs see docs/bounds.md, "Trees".
 
 use roundelay::{Duration, Fault, Rate};
 use roundelay_trace::TreeFile;
 
 use super::plan::{Flow, Plan};
 
-/// The delay of a flow in its leaf, and the source. None: nothing is proven.
+/// A flow's delay in its leaf, and its source. None: nothing is proven.
 ///
 /// # Errors
 /// The tree has no such leaf, or the leaf does not take the flow's packets.
@@ -24,7 +24,7 @@ pub(super) fn delay(
     let (Some(service), "fifo") = (guarantees.service, leaf.spec.discipline.name()) else {
         return Ok(None);
     };
-    // Flows of one leaf are one flow behind the sum of their buckets.
+    // Flows in one leaf are one flow behind the sum of their buckets.
     let mut rate: u64 = 0;
     let mut burst: u64 = 0;
     for other in plan

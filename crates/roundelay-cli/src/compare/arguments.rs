@@ -23,9 +23,9 @@ pub(crate) struct Compare {
     /// input
     pub(crate) capture: PathBuf,
 
-    /// Disciplines in tc syntax: fifo, "fq_codel limit 1000 target 5ms"; the word all selects every
-    /// discipline; default, unless --tree is given: what Linux routers run, which is fq_codel,
-    /// cake, fq_pie, sfq and fifo with the kernel's rules
+    /// Disciplines in tc syntax, as in fifo or "fq_codel limit 1000 target 5ms", or all for every
+    /// discipline. If you name neither a discipline nor a tree: what Linux routers run, which is
+    /// fq_codel, cake, fq_pie, sfq and fifo with the kernel's rules
     #[arg(value_parser = parse_choice)]
     pub(crate) disciplines: Vec<Choice>,
 
@@ -33,8 +33,8 @@ pub(crate) struct Compare {
     #[arg(long = "tree", value_name = "FILE")]
     pub(crate) trees: Vec<PathBuf>,
 
-    /// Link rate: 20mbit, 1gbit; needed for every capture but the record of a live run, which is
-    /// replayed as it was without this option
+    /// Link rate, as in 20mbit or 1gbit. You may leave it out only for the record of a live run,
+    /// which is then replayed as it was
     #[arg(long, allow_hyphen_values = true, value_parser = parse_rate)]
     pub(crate) rate: Option<Rate>,
 
@@ -73,10 +73,10 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "NAME", value_parser = parse_interface)]
     pub(crate) interface: Option<InterfaceName>,
 
-    /// Packets of one direction: auto takes that with the larger load where the capture holds
-    /// several links or both directions, both takes all packets, 'from ADDRESS' and 'to ADDRESS'
-    /// (an address, a network such as 192.168.1.0/24, a link-layer address such as
-    /// 52:54:00:12:34:56, or private), in and out (Linux cooked captures, pcapng with directions) take one
+    /// Which packets you compare: auto (the direction with the larger load if the capture holds
+    /// several links or both directions), both (all packets), 'from ADDRESS' or 'to ADDRESS' (an
+    /// address, a network such as 192.168.1.0/24, a link-layer address such as 52:54:00:12:34:56,
+    /// or private), or in or out (Linux cooked captures, pcapng with directions)
     #[arg(long, value_name = "DIRECTION", default_value = "auto",
           value_parser = read::<DirectionChoice>)]
     pub(crate) direction: DirectionChoice,
@@ -132,14 +132,15 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 1, value_parser = whole(0..=u64::MAX))]
     pub(crate) seed: u64,
 
-    /// Runs of each discipline that draws or hashes, with consecutive seeds from --seed on: the
-    /// figures are those of the first, and the verdict says whether another seed changes it
+    /// Runs of each discipline that draws or hashes, with consecutive seeds that begin with that of
+    /// --seed. You get the figures of the first, and the verdict says whether another seed changes
+    /// it
     #[arg(long, value_name = "N", allow_negative_numbers = true, conflicts_with = "react", default_value_t = Options::SEEDS, value_parser = whole(1_u16..=1000))]
     pub(crate) seeds: u16,
 
     /// Let senders react: find what the applications behind the capture wanted, and simulate them
-    /// under each discipline; times and losses are then those of TCP at this rate, with intervals.
-    /// Needs a capture of both directions
+    /// under each discipline. You get the times and losses that TCP would have at this rate, with
+    /// intervals. The capture must hold both directions
     #[arg(long, conflicts_with_all = ["trees", "weight", "weights"])]
     pub(crate) react: bool,
 
@@ -156,9 +157,9 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "NAME", requires = "react", default_value = "cubic")]
     pub(crate) control: Control,
 
-    /// With --react: try both ends of what no capture shows, too (congestion control cubic and bbr,
-    /// round trips as measured and half of it, unknown ones 5ms and 200ms), and say whether the
-    /// verdict depends on it; takes several times as long
+    /// With --react: also try both ends of what no capture shows (congestion control cubic and bbr,
+    /// round trips as measured and half as long, unknown ones 5ms and 200ms), and say whether the
+    /// verdict depends on it. Takes several times as long
     #[arg(long, requires = "react")]
     pub(crate) open: bool,
 

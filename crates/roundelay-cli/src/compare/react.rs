@@ -1,5 +1,5 @@
-//! `roundelay compare --react`: the applications behind the capture, simulated under each discipline
-//! with senders that react, and measured like a replay.
+//! `roundelay compare --react`: simulates the applications behind the capture under each
+//! discipline, with senders that react, and measures them like a replay.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -30,8 +30,8 @@ use crate::runs::Runs;
 use crate::scenario::Read;
 use crate::threads::in_pool;
 
-/// The applications behind the capture, or the question that it leaves open. `for_strangers`: without
-/// the capture's name.
+/// The applications behind the capture, or the question that it leaves open. `for_strangers`:
+/// without the capture's name.
 ///
 /// # Errors
 /// The capture is unreadable, an option has no meaning here, or a stop was requested.
@@ -60,8 +60,8 @@ pub(super) fn applications(
     )
 }
 
-/// The comparison with senders that react. `replay` is that of the packets as recorded; `sinks` take
-/// the packets of the first replica of each discipline.
+/// The comparison with senders that react. `replay` is that of the packets as recorded, while
+/// `sinks` take the packets of each discipline's first replica.
 ///
 /// # Errors
 /// A discipline cannot run, packets cannot be stored, or a stop was requested.
@@ -108,13 +108,13 @@ pub(super) fn compare(
     Ok(comparison)
 }
 
-/// What no capture shows, as assumed.
+/// Our assumptions where no capture shows what is true.
 #[derive(Debug, Clone)]
 struct Assumed {
     control: Control,
-    /// Of connections without a measured round trip. None: the median of the measured ones.
+    /// Round trip for connections that show none. None: the median of the measured ones.
     round_trip: Option<Duration>,
-    /// The part of measured round trips.
+    /// Measured round trips are multiplied by this.
     round_trip_part: f64,
     /// Whether applications were the limit where senders paced.
     as_written: bool,
@@ -130,7 +130,8 @@ impl Assumed {
         }
     }
 
-    /// The ends of all ranges but what is assumed: parameter, value, and all that is assumed there.
+    /// Both ends of each range, except what is assumed already: the parameter, the value, and all
+    /// that is assumed there.
     fn ends(&self, applications: &Applications) -> Vec<(&'static str, &'static str, Self)> {
         let mut ends = Vec::new();
         for control in [Control::Cubic, Control::Bbr] {
@@ -269,12 +270,12 @@ impl Case<'_> {
     }
 }
 
-/// The scenario of a capture's applications, and who takes part in it.
+/// The scenario made from a capture's applications, and who takes part in it.
 struct Stage<'a> {
     scenario: Scenario,
     link: LinkId,
     cast: Cast,
-    /// The flow of each entry of each source's list.
+    /// Each entry's flow, for each source's list.
     numbers: Vec<Vec<FlowId>>,
     host: &'a Host,
 }
@@ -352,7 +353,7 @@ impl<'a> Stage<'a> {
     }
 }
 
-/// The link of the scenario: from entry to exit.
+/// The scenario's link, from entry to exit.
 fn link(scenario: &Scenario) -> Result<LinkId, Failure> {
     let network = &scenario.topology.network;
     for (number, link) in (0..).zip(network.links()) {
@@ -366,7 +367,7 @@ fn link(scenario: &Scenario) -> Result<LinkId, Failure> {
     )))
 }
 
-/// The flow of an entry over the link.
+/// An entry's flow over the link.
 fn number(cast: &mut Cast, applications: &Applications, member: Member) -> FlowId {
     match member {
         Member::Connection(index) => cast.of_tcp(over_the_link(&applications.connections[index])),
@@ -377,7 +378,7 @@ fn number(cast: &mut Cast, applications: &Applications, member: Member) -> FlowI
     }
 }
 
-/// Sender and receiver of a connection's packets over the link.
+/// The sender and the receiver of a connection's packets over the link.
 fn over_the_link(connection: &Connection) -> [SocketAddr; 2] {
     let Connection { client, server, .. } = *connection;
     if connection.over[End::Client as usize] {

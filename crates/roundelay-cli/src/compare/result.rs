@@ -1,8 +1,8 @@
-//! Result of a comparison.
+//! The result of a comparison.
 
 use roundelay_report::{Advised, TableStyle, html, json, table};
 
-/// Result of [`compare`](crate::call::compare).
+/// The result of [`compare`](crate::call::compare).
 #[derive(Debug)]
 pub struct Compared {
     /// The comparison with its advice.

@@ -1,5 +1,5 @@
-//! `--anonymise` of a live run: what is told of it has other addresses, no names of files, and none that
-//! the user gave to a scenario's sources.
+//! `--anonymise` for a live run. What it tells has other addresses, no file names, and no names
+//! that the user gave to a scenario's sources.
 
 use roundelay_live::{Fidelity, QueueText, Settings, Way};
 use roundelay_report::Anonymiser;
@@ -7,14 +7,14 @@ use roundelay_trace::LinkModel;
 
 use super::home::Home;
 
-/// Leaves out what is told of a scenario by its names.
+/// Leaves out whatever uses a scenario's names.
 pub(super) fn hide_names(home: &mut Home) {
     let rest = "the rest of the scenario, whose names are left out";
     home.left = vec![rest.to_owned()];
     home.lines.clear();
 }
 
-/// Names in place of files: a number for each. Models of links keep theirs.
+/// Puts a name with a number in place of each file. Models of links keep theirs.
 pub(super) fn hide_files(settings: &mut Settings) {
     let mut trees = Vec::new();
     let mut traces = Vec::new();
@@ -31,7 +31,7 @@ pub(super) fn hide_files(settings: &mut Settings) {
     }
 }
 
-/// The number of a name among those met so far, from 1.
+/// A name's number among those met so far, from 1.
 fn number(name: &str, met: &mut Vec<String>) -> usize {
     let known = met.iter().position(|known| known == name);
     let index = known.unwrap_or(met.len());
@@ -49,7 +49,8 @@ const WITHOUT_NAMES: [&str; 4] = [
     "Not simulated: that may take",
 ];
 
-/// Why there is no simulation beside the run. What any other error says may name a file.
+/// Why there is no simulation beside the run. Any other error may name a file, so its text is left
+/// out.
 pub(super) fn reason(reason: &str) -> String {
     if WITHOUT_NAMES.iter().any(|known| reason.starts_with(known)) {
         return reason.to_owned();

@@ -1,5 +1,5 @@
-//! The simulation of a scenario beside a live run of its bottleneck: the same figures of both, and
-//! where they part.
+//! Simulates a scenario beside a live run of its bottleneck: gets the same figures from both, and
+//! tells where they part.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -20,23 +20,25 @@ use serde::Serialize;
 use super::home::Home;
 use super::signals::Signals;
 
-/// Rates part if they differ by more than this part of the larger.
+/// Two rates part if they differ by more than this part of the larger one.
 const RATES: f64 = 0.1;
-/// Delays part if they differ by more than this part of the longer, and by more than a millisecond.
+/// Two delays part if they differ by more than this part of the longer one, and by more than a
+/// millisecond.
 const DELAYS: f64 = 0.2;
 const SHORTEST: f64 = 0.001;
 /// Shares of drops and marks part if they differ by more than this.
 const SHARES: f64 = 0.01;
-/// Bytes of the header of Ethernet: a live run counts frames.
+/// Bytes of Ethernet's header, because a live run counts frames.
 const ETHERNET: u64 = 14;
-/// The fewest packets with a p99.
+/// Fewest packets for which a p99 says anything.
 const ENOUGH: u64 = 100;
-/// The most events of a simulation that nobody waits for in vain: some ten seconds.
+/// Most events that a simulation may have, so that nobody waits in vain. They take some ten
+/// seconds.
 const MOST_EVENTS: f64 = 2e8;
-/// Between two looks for a signal, while the simulation runs.
+/// The time between two looks for a signal, while the simulation runs.
 const PAUSE: std::time::Duration = std::time::Duration::from_millis(5);
 
-/// What is shown of both: the thresholds in words.
+/// The thresholds in words.
 pub(super) const THRESHOLDS: &str = "Two figures part if rates differ by more than 10%, delays by \
     more than 20% and a millisecond, or the shares of drops or marks by more than one in a hundred \
     packets. Kinds with fewer than 100 packets in both are left out.";
@@ -155,7 +157,7 @@ impl What {
     }
 }
 
-/// Packets of a direction, all or of a kind, in one of both worlds.
+/// A direction's packets, all or of one kind, in the live run or in the simulation.
 #[derive(Debug, Clone, Copy, Default)]
 struct Counts {
     packets: u64,
@@ -215,7 +217,7 @@ impl Counts {
     }
 }
 
-/// The figures of a direction's packets in both worlds, and the sentences about those that part.
+/// Compares a direction's packets in both, and says a sentence about each figure that parts.
 fn compare(
     way: Way,
     packets: &'static str,
@@ -266,7 +268,7 @@ fn compare(
     }
 }
 
-/// Meters of a direction in the simulation.
+/// Measures one direction in the simulation.
 #[derive(Default)]
 struct Meter {
     arrived: u64,
@@ -297,18 +299,18 @@ impl Meter {
     }
 }
 
-/// Hears what happens at the bottleneck of a simulation.
+/// Hears what happens at a simulation's bottleneck.
 struct Observer {
     links: [LinkId; 2],
-    /// Protocols of the groups' flows.
+    /// The protocol of each group's flows.
     protocols: Vec<u8>,
-    /// Groups by the number of the flow.
+    /// Each flow's group, by the flow's number.
     groups: Vec<u32>,
     /// Packets that came with CE, by number.
     came_marked: HashSet<u64>,
     meters: [Meter; 2],
-    /// Seconds at which samples are wanted, in order: those of the live run, so that both have the
-    /// same places in a chart.
+    /// The times at which samples are wanted, in seconds and in order. These are the live run's
+    /// times, so that both have samples at the same times in a chart.
     times: Vec<f64>,
     samples: Vec<Sample>,
 }
@@ -324,7 +326,7 @@ impl Observer {
         PacketKind::of(protocol.copied(), state.len)
     }
 
-    /// Takes the samples that are due before `now`.
+    /// Takes the samples that are due by `now`.
     fn look(&mut self, now: Instant) {
         let now = now.as_secs_f64();
         while let Some(seconds) = self.times.get(self.samples.len()).copied() {
@@ -451,7 +453,7 @@ fn set_link(
         .map_err(|error| SettingsError(error.into()))
 }
 
-/// The scenario as the live run had it: settings of the bottleneck, seed and length.
+/// The scenario as the live run had it, with the bottleneck's settings, the seed and the length.
 fn as_live(
     home: &Home,
     settings: &Settings,
@@ -492,11 +494,11 @@ fn as_live(
     Ok((scenario, simplified))
 }
 
-/// Simulates the scenario for as long as the live run took, and compares. A signal that comes now
-/// ends the simulation.
+/// Simulates the scenario for as long as the live run took, and compares. A signal that comes
+/// meanwhile ends the simulation.
 ///
 /// # Errors
-/// Why there is no simulation, in a sentence.
+/// The reason, in a sentence, why there is no simulation.
 pub(super) fn beside(
     home: &Home,
     settings: &Settings,
@@ -532,7 +534,7 @@ pub(super) fn beside(
         times: live.iter().map(|sample| sample.seconds).collect(),
         samples: Vec::new(),
     };
-    // The live run has real-time priority, which a new thread has not.
+    // The live run has real-time priority, but a new thread does not.
     let outcome = std::thread::scope(|scope| {
         let run = scope.spawn(|| scenario.run_with(scenario.seed, &mut observer, |_| ()));
         while !run.is_finished() {
@@ -652,7 +654,8 @@ mod tests {
         assert!(short.parts.is_empty(), "{:?}", short.parts);
     }
 
-    /// A chart has one list of places: curves with others of their own would be points without a line.
+    /// A chart has one list of times, so curves with times of their own would be points without a
+    /// line.
     #[test]
     fn samples_are_taken_at_the_times_of_the_live_ones() {
         let mut observer = Observer {

@@ -1,4 +1,4 @@
-//! The bottleneck of a scenario, as settings of a live run.
+//! Reads a scenario's bottleneck as settings for a live run.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,17 +17,17 @@ use crate::scenario::Read;
 pub(crate) struct Home {
     pub(crate) settings: Settings,
     pub(crate) scenario: Scenario,
-    /// The links of the bottleneck, up and down.
+    /// The bottleneck's links, up and down.
     pub(crate) links: [LinkId; 2],
     /// What is left to reality, a line each.
     pub(crate) left: Vec<String>,
-    /// What is taken, and what is left to reality: a line each.
+    /// What is taken and what is left to reality, a line each.
     pub(crate) lines: Vec<String>,
 }
 
-/// Reads the bottleneck of a scenario: the slowest link between two routers, or between a router and
-/// a host if all hosts share one router. The way up goes from the link's `from` to its `to`. Models of
-/// links draw with `seed`, or else with the scenario's.
+/// Reads a scenario's bottleneck: the slowest link that leaves a router, together with the link
+/// back. The way up goes from the link's `from` to its `to`. Models of links draw with `seed`, or
+/// with the scenario's seed if there is none.
 ///
 /// # Errors
 /// The file is not a scenario, or its bottleneck cannot be a live link.
@@ -46,8 +46,8 @@ pub(crate) fn read(path: &Path, seed: Option<u64>) -> Result<Home, Failure> {
         ));
     };
     let [up, down] = links.map(|link| &network.links()[link.0 as usize]);
-    // A direction without any has those of the other: what `applications` writes states them for the
-    // direction that is simulated.
+    // A direction without any takes those of the other, because `applications` states them only for
+    // the direction that is simulated.
     let layer = if down.layer == LinkLayer::NONE {
         up.layer
     } else {
@@ -101,7 +101,8 @@ pub(crate) fn read(path: &Path, seed: Option<u64>) -> Result<Home, Failure> {
     })
 }
 
-/// Both directions of the slowest link that leaves a router; of equally slow ones, the first.
+/// Both directions of the slowest link that leaves a router. If several are equally slow, the
+/// first.
 fn bottleneck(network: &Network) -> Option<[LinkId; 2]> {
     let mut found: Option<(u64, [LinkId; 2])> = None;
     for (number, link) in network.links().iter().enumerate() {
@@ -121,7 +122,7 @@ fn bottleneck(network: &Network) -> Option<[LinkId; 2]> {
     found.map(|(_, both)| both)
 }
 
-/// The rate of the slower direction; a host's own interface does not count.
+/// The rate of the slower direction. A host's own interface does not count.
 fn slowest(both: [&LinkConfig; 2]) -> Option<u64> {
     let mut slowest: Option<u64> = None;
     for link in both {
@@ -171,7 +172,7 @@ fn limit_words(limit: Limit) -> String {
 #[derive(Default)]
 struct Left(Vec<String>);
 
-/// Weights: a live run tells the flows of a source by their code point alone.
+/// Takes the weights. A live run tells a source's flows by their code point alone.
 fn weights(groups: &[roundelay_sim::scenario::Group], settings: &mut Settings, left: &mut Left) {
     let mut by_dscp: BTreeMap<u8, Vec<u32>> = BTreeMap::new();
     let weight = |group: &roundelay_sim::scenario::Group| group.flow.map_or(1, |flow| flow.weight);
@@ -222,7 +223,7 @@ pub(crate) fn is_scenario(text: &str) -> bool {
     Path::new(text).extension().is_some_and(|end| end == "toml")
 }
 
-/// The rates of both directions, in words for messages.
+/// Both directions' rates, in words for messages.
 pub(crate) fn rates(settings: &Settings) -> String {
     let words = Way::BOTH.map(|way| {
         let own = settings.way(way);

@@ -1,4 +1,4 @@
-//! Text of a run, written by a thread of its own, so that a slow reader makes no packet late and holds
+//! Writes a run's text in a thread of its own, so that a slow reader makes no packet late and holds
 //! up no end.
 
 use std::io::{self, ErrorKind, Write};
@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 
 use super::signals::Signals;
 
-/// Lines that may wait for the reader. More are left out: newer figures follow.
+/// Lines that may wait for the reader. More are left out, because newer figures follow.
 const WAITING: usize = 16;
-/// Longest wait for a reader after a signal.
+/// The longest wait for a reader after a signal.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Between two looks whether the reader has read.
+/// The time between two looks whether the reader has read.
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// A thread that writes.
@@ -25,10 +25,10 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// Writes to `to`. The thread has the privileges of the caller.
+    /// Writes to `to`. The thread has the caller's privileges.
     ///
     /// # Errors
-    /// There can be no further thread.
+    /// The system gives no further thread.
     pub(super) fn start(mut to: impl Write + Send + 'static) -> io::Result<Self> {
         let (texts, to_write) = channel::<String>();
         let waiting = Arc::new(AtomicUsize::new(0));
@@ -84,7 +84,7 @@ impl Lines {
         }
     }
 
-    /// Waits for the reader; after a signal not for long. A closed pipe is not an error.
+    /// Waits for the reader, but not for long after a signal. A closed pipe is not an error.
     ///
     /// # Errors
     /// The file is full.
@@ -100,7 +100,7 @@ impl Lines {
                 end = Some(Instant::now() + PATIENCE);
             }
             if end.is_some_and(|end| Instant::now() >= end) {
-                // Standard error may be the same terminal: this text waits for nobody, either.
+                // Standard error may be the same terminal, so this text waits for nobody either.
                 let mut told = Self::start(io::stderr())?;
                 let lost = "roundelay: nobody reads the report, so the rest of it is lost\n";
                 _ = told.text(lost.to_owned());

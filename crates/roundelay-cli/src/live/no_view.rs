@@ -1,4 +1,4 @@
-//! The view of a session in a program that was built without the feature `view`.
+//! Stands in for a session's view if the program was built without the feature `view`.
 
 use std::io;
 
@@ -16,7 +16,7 @@ impl View {
         ))
     }
 
-    /// The run goes on.
+    /// The run always goes on.
     pub(super) const fn goes_on(&mut self, _: &mut Bottleneck, _: f64) -> bool {
         true
     }

@@ -1,4 +1,4 @@
-//! The page of a live run: verdict, figures of both directions, flows, and charts over time.
+//! A live run's page: verdict, figures for both directions, flows, and charts over time.
 
 use super::beside::{Beside, THRESHOLDS};
 use roundelay::{DropReason, Rate};
@@ -6,7 +6,7 @@ use roundelay_live::{Fidelity, Sample, Samples, Way, WayFidelity, WaySample};
 use roundelay_metrics::units::{count, counted, seconds};
 use roundelay_report::{Axis, Chart, Curve, ItemPage, Point, clean, item_html};
 
-/// The page, self-contained. `beside` is the simulation of the scenario, or why there is none.
+/// The page, self-contained. `beside` is the scenario's simulation, or why there is none.
 pub(super) fn html(
     fidelity: &Fidelity,
     samples: &Samples,
@@ -35,7 +35,7 @@ pub(super) fn html(
     })
 }
 
-/// A text in Markdown, in which nothing is markup.
+/// A text in Markdown in which nothing is markup.
 fn plain(text: &str) -> String {
     let mut escaped = String::new();
     for letter in clean(text).chars() {
@@ -53,7 +53,7 @@ fn plain(text: &str) -> String {
     escaped
 }
 
-/// The rate in words.
+/// The link's rate in words.
 fn link(way: &WayFidelity) -> String {
     let rate = Rate::from_bits_per_second(way.rate).map(|rate| rate.to_string());
     let rate = rate.unwrap_or_default();
@@ -91,7 +91,7 @@ fn verdict(fidelity: &Fidelity) -> String {
     )
 }
 
-/// A line of the table: a name, and the value of a direction.
+/// A row of the table: its name, and what it says about a direction.
 type Row = (&'static str, fn(&WayFidelity, f64) -> String);
 
 const ROWS: [Row; 12] = [
@@ -133,7 +133,7 @@ fn times<const N: usize>(values: Option<[f64; N]>) -> String {
     }
 }
 
-/// The live run and the simulation beside each other.
+/// Shows the live run and the simulation beside each other.
 fn where_they_part(beside: &Beside) -> String {
     let mut text = format!("## Where they part\n\n{}\n\n", plain(&beside.summary()));
     for sentence in &beside.parts {
@@ -200,7 +200,7 @@ fn flows(fidelity: &Fidelity) -> String {
     text
 }
 
-/// What a chart shows of a direction between two samples, a time apart.
+/// The value of a chart for a direction, from two samples and the seconds between them.
 type Shown = fn(&WaySample, &WaySample, f64) -> Option<f64>;
 
 fn charts(samples: &[Sample], simulated: &[Sample]) -> Vec<Chart> {

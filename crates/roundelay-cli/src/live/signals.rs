@@ -29,23 +29,24 @@ impl Signals {
         Ok(signals)
     }
 
-    /// Whether one came, since the start or the last [`wait_for_another`](Self::wait_for_another).
+    /// Whether one came since the start or since the last
+    /// [`wait_for_another`](Self::wait_for_another).
     pub(super) fn came(&self) -> bool {
         self.came.load(Ordering::Relaxed)
     }
 
-    /// The number of the last that came.
+    /// The number of the signal that came last.
     pub(super) fn last(&self) -> Option<u8> {
         let last = self.last.load(Ordering::Relaxed);
         u8::try_from(last).ok().filter(|last| *last > 0)
     }
 
-    /// Whether whoever ended the run wants the rest soon: a signal that is not Ctrl-C came.
+    /// Whether whoever ended the run wants the rest soon, because a signal other than Ctrl-C came.
     pub(super) fn is_urgent(&self) -> bool {
         self.last().is_some_and(|last| i32::from(last) != SIGINT)
     }
 
-    /// The run is over: only another signal counts from now on.
+    /// The run is over, so only another signal counts from now on.
     pub(super) fn wait_for_another(&self) {
         self.came.store(false, Ordering::Relaxed);
     }

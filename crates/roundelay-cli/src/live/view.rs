@@ -1,8 +1,8 @@
-//! The view of a running session: a terminal with its figures, and keys that change it.
+//! The view of a running session: a terminal that shows its figures, and keys that change it.
 //!
-//! A thread of its own draws and reads keys, because a slow terminal must not make packets late. The
-//! session sends it figures a few times a second, and makes the changes that it asks for, as those of
-//! `roundelay live set`.
+//! A thread of its own draws and reads keys, because a slow terminal must not make packets late.
+//! The session sends it figures a few times a second, and makes the changes that it asks for as if
+//! they came from `roundelay live set`.
 
 mod figures;
 mod keys;
@@ -31,14 +31,14 @@ use keys::{Keys, Wish};
 
 /// Seconds between figures.
 const EVERY: f64 = 0.25;
-/// Longest wait for a key.
+/// The longest wait for a key.
 const PATIENCE: Duration = Duration::from_millis(50);
-/// Longest wait for the thread that draws, at the end.
+/// The longest wait, at the end, for the thread that draws.
 const ENDS: Duration = Duration::from_secs(2);
-/// Messages that may wait for the terminal. More are left out: newer figures follow.
+/// Messages that may wait for the terminal. More are left out, because newer figures follow.
 const WAITING: usize = 4;
 
-/// The terminal has been given back, because of a panic: nobody draws any more.
+/// Set once the terminal has been given back because of a panic. Then nobody draws any more.
 static OVER: AtomicBool = AtomicBool::new(false);
 
 /// What the session tells the view.
@@ -47,7 +47,7 @@ enum Message {
     Answer(String),
 }
 
-/// The view. The terminal is as it was when this is dropped.
+/// The view. When it is dropped, the terminal is as it was before.
 pub(super) struct View {
     gatherer: Gatherer,
     next: f64,
@@ -58,8 +58,8 @@ pub(super) struct View {
 }
 
 impl View {
-    /// Takes the terminal over. The thread that draws has the privileges and the namespace of the
-    /// caller, and ordinary priority.
+    /// Takes the terminal over. The thread that draws has the caller's privileges and namespace,
+    /// but ordinary priority.
     ///
     /// # Errors
     /// Standard input or output is no terminal.
@@ -77,11 +77,11 @@ impl View {
         let (wish, wishes) = channel();
         let draw = move || {
             let outcome = show(terminal, &told, &wish);
-            // Here, because this waits for whoever reads the terminal.
+            // Done here, because it waits for whoever reads the terminal.
             if !OVER.load(Ordering::Relaxed) {
                 ratatui::restore();
             }
-            // Without a terminal the run ends, as with one that hangs up.
+            // Without a terminal the run ends, as it does with one that hangs up.
             _ = wish.send(Wish::Quit);
             outcome
         };
@@ -109,7 +109,7 @@ impl View {
         }
         if !answers.is_empty() {
             self.tell(Message::Answer(answers.join("\n")));
-            // The change shows at once.
+            // Show the change at once.
             self.next = seconds;
         }
         if seconds >= self.next {
@@ -120,7 +120,7 @@ impl View {
         true
     }
 
-    /// Tells the thread that draws, which may be slower.
+    /// Tells the thread that draws. It may be slower, and then misses the message.
     fn tell(&self, message: Message) {
         if let Some(messages) = &self.messages {
             _ = messages.try_send(message);
@@ -138,7 +138,7 @@ impl Drop for View {
                 std::thread::sleep(Duration::from_millis(2));
             }
             if !thread.is_finished() {
-                // Nobody reads the terminal: each further letter would hang, too.
+                // Nobody reads the terminal, so each further letter would hang, too.
                 _ = disable_raw_mode();
                 return;
             }
@@ -147,7 +147,7 @@ impl Drop for View {
     }
 }
 
-/// Takes the terminal over, until it is restored, which a panic does before its message.
+/// Takes the terminal over until it is restored. A panic restores it before its message.
 fn take_over() -> io::Result<DefaultTerminal> {
     let terminal = ratatui::try_init();
     let restores = std::panic::take_hook();
@@ -182,7 +182,7 @@ fn show(
             && let Event::Key(key) = event::read()?
         {
             for wish in keys.press(key, figures.as_deref()) {
-                // The session is over, and so is this loop.
+                // If this fails, the session is over, and so is this loop.
                 _ = wishes.send(wish);
             }
         }

@@ -59,7 +59,7 @@ pub(crate) struct Objective {
 }
 
 impl Objective {
-    /// True if costs are measured.
+    /// Whether costs are measured.
     pub(crate) fn measures_cost(&self) -> bool {
         self.cost || !(self.outputs.has("json") || self.no_cost)
     }

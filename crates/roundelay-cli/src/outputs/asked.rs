@@ -11,13 +11,13 @@ use super::output::{Opened, Output, Part, Target, Write, Writes};
 use super::paths::{Named, check_distinct, check_no_dash, is_within, try_folder};
 use crate::failure::Failure;
 
-/// The group of all outputs among the arguments of a command.
+/// The group of all outputs among a command's arguments.
 pub(crate) const GROUP: &str = "outputs";
 
 /// The outputs that a command's arguments ask for.
 #[derive(Debug)]
 pub(crate) struct Outputs<C: Writes> {
-    /// Outputs with their files or folders; no path for what is printed.
+    /// Outputs with their files or folders. The path is empty for what is printed.
     chosen: Vec<(&'static Output<C>, PathBuf)>,
 }
 
@@ -84,10 +84,10 @@ impl<C: Writes> Outputs<C> {
         self.path(option).is_some()
     }
 
-    /// The same outputs of another kind of results.
+    /// The same outputs for another kind of results.
     ///
     /// # Errors
-    /// Such results have no output of that name: the message ends with `reason`.
+    /// Such results have no output with that name. The message ends with `reason`.
     pub(crate) fn of_kind<D: Writes>(&self, reason: &str) -> Result<Outputs<D>, Failure> {
         let mut chosen = Vec::new();
         for (output, path) in &self.chosen {
@@ -113,12 +113,12 @@ impl<C: Writes> Outputs<C> {
         None
     }
 
-    /// The names of all outputs with their files or folders.
+    /// All outputs by name, with their files or folders.
     pub(crate) fn paths(&self) -> impl Iterator<Item = (&'static str, &Path)> {
         self.written().map(|(output, path)| (output.option, path))
     }
 
-    /// The text to print in place of the table, if any.
+    /// The text to print instead of the table, if any.
     ///
     /// # Errors
     /// The results have no such text.
@@ -131,7 +131,7 @@ impl<C: Writes> Outputs<C> {
         Ok(None)
     }
 
-    /// Rejects files together with `--dry-run`, which would write nothing.
+    /// Rejects files together with `--dry-run`, because it writes nothing.
     ///
     /// # Errors
     /// An output has a file.
@@ -145,14 +145,14 @@ impl<C: Writes> Outputs<C> {
         }
     }
 
-    /// Checks all paths before a run. `read`: the files that the command reads. `number`: of runs,
-    /// or of other things that some outputs can be of one only.
+    /// Checks all paths before a run. `read` are the files that the command reads. `number` says
+    /// how many runs there are, or other things of which some outputs can tell one only.
     ///
     /// # Errors
-    /// - A path is `-`, where the table goes.
+    /// - A path is `-`, but the table goes there.
     /// - Two files are the same, or the command reads one of them.
-    /// - A folder has files of another run, because you would take them for those of this run.
-    /// - You ask for several runs, and an output is of one.
+    /// - A folder has files of another run, and you would take them for those of this run.
+    /// - You ask for several runs, but an output tells of one.
     pub(crate) fn check<'a>(
         &self,
         read: impl IntoIterator<Item = Named<'a>>,
@@ -175,8 +175,8 @@ impl<C: Writes> Outputs<C> {
         self.check_trees(&files)
     }
 
-    /// Creates the folders, and opens all outputs before the run: an unwritable path is an error
-    /// before a long run.
+    /// Creates the folders and tries or opens all files before the run, so that you hear of an
+    /// unwritable path before a long run and not after it.
     ///
     /// # Errors
     /// A file cannot be created.
@@ -216,7 +216,7 @@ impl<C: Writes> Outputs<C> {
         Ok(all)
     }
 
-    /// The outputs with files, and their paths.
+    /// The outputs that have files, with their paths.
     fn written(&self) -> impl Iterator<Item = (&'static Output<C>, &Path)> {
         let with_paths = self
             .chosen
@@ -225,7 +225,7 @@ impl<C: Writes> Outputs<C> {
         with_paths.filter(|(output, _)| !matches!(output.target, Target::Printed))
     }
 
-    /// All files of all outputs, with the option that writes them.
+    /// All outputs' files, with the option that writes each.
     fn files(&self, measures: &Measures) -> Vec<(String, PathBuf)> {
         let mut files = Vec::new();
         for (output, path) in self.written() {

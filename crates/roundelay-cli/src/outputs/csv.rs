@@ -8,8 +8,8 @@ use super::files::OpenFile;
 use crate::failure::Failure;
 
 /// Writes a table: a line of names, then a line for each row, each ended by a line feed. Texts with
-/// commas or quotes are quoted as in RFC 4180, those that look like formulas begin with an
-/// apostrophe; an empty field is null.
+/// commas or quotes are quoted as in RFC 4180, and those that look like formulas begin with an
+/// apostrophe. An empty field is null.
 pub(crate) fn write(path: &Path, table: &Table) -> Result<(), Failure> {
     let file = OpenFile::create(path)?;
     let mut writer = csv::Writer::from_writer(file.clone());
@@ -28,7 +28,7 @@ pub(crate) fn write(path: &Path, table: &Table) -> Result<(), Failure> {
     file.finish(written)
 }
 
-/// The values of a column as text: numbers with all their digits, `true` or `false`.
+/// A column's values as text: numbers with all their digits, `true` or `false`.
 fn texts(column: &Column) -> Vec<String> {
     fn all<T: ToString>(values: &[T]) -> Vec<String> {
         values.iter().map(T::to_string).collect()
@@ -52,8 +52,8 @@ fn texts(column: &Column) -> Vec<String> {
     }
 }
 
-/// A text that no spreadsheet takes for a formula: names come from untrusted files. An apostrophe
-/// before the first character makes it text.
+/// A text that no spreadsheet takes for a formula, because names come from untrusted files. An
+/// apostrophe before the first character makes it text.
 fn plain(text: String) -> String {
     let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
     if is_formula { format!("'{text}") } else { text }

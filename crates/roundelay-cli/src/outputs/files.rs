@@ -1,4 +1,4 @@
-//! Files of outputs: open during the run, or written after it.
+//! Output files, which are open during the run or written after it.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,9 +15,9 @@ use crate::failure::Failure;
 pub(crate) struct OpenFile {
     path: PathBuf,
     file: Arc<Mutex<PartialFile>>,
-    /// Message of the first failed write.
+    /// The message of the first failed write.
     failure: Arc<OnceLock<String>>,
-    /// Requested at the first failed write: the run would go on in vain.
+    /// Requested at the first failed write, because the run would go on in vain.
     stop: Stop,
 }
 
@@ -49,7 +49,7 @@ impl OpenFile {
         self
     }
 
-    /// The first failed write, if any.
+    /// The failure of the first failed write, if any failed.
     pub(crate) fn failure(&self) -> Option<Failure> {
         self.failure.get().map(Failure::run)
     }
@@ -68,7 +68,7 @@ impl OpenFile {
         })
     }
 
-    /// Gives the file its name, if all was written. Other clones are gone by then.
+    /// Gives the file its name, if all was written. Other clones must be gone by then.
     pub(crate) fn finish(self, written: io::Result<()>) -> Result<(), Failure> {
         written.map_err(|error| Failure::run(self.message(&error)))?;
         let file = Arc::into_inner(self.file)
@@ -92,7 +92,7 @@ impl io::Write for OpenFile {
     }
 }
 
-/// A file for a text of the results.
+/// A file that will hold a text about the results.
 pub(super) struct OpenText<C: Writes> {
     pub(super) file: OpenFile,
     pub(super) text: TextOf<C>,
@@ -105,7 +105,7 @@ impl<C: Writes> Opened<C> for OpenText<C> {
     }
 }
 
-/// A file, or a folder, created after the run.
+/// A file or a folder that is created after the run.
 pub(super) struct Unopened<C: Writes> {
     pub(super) path: PathBuf,
     pub(super) write: fn(&Path, &C::Results<'_>) -> Result<(), Failure>,

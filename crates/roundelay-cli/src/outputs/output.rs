@@ -14,7 +14,7 @@ use crate::failure::Failure;
 pub(crate) trait Writes: fmt::Debug + Send + Sync + Sized + 'static {
     /// The command's results.
     type Results<'a>: ?Sized;
-    /// What outputs of events are opened with.
+    /// What outputs of events need when they are opened.
     type Start<'a>: ?Sized;
 
     /// All outputs, in the order of the help.
@@ -28,13 +28,13 @@ pub(crate) struct Output<C: Writes> {
     /// The help, without a full stop.
     pub(crate) help: &'static str,
     pub(crate) target: Target,
-    /// What the files are of, if of one only.
+    /// The thing that the files tell of, if they tell of only one.
     pub(crate) only: Option<&'static One>,
     pub(crate) write: Write<C>,
 }
 
 impl<C: Writes> Output<C> {
-    /// `--json`: a text on standard output, in place of the table.
+    /// `--json`: a text on standard output, instead of the table.
     pub(crate) const fn json(text: TextOf<C>) -> Self {
         Self {
             option: "json",
@@ -50,13 +50,13 @@ impl<C: Writes> Output<C> {
         Self::text("html", "Write a self-contained HTML page", text)
     }
 
-    /// `--markdown`: the tables and verdicts, for a report or the issue of a forge.
+    /// `--markdown`: the tables and verdicts, for a report or a forge's issue.
     pub(crate) const fn markdown(text: TextOf<C>) -> Self {
         let help = "Write the tables as Markdown, with all columns: for a report or an issue";
         Self::text("markdown", help, text)
     }
 
-    /// A file with a text of the results.
+    /// A file with a text about the results.
     pub(crate) const fn text(option: &'static str, help: &'static str, text: TextOf<C>) -> Self {
         Self {
             option,
@@ -67,7 +67,7 @@ impl<C: Writes> Output<C> {
         }
     }
 
-    /// The name of a file in a folder. Its extension is the option of the folder.
+    /// The name of a file in a folder. Its extension is the folder's option.
     pub(super) fn file_name(&self, name: &str) -> String {
         let extension = if let Target::FolderOf(other, _) = self.target {
             other
@@ -87,7 +87,7 @@ impl<C: Writes> fmt::Debug for Output<C> {
 /// Where an output goes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Target {
-    /// Standard output, in place of the table.
+    /// Standard output, instead of the table.
     Printed,
     /// A file.
     File,
@@ -95,7 +95,7 @@ pub(crate) enum Target {
     Folder(&'static [Part]),
     /// These files in the folder of another output.
     FolderOf(&'static str, &'static [Part]),
-    /// A folder with folders of its own, which no other output may write into.
+    /// A folder with folders of its own, into which no other output may write.
     Tree,
 }
 
@@ -114,11 +114,11 @@ pub(super) type TextOf<C> = fn(&<C as Writes>::Results<'_>) -> Result<String, Fa
 
 /// How an output is written.
 pub(crate) enum Write<C: Writes> {
-    /// As a text of the results.
+    /// As a text about the results.
     Text(TextOf<C>),
-    /// By a function of path and results, after the run.
+    /// By a function that takes path and results, after the run.
     After(fn(&Path, &C::Results<'_>) -> Result<(), Failure>),
-    /// From the events of the run: opened before it.
+    /// From the run's events, so it is opened before the run.
     During(fn(&Path, &C::Start<'_>) -> Opening<C>),
     /// By the command itself.
     Command,
@@ -127,7 +127,7 @@ pub(crate) enum Write<C: Writes> {
 /// A file in a folder.
 #[derive(Debug)]
 pub(crate) struct Part {
-    /// The file's name without extension.
+    /// The file's name without its extension.
     pub(super) name: &'static str,
     /// The setting that the file needs.
     pub(super) needs: Option<Setting>,
@@ -144,7 +144,7 @@ impl Part {
     }
 }
 
-/// The files of tables.
+/// The files for these tables.
 pub(crate) const fn parts<R, const N: usize>(tables: [&TableOf<R>; N]) -> [Part; N] {
     let mut parts = [const { Part::named("") }; N];
     let mut number = 0;
@@ -163,7 +163,7 @@ pub(crate) fn table_file(folder: &Path, name: &str, extension: &str) -> PathBuf 
     folder.join(format!("{name}.{extension}"))
 }
 
-/// What an output can be of one only.
+/// A thing of which an output can hold only one.
 pub(crate) struct One {
     pub(crate) name: &'static str,
     /// The option or argument that gives several.
@@ -172,7 +172,7 @@ pub(crate) struct One {
 }
 
 impl One {
-    /// One run, as of all replicas only the first is observed.
+    /// One run, because only the first of all replicas is observed.
     pub(crate) const RUN: Self = Self {
         name: "run",
         several: "replicas",
@@ -182,7 +182,7 @@ impl One {
 
 /// An output during a run.
 pub(crate) trait Opened<C: Writes>: Send {
-    /// The sink for the packets of a discipline of a comparison, if the output has any.
+    /// The sink for the packets of a compared discipline, if the output takes any.
     ///
     /// # Errors
     /// The file cannot be created.
@@ -196,7 +196,7 @@ pub(crate) trait Opened<C: Writes>: Send {
         Ok(None)
     }
 
-    /// The observer of a simulation's events, if any.
+    /// The observer of a simulation's events, if there is one.
     fn probe(&mut self) -> Option<&mut dyn Probe> {
         None
     }

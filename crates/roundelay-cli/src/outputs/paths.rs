@@ -1,5 +1,5 @@
-//! Checks of output files: none is an input, no two are the same, and none is standard output,
-//! where the table goes.
+//! Checks output files: none is an input, no two are the same, and none is standard output, because
+//! the table goes there.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::failure::Failure;
 pub(crate) type Named<'a> = (&'a str, &'a Path);
 
 /// # Errors
-/// The path is `-`, possibly meant as standard output.
+/// The path is `-`, with which you may mean standard output.
 pub(super) fn check_no_dash((option, path): Named<'_>, expected: &str) -> Result<(), Failure> {
     if path.as_os_str() != "-" {
         return Ok(());
@@ -28,7 +28,7 @@ pub(super) fn check_no_dash((option, path): Named<'_>, expected: &str) -> Result
 }
 
 /// # Errors
-/// An output file is also an input, or the output of another option, or `-`.
+/// An output file is an input too, or another option writes it, or it is `-`.
 pub(crate) fn check_distinct<'a>(
     read: impl IntoIterator<Item = Named<'a>>,
     written: impl IntoIterator<Item = Named<'a>>,
@@ -50,8 +50,8 @@ pub(crate) fn check_distinct<'a>(
     Ok(())
 }
 
-/// The scenario's file, unless read from standard input, and the files that it names, for the
-/// checks of outputs.
+/// The scenario's file, unless it is read from standard input, and the files that it names. Outputs
+/// are checked against these.
 pub(crate) fn files_of<'a>(
     path: &'a Path,
     scenario: &'a Scenario,
@@ -65,7 +65,8 @@ pub(crate) fn files_of<'a>(
     )
 }
 
-/// Creates a folder with the files to be written there, and drops the files again, before a run.
+/// Tries a folder before a run: creates it with the files that will be written there, and drops the
+/// files again.
 ///
 /// # Errors
 /// The folder or a file cannot be created.
@@ -87,12 +88,12 @@ pub(super) fn try_folder(
         .map_err(Failure::run)
 }
 
-/// Whether a file is in a folder, or in a folder within.
+/// Whether a file is in a folder, or in a folder below it.
 pub(super) fn is_within(path: &Path, folder: &Path) -> bool {
     canonical(path).starts_with(canonical(folder))
 }
 
-/// Canonical form of a path, for an existing file or a new one, also in a new folder.
+/// A path's canonical form, for an existing file or a new one, even in a new folder.
 fn canonical(path: &Path) -> PathBuf {
     path.canonicalize()
         .unwrap_or_else(|_| match (path.parent(), path.file_name()) {

@@ -25,8 +25,8 @@ pub(crate) struct Papers {
     #[arg(long)]
     pub(crate) full: bool,
 
-    /// Runs of each column and variation: a number of seeds from 1, or seeds as in 5..8 [default:
-    /// the plan's]; with --pages, seeds that are on record stay there
+    /// How many seeds each column and variation runs with, from seed 1 on, or which seeds, as in
+    /// 5..8 [default: the plan's]. With --pages, seeds that are on record stay there
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse_seeds)]
     pub(crate) seeds: Option<RangeInclusive<u64>>,
 
@@ -73,19 +73,19 @@ pub(crate) struct Papers {
 }
 
 impl Papers {
-    /// True if the paper is a plan file.
+    /// Whether the paper is a plan file.
     pub(crate) fn names_a_file(&self) -> bool {
         self.paper
             .as_deref()
             .is_some_and(|name| name.ends_with(".toml"))
     }
 
-    /// The name of the item, if any. Item names have no spaces: several words are a slip.
+    /// The item's name, if one is given. Item names have no spaces, so several words are a slip.
     pub(crate) fn item(&self) -> Option<String> {
         (!self.item.is_empty()).then(|| self.item.join(" "))
     }
 
-    /// True if an option asks for results.
+    /// Whether an option asks for results.
     pub(crate) const fn runs_something(&self) -> bool {
         self.full
             || self.check

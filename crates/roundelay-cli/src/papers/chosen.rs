@@ -1,4 +1,4 @@
-//! The papers and items named on the command line, and what to say of a wrong name.
+//! Finds the papers and items named on the command line, and says what to do about a wrong name.
 
 use roundelay::Fault;
 use roundelay_papers::catalogue::{Item, Paper};
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
     use roundelay_papers::catalogue;
 
-    /// `papers all figure-4` runs the figures of this number of all papers, as the help says.
+    /// `papers all figure-4` runs this figure for all papers, as the help says.
     #[test]
     fn with_all_an_item_is_that_of_every_paper() {
         let catalogue = catalogue::papers().unwrap();

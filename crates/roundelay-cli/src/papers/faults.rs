@@ -1,4 +1,5 @@
-//! `roundelay papers .. --faults`: the planted faults of plans, and the claims that notice.
+//! `roundelay papers .. --faults`: plants the faults that plans describe, and tells which claims
+//! notice.
 
 use roundelay_papers::catalogue::{Item, Paper};
 use roundelay_papers::faults::{self, report};
@@ -9,7 +10,7 @@ use crate::failure::Failure;
 use crate::terminal::print;
 use crate::threads::in_pool;
 
-/// Runs the faults of the items and prints which claims notice.
+/// Runs the items' faults and prints which claims notice.
 ///
 /// # Errors
 /// A run fails, or a claim that has to notice a fault keeps its truth.

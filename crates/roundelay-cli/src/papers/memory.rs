@@ -1,12 +1,12 @@
-//! Peak memory of this process, if the system reports it (Linux).
+//! The peak memory of this process, if the system reports it (Linux).
 
 /// Resets the peak.
 pub(super) fn forget_peak() {
-    // On failure, the peak counts from process start.
+    // If this fails, the peak counts from the start of the process.
     drop(std::fs::write("/proc/self/clear_refs", "5"));
 }
 
-/// Peak resident bytes since the reset.
+/// The most resident bytes since the reset.
 pub(super) fn peak_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let kilobytes = status

@@ -1,4 +1,5 @@
-//! Records of the papers' items: made in parts, written with the pages, and compared with the code.
+//! Records of the papers' items, which are made in parts, written with the pages, and compared with
+//! the code.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -16,17 +17,17 @@ use roundelay_report::write_text;
 use super::{memory, versions};
 use crate::failure::Failure;
 
-/// Runs of a plan, together with those on record.
+/// A plan's new runs, together with those on record.
 pub(super) struct Together {
     pub(super) record: Record,
     pub(super) ran: Ran,
 }
 
-/// Runs the seeds of a plan that `kept`, its record, does not have; None if there is neither a
+/// Runs those seeds of a plan that `kept`, its record, does not have. None if there is neither a
 /// record nor time for a run.
 ///
 /// # Errors
-/// The fault of the plan, or the failure of a run.
+/// The plan is wrong, or a run failed.
 pub(super) fn run(
     runner: &Runner,
     plan: &Plan,
@@ -61,7 +62,7 @@ pub(super) fn run(
     Ok(Some(Together { record, ran }))
 }
 
-/// The seeds of the plan that a record does not have.
+/// The plan's seeds that a record does not have.
 fn missing(runner: &Runner, plan: &Plan, record: &Record) -> Result<BTreeSet<u64>, String> {
     let seeds = runner.seeds(plan).map_err(|error| error.to_string())?;
     let last = plan
@@ -71,10 +72,10 @@ fn missing(runner: &Runner, plan: &Plan, record: &Record) -> Result<BTreeSet<u64
     Ok(seeds.into_iter().filter(is_missing).collect())
 }
 
-/// The record of an item, if it is of this setting and plan, and of today's code.
+/// An item's record, if this setting, this plan and today's code made it.
 ///
 /// # Errors
-/// A quick run would take the place of a full record, or the run that examines a record failed.
+/// A quick run would replace a full record, or the run that examines a record failed.
 pub(super) fn kept(
     folder: &Path,
     (paper, item): (&str, &str),
@@ -104,8 +105,8 @@ pub(super) fn kept(
     Ok((!record.code.is_older_than(&code)).then_some(record))
 }
 
-/// A record from before versions of experiments, if its first seed gives the same results today:
-/// it has today's version then.
+/// A record from before experiments had versions. If its first seed gives the same results today,
+/// it gets today's version.
 fn examined(
     runner: &Runner,
     plan: &Plan,
@@ -139,7 +140,7 @@ pub(super) fn write(
     write_in_folder(&folder.join(record_path(paper, item)), &(json + "\n"))
 }
 
-/// Writes the papers' pages from plans and records; with `details`, also a page for each item.
+/// Writes the papers' pages from plans and records. With `details`, also a page for each item.
 pub(super) fn write_pages(papers: &[Paper], folder: &Path, details: bool) -> Result<(), Failure> {
     let site = Site::read(papers, folder, &versions()?).map_err(Failure::run)?;
     let mut files = site.files().map_err(Failure::run)?;
@@ -155,7 +156,7 @@ pub(super) fn write_pages(papers: &[Paper], folder: &Path, details: bool) -> Res
 /// Compares the records' verdicts with those expected, and their versions with plans and code.
 ///
 /// # Errors
-/// The records with another verdict, or made for an older plan or with older code.
+/// Some records have another verdict, or were made for an older plan or with older code.
 pub(super) fn check(papers: &[Paper], folder: &Path) -> Result<(), Failure> {
     let site = Site::read(papers, folder, &versions()?).map_err(Failure::run)?;
     let place = folder.display();
@@ -205,7 +206,7 @@ pub(super) fn check(papers: &[Paper], folder: &Path) -> Result<(), Failure> {
     )))
 }
 
-/// Writes a file, and creates its folder.
+/// Writes a file, and first creates its folder.
 fn write_in_folder(path: &Path, text: &str) -> Result<(), Failure> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)

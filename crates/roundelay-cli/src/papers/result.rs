@@ -1,4 +1,4 @@
-//! Result of an item, for its outputs.
+//! An item's results, for its outputs.
 
 use roundelay_papers::catalogue::Paper;
 #[cfg(feature = "parquet")]
@@ -9,11 +9,11 @@ use roundelay_papers::runner::Ran;
 use roundelay_report::Measurement;
 use roundelay_report::{ItemPage, item_html, provenance};
 
-/// Results of an item, for its outputs.
+/// An item's results, for its outputs.
 pub(crate) struct ItemResult<'a> {
     pub(super) paper: &'a Paper,
     pub(crate) judged: &'a Judged<'a>,
-    /// All figures of the run.
+    /// All figures that the run found.
     pub(super) ran: &'a Ran,
 }
 
@@ -37,7 +37,7 @@ impl ItemResult<'_> {
         alone(self.paper, self.judged)
     }
 
-    /// Footer of the Parquet file.
+    /// Goes into the Parquet file's footer.
     pub(crate) fn metadata(&self) -> Vec<(String, String)> {
         provenance(env!("CARGO_PKG_VERSION"), 1, &self.judged.record.plan)
     }

@@ -1,4 +1,4 @@
-//! Results of a replay, before they are rendered.
+//! The results of a replay, before they are rendered.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use roundelay::Duration;
 use roundelay_report::{Recorded, ReplayResult, Replayed};
 use roundelay_sim::replay::{Candidate, Replay as Outcome, Schedule};
 
-/// Results of a replay, for its outputs.
+/// The results of a replay, for its outputs.
 pub(crate) struct Replays<'a> {
     pub(crate) replayed: &'a Replayed,
     pub(crate) runs: &'a [Run],
@@ -20,7 +20,7 @@ pub(crate) struct Run {
     pub(crate) window: Duration,
     /// Over all packets, including the warm-up.
     pub(crate) packet_hops: u64,
-    /// Millions of packets: kept for `--parquet` only.
+    /// Kept for `--parquet` only, because it may hold millions of packets.
     pub(crate) schedule: Option<Arc<Schedule>>,
     pub(crate) outcomes: Vec<(Outcome, ReplayResult)>,
     pub(crate) recording: f64,

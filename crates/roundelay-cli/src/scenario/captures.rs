@@ -19,11 +19,11 @@ use roundelay_trace::{
 use crate::live;
 use crate::progress::BarOfReadings;
 
-/// Maximum number of packets of a capture: all are kept in memory.
+/// Most packets of a capture, because all are kept in memory.
 const MOST_PACKETS: usize = 100_000_000;
 
-/// Reads a capture's packets before `end`: those that `roundelay compare` would replay, with the
-/// same lengths, flows and times. What was chosen, mended or odd goes to `notes`.
+/// Reads a capture's packets before `end`. These are the packets that `roundelay compare` would
+/// replay, with the same lengths, flows and times. What was chosen, mended or odd goes to `notes`.
 pub(super) fn read(
     path: &Path,
     captured: &Captured,
@@ -81,7 +81,7 @@ pub(super) fn read(
     Ok(packets)
 }
 
-/// As `roundelay compare` mends a capture; a record of `roundelay live` is sent as it is.
+/// Mends a capture as `roundelay compare` does, but sends a record of `roundelay live` as it is.
 fn mending(path: &Path, captured: &Captured) -> Mending {
     if live::is_record(path) {
         return Mending::default();
@@ -107,7 +107,7 @@ fn split(arrivals: &Arrivals, mending: &Mending) -> Option<String> {
     ))
 }
 
-/// A sentence for each oddity found, as `roundelay compare` reports them.
+/// A sentence for each oddity found, as `roundelay compare` reports it.
 fn odd(arrivals: &Arrivals, lengths: &Lengths) -> Vec<String> {
     let capture = arrivals.file_notes();
     let unparsable = arrivals.unparsable();
@@ -161,7 +161,7 @@ fn odd(arrivals: &Arrivals, lengths: &Lengths) -> Vec<String> {
 /// The longest packet that the simulator sends.
 const LONGEST: u32 = FlowConfig::MAX_PACKET_LEN - 1;
 
-/// Counters of packets with an illegal length.
+/// Counts packets whose length is illegal.
 #[derive(Debug, Default)]
 struct Lengths {
     cut: u64,

@@ -28,8 +28,8 @@ pub(crate) struct Simulate {
     pub(crate) dry_run: bool,
 
     /// Use this discipline on all router ports, as in "fq_codel target 5ms", or the tree in a file,
-    /// as in "tree home.toml"; host ports keep their disciplines, and buffers their sizes, unless
-    /// DISCIPLINE sets a limit. Given several times: compare these with the same seeds
+    /// as in "tree home.toml". Host ports keep their disciplines, and buffers keep their sizes
+    /// unless you set a limit. If you give several, they are compared with the same seeds
     #[arg(long, value_name = "DISCIPLINE", value_parser = parse_queue)]
     pub(crate) queue: Vec<Queue>,
 
@@ -40,7 +40,7 @@ pub(crate) struct Simulate {
     pub(crate) outputs: Outputs<Simulating>,
 }
 
-/// Help of `simulate --template`.
+/// Help for `simulate --template`.
 fn templates() -> String {
     let names: Vec<_> = roundelay_sim::scenario::templates()
         .map(|(name, _)| name)

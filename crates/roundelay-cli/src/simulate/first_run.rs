@@ -1,4 +1,4 @@
-//! The first run, observed by the outputs of the call.
+//! The first run, which the call's outputs observe.
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -10,7 +10,7 @@ use crate::outputs::Opened;
 
 type Observers = Vec<Box<dyn Opened<Simulating>>>;
 
-/// Observers of the first replica.
+/// Runs the first replica, with its observers.
 pub(super) struct FirstRun {
     outputs: Mutex<Observers>,
     has_curves: bool,
@@ -18,7 +18,7 @@ pub(super) struct FirstRun {
 }
 
 impl FirstRun {
-    /// `has_curves`: whether curves over time are kept.
+    /// `has_curves` says whether to keep curves over time.
     pub(super) fn new(outputs: Observers, has_curves: bool) -> Self {
         Self {
             outputs: Mutex::new(outputs),

@@ -19,13 +19,13 @@ use crate::outputs::{One, Output, Part, Target, Write, Writes, csv, parts, table
 #[derive(Debug)]
 pub(crate) struct Simulating;
 
-/// The run that an output of events is opened for.
+/// The run for which an output of events is opened.
 pub(crate) struct Run<'a> {
     pub(crate) scenario: &'a Scenario,
     pub(crate) network: &'a Network,
     /// Version, seed and hash of the scenario.
     pub(crate) metadata: &'a [(String, String)],
-    /// Ends the run: requested at the first failed write.
+    /// Ends the run. Requested at the first failed write.
     pub(crate) stop: &'a Stop,
 }
 

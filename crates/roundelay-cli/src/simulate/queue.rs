@@ -1,4 +1,5 @@
-//! What `simulate --queue` puts into the routers: a discipline, or a tree of disciplines in a file.
+//! What `simulate --queue` puts into the routers: a discipline, or a tree of disciplines from a
+//! file.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -21,12 +22,13 @@ pub(crate) enum Queue {
     Tree {
         /// Its file.
         path: PathBuf,
-        /// The buffer; none: the buffers that the queues have.
+        /// The buffer. None: the buffers that the queues have.
         limit: Option<Limit>,
     },
 }
 
-/// A discipline in `tc` syntax, or `tree FILE`, with a limit if wanted: as in scenarios.
+/// Reads a discipline in `tc` syntax, or `tree FILE`, with a limit if you want one, as in
+/// scenarios.
 ///
 /// # Errors
 /// The discipline or the limit is wrong, or the tree has no file.
@@ -63,7 +65,7 @@ impl Queue {
         }
     }
 
-    /// The buffer, if one is written.
+    /// The buffer, if the text sets one.
     pub(super) const fn limit(&self) -> Option<Limit> {
         match self {
             Self::Discipline(queue) => queue.limit,
@@ -71,7 +73,7 @@ impl Queue {
         }
     }
 
-    /// The discipline, if it is no tree.
+    /// The discipline, unless it is a tree.
     pub(crate) const fn discipline_mut(&mut self) -> Option<&mut QueueSpec> {
         match self {
             Self::Discipline(queue) => Some(queue),
@@ -82,7 +84,8 @@ impl Queue {
     /// Puts the queue into all routers of a scenario, and returns the text of the tree's file.
     ///
     /// # Errors
-    /// The scenario has no routers, the tree's file is no tree, or decisions have no cost for it.
+    /// The scenario has no routers, the tree's file is no tree, or the scenario has no decision
+    /// cost for the queue.
     pub(super) fn put_into(
         &self,
         name: &str,

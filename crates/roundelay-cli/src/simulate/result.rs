@@ -1,9 +1,9 @@
-//! Result of a simulation.
+//! The result of a simulation.
 
 use roundelay_report::{Page, Simulated, simulation_html};
 use roundelay_sim::scenario::Curves;
 
-/// Result of [`simulate`](crate::call::simulate).
+/// The result of [`simulate`](crate::call::simulate).
 #[derive(Debug)]
 pub struct Ran {
     /// The results.

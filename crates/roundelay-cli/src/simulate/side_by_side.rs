@@ -12,7 +12,7 @@ use crate::outputs::{Output, Outputs, Writes, files_of, finish_all};
 use crate::simulate::first_run::FirstRun;
 use crate::terminal::{self, print};
 
-/// The outputs of several queues.
+/// The outputs about several queues.
 #[derive(Debug)]
 struct Comparing;
 

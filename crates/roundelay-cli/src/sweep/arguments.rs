@@ -52,9 +52,9 @@ pub(crate) struct Sweep {
     #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 1000, requires = "until", value_parser = whole(2_u32..=1_000_000))]
     pub(crate) max_replicas: u32,
 
-    /// Print means of a figure with 95% confidence intervals (--html draws them), and paired differences from the first
-    /// value of the first key: SOURCE.FIGURE, as in calls.delay_p99; FIGURE alone is over all
-    /// sources
+    /// Print means of this figure with 95% confidence intervals (--html draws them), and how they
+    /// differ, seed by seed, from those at the first value of the first key. You name it
+    /// SOURCE.FIGURE, as in calls.delay_p99, or FIGURE alone for all sources
     #[arg(long, value_name = "NAME")]
     pub(crate) figure: Option<String>,
 

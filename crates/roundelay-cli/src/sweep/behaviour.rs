@@ -1,9 +1,9 @@
-//! Behaviour versions: fingerprints of disciplines, sources, TCP and the simulator, and the ones
-//! that a scenario uses.
+//! Behaviour versions: fingerprints of disciplines, sources, TCP and the simulator, and which of
+//! them a scenario uses.
 //!
-//! `behaviours.json` has a fingerprint for each name: the hash of the results of canonical runs. A
-//! test repeats the runs and fails if the file is stale (`fingerprints.rs`). The version of a run
-//! is therefore the behaviour of the code, not of a commit or a file's time.
+//! `behaviours.json` has a fingerprint for each name, which hashes what canonical runs give. A test
+//! repeats these runs and fails if the file is stale (`fingerprints.rs`). So a run's version says
+//! how the code behaves, not which commit it is from or when the file was written.
 
 #[cfg(test)]
 mod fingerprints;
@@ -19,10 +19,10 @@ use roundelay_sim::{DecisionCost, LinkConfig};
 
 /// The checked-in fingerprints.
 const TABLE: &str = include_str!("../../behaviours.json");
-/// Name of the figures of the papers' plans.
+/// The name for the figures of the papers' plans.
 const FIGURES: &str = "papers.simulate";
-/// Kinds of the papers' experiments without a fingerprint: they measure the time, or count the
-/// instructions, of this build on this machine.
+/// Kinds of the papers' experiments that have no fingerprint, because they measure this build's
+/// time on this machine, or count its instructions.
 #[cfg(test)]
 const MEASUREMENTS: [&str; 2] = ["cost", "hold"];
 
@@ -31,18 +31,18 @@ const MEASUREMENTS: [&str; 2] = ["cost", "hold"];
 pub(super) struct Behaviours(BTreeMap<String, String>);
 
 impl Behaviours {
-    /// The fingerprints of this program.
+    /// This program's fingerprints.
     pub(super) fn of_program() -> Self {
         Self(serde_json::from_str(TABLE).expect("a test compares the table with the code"))
     }
 
-    /// The table with the versions of a program's own parts.
+    /// The table, together with the versions of a program's own parts.
     pub(super) fn with(mut self, versions: &BTreeMap<String, String>) -> Self {
         self.0.extend(versions.clone());
         self
     }
 
-    /// The table after a change of one behaviour.
+    /// The table after one behaviour has changed.
     #[cfg(test)]
     pub(super) fn changed(mut self, name: &str) -> Self {
         self.0.insert(name.to_owned(), "changed".to_owned());
@@ -52,7 +52,7 @@ impl Behaviours {
     /// Fingerprints of the behaviours that a scenario uses.
     ///
     /// # Errors
-    /// A behaviour has no fingerprint: a discipline from outside.
+    /// A behaviour has no fingerprint, because the discipline is from outside.
     pub(super) fn of(&self, scenario: &Scenario) -> Result<BTreeMap<String, String>, String> {
         let mut all = BTreeMap::new();
         for name in used(scenario) {
@@ -68,7 +68,7 @@ impl Behaviours {
             let Some(control) = &group.control else {
                 continue;
             };
-            // A built-in control of the program has the fingerprint of its setting.
+            // A built-in control that the program sets has the fingerprint of its setting.
             let name = control.name();
             let own = self.0.get(&format!("control.{name}"));
             let built_in = self.0.get(&format!("tcp.control.{name}"));
@@ -83,24 +83,24 @@ impl Behaviours {
         Ok(all)
     }
 
-    /// Fingerprint of the figures of the papers' plans.
+    /// Fingerprint of the figures that the papers' plans make.
     pub(super) fn figures_of_plans(&self) -> &str {
         &self.0[FIGURES]
     }
 
-    /// Fingerprint of a kind of the papers' experiments.
+    /// Fingerprint of one kind of the papers' experiments.
     pub(super) fn of_experiment(&self, kind: &str) -> Option<&str> {
         self.0.get(&format!("papers.{kind}")).map(String::as_str)
     }
 
-    /// Fingerprint of a discipline.
+    /// A discipline's fingerprint.
     pub(super) fn of_discipline(&self, name: &str) -> Option<&str> {
         self.0
             .get(&format!("discipline.{name}"))
             .map(String::as_str)
     }
 
-    /// Hash of all fingerprints: equal for programs with equal results.
+    /// Hashes all fingerprints. Programs with equal results have equal hashes.
     pub(super) fn hash(&self) -> String {
         let mut texts = Vec::new();
         for (name, hash) in &self.0 {
@@ -111,7 +111,7 @@ impl Behaviours {
     }
 }
 
-/// Names of the behaviours that a scenario uses.
+/// The names of the behaviours that a scenario uses.
 fn used(scenario: &Scenario) -> BTreeSet<String> {
     let mut all = BTreeSet::from(["engine".to_owned()]);
     for link in scenario.topology.network.links() {
@@ -136,7 +136,7 @@ fn used(scenario: &Scenario) -> BTreeSet<String> {
     all
 }
 
-/// True if a source writes its packets' slack at their departure from the host.
+/// Whether a source writes its packets' slack when they depart from the host.
 pub(super) fn writes_at_departure(scenario: &Scenario) -> bool {
     used(scenario).contains("urgency.at_departure")
 }

@@ -1,4 +1,4 @@
-//! A finished run: a line of a journal, and rows of the dataset.
+//! A finished run: a line in a journal, and rows in the dataset.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use super::identity::run_identity;
 
-/// Results of a run: figures of each source.
+/// A run's results: figures for each source.
 pub(super) type Rows = Vec<(Arc<str>, Vec<Option<f64>>)>;
 
-/// A finished run: a line of the journal.
+/// A finished run, which is a line in the journal.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Done {
     pub(super) point: String,
@@ -51,7 +51,7 @@ impl Done {
         sealed(&serde_json::to_string(&line).expect("texts and numbers are JSON"))
     }
 
-    /// None for an incomplete line, and for one with another digest than when written.
+    /// None for an incomplete line, and for one whose digest is not the one written.
     pub(super) fn parse(line: &str) -> Option<Self> {
         let line: Line = serde_json::from_str(&unsealed(line)?).ok()?;
         let mut rows = Vec::new();
@@ -76,7 +76,7 @@ impl Done {
         })
     }
 
-    /// A figure of a source, by its number among all figures.
+    /// A source's figure, by its number among all figures.
     pub(super) fn figure(&self, source: &str, figure: usize) -> Option<f64> {
         for (name, figures) in &self.rows {
             if **name == *source {
@@ -86,7 +86,7 @@ impl Done {
         None
     }
 
-    /// The rows of the dataset.
+    /// The run's rows in the dataset.
     pub(super) fn rows(&self) -> Vec<SweepRow> {
         let identity: Arc<str> = run_identity(&self.point, self.seed).into();
         let mut rows = Vec::new();

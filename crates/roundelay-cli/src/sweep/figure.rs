@@ -1,4 +1,4 @@
-//! The figure of `--figure`: of a source, or of the last one.
+//! The figure of `--figure`, for the source it names or else for the last one.
 
 use roundelay::Fault;
 use roundelay_report::SWEEP_FIGURES;
@@ -6,7 +6,7 @@ use roundelay_report::SWEEP_FIGURES;
 use super::point::Check;
 use crate::failure::Failure;
 
-/// The source that `--figure` names, if it names one, and the number of the figure.
+/// The source that `--figure` names, if it names one, and the figure's number.
 pub(super) fn source_and_number(text: &str) -> Result<(Option<&str>, usize), Failure> {
     let (source, figure) = match text.rsplit_once('.') {
         Some((source, figure)) => (Some(source), figure),

@@ -1,4 +1,4 @@
-//! Names of a dataset's files and folders.
+//! The names of a dataset's files and folders.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -7,17 +7,17 @@ use std::path::{Path, PathBuf};
 
 use super::hash::hash;
 
-/// Name of the journals' folder.
+/// The folder that holds the journals.
 pub(super) const JOURNAL: &str = ".journal";
-/// Name of the file with all runs.
+/// The file that holds all runs.
 pub(super) const RUNS_FILE: &str = "runs.parquet";
-/// Longest key or value in the name of a folder, in bytes, before a hash in place of the rest. File
-/// systems allow 255 for both.
+/// Longest key or value in a folder's name, in bytes, before a hash replaces the rest. File systems
+/// allow 255 for both.
 const LONGEST_NAME: usize = 80;
-/// Key of a file's metadata: the labels of its point.
+/// The key in a file's metadata under which its point's labels stand.
 pub(super) const LABELS: &str = "roundelay.labels";
 
-/// Writes the files of a folder's file system to disk.
+/// Writes to disk what the folder's file system still holds in memory.
 #[cfg(target_os = "linux")]
 pub(super) fn sync(folder: &Path) -> io::Result<()> {
     rustix::fs::syncfs(File::open(folder)?).map_err(io::Error::from)
@@ -43,7 +43,7 @@ pub(super) fn has_extension(path: &Path, extension: &str) -> bool {
     path.extension() == Some(OsStr::new(extension))
 }
 
-/// Paths in a folder, sorted; none if the folder is missing.
+/// Paths in a folder, sorted. There are none if the folder is missing.
 pub(super) fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -57,14 +57,14 @@ pub(super) fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(all)
 }
 
-/// Files of points in a folder.
+/// The files of points that a folder has.
 pub(super) fn files(folder: &Path) -> Vec<PathBuf> {
     let mut files = entries(folder).unwrap_or_default();
     files.retain(|path| is_parquet(path) && !path.ends_with(RUNS_FILE));
     files
 }
 
-/// The folder of a point: `KEY=VALUE` for each key, special characters as in URLs.
+/// The folder of a point: `KEY=VALUE` for each key, with special characters as in URLs.
 pub(super) fn folder_of(labels: &[(String, String)]) -> PathBuf {
     let mut folder = PathBuf::new();
     for (key, value) in labels {
@@ -86,7 +86,7 @@ pub(super) fn escaped(text: &str) -> String {
             return format!("{all}-{}", hash(&[text]));
         }
     }
-    // An empty value is no folder's name; Hive's readers take this one for none.
+    // An empty value is no folder's name. Hive's readers take this one for none.
     if all.is_empty() {
         "__HIVE_DEFAULT_PARTITION__".to_owned()
     } else {

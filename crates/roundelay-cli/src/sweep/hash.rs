@@ -2,7 +2,7 @@
 
 use sha2::{Digest as _, Sha256};
 
-/// Hash of texts with their borders: 128 bits of SHA-256, in hexadecimal.
+/// Hashes texts with their borders: 128 bits of SHA-256, in hexadecimal.
 pub(super) fn hash(texts: &[&str]) -> String {
     let mut all = Sha256::new();
     for text in texts {

@@ -1,4 +1,5 @@
-//! Identity of runs: hash of the resolved scenario, its files, its behaviours and the seed.
+//! What makes a run the same run: a hash of the resolved scenario, its files, its behaviours and
+//! the seed.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::File;
@@ -16,23 +17,23 @@ use super::behaviour::Behaviours;
 use super::hash::{hash, hex, short};
 use super::values::canonical;
 
-/// Keys of a scenario without influence on the figures of a run.
+/// Keys of a scenario that do not affect a run's figures.
 const IGNORED: [&str; 3] = ["name", "seed", "objective"];
-/// Seed of the networks in identities.
+/// The seed with which identities draw their networks.
 const NETWORK_SEED: u64 = 1;
 
-/// Origin of the runs of a point. Equal origins and seeds give equal results.
+/// The origin of a point's runs. Equal origins and seeds give equal results.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Origin {
-    /// Canonical JSON of the scenario.
+    /// The scenario as canonical JSON.
     pub(super) scenario: String,
-    /// Hash of the network, hashes of the files by path.
+    /// The network's hash, and the files' hashes by path.
     pub(super) inputs: BTreeMap<String, String>,
     /// Fingerprints of the behaviours used, by name.
     pub(super) behaviours: BTreeMap<String, String>,
 }
 
-/// Hashes of the files of scenarios, each file read once.
+/// Hashes scenarios' files, and reads each file only once.
 #[derive(Debug, Default)]
 pub(super) struct FileHashes(Mutex<HashMap<PathBuf, String>>);
 
@@ -101,7 +102,7 @@ impl Origin {
         })
     }
 
-    /// Identity of the point.
+    /// The point's identity.
     pub(super) fn identity(&self) -> String {
         hash(&[
             &self.scenario,
@@ -110,7 +111,7 @@ impl Origin {
         ])
     }
 
-    /// The origin as metadata of the Parquet file of the point with this identity.
+    /// The origin as metadata for the Parquet file of the point with this identity.
     pub(super) fn metadata(&self, point: &str) -> Vec<(String, String)> {
         let inputs = serde_json::json!(self.inputs).to_string();
         let behaviours = serde_json::json!(self.behaviours).to_string();
@@ -126,7 +127,7 @@ impl Origin {
         ]
     }
 
-    /// The origin in the metadata of a Parquet file.
+    /// Reads the origin from a Parquet file's metadata.
     pub(super) fn of_metadata(metadata: &[(String, String)]) -> Option<Self> {
         let text = |name: &str| {
             let mut entries = metadata.iter();
@@ -140,7 +141,7 @@ impl Origin {
         })
     }
 
-    /// Differences from an earlier origin: keys of the scenario, files, behaviours.
+    /// The changes since an earlier origin: keys of the scenario, files, behaviours.
     pub(super) fn changes(&self, before: &Self) -> Vec<String> {
         let mut all = Vec::new();
         let old = before.leaves();
@@ -176,7 +177,7 @@ impl Origin {
         all
     }
 
-    /// Values of the scenario by dotted path.
+    /// The scenario's values by dotted path.
     fn leaves(&self) -> BTreeMap<String, String> {
         let mut leaves = BTreeMap::new();
         let json = serde_json::from_str(&self.scenario).unwrap_or(Json::Null);
@@ -194,7 +195,7 @@ fn lines(hashes: &BTreeMap<String, String>) -> String {
     lines.join("\n")
 }
 
-/// Identity of a run.
+/// A run's identity.
 pub(super) fn run_identity(point: &str, seed: u64) -> String {
     hash(&[point, &seed.to_string()])
 }
@@ -226,8 +227,8 @@ fn leaf_values(path: &str, value: &Json, leaves: &mut BTreeMap<String, String>) 
     }
 }
 
-/// Hash of nodes and links, without queues: the result of a topology's template or file, with drawn
-/// delays.
+/// Hashes nodes and links, without queues. So it says what a topology's template or file has made,
+/// with drawn delays.
 fn hash_of_network(network: &Network) -> String {
     let mut all = Sha256::new();
     for link in network.links() {

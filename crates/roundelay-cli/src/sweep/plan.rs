@@ -1,4 +1,4 @@
-//! Plan of a sweep: a scenario, points of swept keys, replicas.
+//! The plan of a sweep: a scenario, points with values of the swept keys, and replicas.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -17,38 +17,38 @@ use crate::host::Host;
 use crate::scenario::text;
 use crate::text_file;
 
-/// Maximum number of points.
+/// Most points that a plan may have.
 const MOST_POINTS: usize = 100_000;
-/// Maximum number of parts of a key. Scenarios have four: `source.NAME.tcp.KEY`.
+/// Most parts that a key may have. Scenarios have four: `source.NAME.tcp.KEY`.
 const MOST_PARTS: usize = 16;
-/// Keys of a sweep file.
+/// The keys that a sweep file knows.
 const KEYS: [&str; 6] = ["scenario", "replicas", "seed", "grid", "zip", "points"];
 
 /// A plan.
 #[derive(Debug)]
 pub(super) struct Plan {
-    /// Name of the scenario's file in messages.
+    /// The name of the scenario's file in messages.
     pub(super) name: String,
-    /// Text of the scenario.
+    /// The scenario's text.
     pub(super) text: String,
     /// Whether the plan is from a sweep file.
     pub(super) is_file: bool,
-    /// Folder of the files named in the scenario.
+    /// The folder of the files that the scenario names.
     pub(super) folder: PathBuf,
     /// The scenario's table.
     pub(super) table: Table,
     pub(super) points: Vec<Values>,
-    /// Runs of each point; None: not said.
+    /// Runs for each point. None: not given.
     pub(super) replicas: Option<u32>,
-    /// Seed of the first run; None: the scenario's.
+    /// The first run's seed. None: the scenario's.
     pub(super) seed: Option<u64>,
 }
 
-/// Values of the keys of one dimension: the grid's keys have one each.
+/// Values for the keys of one dimension. Each key of the grid has a dimension of its own.
 type Dimension = Vec<Values>;
 
 impl Plan {
-    /// Reads a scenario or a sweep file, and the keys of the command line.
+    /// Reads a scenario or a sweep file, and the command line's keys.
     ///
     /// # Errors
     /// A file cannot be read, or a key or value is wrong.
@@ -90,7 +90,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// A plan of a sweep file, whose dimensions are added to `dimensions`.
+    /// Makes a plan from a sweep file, and adds its dimensions to `dimensions`.
     fn of_file(
         file: &Reader<'_>,
         mut table: Table,
@@ -187,7 +187,7 @@ impl Plan {
         Ok(())
     }
 
-    /// The scenario's table with the values of a point.
+    /// The scenario's table with a point's values.
     ///
     /// # Errors
     /// A key does not lead to a value of the scenario.
@@ -205,7 +205,7 @@ impl Plan {
     }
 }
 
-/// A whole number of a sweep file, if the key is there.
+/// A whole number from a sweep file, if the key is there.
 fn whole(
     file: &Reader<'_>,
     table: &Table,
@@ -231,12 +231,12 @@ fn error_at(file: &Reader<'_>, key: &str, fault: impl Into<Fault>) -> Failure {
     failure(file.at(key, fault))
 }
 
-/// An error in a file as a failure, without control characters of the file.
+/// Turns an error in a file into a failure, without the file's control characters.
 fn failure(fault: Fault) -> Failure {
     Failure::usage(fault.map(clean))
 }
 
-/// The dotted keys of a table with their values.
+/// A table's dotted keys with their values.
 fn keys_of(file: &Reader<'_>, table: &Table, name: &str) -> Result<Vec<(String, Value)>, Failure> {
     let mut all = Vec::new();
     match table.get(name) {
@@ -268,7 +268,7 @@ fn flatten(before: &str, table: &Table, all: &mut Vec<(String, Value)>) {
     }
 }
 
-/// The values of a key: a list, or a text as on the command line.
+/// A key's values: a list, or a text as on the command line.
 fn many(value: Value) -> Result<Vec<Value>, Fault> {
     match value {
         Value::Array(values) if values.is_empty() => Err("an empty list".into()),
@@ -357,14 +357,14 @@ fn keys(values: &Values) -> Vec<&str> {
     keys
 }
 
-/// Adds a dimension; one with the same key is replaced.
+/// Adds a dimension, or replaces the one with the same key.
 ///
 /// # Errors
 /// The key belongs to a `[zip]` or `[[points]]` with several keys, or stands twice.
 fn replace(dimensions: &mut Vec<Dimension>, new: Dimension) -> Result<(), Fault> {
     let (key, _) = &new[0][0];
     for dimension in dimensions.iter_mut() {
-        // Each point of a dimension has the same keys.
+        // Each point of a dimension has the same keys, so look at the first.
         if !dimension[0].iter().any(|(other, _)| other == key) {
             continue;
         }
@@ -378,7 +378,7 @@ fn replace(dimensions: &mut Vec<Dimension>, new: Dimension) -> Result<(), Fault>
     Ok(())
 }
 
-/// All combinations, the last dimension fastest.
+/// All combinations. The last dimension changes fastest.
 ///
 /// # Errors
 /// A key stands twice, or there are too many points.
@@ -411,7 +411,7 @@ fn product(dimensions: &[Dimension]) -> Result<Vec<Values>, Failure> {
     Ok(points)
 }
 
-/// Sets the value at a path. Elements of a list have their name, their number, or both ends:
+/// Sets the value at a path. You name an element of a list by its name, its number, or both ends:
 /// `source.calls.rate`, `port.0.loss`, `port.left>right.loss`.
 fn set(value: &mut Value, path: &[&str], parent: &str, new: &Value) -> Result<(), Fault> {
     let [key, rest @ ..] = path else {
@@ -450,7 +450,7 @@ fn set(value: &mut Value, path: &[&str], parent: &str, new: &Value) -> Result<()
     }
 }
 
-/// Names of an element of a list, the best one first.
+/// What you may call an element of a list, the best name first.
 fn names(number: usize, element: &Value) -> Vec<String> {
     let text = |key: &str| element.get(key).and_then(Value::as_str);
     let mut names = Vec::new();
@@ -528,7 +528,7 @@ mod tests {
         );
     }
 
-    /// Regression: a key of thousands of parts overflowed the stack.
+    /// Formerly a key with thousands of parts overflowed the stack.
     #[test]
     fn keys_have_few_parts() {
         let check = |key: String| plan(vec![vec![(key, Value::Integer(5))]]).check();

@@ -1,4 +1,4 @@
-//! A point of a sweep: values of the swept keys, and the known and pending runs.
+//! A point of a sweep: values for the swept keys, and the known and pending runs.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -21,36 +21,36 @@ use crate::host::Host;
 use crate::scenario::{Read, check_length};
 use crate::threads::in_pool;
 
-/// Scenarios stay in memory from the check until the run in sweeps of up to this many points.
+/// In sweeps of up to this many points, scenarios stay in memory from the check until the run.
 const MOST_KEPT_POINTS: usize = 20_000;
 /// Scenarios with more links are read again for the run.
 const MOST_KEPT_LINKS: usize = 64;
-/// Messages on wrong points before the rest is only counted.
+/// Most wrong points with a message. The others are only counted.
 const MOST_MESSAGES: usize = 5;
 
 /// A point of the plan.
 pub(super) struct Point {
     pub(super) values: Values,
     pub(super) labels: Vec<(String, String)>,
-    /// Folder in the dataset.
+    /// The point's folder in the dataset.
     pub(super) folder: PathBuf,
     pub(super) origin: Origin,
     pub(super) identity: String,
-    /// Differences from the origin of the folder's runs; none for a new point.
+    /// The changes since the folder's runs. None for a new point.
     pub(super) changes: Option<Vec<String>>,
-    /// Runs in the dataset's files.
+    /// Runs that the dataset's files have.
     pub(super) stored: BTreeMap<u64, Vec<SweepRow>>,
     fresh: Mutex<Fresh>,
 }
 
-/// Runs of a point from journals and from this session.
+/// A point's runs from journals and from this session.
 #[derive(Default)]
 pub(super) struct Fresh {
-    /// Not in the file yet.
+    /// Runs that are not in the file yet.
     pub(super) runs: BTreeMap<u64, Done>,
-    /// Written into the file; with results if a figure of these is asked for.
+    /// Runs that are written into the file, with results if somebody asks for a figure.
     pub(super) written: BTreeMap<u64, Option<Done>>,
-    /// Runs to come.
+    /// Runs that are still to come.
     pub(super) pending: usize,
     /// The scenario, while runs are pending.
     pub(super) scenario: Option<Arc<Scenario>>,
@@ -69,7 +69,7 @@ impl Point {
             || fresh.written.contains_key(&seed)
     }
 
-    /// A figure of a source by seed.
+    /// A source's figure, by seed.
     pub(super) fn figures(&self, source: &str, figure: usize) -> BTreeMap<u64, Option<f64>> {
         let mut all = BTreeMap::new();
         for (seed, rows) in &self.stored {
@@ -88,7 +88,7 @@ impl Point {
         all
     }
 
-    /// Names of the sources, if a run is known.
+    /// The sources' names, if a run is known.
     pub(super) fn sources(&self) -> Vec<String> {
         let mut names = Vec::new();
         if let Some(rows) = self.stored.values().next() {
@@ -107,7 +107,7 @@ impl Point {
         names
     }
 
-    /// The values of the keys, as in the dataset.
+    /// The keys' values, as the dataset has them.
     pub(super) fn values_as_labels(&self) -> Vec<String> {
         let mut values = Vec::new();
         for (_, value) in &self.labels {
@@ -116,7 +116,7 @@ impl Point {
         values
     }
 
-    /// Metadata of the file of the point.
+    /// Metadata for the point's file.
     pub(super) fn metadata(&self) -> Vec<(String, String)> {
         let mut metadata = self.origin.metadata(&self.identity);
         let labels = serde_json::json!(self.values_as_labels());
@@ -129,7 +129,7 @@ impl Point {
         name_of(&self.labels)
     }
 
-    /// The file of the point in a dataset.
+    /// The point's file in a dataset.
     pub(super) fn file(&self, dataset: &Path) -> PathBuf {
         let name = format!("{}.parquet", self.identity);
         dataset.join(&self.folder).join(name)
@@ -148,13 +148,13 @@ pub(super) fn name_of(labels: &[(String, String)]) -> String {
 /// What the check of a point needs beside its values.
 pub(super) struct Check<'a> {
     pub(super) plan: &'a Plan,
-    /// Folder of the dataset.
+    /// The dataset's folder.
     pub(super) folder: &'a Path,
     pub(super) behaviours: &'a Behaviours,
     pub(super) host: &'a Host,
-    /// Whether runs of more than 10^10 events are asked for.
+    /// Whether somebody asks for runs of more than 10^10 events.
     pub(super) is_long: bool,
-    /// Whether the rows of known runs are kept, for a figure.
+    /// Whether known runs keep their rows, for a figure.
     pub(super) with_rows: bool,
     pub(super) threads: Option<u16>,
 }
@@ -163,7 +163,7 @@ impl Check<'_> {
     /// Checks all points.
     ///
     /// # Errors
-    /// A point is no valid scenario: nothing has been run then.
+    /// A point is no valid scenario. In that case nothing has been run.
     pub(super) fn points(&self) -> Result<Vec<Point>, Failure> {
         let plan = self.plan;
         let hashes = FileHashes::default();
@@ -188,7 +188,7 @@ impl Check<'_> {
         let Some(mut first) = faults.next() else {
             return Ok(points);
         };
-        // The data of the first, and the messages of all.
+        // The first one's data, and the messages of all.
         for other in faults {
             first = first.with_hint(&format!("\n{other}"));
         }
@@ -198,7 +198,7 @@ impl Check<'_> {
         Err(Failure::usage(first))
     }
 
-    /// The scenario of a point, as a table and as it is read.
+    /// A point's scenario, as a table and as it is read.
     pub(super) fn scenario(&self, values: &Values) -> Result<(toml::Table, Scenario), Fault> {
         let Self { plan, host, .. } = self;
         let (table, text) = text_of(plan, values)?;
@@ -256,7 +256,7 @@ impl Check<'_> {
     }
 }
 
-/// The scenario of a point, as a table and as text.
+/// A point's scenario, as a table and as text.
 pub(super) fn text_of(plan: &Plan, values: &Values) -> Result<(toml::Table, String), Fault> {
     let table = plan.resolved(values)?;
     let text = if values.is_empty() {
@@ -267,7 +267,7 @@ pub(super) fn text_of(plan: &Plan, values: &Values) -> Result<(toml::Table, Stri
     Ok((table, text))
 }
 
-/// The fault of a wrong point; one of the scenario itself has the line.
+/// The fault of a wrong point. If the scenario itself is wrong, the fault has the line.
 fn told(plan: &Plan, values: &Values, fault: Fault) -> Fault {
     let no_captures: &roundelay_sim::scenario::ReadCapture<'_> = &|_, _, _| Ok(Vec::new());
     let own = Scenario::from_toml_with(&plan.name, &plan.text, &plan.folder, no_captures);

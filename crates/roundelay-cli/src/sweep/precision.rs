@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use roundelay::Fault;
 
-/// Half the width of a confidence interval as part of the mean.
+/// Half the width of a confidence interval, as a part of the mean.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Precision(pub(super) f64);
 

@@ -1,4 +1,4 @@
-//! Summary of a sweep: text and JSON.
+//! Sums a sweep up, as text and JSON.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -22,7 +22,7 @@ pub(super) struct Failed {
     pub(super) values: Values,
     pub(super) seed: u64,
     pub(super) message: String,
-    /// Command that repeats the run.
+    /// The command that repeats the run.
     pub(super) command: String,
 }
 
@@ -47,7 +47,7 @@ impl Figures {
         }
     }
 
-    /// Whether points have several runs, and all runs of each point the same value.
+    /// Whether points have several runs, but all runs of each point have the same value.
     fn are_without_spread(&self) -> bool {
         let mut widths = Vec::new();
         for point in &self.points {
@@ -70,7 +70,7 @@ pub(super) struct FigureOfPoint {
 }
 
 impl FigureOfPoint {
-    /// The difference with its unit; empty if there is none.
+    /// The difference with its unit, or nothing if there is none.
     fn difference_in_words(&self, figure: &str) -> String {
         match &self.difference {
             Some(Difference { interval, from, .. }) => {
@@ -103,10 +103,10 @@ impl FigureOfPoint {
     }
 }
 
-/// Mean of the differences from another point, seed by seed.
+/// The mean of the differences from another point, seed by seed.
 #[derive(Debug)]
 pub(super) struct Difference {
-    /// Value of the first key at the other point.
+    /// The first key's value at the other point.
     pub(super) from: String,
     pub(super) pairs: usize,
     pub(super) interval: Interval,
@@ -189,10 +189,10 @@ struct DifferenceReport<'a> {
     half_width: Option<f64>,
 }
 
-/// Swept keys with their values, and the rows of a point.
+/// The swept keys with their values, and a point's rows.
 pub(crate) type RowsOfPoint = (Vec<(String, String)>, Vec<SweepRow>);
 
-/// Result of a sweep.
+/// The result of a sweep.
 #[derive(Debug)]
 pub struct Summary {
     pub(super) name: String,
@@ -201,16 +201,16 @@ pub struct Summary {
     pub(super) cached: usize,
     pub(super) done: usize,
     pub(super) failed: Vec<Failed>,
-    /// Points of the dataset outside the plan.
+    /// Points of the dataset that the plan does not have.
     pub(super) others: usize,
-    /// Runs of other plans in journals.
+    /// Runs in journals that belong to other plans.
     pub(super) waiting: usize,
     pub(super) figures: Option<Figures>,
     pub(super) keys: Vec<SweptKey>,
-    /// For each run of the plan, before the work: new, changed (and what), or cached. Empty in the
-    /// command, which has `--why`.
+    /// Tells for each run of the plan whether it was new, changed (and how), or cached, before the
+    /// work. Empty in the command, which has `--why`.
     pub why: String,
-    /// Rows of the plan's runs, with the values of the swept keys.
+    /// The rows of the plan's runs, with the swept keys' values.
     pub rows: Vec<RowsOfPoint>,
 }
 
@@ -293,7 +293,7 @@ impl Summary {
         format!("{runs}: {cached} cached, {done} done, {failed} failed")
     }
 
-    /// The printed summary.
+    /// The summary as it is printed.
     pub fn text(&self) -> String {
         let folder = clean(&self.folder.display().to_string());
         let mut text = format!(
@@ -345,7 +345,7 @@ impl Summary {
         notes
     }
 
-    /// The failed runs, each with the command that repeats it. None: no run failed.
+    /// The failed runs, each with the command that repeats it. None if no run failed.
     pub fn failure(&self) -> Option<Failure> {
         let first = self.failed.first()?;
         let all = self.cached + self.done + self.failed.len();
@@ -365,7 +365,8 @@ impl Summary {
     }
 }
 
-/// Points in the table at most. Of more, these are spread evenly over all.
+/// Most points in the table. If there are more, the table shows some that are spread evenly over
+/// all.
 const MOST_ROWS: usize = 20;
 
 fn table(figures: &Figures, keys: &[SweptKey]) -> String {
@@ -382,7 +383,7 @@ fn table(figures: &Figures, keys: &[SweptKey]) -> String {
     let count = figures.points.len();
     let shown = count.min(MOST_ROWS);
     for nth in 0..shown {
-        // The first one and the last one, too.
+        // The first one and the last one are among them.
         let point = &figures.points[nth * (count - 1) / (shown - 1).max(1)];
         let mut row = Vec::new();
         for ((_, value), key) in point.point.iter().zip(keys) {

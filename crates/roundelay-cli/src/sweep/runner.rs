@@ -1,4 +1,4 @@
-//! Runner of a sweep: pending runs on the threads of one process.
+//! Does the pending runs of a sweep on the threads of one process.
 
 use std::io::IsTerminal;
 
@@ -9,7 +9,7 @@ use super::session::{Job, Session};
 use crate::failure::Failure;
 use crate::threads::in_pool;
 
-/// Runs everything pending.
+/// Runs everything that is pending.
 ///
 /// # Errors
 /// The dataset cannot be written, or a stop was requested.
@@ -39,7 +39,7 @@ pub(super) fn run_jobs(session: &Session, jobs: &[Job]) -> Result<(), Failure> {
     }
 }
 
-/// Progress over the runs, on a terminal.
+/// Shows on a terminal how far the runs have come.
 fn bar(session: &Session, runs: usize) -> Result<ProgressBar, Failure> {
     if session.arguments.quiet || runs == 0 || !std::io::stderr().is_terminal() {
         return Ok(ProgressBar::hidden());

@@ -1,4 +1,4 @@
-//! Session of a sweep: points with their identities, known and pending runs, and the dataset.
+//! The session of a sweep: points with their identities, known and pending runs, and the dataset.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
@@ -29,12 +29,12 @@ use crate::parts::OwnParts;
 use crate::progress::Gauge;
 use crate::scenario::Read;
 
-/// Complete points whose files are written together: the code of one stays in the processor's
-/// caches for the next, and a file costs a third less after runs of some milliseconds.
+/// Complete points whose files are written together. The code for one then stays in the processor's
+/// caches for the next, so a file costs a third less after runs of some milliseconds.
 const TOGETHER: usize = 64;
-/// Age of the last written files after which a finished run writes those of all complete points.
+/// If the last files are older than this, a finished run writes those of all complete points.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
-/// Complete points without their files. The journal has their runs.
+/// Points whose runs are done but whose file is not written yet. The journal holds the runs.
 #[derive(Debug)]
 struct Complete {
     points: Vec<usize>,
@@ -61,7 +61,7 @@ pub(super) struct Job {
 pub struct Session {
     pub(super) plan: Plan,
     pub(super) points: Vec<Point>,
-    /// Numbers of the points by identity.
+    /// The points' numbers by identity.
     numbers: HashMap<String, usize>,
     pub(super) arguments: Options,
     pub(super) folder: PathBuf,
@@ -69,24 +69,24 @@ pub struct Session {
     behaviours: Behaviours,
     /// The program's disciplines and congestion controls.
     parts: Option<OwnParts>,
-    /// For each run of the plan: new, changed (and what), or cached, before the work.
+    /// For each run of the plan: new, changed (and how), or cached, before the work.
     reasons: OnceLock<String>,
     pub(super) stop: Stop,
     pub(super) gauge: Gauge,
     pub(super) first_seed: u64,
-    /// Points with other values in the dataset's file.
+    /// Points in the dataset's file that have other values.
     other_points: usize,
     complete: Mutex<Complete>,
     failed: Mutex<Vec<Failed>>,
-    /// Numbers of runs before the work.
+    /// Runs that were known before the work.
     pub(super) cached: usize,
     /// Runs of this session.
     done: Mutex<usize>,
-    /// Runs of each point, where `--until` has set these.
+    /// Runs for each point, once `--until` has set them.
     pub(super) targets: Option<Vec<u32>>,
 }
 
-/// Arguments in use after the plan is read.
+/// The arguments in use once the plan has been read.
 pub(super) struct Options {
     pub(super) file: PathBuf,
     pub(super) replicas: u32,
@@ -161,12 +161,12 @@ impl Session {
                 "seed {first_seed}: the last replica's must be below 2^64"
             )));
         }
-        // Only reads.
+        // Nothing is written before the dataset is opened below.
         let mut keys = Vec::new();
         for (key, _) in &plan.points[0] {
             keys.push(key.as_str());
         }
-        // After the files of points: their runs may move there meanwhile.
+        // Read after the points' files, because their runs may move there meanwhile.
         let kept = Kept::read(&folder).map_err(Failure::run)?;
         if let Some(known) = kept.keys()
             && known != keys
@@ -216,7 +216,7 @@ impl Session {
         Ok(session)
     }
 
-    /// All runs of the plan, or of the shard.
+    /// All runs that the plan or the shard has.
     fn planned(&self) -> Vec<Job> {
         let mut jobs = Vec::new();
         for (number, point) in self.points.iter().enumerate() {
@@ -235,7 +235,7 @@ impl Session {
         jobs
     }
 
-    /// Seeds of each point.
+    /// The seeds that each point runs with.
     fn seeds(&self) -> Range<u64> {
         self.first_seed..self.first_seed + u64::from(self.arguments.replicas)
     }
@@ -244,7 +244,7 @@ impl Session {
         self.points[job.point].has(job.seed)
     }
 
-    /// Runs of the plan that are not known, after the files of points without any are written.
+    /// The plan's runs that are not known. First writes the files of points that have no such run.
     pub(super) fn pending(&self) -> Result<Vec<Job>, Failure> {
         let mut jobs = self.planned();
         jobs.retain(|job| !self.is_known(*job));
@@ -252,7 +252,7 @@ impl Session {
         Ok(jobs)
     }
 
-    /// Announces runs: the file of a point is written after the last one.
+    /// Announces runs, because a point's file is written after its last run.
     pub(super) fn expect(&self, jobs: &[Job]) -> Result<(), Failure> {
         for job in jobs {
             self.points[job.point].fresh().pending += 1;
@@ -266,7 +266,7 @@ impl Session {
         Ok(())
     }
 
-    /// Number of failed runs.
+    /// The number of failed runs.
     pub(super) fn failures(&self) -> usize {
         self.failed
             .lock()
@@ -324,8 +324,8 @@ impl Session {
         simulate(&scenario, seed)
     }
 
-    /// Records a finished run. The file of the point is written after its last run, together with
-    /// those of other points.
+    /// Records a finished run. The point's file is written after its last run, together with other
+    /// points' files.
     pub(super) fn record(&self, number: usize, done: Done) -> Result<(), String> {
         *self.done.lock().unwrap_or_else(PoisonError::into_inner) += 1;
         let point = &self.points[number];
@@ -368,7 +368,7 @@ impl Session {
 
     /// Notes a failure with the command that repeats the run.
     fn note_failure(&self, values: &Values, seed: u64, message: String) {
-        // A sweep file stands for its scenario and the values of the point.
+        // A sweep file stands for its scenario and the point's values.
         let file = if self.plan.is_file {
             self.plan.name.clone()
         } else {
@@ -394,7 +394,7 @@ impl Session {
             .push(failed);
     }
 
-    /// Writes the new runs of a point into the dataset.
+    /// Writes a point's new runs into the dataset.
     fn write(&self, point: &Point) -> Result<(), String> {
         let runs = std::mem::take(&mut point.fresh().runs);
         if runs.is_empty() {
@@ -417,7 +417,8 @@ impl Session {
         Ok(())
     }
 
-    /// For each run of the plan: new, changed (and what), or cached. Runs nothing.
+    /// Tells for each run of the plan whether it is new, changed (and how), or cached. Runs
+    /// nothing.
     ///
     /// # Errors
     /// The dataset cannot be read.
@@ -479,11 +480,10 @@ impl Session {
         Ok(tasks)
     }
 
-    /// Adds the result of a task to the dataset. The result of a run that is known already is
-    /// ignored.
+    /// Adds a task's result to the dataset. If the run is known already, its result is ignored.
     ///
     /// # Errors
-    /// No result of this sweep, or the dataset cannot be written.
+    /// This is no result of this sweep, or the dataset cannot be written.
     pub fn commit(&self, result: &[u8]) -> Result<(), Failure> {
         let text = str::from_utf8(result).unwrap_or_default();
         let done = Done::parse(text).ok_or_else(|| Failure::run("no result of a run"))?;
@@ -494,10 +494,10 @@ impl Session {
         self.record(number, done).map_err(Failure::run)
     }
 
-    /// Notes the failure of a task.
+    /// Notes that a task has failed.
     ///
     /// # Errors
-    /// No task of this sweep, or the dataset cannot be written.
+    /// This is no task of this sweep, or the dataset cannot be written.
     pub fn failed(&self, task: &str, message: &str) -> Result<(), Failure> {
         let task: Task = serde_json::from_str(task)
             .map_err(|error| Failure::run(format!("no task: {error}")))?;
@@ -515,7 +515,7 @@ impl Session {
         }
     }
 
-    /// The rows of the plan's runs, with the values of the swept keys.
+    /// The rows of the plan's runs, with the swept keys' values.
     fn rows(&self) -> Result<Vec<RowsOfPoint>, String> {
         let seeds = self.seeds();
         let mut kept = Kept::read(&self.folder)?.by_identity();
@@ -540,7 +540,7 @@ impl Session {
         Ok(all)
     }
 
-    /// The swept keys, with what their values are.
+    /// The swept keys, and what their values are.
     fn keys(&self) -> Vec<SweptKey> {
         let mut keys = Vec::new();
         for (place, (name, _)) in self.plan.points[0].iter().enumerate() {
@@ -553,12 +553,13 @@ impl Session {
         keys
     }
 
-    /// Writes all files, removes the journal, and sums up, with the rows of the runs if asked.
+    /// Writes all files, removes the journal, and sums up. If asked, the summary has the rows of
+    /// the runs.
     ///
     /// # Errors
     /// The dataset cannot be written.
     pub fn finish(mut self, with_rows: bool) -> Result<Summary, Failure> {
-        // Complete points without files, and points whose last runs never came.
+        // There may be complete points without files, and points whose last runs never came.
         for point in &self.points {
             self.write(point).map_err(Failure::run)?;
         }
@@ -612,7 +613,7 @@ impl Session {
     }
 }
 
-/// Figure of a page without another.
+/// The figure on a page if you name no other.
 const USUAL_FIGURE: &str = "delay_p99";
 
 /// The figure to sum up, if any.
@@ -624,7 +625,7 @@ fn figure(arguments: &Sweep) -> Option<String> {
     }
 }
 
-/// The folder of the dataset: as asked for, else beside the working directory's files with the
+/// The dataset's folder: the one you asked for, or else one in the working directory that has the
 /// scenario's name.
 fn folder(arguments: &Sweep, plan: &Plan) -> PathBuf {
     if let Some(folder) = arguments.outputs.path("out") {
@@ -650,7 +651,7 @@ mod tests {
     const SCENARIO: &str = "duration = '100ms'\n[topology]\ntemplate = 'dumbbell'\npairs = 1\nrate \
         = '1mbit'\n[[source]]\nname = 'a'\nkind = 'cbr'\nfrom = 's0'\nto = 'r0'\nrate = '900kbit'\n";
 
-    /// A folder with a scenario, deleted on drop.
+    /// A folder with a scenario, which is deleted on drop.
     struct Folder(PathBuf);
 
     impl Folder {
@@ -761,7 +762,7 @@ mod tests {
             run(folder.session(&words, Behaviours::of_program())),
             [6, 0, 0]
         );
-        // A task of another version is refused.
+        // A task from another version is refused.
         let other = folder
             .session(
                 &["queue.core=packet_fq"],
@@ -777,8 +778,8 @@ mod tests {
         );
     }
 
-    /// A failed run leaves the other runs of its point in the dataset; a resumed sweep does only
-    /// the failed one.
+    /// A failed run leaves its point's other runs in the dataset, so a resumed sweep does only the
+    /// failed one.
     #[test]
     fn a_failed_run_is_repeated_alone() {
         let folder = Folder::new("failed");
@@ -809,7 +810,7 @@ mod tests {
         );
     }
 
-    /// Files are written for some points at a time; the journal has the others, whatever ends the
+    /// Files are written for some points at a time. The journal has the others, whatever ends the
     /// process.
     #[test]
     fn complete_points_wait_for_others_in_the_journal() {
@@ -855,7 +856,7 @@ mod tests {
         );
     }
 
-    /// Values named as files are folders; equal runs have a note, and others none.
+    /// Values named as files are folders. Equal runs get a note, others do not.
     #[test]
     fn notes_are_of_other_files_and_of_equal_runs() {
         let folder = Folder::new("notes");

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use roundelay::Fault;
 
-/// A part of the runs: the first number of the second, from 1.
+/// One part of the runs, from 1, and how many parts there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Shard {
     part: u64,
@@ -14,7 +14,7 @@ pub(crate) struct Shard {
 impl Shard {
     /// Whether the run with this identity is in the part.
     pub(super) fn has(self, identity: &str) -> bool {
-        // 60 of the hash's bits, evenly distributed.
+        // 60 of the hash's bits, which are evenly distributed.
         let bits = u64::from_str_radix(identity.get(..15).unwrap_or_default(), 16).unwrap_or(0);
         bits % self.parts == self.part - 1
     }

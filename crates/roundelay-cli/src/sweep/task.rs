@@ -1,4 +1,4 @@
-//! A run of a sweep as text, for another process.
+//! A sweep's run as text, for another process.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -28,12 +28,12 @@ pub struct Task {
     pub(super) behaviours: String,
 }
 
-/// Runs a task of [`Session::tasks`](super::Session::tasks) in any process, with the parts of the
-/// session's program if there are any. Returns the result for
+/// Runs a task of [`Session::tasks`](super::Session::tasks) in any process. If the session's
+/// program has parts, give them too. Returns the result for
 /// [`Session::commit`](super::Session::commit).
 ///
 /// # Errors
-/// The run failed, or this program has other behaviours than that of the session.
+/// The run failed, or this program behaves otherwise than the session's program.
 pub fn run_task(task: &str, parts: Option<&OwnParts>, stop: &Stop) -> Result<Vec<u8>, Failure> {
     static OF_PROGRAM: OnceLock<String> = OnceLock::new();
     let task: Task = serde_json::from_str(task)
@@ -84,7 +84,8 @@ pub fn run_task(task: &str, parts: Option<&OwnParts>, stop: &Stop) -> Result<Vec
 /// Reads a scenario whose queues may have the names of the program's disciplines.
 ///
 /// # Errors
-/// The text is not a valid scenario, or no source over TCP has the name of a congestion control.
+/// The text is not a valid scenario, or a congestion control is for a source that it does not have
+/// over TCP.
 pub(super) fn read_with(
     parts: &Parts,
     name: &str,
@@ -99,7 +100,7 @@ pub(super) fn read_with(
     Ok(scenario)
 }
 
-/// One run. A panic is a failure of the run.
+/// Does one run. If it panics, the run has failed.
 pub(super) fn simulate(scenario: &Scenario, seed: u64) -> Result<Rows, String> {
     match catch_unwind(AssertUnwindSafe(|| scenario.run(seed, |_| ()))) {
         Ok(Ok(results)) => Ok(sweep_rows(&results)),
@@ -108,7 +109,7 @@ pub(super) fn simulate(scenario: &Scenario, seed: u64) -> Result<Rows, String> {
     }
 }
 
-/// One run with parts of a program; what these say of their failure comes first.
+/// Does one run with a program's parts. If these say why they failed, that comes first.
 pub(super) fn simulate_with(
     parts: &Parts,
     scenario: Result<Scenario, Fault>,

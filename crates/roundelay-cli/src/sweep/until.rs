@@ -1,5 +1,5 @@
-//! Sequential replication: runs are added to each point until the confidence interval of a figure
-//! is narrow enough.
+//! Sequential replication: adds runs to each point until the confidence interval of a figure is
+//! narrow enough.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -14,8 +14,8 @@ use super::runner::run_jobs;
 use super::session::{Job, Session};
 use crate::failure::Failure;
 
-/// Runs the plan's replicas, then adds runs to the points whose interval is too wide. The number of
-/// runs of a point depends only on its results: it is the same on each machine.
+/// Runs the plan's replicas, then adds runs to the points whose interval is too wide. How many runs
+/// a point gets depends only on its results, so it is the same on each machine.
 ///
 /// # Errors
 /// There is no such figure, the dataset cannot be written, or a stop was requested.
@@ -30,7 +30,7 @@ pub(super) fn run(session: &mut Session, precision: Precision) -> Result<(), Fai
         let mut jobs = Vec::new();
         for (number, target) in targets.iter_mut().enumerate() {
             let point = &session.points[number];
-            // Seeds of failed runs have no value; these points get no further runs.
+            // A failed run leaves its seed without a value, and such points get no further runs.
             let Some(values) = values(session, point, &source, figure, *target) else {
                 continue;
             };
@@ -63,7 +63,7 @@ pub(super) fn run(session: &mut Session, precision: Precision) -> Result<(), Fai
     }
 }
 
-/// Whether no point needs or may get more runs.
+/// Whether each point has enough runs, or as many as it may get.
 fn targets_are_settled(
     session: &Session,
     source: &str,
@@ -84,7 +84,7 @@ fn targets_are_settled(
     true
 }
 
-/// The figure of the first `runs` runs; None if a run is missing.
+/// The figure in the first `runs` runs. None if a run is missing.
 fn values(
     session: &Session,
     point: &Point,
@@ -95,14 +95,14 @@ fn values(
     let all = point.figures(source, figure);
     let mut values = Vec::new();
     for seed in session.first_seed..session.first_seed + u64::from(runs) {
-        // A run may have no value of the figure.
+        // A run may have no value for the figure.
         values.extend(*all.get(&seed)?);
     }
     Some(values)
 }
 
-/// Number of further runs: half the number at hand at least, as many as the variance suggests, and
-/// twice the number at hand at most. None: the interval is narrow enough.
+/// The further runs that the variance suggests, but at least a quarter of those at hand and at most
+/// as many again. None if the interval is narrow enough.
 fn more(values: &[f64], Precision(part): Precision) -> Option<u32> {
     let count = values.len() as f64;
     let Some(Interval {
@@ -120,7 +120,7 @@ fn more(values: &[f64], Precision(part): Precision) -> Option<u32> {
 }
 
 impl Session {
-    /// Source and number of the figure of `--figure`.
+    /// The source and the number of the figure that `--figure` names.
     ///
     /// # Errors
     /// The results have no such source or figure.
@@ -136,7 +136,7 @@ impl Session {
             }
         }
         let (source, number) = source_and_number(text)?;
-        // Results of several sources end with all together.
+        // If there are several sources, results end with all of them together.
         let Some(last) = sources.last() else {
             return Ok(None);
         };
@@ -145,14 +145,14 @@ impl Session {
         Ok(Some((source, number)))
     }
 
-    /// Means of the figure, and paired differences: the same seeds under another value of the first
-    /// key.
+    /// Means of the figure, and paired differences, which compare the same seeds under another
+    /// value of the first key.
     pub(super) fn summary_of_figure(&self) -> Result<Option<Figures>, Failure> {
         let Some((source, figure)) = self.figure()? else {
             return Ok(None);
         };
         let mut all = Vec::new();
-        // The first point with the same values of all keys but the first.
+        // The first point that has the same values for all keys but the first.
         let mut references = HashMap::new();
         for (number, point) in self.points.iter().enumerate() {
             all.push(self.used(number, &source, figure));
@@ -195,7 +195,7 @@ impl Session {
         }))
     }
 
-    /// Values of a figure by seed, of the plan's runs.
+    /// A figure's values in the plan's runs, by seed.
     fn used(&self, number: usize, source: &str, figure: usize) -> BTreeMap<u64, f64> {
         let runs = match &self.targets {
             Some(targets) => targets[number],
@@ -221,7 +221,7 @@ mod tests {
     #[test]
     fn runs_are_added_until_the_interval_is_narrow() {
         assert_eq!(more(&[1.0, 1.0, 1.0], Precision(0.02)), None);
-        // Half the width is 1.96 of a mean of 3: far too wide, so the number doubles.
+        // Half the width is 1.96, and the mean is 3: far too wide, so the number doubles.
         assert_eq!(more(&[1.0, 2.0, 3.0, 4.0, 5.0], Precision(0.02)), Some(5));
         // Just too wide: a quarter more.
         assert_eq!(more(&[1.0, 2.0, 3.0, 4.0, 5.0], Precision(0.64)), Some(2));

@@ -1,4 +1,5 @@
-//! Values of a swept key: lists, ranges, quantities with units, and their canonical forms.
+//! Values of a swept key: lists, ranges, quantities with units, and how each is written
+//! canonically.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +11,13 @@ use toml::Value;
 /// A point: a value for each swept key, in the order of the keys.
 pub(super) type Values = Vec<(String, Value)>;
 
-/// Maximum number of values of a range.
+/// Most values that a range may have.
 const MOST_VALUES: usize = 100_000;
 
-/// Keys whose texts are names or paths: no quantities, whatever the spelling.
+/// Keys whose texts are names or paths. They are no quantities, whatever they look like.
 const NAMES: [&str; 6] = ["name", "from", "to", "file", "second", "class"];
 
-/// Unit of a quantity.
+/// A quantity's unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Unit {
     BitsPerSecond,
@@ -117,10 +118,10 @@ fn decimal(whole: u64, places: u32) -> String {
     format!("{}{dot}{fraction}", whole / unit)
 }
 
-/// The values of a list as on the command line: `fifo,qfq`, `64kbit..1mbit/2`, `[1, 2]`.
+/// A list's values as on the command line: `fifo,qfq`, `64kbit..1mbit/2`, `[1, 2]`.
 ///
 /// # Errors
-/// An empty value, or a wrong range.
+/// A value is empty, or a range is wrong.
 pub(super) fn list(text: &str) -> Result<Vec<Value>, Fault> {
     if text.starts_with(['[', '{', '"', '\'']) {
         return Ok(vec![written(text)?]);
@@ -139,7 +140,7 @@ pub(super) fn list(text: &str) -> Result<Vec<Value>, Fault> {
     Ok(all)
 }
 
-/// A value in TOML's own spelling.
+/// A value as TOML itself spells it.
 fn written(text: &str) -> Result<Value, Fault> {
     if let Ok(mut table) = toml::from_str::<toml::Table>(&format!("value = {text}"))
         && let Some(value) = table.remove("value")
@@ -176,8 +177,8 @@ fn scalar(text: &str) -> Value {
     }
 }
 
-/// `64kbit..1mbit/2`: each twice the one before. `10ms..50ms+10ms`: steps. Names like `s0..48` are
-/// texts.
+/// `64kbit..1mbit/2`: each is twice the one before. `10ms..50ms+10ms`: steps. Names like `s0..48`
+/// are texts.
 fn range(part: &str, first: &str, rest: &str) -> Result<Vec<Value>, Fault> {
     let Some(from) = Quantity::parse(first) else {
         return Ok(vec![scalar(part)]);
@@ -235,7 +236,7 @@ fn range(part: &str, first: &str, rest: &str) -> Result<Vec<Value>, Fault> {
     Err(wrong(&format!("more than {MOST_VALUES} values")))
 }
 
-/// Canonical JSON of a value: keys sorted, quantities in base units, spaces of texts single.
+/// A value as canonical JSON: keys sorted, quantities in base units, single spaces in texts.
 pub(super) fn canonical(key: &str, value: &Value) -> Json {
     match value {
         Value::String(text) if NAMES.contains(&key) => Json::String(text.clone()),
@@ -264,8 +265,7 @@ pub(super) fn canonical(key: &str, value: &Value) -> Json {
     }
 }
 
-/// The value of a swept key in the dataset: a number in bits per second, seconds or bytes, or the
-/// text.
+/// A swept key's value in the dataset: a number in bits per second, seconds or bytes, or the text.
 pub(super) fn label(key: &str, value: &Value) -> String {
     let name = key.rsplit('.').next().unwrap_or(key);
     if let (Value::String(text), false) = (value, NAMES.contains(&name))
@@ -282,7 +282,7 @@ pub(super) fn label(key: &str, value: &Value) -> String {
     }
 }
 
-/// What the values of a key are, for the axis of a chart.
+/// The kind of a key's values, for a chart's axis.
 pub(super) fn kind_of<'a>(key: &str, values: impl Iterator<Item = &'a Value>) -> KeyValues {
     let name = key.rsplit('.').next().unwrap_or(key);
     let mut all = None;
@@ -300,7 +300,7 @@ pub(super) fn kind_of<'a>(key: &str, values: impl Iterator<Item = &'a Value>) ->
             },
             _ => return KeyValues::Words,
         };
-        // Values of several units have no common axis.
+        // Values with several units have no common axis.
         if *all.get_or_insert(kind) != kind {
             return KeyValues::Words;
         }
@@ -319,7 +319,7 @@ pub(super) fn word(key: &str, value: &Value) -> String {
     quoted(&format!("{key}={plain}"))
 }
 
-/// A word for a shell.
+/// A word that a shell reads as it is.
 pub(super) fn quoted(word: &str) -> String {
     let needs_quotes = |c: char| !c.is_ascii_alphanumeric() && !"-_./=:,+%".contains(c);
     if !word.is_empty() && !word.contains(needs_quotes) {
@@ -329,7 +329,7 @@ pub(super) fn quoted(word: &str) -> String {
     }
 }
 
-/// Keys and values of a point as in the dataset.
+/// A point's keys and values as in the dataset.
 pub(super) fn labels(point: &Values) -> Vec<(String, String)> {
     let mut labels = Vec::new();
     for (key, value) in point {

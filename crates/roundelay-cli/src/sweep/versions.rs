@@ -7,9 +7,9 @@ use roundelay_sim::scenario::Scenario;
 use super::hash::hash;
 use super::{behaviour, identity};
 
-/// Version of a simulation in a plan of a paper: a hash of the network, the files, the behaviours
+/// The version of a simulation in a paper's plan. It hashes the network, the files, the behaviours
 /// used, and the figures of plans. None if a behaviour has no version, or if slack is written at
-/// departure: records of such runs are from before this behaviour had a version.
+/// departure, because records of such runs are from before this behaviour had a version.
 pub(crate) fn version_of(scenario: &Scenario) -> Option<String> {
     if behaviour::writes_at_departure(scenario) {
         return None;
@@ -25,9 +25,9 @@ pub(crate) fn version_of(scenario: &Scenario) -> Option<String> {
     Some(hash(&[&origin.identity(), behaviours.figures_of_plans()]))
 }
 
-/// Version of an experiment of a paper beside the simulator, by kind: a hash of the behaviours of
-/// the kind and of the disciplines that a plan names. None if the kind has no version, since it
-/// measures this machine.
+/// The version of a paper's experiment beside the simulator, by kind. It hashes the kind's
+/// behaviour and those of the disciplines that a plan names. None if the kind has no version,
+/// because it measures this machine.
 pub(crate) fn version_of_experiment(kind: &str, disciplines: &BTreeSet<String>) -> Option<String> {
     let behaviours = behaviour::Behaviours::of_program();
     let mut all = vec![behaviours.of_experiment(kind)?];

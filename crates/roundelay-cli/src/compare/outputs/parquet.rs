@@ -1,4 +1,4 @@
-//! Output `--parquet` of a comparison: flows, and the packets of each discipline.
+//! The output `--parquet` of a comparison: flows, and each discipline's packets.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use crate::compare::result::Compared;
 use crate::failure::Failure;
 use crate::outputs::{Opened, SinkError, table_file};
 
-/// The folder of a comparison, and the footer of each file.
+/// A comparison's folder, and what goes into each file's footer.
 pub(super) struct Columns {
     pub(super) folder: PathBuf,
     pub(super) metadata: Vec<(String, String)>,
@@ -24,7 +24,7 @@ impl Opened<Comparing> for Columns {
         index: usize,
         zero_unix_nanos: i64,
     ) -> Result<Option<Box<dyn PacketSink>>, SinkError> {
-        // The name of a tree may contain any character.
+        // A tree's name may contain any character.
         let name = name.replace(|c: char| !c.is_alphanumeric() && c != '_', "-");
         let path = table_file(&self.folder, &format!("packets-{index}-{name}"), "parquet");
         Ok(Some(Box::new(Packets::create(
@@ -45,7 +45,7 @@ impl Opened<Comparing> for Columns {
     }
 }
 
-/// The packet file of one discipline.
+/// One discipline's packet file.
 struct Packets {
     file: PacketFile,
     zero_unix_nanos: i64,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use roundelay::{Backlog, Rate};
 use roundelay_live::{Bottleneck, FlowBooks, Way};
 
-/// Flows that are shown at most.
+/// Most flows that are shown.
 const SHOWN: usize = 100;
 
 /// A session at some time.
@@ -26,14 +26,14 @@ pub(super) struct WayFigures {
     /// Bits per second that got the link.
     pub(super) rate: f64,
     pub(super) backlog: Backlog,
-    /// Mean time in queue and link, seconds.
+    /// Mean time in queue and link, in seconds.
     pub(super) delay: Option<f64>,
     /// Since the start.
     pub(super) dropped: u64,
     pub(super) marked: u64,
     pub(super) lost: u64,
     pub(super) refused: u64,
-    /// The number of all flows, and those that sent or wait most.
+    /// The number of all flows, and the flows that sent most or wait most.
     pub(super) all_flows: usize,
     pub(super) flows: Vec<FlowFigures>,
 }
@@ -52,7 +52,7 @@ pub(super) struct FlowFigures {
 }
 
 impl WayFigures {
-    /// The link in words.
+    /// The link's rate in words.
     pub(super) fn link(&self) -> String {
         match &self.trace {
             Some(trace) => format!("trace {trace}"),

@@ -1,4 +1,5 @@
-//! Keys of the view: each becomes a change as of `roundelay live set`, or a line that is typed.
+//! The view's keys. Each becomes a change as `roundelay live set` makes it, or a letter in a line
+//! that you type.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use roundelay_live::control::Command;
@@ -7,11 +8,11 @@ use roundelay_live::{Change, QueueText, Way};
 use super::figures::Figures;
 use crate::live::change;
 
-/// Disciplines that follow one another by key. Any other can be typed.
+/// Disciplines that a key goes through in turn. You can type any other.
 const QUEUES: [&str; 8] = [
     "fifo", "fq_codel", "codel", "pie", "sfq", "drr", "qfq", "mqfq",
 ];
-/// Renard's series R10 (ISO 3): rates follow one another in ten steps to the tenfold.
+/// Renard's series R10 (ISO 3), in which ten steps make a rate ten times as fast.
 const STEPS: [u64; 10] = [100, 125, 160, 200, 250, 315, 400, 500, 630, 800];
 /// Bits per second that a key does not go below or above.
 const SLOWEST: u64 = 10_000;
@@ -27,9 +28,9 @@ pub(super) enum Wish {
 /// What keys have brought about.
 #[derive(Debug, Default)]
 pub(super) struct Keys {
-    /// The direction that changes are for; none for both.
+    /// The direction to change. None: both.
     pub(super) way: Option<Way>,
-    /// The line that is being typed.
+    /// The line that you are typing.
     pub(super) line: Option<String>,
     /// What became of the last change.
     pub(super) told: String,
@@ -94,7 +95,7 @@ impl Keys {
         wishes
     }
 
-    /// A key of the line that is typed.
+    /// Takes a key for the line that you type.
     fn edit(&mut self, key: KeyCode) -> Vec<Wish> {
         let Some(line) = &mut self.line else {
             return Vec::new();
@@ -112,7 +113,7 @@ impl Keys {
         Vec::new()
     }
 
-    /// A line as of `roundelay live set`, with one setting.
+    /// Takes a line with one setting, as `roundelay live set` has it.
     fn typed(&mut self, line: &str) -> Vec<Wish> {
         let (setting, value) = line.split_once(' ').unwrap_or((line, ""));
         match change(setting, value.trim()) {
@@ -128,7 +129,7 @@ impl Keys {
     }
 }
 
-/// The series around a rate: what its numbers are multiplied by, in a hundredth.
+/// The factor for the series, with which its rates surround this one.
 fn unit(rate: u64) -> u64 {
     let mut unit = 1;
     while unit * 1000 <= rate {
@@ -137,7 +138,7 @@ fn unit(rate: u64) -> u64 {
     unit
 }
 
-/// The next rate of the series.
+/// The next faster rate of the series.
 fn faster(rate: u64) -> u64 {
     let unit = unit(rate);
     let next = STEPS
@@ -147,7 +148,7 @@ fn faster(rate: u64) -> u64 {
     next.unwrap_or(unit * 1000).clamp(SLOWEST, FASTEST)
 }
 
-/// The rate of the series before.
+/// The next slower rate of the series.
 fn slower(rate: u64) -> u64 {
     let unit = unit(rate.saturating_sub(1));
     let before = STEPS
@@ -158,7 +159,7 @@ fn slower(rate: u64) -> u64 {
     before.unwrap_or(0).clamp(SLOWEST, FASTEST)
 }
 
-/// The discipline so many places after that of a queue.
+/// The discipline that comes so many steps after a queue's own.
 fn other_queue(now: &str, places: usize) -> QueueText {
     let name = now.split(' ').next().unwrap_or_default();
     let place = QUEUES.iter().position(|queue| *queue == name);

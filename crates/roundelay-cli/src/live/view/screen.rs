@@ -1,4 +1,4 @@
-//! What the view shows: both directions, the flows of one, and a line of keys.
+//! What the view shows: both directions, one direction's flows, and a line of keys.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -93,7 +93,7 @@ fn draw_flows(frame: &mut Frame<'_>, area: Rect, figures: &Figures, keys: &Keys)
     let own = &figures.ways[way.index()];
     let name = format!("{way}: {}", counted(own.all_flows as u64, "flow"));
     let head = [name.as_str(), "rate", "backlog", "delay", "drops", "marks"];
-    // The widest name that leaves room for the figures.
+    // The name gets all the room that the figures leave.
     let widths = [
         Constraint::Min(20),
         Constraint::Length(12),
@@ -126,7 +126,7 @@ pub(super) mod tests {
 
     use super::*;
 
-    /// A session with a direction that is full and one that follows a trace.
+    /// A session in which one direction is full and one follows a trace.
     pub(in crate::live::view) fn figures() -> Figures {
         let flow = |flow: &str, rate: f64| FlowFigures {
             flow: flow.to_owned(),

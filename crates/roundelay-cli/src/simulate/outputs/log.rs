@@ -1,4 +1,4 @@
-//! Output `--log`: every event of a run, for `roundelay verify`.
+//! The output `--log`: every event of a run, for `roundelay verify`.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! Output `--packets`: with `--parquet`, a row for each packet of a run, and for each packet and
-//! link.
+//! The output `--packets`: with `--parquet`, a row for each packet of a run, and for each packet
+//! and link.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Output `--pcapng`: the packets on all links, for Wireshark.
+//! The output `--pcapng`: the packets on all links, for Wireshark.
 
 use std::path::Path;
 

@@ -1,8 +1,8 @@
-//! Fingerprints of behaviours: canonical runs, and the test of `behaviours.json`.
+//! Fingerprints of behaviours: the canonical runs, and the test of `behaviours.json`.
 //!
-//! A discipline runs in a port of its own, on a fixed list of arrivals: no source, TCP or simulator
-//! has a part in its fingerprint. Sources, TCP and the rest run in the simulator behind FIFO
-//! queues.
+//! A discipline runs in a port of its own, on a fixed list of arrivals, so that no source, TCP or
+//! simulator has a part in its fingerprint. Sources, TCP and the rest run in the simulator behind
+//! FIFO queues.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -27,12 +27,12 @@ use crate::scenario::Read;
 use crate::sweep::hash::hash;
 use crate::sweep::version_of_experiment;
 
-/// Packets of the list of arrivals.
+/// Packets in the list of arrivals.
 const ARRIVALS: u64 = 1500;
-/// Flows of the list of arrivals.
+/// Flows in the list of arrivals.
 const FLOWS: u64 = 12;
 
-/// Numbers for the list of arrivals: D. Knuth's 64-bit linear congruential generator (MMIX).
+/// Draws numbers for the arrivals: D. Knuth's 64-bit linear congruential generator (MMIX).
 struct Numbers(u64);
 
 impl Numbers {
@@ -45,7 +45,7 @@ impl Numbers {
     }
 }
 
-/// Departures and drops as text.
+/// Writes departures and drops as text.
 #[derive(Default)]
 struct Told(String);
 
@@ -66,7 +66,8 @@ impl Observer<u64> for Told {
     }
 }
 
-/// Departures of one port: bursts, overload, idle times; weights from 1 to 4, all header fields.
+/// The departures from one port, which meets bursts, overload and idle times. Weights go from 1 to
+/// 4, and all header fields are set.
 fn port(queue: &QueueSpec) -> String {
     let mut told = Told::default();
     let Ok(mut port) = AnyPort::new(queue, "10mbit".parse().unwrap(), Seed::new(7)) else {
@@ -86,7 +87,8 @@ fn port(queue: &QueueSpec) -> String {
     let mut numbers = Numbers(1);
     let mut now = 0;
     for packet in 0..ARRIVALS {
-        // Mean gap 0.45 ms for mean packets of 0.65 ms; a silence after each 500 packets.
+        // The mean gap is 0.45 ms while a mean packet takes 0.65 ms. After each 500 packets there
+        // is a silence.
         now += if packet % 500 == 499 {
             300_000_000
         } else {
@@ -144,7 +146,7 @@ fn discipline(discipline: &AnyDiscipline) -> String {
     hash(&[&all])
 }
 
-/// Twice a quantity, if the first digits are a number.
+/// Twice a quantity, if it begins with a number.
 fn doubled(value: &str) -> String {
     let end = value
         .find(|c: char| !c.is_ascii_digit())
@@ -208,7 +210,7 @@ impl Probe for Packets {
     }
 }
 
-/// Network of the canonical scenarios.
+/// The network of the canonical scenarios.
 const NETWORK: &str = "
 duration = '3s'
 warmup = '200ms'
@@ -245,7 +247,7 @@ fn source(keys: &str) -> String {
     format!("[[source]]\nfrom = ['s0', 's1']\nto = ['r0', 'r1']\n{keys}\n")
 }
 
-/// The canonical scenarios of all behaviours but disciplines.
+/// The canonical scenarios for all behaviours but disciplines.
 fn scenarios(folder: &Path) -> Vec<(String, String)> {
     let queue = "[queue]\ncore = 'fifo limit 20'\nedge = 'fifo limit 20'\n";
     let cbr = source("kind = 'cbr'\nrate = '2.2mbit'\nstart_jitter = '10ms'");
@@ -355,7 +357,7 @@ fn scenarios(folder: &Path) -> Vec<(String, String)> {
     ] {
         all.push((format!("tcp.option.{name}"), tcp(&format!("{name} = true"))));
     }
-    // An application's silence between chunks has a part in the model of the path.
+    // The model of the path takes into account that an application is silent between chunks.
     for control in ["bbr", "bbr3"] {
         let chunks = format!(
             "name = 'chunks'\nkind = 'video'\nsegment = '40kb'\ninterval = '400ms'\n\
@@ -371,12 +373,12 @@ fn scenarios(folder: &Path) -> Vec<(String, String)> {
         "tcp.option.window_growth".to_owned(),
         tcp("initial_window = 100, window_growth = true"),
     ));
-    // Where slow start ends without a loss.
+    // Slow start ends here without a loss.
     all.push((
         "tcp.option.least_growth".to_owned(),
         tcp("slow_start = 'hystart', least_growth = true"),
     ));
-    // Windows whose last segments find the queue full, so that nothing behind them tells.
+    // The last segments of these windows find the queue full, so that nothing behind them tells.
     all.push((
         "tcp.option.tail_loss_probe".to_owned(),
         format!(
@@ -387,7 +389,7 @@ fn scenarios(folder: &Path) -> Vec<(String, String)> {
             )
         ),
     ));
-    // Differences wrap beyond 32 ms where the tick is ns-2's, and show in timeouts.
+    // Differences wrap beyond 32 ms where the tick is ns-2's, and timeouts show it.
     all.push((
         "tcp.option.wrap_differences".to_owned(),
         tcp("preset = 'ns2_newreno', min_timeout = '1ms', wrap_differences = true"),
@@ -431,8 +433,8 @@ fn scenarios(folder: &Path) -> Vec<(String, String)> {
     all
 }
 
-/// Bursts that wait in their host, the second one behind the first, where slack at departure is
-/// another than at sending, and that compete by slack behind it.
+/// Bursts that wait in their host, the second one behind the first. So slack at departure is
+/// another than at sending, and they compete by slack behind the host.
 fn at_departure() -> String {
     let mut text = "[queue]\ncore = 'lstf limit 100'\nedge = 'fifo limit 100'\n".to_owned();
     for (name, to, rule) in [("a", "r0", "slack 10ms"), ("b", "r1", "fair 2mbit")] {
@@ -446,8 +448,8 @@ fn at_departure() -> String {
     text + &source(steady)
 }
 
-/// Sources of a kind in both of its settings. Transfers over TCP fit into the initial window: the
-/// congestion control has no part in them. Some kinds send between all hosts of `from`.
+/// Sources of a kind in both of its settings. Transfers over TCP fit into the initial window, so
+/// the congestion control has no part in them. Some kinds send between all hosts of `from`.
 fn of_kind(kind: &str, [one, other]: [&str; 2], folder: &Path) -> String {
     let with = |hosts: &str| {
         let source = |(name, keys)| {
@@ -465,8 +467,8 @@ fn of_kind(kind: &str, [one, other]: [&str; 2], folder: &Path) -> String {
     }
 }
 
-/// The `[run]` tables of plans with all figures of `simulate`: of flows, of transfers under
-/// schemes, and over time.
+/// The `[run]` tables of plans that make all of `simulate`'s figures: about flows, about transfers
+/// under schemes, and over time.
 const SIMULATED: [&str; 3] = [
     "
 columns = { SFQ = 'mqfq hashes 1 quantum 1000b', MQFQ = 'mqfq quantum 1000b' }
@@ -499,7 +501,7 @@ scenario.source = [{ kind = 'poisson', from = 's*', to = 'r*', rate = '500kbit' 
 ",
 ];
 
-/// `[run]` tables of the other kinds of experiments, but for measurements: an example each.
+/// `[run]` tables for the other kinds of experiments, an example each. Measurements are left out.
 const EXPERIMENTS: [(&str, &str); 14] = [
     (
         "collisions",
@@ -577,7 +579,7 @@ packets = { a = { enters = 0, path = 'A' }, b = { enters = 0, path = 'A' } }
     ),
 ];
 
-/// Rows and counterexamples of a plan, each part with two seeds.
+/// A plan's rows and counterexamples, with two seeds for each part.
 fn results(kind: &str, text: &str) -> String {
     let mut run: toml::Table = text.parse().unwrap();
     run.insert("kind".to_owned(), kind.into());
@@ -614,7 +616,7 @@ fn experiments() -> BTreeMap<String, String> {
     all
 }
 
-/// A folder with the lists of the canonical scenarios.
+/// A folder with the lists that the canonical scenarios read.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -643,8 +645,8 @@ impl Folder {
     }
 }
 
-/// A capture in which everything has to be mended: both directions, packets out of order, frames
-/// merged by offloading, and frames cut with their length.
+/// A capture in which everything has to be mended: it has both directions, packets out of order,
+/// frames that offloading merged, and frames that were cut with their length.
 fn capture() -> Vec<u8> {
     let header = [0xa1b2_c3d4_u32, 2 | 4 << 16, 0, 0, 65_535, 101];
     let mut bytes = header.map(u32::to_le_bytes).concat();
@@ -772,7 +774,7 @@ fn every_kind_of_experiment_has_a_version_or_measures_this_machine() {
     }
 }
 
-/// The version of an experiment is that of its kind and of the disciplines that it names.
+/// An experiment's version depends on its kind and on the disciplines that it names.
 #[test]
 fn an_experiment_has_the_version_of_its_kind_and_disciplines() {
     let version = |kind: &str, disciplines: &[&str]| {
@@ -838,7 +840,7 @@ fn differences_of_round_trips_in_16_bits_have_a_fingerprint_of_their_own() {
     assert_eq!(more, ["tcp.option.wrap_differences"]);
 }
 
-/// Settings change results: no fingerprint is of a run that ignores its subject.
+/// Settings change results, so no fingerprint is of a run that ignores its subject.
 #[test]
 fn fingerprints_differ() {
     let all = fingerprints();
