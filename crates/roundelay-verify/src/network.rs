@@ -735,6 +735,33 @@ mod tests {
     use super::*;
     use crate::log::FORMAT;
 
+    #[test]
+    fn a_flow_has_nodes_of_the_network_at_its_ends() {
+        let header = Header {
+            format: FORMAT,
+            nodes: 2,
+            names: Vec::new(),
+            links: Vec::new(),
+        };
+        let mut network = NetworkState::new(&header).unwrap();
+        let open = |flow, to| Line {
+            time: 0,
+            event: Event::Open {
+                flow,
+                from: 0,
+                to,
+                edge: false,
+                longest: None,
+            },
+        };
+        let error = network.check(&open(0, 2)).unwrap_err();
+        assert_eq!(error, "an end of flow 0 is no node of the network");
+        assert_eq!(network.check(&open(1, 1)), Ok(()));
+        let error = network.check(&open(3, 1)).unwrap_err();
+        assert_eq!(error, "the next flow is 2: numbers do not skip");
+        assert_eq!(network.check(&open(4, 1)), Ok(()), "one fault");
+    }
+
     /// No log can cause this fault. Only an error in `NetworkState` can, so the test makes one.
     #[test]
     fn packets_add_up_in_the_end() {
