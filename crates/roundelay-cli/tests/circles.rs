@@ -238,14 +238,7 @@ const SORTED: [(&str, &[&str]); 17] = [
     ("roundelay-compare-wasm", &[]),
     ("roundelay-conformance", &[]),
     ("roundelay-files", &[]),
-    (
-        "roundelay-import",
-        &[
-            "script::machine",
-            "script::machine::left_out",
-            "script::machine::tc",
-        ],
-    ),
+    ("roundelay-import", &[]),
     ("roundelay-live", &[]),
     ("roundelay-metrics", &[]),
     ("roundelay-papers", &[]),
