@@ -1,69 +1,28 @@
 //! Linux `tc` commands that set up a discipline.
 
 mod cake;
+mod distinctions;
 mod early_detection;
 mod flower;
 mod leaf;
+mod numbers;
+mod qdisc;
 mod remarks;
 mod size_table;
 mod tree;
 mod weights;
 
-use roundelay::schedulers::{AnyDiscipline, Linux, LinuxFlows, ets};
+use roundelay::schedulers::AnyDiscipline;
 use roundelay::{Limit, QueueSpec, Rate};
-use roundelay_trace::{CodePoints, Comparison, FlowBy, Options, WeightRule};
+use roundelay_trace::{Comparison, Options};
 
-use leaf::{fifo, leaf, number};
-use remarks::{comment, lost_weights, remarks};
+use distinctions::Distinctions;
+pub(crate) use numbers::{FULL_PACKET, Reason};
+use qdisc::{HANDLE, ROOT, discipline_at, shaper};
+use remarks::{comment, remarks};
 use size_table::rate_in_commands;
 pub(crate) use size_table::with_size_table;
 use tree::commands_of_tree;
-
-/// Why a discipline or a tree has no commands, as the end of a sentence.
-pub(crate) type Reason = String;
-
-/// Number of classes that flows are hashed into, for qdiscs with classes.
-const CLASSES: u32 = 64;
-/// Class of the shaper, the parent of the outermost discipline.
-const ROOT: &str = "1:1";
-/// Handle of the discipline below the shaper.
-const HANDLE: u32 = 0x10;
-/// Priority of the filter after all rules.
-const LAST: u32 = 65_000;
-/// Bytes of a full Ethernet frame.
-pub(crate) const FULL_PACKET: u64 = 1514;
-/// Linux's qfq serves at most this many classes in one turn.
-const MOST_IN_A_TURN: u32 = 8;
-
-/// How a comparison classified packets.
-#[derive(Debug, Clone, Copy, Default)]
-struct Distinctions<'a> {
-    pub(crate) flow_by: FlowBy,
-    /// Number of flows.
-    pub(crate) flows: usize,
-    /// Flows differ in weight.
-    pub(crate) weighted: bool,
-    /// Rules set priorities.
-    pub(crate) prioritised: bool,
-    pub(crate) code_points: CodePoints,
-    /// Rules of weights, in order of evaluation.
-    pub(crate) rules: &'a [WeightRule],
-}
-
-impl<'a> Distinctions<'a> {
-    fn of(comparison: &Comparison, options: &'a Options) -> Self {
-        let rules = options.weights.rules();
-        let mut urgencies = rules.iter().map(WeightRule::urgency);
-        Self {
-            flow_by: options.flow_by,
-            flows: comparison.flows.len(),
-            weighted: comparison.flows.iter().any(|flow| flow.weight != 1),
-            prioritised: urgencies.any(|urgency| urgency.priority.is_some()),
-            code_points: comparison.observed.code_points,
-            rules,
-        }
-    }
-}
 
 /// The commands of each discipline and tree, in the order of the comparison, or why there are none.
 pub(crate) fn all_commands(
@@ -90,16 +49,6 @@ pub(crate) fn all_commands(
     all
 }
 
-impl Distinctions<'_> {
-    /// The rules that have classes: flows are told apart by headers, and differ in weight.
-    fn weighted_rules(&self, discipline: &AnyDiscipline) -> &[WeightRule] {
-        let have_classes = self.weighted
-            && self.flow_by != FlowBy::Dscp
-            && lost_weights(discipline, self).is_none();
-        if have_classes { self.rules } else { &[] }
-    }
-}
-
 /// One command per line; `$DEV` is the interface, eth0 unless the environment names another.
 ///
 /// A shaper (htb) at the link's rate makes the queue build up here and not in the device behind, so
@@ -122,236 +71,13 @@ fn commands(
     Ok(lines)
 }
 
-/// The interface, without its root qdisc.
-fn delete_root() -> [String; 2] {
-    [
-        "DEV=${DEV:-eth0} # the outgoing interface, on a router the LAN's for downloads; its \
-        root qdisc is replaced"
-            .to_owned(),
-        "tc qdisc del dev $DEV root 2> /dev/null || true".to_owned(),
-    ]
-}
-
-fn shaper(rate: Rate) -> [String; 4] {
-    let [interface, delete] = delete_root();
-    [
-        interface,
-        delete,
-        "tc qdisc add dev $DEV root handle 1: htb default 1".to_owned(),
-        format!(
-            "tc class add dev $DEV parent 1: classid 1:1 htb rate {}{}",
-            at_least_a_byte(rate),
-            htb_quantum(rate)
-        ),
-    ]
-}
-
-/// A discipline that holds packets, with its classes and filters. `link` is the rate told to the
-/// discipline: None below the root of a tree.
-fn discipline_at(
-    parent: &str,
-    handle: u32,
-    spec: &QueueSpec,
-    limit: Limit,
-    link: Option<Rate>,
-    distinctions: &Distinctions<'_>,
-) -> Result<Vec<String>, Reason> {
-    let mut lines = qdisc_add(parent, handle, &spec.discipline, &leaf(spec, limit, link)?);
-    lines.extend(classes(handle, &spec.discipline, distinctions));
-    if matches!(spec.discipline, AnyDiscipline::Priority(_)) {
-        lines.push(format!(
-            "for i in $(seq 1 8); do tc qdisc add dev $DEV parent {handle:x}:$i {}; done",
-            fifo(limit)
-        ));
-        let precedences = "$(seq 0 7)";
-        lines.extend(by_code_point(handle, precedences, 32, "0xe0", "$((8 - i))"));
-    }
-    if let AnyDiscipline::Ets(config) = &spec.discipline {
-        lines.extend(bands(handle, config, limit));
-    }
-    Ok(lines)
-}
-
-/// The queues of ets's bands, and filters that put packets there by the precedence of their code
-/// point, which is 7 less the class.
-fn bands(handle: u32, config: &ets::Config, limit: Limit) -> Vec<String> {
-    let number = config.number_of_bands();
-    let mut lines = vec![format!(
-        "for i in $(seq 1 {number}); do tc qdisc add dev $DEV parent {handle:x}:$(printf %x $i) \
-         {}; done",
-        fifo(limit)
-    )];
-    for band in 0..number {
-        let mut precedences = Vec::new();
-        for class in 0..8 {
-            if config.band_of(class) == band {
-                precedences.push((7 - class).to_string());
-            }
-        }
-        if !precedences.is_empty() {
-            let class = format!("{:x}", band + 1);
-            let precedences = precedences.join(" ");
-            lines.extend(by_code_point(handle, &precedences, 32, "0xe0", &class));
-        }
-    }
-    lines
-}
-
-fn qdisc_add(parent: &str, handle: u32, discipline: &AnyDiscipline, words: &str) -> Vec<String> {
-    let add = format!("tc qdisc add dev $DEV parent {parent} handle {handle:x}: {words}");
-    match discipline {
-        AnyDiscipline::QfqPlus(config) if config.aggregate < MOST_IN_A_TURN => {
-            with_device_queue(config.aggregate - 1, add).to_vec()
-        }
-        _ => vec![add],
-    }
-}
-
-/// Where htb's own quantum, a tenth of the bytes of a second (tc-htb(8), r2q), is outside 1,000 to
-/// 200,000 bytes, the kernel warns and takes the nearer bound: the words that ask for this bound. A
-/// class without siblings has the whole link with any quantum.
-fn htb_quantum(rate: Rate) -> String {
-    let own = rate.bits_per_second() / 80;
-    let taken = own.clamp(1_000, 200_000);
-    if own == taken {
-        String::new()
-    } else {
-        format!(" quantum {taken}")
-    }
-}
-
-/// Linux's qfq derives M from the length of the device's queue at creation; each class takes its
-/// own queue length from the device at creation too.
-fn with_device_queue(packets: u32, add: String) -> [String; 3] {
-    [
-        format!(
-            "ip link set dev $DEV txqueuelen {packets} # qfq serves as many classes in one turn, \
-            and one more"
-        ),
-        add,
-        "ip link set dev $DEV txqueuelen 1000 # the queues of its classes are as long".to_owned(),
-    ]
-}
-
-/// `tc` counts rates in bytes per second, at least one.
-fn at_least_a_byte(rate: Rate) -> Rate {
-    Rate::from_bits_per_second(8).map_or(rate, |byte| rate.max(byte))
-}
-
-/// Parameters of a class with this weight and longest packet.
-fn class(discipline: &AnyDiscipline, weight: u32, longest: u32) -> String {
-    match discipline {
-        AnyDiscipline::Drr(config) => format!(
-            "drr quantum {}",
-            number(config.quantum.saturating_mul(weight).into())
-        ),
-        _ => format!("qfq weight {weight} maxpkt {longest}"),
-    }
-}
-
-/// The classes, with individual weights for code points, and the filters to them.
-fn classes(
-    handle: u32,
-    discipline: &AnyDiscipline,
-    distinctions: &Distinctions<'_>,
-) -> Vec<String> {
-    let Linux::Qdisc {
-        flows: LinuxFlows::Classes,
-        ..
-    } = discipline.info().linux
-    else {
-        return Vec::new();
-    };
-    let CodePoints { default, weights } = distinctions.code_points;
-    let rules = distinctions.weighted_rules(discipline);
-    let (default, weights) = match distinctions.flow_by {
-        FlowBy::Dscp => (default, &weights[..]),
-        _ if rules.is_empty() => (1, &[][..]),
-        _ => (default, &[][..]),
-    };
-    let class = |weight| class(discipline, weight, FULL_PACKET as u32);
-    let mut lines = vec![format!(
-        "for i in $(seq 1 {CLASSES}); do tc class add dev $DEV parent {handle:x}: \
-         classid {handle:x}:$(printf %x $i) {}; done",
-        class(default)
-    )];
-    for (dscp, weight) in weights.iter().enumerate() {
-        if *weight != default {
-            lines.push(format!(
-                "tc class change dev $DEV parent {handle:x}: classid {handle:x}:{:x} {} \
-                 # code point {dscp}",
-                dscp + 1,
-                class(*weight)
-            ));
-        }
-    }
-    let keys = keys(distinctions.flow_by);
-    lines.extend(weights::commands(handle, rules, default, class, keys));
-    lines.extend(filters(handle, distinctions.flow_by, rules.is_empty()));
-    lines
-}
-
-/// Filters that spread flows over the classes. A packet without a matching filter is dropped, so
-/// every packet must match one.
-fn filters(handle: u32, flow_by: FlowBy, are_first: bool) -> Vec<String> {
-    if flow_by == FlowBy::Dscp {
-        return code_point_filters(handle);
-    }
-    let keys = keys(flow_by);
-    let priority = if are_first { 1 } else { LAST };
-    vec![format!(
-        "tc filter add dev $DEV parent {handle:x}: protocol all prio {priority} handle 1 flow \
-        hash keys {keys} divisor {CLASSES} \
-         baseclass {handle:x}:1"
-    )]
-}
-
-/// Keys of the flow filter that tell flows apart.
-const fn keys(flow_by: FlowBy) -> &'static str {
-    match flow_by {
-        FlowBy::FiveTuple | FlowBy::Inner | FlowBy::Outer | FlowBy::Dscp => {
-            "src,dst,proto,proto-src,proto-dst"
-        }
-        FlowBy::Source => "src",
-        FlowBy::Destination => "dst",
-    }
-}
-
-/// A class for each code point, as many as classes; non-IP packets use the default class.
-fn code_point_filters(handle: u32) -> Vec<String> {
-    let rest = format!(
-        "tc filter add dev $DEV parent {handle:x}: protocol all prio 3 matchall flowid {handle:x}:1"
-    );
-    let class = "$(printf %x $((i + 1)))";
-    let mut lines = by_code_point(handle, "$(seq 0 63)", 4, "0xfc", class).to_vec();
-    lines.push(rest);
-    lines
-}
-
-/// A filter for each value, in steps of `step`, of the `mask` bits in the byte of the code point.
-fn by_code_point(handle: u32, values: &str, step: u32, mask: &str, class: &str) -> [String; 2] {
-    [("ip", 1, "ip dsfield"), ("ipv6", 2, "ip6 priority")].map(|(protocol, priority, field)| {
-        format!(
-            "for i in {values}; do tc filter add dev $DEV parent {handle:x}: protocol \
-            {protocol} prio {priority} u32 match {field} \
-             $((i * {step})) {mask} flowid {handle:x}:{class}; done"
-        )
-    })
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use roundelay::schedulers::{Linux, LinuxFlows};
+    use roundelay_trace::{CodePoints, FlowBy};
 
-    #[test]
-    fn htb_takes_a_quantum_that_the_kernel_does_not_warn_of() {
-        let quantum = |rate: &str| htb_quantum(rate.parse().unwrap());
-        assert_eq!(["80kbit", "5mbit", "16mbit"].map(quantum), ["", "", ""]);
-        assert_eq!(
-            ["79kbit", "20mbit", "10gbit"].map(quantum),
-            [" quantum 1000", " quantum 200000", " quantum 200000"]
-        );
-    }
+    use super::leaf::leaf;
+    use super::*;
 
     #[test]
     fn disciplines_of_linux_have_commands_and_no_others() {

@@ -19,7 +19,7 @@ use std::time::Instant;
 use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 use roundelay_papers::cache::{Cache, hash};
 use roundelay_papers::catalogue::{Item, Paper, Work, papers};
-use roundelay_papers::page::Judged;
+use roundelay_papers::judged::Judged;
 use roundelay_papers::plan::{Plan, Setting};
 use roundelay_papers::runner::{Runner, Versions};
 use roundelay_papers::text;

@@ -12,7 +12,8 @@
 use crate::catalogue::Paper;
 use crate::figures::{Reference, Samples};
 use crate::finding::{Truth, significant};
-use crate::page::Judged;
+use crate::judged::Judged;
+use crate::plan::published::published_at;
 
 /// Marks of numbers that are no results of ours.
 const MARKS: [&str; 2] = ["[paper: ", "[plan: "];
@@ -201,10 +202,8 @@ impl<'a> Recorded<'a> {
         let reference = Reference::parse(text.trim())?;
         let ran = &self.judged.ran;
         let found = if reference.is_published {
-            let value = self
-                .judged
-                .plan
-                .published_at(&reference.figure, reference.x);
+            let published = &self.judged.plan.published;
+            let value = published_at(published, &reference.figure, reference.x);
             value.map(|value| {
                 let seeds = self.judged.record.seeds.iter();
                 Samples(seeds.map(|seed| (*seed, value)).collect())

@@ -85,7 +85,10 @@ fn judge(plan: &Plan, fault: &Fault, figures: &Figures) -> Vec<Noticed> {
         };
         let mut findings = Vec::new();
         for predicate in &claim.needs {
-            findings.extend(predicate.judge(World { plan, figures }));
+            findings.extend(predicate.judge(World {
+                published: &plan.published,
+                figures,
+            }));
         }
         let words = findings.iter().map(|finding| finding.words.clone());
         all.push(Noticed {

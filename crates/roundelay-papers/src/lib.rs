@@ -6,12 +6,15 @@
 
 pub mod cache;
 pub mod catalogue;
+pub mod counts;
 pub mod essay;
 pub mod experiments;
 pub mod faults;
 pub mod figures;
 pub mod finding;
+pub mod judged;
 pub mod kind;
+mod markdown;
 pub mod noise;
 pub mod open;
 pub mod page;

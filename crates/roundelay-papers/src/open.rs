@@ -12,7 +12,8 @@ use toml::Value;
 
 use crate::catalogue::Item;
 use crate::finding::{Compared, Finding, Truth, range};
-use crate::page::{Judged, Target, cell};
+use crate::judged::Judged;
+use crate::markdown::{Target, cell};
 use crate::plan::Open;
 use crate::table::find;
 use crate::verdict::Verdict;

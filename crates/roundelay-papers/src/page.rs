@@ -2,335 +2,22 @@
 //!
 //! All content comes from plans, records and `essay.md`; no number of ours is written by hand.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use roundelay_report::{Axis, Chart, Curve, Drawn, Point, Scaling};
-
 use crate::catalogue::{Item, Paper, Work};
+use crate::counts::Counts;
 use crate::essay;
-use crate::figures::{Figures, Reference, deviation, modes};
-use crate::finding::{Truth, measured, rounded};
-use crate::kind::{Counts, Kind};
-use crate::noise;
+use crate::finding::{Truth, rounded};
+use crate::judged::Judged;
+use crate::kind::Kind;
+use crate::markdown::{Target, cell};
 use crate::open;
-use crate::plan::{CannotTell, ChartSpec, Claim, Plan, Setting};
-use crate::record::Record;
-use crate::runner::Ran;
-use crate::site::{OlderPlans, again};
-use crate::verdict::{Verdict, judge};
+use crate::plan::{CannotTell, Plan, Setting};
 
-/// An item with its results and verdicts.
-#[derive(Debug)]
-pub struct Judged<'a> {
-    /// The item.
-    pub item: &'a Item,
-    /// Its plan.
-    pub plan: &'a Plan,
-    /// Text of the plan, for links to lines.
-    pub text: &'a str,
-    /// The record used for the verdicts.
-    pub record: Record,
-    /// Figures of the run.
-    pub ran: Ran,
-    /// A verdict for each claim.
-    pub verdicts: Vec<Verdict>,
-    /// True if the item measures time: its verdicts then depend on the machine.
-    pub is_timed: bool,
-    /// Number of seeds in the plan; the record may have fewer.
-    pub planned: u64,
-    /// True if the record is older than the code.
-    pub is_stale: bool,
-    /// True if the record is from before versions of its experiment, so that it may be older.
-    pub is_unversioned: bool,
-}
-
-impl<'a> Judged<'a> {
-    /// Judges all claims of a plan.
-    ///
-    /// # Errors
-    /// The record belongs to another plan, or a claim needs a figure that was not measured.
-    pub fn new(
-        item: &'a Item,
-        plan: &'a Plan,
-        text: &'a str,
-        record: Record,
-    ) -> Result<Self, String> {
-        let ran = record.ran(plan)?;
-        let (stands, figures) = &ran.variations[0];
-        let planned = stands.seeds;
-        let experiment = stands.experiment().map_err(|wrong| wrong.to_string())?;
-        let is_timed = experiment.runs_alone();
-        let is_quick = record.setting() == Setting::Quick;
-        let mut verdicts = Vec::new();
-        for claim in &plan.claims {
-            let mut verdict = judge(plan, claim, &ran.variations, record.setting());
-            if is_timed {
-                verdict.unless_noisy(noise::of_claim(claim, figures));
-            }
-            let is_judged = !is_quick || claim.only_full.is_none();
-            for finding in verdict.findings() {
-                if is_judged && finding.is_missing {
-                    return Err(format!(
-                        "a claim compares a figure that the experiment does not measure: {}",
-                        finding.words
-                    ));
-                }
-            }
-            verdicts.push(verdict);
-        }
-        Ok(Self {
-            item,
-            plan,
-            text,
-            record,
-            ran,
-            verdicts,
-            is_timed,
-            planned,
-            is_stale: false,
-            is_unversioned: false,
-        })
-    }
-
-    /// The claims with their verdicts.
-    pub(crate) fn claims(&self) -> impl Iterator<Item = (&Claim, &Verdict)> {
-        self.plan.claims.iter().zip(&self.verdicts)
-    }
-
-    /// Figures of the plan as it stands.
-    fn figures(&self) -> &Figures {
-        &self.ran.variations[0].1
-    }
-
-    /// Claims with a verdict other than expected by the plan. Claims with too few runs or noisy times
-    /// do not count, and in the quick setting neither claims with an undecided verdict, nor with an
-    /// undecided one expected.
-    pub fn changed(&self) -> Vec<String> {
-        let is_quick = self.record.setting() == Setting::Quick;
-        let mut changed = Vec::new();
-        for (claim, verdict) in self.claims() {
-            let may_be_undecided = is_quick || verdict.is_noisy || verdict.too_few().is_some();
-            let is_undecided = [claim.expect, verdict.kind].contains(&Kind::Undecided);
-            if claim.expect == verdict.kind || (may_be_undecided && is_undecided) {
-                continue;
-            }
-            changed.push(format!(
-                "'{}': expected '{}', now {}",
-                claim.says,
-                claim.expect.name(),
-                verdict.words
-            ));
-        }
-        changed
-    }
-
-    /// Number of undecided claims with a decided verdict expected by the plan.
-    pub fn undecided(&self) -> usize {
-        let mut count = 0;
-        for (claim, verdict) in self.claims() {
-            let is_undecided = verdict.kind == Kind::Undecided && claim.expect != Kind::Undecided;
-            count += usize::from(is_undecided);
-        }
-        count
-    }
-
-    /// Claims of the paper that hold. With one discipline in place of all others these say nothing
-    /// on disciplines.
-    pub fn holding(&self) -> Vec<&str> {
-        let mut holding = Vec::new();
-        for (claim, verdict) in self.claims() {
-            let holds = matches!(verdict.kind, Kind::Holds | Kind::HoldsButNotIf);
-            if holds && !claim.ours {
-                holding.push(claim.says.as_str());
-            }
-        }
-        holding
-    }
-
-    /// Numbers of claims by kind of verdict.
-    pub fn counts(&self) -> Counts {
-        let mut counts = Counts::default();
-        for (claim, verdict) in self.claims() {
-            counts.add(claim, verdict.kind);
-        }
-        counts
-    }
-
-    /// All verdicts in a line: `3 hold, 1 does not hold; ours: 2 hold`.
-    pub fn summary(&self) -> String {
-        self.counts().words()
-    }
-
-    /// True if the record has fewer seeds than the plan.
-    pub fn lacks_seeds(&self) -> bool {
-        (self.record.seeds.len() as u64) < self.planned
-    }
-
-    /// Number of recorded runs: `4 of 20 runs recorded`, or `20 seeds`.
-    fn recorded(&self) -> String {
-        match (self.record.seeds.len(), self.lacks_seeds()) {
-            (recorded, true) => format!("{recorded} of {} runs recorded", self.planned),
-            (1, false) => "1 run".to_owned(),
-            (recorded, false) => format!("{recorded} seeds"),
-        }
-    }
-
-    /// Published values beside our own: figure, published, ours, ratio.
-    pub fn comparison(&self) -> Vec<[String; 4]> {
-        let mut rows = Vec::new();
-        for published in &self.plan.published {
-            let figure = &published.figure;
-            if let Some(value) = published.value {
-                rows.push(self.compared(figure, None, value, published.deviation));
-            }
-            for (x, value) in &published.points {
-                rows.push(self.compared(figure, Some(*x), *value, None));
-            }
-        }
-        rows
-    }
-
-    fn compared(
-        &self,
-        figure: &str,
-        x: Option<f64>,
-        value: f64,
-        deviation: Option<f64>,
-    ) -> [String; 4] {
-        let label = match x {
-            Some(x) => format!("{figure} @ {}", rounded(x)),
-            None => figure.to_owned(),
-        };
-        let published = match deviation {
-            Some(deviation) => format!("{} (deviation {})", rounded(value), rounded(deviation)),
-            None => rounded(value),
-        };
-        let mut ours = "not measured".to_owned();
-        let mut ratio = "–".to_owned();
-        if let Some(samples) = self.figures().at(figure, x)
-            && let Some(interval) = samples.interval()
-        {
-            ours = measured(interval, self.figures().runs(samples));
-            if value != 0.0 {
-                ratio = rounded(interval.mean / value);
-            }
-        }
-        [label, published, ours, ratio]
-    }
-
-    /// Notes on scalar figures with two modes.
-    fn modes(&self) -> Vec<String> {
-        let mut notes = Vec::new();
-        for name in self.figures().names() {
-            let Some(samples) = self.figures().at(name, None) else {
-                continue;
-            };
-            let values = samples.values();
-            let Some(modes) = modes(&values) else {
-                continue;
-            };
-            let [low, high] = modes.map(|(mean, share)| {
-                let runs = (share * values.len() as f64).round();
-                format!("{} in {runs} of {} runs", rounded(mean), values.len())
-            });
-            notes.push(format!(
-                "{name} has two modes: {low} and {high}; its mean describes no run."
-            ));
-        }
-        notes
-    }
-
-    /// The charts of the plan.
-    pub fn charts(&self) -> Vec<Chart> {
-        let specs = self.plan.charts.iter();
-        specs.map(|spec| self.chart(spec)).collect()
-    }
-
-    fn chart(&self, spec: &ChartSpec) -> Chart {
-        let mut curves = Vec::new();
-        for text in &spec.curves {
-            curves.extend(self.curve(text));
-        }
-        let mut runs = Vec::new();
-        for curve in &curves {
-            runs.push(run_of(&curve.name).to_owned());
-        }
-        for (curve, run) in curves.iter_mut().zip(&runs) {
-            // A run with only one curve needs no name of the figure.
-            if runs.iter().filter(|other| *other == run).count() == 1 {
-                curve.name.clone_from(run);
-            }
-        }
-        Chart {
-            title: format!("{}: {}", self.item.label, spec.title),
-            x: axis(&spec.x, spec.log.contains('x')),
-            y: axis(&spec.y, spec.log.contains('y')),
-            curves,
-            ..Chart::default()
-        }
-    }
-
-    fn curve(&self, text: &str) -> Option<Curve> {
-        let reference = Reference::parse(text).ok()?;
-        let mut points = Vec::new();
-        if reference.is_published {
-            let mut known = self.plan.published.iter();
-            let published = known.find(|published| published.figure == reference.figure)?;
-            for &(x, y) in &published.points {
-                points.push(Point {
-                    x,
-                    y,
-                    half_width: 0.0,
-                });
-            }
-            return Some(Curve {
-                name: format!("published {}", reference.figure),
-                points,
-                drawn: Drawn::Dashes,
-            });
-        }
-        for (x, samples) in self.figures().curve(&reference.figure)? {
-            let Some(interval) = samples.interval() else {
-                continue;
-            };
-            let has_several = samples.0.len() > 1;
-            points.push(Point {
-                x,
-                y: interval.mean,
-                half_width: if has_several {
-                    deviation(&samples.values())
-                } else {
-                    0.0
-                },
-            });
-        }
-        Some(Curve {
-            name: reference.figure,
-            points,
-            drawn: Drawn::Line,
-        })
-    }
-}
-
-/// The run in the name of a figure, `RUN: FIGURE`.
-fn run_of(figure: &str) -> &str {
-    match figure.split_once(": ") {
-        Some((run, _)) => run,
-        None => figure,
-    }
-}
-
-fn axis(label: &str, is_logarithmic: bool) -> Axis {
-    Axis {
-        label: label.to_owned(),
-        scaling: if is_logarithmic {
-            Scaling::Logarithmic
-        } else {
-            Scaling::Linear
-        },
-        ..Axis::default()
-    }
-}
+/// Items whose record belongs to an older plan, by paper and item: the command that records them
+/// again.
+pub type OlderPlans = BTreeMap<(String, String), String>;
 
 /// Result of an item in a line, for lists; `again` is the command if its record belongs to an older
 /// plan.
@@ -456,7 +143,7 @@ fn command(paper: &Paper, item: &Item, judged: Option<&Judged<'_>>) -> String {
         return String::new();
     }
     match judged {
-        Some(judged) => format!("`{}`", again(&paper.slug, &item.name, &judged.record)),
+        Some(judged) => format!("`{}`", judged.record.again(&paper.slug, &item.name)),
         None => format!("`roundelay papers {} {} --full`", paper.slug, item.name),
     }
 }
@@ -472,15 +159,6 @@ pub fn details(paper: &Paper, judged: &Judged<'_>) -> String {
         judged.plan.title,
         body(paper, judged, Target::Page)
     )
-}
-
-/// Context of a section.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Target {
-    /// A page of the site, with charts in the same folder and a link to the plan.
-    Page,
-    /// Standalone: without links; the caller draws the charts.
-    Alone,
 }
 
 /// An item alone: heading, verdicts, and all that [`details`] has.
@@ -505,7 +183,7 @@ fn body(paper: &Paper, judged: &Judged<'_>, target: Target) -> String {
         plan.method
     );
     if judged.is_stale {
-        let again = again(&paper.slug, &item.name, record);
+        let again = record.again(&paper.slug, &item.name);
         _ = write!(
             text,
             "**Recorded with older code**: disciplines, sources or the simulator behave \
@@ -674,7 +352,7 @@ fn cost(paper: &Paper, judged: &Judged<'_>) -> String {
         Some(bytes) => format!(", {} MB at most", bytes.div_ceil(1_000_000)),
         None => String::new(),
     };
-    let again = again(&paper.slug, &item.name, record);
+    let again = record.again(&paper.slug, &item.name);
     let runs = judged.recorded();
     let mut fewer = String::new();
     for (column, seeds) in &judged.plan.fewer_seeds {
@@ -694,9 +372,4 @@ fn capital(text: &str) -> String {
         Some(first) => first.to_uppercase().to_string() + letters.as_str(),
         None => String::new(),
     }
-}
-
-/// Text in a cell of a table.
-pub(crate) fn cell(text: &str) -> String {
-    text.replace('|', "\\|").replace('\n', " ")
 }

@@ -1,7 +1,10 @@
 //! Plans: a table, figure or theorem of a paper as data in TOML: the experiment, the published
 //! numbers, the claims.
 
+mod claim;
 mod fault;
+mod planted;
+pub(crate) mod published;
 mod variation;
 
 use std::collections::BTreeMap;
@@ -13,10 +16,11 @@ use toml::{Table, Value};
 use crate::figures::Reference;
 use crate::kind::Kind;
 use crate::places::{PlanError, Wrong, is_at_or_below, located, read};
-use crate::predicate::Predicate;
 use crate::table::set;
 
+pub use claim::Claim;
 pub use fault::{CannotTell, Fault};
+pub use published::{Published, published_at};
 pub use variation::Variation;
 
 /// A plan as in its file.
@@ -66,63 +70,6 @@ pub struct Plan {
     pub faults: Vec<Fault>,
     /// Why no fault would change a claim of the paper.
     pub cannot_tell: Option<CannotTell>,
-}
-
-/// A number or a curve printed in the paper.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Published {
-    /// `RUN: FIGURE`, the name of our rows.
-    pub figure: String,
-    /// The number, for a scalar.
-    pub value: Option<f64>,
-    /// The curve: pairs of x and value.
-    #[serde(default)]
-    pub points: Vec<(f64, f64)>,
-    /// The standard deviation printed with the number.
-    pub deviation: Option<f64>,
-    /// Location in the paper, if not that of the item.
-    #[serde(rename = "where")]
-    pub place: Option<String>,
-}
-
-/// A claim of the paper, and the conditions for it.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Claim {
-    /// Short name, for faults and essays.
-    pub id: Option<String>,
-    /// The claim, in a sentence of ours.
-    pub says: String,
-    /// Location in the paper, if not that of the item.
-    #[serde(rename = "where")]
-    pub place: Option<String>,
-    /// The claim holds if all these predicates hold.
-    #[serde(default)]
-    pub needs: Vec<Predicate>,
-    /// Origin of the numbers in `needs`.
-    #[serde(default)]
-    pub tolerance: String,
-    /// Reason for a failure, or the condition.
-    #[serde(default)]
-    pub because: String,
-    /// The paper's contradiction; `needs` are then over published numbers.
-    pub cannot: Option<String>,
-    /// Why our program, machine or setting is another one than the paper's, so that a failure
-    /// refutes nothing: the verdict is then *differs here*.
-    pub differs: Option<String>,
-    /// True for claims that are not the paper's: rules of kernels, controls. Counted apart.
-    #[serde(default)]
-    pub ours: bool,
-    /// Information missing in the paper and necessary for a verdict.
-    pub left_out: Option<String>,
-    /// Reason why the quick setting leaves the claim undecided.
-    pub only_full: Option<String>,
-    /// The verdict expected in the full setting, compared by `--check`.
-    pub expect: Kind,
-    /// Names of tests with a stronger proof.
-    #[serde(default)]
-    pub tests: Vec<String>,
 }
 
 /// A parameter left open by the paper, and the values to try.
@@ -382,17 +329,6 @@ impl Plan {
         }
         plan
     }
-
-    /// The published number of a figure, or its point at `x`.
-    pub fn published_at(&self, figure: &str, x: Option<f64>) -> Option<f64> {
-        let mut known = self.published.iter();
-        let published = known.find(|published| published.figure == figure)?;
-        let Some(x) = x else {
-            return published.value;
-        };
-        let (_, value) = published.points.iter().find(|(at, _)| *at == x)?;
-        Some(*value)
-    }
 }
 
 /// True for the column's part, and for its parts by scheme: `I2/10 by FIFO`.
@@ -400,52 +336,6 @@ fn is_of_column(part: &str, column: &str) -> bool {
     match part.strip_prefix(column) {
         Some(rest) => rest.is_empty() || rest.starts_with(" by "),
         None => false,
-    }
-}
-
-impl Claim {
-    fn check(&self) -> Result<(), String> {
-        for predicate in &self.needs {
-            predicate
-                .check()
-                .map_err(|message| format!("claim '{}': {message}", self.says))?;
-        }
-        if self.left_out.is_some() != self.needs.is_empty() {
-            return Err(format!(
-                "claim '{}': either needs, or left_out says why there are none",
-                self.says
-            ));
-        }
-        let has_reason = !self.because.is_empty()
-            || self.cannot.is_some()
-            || self.differs.is_some()
-            || self.left_out.is_some();
-        if self.expect != Kind::Holds && !has_reason {
-            return Err(format!(
-                "claim '{}': because is needed unless expect is 'holds'",
-                self.says
-            ));
-        }
-        self.check_expected()
-            .map_err(|message| format!("claim '{}': {message}", self.says))
-    }
-
-    /// Checks that the expected verdict can occur.
-    fn check_expected(&self) -> Result<(), String> {
-        let needed = match self.expect {
-            Kind::DiffersHere => Some(("differs", self.differs.is_some())),
-            Kind::CannotBe => Some(("cannot", self.cannot.is_some())),
-            Kind::LeftOut => Some(("left_out", self.left_out.is_some())),
-            _ => None,
-        };
-        if let Some((key, false)) = needed {
-            let expected = self.expect.name();
-            return Err(format!("expect '{expected}' needs the key {key}"));
-        }
-        if self.expect == Kind::DoesNotHold && self.differs.is_some() {
-            return Err("with differs a failure is expected as 'differs here'".to_owned());
-        }
-        Ok(())
     }
 }
 
@@ -496,7 +386,10 @@ says = "What each flow sends."
         assert_eq!(quick[2].name, "rate = 2mbit");
         assert!(quick[2].identity().contains("2mbit") && quick[0].identity() != full[0].identity());
         assert_eq!(quick[0].experiment().unwrap().parts(), ["DRR", "FIFO"]);
-        assert_eq!(plan.published_at("DRR: least, kbit/s", None), Some(500.0));
+        assert_eq!(
+            published_at(&plan.published, "DRR: least, kbit/s", None),
+            Some(500.0)
+        );
     }
 
     #[test]

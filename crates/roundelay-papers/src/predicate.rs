@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use crate::figures::{Figures, Reference, Samples, mean};
 use crate::finding::{Compared, Finding, Runs, Truth, range, rounded};
-use crate::plan::Plan;
+use crate::plan::published::{Published, published_at};
 
 /// A condition over figures.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -98,8 +98,8 @@ const fn one() -> f64 {
 /// Sources of the numbers in predicates.
 #[derive(Debug, Clone, Copy)]
 pub struct World<'a> {
-    /// The plan with the published numbers.
-    pub plan: &'a Plan,
+    /// The published numbers.
+    pub published: &'a [Published],
     /// The measured figures.
     pub figures: &'a Figures,
 }
@@ -107,7 +107,7 @@ pub struct World<'a> {
 impl World<'_> {
     fn samples(&self, reference: &Reference) -> Option<Samples> {
         if reference.is_published {
-            let value = self.plan.published_at(&reference.figure, reference.x)?;
+            let value = published_at(self.published, &reference.figure, reference.x)?;
             return Some(Samples([(0, value)].into()));
         }
         self.figures.at(&reference.figure, reference.x).cloned()
@@ -506,7 +506,7 @@ fn overtaken_at(differences: &[(f64, f64)]) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::experiments::Row;
-    use crate::plan::tests::PLAN;
+    use crate::plan::{Plan, tests::PLAN};
 
     fn figures(runs: usize) -> Figures {
         let mut figures = Figures::default();
@@ -556,7 +556,7 @@ mod tests {
         let plan = Plan::parse(PLAN).unwrap();
         needs
             .judge(World {
-                plan: &plan,
+                published: &plan.published,
                 figures,
             })
             .iter()

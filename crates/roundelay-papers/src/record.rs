@@ -294,6 +294,16 @@ impl Record {
         }
     }
 
+    /// The command that records the item again.
+    pub fn again(&self, paper: &str, item: &str) -> String {
+        let full = if self.setting() == Setting::Full {
+            " --full"
+        } else {
+            ""
+        };
+        format!("roundelay papers {paper} {item}{full}")
+    }
+
     /// Restores the recorded part of the run.
     ///
     /// # Errors

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use crate::catalogue::{Item, Paper};
 use crate::experiments::Failed;
+use crate::judged::Judged;
 use crate::open;
-use crate::page::{self, Judged, chart_file};
-use crate::plan::Setting;
+use crate::page::{self, OlderPlans, chart_file};
 use crate::record::{self, Record};
 use crate::runner::Versions;
 
@@ -25,10 +25,6 @@ pub struct Site<'a> {
     papers: Vec<(&'a Paper, Vec<Option<Judged<'a>>>)>,
     older: OlderPlans,
 }
-
-/// Items whose record belongs to an older plan, by paper and item: the command that records them
-/// again.
-pub type OlderPlans = BTreeMap<(String, String), String>;
 
 /// What is on record for an item.
 enum OnRecord<'a> {
@@ -132,7 +128,7 @@ fn on_record<'a>(
     };
     let record = record.completed(plan).map_err(wrong)?;
     if !record.fits(plan).map_err(wrong)? {
-        return Ok(OnRecord::OfOlderPlan(again(paper, &item.name, &record)));
+        return Ok(OnRecord::OfOlderPlan(record.again(paper, &item.name)));
     }
     let code = record::code(plan, record.setting(), versions).map_err(wrong)?;
     let mut judged = Judged::new(item, plan, text, record).map_err(wrong)?;
@@ -157,21 +153,11 @@ pub fn read_record(folder: &Path, paper: &str, item: &str) -> Result<Option<Reco
         .map_err(|error| Failed(format!("{}: {error}", path.display())))
 }
 
-/// The command that records an item again.
-pub fn again(paper: &str, item: &str, record: &Record) -> String {
-    let full = if record.setting() == Setting::Full {
-        " --full"
-    } else {
-        ""
-    };
-    format!("roundelay papers {paper} {item}{full}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::cache::Cache;
-    use crate::plan::tests::PLAN;
+    use crate::plan::{Setting, tests::PLAN};
     use crate::runner::Runner;
 
     /// A folder with the record of a plan, deleted on drop.

@@ -3,9 +3,10 @@
 use std::fmt::Write;
 
 use crate::catalogue::{Paper, Work};
+use crate::counts::Counts;
 use crate::finding::Truth;
-use crate::kind::{Counts, Kind};
-use crate::page::Judged;
+use crate::judged::Judged;
+use crate::kind::Kind;
 use crate::plan::Plan;
 use crate::record::Record;
 use roundelay_report::{Printed, aligned};

@@ -66,7 +66,10 @@ pub fn judge(
     for (_, figures) in variations {
         let mut findings = Vec::new();
         for predicate in &claim.needs {
-            findings.extend(predicate.judge(World { plan, figures }));
+            findings.extend(predicate.judge(World {
+                published: &plan.published,
+                figures,
+            }));
         }
         truths.push(truth_of(&findings));
         by_variation.push(findings);

@@ -6,12 +6,13 @@ use roundelay_advice::advise;
 use roundelay_trace::arguments::shell_word;
 use roundelay_trace::reaction::Reaction;
 use roundelay_trace::{
-    CaptureSummary, Comparison, DisciplineResult, FlowSummary, Kind, KindOutcome, Options, Outcome,
+    CaptureSummary, Comparison, DisciplineResult, FlowSummary, KindOutcome, Options, Outcome,
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 
 use crate::json::Printed;
+use crate::recommendation::Recommendation;
 use crate::sentences;
 use crate::spread::Intervals;
 
@@ -27,42 +28,6 @@ pub struct Advised {
     pub verdict: Recommendation,
     /// The best discipline with each of [`Comparison::other_seeds`]: indices.
     pub with_other_seeds: Vec<usize>,
-}
-
-/// The recommendation.
-#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
-pub struct Recommendation {
-    /// Index into [`Comparison::disciplines`]; none if no discipline is chosen.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub best: Option<usize>,
-    /// A warning before all others; none if one direction of one link is replayed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reserve: Option<Warning>,
-    /// The direction that was not chosen: its load, and the command that compares it. None if there
-    /// was nothing to choose.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub other: Option<Warning>,
-    /// No discipline is chosen, because nothing says which packets share the link: the warning
-    /// asks.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub is_open: bool,
-    /// The kind of flows that the worst discipline hurts.
-    #[serde(skip)]
-    pub hurt: Option<Kind>,
-    /// Two or three sentences: the best discipline and the reasons.
-    pub sentences: Vec<String>,
-    /// Linux commands that set up the discipline, one per line; empty if none are known.
-    pub commands: Vec<String>,
-}
-
-/// Warning that several links share the replayed one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Warning {
-    /// What is wrong with the load.
-    pub sentence: String,
-    /// The command that selects one direction of one link, for a shell; none if no option does.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub command: Option<String>,
 }
 
 impl Advised {

@@ -10,7 +10,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use siphasher::sip::SipHasher24;
 
-use crate::advised::{Advised, Recommendation, Warning};
+use crate::advised::Advised;
+use crate::recommendation::{Recommendation, Warning};
 
 /// Replaces addresses in texts. The same key gives the same addresses.
 #[derive(Debug, Clone)]

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::grid::{Fold, Grid, Paint};
+use crate::grid::{Fold, Grid, Paint, TableStyle};
 use crate::html::escape;
-use crate::table::TableStyle;
+use crate::markdown::escaped;
 use crate::text::{clean, cut, wrap};
 use crate::units::seconds;
 
@@ -201,24 +201,6 @@ impl Document {
     }
 }
 
-/// A text without meaning for Markdown: punctuation with a backslash, except for underscores in
-/// words.
-pub(crate) fn escaped(text: &str) -> String {
-    let mut escaped = String::new();
-    let mut letters = text.chars().peekable();
-    let mut is_in_word = false;
-    while let Some(letter) = letters.next() {
-        let is_before_word = letters.peek().is_some_and(|next| next.is_alphanumeric());
-        let is_within_word = letter == '_' && is_in_word && is_before_word;
-        if "\\`*_[]<#|~&@".contains(letter) && !is_within_word {
-            escaped.push('\\');
-        }
-        escaped.push(letter);
-        is_in_word = letter.is_alphanumeric();
-    }
-    escaped
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -261,15 +243,5 @@ mod tests {
              <tr><td>&lt;b&gt;</td><td>1 ms</td></tr><tr style=\"font-weight: bold\"><td>* qfq</td><td>2 ms</td></tr></tbody></table>\
              <p><strong>First.</strong> Then.</p><pre>tc 1 &gt; 2</pre>";
         assert_eq!(Document(vec![section]).html(), expected);
-    }
-
-    /// A name from an untrusted file can be no link, image, mention or HTML.
-    #[test]
-    fn names_have_no_meaning_for_markdown() {
-        let name = "![x](http://y) <b> #1 @me `c` *d* _e_ f_g ~~h~~ &amp; \\";
-        assert_eq!(
-            escaped(name),
-            r"!\[x\](http://y) \<b> \#1 \@me \`c\` \*d\* \_e\_ f_g \~\~h\~\~ \&amp; \\"
-        );
     }
 }

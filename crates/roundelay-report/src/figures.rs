@@ -11,6 +11,7 @@ use roundelay_sim::scenario::{
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 
+use crate::grid::Column;
 use crate::units::{bytes, count, percent, rate, seconds, short_count};
 
 /// A figure of an `R`.
@@ -312,6 +313,11 @@ pub(crate) fn interval_text(interval: Option<Interval>, unit: impl Fn(f64) -> St
         Some(half) if half > 0.0 => format!("{} ±{}", unit(mean), unit(half)),
         _ => unit(mean),
     }
+}
+
+/// A figure of each summary.
+pub(crate) fn means(name: &str, head: &str, all: &[&Means]) -> Column {
+    Column::of(head, all, |means| means.text(name))
 }
 
 #[cfg(test)]

@@ -2,9 +2,24 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::document::escaped;
 use crate::html::escape;
+use crate::markdown::escaped;
 use crate::text::{cut, cut_apart, width, wrap};
+
+/// Look of the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TableStyle {
+    /// Use terminal colours; no information depends on colour alone.
+    pub color: bool,
+    /// Columns of the terminal; none for other outputs: 100 columns.
+    pub width: Option<u16>,
+}
+
+impl TableStyle {
+    pub(crate) fn limit(self) -> usize {
+        self.width.map_or(100, usize::from).max(40)
+    }
+}
 
 /// Look of a cell in a terminal with colour; the text alone has the same information.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -1,35 +1,33 @@
 //! HTML report: a comparison or a simulation as one self-contained page.
 //!
 //! All text is written here, so the page is complete without JavaScript; the script draws the
-//! charts from data embedded as JSON. Every string from a capture goes through [`escape`] or
-//! [`embed`].
+//! charts from data embedded as JSON. Every string from a capture goes through [`escape`] or the
+//! frame's `embed`.
 
 mod data;
+mod frame;
 mod paper;
 mod simulation;
 mod summary;
 
+pub(crate) use frame::escape;
+use frame::{Frame, fact, fill, notes};
 pub use paper::{ItemPage, item_html};
 pub use simulation::{Page, simulation_html};
 
 use roundelay_trace::{Comparison, Kind};
 
-use crate::advised::{Advised, Recommendation, Warning};
-use crate::text::clean;
+use crate::advised::Advised;
+use crate::recommendation::{Recommendation, Warning};
+use crate::text::capitalised;
 use crate::units::{count, percent, rate, seconds};
 
-const FRAME: &str = include_str!("../assets/frame.html");
 const TEMPLATE: &str = include_str!("../assets/report.html");
 /// Tables and charts of a comparison.
 const COMPARED: &str = include_str!("../assets/compared.html");
-const STYLE: &str = include_str!("../assets/report.css");
-const COMMON_SCRIPT: &str = include_str!("../assets/common.js");
 const SCRIPT: &str = include_str!("../assets/report.js");
 /// Of a page without charts: the choice of colours.
 const PLAIN_SCRIPT: &str = "Roundelay.followTheme(() => {});";
-const UPLOT_STYLE: &str = include_str!("../uplot/uPlot.min.css");
-const UPLOT_SCRIPT: &str = include_str!("../uplot/uPlot.iife.min.js");
-const UPLOT_LICENCE: &str = include_str!("../uplot/LICENSE");
 
 /// The comparison as one self-contained HTML page: nothing is loaded, and the content security
 /// policy forbids loading.
@@ -80,78 +78,6 @@ pub fn html(advised: &Advised) -> String {
     .html()
 }
 
-/// The frame of a page around its content: head, colours, scripts.
-struct Frame<'a> {
-    /// Version of Roundelay.
-    version: &'a str,
-    /// Window title.
-    title: &'a str,
-    /// Heading at the top.
-    name: &'a str,
-    /// The content, in HTML.
-    main: String,
-    /// Footer text after the version.
-    footer: &'a str,
-    /// Chart data for the script, in JSON.
-    data: &'a str,
-    /// Styles of this kind of page, beside the common styles.
-    style: &'a str,
-    script: &'a str,
-}
-
-impl Frame<'_> {
-    fn html(&self) -> String {
-        fill(FRAME, |slot| match slot {
-            "version" => escape(self.version),
-            "title" => escape(self.title),
-            "name" => escape(self.name),
-            "main" => self.main.trim_end().to_owned(),
-            "footer" => escape(self.footer),
-            "data" => embed(self.data),
-            "common_style" => STYLE.to_owned(),
-            "style" => self.style.to_owned(),
-            "common_script" => COMMON_SCRIPT.to_owned(),
-            "script" => self.script.to_owned(),
-            "uplot_style" => UPLOT_STYLE.to_owned(),
-            "uplot_script" => UPLOT_SCRIPT.to_owned(),
-            "uplot_licence" => UPLOT_LICENCE.to_owned(),
-            other => unreachable!("the template has a slot {other} that nothing fills"),
-        })
-    }
-}
-
-/// Replaces each `{{slot}}` of `template` by a text. Inserted text is not scanned again, whatever
-/// braces it contains.
-fn fill(template: &str, text: impl Fn(&str) -> String) -> String {
-    let mut page = String::new();
-    let mut rest = template;
-    while let Some((before, behind)) = rest.split_once("{{") {
-        let (slot, after) = behind
-            .split_once("}}")
-            .expect("the template closes its slots");
-        page.push_str(before);
-        page.push_str(&text(slot));
-        rest = after;
-    }
-    page + rest
-}
-
-/// `text` as HTML, in an element or a quoted attribute.
-pub(crate) fn escape(text: &str) -> String {
-    clean(text)
-        .replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
-        .replace('\'', "&#39;")
-}
-
-/// JSON as the content of a `<script>`. Outside of strings JSON has neither `<` nor `>`, and inside
-/// a string the escape is equivalent.
-fn embed(json: &str) -> String {
-    json.replace('<', "\\u003c").replace('>', "\\u003e")
-}
-
 /// Longest first sentence that is a headline as it is, in letters.
 const HEADLINE: usize = 90;
 
@@ -183,15 +109,6 @@ fn first_sentence(text: &str) -> (&str, &str) {
     match ends.into_iter().flatten().min() {
         Some(end) => (&text[..=end], &text[end + 2..]),
         None => (text, ""),
-    }
-}
-
-/// With a capital at its start.
-fn capitalised(words: &str) -> String {
-    let mut letters = words.chars();
-    match letters.next() {
-        Some(first) => first.to_uppercase().to_string() + letters.as_str(),
-        None => String::new(),
     }
 }
 
@@ -306,50 +223,10 @@ fn facts(comparison: &Comparison) -> String {
     facts.map(|(name, value)| fact(name, &value)).join("\n")
 }
 
-/// A fact of a list: a name in HTML, and a text.
-fn fact(name: &str, value: &str) -> String {
-    format!("    <div><dt>{name}</dt><dd>{}</dd></div>", escape(value))
-}
-
-/// Notes on oddities, if any.
-fn notes(notes: &[String]) -> String {
-    if notes.is_empty() {
-        return String::new();
-    }
-    let mut lines = Vec::new();
-    for note in notes {
-        lines.push(format!("    <li>{}</li>", escape(note)));
-    }
-    format!("  <ul class=\"notes\">\n{}\n  </ul>", lines.join("\n"))
-}
-
 #[cfg(test)]
 mod tests {
+    use super::frame::{COMMON_SCRIPT, STYLE, UPLOT_LICENCE, UPLOT_SCRIPT, UPLOT_STYLE};
     use super::*;
-
-    #[test]
-    fn what_is_put_in_is_not_filled_again() {
-        let filled = fill("<{{one}}> <{{two}}>", |slot| {
-            if slot == "one" {
-                "{{two}}".to_owned()
-            } else {
-                slot.to_uppercase()
-            }
-        });
-        assert_eq!(filled, "<{{two}}> <TWO>");
-    }
-
-    #[test]
-    fn markup_is_escaped() {
-        assert_eq!(
-            escape("<a href='x' title=\"y\">&\u{202e}"),
-            "&lt;a href=&#39;x&#39; title=&quot;y&quot;&gt;&amp;\u{fffd}"
-        );
-        assert_eq!(
-            embed(r#"{"label":"</script><!--"}"#),
-            r#"{"label":"\u003c/script\u003e\u003c!--"}"#
-        );
-    }
 
     #[test]
     fn no_asset_closes_the_element_that_holds_it() {

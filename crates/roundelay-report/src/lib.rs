@@ -31,17 +31,20 @@ mod grid;
 mod html;
 mod json;
 mod lives;
+mod markdown;
 #[cfg(not(feature = "parquet"))]
 mod no_parquet;
 mod objective;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod provenance;
+mod recommendation;
 mod replayed;
 pub mod sentences;
 mod side_by_side;
 mod simulation;
 mod spread;
+mod summary;
 mod swept;
 mod table;
 mod tables;
@@ -50,7 +53,7 @@ use roundelay_metrics::units;
 pub use roundelay_metrics::units::counted;
 mod verified;
 
-pub use advised::{Advised, Recommendation, Warning};
+pub use advised::Advised;
 pub use anonymous::Anonymiser;
 pub use chart::{Axis, Band, Chart, Curve, Drawn, Point, Scaling, panels};
 pub use digest::{Digest, sealed, unsealed};
@@ -58,10 +61,9 @@ pub use document::Document;
 pub use error::ReportError;
 pub use figures::{Means, figure_text};
 pub use file::{PartialFile, abandon_files, open_to_append, try_abandon_files, write_text};
-pub use grid::aligned;
+pub use grid::{TableStyle, aligned};
 pub use html::{ItemPage, Page, html, item_html, simulation_html};
 pub use json::{Printed, json, json_line, schema};
-pub use lives::LivesSummary;
 #[cfg(not(feature = "parquet"))]
 pub use no_parquet::read_schedule;
 pub use objective::{
@@ -74,12 +76,14 @@ pub use parquet::{
     read_schedule, write_measurements, write_replays, write_schedule,
 };
 pub use provenance::provenance;
+pub use recommendation::{Recommendation, Warning};
 pub use replayed::{CandidateResult, Recorded, ReplayResult, Replayed};
 pub use sentences::doubts;
 pub use side_by_side::{SideBySide, UnderQueue, Verdict as GroupVerdict};
-pub use simulation::{ClassSummary, GroupSummary, Simulated, Summary};
+pub use simulation::Simulated;
+pub use summary::{ClassSummary, GroupSummary, LivesSummary, Summary};
 pub use swept::{KeyValues, Swept, SweptKey, SweptPoint};
-pub use table::{SCREEN, TableStyle, document, table, table_within};
+pub use table::{SCREEN, document, table, table_within};
 pub use tables::{
     COMPARED, Cells, Column, FLOWS, LINKS, LINKS_OVER_TIME, PointRuns, RATES, SIMULATED,
     SIMULATED_FLOWS, SOURCES_OVER_TIME, SWEEP_FIGURES, Setting, SweepFile, SweepRow, SweepRuns,

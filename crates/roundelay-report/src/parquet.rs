@@ -13,6 +13,7 @@ mod schedule;
 mod simulated_hops;
 mod simulated_packets;
 mod sweep;
+mod sweep_rows;
 mod sweep_runs;
 
 pub(crate) use file::ColumnFile;

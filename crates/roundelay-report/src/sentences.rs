@@ -18,7 +18,7 @@ use roundelay_advice::{Note, Reason, Verdict};
 use roundelay_trace::connections::Applications;
 use roundelay_trace::{Kind, Options};
 
-use crate::advised::Recommendation;
+use crate::recommendation::Recommendation;
 
 /// Remark before commands that follow from several links in one.
 const WRONG_LOAD: &str = "# for the wrong load: first compare as the sentence above says";

@@ -6,10 +6,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::document::{self, Block, Document, Section, duration_in_words, seeds_in_words};
-use crate::figures::{CLASS, Means, SOURCE};
+use crate::figures::{Means, means};
 use crate::grid::{Cell, Column, Grid, Paint};
 use crate::json::Printed;
-use crate::lives::{self, LivesSummary};
+use crate::lives;
+use crate::summary::{GroupSummary, Summary};
 use crate::table::reasons_in_words;
 use crate::text::{clean, cut};
 use crate::units::{count, short_count, significant};
@@ -41,36 +42,6 @@ pub struct Simulated {
     pub summary: Summary,
     /// Results of each replica.
     pub replicas: Vec<Results>,
-}
-
-/// Means and confidence intervals.
-#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
-pub struct Summary {
-    /// By group.
-    pub groups: Vec<GroupSummary>,
-    /// By class of links.
-    pub classes: Vec<ClassSummary>,
-}
-
-/// Summary of a group.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct GroupSummary {
-    pub(crate) name: String,
-    #[serde(flatten)]
-    pub(crate) means: Means,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) lives: Option<LivesSummary>,
-    /// Of the worst flow; none if no flow of the group crossed a measured link.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) indices: Option<Means>,
-}
-
-/// Summary of a class of links.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct ClassSummary {
-    class: &'static str,
-    #[serde(flatten)]
-    means: Means,
 }
 
 impl Printed for Simulated {
@@ -340,37 +311,6 @@ impl Gone {
         }
         reasons_in_words(&reasons)
     }
-}
-
-impl Summary {
-    fn of(replicas: &[Results]) -> Self {
-        let Some(first) = replicas.first() else {
-            return Self::default();
-        };
-        let mut summary = Self::default();
-        for (number, group) in first.groups.iter().enumerate() {
-            let results = replicas.iter().map(|replica| &replica.groups[number]);
-            summary.groups.push(GroupSummary {
-                name: group.name.clone(),
-                means: Means::of(SOURCE, results),
-                lives: LivesSummary::of(replicas, number),
-                indices: lives::indices_of(replicas, number),
-            });
-        }
-        for (number, class) in first.classes.iter().enumerate() {
-            let results = replicas.iter().map(|replica| &replica.classes[number]);
-            summary.classes.push(ClassSummary {
-                class: class.class,
-                means: Means::of(CLASS, results),
-            });
-        }
-        summary
-    }
-}
-
-/// A figure of each summary.
-pub(crate) fn means(name: &str, head: &str, all: &[&Means]) -> Column {
-    Column::of(head, all, |means| means.text(name))
 }
 
 fn loss(means: &Means) -> Cell {

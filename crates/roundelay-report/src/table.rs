@@ -4,27 +4,13 @@ use std::iter;
 
 use roundelay_trace::{Comparison, Delay, DisciplineResult, Drops, Kind, KindOutcome, Outcome};
 
-use crate::advised::{Advised, Recommendation, Warning};
+use crate::advised::Advised;
 use crate::document::{self, Block, Document, Section};
-use crate::grid::{Cell, Column, Fold, Grid, Paint};
+use crate::grid::{Cell, Column, Fold, Grid, Paint, TableStyle};
+use crate::recommendation::{Recommendation, Warning};
 use crate::spread::{self, half_width};
 use crate::text::{clean, cut, cut_apart, cut_parts, distinct_at, width};
 use crate::units::{bytes, count, counted, percent, rate, seconds, short_count, significant};
-
-/// Look of the table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct TableStyle {
-    /// Use terminal colours; no information depends on colour alone.
-    pub color: bool,
-    /// Columns of the terminal; none for other outputs: 100 columns.
-    pub width: Option<u16>,
-}
-
-impl TableStyle {
-    pub(crate) fn limit(self) -> usize {
-        self.width.map_or(100, usize::from).max(40)
-    }
-}
 
 /// Lines of a screen.
 pub const SCREEN: usize = 40;

@@ -1,6 +1,6 @@
 //! Tables of results in columns: rows of flows, links, transfers and rates, for files and programs.
 
-mod column;
+pub(crate) mod column;
 mod flows;
 mod over_time;
 mod rates;

@@ -177,6 +177,15 @@ pub fn wrap(text: &str, limit: usize) -> Vec<String> {
     lines
 }
 
+/// With a capital at its start.
+pub(crate) fn capitalised(words: &str) -> String {
+    let mut letters = words.chars();
+    match letters.next() {
+        Some(first) => first.to_uppercase().to_string() + letters.as_str(),
+        None => String::new(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

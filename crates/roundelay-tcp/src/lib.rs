@@ -52,6 +52,7 @@ mod rto;
 mod scoreboard;
 mod segment;
 mod sender;
+mod tail_loss;
 
 pub use config::{Config, ConfigError, Control, Flavour, Offload, PartialTimer, SlowStart};
 pub use cubic::Cubic;

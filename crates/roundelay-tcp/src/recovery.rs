@@ -165,7 +165,7 @@ impl Sender {
             delivered: meter.delivered(),
             was_in_flight,
             in_flight,
-            repairs: is_repair(self.mode),
+            repairs: self.mode.is_repair(),
         };
         self.congestion.follow_model(&told);
         // BBRHandleProbeRTT(): if the window is small on purpose, its rates do not count.
@@ -533,9 +533,4 @@ impl Sender {
         self.probe.has_sample = true;
         Some(round_trip)
     }
-}
-
-/// Whether lost segments are sent again in this phase: in fast recovery, and after a timeout.
-pub(crate) fn is_repair(mode: Mode) -> bool {
-    matches!(mode, Mode::Recovery | Mode::Loss)
 }

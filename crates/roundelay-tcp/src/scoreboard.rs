@@ -7,7 +7,8 @@
 //! *frontier* is either arrived or lost, and the frontier only moves forward. Blocks repeat earlier
 //! information; a run of arrived segments is skipped in one step, by links with path compression.
 //! Each call is O(1) amortised, plus O(log n) to find a block with a start that is no multiple of
-//! the segment length. With RACK the frontier stays behind: `rack.rs` finds losses by time.
+//! the segment length. With RACK the frontier stays behind, and `rack/detection.rs` finds losses by
+//! time.
 
 use std::collections::VecDeque;
 

@@ -76,6 +76,13 @@ pub(crate) enum Mode {
     Loss,
 }
 
+impl Mode {
+    /// Whether lost segments are sent again: in fast recovery, and after a timeout.
+    pub(crate) fn is_repair(self) -> bool {
+        matches!(self, Mode::Recovery | Mode::Loss)
+    }
+}
+
 /// TCP sender of one stream of bytes.
 #[derive(Debug, Clone)]
 pub struct Sender {

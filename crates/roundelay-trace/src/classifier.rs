@@ -7,10 +7,13 @@ use std::hash::{Hash, Hasher};
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
 
-use roundelay::FlowId;
+use roundelay::{Fault, FlowId};
+use thiserror::Error;
 
-use crate::error::FlowByError;
-use crate::headers::{Headers, Ports, Unparsable, UnparsableCounts, dscp_name, protocol_name};
+use crate::capture::Frame;
+use crate::headers::{
+    Headers, Ports, Unparsable, UnparsableCounts, dscp_name, innermost, protocol_name,
+};
 
 /// Header fields that define a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -390,9 +393,35 @@ fn write_code_point(formatter: &mut fmt::Formatter<'_>, dscp: u8) -> fmt::Result
     }
 }
 
+/// The headers that tell the flow of a packet: its own, or those of the packet inside.
+#[inline]
+pub(crate) fn flow_headers(by: FlowBy, headers: &Headers, frame: &Frame<'_>) -> Headers {
+    match by {
+        FlowBy::FiveTuple => innermost(headers, frame, false),
+        FlowBy::Inner => innermost(headers, frame, true),
+        FlowBy::Outer | FlowBy::Source | FlowBy::Destination | FlowBy::Dscp => *headers,
+    }
+}
+
 impl FlowBy {
     /// The words parsed by [`FlowBy::from_str`].
     pub const NAMES: &str = "5tuple, inner, outer, src, dst or dscp";
+}
+
+/// An unknown definition of a flow.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("flows by `{found}`: expected {}", FlowBy::NAMES)]
+pub struct FlowByError {
+    /// The word found.
+    pub found: String,
+}
+
+impl From<FlowByError> for Fault {
+    fn from(error: FlowByError) -> Self {
+        Self::new(error.to_string())
+            .with_given(error.found)
+            .with_legal(FlowBy::NAMES)
+    }
 }
 
 impl FromStr for FlowBy {

@@ -1,364 +1,48 @@
 //! Comparison of disciplines: replays one capture over one link through each discipline.
 
+pub(crate) mod error;
+pub(crate) mod observer;
+pub(crate) mod options;
+
 use std::cmp::Reverse;
-use std::error::Error;
 use std::fmt::Write;
 
 use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
-use roundelay::Purpose;
-use roundelay::Seed;
-use roundelay::schedulers::{AnyDiscipline, Discipline, DisciplineInfo, cake};
-use roundelay::{ConfigError, Fault, Limit, LinkLayer, QueueSpec, Rate, tree};
-use thiserror::Error;
+use roundelay::schedulers::{AnyDiscipline, Discipline};
+use roundelay::{ConfigError, LinkLayer, QueueSpec, Rate};
 
-use crate::arrivals::{Ahead, Arrivals, Mending, Reader};
-use crate::capture::{Capture, LinkType};
-use crate::classifier::{Classifier, FlowBy};
-use crate::comparison::{CaptureSummary, Comparison, Cost, DisciplineResult, FlowSummary};
+use crate::ahead::Ahead;
+use crate::arrival::Reader;
+use crate::arrivals::Arrivals;
+use crate::capture::Capture;
+use crate::classifier::Classifier;
+use crate::comparison::{
+    CaptureSummary, Comparison, Cost, DisciplineResult, FlowSummary, OtherSeed,
+};
 use crate::cost;
 use crate::demand::Demand;
-use crate::error::CaptureError;
-use crate::harm::find_worst_flows;
+use crate::harm::{find_worst_flows, kinds_with_worst_flows};
 use crate::kind::Kind;
-use crate::lane::{Lane, Link, PacketSink, Sorts};
+use crate::lane::{Lane, Link, Sorts};
 use crate::meters::FLOWS_WITH_CURVES;
 use crate::observed::Observed;
 use crate::offered::{Event, Offered};
-use crate::selection::Selection;
-use crate::span::Span;
+use crate::sink::PacketSink;
 use crate::stop::Stop;
 use crate::survey::survey;
-use crate::tree::TreeFile;
 use crate::urgency::{Known, reads_sizes};
 use crate::weights::WeightRules;
+
+use error::CompareError;
+use observer::ReplayObserver;
+use options::Options;
 
 /// Packets read before each run of the disciplines.
 const BLOCK: usize = 8192;
 /// Packets at the start of the capture used for cost measurement.
 const SAMPLE: usize = 65_536;
-/// Bytes of a flow once, and in each discipline: measured with 100,000 flows of one packet, which
-/// took 208 MB with one discipline and 4.4 GB with all.
-const FLOW_BYTES: u64 = 800;
-const LANE_BYTES: u64 = 1300;
-/// Memory of flows, in bytes, that the usual maximum number of flows may take.
-const MEMORY: u64 = 2_000_000_000;
-/// The largest maximum number of flows.
-const MOST_FLOWS: usize = 1_000_000;
 /// Flows with curves, for each kind: heavy and light.
 const CHARTED: usize = 8;
-
-/// Options of a comparison.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// The link rate.
-    pub rate: Rate,
-    /// The disciplines to compare.
-    pub specs: Vec<QueueSpec>,
-    /// Trees of disciplines, listed after the disciplines.
-    pub trees: Vec<TreeFile>,
-    /// Buffer of every discipline without its own limit; none: each discipline's default.
-    pub buffer: Option<Limit>,
-    /// Definition of a flow.
-    pub flow_by: FlowBy,
-    /// Maximum number of distinct flows; packets of further flows share one. None: as many as fit
-    /// into two gigabytes ([`Options::most_flows`]).
-    pub max_flows: Option<usize>,
-    /// Weights of flows.
-    pub weights: WeightRules,
-    /// Seed of all random numbers and hashes.
-    pub seed: u64,
-    /// Runs of each discipline that draws or hashes, with consecutive seeds from `seed` on. The
-    /// figures are those of the first; the others tell what another seed would change.
-    pub seeds: u16,
-    /// Measure the cost of each discipline on this machine, the only result that differs from run
-    /// to run.
-    pub measure_cost: bool,
-    /// The packets to replay.
-    pub selection: Selection,
-    /// The part of the capture's time to replay.
-    pub span: Span,
-    /// Put packets in the order of their times, and mend times and lengths that cannot be.
-    pub adapts: bool,
-    /// Longest IP packet of the link, bytes: longer ones, as offloading makes them, are split as
-    /// the wire would have them. None: as captured.
-    pub mtu: Option<u32>,
-    /// A cake without `bandwidth` gets the link's rate. Not for records of `live`, which are replayed
-    /// as they were.
-    pub shapes_cake: bool,
-    /// Overhead, minimum and framing of the link: lengths with these take link time, count in
-    /// buffers, and are what disciplines see.
-    pub link: LinkLayer,
-}
-
-impl Options {
-    /// The usual number of seeds.
-    pub const SEEDS: u16 = 3;
-
-    /// The seed of the replayed link's queue, with the first of the seeds. Every discipline gets the
-    /// same, and the one that the first link of a simulation with this seed would get.
-    pub(crate) const fn seed_of_link(&self) -> Seed {
-        Self::seed_of_link_with(self.seed)
-    }
-
-    /// The seed of a run, counted from 0, as replicas of a simulation have them.
-    const fn seed_of_run(&self, number: u16) -> u64 {
-        self.seed.wrapping_add(number as u64)
-    }
-
-    const fn seed_of_link_with(seed: u64) -> Seed {
-        Seed::new(seed).derive(Purpose::Queue, 0)
-    }
-
-    /// Runs of all disciplines and trees together.
-    pub fn lanes(&self) -> u64 {
-        let mut lanes = 0;
-        for spec in &self.specs {
-            lanes += self.runs_of(&spec.discipline.info());
-        }
-        for tree in &self.trees {
-            lanes += self.runs_of(&tree.config().info());
-        }
-        lanes
-    }
-
-    /// Runs of a discipline: one if no seed changes anything.
-    fn runs_of(&self, info: &DisciplineInfo) -> u64 {
-        if info.reads_seed {
-            u64::from(self.seeds.max(1))
-        } else {
-            1
-        }
-    }
-
-    /// Which packets arrive, and what is mended.
-    pub fn mending(&self) -> Mending {
-        Mending {
-            selection: self.selection.clone(),
-            span: self.span,
-            adapts: self.adapts,
-            mtu: self.mtu,
-        }
-    }
-
-    /// Whether some discipline or tree filters acknowledgements.
-    pub(crate) fn reads_acknowledgements(&self) -> bool {
-        let mut specs: Vec<&QueueSpec> = self.specs.iter().collect();
-        for tree in &self.trees {
-            for node in tree.config().nodes() {
-                specs.push(&node.spec);
-            }
-        }
-        specs
-            .iter()
-            .any(|spec| spec.discipline.info().reads_acknowledgements)
-    }
-
-    /// The given disciplines and link rate, with defaults for the rest: flows by 5-tuple, equal
-    /// weights, default buffers, seeds 1 to 3, costs measured, all packets but duplicates, lengths as
-    /// captured.
-    pub fn new(rate: Rate, specs: Vec<QueueSpec>) -> Self {
-        let trees = Vec::new();
-        let weights = WeightRules::default();
-        let selection = Selection::default();
-        let link = LinkLayer::NONE;
-        Self {
-            rate,
-            specs,
-            trees,
-            buffer: None,
-            flow_by: FlowBy::default(),
-            max_flows: None,
-            weights,
-            seed: 1,
-            seeds: Self::SEEDS,
-            measure_cost: true,
-            selection,
-            span: Span::default(),
-            adapts: false,
-            mtu: None,
-            shapes_cake: true,
-            link,
-        }
-    }
-
-    /// Memory of the flows of a comparison in bytes, as measured: with this many runs.
-    pub const fn memory_of_flows(flows: u64, lanes: u64) -> u64 {
-        let of_a_flow = FLOW_BYTES + LANE_BYTES * lanes;
-        flows.saturating_mul(of_a_flow)
-    }
-
-    /// Maximum number of distinct flows: as set, or else as many as fit into two gigabytes, from
-    /// 65,536 to a million.
-    pub fn most_flows(&self) -> usize {
-        self.max_flows
-            .unwrap_or_else(|| Self::usual_flows(self.lanes()))
-    }
-
-    /// [`Options::most_flows`] of a comparison with this many runs, if not set.
-    pub fn usual_flows(lanes: u64) -> usize {
-        let fitting = MEMORY / Self::memory_of_flows(1, lanes);
-        (fitting as usize).clamp(Classifier::DEFAULT_MAX_FLOWS, MOST_FLOWS)
-    }
-
-    /// The limit of a whole tree; its leaves may have further limits.
-    pub fn limit_of_trees(&self) -> Limit {
-        self.buffer.unwrap_or(tree::Config::DEFAULT_LIMIT)
-    }
-
-    /// A discipline as it runs on the link. A cake without a `bandwidth` gets the link's rate, as
-    /// whoever sets it up on this link would write, since its targets and quanta follow from that.
-    pub fn discipline_of(&self, spec: &QueueSpec) -> AnyDiscipline {
-        if let AnyDiscipline::Cake(cake) = &spec.discipline
-            && cake.bandwidth.is_none()
-            && self.shapes_cake
-        {
-            let shaped = cake::Config {
-                bandwidth: Some(self.rate),
-                ..*cake
-            };
-            if shaped.check().is_ok() {
-                return AnyDiscipline::Cake(shaped);
-            }
-        }
-        spec.discipline.clone()
-    }
-
-    /// The limit of a discipline's buffer.
-    pub fn limit_of(&self, spec: &QueueSpec) -> Limit {
-        if let Some(limit) = spec.limit.or(self.buffer) {
-            return limit;
-        }
-        let spec = QueueSpec {
-            discipline: self.discipline_of(spec),
-            limit: None,
-        };
-        spec.limit_or_default()
-    }
-}
-
-/// Errors of a comparison.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum CompareError {
-    /// The capture is unreadable.
-    #[error(transparent)]
-    Capture(#[from] CaptureError),
-    /// A discipline's parameter is out of range.
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    /// The capture has no packets.
-    #[error("{name}: the capture holds no packets")]
-    NoPackets {
-        /// The capture.
-        name: String,
-    },
-    /// The selection is empty.
-    #[error("{name}: {option} matches none of {packets} packets; {advice}")]
-    NothingSelected {
-        /// The capture.
-        name: String,
-        /// The option without a match.
-        option: String,
-        /// Packets that the options before left.
-        packets: u64,
-        /// The options that would match.
-        advice: Fault,
-    },
-    /// Packets are too far out of order to be sorted here.
-    #[error(
-        "{name}: times step back by {seconds} s, past {packets} packets, more than are sorted in \
-         memory (256 MB); sort the capture first: reordercap {name} sorted.pcapng"
-    )]
-    OutOfOrder {
-        /// The capture.
-        name: String,
-        /// Packets between a packet and its place.
-        packets: u64,
-        /// The furthest step back, seconds.
-        seconds: i64,
-    },
-    /// The headers of the capture's link type are unknown.
-    #[error(
-        "{name}: headers of {link} are not read; those of Ethernet, 802.11, raw IP, Linux cooked captures and PPP are"
-    )]
-    UnknownLink {
-        /// The capture.
-        name: String,
-        /// The link type of its last packet.
-        link: LinkType,
-    },
-    /// A discipline failed: its packets could not be stored.
-    #[error("{0}")]
-    Lane(Box<dyn Error + Send + Sync>),
-    /// A stop was requested.
-    #[error("interrupted")]
-    Stopped,
-}
-
-impl From<CompareError> for Fault {
-    fn from(error: CompareError) -> Self {
-        match error {
-            CompareError::Capture(error) => error.into(),
-            CompareError::Config(error) => error.into(),
-            CompareError::NothingSelected {
-                name,
-                option,
-                packets,
-                advice,
-            } => advice
-                .behind(format_args!("{option} matches none of {packets} packets; "))
-                .in_file(name, 0),
-            other => Self::new(other.to_string()),
-        }
-    }
-}
-
-/// Progress of a comparison.
-#[derive(Debug, Clone, Copy)]
-pub struct Progress {
-    /// Bytes of the capture read, in this reading.
-    pub read: u64,
-    /// Packets read; in the last reading, packets replayed.
-    pub packets: u64,
-    /// The number of this reading, from 1 on. What to replay, and in which order, is known after the
-    /// others.
-    pub reading: u32,
-    /// The number of all readings.
-    pub readings: u32,
-}
-
-/// Callbacks during a comparison. They do nothing by default.
-pub trait ReplayObserver {
-    /// Called after each block of packets.
-    fn progress(&mut self, progress: Progress) {
-        let _ = progress;
-    }
-
-    /// A request that ends the comparison with [`CompareError::Stopped`]. Read before each block of
-    /// packets of each discipline, and during the cost measurement.
-    fn stop(&self) -> Stop {
-        Stop::default()
-    }
-
-    /// A sink for the packets of this discipline or tree, if wanted. Called once for each, before
-    /// the first packet; `zero_unix_nanos` is time zero of the replay in nanoseconds since the Unix
-    /// epoch.
-    ///
-    /// # Errors
-    /// The sink cannot be opened.
-    fn sink(
-        &mut self,
-        name: &str,
-        index: usize,
-        zero_unix_nanos: i64,
-    ) -> Result<Option<Box<dyn PacketSink>>, Box<dyn Error + Send + Sync>> {
-        let _ = (name, index, zero_unix_nanos);
-        Ok(None)
-    }
-}
-
-/// An observer that does nothing.
-impl ReplayObserver for () {}
 
 /// Replays each packet of the capture at its capture time to each discipline, each on its own port.
 ///
@@ -604,10 +288,33 @@ fn conclude(
     }
     find_worst_flows(&mut comparison);
     for (number, changed) in (1..).zip(others) {
-        let other = comparison.with_another_seed(options.seed_of_run(number), changed);
+        let other = with_another_seed(&comparison, options.seed_of_run(number), changed);
         comparison.other_seeds.push(other);
     }
     Ok(comparison)
+}
+
+/// What another seed gives: these results, and those of disciplines that read no seed.
+fn with_another_seed(
+    comparison: &Comparison,
+    seed: u64,
+    changed: Vec<(usize, DisciplineResult)>,
+) -> OtherSeed {
+    let mut disciplines = comparison.disciplines.clone();
+    let mut reads_seed = vec![false; disciplines.len()];
+    for (index, mut result) in changed {
+        result.kinds = kinds_with_worst_flows(comparison, &result);
+        disciplines[index] = result;
+        reads_seed[index] = true;
+    }
+    for result in &mut disciplines {
+        result.leave_curves_out();
+    }
+    OtherSeed {
+        seed,
+        disciplines,
+        reads_seed,
+    }
 }
 
 /// The results of the disciplines that ran with a seed, with their numbers.

@@ -6,10 +6,10 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::harm::kinds_with_worst_flows;
 use crate::kind::{Kind, KindOutcome};
 use crate::observed::Observed;
-use crate::reaction::Reaction;
+use crate::outcome::Outcome;
+use crate::reaction::basis::{Basis, OpenEnd};
 use crate::selection::SelectionSummary;
 
 /// Results of one capture replayed through several disciplines.
@@ -51,29 +51,6 @@ impl Comparison {
         (!names.is_empty()).then(|| format!("a proven bound was broken by {}", names.join(", ")))
     }
 
-    /// What another seed gives: these results, and those of disciplines that read no seed.
-    pub(crate) fn with_another_seed(
-        &self,
-        seed: u64,
-        changed: Vec<(usize, DisciplineResult)>,
-    ) -> OtherSeed {
-        let mut disciplines = self.disciplines.clone();
-        let mut reads_seed = vec![false; disciplines.len()];
-        for (index, mut result) in changed {
-            result.kinds = kinds_with_worst_flows(self, &result);
-            disciplines[index] = result;
-            reads_seed[index] = true;
-        }
-        for result in &mut disciplines {
-            result.leave_curves_out();
-        }
-        OtherSeed {
-            seed,
-            disciplines,
-            reads_seed,
-        }
-    }
-
     /// The flows of a kind, as indices into `flows`.
     pub fn flows_of(&self, kind: Kind) -> Vec<usize> {
         let mut found = Vec::new();
@@ -84,6 +61,21 @@ impl Comparison {
         }
         found
     }
+}
+
+/// What the figures of senders that react rest on.
+#[derive(Debug, Clone)]
+pub struct Reaction {
+    /// Runs of each discipline.
+    pub replicas: usize,
+    /// Congestion control of the senders.
+    pub control: &'static str,
+    /// The parts of the capture's bytes, and what else the capture tells of its applications.
+    pub basis: Basis,
+    /// The replay of the same packets as recorded, without a reaction.
+    pub replay: Comparison,
+    /// The ends of what no capture shows, if these were asked for.
+    pub open: Vec<OpenEnd>,
 }
 
 /// The results of all disciplines with another seed, without curves.
@@ -225,69 +217,6 @@ pub struct KindCurves {
     pub outcome: Outcome,
     /// As [`DisciplineResult::light_curves`].
     pub curves: Curves,
-}
-
-/// Totals over a set of packets.
-#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
-pub struct Outcome {
-    /// Packets sent.
-    pub packets: u64,
-    /// Bytes sent.
-    pub bytes: u64,
-    /// Bits sent, divided by the time from the first arrival to the last departure.
-    pub throughput: f64,
-    /// Packets dropped.
-    pub drops: Drops,
-    /// Dropped packets divided by offered packets.
-    pub loss: f64,
-    /// Packets marked with ECN's CE instead of dropped.
-    pub marked: u64,
-    /// None if nothing was sent.
-    pub delay: Option<Delay>,
-    /// Packets that left after a later packet of their flow.
-    pub reordered: u64,
-}
-
-impl Outcome {
-    /// The fraction of the sent packets that are marked; 0 if nothing was sent.
-    pub fn part_marked(&self) -> f64 {
-        self.marked as f64 / self.packets.max(1) as f64
-    }
-}
-
-/// Packets dropped, by reason.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Drops {
-    /// Tail drops: the buffer was full and the arriving packet was dropped.
-    pub full: u64,
-    /// Push-outs: the buffer was full and a waiting packet was dropped.
-    pub pushed_out: u64,
-    /// Drops by active queue management.
-    pub early: u64,
-    /// Arriving packets refused by the discipline.
-    pub refused: u64,
-}
-
-impl Drops {
-    /// Total over all reasons.
-    pub const fn total(&self) -> u64 {
-        self.full + self.pushed_out + self.early + self.refused
-    }
-}
-
-/// Quantiles of delay in seconds.
-#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
-pub struct Delay {
-    /// Arithmetic mean.
-    pub mean: f64,
-    /// Median.
-    pub p50: f64,
-    /// 99th percentile.
-    pub p99: f64,
-    /// 99.9th percentile.
-    pub p999: f64,
-    /// Largest.
-    pub max: f64,
 }
 
 /// Results of one discipline for one flow.

@@ -8,7 +8,8 @@ use roundelay::{
     ConfigError, Control, DropReason, Duration, Instant, Limit, Observer, Packet, Port,
 };
 
-use crate::compare::{CompareError, Options};
+use crate::compare::error::CompareError;
+use crate::compare::options::Options;
 use crate::comparison::Cost;
 use crate::offered::{Event, EventKind};
 use crate::urgency::{Known, Marker};

@@ -6,8 +6,6 @@ use std::io;
 use roundelay::Fault;
 use thiserror::Error;
 
-use crate::classifier::FlowBy;
-
 /// Reasons why a capture cannot be opened or read further.
 #[derive(Debug, Error)]
 pub enum CaptureError {
@@ -74,14 +72,6 @@ pub struct DirectionError {
     pub expected: String,
 }
 
-/// An unknown definition of a flow.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("flows by `{found}`: expected {}", FlowBy::NAMES)]
-pub struct FlowByError {
-    /// The word found.
-    pub found: String,
-}
-
 impl From<RuleError> for Fault {
     fn from(error: RuleError) -> Self {
         of_rule(error.to_string(), error)
@@ -106,14 +96,6 @@ impl From<DirectionError> for Fault {
         Self::new(error.to_string())
             .with_given(error.found)
             .with_legal(error.expected)
-    }
-}
-
-impl From<FlowByError> for Fault {
-    fn from(error: FlowByError) -> Self {
-        Self::new(error.to_string())
-            .with_given(error.found)
-            .with_legal(FlowBy::NAMES)
     }
 }
 

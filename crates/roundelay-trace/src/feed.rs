@@ -13,10 +13,10 @@ use roundelay::{
     tree,
 };
 
-use crate::arrivals::lengths;
+use crate::arrival::lengths;
 use crate::capture::Frame;
-use crate::classifier::{Classifier, Flow, FlowBy};
-use crate::headers::{TCP, flow_headers, parse};
+use crate::classifier::{Classifier, Flow, FlowBy, flow_headers};
+use crate::headers::{TCP, parse};
 use crate::hosts::HostNumbers;
 use crate::presence::Presence;
 use crate::tree::TreeFile;

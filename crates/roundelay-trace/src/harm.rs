@@ -2,9 +2,10 @@
 //!
 //! The worst flow of a kind is the one with the most harm. Advice compares disciplines by it.
 
-use crate::comparison::{Comparison, DisciplineResult, Outcome};
+use crate::comparison::{Comparison, DisciplineResult};
 use crate::demand::FULL_PACKET;
 use crate::kind::{Kind, KindOutcome};
+use crate::outcome::Outcome;
 
 /// A sender's minimum retransmission timeout (RFC 6298, section 2.4).
 const SHORTEST_RETRY: f64 = 1.0;

@@ -27,7 +27,7 @@ mod tunnel;
 mod wifi;
 
 pub use tunnel::Tunnel;
-pub(crate) use tunnel::{bridged, flow_headers};
+pub(crate) use tunnel::{bridged, innermost};
 
 /// Ethernet's longest frame without jumbo frames, with two VLAN tags.
 const LONGEST_FRAME: u32 = 1522;

@@ -8,9 +8,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::classifier::{Flow, FlowBy};
-use crate::comparison::Outcome;
 use crate::demand::{Demand, LONGEST_OF_A_CALL};
 use crate::headers::{Headers, Ports, TCP, UDP, is_of_group};
+use crate::outcome::Outcome;
 
 /// DNS, DNS over TLS or QUIC (RFC 7858, RFC 9250), multicast DNS (RFC 6762).
 const DNS_PORTS: [u16; 3] = [53, 853, 5353];

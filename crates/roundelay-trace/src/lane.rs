@@ -5,9 +5,7 @@ use std::error::Error;
 
 use roundelay::Seed;
 use roundelay::schedulers::{AnyArena, AnyDiscipline};
-use roundelay::{
-    Bytes, ConfigError, Control, DropReason, FlowId, Instant, Limit, Port, QueueSpec, Rate,
-};
+use roundelay::{Bytes, ConfigError, Control, FlowId, Instant, Limit, Port, QueueSpec, Rate};
 
 use roundelay_metrics::geometric_mean;
 
@@ -17,59 +15,10 @@ use crate::hosts::HostNumbers;
 use crate::kind::{Kind, KindOutcome};
 use crate::memory;
 use crate::meters::{Meters, Note};
-use crate::offered::{Event, EventKind};
+use crate::offered::{AHEAD, CACHED_FLOWS, Event, EventKind};
+use crate::sink::PacketSink;
 use crate::tree::TreeFile;
 use crate::urgency::{Known, Marker};
-
-/// The records of so many flows stay in the processor's caches. Those of more flows are asked for
-/// ahead of their use, so that the processor waits for several at once.
-pub(crate) const CACHED_FLOWS: usize = 4096;
-/// Events between the request and the use of a flow's records.
-pub(crate) const AHEAD: usize = 8;
-
-/// Record of one packet, for sinks that store every packet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PacketRecord {
-    /// Arrival time, from the start of the capture.
-    pub arrival: Instant,
-    /// The packet's flow: an index into [`crate::Comparison::flows`].
-    pub flow: FlowId,
-    /// Bytes.
-    pub len: u32,
-    /// Sent, or the reason of the drop.
-    pub fate: PacketFate,
-}
-
-/// Fate of a packet: sent, or the reason of the drop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PacketFate {
-    /// The packet was sent.
-    Sent {
-        /// Start of the transmission.
-        start: Instant,
-        /// End of the transmission.
-        end: Instant,
-        /// The discipline marked the packet with ECN's CE.
-        marked: bool,
-    },
-    /// The packet was dropped.
-    Dropped(DropReason),
-}
-
-/// Receives every packet of one discipline when its fate is known.
-pub trait PacketSink: Send {
-    /// Stores one packet.
-    ///
-    /// # Errors
-    /// The packet could not be stored, for example because the disk is full; the comparison ends.
-    fn record(&mut self, packet: &PacketRecord) -> Result<(), Box<dyn Error + Send + Sync>>;
-
-    /// Called after the last packet.
-    ///
-    /// # Errors
-    /// Stored packets could not be saved.
-    fn finish(self: Box<Self>) -> Result<(), Box<dyn Error + Send + Sync>>;
-}
 
 /// One discipline on its own port, by handle: no scheduler is compiled for the meters' notes. `run`
 /// is called once per block of events, with all flows seen by then.
@@ -447,7 +396,7 @@ mod tests {
     use roundelay::{Duration, Ecn, FlowConfig, Guarantees};
 
     use super::*;
-    use crate::comparison::Outcome;
+    use crate::outcome::Outcome;
     use crate::urgency::{Offer, RulePlace};
 
     /// A FIFO that promises the bounds of WF2Q+, or some of them.

@@ -1,6 +1,8 @@
 //! Replay of packet captures: reads captures, classifies flows, compares disciplines.
 
+mod ahead;
 pub mod arguments;
+mod arrival;
 mod arrivals;
 mod audit;
 mod capture;
@@ -16,6 +18,7 @@ mod duplicates;
 mod error;
 mod feed;
 mod filter;
+mod fingerprint;
 mod harm;
 mod headers;
 mod hosts;
@@ -24,15 +27,18 @@ mod lane;
 mod link_model;
 mod link_trace;
 mod memory;
+mod mending;
 mod meters;
 mod mirror;
 mod mixture;
 mod observed;
 mod offered;
+mod outcome;
 mod plateau;
 mod presence;
 pub mod reaction;
 mod selection;
+mod sink;
 mod span;
 mod stop;
 mod survey;
@@ -43,16 +49,20 @@ mod urgency;
 mod weights;
 mod wire;
 
-pub use arrivals::{Arrival, Arrivals, Lens, Mending, Oddities};
+pub use arrival::{Arrival, Lens, Oddities};
+pub use arrivals::Arrivals;
 pub use capture::{Capture, CaptureNotes, Frame, Heading, LinkType, Tap};
-pub use classifier::{Classifier, Flow, FlowBy};
-pub use compare::{CompareError, Options, Progress, ReplayObserver, compare};
+pub use classifier::{Classifier, Flow, FlowBy, FlowByError};
+pub use compare::compare;
+pub use compare::error::CompareError;
+pub use compare::observer::{Progress, ReplayObserver};
+pub use compare::options::Options;
 pub use comparison::{
-    CaptureSummary, Comparison, Cost, Curves, Delay, DisciplineResult, Drops, FlowResult,
-    FlowSummary, Jain, KindCurves, OtherSeed, Outcome,
+    CaptureSummary, Comparison, Cost, Curves, DisciplineResult, FlowResult, FlowSummary, Jain,
+    KindCurves, OtherSeed,
 };
 pub use conditions::{Condition, Network, Side};
-pub use error::{CaptureError, DirectionError, FilterError, FlowByError, RuleError};
+pub use error::{CaptureError, DirectionError, FilterError, RuleError};
 pub use feed::{Feed, FeedError, Queue, Sorted};
 pub use filter::Filter;
 pub use harm::{LONGEST_RETRY, flow_harm, retries};
@@ -61,15 +71,18 @@ pub use headers::{
     parse, protocol_name, protocol_number,
 };
 pub use kind::{Kind, KindOutcome, Served};
-pub use lane::{PacketFate, PacketRecord, PacketSink};
 pub use link_model::LinkModel;
 pub use link_trace::{LinkTrace, TracedLink};
+pub use mending::Mending;
 pub use mirror::Inside;
-pub use observed::{CodePoints, Observed, OtherFlows, PartOfTime, PlateauRate};
+pub use observed::{CodePoints, Observed, OtherFlows, PartOfTime};
+pub use outcome::{Delay, Drops, Outcome};
+pub use plateau::PlateauRate;
 pub use selection::{
     Chosen, Cure, Direction, DirectionChoice, InterfaceLoad, InterfaceName, LeftOut, Mixed,
     OppositeLoad, OtherWay, Part, Selection, SelectionSummary,
 };
+pub use sink::{PacketFate, PacketRecord, PacketSink};
 pub use span::{Span, parse_length, parse_time};
 pub use stop::Stop;
 pub use timeline::{SetForward, Silence};

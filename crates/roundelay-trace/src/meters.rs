@@ -15,8 +15,9 @@ use roundelay_metrics::{
 use roundelay_reference::GpsServer;
 
 use crate::audit::{Crowd, Extremes, Promised};
-use crate::comparison::{Curves, Delay, Drops, FlowResult, Jain, Outcome};
-use crate::lane::{PacketFate, PacketRecord, PacketSink};
+use crate::comparison::{Curves, FlowResult, Jain};
+use crate::outcome::{Delay, Drops, Outcome};
+use crate::sink::{PacketFate, PacketRecord, PacketSink};
 use crate::urgency::Offer;
 
 /// Number of flows with curves: the first flows seen.

@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 
 use roundelay::Duration;
 
-use crate::arrivals::Oddities;
+use crate::arrival::Oddities;
 use crate::capture::CaptureNotes;
 use crate::classifier::{Flow, FlowBy};
-use crate::compare::Options;
+use crate::compare::options::Options;
 use crate::headers::{Tunnel, UnparsableCounts};
 use crate::kind::Kind;
 use crate::offered::Offered;
+use crate::plateau::PlateauRate;
 use crate::selection::{Chosen, Mixed, Selection, Selector};
 use crate::timeline::{Ordered, Silence};
 use crate::urgency::Carried;
@@ -68,15 +69,6 @@ pub struct PartOfTime {
     pub from: f64,
     /// Its end; none for the capture's end.
     pub to: Option<f64>,
-}
-
-/// A rate that a capture often reaches and hardly ever exceeds.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct PlateauRate {
-    /// Bits per second.
-    pub rate: f64,
-    /// Part of the time with about this rate.
-    pub part: f64,
 }
 
 /// Packets of flows beyond the maximum number.

@@ -5,17 +5,24 @@ use roundelay::author::prefetch;
 use roundelay::{Acknowledgement, Duration, FlowConfig, FlowId, Instant, Rate};
 use roundelay_reference::GpsServer;
 
-use crate::arrivals::{Arrival, Arrivals, Step};
+use crate::arrival::Arrival;
+use crate::arrivals::{Arrivals, Step};
 use crate::classifier::Flow;
-use crate::compare::{Options, Progress};
+use crate::compare::observer::Progress;
+use crate::compare::options::Options;
 use crate::demand::{Backlogs, Demand};
 use crate::error::CaptureError;
 use crate::kind::Pace;
-use crate::lane::{AHEAD, CACHED_FLOWS};
 use crate::plateau::Plateau;
 use crate::presence::Presence;
 use crate::urgency::{Carried, Known, Offer, RulePlace};
 use crate::weights::{WeightRule, WeightRules};
+
+/// The records of so many flows stay in the processor's caches. Those of more flows are asked for
+/// ahead of their use, so that the processor waits for several at once.
+pub(crate) const CACHED_FLOWS: usize = 4096;
+/// Events between the request and the use of a flow's records.
+pub(crate) const AHEAD: usize = 8;
 
 /// An event, equal for every discipline.
 #[derive(Debug, Clone)]

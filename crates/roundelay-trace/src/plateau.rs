@@ -6,7 +6,14 @@
 
 use roundelay::{Duration, Instant, Rate};
 
-use crate::observed::PlateauRate;
+/// A rate that a capture often reaches and hardly ever exceeds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PlateauRate {
+    /// Bits per second.
+    pub rate: f64,
+    /// Part of the time with about this rate.
+    pub part: f64,
+}
 
 /// Shortest window of the rate.
 const WINDOW: Duration = Duration::from_millis(100);

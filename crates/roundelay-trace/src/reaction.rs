@@ -6,134 +6,25 @@
 //! with the fairest queue, because senders that react ask for what they get: only these runs tell
 //! which flows are light and what a fair share is ([`Reference`]). [`conclude`] takes the means.
 
+pub(crate) mod basis;
+mod cast;
 mod mean;
 mod reference;
 mod witness;
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-
-use roundelay::{Ecn, FlowId};
-
-use crate::classifier::{Classifier, Flow};
-use crate::compare::{Options, choose_charted};
+use crate::compare::choose_charted;
 use crate::comparison::{Comparison, DisciplineResult};
 use crate::harm::find_worst_flows;
-use crate::headers::{Headers, Ports, TCP, UDP, Unparsable};
 
+pub use crate::comparison::Reaction;
+pub use basis::{Basis, OpenEnd};
+pub use cast::Cast;
 pub use reference::Reference;
 pub use witness::{Arrived, Witness};
 
 /// The discipline of the runs that tell what a fair share is: of all packet schedulers the nearest
 /// to the ideal fluid server.
 pub const FAIREST: &str = "wf2q_plus";
-
-/// What the figures of senders that react rest on.
-#[derive(Debug, Clone)]
-pub struct Reaction {
-    /// Runs of each discipline.
-    pub replicas: usize,
-    /// Congestion control of the senders.
-    pub control: &'static str,
-    /// The parts of the capture's bytes, and what else the capture tells of its applications.
-    pub basis: Basis,
-    /// The replay of the same packets as recorded, without a reaction.
-    pub replay: Comparison,
-    /// The ends of what no capture shows, if these were asked for.
-    pub open: Vec<OpenEnd>,
-}
-
-/// One end of the range of something that no capture shows, and the verdict there.
-#[derive(Debug, Clone, PartialEq)]
-pub struct OpenEnd {
-    /// What is open: congestion control, round trips.
-    pub parameter: &'static str,
-    /// Its value at this end.
-    pub value: String,
-    /// The best discipline there: an index into the disciplines.
-    pub best: usize,
-    /// Its loss.
-    pub loss: f64,
-    /// The 99th percentile of the delay of light flows' packets under it, seconds.
-    pub light_p99: Option<f64>,
-}
-
-/// What a capture tells of its applications. All parts are of the bytes over the link, 0 to 1.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Basis {
-    /// In TCP connections, which react.
-    pub tcp: f64,
-    /// In TCP connections of which one direction was captured.
-    pub half: f64,
-    /// In QUIC, which would react but is sent as recorded.
-    pub quic: f64,
-    /// In all else, sent as recorded.
-    pub recorded: f64,
-    /// In connections that wanted more than they got.
-    pub endless: f64,
-    /// In messages of which the network was the limit, with an end or without.
-    pub limited: f64,
-}
-
-/// Part of the bytes that counts as something that would go faster.
-const NOTABLE: f64 = 0.05;
-
-impl Basis {
-    /// Whether something in the capture would go faster on a faster link: transfers without end, or
-    /// enough bytes that have one.
-    pub fn wants_more(&self) -> bool {
-        self.endless > 0.0 || self.limited >= NOTABLE
-    }
-}
-
-/// The flows that a simulation sends over the link, by number.
-#[derive(Debug)]
-pub struct Cast {
-    classifier: Classifier,
-}
-
-impl Cast {
-    /// No flows.
-    pub fn new(options: &Options) -> Self {
-        Self {
-            classifier: Classifier::with_max_flows(options.flow_by, options.most_flows()),
-        }
-    }
-
-    /// The number of a flow with these headers: from its sender to its receiver.
-    pub fn number(&mut self, protocol: Option<u8>, ends: Option<[SocketAddr; 2]>) -> FlowId {
-        let nowhere = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
-        let [from, to] = ends.unwrap_or([nowhere; 2]);
-        let Some(protocol) = protocol else {
-            return self.classifier.classify(Err(Unparsable::NotIp));
-        };
-        let has_ports = matches!(protocol, TCP | UDP) || from.port() > 0 || to.port() > 0;
-        let headers = Headers {
-            source: from.ip(),
-            destination: to.ip(),
-            protocol,
-            source_port: from.port(),
-            destination_port: to.port(),
-            ports: if has_ports {
-                Ports::Present
-            } else {
-                Ports::None
-            },
-            dscp: 0,
-            ecn: Ecn::NotCapable,
-        };
-        self.classifier.classify(Ok(&headers))
-    }
-
-    /// The number of a TCP flow.
-    pub fn of_tcp(&mut self, ends: [SocketAddr; 2]) -> FlowId {
-        self.number(Some(TCP), Some(ends))
-    }
-
-    /// The flows.
-    pub fn flows(&self) -> &[Flow] {
-        self.classifier.flows()
-    }
-}
 
 /// The comparison whose figures are means over the runs of each discipline, in the order of the
 /// replay's disciplines.
@@ -184,14 +75,18 @@ pub fn conclude(
 mod tests {
     use std::error::Error;
     use std::io::Cursor;
+    use std::net::SocketAddr;
     use std::sync::{Arc, Mutex};
 
-    use roundelay::{Instant, Packet};
+    use roundelay::{Ecn, FlowId, Instant, Packet};
 
     use super::*;
     use crate::capture::Capture;
-    use crate::compare::{ReplayObserver, compare};
-    use crate::lane::{PacketFate, PacketRecord, PacketSink};
+    use crate::compare::compare;
+    use crate::compare::observer::ReplayObserver;
+    use crate::compare::options::Options;
+    use crate::headers::UDP;
+    use crate::sink::{PacketFate, PacketRecord, PacketSink};
 
     /// Raw IPv4 packets of 1000 bytes at 1 kHz: three of a DNS server to one port for each to
     /// another.

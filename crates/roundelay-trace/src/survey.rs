@@ -5,10 +5,12 @@
 //! and a third time for a part of its time. Where nothing is chosen and nothing is out of order, the
 //! first reading has kept the arrivals, and is enough.
 
-use crate::arrivals::{Ahead, Mending};
+use crate::ahead::Ahead;
 use crate::capture::{Capture, Frame};
-use crate::compare::{CompareError, Progress, ReplayObserver};
+use crate::compare::error::CompareError;
+use crate::compare::observer::{Progress, ReplayObserver};
 use crate::headers::parse;
+use crate::mending::Mending;
 use crate::selection::{Chosen, Selector};
 use crate::span::Busiest;
 use crate::timeline::{Ordered, TimePlan, TimeSurvey};

@@ -26,7 +26,7 @@ use std::collections::{BinaryHeap, HashSet};
 use roundelay::Duration;
 
 use crate::capture::{Capture, Frame, Heading, LinkType, Tap};
-use crate::compare::CompareError;
+use crate::compare::error::CompareError;
 use crate::continuity::Continuity;
 use crate::error::CaptureError;
 

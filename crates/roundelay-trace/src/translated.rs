@@ -17,14 +17,10 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 
 use crate::capture::Frame;
-use crate::duplicates::{
-    AsDigest, Fingerprint, REMEMBERED, WITH_IDENTIFICATION, WITHOUT_IDENTIFICATION,
-};
-use crate::headers::{TCP, UDP};
+use crate::duplicates::{REMEMBERED, WITH_IDENTIFICATION, WITHOUT_IDENTIFICATION};
+use crate::fingerprint::{AsDigest, Fingerprint};
 use crate::mixture::Mixture;
 
-/// ICMP and ICMPv6.
-const ICMP: [u8; 2] = [1, 58];
 /// Least payload that tells packets without an identification apart, bytes.
 const TELLING: usize = 12;
 
@@ -122,54 +118,6 @@ impl Seen {
                     .for_each(|copy| mixture.translate_not((self.half, copy)));
                 self.is_flood = true;
             }
-        }
-    }
-}
-
-/// A payload in the parts that translation leaves alone and what it changes: ports or the identifier
-/// of an echo, and checksums.
-pub(crate) struct Translation<'a> {
-    pub(crate) kept: [&'a [u8]; 2],
-    /// The changed bytes, one behind the other, of which there are at most six.
-    pub(crate) changed: u64,
-}
-
-impl<'a> Translation<'a> {
-    pub(crate) fn of(protocol: u8, payload: &'a [u8]) -> Self {
-        match (protocol, payload) {
-            (TCP, &[a, b, c, d, ..]) if payload.len() >= 18 => Self {
-                kept: [&payload[4..16], &payload[18..]],
-                changed: u64::from_be_bytes([0, 0, a, b, c, d, payload[16], payload[17]]),
-            },
-            (UDP, &[a, b, c, d, _, _, e, f, ref data @ ..]) => Self {
-                kept: [&payload[4..6], data],
-                changed: u64::from_be_bytes([0, 0, a, b, c, d, e, f]),
-            },
-            _ => Self::of_another(protocol, payload),
-        }
-    }
-
-    /// Of an echo, another protocol, or a payload that was captured to less than its checksum.
-    fn of_another(protocol: u8, payload: &'a [u8]) -> Self {
-        let part = |from: usize, to: usize| {
-            let end = payload.len();
-            &payload[from.min(end)..to.min(end)]
-        };
-        let (kept, changed) = match protocol {
-            TCP => ([part(4, 16), part(0, 0)], [part(0, 4), part(16, 18)]),
-            UDP => ([part(4, 6), part(0, 0)], [part(0, 4), part(6, 8)]),
-            protocol if ICMP.contains(&protocol) => {
-                ([part(0, 2), part(6, usize::MAX)], [part(2, 6), part(0, 0)])
-            }
-            _ => ([payload, part(0, 0)], [part(0, 0), part(0, 0)]),
-        };
-        let mut bytes = 0;
-        for byte in changed.into_iter().flatten() {
-            bytes = bytes << 8 | u64::from(*byte);
-        }
-        Self {
-            kept,
-            changed: bytes,
         }
     }
 }

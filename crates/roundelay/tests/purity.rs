@@ -96,7 +96,7 @@ const NUMBER_RUNS: [&str; 9] = [
     "roundelay-cli/src/sweep/report.rs",
     "roundelay-cli/src/sweep/session.rs",
     "roundelay-cli/src/sweep/until.rs",
-    "roundelay-trace/src/compare.rs",
+    "roundelay-trace/src/compare/options.rs",
 ];
 
 /// Whether a line of code computes with a seed.

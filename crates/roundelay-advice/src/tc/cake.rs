@@ -4,9 +4,11 @@
 use roundelay::schedulers::{AnyDiscipline, cake};
 use roundelay::{Limit, LinkLayer, Rate};
 
-use super::leaf::{number, tc_words};
+use super::distinctions::Distinctions;
+use super::leaf;
+use super::numbers::at_least_a_byte;
+use super::qdisc::{HANDLE, delete_root};
 use super::remarks::{comment, remarks};
-use super::{Distinctions, FULL_PACKET, HANDLE, at_least_a_byte, delete_root};
 
 /// The commands on a link of this rate. A cake without a rate of its own gets the link's, so that
 /// the queue builds up here and not in the device behind.
@@ -22,7 +24,7 @@ pub(super) fn commands(
         bandwidth: Some(at_least_a_byte(bandwidth)),
         ..*config
     };
-    let mut words = words(&shaped, limit);
+    let mut words = leaf::cake(&shaped, limit);
     let has_link = !(link.keeps_lengths() && link.raw);
     if has_link && config.overhead == 0 {
         words += &format!(" {link}");
@@ -35,22 +37,6 @@ pub(super) fn commands(
         lines.push(comment(remark));
     }
     lines
-}
-
-/// cake in `tc` syntax. A device knows its header. The kernel derives the default buffer as we do.
-pub(super) fn words(config: &cake::Config, limit: Limit) -> String {
-    let config = cake::Config {
-        header: cake::Config::default().header,
-        ..*config
-    };
-    let discipline = AnyDiscipline::Cake(config);
-    let words = tc_words(&discipline);
-    let bytes = limit.bytes.min(limit.packets.saturating_mul(FULL_PACKET));
-    if bytes == discipline.default_limit().bytes {
-        words
-    } else {
-        format!("{words} memlimit {}", number(bytes))
-    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 use roundelay::schedulers::{choke, red};
 use roundelay::{Billionths, Rate};
 
-use super::Reason;
+use super::numbers::Reason;
 
 /// Bits of the kernel's average, stored times 2^k.
 const AVERAGE_BITS: u32 = 32;

@@ -1,10 +1,10 @@
 //! A discipline's own words in `tc` syntax: its name, parameters and limit.
 
-use roundelay::schedulers::{AnyDiscipline, Linux, choke, ets, pie, red, sfb, sfq, tbf};
+use roundelay::schedulers::{AnyDiscipline, Linux, cake, choke, ets, pie, red, sfb, sfq, tbf};
 use roundelay::{Billionths, Bytes, Duration, Limit, QueueSpec, Rate};
 
 use super::early_detection::EarlyDetection;
-use super::{FULL_PACKET, Reason, at_least_a_byte, cake};
+use super::numbers::{FULL_PACKET, Reason, at_least_a_byte, in_packets, number};
 
 const SECOND: u64 = 1_000_000_000_000;
 const MILLISECOND: u64 = 1_000_000_000;
@@ -52,7 +52,7 @@ pub(super) fn leaf(spec: &QueueSpec, limit: Limit, link: Option<Rate>) -> Result
         )),
         AnyDiscipline::Tbf(config) => tbf(config, limit, link),
         AnyDiscipline::Pie(config) if !is_tcs(config) => Err(NO_PIE.to_owned()),
-        AnyDiscipline::Cake(config) => Ok(cake::words(config, limit)),
+        AnyDiscipline::Cake(config) => Ok(cake(config, limit)),
         AnyDiscipline::FqPie(config) if config.alpha == 0 || config.beta == 0 => {
             Err("tc's fq_pie takes zeros for its defaults".to_owned())
         }
@@ -174,6 +174,22 @@ fn choke(config: &choke::Config, limit: Limit, link: Option<Rate>) -> Result<Str
     Ok(format!("choke limit {limit} {words}{ecn}"))
 }
 
+/// cake in `tc` syntax. A device knows its header. The kernel derives the default buffer as we do.
+pub(super) fn cake(config: &cake::Config, limit: Limit) -> String {
+    let config = cake::Config {
+        header: cake::Config::default().header,
+        ..*config
+    };
+    let discipline = AnyDiscipline::Cake(config);
+    let words = tc_words(&discipline);
+    let bytes = limit.bytes.min(limit.packets.saturating_mul(FULL_PACKET));
+    if bytes == discipline.default_limit().bytes {
+        words
+    } else {
+        format!("{words} memlimit {}", number(bytes))
+    }
+}
+
 /// Linux takes a depth above 127 for 127, and a limit above depth times flows for this product: the
 /// numbers in force are written. With a limit above 127 Linux has 128 flows unless told otherwise.
 fn sfq(config: &sfq::Config, limit: Limit) -> String {
@@ -239,22 +255,12 @@ fn step(probability: Billionths) -> Billionths {
     }
 }
 
-/// The limit for qdiscs that count only packets. Zero would mean `tc`'s default.
-pub(super) fn in_packets(limit: Limit) -> u64 {
-    number(limit.packets.min(limit.bytes / FULL_PACKET)).max(1)
-}
-
 fn packets(limit: Limit) -> String {
     if limit.packets == u64::MAX {
         String::new()
     } else {
         format!(" limit {}", number(limit.packets))
     }
-}
-
-/// The largest number in `tc` is 2^32 - 1.
-pub(super) fn number(value: u64) -> u64 {
-    value.min(u32::MAX.into())
 }
 
 /// A discipline's parameters with values in a form accepted by every `tc` parser: sizes in bytes

@@ -6,8 +6,9 @@ use roundelay::schedulers::{AnyDiscipline, Linux, LinuxFlows, LinuxLimit, sfq};
 use roundelay_metrics::units::counted;
 use roundelay_trace::FlowBy;
 
-use super::leaf::in_packets;
-use super::{CLASSES, Distinctions, FULL_PACKET, MOST_IN_A_TURN, weights};
+use super::distinctions::Distinctions;
+use super::numbers::{FULL_PACKET, MOST_IN_A_TURN, in_packets};
+use super::weights::{self, CLASSES};
 
 /// Bytes of the smallest Ethernet frame: smaller quanta are units of weights, not turns.
 const SMALL_QUANTUM: u64 = 64;
@@ -37,7 +38,7 @@ pub(super) fn remarks(
     remarks.extend(of_rules(discipline));
     remarks.extend(of_discipline(discipline));
     if has_classes && distinctions.weighted && distinctions.flow_by != FlowBy::Dscp {
-        remarks.push(match lost_weights(discipline, distinctions) {
+        remarks.push(match distinctions.lost_weights(discipline) {
             Some(lost) => lost,
             None => format!(
                 "each rule's flows share {} classes of its weight each",
@@ -96,34 +97,6 @@ fn of_classes(distinctions: &Distinctions<'_>) -> String {
         "{hashed}, with a queue each (tc's default), where each flow had a class in the \
          comparison, and all shared one buffer"
     )
-}
-
-/// Why the weights have no classes and filters, if so. By code point they have classes of their
-/// own.
-pub(super) fn lost_weights(
-    discipline: &AnyDiscipline,
-    distinctions: &Distinctions<'_>,
-) -> Option<String> {
-    let default = distinctions.code_points.default;
-    let mut sum = u64::from(CLASSES) * u64::from(default);
-    for rule in distinctions.rules {
-        let weight = u64::from(rule.weight().unwrap_or(default));
-        sum += weight * u64::from(weights::CLASSES_A_RULE);
-    }
-    if distinctions.rules.len() > weights::MOST_RULES {
-        return Some(format!(
-            "the weights are lost: more than {} rules would need more classes than there are",
-            weights::MOST_RULES
-        ));
-    }
-    let is_drr = matches!(discipline, AnyDiscipline::Drr(_));
-    if is_drr || sum <= weights::MOST_WEIGHT {
-        return None;
-    }
-    Some(format!(
-        "the weights are lost: with theirs the sum is {sum}, and Linux's qfq takes {} at most",
-        weights::MOST_WEIGHT
-    ))
 }
 
 /// Remark on drr's quanta in bytes, where flows without a rule keep next to nothing of the link.

@@ -15,13 +15,13 @@ use roundelay::tree::{Node, Service, hfsc, htb};
 use roundelay::{Limit, Rate};
 use roundelay_trace::TreeFile;
 
+use super::distinctions::Distinctions;
+use super::flower;
 use super::leaf::{self, absent, ets, prio};
+use super::numbers::Reason;
+use super::qdisc::{HANDLE, LAST, ROOT, class, delete_root, discipline_at, qdisc_add, shaper};
 use super::remarks::{comment, has_bands, of_discipline, of_rules, remarks};
 use super::weights::MOST_WEIGHT;
-use super::{
-    Distinctions, HANDLE, LAST, ROOT, Reason, class, delete_root, discipline_at, flower, qdisc_add,
-    shaper,
-};
 
 /// Bands of Linux's prio, at least and at most.
 const BANDS: (usize, usize) = (2, 16);

@@ -8,6 +8,8 @@ use roundelay_trace::WeightRule;
 
 use super::flower;
 
+/// Number of classes that flows are hashed into, for qdiscs with classes.
+pub(super) const CLASSES: u32 = 64;
 /// Classes that the flows of a rule are hashed into.
 pub(super) const CLASSES_A_RULE: u32 = 16;
 /// Largest sum of weights of a qfq in Linux.

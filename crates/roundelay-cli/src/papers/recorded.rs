@@ -11,7 +11,7 @@ use roundelay_papers::catalogue::Paper;
 use roundelay_papers::plan::{Plan, Setting};
 use roundelay_papers::record::{self, Code, Record};
 use roundelay_papers::runner::{Ran, Runner};
-use roundelay_papers::site::{Site, again, read_record, record_path};
+use roundelay_papers::site::{Site, read_record, record_path};
 use roundelay_report::write_text;
 
 use super::{memory, versions};
@@ -169,7 +169,7 @@ pub(super) fn check(papers: &[Paper], folder: &Path) -> Result<(), Failure> {
     }
     for (paper, judged) in site.judged() {
         let name = format!("{} {}", paper.slug, judged.item.name);
-        let again = again(&paper.slug, &judged.item.name, &judged.record);
+        let again = judged.record.again(&paper.slug, &judged.item.name);
         if judged.is_stale {
             problems.push(format!(
                 "{name}: recorded with older code; '{again} --pages {place}' records it again"

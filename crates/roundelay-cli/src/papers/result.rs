@@ -3,7 +3,8 @@
 use roundelay_papers::catalogue::Paper;
 #[cfg(feature = "parquet")]
 use roundelay_papers::figures::Samples;
-use roundelay_papers::page::{Judged, alone};
+use roundelay_papers::judged::Judged;
+use roundelay_papers::page::alone;
 use roundelay_papers::runner::Ran;
 #[cfg(feature = "parquet")]
 use roundelay_report::Measurement;

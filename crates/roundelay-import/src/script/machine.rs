@@ -2,153 +2,37 @@
 
 mod builtins;
 mod left_out;
+mod state;
 mod tc;
 
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
+pub(crate) use self::state::Ran;
+
 use self::left_out::{Seen, has_end, is_always};
-use self::tc::is_object;
-use super::expand::Values;
+use self::state::{DEEPEST, End, Machine, RECORD, Status, assignment};
+use super::error::ScriptError;
 use super::parse::{Simple, Statement, parse};
-use super::programs::mentions_tc;
-use super::{Call, ScriptError, arithmetic, pattern};
+use super::programs::{is_object, mentions_tc};
+use super::{arithmetic, pattern};
 
 /// Most statements that are run, loops included.
 const MOST_STEPS: usize = 200_000;
 /// Most rounds of a loop with a condition.
 const MOST_ROUNDS: usize = 1000;
-/// Most functions inside each other.
-const DEEPEST: usize = 32;
-/// What to do where a script cannot be followed.
-const RECORD: &str = "give the tc commands as they are run instead (see docs/import.md)";
 /// Why most statements are left out.
 const DEPENDS: &str = "that a condition or a loop decides about, which depends on the machine; set \
                        its variables with --set, or ";
 
-/// What a script ran.
-#[derive(Debug, Default)]
-pub(crate) struct Ran {
-    pub(crate) calls: Vec<Call>,
-    /// Lines, and what was left out there.
-    pub(crate) remarks: Vec<(usize, String)>,
-    /// Whether commands of tc were left out that may be of classes.
-    pub(crate) lost_classes: bool,
-}
-
 /// Runs a script with these variables.
 pub(crate) fn run(text: &str, variables: &[(String, String)]) -> Result<Ran, ScriptError> {
     let statements = parse(text, 1)?;
-    let mut machine = Machine {
-        state: State {
-            variables: variables.iter().cloned().collect(),
-            ..State::default()
-        },
-        set: variables.iter().map(|(name, _)| name.clone()).collect(),
-        files: BTreeMap::new(),
-        locals: Vec::new(),
-        depth: 0,
-        steps: 0,
-        pipes: 0,
-        printed: Vec::new(),
-        piped: Vec::new(),
-        ran: Ran::default(),
-    };
+    let mut machine = Machine::new(variables);
     machine.all(&statements)?;
     Ok(machine.ran)
 }
 
-/// How a statement ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
-    /// It succeeded, or is taken to have.
-    Done,
-    /// It failed.
-    Failed,
-    /// That depends on the machine.
-    Unknown,
-    /// `return`, and how the function ended.
-    Returned(Status),
-    /// `exit`.
-    Exited,
-    /// `break` and `continue`, and the number of loops.
-    Break(usize),
-    Continue(usize),
-}
-
-/// The status after `return`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Status {
-    Zero,
-    Other,
-    Unknown,
-}
-
-impl End {
-    /// Whether what follows is not run.
-    fn leaves(self) -> bool {
-        !matches!(self, Self::Done | Self::Failed | Self::Unknown)
-    }
-}
-
-/// Lines of a file or of a pipe, with the line of the script, or why one is not known.
-type Lines = Vec<(usize, Result<String, String>)>;
-
-/// What a subshell has of its own.
-#[derive(Debug, Clone, Default)]
-struct State {
-    variables: BTreeMap<String, String>,
-    /// Why a variable has no value that can be known.
-    unknown: BTreeMap<String, String>,
-    functions: BTreeMap<String, Rc<Vec<Statement>>>,
-    /// Those of the function that runs, or of `set --`.
-    arguments: Option<Vec<String>>,
-    /// How far the arguments of the script were shifted.
-    shifted: usize,
-}
-
-/// A variable as it was before `local`.
-struct Saved {
-    name: String,
-    value: Option<String>,
-    unknown: Option<String>,
-}
-
-struct Machine {
-    state: State,
-    /// Names that the caller gave: the script's own assignments do not change these.
-    set: Vec<String>,
-    /// Files that the script writes for `tc -batch`.
-    files: BTreeMap<String, Lines>,
-    /// Of each function that runs.
-    locals: Vec<Vec<Saved>>,
-    depth: usize,
-    steps: usize,
-    /// Pipes that what is printed goes to.
-    pipes: usize,
-    printed: Lines,
-    /// What the command before the pipe has printed.
-    piped: Lines,
-    ran: Ran,
-}
-
 impl Machine {
-    fn values(&self) -> Values<'_> {
-        Values {
-            variables: &self.state.variables,
-            unknown: &self.state.unknown,
-            arguments: self.state.arguments.as_deref(),
-            shifted: self.state.shifted,
-        }
-    }
-
-    fn remark(&mut self, line: usize, text: impl Into<String>) {
-        let remark = (line, text.into());
-        if !self.ran.remarks.contains(&remark) {
-            self.ran.remarks.push(remark);
-        }
-    }
-
     fn all(&mut self, statements: &[Statement]) -> Result<End, ScriptError> {
         let mut end = End::Done;
         for statement in statements {
@@ -423,69 +307,6 @@ impl Machine {
         }
     }
 
-    fn assign(&mut self, name: &str, value: Result<String, String>) {
-        if self.set.iter().any(|set| set == name) {
-            return;
-        }
-        match value {
-            Ok(value) => {
-                self.state.unknown.remove(name);
-                self.state.variables.insert(name.to_owned(), value);
-            }
-            Err(why) => {
-                self.state.variables.remove(name);
-                self.state.unknown.insert(name.to_owned(), why);
-            }
-        }
-    }
-
-    /// `NAME=value` and `NAME+=value`.
-    fn assign_word(&mut self, found: &Assignment<'_>) {
-        let mut value = self.values().text(found.raw);
-        if found.adds {
-            let old = match self.values().text(&format!("${{{}}}", found.name)) {
-                Err(_) if !self.state.unknown.contains_key(found.name) => Ok(String::new()),
-                old => old,
-            };
-            value = match (old, value) {
-                (Ok(old), Ok(value)) => Ok(old + &value),
-                (Err(why), _) | (_, Err(why)) => Err(why),
-            };
-        }
-        self.assign(found.name, value);
-    }
-
-    /// Remembers a variable as it is, for the end of the function.
-    fn save(&mut self, name: &str) {
-        let value = self.state.variables.get(name).cloned();
-        let unknown = self.state.unknown.get(name).cloned();
-        if let Some(saved) = self.locals.last_mut() {
-            saved.push(Saved {
-                name: name.to_owned(),
-                value,
-                unknown,
-            });
-        }
-    }
-
-    fn restore(&mut self, saved: Vec<Saved>) {
-        for Saved {
-            name,
-            value,
-            unknown,
-        } in saved.into_iter().rev()
-        {
-            self.state.variables.remove(&name);
-            self.state.unknown.remove(&name);
-            if let Some(value) = value {
-                self.state.variables.insert(name.clone(), value);
-            }
-            if let Some(why) = unknown {
-                self.state.unknown.insert(name, why);
-            }
-        }
-    }
-
     fn simple(&mut self, simple: &Simple) -> Result<End, ScriptError> {
         let mut words = simple.words.as_slice();
         let mut assignments = Vec::new();
@@ -544,24 +365,6 @@ impl Machine {
             Some(end) => Ok(end),
             None => self.program(simple, &name, plain),
         }
-    }
-
-    /// Words as the command gets them.
-    fn expanded(&self, line: usize, words: &[String]) -> Result<Vec<String>, ScriptError> {
-        let mut all = Vec::new();
-        for word in words {
-            let found = self.values().words(word);
-            all.extend(found.map_err(|message| {
-                let is_told = message.contains("--set");
-                let hint = if is_told {
-                    String::new()
-                } else {
-                    format!("; {RECORD}")
-                };
-                ScriptError::new(line, message + &hint)
-            })?);
-        }
-        Ok(all)
     }
 
     fn call(
@@ -626,27 +429,6 @@ fn of_status(status: Status) -> End {
 /// A word that stands for itself.
 fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
-}
-
-/// `NAME=raw value`, or `NAME+=raw value`.
-struct Assignment<'a> {
-    name: &'a str,
-    raw: &'a str,
-    adds: bool,
-}
-
-fn assignment(word: &str) -> Option<Assignment<'_>> {
-    let (left, raw) = word.split_once('=')?;
-    let name = left.strip_suffix('+').unwrap_or(left);
-    let first = name.chars().next()?;
-    let is_name = name
-        .chars()
-        .all(|letter| letter == '_' || letter.is_ascii_alphanumeric());
-    (is_name && !first.is_ascii_digit()).then_some(Assignment {
-        name,
-        raw,
-        adds: name.len() < left.len(),
-    })
 }
 
 fn line_of(statement: &Statement) -> usize {

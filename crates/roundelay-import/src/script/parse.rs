@@ -2,7 +2,7 @@
 //!
 //! Words keep their quotes and `$`: the [machine](super::machine) expands them when it runs them.
 
-use super::ScriptError;
+use super::error::ScriptError;
 
 /// Most statements inside each other.
 const DEEPEST: usize = 32;

@@ -1,4 +1,5 @@
-//! Programs that run another one: `sudo`, `time`, `ip netns exec`.
+//! Programs: tc, those that run another one (`sudo`, `time`, `ip netns exec`), and those that only
+//! speak of tc.
 
 /// Programs that run the one behind them, and their options that have a value.
 const WRAPPERS: [(&str, &[&str]); 11] = [
@@ -74,6 +75,21 @@ pub(super) fn mentions_tc(words: &[String]) -> bool {
 
 /// Words behind tc.
 const DOING: [&str; 7] = ["qdisc", "class", "filter", "-b", "-batch", "$@", "$*"];
+
+/// First words of a line of `tc -batch`.
+pub(super) fn is_object(word: &str) -> bool {
+    ["qdisc", "class", "filter"].contains(&word)
+}
+
+/// Programs that speak of tc and do not run it.
+pub(super) fn is_quiet(name: &str) -> bool {
+    let program = name.rsplit('/').next().unwrap_or_default();
+    [
+        "echo", "printf", "logger", "log", "which", "type", "grep", "egrep", "fgrep", "sed", "awk",
+        "test", "[", "[[", "cat", "ps", "pgrep", "killall", "man",
+    ]
+    .contains(&program)
+}
 
 #[cfg(test)]
 mod tests {

@@ -1,4 +1,4 @@
-//! Kinds of experiments: a file and a line in [`KINDS`] each.
+//! Kinds of experiments: a file and a line in [`KINDS`](kinds::KINDS) each.
 //!
 //! The key `kind` in a plan's `[run]` table selects the kind; the other keys are the fields of its
 //! struct. An experiment returns [`Row`]s, numbers with names, without any knowledge of published
@@ -11,10 +11,8 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use roundelay_sim::scenario::Scenario;
-use serde::de::DeserializeOwned;
-use toml::Table;
 
-use crate::places::{self, Wrong};
+use crate::places::Wrong;
 
 mod changed;
 mod collisions;
@@ -25,6 +23,7 @@ mod decisions;
 mod footprint;
 mod hierarchy;
 mod hold;
+pub mod kinds;
 mod leftover;
 mod listings;
 mod promise;
@@ -210,32 +209,3 @@ fn all_within<N: PartialOrd + Display + Copy>(
         .iter()
         .try_for_each(|number| within(path, *number, legal.clone()))
 }
-
-type Read = fn(&Table) -> Result<Box<dyn Experiment>, Wrong>;
-
-fn read<E: Experiment + DeserializeOwned + 'static>(
-    table: &Table,
-) -> Result<Box<dyn Experiment>, Wrong> {
-    Ok(Box::new(places::read::<E>(table)?))
-}
-
-/// All kinds, by name in plans.
-pub const KINDS: &[(&str, Read)] = &[
-    ("collisions", read::<collisions::Collisions>),
-    ("cost", cost::read),
-    ("deadlines", read::<deadlines::Deadlines>),
-    ("footprint", read::<footprint::Memory>),
-    ("hierarchy", read::<hierarchy::Hierarchy>),
-    ("hold", hold::read),
-    ("leftover", read::<leftover::Leftover>),
-    ("listings", read::<listings::Listings>),
-    ("promise", read::<promise::Promise>),
-    ("reordering", read::<reordering::Reordering>),
-    ("replay", read::<replay::Replay>),
-    ("replayable", read::<replayable::Replayable>),
-    ("simulate", read::<simulate::Simulate>),
-    ("smallest", read::<smallest::Smallest>),
-    ("turns", read::<turns::Turns>),
-    ("worked_schedule", read::<worked_schedule::WorkedSchedule>),
-    ("worst_case", read::<worst_case::WorstCase>),
-];

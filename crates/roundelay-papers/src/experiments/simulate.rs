@@ -55,7 +55,7 @@ use toml::{Table, Value};
 use super::changed::{Change, changed, changes};
 use super::{Experiment, Failed, Outcome};
 use crate::places::Wrong;
-use figures::Figures;
+use figures::{Count, Figures};
 
 /// The `[run]` table.
 #[derive(Debug, Clone, Deserialize)]
@@ -98,19 +98,6 @@ enum Measures {
     Transfers,
     /// Rates over time.
     Rates,
-}
-
-/// Counts flows of a group, or of all, with a throughput in a range.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Count {
-    /// None: all groups.
-    group: Option<String>,
-    /// In kbit/s, inclusive.
-    #[serde(default)]
-    from: f64,
-    /// In kbit/s, exclusive; None: no upper limit.
-    below: Option<f64>,
 }
 
 fn core() -> Vec<String> {
@@ -194,7 +181,9 @@ impl Experiment for Simulate {
         let rows = match self.measures {
             Measures::Flows => Figures {
                 run: part,
-                plan: self,
+                counts: &self.counts,
+                greedy: self.greedy.as_deref(),
+                by_round_trip: self.by_round_trip,
                 scenario: &scenario,
                 results: &results,
                 seed: Seed::new(scenario.hash_seed.unwrap_or(seed)),

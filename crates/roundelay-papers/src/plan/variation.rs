@@ -2,7 +2,8 @@
 
 use toml::{Table, Value};
 
-use crate::experiments::{Experiment, KINDS};
+use crate::experiments::Experiment;
+use crate::experiments::kinds::KINDS;
 use crate::places::Wrong;
 
 /// The `[run]` table of a plan with one choice of open parameters.

@@ -4,9 +4,8 @@ use roundelay_trace::{Comparison, Curves, FlowResult, Kind, Outcome};
 use serde::Serialize;
 use serde_json::{Number, Value};
 
-use super::capitalised;
-use crate::advised::Recommendation;
-use crate::text::clean;
+use crate::recommendation::Recommendation;
+use crate::text::{capitalised, clean};
 
 #[derive(Serialize)]
 struct Page<'a> {

@@ -3,7 +3,7 @@
 use pulldown_cmark::{Options, Parser, html::push_html};
 use serde::Serialize;
 
-use super::{Frame, escape, fill};
+use super::frame::{Frame, escape, fill};
 use crate::chart::{Axis, Chart};
 use crate::text::clean;
 

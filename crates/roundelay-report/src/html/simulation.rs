@@ -4,13 +4,17 @@ mod data;
 mod fairness;
 mod grid;
 mod lives;
+mod page;
 mod tables;
 
 use roundelay_sim::LinkClass;
 use roundelay_sim::scenario::{Curves, Results};
 
+pub use self::page::Page;
+
 use self::grid::small;
-use super::{Frame, escape, fact, fill, notes};
+use self::page::of_first;
+use super::frame::{Frame, escape, fact, fill, notes};
 use crate::side_by_side::Told;
 use crate::simulation::Simulated;
 use crate::units::{count, seconds};
@@ -18,19 +22,6 @@ use crate::units::{count, seconds};
 const TEMPLATE: &str = include_str!("../../assets/simulation.html");
 pub(super) const STYLE: &str = include_str!("../../assets/simulation.css");
 pub(super) const SCRIPT: &str = include_str!("../../assets/simulation.js");
-
-/// Content of the page.
-#[derive(Debug, Clone, Copy)]
-pub struct Page<'a> {
-    /// The simulation's results.
-    pub simulated: &'a Simulated,
-    /// Curves over time of the first replica.
-    pub curves: &'a Curves,
-    /// Text of the scenario's file.
-    pub scenario: &'a str,
-    /// Origin of the figures, by name: see [`provenance`](crate::provenance).
-    pub provenance: &'a [(String, String)],
-}
 
 /// The simulation as one self-contained HTML page: nothing is loaded, and the content security
 /// policy forbids loading.
@@ -195,14 +186,6 @@ const fn intervals(simulated: &Simulated) -> &'static str {
         " Figures are means over the replicas, ± half the width of Student’s 95% confidence interval."
     } else {
         ""
-    }
-}
-
-/// Names the replica of the curves, since curves are not averaged.
-fn of_first(simulated: &Simulated, what: &str) -> String {
-    match &simulated.replicas[..] {
-        [first, _, ..] => format!("{what} of the first replica, seed {}.", first.seed),
-        _ => String::new(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use roundelay_trace::{Comparison, Delay, DisciplineResult, Kind};
 
-use super::escape;
+use super::frame::escape;
 use crate::spread::{farthest_seed, half_width, notable_changes};
 use crate::table::{reasons, short_name};
 use crate::units::{bytes, count, percent, rate, seconds, significant};

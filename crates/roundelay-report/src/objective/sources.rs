@@ -5,9 +5,11 @@ use roundelay_sim::scenario::{Interval, student_95};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::verdict::MATERIAL;
 use crate::units::{percent, seconds};
 
+/// Fraction of lost packets or cut-off flows beyond which a difference is material: figures over
+/// the remaining packets or flows cannot be compared.
+pub(super) const MATERIAL: f64 = 0.01;
 /// Factor of growth in the 99th percentile of delay above which a source pays for the objective.
 const FAR_LONGER: f64 = 2.0;
 

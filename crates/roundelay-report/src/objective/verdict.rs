@@ -5,12 +5,11 @@ use roundelay_sim::scenario::{Figure, Interval};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{DisciplineResult, name, worse};
+use super::discipline::{DisciplineResult, worse};
+use super::figure::name;
+use super::sources::MATERIAL;
 use crate::units::{percent, signed_percent as signed};
 
-/// Fraction of lost packets or cut-off flows beyond which a difference is material: figures over
-/// the remaining packets or flows cannot be compared.
-pub(super) const MATERIAL: f64 = 0.01;
 /// Does a discipline perform as well as the specialist?
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -235,7 +234,7 @@ fn in_words(worse: Interval) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ObjectiveRun;
+    use super::super::discipline::ObjectiveRun;
     use super::*;
 
     const fn interval(mean: f64, half: f64) -> Option<Interval> {

@@ -18,7 +18,7 @@ use parquet::schema::types::{ColumnPath, Type};
 use crate::ReportError;
 use crate::digest::Digesting;
 use crate::file::PartialFile;
-use crate::tables::{Column, Values};
+use crate::tables::column::{Column, Values};
 
 impl Column {
     /// The column in Parquet's schema language.

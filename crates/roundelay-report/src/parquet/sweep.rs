@@ -9,7 +9,7 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::schema::types::Type;
 
 use super::file::{schema, small_file};
-use super::sweep_runs::rows_of;
+use super::sweep_rows::rows_of;
 use crate::digest::Digest;
 use crate::tables::{KEYS, SWEEP_FIGURES, SweepFile, sweep_columns};
 

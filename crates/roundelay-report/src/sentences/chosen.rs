@@ -3,7 +3,7 @@
 use roundelay_metrics::units::{counted, percent, rate};
 use roundelay_trace::{Chosen, Mixed, OtherWay};
 
-use crate::advised::Warning;
+use crate::recommendation::Warning;
 
 /// An interface with fewer of the bytes is told to be a small part: of both directions the larger
 /// one has half of them or more.

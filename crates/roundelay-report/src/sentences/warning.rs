@@ -4,7 +4,7 @@ use roundelay_advice::{Problem, Reserve};
 use roundelay_metrics::units::{counted, rate, seconds};
 use roundelay_trace::Inside;
 
-use crate::advised::Warning;
+use crate::recommendation::Warning;
 
 /// The warning in words, and the command that mends the load.
 pub(super) fn of(reserve: &Reserve, command: &str) -> Warning {

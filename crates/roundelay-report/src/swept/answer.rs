@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use roundelay_sim::scenario::student_95;
 
 use super::layout::Layout;
-use super::{KeyValues, Swept, SweptPoint};
+use super::points::{KeyValues, Swept, SweptPoint};
 use crate::figures::wants_more;
 use crate::text::clean;
 

@@ -1,9 +1,13 @@
 //! Places of a sweep's points: which key goes along the horizontal axis, which one gives a line
 //! for each value, and which ones a chart of their own.
 
-use super::{GROWN_RATIO, KeyValues, Swept, labelled};
+use super::points::{KeyValues, Swept, labelled};
 use crate::chart::{Axis, Scaling};
 use crate::text::clean;
+
+/// Ratio of the largest value to the smallest from which the horizontal axis may be logarithmic, if
+/// its values grow by factors.
+const GROWN_RATIO: f64 = 8.0;
 
 /// Where each point of a sweep is drawn.
 pub(super) struct Layout {

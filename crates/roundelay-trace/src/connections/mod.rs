@@ -20,7 +20,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use roundelay::{Duration, Rate};
 
 use crate::capture::{Capture, Frame};
-use crate::compare::{CompareError, Options, Progress, ReplayObserver};
+use crate::compare::error::CompareError;
+use crate::compare::observer::{Progress, ReplayObserver};
+use crate::compare::options::Options;
 use crate::headers::{Headers, Ports, TCP, UDP, UnparsableCounts, parse};
 use crate::observed::Observed;
 use crate::selection::{Chosen, Selector};

@@ -10,7 +10,6 @@ use super::{
     ppp,
 };
 use crate::capture::Frame;
-use crate::classifier::FlowBy;
 
 const IPV6_IN_IP: u8 = 41;
 const GRE: u8 = 47;
@@ -77,14 +76,10 @@ impl Tunnel {
     }
 }
 
-/// The headers that tell the flow of a packet: its own, or those of the packet inside.
+/// The headers of a packet, or those of the packet in its tunnel: of tunnels over UDP only if asked
+/// for.
 #[inline]
-pub(crate) fn flow_headers(by: FlowBy, headers: &Headers, frame: &Frame<'_>) -> Headers {
-    let looks_over_udp = match by {
-        FlowBy::FiveTuple => false,
-        FlowBy::Inner => true,
-        FlowBy::Outer | FlowBy::Source | FlowBy::Destination | FlowBy::Dscp => return *headers,
-    };
+pub(crate) fn innermost(headers: &Headers, frame: &Frame<'_>, looks_over_udp: bool) -> Headers {
     match Tunnel::of(headers) {
         Some(Tunnel::Open | Tunnel::Esp) => {}
         Some(Tunnel::OverUdp) if looks_over_udp => {}

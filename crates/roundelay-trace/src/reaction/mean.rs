@@ -1,7 +1,8 @@
 //! Means of a discipline's figures over replicas.
 
-use crate::comparison::{Delay, DisciplineResult, Drops, FlowResult, Jain, Outcome};
+use crate::comparison::{DisciplineResult, FlowResult, Jain};
 use crate::kind::{KindOutcome, Served};
+use crate::outcome::{Delay, Drops, Outcome};
 
 /// The means, with the figures of each replica beside them. Curves are those of the first replica.
 pub(super) fn of(mut replicas: Vec<DisciplineResult>) -> DisciplineResult {

@@ -1,12 +1,14 @@
 //! Reference: what flows ask of the fairest queue, and what they get of it.
 
 use std::collections::HashMap;
+use std::error::Error;
 
 use roundelay::{FlowId, Instant, Rate};
 
-use super::Cast;
+use super::cast::Cast;
 use super::witness::Witness;
-use crate::comparison::{Comparison, FlowSummary};
+use crate::compare::choose_charted;
+use crate::comparison::{Comparison, DisciplineResult, FlowSummary};
 use crate::demand::Demand;
 use crate::headers::TCP;
 use crate::kind::{Kind, Pace};
@@ -18,8 +20,8 @@ pub struct Reference {
     flows: Vec<FlowSummary>,
     /// By replica: when each flow had sent all that it sent.
     ends: Vec<Vec<Instant>>,
-    pub(super) sorts: Sorts,
-    pub(super) charted: Vec<usize>,
+    sorts: Sorts,
+    charted: Vec<usize>,
 }
 
 impl Reference {
@@ -83,7 +85,7 @@ impl Reference {
         }
         Self {
             sorts: Sorts::of(&flows),
-            charted: crate::compare::choose_charted(&flows),
+            charted: choose_charted(&flows),
             flows,
             ends,
         }
@@ -100,6 +102,20 @@ impl Reference {
         let mut witness = Witness::new(rate, self.flows.len());
         witness.expect(self.ends[replica].clone());
         witness
+    }
+}
+
+impl Witness {
+    /// The figures of the run, of a discipline whose replay this was.
+    ///
+    /// # Errors
+    /// The sink cannot store the packets.
+    pub fn result(
+        self,
+        reference: &Reference,
+        replayed: &DisciplineResult,
+    ) -> Result<DisciplineResult, Box<dyn Error + Send + Sync>> {
+        self.figures(&reference.sorts, &reference.charted, replayed)
     }
 }
 

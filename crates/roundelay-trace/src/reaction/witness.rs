@@ -8,12 +8,12 @@ use roundelay::{
     DropReason, Duration, Ecn, FlowConfig, FlowId, Instant, Observer as _, Packet, Rate,
 };
 
-use super::Reference;
 use crate::comparison::DisciplineResult;
 use crate::demand::{Backlogs, FULL_PACKET};
 use crate::kind::Served;
-use crate::lane::{PacketSink, Subject};
+use crate::lane::{Sorts, Subject};
 use crate::meters::{Meters, Note};
+use crate::sink::PacketSink;
 use crate::urgency::Offer;
 
 /// A packet that arrives at the link.
@@ -185,13 +185,15 @@ impl Witness {
         }
     }
 
-    /// The figures of the run, of a discipline whose replay this was.
+    /// The figures of the run, of a discipline whose replay this was, with curves of the `charted`
+    /// flows.
     ///
     /// # Errors
     /// The sink cannot store the packets.
-    pub fn result(
+    pub(super) fn figures(
         mut self,
-        reference: &Reference,
+        sorts: &Sorts,
+        charted: &[usize],
         replayed: &DisciplineResult,
     ) -> Result<DisciplineResult, Box<dyn Error + Send + Sync>> {
         self.meters.close()?;
@@ -201,7 +203,7 @@ impl Witness {
             let config = self.meters.config(flow);
             // Proven bounds are checked in the replay.
             let promised = self.meters.promised(config, |_| Default::default());
-            let is_charted = reference.charted.contains(&flow.index());
+            let is_charted = charted.contains(&flow.index());
             let mut result = self
                 .meters
                 .flow_result(flow, tolerance, promised, is_charted);
@@ -217,8 +219,8 @@ impl Witness {
             bytes_per_flow: replayed.bytes_per_flow,
             fixed_bytes: replayed.fixed_bytes,
         };
-        let mut result = subject.measured(&self.meters, flows, &reference.sorts);
-        for (outcome, (_, flows)) in result.kinds.iter_mut().zip(&reference.sorts.kinds) {
+        let mut result = subject.measured(&self.meters, flows, sorts);
+        for (outcome, (_, flows)) in result.kinds.iter_mut().zip(&sorts.kinds) {
             outcome.served = Some(self.served(flows));
         }
         Ok(result)

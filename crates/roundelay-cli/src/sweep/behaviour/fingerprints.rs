@@ -766,7 +766,7 @@ fn canonical_scenarios_use_what_they_stand_for() {
 fn every_kind_of_experiment_has_a_version_or_measures_this_machine() {
     let table = Behaviours::of_program();
     let none = BTreeSet::new();
-    for (kind, _) in roundelay_papers::experiments::KINDS {
+    for (kind, _) in roundelay_papers::experiments::kinds::KINDS {
         let has_version = table.of_experiment(kind).is_some();
         let measures = MEASUREMENTS.contains(kind);
         assert!(has_version != measures, "{kind}: add it to EXPERIMENTS");

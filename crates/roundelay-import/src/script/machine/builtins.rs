@@ -1,10 +1,10 @@
 //! Commands of the shell itself.
 
-use super::super::ScriptError;
+use super::super::error::ScriptError;
 use super::super::parse::{Simple, parse};
 use super::super::pattern;
 use super::left_out::sets;
-use super::{DEEPEST, End, Machine, Status, assignment};
+use super::state::{DEEPEST, End, Machine, Status, assignment};
 
 impl Machine {
     /// Commands of the shell itself; none: it is another one.

@@ -2,9 +2,8 @@
 
 use super::super::arithmetic;
 use super::super::parse::{Simple, Statement};
-use super::super::programs::{is_tc, mentions_tc};
-use super::tc::is_quiet;
-use super::{Assignment, DEEPEST, Machine, RECORD, assignment};
+use super::super::programs::{is_quiet, is_tc, mentions_tc};
+use super::state::{Assignment, DEEPEST, Machine, RECORD, assignment};
 
 /// What statements that are not run would have done.
 #[derive(Default)]

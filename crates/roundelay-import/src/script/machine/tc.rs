@@ -1,9 +1,10 @@
 //! Programs: tc, those that run it, and those that print lines for it.
 
+use super::super::call::Call;
+use super::super::error::ScriptError;
 use super::super::parse::Simple;
-use super::super::programs::{is_tc, mentions_tc, unwrapped};
-use super::super::{Call, ScriptError};
-use super::{End, Lines, Machine, RECORD};
+use super::super::programs::{is_object, is_quiet, is_tc, mentions_tc, unwrapped};
+use super::state::{End, Lines, Machine, RECORD};
 
 /// Commands before those of tc, which are taken to succeed.
 const PREPARING: [&str; 10] = [
@@ -218,19 +219,4 @@ fn size_of(lines: &Lines) -> usize {
         size += line.as_ref().map_or(100, String::len) + 1;
     }
     size
-}
-
-/// First words of a line of `tc -batch`.
-pub(super) fn is_object(word: &str) -> bool {
-    ["qdisc", "class", "filter"].contains(&word)
-}
-
-/// Programs that speak of tc and do not run it.
-pub(super) fn is_quiet(name: &str) -> bool {
-    let program = name.rsplit('/').next().unwrap_or_default();
-    [
-        "echo", "printf", "logger", "log", "which", "type", "grep", "egrep", "fgrep", "sed", "awk",
-        "test", "[", "[[", "cat", "ps", "pgrep", "killall", "man",
-    ]
-    .contains(&program)
 }

@@ -3,9 +3,9 @@
 //! The startup latency only takes a flow's last packet into account. A flow with an earlier backlog
 //! can end without one, for instance after other flows have ended.
 
-use super::Deadlines;
 use super::figures::flows;
 use super::meter::Meter;
+use super::plan::Deadlines;
 use super::sources::Sources;
 
 /// The first such flow, if any: the latency of its packets at each tenth of its life.

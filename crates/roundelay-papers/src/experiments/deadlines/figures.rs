@@ -24,8 +24,8 @@ use roundelay::Instant;
 use roundelay_metrics::jain_index;
 
 use super::meter::{Meter, Received};
+use super::plan::{Cell, Deadlines};
 use super::sources::{Source, Sources};
-use super::{Cell, Deadlines};
 use crate::experiments::Row;
 use crate::figures::{deviation_of_all, mean};
 

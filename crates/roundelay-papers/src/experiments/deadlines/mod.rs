@@ -9,247 +9,25 @@
 //! nanoseconds if the plan lists several; [`figures`] names them. Disciplines decide for each
 //! packet unless `Scheduler::has_decided` says otherwise: `afq` decides once per turn.
 
-use roundelay::schedulers::AnyDiscipline;
-use roundelay::{Duration, FlowConfig, QueueSpec, Rate};
-use serde::Deserialize;
-use toml::{Table, Value};
+use roundelay::{Duration, FlowConfig};
+use toml::Value;
 
-use super::written::{list, read, some};
 use super::{Experiment, Failed, Outcome, all_within, columns, seed_of_queue, within};
 use crate::places::Wrong;
 use link::Link;
+use plan::{Cell, Column};
 use sources::Sources;
+
+pub(super) use plan::Deadlines;
 
 mod counterexample;
 mod figures;
 mod link;
 mod meter;
+mod plan;
 mod sources;
 
-/// The `[run]` table.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Deadlines {
-    /// Columns: the paper's name, and a discipline or a table of [`Column`].
-    columns: Table,
-    /// Numbers of flows: 1 to 1048576.
-    flows: Vec<u32>,
-    /// Types of flows; each flow's type is drawn uniformly.
-    #[serde(rename = "type")]
-    types: Vec<Media>,
-    /// Packets per flow: 1 to 10 million.
-    packets: u32,
-    /// Packet length in bytes: 1 to 65536.
-    packet_len: u32,
-    /// Time from a packet's creation to its deadline.
-    #[serde(deserialize_with = "read")]
-    lifetime: Duration,
-    /// Cost of a decision, for columns without one; several values give a curve.
-    #[serde(deserialize_with = "list")]
-    decision: Vec<Duration>,
-    /// Packets covered by a turn's credit for a flow of the smallest weight, 0.000001 to a million.
-    /// Sets `quantum` of disciplines with this parameter, unless given.
-    #[serde(default = "one_packet")]
-    credit: f64,
-    /// Link rate; None: transmission takes no time.
-    #[serde(default, deserialize_with = "some")]
-    link: Option<Rate>,
-    /// Added to the latency of each packet.
-    #[serde(default, deserialize_with = "some")]
-    propagation: Option<Duration>,
-    /// Flows start at random within this time.
-    #[serde(default, deserialize_with = "some")]
-    starts_within: Option<Duration>,
-    /// Maximum packets of a flow in the scheduler; 0: all packets made so far.
-    #[serde(default = "sources::default_window")]
-    window: u32,
-    /// True to write curves over flows and packets, too.
-    #[serde(default)]
-    curves: bool,
-}
-
-/// Maximum packets of a run, and maximum packets in memory.
-const MOST_PACKETS: u64 = 1_000_000_000;
-const MOST_HELD: u64 = 10_000_000;
-/// Range in days of a clock in picoseconds, with a margin.
-const MOST_DAYS: f64 = 200.0;
-
-fn one_packet() -> f64 {
-    1.0
-}
-
-/// A type of flows.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Media {
-    name: String,
-    /// Rate of packet creation.
-    #[serde(deserialize_with = "read")]
-    rate: Rate,
-    /// Weight of its flows: 1 to 1024.
-    weight: u32,
-}
-
-/// A column with its own costs.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Column {
-    discipline: String,
-    /// Cost of a decision.
-    #[serde(default, deserialize_with = "some")]
-    decision: Option<Duration>,
-    /// Cost per packet besides decisions.
-    #[serde(default, deserialize_with = "some")]
-    packet: Option<Duration>,
-    /// True if packets carry their deadlines to the scheduler.
-    #[serde(default = "yes")]
-    deadlines: bool,
-}
-
-impl Column {
-    fn of(discipline: &str) -> Self {
-        Self {
-            discipline: discipline.to_owned(),
-            decision: None,
-            packet: None,
-            deadlines: true,
-        }
-    }
-}
-
-fn yes() -> bool {
-    true
-}
-
-/// One run: a column, a number of flows and a cost of decisions.
-#[derive(Debug, Clone)]
-struct Cell {
-    column: String,
-    flows: u32,
-    decision: Duration,
-}
-
-impl Cell {
-    fn part(&self) -> String {
-        format!(
-            "{}, {} flows, decisions of {} ns",
-            self.column,
-            self.flows,
-            self.decision.as_picos() as f64 / 1e3
-        )
-    }
-}
-
 impl Deadlines {
-    fn cells(&self) -> Vec<Cell> {
-        let mut cells = Vec::new();
-        for column in self.columns.keys() {
-            for &flows in &self.flows {
-                for &decision in &self.decision {
-                    cells.push(Cell {
-                        column: column.clone(),
-                        flows,
-                        decision,
-                    });
-                }
-            }
-        }
-        cells
-    }
-
-    /// Checks the limits on packets per run, packets in memory, and simulated time.
-    fn check_size(&self) -> Result<(), Wrong> {
-        let flows = self.flows.iter().copied().max().unwrap_or(1);
-        let packets = u64::from(flows) * u64::from(self.packets);
-        within("packets", packets, 1..=MOST_PACKETS).map_err(|_| {
-            Wrong::new(
-                "packets",
-                format!(
-                    "packets: {packets} of {flows} flows together, legal range up to {MOST_PACKETS}"
-                ),
-            )
-        })?;
-        let window = if self.window == 0 {
-            self.packets
-        } else {
-            self.window.min(self.packets)
-        };
-        let held = u64::from(flows) * u64::from(window);
-        if held > MOST_HELD {
-            return Err(Wrong::new(
-                "window",
-                format!(
-                    "window: {held} packets of {flows} flows in memory, legal range up to \
-                     {MOST_HELD}"
-                ),
-            ));
-        }
-        let seconds = self.longest_seconds(packets as f64)?;
-        if seconds > MOST_DAYS * 86_400.0 {
-            let days = seconds / 86_400.0;
-            return Err(Wrong::new(
-                "packets",
-                format!("packets: a run may last {days:.0} days, legal range up to {MOST_DAYS}"),
-            ));
-        }
-        Ok(())
-    }
-
-    /// Upper bound on the seconds until the last of `packets` packets has left.
-    fn longest_seconds(&self, packets: f64) -> Result<f64, Wrong> {
-        let bits = f64::from(self.packet_len) * 8.0;
-        let rates = self.types.iter().map(|media| media.rate.bits_per_second());
-        let slowest = rates.min().unwrap_or(1);
-        let made = bits * f64::from(self.packets) / slowest as f64;
-        let mut costliest = 0.0_f64;
-        for decision in &self.decision {
-            costliest = costliest.max(decision.as_secs_f64());
-        }
-        for name in self.columns.keys() {
-            let column = self.column(name)?;
-            let [decision, packet] = [column.decision, column.packet]
-                .map(|cost| cost.unwrap_or(Duration::ZERO).as_secs_f64());
-            costliest = costliest.max(decision + packet);
-        }
-        let sending = match self.link {
-            Some(link) => bits / link.bits_per_second() as f64,
-            None => 0.0,
-        };
-        let mut once = 0.0;
-        for time in [self.starts_within, self.propagation, Some(self.lifetime)] {
-            once += time.unwrap_or(Duration::ZERO).as_secs_f64();
-        }
-        Ok(once + made + packets * (costliest + sending))
-    }
-
-    fn column(&self, name: &str) -> Result<Column, Wrong> {
-        match self.columns.get(name) {
-            Some(Value::String(discipline)) => Ok(Column::of(discipline)),
-            Some(value) => value
-                .clone()
-                .try_into()
-                .map_err(|error: toml::de::Error| columns::wrong(name, error.message())),
-            None => Err(columns::wrong(name, "no such column")),
-        }
-    }
-
-    /// The discipline, with a quantum for the given credit of a flow of the smallest weight.
-    fn discipline(&self, text: &str) -> Result<AnyDiscipline, Failed> {
-        let spec: QueueSpec = text.parse().map_err(Failed::from)?;
-        let info = spec.discipline.info();
-        let mut parameters = info.parameters.iter();
-        let has_quantum = parameters.any(|parameter| parameter.name == "quantum");
-        if !has_quantum || text.split_whitespace().any(|word| word == "quantum") {
-            return Ok(spec.discipline);
-        }
-        let weights = self.types.iter().map(|media| media.weight);
-        let lightest = f64::from(weights.min().unwrap_or(1));
-        let quantum = self.credit * f64::from(self.packet_len) / lightest;
-        let with_quantum = format!("{text} quantum {}b", quantum.round().max(1.0));
-        let spec: QueueSpec = with_quantum.parse().map_err(Failed::from)?;
-        Ok(spec.discipline)
-    }
-
     fn link(&self, cell: &Cell, column: &Column) -> Link {
         Link {
             decision: column.decision.unwrap_or(cell.decision),

@@ -17,13 +17,7 @@ use roundelay::Purpose;
 use roundelay::Seed;
 use roundelay::{Duration, FlowId, Instant, Packet, Rate};
 
-use super::Deadlines;
-
-/// Default window of a flow: the first packet, one possibly in service in the fluid server, and one
-/// more.
-pub(super) fn default_window() -> u32 {
-    3
-}
+use super::plan::Deadlines;
 
 /// All flows.
 #[derive(Debug, Clone)]

@@ -3,6 +3,7 @@
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use roundelay::Seed;
+use toml::Table;
 
 use super::meter::Look;
 use super::*;

@@ -8,15 +8,31 @@ use roundelay::schedulers::AnyArena;
 use roundelay::{Control, FlowId};
 use roundelay_sim::scenario::{FlowResult, GroupResult, Results, Scenario};
 use roundelay_sim::{LinkClass, LinkConfig, LinkId};
+use serde::Deserialize;
 
 use super::super::{Failed, Row};
-use super::{Count, Simulate};
 use crate::figures::{deviation_of_all, mean};
 
-/// A run and its plan.
+/// Counts flows of a group, or of all, with a throughput in a range.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Count {
+    /// None: all groups.
+    group: Option<String>,
+    /// In kbit/s, inclusive.
+    #[serde(default)]
+    from: f64,
+    /// In kbit/s, exclusive; None: no upper limit.
+    below: Option<f64>,
+}
+
+/// A run, and the figures that its plan asks for beside those of every run.
 pub(super) struct Figures<'a> {
     pub(super) run: &'a str,
-    pub(super) plan: &'a Simulate,
+    pub(super) counts: &'a BTreeMap<String, Count>,
+    /// The group for the rows of `others meeting .. of its queues`.
+    pub(super) greedy: Option<&'a str>,
+    pub(super) by_round_trip: bool,
     pub(super) scenario: &'a Scenario,
     pub(super) results: &'a Results,
     /// The seed of the run's queues.
@@ -33,7 +49,7 @@ impl Figures<'_> {
             rows.push(self.point("flows, kbit/s", flow.number as f64, kbit(flow)));
         }
         rows.extend(self.ranks());
-        for (name, count) in &self.plan.counts {
+        for (name, count) in self.counts {
             rows.push(self.scalar(name, self.number(count)));
         }
         let mut classes = self.results.classes.iter();
@@ -41,7 +57,7 @@ impl Figures<'_> {
             rows.push(self.scalar("utilisation", core.busiest));
         }
         rows.extend(self.by_queues()?);
-        if self.plan.by_round_trip {
+        if self.by_round_trip {
             rows.extend(self.by_round_trip()?);
         }
         Ok(rows)
@@ -219,7 +235,7 @@ impl Figures<'_> {
             let figure = format!("{group} throughput with {queues} queues, kbit/s");
             rows.extend(mean.value().map(|mean| self.scalar(figure, mean)));
         }
-        if let Some(greedy) = &self.plan.greedy {
+        if let Some(greedy) = self.greedy {
             rows.extend(self.by_meetings(greedy, &queues));
         }
         Ok(rows)

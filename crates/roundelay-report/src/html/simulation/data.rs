@@ -3,8 +3,8 @@
 use roundelay_sim::scenario::Curves;
 use serde::Serialize;
 
-use super::Page;
 use super::fairness::Fairness;
+use super::page::Page;
 use crate::html::data::shorten;
 use crate::text::clean;
 

@@ -4,7 +4,7 @@
 use roundelay_sim::scenario::{Rates, Results};
 use serde::Serialize;
 
-use super::{Page, of_first};
+use super::page::{Page, of_first};
 use crate::html::escape;
 use crate::text::clean;
 use crate::units::{count, seconds};

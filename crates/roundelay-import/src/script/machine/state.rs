@@ -1,0 +1,241 @@
+//! What the run of a script has come to: variables, functions, what was printed, and the calls of tc.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use crate::script::call::Call;
+use crate::script::error::ScriptError;
+use crate::script::expand::Values;
+use crate::script::parse::Statement;
+
+/// Most functions inside each other.
+pub(super) const DEEPEST: usize = 32;
+/// What to do where a script cannot be followed.
+pub(super) const RECORD: &str = "give the tc commands as they are run instead (see docs/import.md)";
+
+/// What a script ran.
+#[derive(Debug, Default)]
+pub(crate) struct Ran {
+    pub(crate) calls: Vec<Call>,
+    /// Lines, and what was left out there.
+    pub(crate) remarks: Vec<(usize, String)>,
+    /// Whether commands of tc were left out that may be of classes.
+    pub(crate) lost_classes: bool,
+}
+
+/// How a statement ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    /// It succeeded, or is taken to have.
+    Done,
+    /// It failed.
+    Failed,
+    /// That depends on the machine.
+    Unknown,
+    /// `return`, and how the function ended.
+    Returned(Status),
+    /// `exit`.
+    Exited,
+    /// `break` and `continue`, and the number of loops.
+    Break(usize),
+    Continue(usize),
+}
+
+/// The status after `return`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Status {
+    Zero,
+    Other,
+    Unknown,
+}
+
+impl End {
+    /// Whether what follows is not run.
+    pub(super) fn leaves(self) -> bool {
+        !matches!(self, Self::Done | Self::Failed | Self::Unknown)
+    }
+}
+
+/// Lines of a file or of a pipe, with the line of the script, or why one is not known.
+pub(super) type Lines = Vec<(usize, Result<String, String>)>;
+
+/// What a subshell has of its own.
+#[derive(Debug, Clone, Default)]
+pub(super) struct State {
+    pub(super) variables: BTreeMap<String, String>,
+    /// Why a variable has no value that can be known.
+    pub(super) unknown: BTreeMap<String, String>,
+    pub(super) functions: BTreeMap<String, Rc<Vec<Statement>>>,
+    /// Those of the function that runs, or of `set --`.
+    pub(super) arguments: Option<Vec<String>>,
+    /// How far the arguments of the script were shifted.
+    pub(super) shifted: usize,
+}
+
+/// A variable as it was before `local`.
+pub(super) struct Saved {
+    pub(super) name: String,
+    pub(super) value: Option<String>,
+    pub(super) unknown: Option<String>,
+}
+
+pub(super) struct Machine {
+    pub(super) state: State,
+    /// Names that the caller gave: the script's own assignments do not change these.
+    pub(super) set: Vec<String>,
+    /// Files that the script writes for `tc -batch`.
+    pub(super) files: BTreeMap<String, Lines>,
+    /// Of each function that runs.
+    pub(super) locals: Vec<Vec<Saved>>,
+    pub(super) depth: usize,
+    pub(super) steps: usize,
+    /// Pipes that what is printed goes to.
+    pub(super) pipes: usize,
+    pub(super) printed: Lines,
+    /// What the command before the pipe has printed.
+    pub(super) piped: Lines,
+    pub(super) ran: Ran,
+}
+
+impl Machine {
+    /// A machine with the variables that the caller gives.
+    pub(super) fn new(variables: &[(String, String)]) -> Self {
+        Self {
+            state: State {
+                variables: variables.iter().cloned().collect(),
+                ..State::default()
+            },
+            set: variables.iter().map(|(name, _)| name.clone()).collect(),
+            files: BTreeMap::new(),
+            locals: Vec::new(),
+            depth: 0,
+            steps: 0,
+            pipes: 0,
+            printed: Vec::new(),
+            piped: Vec::new(),
+            ran: Ran::default(),
+        }
+    }
+
+    pub(super) fn values(&self) -> Values<'_> {
+        Values {
+            variables: &self.state.variables,
+            unknown: &self.state.unknown,
+            arguments: self.state.arguments.as_deref(),
+            shifted: self.state.shifted,
+        }
+    }
+
+    pub(super) fn remark(&mut self, line: usize, text: impl Into<String>) {
+        let remark = (line, text.into());
+        if !self.ran.remarks.contains(&remark) {
+            self.ran.remarks.push(remark);
+        }
+    }
+
+    pub(super) fn assign(&mut self, name: &str, value: Result<String, String>) {
+        if self.set.iter().any(|set| set == name) {
+            return;
+        }
+        match value {
+            Ok(value) => {
+                self.state.unknown.remove(name);
+                self.state.variables.insert(name.to_owned(), value);
+            }
+            Err(why) => {
+                self.state.variables.remove(name);
+                self.state.unknown.insert(name.to_owned(), why);
+            }
+        }
+    }
+
+    /// `NAME=value` and `NAME+=value`.
+    pub(super) fn assign_word(&mut self, found: &Assignment<'_>) {
+        let mut value = self.values().text(found.raw);
+        if found.adds {
+            let old = match self.values().text(&format!("${{{}}}", found.name)) {
+                Err(_) if !self.state.unknown.contains_key(found.name) => Ok(String::new()),
+                old => old,
+            };
+            value = match (old, value) {
+                (Ok(old), Ok(value)) => Ok(old + &value),
+                (Err(why), _) | (_, Err(why)) => Err(why),
+            };
+        }
+        self.assign(found.name, value);
+    }
+
+    /// Remembers a variable as it is, for the end of the function.
+    pub(super) fn save(&mut self, name: &str) {
+        let value = self.state.variables.get(name).cloned();
+        let unknown = self.state.unknown.get(name).cloned();
+        if let Some(saved) = self.locals.last_mut() {
+            saved.push(Saved {
+                name: name.to_owned(),
+                value,
+                unknown,
+            });
+        }
+    }
+
+    pub(super) fn restore(&mut self, saved: Vec<Saved>) {
+        for Saved {
+            name,
+            value,
+            unknown,
+        } in saved.into_iter().rev()
+        {
+            self.state.variables.remove(&name);
+            self.state.unknown.remove(&name);
+            if let Some(value) = value {
+                self.state.variables.insert(name.clone(), value);
+            }
+            if let Some(why) = unknown {
+                self.state.unknown.insert(name, why);
+            }
+        }
+    }
+
+    /// Words as the command gets them.
+    pub(super) fn expanded(
+        &self,
+        line: usize,
+        words: &[String],
+    ) -> Result<Vec<String>, ScriptError> {
+        let mut all = Vec::new();
+        for word in words {
+            let found = self.values().words(word);
+            all.extend(found.map_err(|message| {
+                let is_told = message.contains("--set");
+                let hint = if is_told {
+                    String::new()
+                } else {
+                    format!("; {RECORD}")
+                };
+                ScriptError::new(line, message + &hint)
+            })?);
+        }
+        Ok(all)
+    }
+}
+
+/// `NAME=raw value`, or `NAME+=raw value`.
+pub(super) struct Assignment<'a> {
+    pub(super) name: &'a str,
+    pub(super) raw: &'a str,
+    pub(super) adds: bool,
+}
+
+pub(super) fn assignment(word: &str) -> Option<Assignment<'_>> {
+    let (left, raw) = word.split_once('=')?;
+    let name = left.strip_suffix('+').unwrap_or(left);
+    let first = name.chars().next()?;
+    let is_name = name
+        .chars()
+        .all(|letter| letter == '_' || letter.is_ascii_alphanumeric());
+    (is_name && !first.is_ascii_digit()).then_some(Assignment {
+        name,
+        raw,
+        adds: name.len() < left.len(),
+    })
+}

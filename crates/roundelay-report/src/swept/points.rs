@@ -1,0 +1,154 @@
+//! A figure at all points of a sweep, and the keys that were swept.
+
+use std::collections::BTreeMap;
+
+use roundelay_sim::scenario::{Interval, student_95};
+
+use crate::figures::{Unit, figure_unit};
+use crate::text::clean;
+use crate::units::{bytes, rate, seconds};
+
+/// A figure at all points of a sweep.
+#[derive(Debug, Clone)]
+pub struct Swept {
+    /// Version of this program.
+    pub version: &'static str,
+    /// Name of the scenario.
+    pub scenario: String,
+    /// The source that the figure is of, or `all`.
+    pub source: String,
+    /// Name of the figure, one of [`SWEEP_FIGURES`](crate::SWEEP_FIGURES); empty if no run has a
+    /// result.
+    pub figure: String,
+    /// The swept keys.
+    pub keys: Vec<SweptKey>,
+    /// The points, in the order of the plan.
+    pub points: Vec<SweptPoint>,
+    /// Facts on the sweep, a sentence each.
+    pub facts: Vec<String>,
+    /// Notes on the dataset and on intervals.
+    pub notes: Vec<String>,
+}
+
+/// A swept key of a scenario.
+#[derive(Debug, Clone)]
+pub struct SweptKey {
+    /// The key, as in `source.calls.rate`.
+    pub name: String,
+    /// What its values are.
+    pub values: KeyValues,
+}
+
+/// What the values of a swept key are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyValues {
+    /// Bits per second.
+    Rates,
+    /// Seconds.
+    Times,
+    /// Bytes.
+    Lengths,
+    /// Numbers without a unit.
+    Numbers,
+    /// Texts.
+    Words,
+}
+
+/// A figure at a point.
+#[derive(Debug, Clone)]
+pub struct SweptPoint {
+    /// A value for each key: texts, or numbers in the base unit.
+    pub values: Vec<String>,
+    /// The figure by seed; runs without the figure are left out.
+    pub runs: BTreeMap<u64, f64>,
+    /// The difference from a point of reference, in words; empty if there is none.
+    pub difference: String,
+}
+
+impl KeyValues {
+    pub(super) const fn is_number(self) -> bool {
+        !matches!(self, Self::Words)
+    }
+
+    /// A value with its unit.
+    pub fn text(self, value: &str) -> String {
+        match (self, value.parse()) {
+            (Self::Rates, Ok(number)) => rate(number),
+            (Self::Times, Ok(number)) => seconds(number),
+            (Self::Lengths, Ok(number)) => bytes(number),
+            _ => clean(value),
+        }
+    }
+
+    /// The unit of an axis with values up to `most`, and the base unit's size in it.
+    pub(super) fn axis_unit(self, most: f64) -> (&'static str, f64) {
+        match self {
+            Self::Rates => axis_unit(Unit::Rate, most),
+            Self::Times => axis_unit(Unit::Seconds, most),
+            Self::Lengths => axis_unit(Unit::Bytes, most),
+            Self::Numbers | Self::Words => ("", 1.0),
+        }
+    }
+}
+
+/// The unit of an axis with values up to `most`, and the size of the figure's own unit in it.
+pub(super) fn axis_unit(unit: Unit, most: f64) -> (&'static str, f64) {
+    match unit {
+        Unit::Rate if most >= 1e9 => ("Gbit/s", 1e-9),
+        Unit::Rate if most >= 1e6 => ("Mbit/s", 1e-6),
+        Unit::Rate if most >= 1e3 => ("kbit/s", 1e-3),
+        Unit::Rate => ("bit/s", 1.0),
+        Unit::Seconds if most >= 1.0 => ("s", 1.0),
+        Unit::Seconds if most >= 1e-3 => ("ms", 1e3),
+        Unit::Seconds => ("us", 1e6),
+        Unit::Bytes if most >= 1e6 => ("MB", 1e-6),
+        Unit::Bytes if most >= 1e4 => ("KB", 1e-3),
+        Unit::Bytes => ("bytes", 1.0),
+        Unit::Part => ("%", 100.0),
+        Unit::Count | Unit::Index | Unit::Tenths => ("", 1.0),
+    }
+}
+
+/// A quantity with its unit, if any.
+pub(super) fn labelled(quantity: &str, unit: &str) -> String {
+    if unit.is_empty() {
+        quantity.to_owned()
+    } else {
+        format!("{quantity}, {unit}")
+    }
+}
+
+impl SweptPoint {
+    /// Mean over the runs, with the interval of its confidence.
+    pub(super) fn mean(&self) -> Option<Interval> {
+        let mut values = Vec::new();
+        values.extend(self.runs.values());
+        student_95(&values)
+    }
+}
+
+impl Swept {
+    /// `calls.delay_p99`.
+    pub(super) fn title(&self) -> String {
+        format!("{}.{}", clean(&self.source), self.figure)
+    }
+
+    /// A key with a value, as in `queue.core=qfq`.
+    pub(super) fn setting(&self, key: usize, value: &str) -> String {
+        let SweptKey { name, values } = &self.keys[key];
+        format!("{}={}", clean(name), values.text(value))
+    }
+
+    /// The values of some keys at a point.
+    pub(super) fn settings(&self, keys: &[usize], point: &SweptPoint) -> String {
+        let mut settings = Vec::new();
+        for &key in keys {
+            settings.push(self.setting(key, &point.values[key]));
+        }
+        settings.join(", ")
+    }
+
+    pub(super) fn unit(&self) -> Unit {
+        figure_unit(&self.figure).unwrap_or(Unit::Index)
+    }
+}

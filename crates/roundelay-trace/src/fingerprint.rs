@@ -1,0 +1,338 @@
+//! Fingerprint of an IP packet: digests of what routers leave alone, and of what address translation
+//! leaves alone, too.
+
+use std::hash::{BuildHasher, Hasher};
+
+use foldhash::quality::RandomState;
+
+use crate::capture::Frame;
+use crate::headers::{TCP, UDP, network_layer};
+
+/// ICMP and ICMPv6.
+const ICMP: [u8; 2] = [1, 58];
+
+/// Tables by digest: a digest is its own hash, because nobody can choose it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct AsDigest(u64);
+
+impl BuildHasher for AsDigest {
+    type Hasher = Self;
+
+    fn build_hasher(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl Hasher for AsDigest {
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
+        }
+    }
+
+    fn write_u64(&mut self, digest: u64) {
+        self.0 = digest;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+/// The key of the digests of one comparison. A new one in each process: nobody can make packets
+/// with equal digests without watching this process.
+#[derive(Debug, Default)]
+pub(crate) struct DigestKey(RandomState);
+
+/// What tells an IP packet from others, digested once for all who look for copies of the packet.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Fingerprint {
+    /// Of everything that forwarding does not change.
+    pub(crate) forwarded: u64,
+    /// Of everything that address translation does not change either.
+    pub(crate) translated: u64,
+    /// Bytes of payload that address translation does not change.
+    pub(crate) kept_len: usize,
+    pub(crate) has_identification: bool,
+    /// The captured payload differs between packets of a flow.
+    pub(crate) is_telling: bool,
+    /// A TCP segment with data, or another protocol.
+    pub(crate) has_data: bool,
+}
+
+/// Source and destination, as few numbers as they fit into.
+enum Addresses {
+    V4(u64),
+    V6([u128; 2]),
+}
+
+/// An IP packet in parts.
+struct Parts<'a> {
+    addresses: Addresses,
+    protocol: u8,
+    /// Of the IP header, without the protocol.
+    fields: u64,
+    identification: u16,
+    /// Bytes of payload on the wire.
+    payload_len: usize,
+    /// Captured payload, without padding of the link.
+    payload: &'a [u8],
+}
+
+impl Fingerprint {
+    /// The fingerprint of an IP packet; none of other frames.
+    pub(crate) fn of(frame: &Frame<'_>, key: &DigestKey) -> Option<Self> {
+        let parts = Parts::of(frame)?;
+        let Translation { kept, changed } = Translation::of(parts.protocol, parts.payload);
+        let mut digest = key.0.build_hasher();
+        digest.write_u64(parts.fields << 8 | u64::from(parts.protocol));
+        // With the protocol, the length tells where each part ends.
+        digest.write_usize(parts.payload.len());
+        kept.iter().for_each(|part| digest.write(part));
+        let translated = digest.finish();
+        digest.write_u64(changed);
+        match parts.addresses {
+            Addresses::V4(both) => digest.write_u64(both),
+            Addresses::V6([source, destination]) => {
+                digest.write_u128(source);
+                digest.write_u128(destination);
+            }
+        }
+        Some(Self {
+            forwarded: digest.finish(),
+            translated,
+            kept_len: kept[0].len() + kept[1].len(),
+            has_identification: parts.identification != 0,
+            is_telling: parts.are_telling(),
+            has_data: parts.have_data(),
+        })
+    }
+}
+
+impl<'a> Parts<'a> {
+    /// The IP packet of a frame.
+    fn of(frame: &Frame<'a>) -> Option<Self> {
+        let packet = network_layer(frame.link, frame.bytes).ok()?;
+        match packet.first()? >> 4 {
+            4 => Self::of_ipv4(packet),
+            6 => Self::of_ipv6(packet),
+            _ => None,
+        }
+    }
+
+    /// RFC 791, section 3.1.
+    fn of_ipv4(packet: &'a [u8]) -> Option<Self> {
+        // Without options: of a fixed length, so that no field is checked against it.
+        let header = packet.first_chunk::<20>()?;
+        let header_len = usize::from(header[0] & 15) * 4;
+        if header_len < header.len() || header_len > packet.len() {
+            return None;
+        }
+        let field = |at: usize| u16::from_be_bytes([header[at], header[at + 1]]);
+        let length = field(2);
+        let identification = field(4);
+        let fragment = field(6);
+        let payload_len = payload_len(length, header_len);
+        let payload = &packet[header_len..];
+        Some(Self {
+            addresses: Addresses::V4(u64::from_be_bytes(*header[12..].first_chunk()?)),
+            protocol: header[9],
+            fields: u64::from(length) << 32 | u64::from(identification) << 16 | u64::from(fragment),
+            identification,
+            payload_len,
+            payload: &payload[..payload.len().min(payload_len)],
+        })
+    }
+
+    /// RFC 8200, section 3.
+    fn of_ipv6(packet: &'a [u8]) -> Option<Self> {
+        let (header, payload) = packet.split_first_chunk::<40>()?;
+        let length = u16::from_be_bytes([header[4], header[5]]);
+        let payload_len = payload_len(length, 0);
+        Some(Self {
+            addresses: Addresses::V6([
+                u128::from_be_bytes(*header[8..].first_chunk()?),
+                u128::from_be_bytes(*header[24..].first_chunk()?),
+            ]),
+            protocol: header[6],
+            fields: length.into(),
+            identification: 0,
+            payload_len,
+            payload: &payload[..payload.len().min(payload_len)],
+        })
+    }
+
+    /// Whether this is more than a TCP segment without data.
+    fn have_data(&self) -> bool {
+        let header = self
+            .payload
+            .get(12)
+            .map_or(0, |offset| usize::from(offset >> 4) * 4);
+        self.protocol != TCP || self.payload_len > header
+    }
+
+    /// Whether the captured payload differs between packets of a flow.
+    fn are_telling(&self) -> bool {
+        match (self.protocol, self.payload) {
+            (TCP, payload) if payload.len() >= 18 => true,
+            (UDP, &[_, _, _, _, _, _, a, b, ..]) if (a, b) != (0, 0) => true,
+            (_, payload) => payload.len() >= 8 && payload.len() == self.payload_len,
+        }
+    }
+}
+
+/// Payload below a header, from a length that includes the header; offloading leaves the length 0.
+fn payload_len(length: u16, header_len: usize) -> usize {
+    if length == 0 {
+        usize::MAX
+    } else {
+        usize::from(length).saturating_sub(header_len)
+    }
+}
+
+/// A payload in the parts that translation leaves alone and what it changes: ports or the identifier
+/// of an echo, and checksums.
+struct Translation<'a> {
+    kept: [&'a [u8]; 2],
+    /// The changed bytes, one behind the other, of which there are at most six.
+    changed: u64,
+}
+
+impl<'a> Translation<'a> {
+    fn of(protocol: u8, payload: &'a [u8]) -> Self {
+        match (protocol, payload) {
+            (TCP, &[a, b, c, d, ..]) if payload.len() >= 18 => Self {
+                kept: [&payload[4..16], &payload[18..]],
+                changed: u64::from_be_bytes([0, 0, a, b, c, d, payload[16], payload[17]]),
+            },
+            (UDP, &[a, b, c, d, _, _, e, f, ref data @ ..]) => Self {
+                kept: [&payload[4..6], data],
+                changed: u64::from_be_bytes([0, 0, a, b, c, d, e, f]),
+            },
+            _ => Self::of_another(protocol, payload),
+        }
+    }
+
+    /// Of an echo, another protocol, or a payload that was captured to less than its checksum.
+    fn of_another(protocol: u8, payload: &'a [u8]) -> Self {
+        let part = |from: usize, to: usize| {
+            let end = payload.len();
+            &payload[from.min(end)..to.min(end)]
+        };
+        let (kept, changed) = match protocol {
+            TCP => ([part(4, 16), part(0, 0)], [part(0, 4), part(16, 18)]),
+            UDP => ([part(4, 6), part(0, 0)], [part(0, 4), part(6, 8)]),
+            protocol if ICMP.contains(&protocol) => {
+                ([part(0, 2), part(6, usize::MAX)], [part(2, 6), part(0, 0)])
+            }
+            _ => ([payload, part(0, 0)], [part(0, 0), part(0, 0)]),
+        };
+        let mut bytes = 0;
+        for byte in changed.into_iter().flatten() {
+            bytes = bytes << 8 | u64::from(*byte);
+        }
+        Self {
+            kept,
+            changed: bytes,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capture::{LinkType, Tap};
+
+    fn print(bytes: &[u8], key: &DigestKey) -> Fingerprint {
+        let frame = Frame {
+            time_nanos: 0,
+            original_len: bytes.len() as u32,
+            link: LinkType::RAW,
+            bytes,
+            tap: Tap {
+                interface: None,
+                name: None,
+                heading: None,
+            },
+        };
+        Fingerprint::of(&frame, key).expect("an IP packet")
+    }
+
+    /// TCP, UDP and an ICMP echo in IPv4, UDP in IPv6, and TCP cut before its checksum: the packet,
+    /// bytes that routers change, bytes that translation changes, and all others that count.
+    #[test]
+    fn each_byte_counts_in_the_digests_that_it_belongs_to() {
+        let ipv4 = |protocol, payload: usize| {
+            let mut packet = vec![
+                0x45,
+                0,
+                0,
+                20 + payload as u8,
+                1,
+                2,
+                0,
+                0,
+                64,
+                protocol,
+                3,
+                4,
+            ];
+            packet.extend([10, 0, 0, 1, 10, 0, 0, 2]);
+            packet.extend((0..payload).map(|number| 100 + number as u8));
+            packet
+        };
+        let mut ipv6 = vec![0x60, 0, 0, 0, 0, 20, UDP, 64];
+        ipv6.extend(1..=52);
+        let ends_v4: Vec<_> = (12..20).collect();
+        let ends_v6: Vec<_> = (8..40).collect();
+        let cases = [
+            (
+                ipv4(TCP, 30),
+                [&ends_v4[..], &[20, 21, 22, 23, 36, 37]].concat(),
+            ),
+            (
+                ipv4(TCP, 17),
+                [&ends_v4[..], &[20, 21, 22, 23, 36]].concat(),
+            ),
+            (
+                ipv4(UDP, 20),
+                [&ends_v4[..], &[20, 21, 22, 23, 26, 27]].concat(),
+            ),
+            (ipv4(UDP, 7), [&ends_v4[..], &[20, 21, 22, 23, 26]].concat()),
+            (ipv4(1, 20), [&ends_v4[..], &[22, 23, 24, 25]].concat()),
+            (ipv4(47, 20), ends_v4.clone()),
+            (ipv6, [ends_v6, (40..44).collect(), vec![46, 47]].concat()),
+        ];
+        let key = DigestKey::default();
+        for (packet, translated) in cases {
+            let header = if packet[0] == 0x45 { 4..20 } else { 8..40 };
+            let whole = print(&packet, &key);
+            for place in header.start..packet.len() {
+                // TTL and checksum of IPv4.
+                if packet[0] == 0x45 && [8, 10, 11].contains(&place) {
+                    continue;
+                }
+                let mut other = packet.clone();
+                other[place] ^= 1;
+                let other = print(&other, &key);
+                assert_ne!(other.forwarded, whole.forwarded, "{packet:?} {place}");
+                assert_eq!(
+                    other.translated == whole.translated,
+                    translated.contains(&place),
+                    "{packet:?} {place}"
+                );
+            }
+        }
+    }
+
+    /// Digests are places in tables, too: nobody may choose them.
+    #[test]
+    fn another_comparison_has_other_digests() {
+        let mut packet = [0; 60];
+        packet[0] = 0x45;
+        packet[9] = UDP;
+        let [one, other] = [(); 2].map(|()| print(&packet, &DigestKey::default()));
+        assert_ne!(one.forwarded, other.forwarded);
+        assert_ne!(one.translated, other.translated);
+    }
+}
