@@ -1,4 +1,4 @@
-//! The answer: what flows get under the best discipline, and what it costs.
+//! The verdict's answer: what flows get under the best discipline, and what it costs.
 
 use roundelay_trace::{Comparison, DisciplineResult, Kind, KindOutcome};
 
@@ -6,10 +6,10 @@ use crate::case::{Case, Extremes, SMALL_LOSS};
 use crate::harm::{NOTABLE_LOSS, STRIKING};
 use crate::reasons::{Cause, Reason, Share, Wait};
 
-/// Shares of bulk flows that differ by less than this fraction count as equal.
+/// Shares of bulk flows count as equal if they differ by less than this fraction.
 const SAME_SHARE: f64 = 0.01;
 
-/// The first sentence.
+/// The first sentence of the verdict.
 pub(crate) fn of(case: &Case<'_>, best: usize, is_contended: bool, differ: bool) -> Reason {
     let results = case.results();
     let spec = case.spec(best);
@@ -24,7 +24,7 @@ pub(crate) fn of(case: &Case<'_>, best: usize, is_contended: bool, differ: bool)
     }
 }
 
-/// What each kind of flows gets under a discipline chosen by harm.
+/// What each kind of flow gets, when the discipline was chosen by harm.
 fn praise(case: &Case<'_>, best: usize) -> Reason {
     let spec = case.spec(best);
     let mut light = Vec::new();
@@ -46,7 +46,7 @@ fn praise(case: &Case<'_>, best: usize) -> Reason {
     }
 }
 
-/// What flows get where all ask for more than their fair share.
+/// What flows get when all of them ask for more than their fair share.
 fn praise_of_bulk(case: &Case<'_>, best: usize) -> Reason {
     let winner = &case.results()[best];
     let spec = winner.spec.clone();
@@ -64,7 +64,7 @@ fn praise_of_bulk(case: &Case<'_>, best: usize) -> Reason {
     let mut fairest = winner;
     let mut most = least;
     for result in case.results() {
-        // Of equal ones the last.
+        // `>=`: among equals, the last one wins.
         if least_share(result) >= most {
             most = least_share(result);
             fairest = result;
@@ -88,8 +88,8 @@ pub(crate) fn least_share(result: &DisciplineResult) -> f64 {
     shares.next().unwrap_or(1.0)
 }
 
-/// The discipline with the most loss among those that may be recommended, if notably more than
-/// this one's.
+/// Among the disciplines that may be recommended, the one that loses most, if it loses notably more
+/// than the winner.
 fn most_lossy(case: &Case<'_>, winner: &DisciplineResult) -> Option<Share> {
     let mut most: Option<&DisciplineResult> = None;
     for index in &case.fit {
@@ -105,8 +105,8 @@ fn most_lossy(case: &Case<'_>, winner: &DisciplineResult) -> Option<Share> {
     })
 }
 
-/// The flow whose p99 differs most between disciplines, if by more than `STRIKING`. Only flows that
-/// get packets through everywhere.
+/// The flow whose p99 differs most between disciplines, if by more than `STRIKING`. A flow counts
+/// only if it gets packets through under every discipline.
 pub(crate) fn standout(case: &Case<'_>) -> Option<Reason> {
     let mut striking = STRIKING;
     let mut found = None;
@@ -126,7 +126,7 @@ pub(crate) fn standout(case: &Case<'_>) -> Option<Reason> {
         }
     }
     let (flow, waits) = found?;
-    // Of equal waits the first as the shortest, the last as the longest.
+    // Among equal waits, the first counts as the shortest and the last as the longest.
     let mut shortest = 0;
     let mut longest = 0;
     for (index, wait) in waits.iter().enumerate() {
@@ -148,7 +148,7 @@ pub(crate) fn standout(case: &Case<'_>) -> Option<Reason> {
     })
 }
 
-/// The flow's p99 under each discipline; none if nothing gets through under one of them.
+/// The flow's p99 under each discipline. None if nothing gets through under one of them.
 fn waits(comparison: &Comparison, flow: usize) -> Option<Vec<f64>> {
     let mut waits = Vec::new();
     for result in &comparison.disciplines {
@@ -157,7 +157,7 @@ fn waits(comparison: &Comparison, flow: usize) -> Option<Vec<f64>> {
     Some(waits)
 }
 
-/// What the best discipline costs, and what may have decided in its place.
+/// What the best discipline costs, and what else may have decided.
 pub(crate) fn caveats(case: &Case<'_>, best: usize) -> Vec<Reason> {
     let winner = &case.results()[best];
     let spec = winner.spec.clone();
@@ -194,8 +194,8 @@ pub(crate) fn caveats(case: &Case<'_>, best: usize) -> Vec<Reason> {
         });
     }
     caveats.extend(cost_of_cake(case, winner));
-    // A short buffer is no merit of the discipline; without buffer drops the buffer has not
-    // decided.
+    // A discipline with a shorter buffer earns no credit for its shorter delay. But if no buffer
+    // overflowed, the buffers cannot have decided.
     let mut results = case.results().iter();
     let unlike = results.any(|result| result.limit != winner.limit);
     let mut drops = case.results().iter().map(|result| result.total.drops);
@@ -205,8 +205,8 @@ pub(crate) fn caveats(case: &Case<'_>, best: usize) -> Vec<Reason> {
     caveats
 }
 
-/// What cake costs beside `fq_codel`, where both were measured: at high rates cake is limited by the
-/// processor first.
+/// What cake costs beside `fq_codel`, if both were measured. It matters because at high rates the
+/// processor limits cake first.
 fn cost_of_cake(case: &Case<'_>, winner: &DisciplineResult) -> Option<Reason> {
     if winner.name != "cake" {
         return None;

@@ -1,4 +1,4 @@
-//! Blame: whom the most harmful discipline hurts, how much, and the worst of them.
+//! Blame: whom the most harmful discipline hurts, by how much, and which flow suffers most.
 
 use roundelay_trace::{Comparison, DisciplineResult, Kind, flow_harm};
 
@@ -48,9 +48,9 @@ pub(crate) fn of_the_worst(case: &Case<'_>, best: usize) -> Option<Reason> {
     })
 }
 
-/// The discipline whose harm shows what the best one is for: a FIFO, the queue of most links,
-/// otherwise the first with the most harm; if notably more than the best one's. Compares only
-/// disciplines that may be recommended, if there are several.
+/// The discipline whose harm shows what the best one is for. Most links have a FIFO, so it is a
+/// FIFO if one does notably more harm than the best. Otherwise it is the first with the most harm,
+/// on the same condition. Looks only at disciplines that may be recommended, if there are several.
 fn worst(case: &Case<'_>, best: usize) -> Option<usize> {
     let everyone: Vec<usize> = (0..case.harms.len()).collect();
     let rivals = if case.fit.len() > 1 {
@@ -78,7 +78,7 @@ fn worst(case: &Case<'_>, best: usize) -> Option<usize> {
     most.filter(|most| is_worse(*most))
 }
 
-/// The flow of a kind that is so much worse off than under the winner as no other.
+/// The flow of this kind whose harm grows most from the winner to the worst discipline.
 fn worst_flow(
     comparison: &Comparison,
     loser: &DisciplineResult,
@@ -90,7 +90,7 @@ fn worst_flow(
     for flow in comparison.flows_of(kind) {
         let harm = flow_harm(comparison, loser, flow);
         let more = harm - flow_harm(comparison, winner, flow);
-        // Of equal ones the last.
+        // `==`: among equals, the last one wins.
         if more > most || (worst.is_some() && more == most) {
             most = more;
             worst = Some(flow);

@@ -8,24 +8,24 @@ use crate::harm::{Harm, NOTABLE, NOTABLE_LOSS, harms};
 use crate::reasons::{Reason, Wait};
 use crate::standing::Standing;
 
-/// Disciplines whose largest ratios of harm differ by less than this factor are equally good: the
-/// largest of several ratios varies more than each.
+/// Disciplines are equally good if their largest ratios of harm differ by less than this factor. It
+/// is larger than `NOTABLE` because the largest of several ratios varies more than each of them.
 pub(crate) const CLOSE: f64 = 1.5;
-/// Negligible waiting time, beside the transmission itself.
+/// A wait this short is negligible, beside the transmission itself.
 const NEGLIGIBLE_SECONDS: f64 = 0.005;
-/// Losses up to this fraction of the packets go without a word.
+/// A loss is not mentioned up to this fraction of the packets.
 pub(crate) const SMALL_LOSS: f64 = 0.01;
 
 /// A comparison with the harm and the standing of each discipline.
 pub(crate) struct Case<'a> {
     pub(crate) comparison: &'a Comparison,
-    /// Those of the comparison, or of another of its seeds.
+    /// The results of the comparison, or those with another of its seeds.
     pub(crate) results: &'a [DisciplineResult],
     pub(crate) standings: &'a [Standing],
     pub(crate) harms: Vec<Harm>,
-    /// Disciplines that may be recommended; all disciplines if none may.
+    /// The disciplines that may be recommended, or all of them if none may.
     pub(crate) fit: Vec<usize>,
-    /// Delays of at most this count as none, seconds.
+    /// Delays up to this count as none, seconds.
     pub(crate) negligible: f64,
 }
 
@@ -63,7 +63,7 @@ impl<'a> Case<'a> {
         self.results()[index].spec.clone()
     }
 
-    /// Whether packets are lost, or wait for the link under some discipline.
+    /// Whether packets are lost, or wait for the link, under some discipline.
     pub(crate) fn is_contended(&self) -> bool {
         let mut results = self.results().iter();
         let mut harms = self.harms.iter();
@@ -71,7 +71,8 @@ impl<'a> Case<'a> {
             || harms.any(|harm| harm.total > self.negligible || harm.is_felt)
     }
 
-    /// Whether disciplines differ in harm by more than a little.
+    /// Whether disciplines differ by more than a little: in harm to a kind, in harm to all packets
+    /// together, or in loss.
     pub(crate) fn differ(&self) -> bool {
         let mut regrets = Extremes::NONE;
         let mut totals = Extremes::NONE;
@@ -86,7 +87,7 @@ impl<'a> Case<'a> {
             || losses.most - losses.least > NOTABLE_LOSS
     }
 
-    /// The least of the largest quotients of harm, among disciplines that may be recommended.
+    /// The smallest `regret` among the disciplines that may be recommended.
     pub(crate) fn least_regret(&self) -> f64 {
         let mut regrets = Extremes::NONE;
         for index in &self.fit {
@@ -95,7 +96,7 @@ impl<'a> Case<'a> {
         regrets.least
     }
 
-    /// The discipline that does the least harm. Of about equal ones the preferred.
+    /// The discipline that does least harm. If several do about equally little, the preferred one.
     fn least_harmful(&self) -> usize {
         let most = self.least_regret() * CLOSE;
         let mut best = None;
@@ -110,7 +111,7 @@ impl<'a> Case<'a> {
         best.unwrap_or(0)
     }
 
-    /// The discipline that does the most harm, of equal ones the first.
+    /// The discipline that does most harm. Among equals, the first.
     pub(crate) fn most_harmful(&self) -> usize {
         let mut worst = 0;
         for (index, harm) in self.harms.iter().enumerate() {
@@ -121,7 +122,7 @@ impl<'a> Case<'a> {
         worst
     }
 
-    /// The order among disciplines of about equal harm; the lesser is preferred.
+    /// Orders disciplines that do about equal harm. The lesser is preferred.
     fn preferred(&self, a: usize, b: usize) -> Ordering {
         let [one, other] = [a, b].map(|index| self.standings[index]);
         let [harm, others_harm] = [a, b].map(|index| &self.harms[index]);
@@ -139,8 +140,8 @@ impl<'a> Case<'a> {
         Ordering::Equal
     }
 
-    /// The order by harm to all packets together. In a replay it tells nothing where some discipline
-    /// marks packets: senders would slow down as if these had been dropped, and are sent on.
+    /// Orders by harm to all packets together. In a replay this tells nothing if some discipline
+    /// marks packets: senders would slow down as if these had been dropped, but a replay sends on.
     pub(crate) fn by_total(&self, a: usize, b: usize) -> Ordering {
         let is_replay = self.comparison.reaction.is_none();
         let mut results = self.results().iter();
@@ -150,7 +151,8 @@ impl<'a> Case<'a> {
         notably(self.harms[a].total, self.harms[b].total)
     }
 
-    /// The plainest discipline: keeps order, available on Linux, little memory.
+    /// The plainest discipline: one that keeps order, then one that Linux has, then the one with
+    /// least memory.
     fn simplest(&self) -> usize {
         let plainest = self.fit.iter().copied().min_by_key(|index| {
             let standing = self.standings[*index];
@@ -160,13 +162,13 @@ impl<'a> Case<'a> {
         plainest.unwrap_or(0)
     }
 
-    /// Bytes of state for the flows of the capture.
+    /// Bytes of state for the capture's flows.
     pub(crate) fn memory(&self, index: usize) -> usize {
         let result = &self.results()[index];
         result.fixed_bytes + result.flows.len() * result.bytes_per_flow
     }
 
-    /// The disciplines of Linux that do about as little harm as the best one, and divide the link
+    /// Linux's other disciplines that do about as little harm as the best one and divide the link
     /// as well.
     pub(crate) fn peers(&self, best: usize) -> Option<Reason> {
         let most = self.least_regret() * NOTABLE;
@@ -183,8 +185,8 @@ impl<'a> Case<'a> {
         Some(Reason::Peers { specs, told })
     }
 
-    /// The delay of all packets together under the best discipline and under another one, where
-    /// this told them apart.
+    /// The delay of all packets together, under the best discipline and under another, if this told
+    /// them apart.
     fn total_told(&self, best: usize, other: usize) -> Option<[Wait; 2]> {
         if self.by_total(best, other) != Ordering::Less {
             return None;
@@ -211,7 +213,7 @@ pub(crate) struct Extremes {
 }
 
 impl Extremes {
-    /// Of no values.
+    /// The extremes before any value was added.
     pub(crate) const NONE: Self = Self {
         most: 0.0,
         least: f64::INFINITY,
@@ -228,7 +230,7 @@ impl Extremes {
     }
 }
 
-/// Transmission time of the longest packet of the capture, seconds.
+/// Transmission time of the capture's longest packet, seconds.
 fn longest_transmission(comparison: &Comparison) -> f64 {
     comparison.capture.longest_packet as f64 * 8.0 / comparison.link_rate as f64
 }
@@ -246,8 +248,8 @@ fn fit(standings: &[Standing]) -> Vec<usize> {
     free
 }
 
-/// Compares two harms on a logarithmic scale with steps of `NOTABLE`, which keeps the order
-/// transitive. The logarithms of `libm` are the same on every machine.
+/// Compares two harms on a logarithmic scale in steps of `NOTABLE`. Steps keep the order
+/// transitive. The logarithms are `libm`'s because these are the same on every machine.
 fn notably(a: f64, b: f64) -> Ordering {
     let [a, b] = [a, b].map(|harm| (libm::log(harm.max(1e-9)) / libm::log(NOTABLE)).round());
     a.total_cmp(&b)

@@ -1,43 +1,44 @@
-//! Harm of each discipline to each kind of flows, and how it compares with the least possible.
+//! How much harm each discipline does to each kind of flow, compared with the least possible.
 
 use roundelay_metrics::geometric_mean;
 use roundelay_trace::{
     Comparison, DisciplineResult, Kind, KindOutcome, LONGEST_RETRY, Outcome, flow_harm, retries,
 };
 
-/// Harm of less than this is none, in geometric means.
+/// Less harm than this counts as this much in geometric means, because these cannot take zero.
 const LEAST_SECONDS: f64 = 1e-6;
-/// Harms with a ratio below this factor count as equal.
+/// Harms count as equal if their ratio is below this factor.
 pub(crate) const NOTABLE: f64 = 1.25;
-/// A flow is named if its delay differs by more than this factor, even if typical delays are equal.
+/// A flow is named if its delay differs by more than this factor, even when typical delays are
+/// equal.
 pub(crate) const STRIKING: f64 = 4.0;
-/// Losses that differ by this fraction of the packets count as much as harms with a ratio of
-/// `NOTABLE`.
+/// A loss greater by this fraction of the packets counts as much as harm greater by `NOTABLE`.
 pub(crate) const NOTABLE_LOSS: f64 = 0.05;
-/// Steps of least shares, where all flows are bulk.
+/// Step in which least shares are compared when all flows are bulk.
 const NOTABLE_SHARE: f64 = 0.025;
 /// Negligible harm to bulk flows: about 8% less than the fair share.
 const NEGLIGIBLE_BULK_SECONDS: f64 = 0.1;
 
 /// Harm of a discipline, in seconds.
 pub(crate) struct Harm {
-    /// The harm to some kind of flows is not negligible.
+    /// Some kind of flow suffers more than a negligible harm.
     pub(crate) is_felt: bool,
-    /// The largest ratio of harm to a kind and the least harm to this kind under a discipline that
-    /// may be recommended. Harm below a negligible amount counts as this amount.
+    /// Divide the harm to each kind by the least harm to it under a discipline that may be
+    /// recommended: this is the largest quotient. Harm below the negligible amount counts as that
+    /// amount.
     pub(crate) regret: f64,
-    /// The same with the least harm under any discipline.
+    /// The same, but relative to the least harm under any discipline.
     pub(crate) regret_among_all: f64,
-    /// The kind with the ratio `regret`.
+    /// The kind whose quotient is `regret`.
     pub(crate) hurt: Option<Kind>,
-    /// The lacking part of the least share, where all flows are bulk; otherwise 0.
+    /// What the smallest share lacks to the fair share, if all flows are bulk. Otherwise 0.
     pub(crate) lacking: f64,
     /// Harm to all packets together.
     pub(crate) total: f64,
 }
 
 impl Harm {
-    /// `lacking` in steps of `NOTABLE_SHARE`, which keeps an order transitive.
+    /// `lacking` in steps of `NOTABLE_SHARE`, because steps keep an order transitive.
     pub(crate) fn division(&self) -> f64 {
         (self.lacking / NOTABLE_SHARE).round()
     }
@@ -46,13 +47,13 @@ impl Harm {
 struct KindHarm {
     kind: Kind,
     /// The largest of three:
-    /// - the harm to a typical flow: the geometric mean, in which each flow counts alike;
-    /// - the typical delay plus the cost of the loss among all packets of the kind, because a few
-    ///   starved flows hardly change the mean;
+    /// - the harm to a typical flow: the geometric mean, in which each flow counts alike
+    /// - the typical delay, plus what the loss among all packets of the kind costs, because a few
+    ///   starved flows hardly change the mean
     /// - a quarter of the harm to the worst flow.
     seconds: f64,
-    /// Loss that counts: among the packets of a light kind, none among acknowledgements; for bulk
-    /// the lacking share of the flow with the least.
+    /// The loss that counts. For a light kind it is the loss among its packets, but
+    /// acknowledgements have none. For bulk it is what the worst-off flow lacks to its fair share.
     loss: f64,
 }
 
@@ -81,7 +82,7 @@ impl KindHarm {
         }
     }
 
-    /// Harm that counts as none.
+    /// Harm up to this counts as none.
     fn floor(&self, negligible: f64) -> f64 {
         if self.kind == Kind::Bulk {
             NEGLIGIBLE_BULK_SECONDS
@@ -95,7 +96,8 @@ impl KindHarm {
     }
 }
 
-/// The harms of all disciplines with these results; ratios are to the least harm among `fit`.
+/// The harm that all disciplines do, by these results. Ratios are relative to the least harm among
+/// `fit`.
 pub(crate) fn harms(
     comparison: &Comparison,
     results: &[DisciplineResult],
@@ -121,7 +123,7 @@ pub(crate) fn harms(
         let kinds = &table.rows[index];
         let (regret, hurt) = table.regret(index, fit);
         let (regret_among_all, _) = table.regret(index, &everyone);
-        // What lacks counts where bulk is the only kind.
+        // The lacking share counts only if bulk is the only kind.
         let lacking = match &kinds[..] {
             [harm] if harm.kind == Kind::Bulk => harm.loss,
             _ => 0.0,
@@ -138,15 +140,16 @@ pub(crate) fn harms(
     harms
 }
 
-/// The harm of each discipline to each kind.
+/// The harm that each discipline does to each kind.
 struct Table {
     rows: Vec<Vec<KindHarm>>,
     negligible: f64,
 }
 
 impl Table {
-    /// The largest ratio of a discipline's harm to a kind and the least harm to this kind `among`
-    /// these disciplines, with the kind. Of equal ratios the first kind, the most sensitive one.
+    /// A discipline's harm to a kind, divided by the least harm to it `among` these disciplines:
+    /// the largest quotient, with its kind. Among equal quotients the first kind counts, the most
+    /// sensitive one.
     fn regret(&self, discipline: usize, among: &[usize]) -> (f64, Option<Kind>) {
         let mut most: Option<(f64, Kind)> = None;
         for (column, harm) in self.rows[discipline].iter().enumerate() {
@@ -176,8 +179,8 @@ impl Table {
     }
 }
 
-/// Harm to all packets together. Overload makes some losses unavoidable: only those beyond `least`
-/// count.
+/// Harm to all packets together. Overload makes some losses unavoidable, so only those beyond
+/// `least` count.
 fn total_harm(outcome: &Outcome, least: f64) -> f64 {
     match outcome.delay {
         Some(delay) => delay.p99 + retries(outcome.loss - least),

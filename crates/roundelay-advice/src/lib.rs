@@ -37,8 +37,8 @@ use standing::Standing;
 pub struct Advice {
     /// The recommendation.
     pub verdict: Verdict,
-    /// Remarks on the capture and the replay; the last ones state what the figures rest on, for a
-    /// replay its limitation.
+    /// Remarks on the capture and the replay. The last ones state what the figures rest on, and for
+    /// a replay what it cannot show.
     pub notes: Vec<Note>,
 }
 
@@ -47,30 +47,30 @@ pub struct Advice {
 pub struct Verdict {
     /// Index into [`Comparison::disciplines`].
     pub best: usize,
-    /// A warning before all others; none if one direction of one link is replayed.
+    /// A warning, told before all else. None if the replay has one direction of one link.
     pub reserve: Option<Reserve>,
-    /// The direction that was not chosen, if the capture holds one.
+    /// The direction that was not chosen, if the capture has one.
     pub other: Option<OtherWay>,
     /// The answer, then the reasons.
     pub reasons: Vec<Reason>,
-    /// The best discipline with each of the other seeds: indices, in the order of
+    /// Which discipline is best with each of the other seeds: indices, in the order of
     /// [`Comparison::other_seeds`].
     pub with_other_seeds: Vec<usize>,
-    /// Linux commands that set up the discipline, one per line; empty if none are known.
+    /// Linux commands that set up the discipline, one per line. Empty if we know none.
     pub commands: Vec<String>,
 }
 
-/// What is in doubt about the applications that were read from a capture.
+/// What is in doubt about applications that were read from a capture.
 #[derive(Debug, Clone)]
 pub struct Doubts {
-    /// What is wrong with the load; none if it is that of one direction of one link.
+    /// What is wrong with the load. None if it is one direction of one link.
     pub reserve: Option<Reserve>,
     /// Remarks on the packets and on the clock.
     pub notes: Vec<Note>,
 }
 
-/// What is in doubt about applications that were read with these options. The rate is that of the
-/// link on which they will run.
+/// Says what is in doubt about applications that were read with these options. The options' rate is
+/// that of the link on which the applications will run.
 pub fn doubts(applications: &Applications, options: &Options) -> Doubts {
     let reading = Reading::of_applications(applications);
     Doubts {
@@ -79,14 +79,14 @@ pub fn doubts(applications: &Applications, options: &Options) -> Doubts {
     }
 }
 
-/// Advice on a comparison with these options.
+/// Advises on a comparison that was made with these options.
 pub fn advise(comparison: &Comparison, options: &Options) -> Advice {
     let mut commands = tc::all_commands(comparison, options);
     let standings = Standing::of_all(comparison, options, &commands);
     let mut choice = verdict::choose(comparison, &standings);
     let mut reasons = std::mem::take(&mut choice.reasons);
     let with_other_seeds = seeds::choices(comparison, &standings);
-    // What changes for users stands behind the answer, before the reasons.
+    // What changes for users comes right behind the answer, before the other reasons.
     let of_senders = reaction::reasons(comparison, options, &standings, &choice);
     let behind = reasons.len().min(1);
     reasons.splice(behind..behind, of_senders);
@@ -95,7 +95,7 @@ pub fn advise(comparison: &Comparison, options: &Options) -> Advice {
         options,
         choice.is_contended,
     ));
-    // A caveat of the answer itself.
+    // The answer itself depends on the seed, so this comes right behind it.
     let of_seeds = seeds::reason(comparison, &choice, &with_other_seeds);
     reasons.splice(behind..behind, of_seeds);
     let reserve = reserve::of(&Reading::of(comparison), options);
@@ -106,7 +106,7 @@ pub fn advise(comparison: &Comparison, options: &Options) -> Advice {
     if is_question {
         reasons.clear();
     }
-    // Where the discipline does not matter, commands would take a queue off that works as well.
+    // If the discipline does not matter, commands would only replace a queue that works as well.
     if is_question || choice.is_indifferent {
         commands[choice.best] = Ok(Vec::new());
     }

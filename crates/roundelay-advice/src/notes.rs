@@ -16,7 +16,7 @@ use crate::tc::FULL_PACKET;
 /// A remark on the capture or the replay.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Note {
-    /// Lengths are those on the link.
+    /// Lengths count what the link adds.
     Lengths {
         /// Overhead and framing.
         link: LinkLayer,
@@ -40,7 +40,8 @@ pub enum Note {
         replayed: u64,
         /// Packets in the capture.
         read: u64,
-        /// The given options, in the order of application, with the packets each left out.
+        /// The given options, in the order in which they apply, each with the number of packets it
+        /// left out.
         by_option: Vec<(String, u64)>,
         /// Duplicates left out.
         duplicates: u64,
@@ -63,9 +64,9 @@ pub enum Note {
         /// Packets replayed.
         replayed: u64,
     },
-    /// So many connections are captured in both directions.
+    /// This many connections are captured in both directions.
     BothWays(usize),
-    /// Packets longer than the link's are split.
+    /// Packets too long for the link are split.
     Split {
         /// The packets of the capture.
         packets: u64,
@@ -87,22 +88,22 @@ pub enum Note {
     Part {
         /// Seconds from the first packet to the part.
         from: f64,
-        /// Seconds from the first packet to its end; none for the capture's end.
+        /// Seconds from the first packet to its end. None if it ends with the capture.
         to: Option<f64>,
         /// It is the busiest part of its length.
         is_busiest: bool,
         /// Packets left out.
         packets: u64,
     },
-    /// So many packets, bytes or blocks are odd.
+    /// This many packets, bytes or blocks are odd.
     Odd(Oddity, u64),
-    /// The clock was set forward in a silence, which is taken out.
+    /// Somebody set the clock forward during a silence, which is taken out.
     SetForward(SetForward),
     /// A silence may be a step of the clock.
     Silence(Silence),
-    /// The clock shows no more than multiples of this time.
+    /// All times are multiples of this one, because the clock is coarse.
     CoarseClock(Duration),
-    /// Flows beyond the maximum number count as one.
+    /// Flows beyond the maximum number count as a single one.
     OtherFlows(OtherFlows),
     /// A weight rule matches no flow.
     IdleRule {
@@ -122,14 +123,14 @@ pub enum Note {
         /// The leaves.
         leaves: Vec<String>,
     },
-    /// A discipline reordered packets of so many flows, against its declaration.
+    /// A discipline that should keep order reordered packets of this many flows.
     Reordered {
         /// The discipline.
         spec: String,
         /// The flows.
         flows: u64,
     },
-    /// A cake with a higher rate than the link.
+    /// A cake whose rate is higher than the link's.
     ShapesNothing {
         /// The discipline.
         spec: String,
@@ -140,13 +141,13 @@ pub enum Note {
     },
     /// The overhead of `--link` and a cake's own are both counted.
     OverheadTwice(String),
-    /// A cake that counts drops as sent, in a replay in which no sender reacts to drops.
+    /// A cake that counts drops as sent, in a replay, where no sender reacts to drops.
     IngressInOpenLoop(String),
-    /// Light flows lose packets, of which a real link would drop more.
+    /// Light flows lose packets. A real link would drop more of them.
     LightLoss,
-    /// A replay is open-loop.
+    /// A replay is open-loop: senders do not react.
     OpenLoop,
-    /// Senders react, in simulations of what the applications wanted.
+    /// Senders react, in simulations of what the applications wanted to send.
     Reacting {
         /// Their congestion control.
         control: &'static str,
@@ -161,54 +162,54 @@ pub enum Note {
     QuicAsRecorded(f64),
     /// No transfer wanted more than it got in the capture.
     NothingEndless,
-    /// This part of the bytes is in connections captured in one direction.
+    /// This part of the bytes belongs to connections captured in one direction only.
     HalfSeen(f64),
 }
 
 /// Oddity of a capture, counted in packets unless the name says otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Oddity {
-    /// Not IP.
+    /// Packets that are not IP.
     NotIp,
-    /// Headers that could not be read.
+    /// Packets whose headers could not be read.
     Unreadable,
-    /// Cut before the ports.
+    /// Packets cut before the ports.
     WithoutPorts,
     /// Encrypted 802.11 frames.
     Encrypted,
-    /// An earlier time than the packet before.
+    /// Times earlier than that of the packet before.
     Backwards,
-    /// Put in the order of times.
+    /// Packets put in the order of their times.
     Sorted,
-    /// A time that all others contradict.
+    /// Times that all others contradict.
     Strays,
-    /// The clock was set back; packets behind are later by the step.
+    /// The clock was set back, so later packets are moved by the step.
     SetBack,
-    /// A time that no clock shows.
+    /// Times that no clock shows.
     WrongTimes,
-    /// Cut by a tool, together with its length.
+    /// Packets that a tool cut together with their length.
     Uncut,
     /// Silences cut to an hour.
     CutSilences,
-    /// Longer than those of Ethernet.
+    /// Packets longer than Ethernet's.
     Long,
-    /// Longer than 64 KB.
+    /// Packets longer than 64 KB.
     TooLong,
-    /// Bytes of a packet cut off at the end.
+    /// Bytes missing from the last packet, where the file ends.
     CutOff,
     /// Files whose compressed data ends too early.
     TruncatedCompression,
-    /// Without a time.
+    /// Packets without a time.
     WithoutTime,
-    /// A length on the wire below the captured length.
+    /// Packets whose length on the wire is given as less than what was captured.
     RaisedLengths,
-    /// Times with fractions of a second or more.
+    /// Times whose fraction is a second or more.
     LargeFractions,
     /// Blocks without packets.
     SkippedBlocks,
 }
 
-/// All notes on a comparison, in the order in which they are told.
+/// All notes on a comparison, in the order of telling.
 pub(crate) fn of(comparison: &Comparison, options: &Options, standings: &[Standing]) -> Vec<Note> {
     let mut notes = Vec::new();
     notes.extend(chosen(comparison));
@@ -240,14 +241,14 @@ pub(crate) fn of(comparison: &Comparison, options: &Options, standings: &[Standi
     notes
 }
 
-/// Notes on a capture that is read and not replayed.
+/// Notes on a capture that is only read, not replayed.
 pub(crate) fn of_reading(observed: &Observed, options: &Options) -> Vec<Note> {
     let mut notes = oddities(observed);
     notes.extend(clock(observed, options));
     notes
 }
 
-/// Loss of light flows from which the note on it is worth its line.
+/// Light flows must lose this much before a note is worth its line.
 const TOLD_LOSS: f64 = 0.001;
 
 fn light_flows_lose(comparison: &Comparison) -> bool {
@@ -269,10 +270,10 @@ fn lengths(comparison: &Comparison, link: LinkLayer) -> Option<Note> {
     })
 }
 
-/// Load from which a rate is more likely a mistake than an overload.
+/// From this load on, the rate is more likely a mistake than the load an overload.
 const ABSURD_LOAD: f64 = 100.0;
 
-/// Bursts shorter than a second have no load.
+/// A note if the load is absurd. Bursts shorter than a second have no load.
 fn overload(comparison: &Comparison, rate: Rate) -> Option<Note> {
     let capture = &comparison.capture;
     let load = capture.bytes as f64 * 8.0 / (capture.seconds * rate.bits_per_second() as f64);
@@ -280,12 +281,12 @@ fn overload(comparison: &Comparison, rate: Rate) -> Option<Note> {
     is_absurd.then_some(Note::Overload { load, rate })
 }
 
-/// Highest rates of a capture at which the replayed link has the queue that the capture lies
-/// behind, as parts of the link's rate. At a higher rate the replayed link is the bottleneck, at a
-/// lower one none is near.
+/// The range of peak rates, relative to the link's rate, at which the capture lies behind a queue
+/// of the replayed link. With a higher peak the replayed link is the bottleneck. With a lower one
+/// no bottleneck is near.
 const BEHIND: std::ops::RangeInclusive<f64> = 0.5..=1.05;
 
-/// Part of the bytes from which it is worth a note that they do not react.
+/// From this part of the bytes on, a note says that they do not react.
 const NOTABLE: f64 = 0.05;
 
 /// What the figures rest on.
@@ -315,7 +316,7 @@ fn of_reaction(reaction: &Reaction) -> Vec<Note> {
     notes
 }
 
-/// The plateau of a capture that was probably taken behind the bottleneck.
+/// The plateau, if the capture was probably taken behind the bottleneck.
 pub(crate) fn plateau(comparison: &Comparison) -> Option<PlateauRate> {
     let plateau = comparison.observed.plateau?;
     let part_of_link = plateau.rate / comparison.link_rate as f64;
@@ -344,7 +345,7 @@ fn left_out(comparison: &Comparison) -> Option<Note> {
     if selection.mirrored {
         by_option.push(("--mirrored".to_owned(), left_out.mirrored));
     }
-    // Another note tells of the time.
+    // If only time left packets out, another note tells of it.
     if by_option.is_empty() && left_out.duplicates == 0 && left_out.time > 0 {
         return None;
     }
@@ -394,10 +395,10 @@ fn split(comparison: &Comparison, mtu: Option<u32>) -> Option<Note> {
     })
 }
 
-/// Part of the bytes from which a tunnel is worth a note.
+/// From this part of the bytes on, a tunnel is worth a note.
 const NOTABLE_TUNNEL: f64 = 0.1;
 
-/// Tunnels with a notable part of the bytes, where flows are told apart by addresses and ports.
+/// Tunnels that carry a notable part of the bytes, if flows are told apart by addresses and ports.
 fn in_tunnels(comparison: &Comparison, by: FlowBy) -> Vec<Note> {
     let mut notes = Vec::new();
     for (tunnel, part) in Tunnel::ALL.into_iter().zip(comparison.observed.tunnels) {
@@ -408,7 +409,7 @@ fn in_tunnels(comparison: &Comparison, by: FlowBy) -> Vec<Note> {
     notes
 }
 
-/// The part of the time that is replayed.
+/// Which part of the capture's time is replayed.
 fn part(comparison: &Comparison, options: &Options) -> Option<Note> {
     let part = comparison.observed.part?;
     let packets = comparison.capture.selection.as_ref()?.left_out.time;
@@ -457,7 +458,7 @@ fn oddities(observed: &Observed) -> Vec<Note> {
     notes
 }
 
-/// What the clock did, and how fine it is.
+/// What the clock did, and how coarse it is.
 fn clock(observed: &Observed, options: &Options) -> Vec<Note> {
     let mut notes = Vec::new();
     let forward = observed.oddities.set_forward;
@@ -467,15 +468,14 @@ fn clock(observed: &Observed, options: &Options) -> Vec<Note> {
     if observed.part.is_none() {
         notes.extend(observed.silence.map(Note::Silence));
     }
-    // A coarser one is the reason for no verdict.
+    // With a still coarser clock there is no verdict, and the reserve says why.
     let tick =
         coarse_tick(observed, options.rate).filter(|tick| tick.as_secs_f64() < COARSEST_CLOCK);
     notes.extend(tick.map(Note::CoarseClock));
     notes
 }
 
-/// Whether the part that is replayed ends at the only step or begins there, as the note on the step
-/// advises.
+/// Whether the replayed part begins or ends at the only step, as the note on the step advises.
 fn is_outside(forward: SetForward, options: &Options) -> bool {
     let step = Duration::from_nanos(forward.at);
     let edge = Duration::from_micros(2);
@@ -484,11 +484,11 @@ fn is_outside(forward: SetForward, options: &Options) -> bool {
     forward.steps == 1 && (is_before || is_behind)
 }
 
-/// A coarser clock makes bursts that are longer than the waits which a verdict compares, seconds.
+/// A coarser clock than this makes bursts longer than the waits that a verdict compares, seconds.
 pub(crate) const COARSEST_CLOCK: f64 = 0.1;
 
-/// The tick of a clock in which more than a full packet crosses the link: packets that came one by
-/// one arrive at once, and wait for each other.
+/// The clock's tick, if more than a full packet crosses the link within it. Then packets that came
+/// one by one arrive at once and wait for each other.
 pub(crate) fn coarse_tick(observed: &Observed, rate: Rate) -> Option<Duration> {
     observed
         .tick
@@ -507,7 +507,7 @@ fn idle_rules(comparison: &Comparison, options: &Options) -> Vec<Note> {
     notes
 }
 
-/// Disciplines without weights, where rules set some.
+/// Names the disciplines that ignore weights, if rules set some.
 fn without_weights(options: &Options) -> Option<Note> {
     let mut names = Vec::new();
     for spec in &options.specs {
@@ -520,7 +520,7 @@ fn without_weights(options: &Options) -> Option<Note> {
     is_told.then_some(Note::WithoutWeights(names))
 }
 
-/// Words of cake that do something else on this link, or in this replay, than they look like.
+/// Options of cake that do not do what they seem to, on this link or in this replay.
 fn doubtful_cakes(comparison: &Comparison, options: &Options) -> Vec<Note> {
     let mut notes = Vec::new();
     for (spec, result) in options.specs.iter().zip(&comparison.disciplines) {
@@ -548,7 +548,7 @@ fn doubtful_cakes(comparison: &Comparison, options: &Options) -> Vec<Note> {
     notes
 }
 
-/// Disciplines that order by a field absent from all packets; their order means nothing.
+/// Disciplines that order by a field which no packet carries, so that their order means nothing.
 fn without_field(comparison: &Comparison, options: &Options) -> Vec<Note> {
     let carried = comparison.observed.carried;
     let mut notes = Vec::new();
@@ -566,7 +566,7 @@ fn without_field(comparison: &Comparison, options: &Options) -> Vec<Note> {
     notes
 }
 
-/// The disciplines, and those at the leaves of trees.
+/// The compared disciplines, and those at the leaves of trees.
 pub(crate) fn all_specs(options: &Options) -> impl Iterator<Item = &QueueSpec> {
     let leaves = options.trees.iter().flat_map(TreeFile::leaves);
     options.specs.iter().chain(leaves)

@@ -1,9 +1,9 @@
 //! Why the best discipline is not the one with the lowest figure in the table.
 //!
 //! The verdict quotes one column of the table: the delay of the light flows' packets, or of all
-//! packets if no flow is light. The choice is made by harm to kinds of flows, with a threshold for small differences,
-//! and by the standing of a discipline (`standing.rs`). Reasons follow the order of the criteria in
-//! `verdict.rs`, and quote the compared figures.
+//! packets if no flow is light. But the choice is made by harm to kinds of flows, where small
+//! differences do not count, and by a discipline's standing (`standing.rs`). The reasons follow the
+//! order of the criteria in `verdict.rs` and quote the figures that were compared.
 
 use std::cmp::Ordering;
 
@@ -16,10 +16,10 @@ use crate::harm::NOTABLE;
 use crate::reasons::{But, Equality, Fate, Instead, Lower, Reason, Share, Unfairness, Wait};
 use crate::standing::Obstacle;
 
-/// Figures with a ratio below this factor look equal in the table.
+/// Two figures look equal in the table if their ratio is below this factor.
 const VISIBLE: f64 = 1.005;
 
-/// Losses that differ by less than this fraction of the packets are no reason beside a delay.
+/// Losses are no reason beside a delay if they differ by less than this fraction of the packets.
 const VISIBLE_LOSS: f64 = 0.005;
 
 /// The verdict's choice and its inputs.
@@ -28,7 +28,7 @@ pub(crate) struct Preference<'a> {
     best: usize,
     /// Some flows are light.
     has_light: bool,
-    /// The choice was made by harm. Otherwise harm differs too little to matter, and the plainest
+    /// The choice was made by harm. Otherwise harm differs too little to matter, so the plainest
     /// discipline was chosen.
     by_harm: bool,
 }
@@ -43,7 +43,7 @@ impl<'a> Preference<'a> {
         }
     }
 
-    /// A reason for each kind of discipline that beats the best one and was not chosen.
+    /// A reason for each sort of discipline that beats the best one and was not chosen.
     pub(crate) fn reasons(&self) -> Vec<Reason> {
         if let Some(obstacle) = self.obstacle(self.best) {
             let spec = self.case.spec(self.best);
@@ -56,7 +56,8 @@ impl<'a> Preference<'a> {
             bar = Some(obstacle);
             reasons.push(Reason::Barred { spec, obstacle });
         }
-        // Among all, one that is not for a port, unless for the reason just given.
+        // Ahead of all: one that does not suit a port, unless the reason just given names the same
+        // obstacle.
         let ahead = self.ahead(0..self.case.results().len());
         if let Some(ahead) = ahead
             && let Some(obstacle) = self.obstacle(ahead)
@@ -64,7 +65,7 @@ impl<'a> Preference<'a> {
         {
             reasons.extend(self.lower(ahead, But::Obstacle(obstacle)));
         }
-        // Among those that may be recommended, one that was passed over.
+        // Ahead of those that may be recommended: one that was passed over.
         if let Some(ahead) = self.ahead(self.case.fit.iter().copied()) {
             reasons.extend(self.lower(ahead, self.why_not(ahead)));
         }
@@ -131,8 +132,8 @@ impl<'a> Preference<'a> {
         }
     }
 
-    /// Why a discipline with a lower figure that may be recommended was not chosen: the first
-    /// criterion that differs.
+    /// Why a discipline with a lower figure was not chosen, though it may be recommended. The first
+    /// criterion that differs decides.
     fn why_not(&self, ahead: usize) -> But {
         if !self.by_harm {
             return But::Unimportant(self.less_plain(ahead));
@@ -148,7 +149,7 @@ impl<'a> Preference<'a> {
         But::Equal(self.equal(ahead), self.less_wanted(ahead))
     }
 
-    /// What a kind of flows suffers, where this is more than under the best discipline.
+    /// What a kind of flow suffers, if this is more than under the best discipline.
     fn harm_to(&self, kind: Kind, ahead: usize) -> Option<But> {
         let theirs = outcome_of(&self.case.results()[ahead], kind)?;
         let ours = outcome_of(&self.case.results()[self.best], kind)?;
@@ -192,7 +193,7 @@ impl<'a> Preference<'a> {
         }
     }
 
-    /// Why the harm of two disciplines counts as equal, in the figures quoted before or in those
+    /// Why two disciplines count as equally harmful, told in the figures quoted before or in those
     /// compared.
     fn equal(&self, ahead: usize) -> Equality {
         let [ours, theirs] =
@@ -215,7 +216,7 @@ impl<'a> Preference<'a> {
         }
     }
 
-    /// The criterion between two disciplines of about equal harm.
+    /// Which criterion decided between two disciplines that do about equal harm.
     fn less_wanted(&self, ahead: usize) -> Instead {
         let best = self.best;
         let harms = &self.case.harms;

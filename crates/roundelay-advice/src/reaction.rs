@@ -9,8 +9,8 @@ use crate::standing::Standing;
 use crate::verdict::Choice;
 use crate::{tc, verdict};
 
-/// Which discipline the best one is compared with: `fifo`, the queue of most links, else the most
-/// harmful.
+/// Which discipline the best one is compared with: `fifo`, because most links have it, else the
+/// most harmful.
 fn other(standings: &[Standing], choice: &Choice) -> Option<usize> {
     let mut others = (0..standings.len()).filter(|index| *index != choice.best);
     let fifo = others.clone().find(|index| standings[*index].is_fifo);
@@ -93,7 +93,7 @@ fn changes(comparison: &Comparison, best: usize, other: usize, replicas: usize) 
     }
 }
 
-/// A kind of flows under two disciplines.
+/// A kind of flow under two disciplines.
 struct Pair<'a> {
     ours: &'a DisciplineResult,
     theirs: &'a DisciplineResult,
@@ -101,13 +101,13 @@ struct Pair<'a> {
     number: usize,
 }
 
-/// Figures that differ by less than this part, or by less than this time, differ for nobody.
+/// Nobody feels a difference smaller than this part of a figure, or than this time.
 const UNFELT: f64 = 0.05;
 const UNFELT_SECONDS: f64 = 0.001;
 
 impl Pair<'_> {
-    /// The figure under both, if every run of one lies beyond every run of the other, and by more
-    /// than a little.
+    /// The figure under both, if they differ by more than a little and every run of one lies beyond
+    /// every run of the other.
     fn differing(&self, of: fn(&KindOutcome) -> Option<f64>) -> Option<[f64; 2]> {
         let mut ranges = Vec::new();
         let mut means = Vec::new();

@@ -1,4 +1,4 @@
-//! The reading of a capture: what is known of its packets, whatever is done with them.
+//! What is known of a capture's packets, whatever is done with them.
 
 use roundelay_trace::connections::Applications;
 use roundelay_trace::{Comparison, Observed};
@@ -6,7 +6,7 @@ use roundelay_trace::{Comparison, Observed};
 /// A reading.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Reading<'a> {
-    /// What it met.
+    /// What the reader met.
     pub(crate) observed: &'a Observed,
     /// Packets taken from the capture.
     pub(crate) packets: u64,
@@ -15,7 +15,7 @@ pub(crate) struct Reading<'a> {
 }
 
 impl<'a> Reading<'a> {
-    /// That of a replay.
+    /// The reading behind a replay.
     pub(crate) const fn of(comparison: &'a Comparison) -> Self {
         Self {
             observed: &comparison.observed,
@@ -24,7 +24,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// That of applications.
+    /// The reading behind applications.
     pub(crate) fn of_applications(applications: &'a Applications) -> Self {
         Self {
             observed: &applications.observed,

@@ -48,7 +48,7 @@ pub enum Reason {
         /// The best discipline.
         spec: String,
     },
-    /// The only flow is bulk: there is nothing to divide.
+    /// The only flow is bulk, so there is nothing to divide.
     Alone {
         /// The flow.
         flow: String,
@@ -56,12 +56,12 @@ pub enum Reason {
         spec: String,
         /// Its loss.
         loss: f64,
-        /// A discipline that loses notably more, with the loss.
+        /// A discipline that loses notably more, and how much.
         more: Option<Share>,
         /// Delay under the best discipline.
         delay: f64,
     },
-    /// All flows are bulk: how the best discipline divides the link.
+    /// All flows are bulk. This is how the best discipline divides the link.
     Divides {
         /// The best discipline.
         spec: String,
@@ -85,7 +85,7 @@ pub enum Reason {
         /// The best discipline.
         winner: String,
     },
-    /// Nothing of a kind gets through under the worst discipline.
+    /// Under the worst discipline nothing of a kind gets through.
     LocksOut {
         /// The worst discipline.
         spec: String,
@@ -113,35 +113,35 @@ pub enum Reason {
         flows: usize,
         /// Their delay.
         wait: f64,
-        /// The delay divided by that under the best discipline, if notable.
+        /// This delay divided by the one under the best discipline, if notable.
         factor: Option<f64>,
         /// All flows share one queue.
         shares_one_queue: bool,
-        /// Loss of the kind, if more than under the best discipline.
+        /// Loss of the kind, if it is more than under the best discipline.
         loss: Option<f64>,
-        /// The worst of several flows.
+        /// The worst flow, if the kind has several.
         worst: Option<Worst>,
     },
-    /// With other seeds other disciplines are best.
+    /// With other seeds, other disciplines are best.
     OtherSeeds {
         /// The best discipline with the seed whose figures are shown.
         spec: String,
         /// This seed.
         seed: u64,
-        /// The others.
+        /// Which others win.
         winners: Vec<OtherWinner>,
-        /// All seeds that were tried.
+        /// How many seeds were tried.
         seeds: usize,
     },
-    /// Disciplines of Linux about as good as the best one.
+    /// Linux has other disciplines that are about as good as the best one.
     Peers {
         /// The disciplines.
         specs: Vec<String>,
-        /// The delay of all packets together under the best one and under the first of these, where
+        /// The delay of all packets together, under the best one and under the first of these, if
         /// this told them apart.
         told: Option<[Wait; 2]>,
     },
-    /// One flow differs, though most do not.
+    /// One flow's delay differs, though most flows' delays do not.
     Standout {
         /// The flow.
         flow: String,
@@ -150,14 +150,14 @@ pub enum Reason {
         /// Where it waits most.
         longest: Wait,
     },
-    /// The best discipline is not for a port: none of the compared ones is.
+    /// The best discipline does not suit a port, nor does any other that was compared.
     NotForAPort {
         /// The best discipline.
         spec: String,
         /// Why.
         obstacle: Obstacle,
     },
-    /// A discipline would do less harm, but is not for a port.
+    /// A discipline would do less harm, but does not suit a port.
     Barred {
         /// The discipline.
         spec: String,
@@ -179,26 +179,26 @@ pub enum Reason {
         loss: f64,
         /// Why.
         cause: Cause,
-        /// Senders have reacted to it.
+        /// Senders have reacted to this loss.
         is_answered: bool,
     },
-    /// The best discipline marks packets, in answer to which senders would slow down.
+    /// The best discipline marks packets. Senders would slow down in answer.
     Marks {
         /// The best discipline.
         spec: String,
-        /// The fraction of the sent packets.
+        /// Which fraction of the sent packets is marked.
         part: f64,
     },
-    /// What changes for users under the best discipline in place of another one, where senders
+    /// What changes for users under the best discipline compared with another one, when senders
     /// react.
     Changes {
         /// The best discipline.
         spec: String,
         /// The other one.
         other: String,
-        /// By kind of flows; none if runs of one discipline differ as much.
+        /// By kind of flow. None if runs of one discipline differ as much.
         changes: Vec<Change>,
-        /// Loss of all packets under both.
+        /// Loss among all packets under both.
         loss: [f64; 2],
         /// Runs of each.
         replicas: usize,
@@ -207,7 +207,7 @@ pub enum Reason {
     ReplayAgrees {
         /// The discipline.
         spec: String,
-        /// Its loss where senders react.
+        /// Its loss when senders react.
         reacting: f64,
         /// Its loss in the replay.
         replayed: f64,
@@ -216,64 +216,64 @@ pub enum Reason {
     ReplayParts {
         /// The replay's choice.
         replayed: String,
-        /// The best discipline where senders react.
+        /// The best discipline when senders react.
         spec: String,
-        /// Which to trust.
+        /// Which choice to trust.
         trust: Trust,
         /// Part of the bytes in QUIC.
         quic: f64,
     },
-    /// Whether the verdict depends on what no capture shows: the values that were tried, each with
-    /// the best discipline there.
+    /// Whether the verdict depends on what no capture shows: the values that were tried, and which
+    /// discipline is best with each.
     Open {
         /// The best discipline as assumed.
         spec: String,
         /// Parameter, value and the best discipline there.
         ends: Vec<[String; 3]>,
     },
-    /// Nothing contends, and nothing in the capture wanted more than it got: another capture would
-    /// tell more.
+    /// Nothing contends, and nothing in the capture wanted more than it got, so another capture
+    /// would tell more.
     NothingWantedMore,
     /// The best discipline reorders packets.
     Reorders {
         /// The best discipline.
         spec: String,
-        /// Packets that leave after a later one of their flow.
+        /// Packets that leave after a later packet of their flow.
         packets: u64,
         /// The same as a part of all packets.
         part: f64,
     },
-    /// What the best discipline costs on this machine beside another one.
+    /// What the best discipline costs on this machine compared with another one.
     CostsMore {
         /// The best discipline.
         spec: String,
-        /// Its processing time a packet, nanoseconds.
+        /// Its processing time for a packet, nanoseconds.
         nanos: f64,
         /// The other discipline.
         other: String,
-        /// Its processing time a packet, nanoseconds.
+        /// Its processing time for a packet, nanoseconds.
         theirs: f64,
     },
-    /// The disciplines had different buffers, and these may have decided.
+    /// The disciplines had different buffers, and the buffers may have decided.
     DifferentBuffers,
-    /// The capture may lie behind the bottleneck, so figures lack the waiting there.
+    /// The capture may lie behind the bottleneck. Then its figures lack the waiting there.
     BehindTheBottleneck,
     /// The other direction is left out, and nothing contends for the link.
     OtherDirection(OppositeLoad),
-    /// Bulk flows that may be calls.
+    /// Some bulk flows may be calls.
     PossibleCalls {
         /// Their number.
         flows: usize,
-        /// `priority`, which would serve them first if they were marked, is compared.
+        /// `priority` is compared, and would serve them first if they were marked.
         has_priority: bool,
     },
-    /// Targets of CoDel below the time of a packet.
+    /// A CoDel target is shorter than the time that a packet takes.
     ShortTargets {
         /// Length of the packet, bytes.
         packet: u32,
         /// Its transmission time, seconds.
         seconds: f64,
-        /// Disciplines with better targets, as words for a shell.
+        /// The disciplines with better targets, as words for a shell.
         better: BTreeSet<String>,
     },
     /// There are no commands for the best discipline.
@@ -285,7 +285,7 @@ pub enum Reason {
     },
 }
 
-/// A discipline and a fraction: the least share of a flow, or a loss.
+/// A discipline and a fraction, which is a flow's least share or a loss.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Share {
     /// The discipline.
@@ -303,7 +303,7 @@ pub struct Wait {
     pub p99: f64,
 }
 
-/// A flow under the worst discipline and under the best one.
+/// One flow under the worst discipline and under the best one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Worst {
     /// The flow.
@@ -317,7 +317,7 @@ pub struct Worst {
 /// What a flow gets.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Fate {
-    /// Delay; none if nothing gets through.
+    /// Delay. None if nothing gets through.
     pub p99: Option<f64>,
     /// Loss.
     pub loss: f64,
@@ -335,7 +335,7 @@ impl Fate {
     }
 }
 
-/// Why packets are lost, most of them.
+/// Why most of the lost packets are lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cause {
     /// To signal congestion.
@@ -349,7 +349,7 @@ pub enum Cause {
 /// A delay that is lower than the best discipline's.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Lower {
-    /// The figures are those of the light flows' packets, otherwise of all packets.
+    /// These are delays of the light flows' packets. Otherwise they are delays of all packets.
     pub of_light: bool,
     /// The lower one.
     pub theirs: Wait,
@@ -360,7 +360,7 @@ pub struct Lower {
 /// Why a discipline with a lower figure was not chosen.
 #[derive(Debug, Clone, PartialEq)]
 pub enum But {
-    /// It is not for a port.
+    /// It does not suit a port.
     Obstacle(Obstacle),
     /// The difference does not matter here, so something else decided.
     Unimportant(Instead),
@@ -368,7 +368,7 @@ pub enum But {
     Unfair(Unfairness),
     /// Nothing of a kind gets through.
     LocksOut(Kind),
-    /// It loses this fraction of the packets of a kind.
+    /// It loses this fraction of a kind's packets.
     Loses(Kind, f64),
     /// It delays a kind more, or the worst flow of a kind.
     Delays {
@@ -381,7 +381,7 @@ pub enum But {
         /// That under the best discipline.
         ours: Wait,
     },
-    /// It does so many times the least possible harm to the kind that suffers most.
+    /// Its harm to the kind that suffers most is this many times the least possible.
     MoreHarm {
         /// Its quotient.
         theirs: f64,
@@ -392,7 +392,7 @@ pub enum But {
     Equal(Equality, Instead),
 }
 
-/// Shares of bulk flows.
+/// Shares that bulk flows get.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Unfairness {
     /// The least share under the other discipline.
@@ -408,12 +408,12 @@ pub enum Equality {
     Close {
         /// The factor.
         factor: f64,
-        /// Losses are counted in.
+        /// Losses count too.
         with_losses: bool,
     },
     /// Delays up to this count as none.
     Negligible(f64),
-    /// Quotients of harm to the kind that suffers most differ by less than this factor.
+    /// The quotients of harm to the kind that suffers most differ by less than this factor.
     CloseInHarm {
         /// The factor.
         factor: f64,
@@ -448,28 +448,28 @@ pub enum Instead {
     NamedFirst(String),
 }
 
-/// What changes for the users of a kind's flows. Of each pair the first is under the best
-/// discipline; none where runs differ as much as the disciplines.
+/// What changes for the users of a kind of flow. The first of each pair is under the best
+/// discipline. None where runs differ as much as the disciplines.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {
     /// The kind.
     pub kind: Kind,
-    /// 99th percentile of the packets' delay, seconds: where nothing is complete.
+    /// 99th percentile of the packets' delay, seconds. Given if nothing completes.
     pub p99: Option<[f64; 2]>,
     /// Mean completion time, seconds.
     pub done: Option<[f64; 2]>,
-    /// Bits per second, of bulk.
+    /// Throughput of bulk, bits per second.
     pub throughput: Option<[f64; 2]>,
     /// Loss.
     pub loss: Option<[f64; 2]>,
 }
 
-/// Which figures to trust where a replay and senders that react choose differently.
+/// Which figures to trust when a replay and senders that react choose differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trust {
-    /// Those of senders that react.
+    /// Those with senders that react.
     Reacting,
-    /// None quite: most bytes are in QUIC, which was sent as recorded.
+    /// Neither quite, because most bytes are in QUIC, which was sent as recorded.
     Neither,
 }
 
@@ -510,10 +510,10 @@ fn has_priority(options: &Options) -> bool {
     })
 }
 
-/// Longest transmission of a packet for which a target of CoDel makes sense.
+/// A CoDel target makes sense if no packet takes longer than this to transmit.
 const LONGEST_TARGET: f64 = 1.0;
 
-/// Targets of CoDel below the transmission time of a packet (RFC 8290, section 5.2.2).
+/// CoDel targets that are shorter than the transmission time of a packet (RFC 8290, section 5.2.2).
 fn short_targets(comparison: &Comparison, options: &Options) -> Option<Reason> {
     let link = options.link;
     let full = if link.raw {
@@ -521,7 +521,7 @@ fn short_targets(comparison: &Comparison, options: &Options) -> Option<Reason> {
     } else {
         FULL_PACKET as u32 - 14
     };
-    // A frame merged by offloading is no packet of the link.
+    // A frame that offloading merged never crosses the link as one packet.
     let packet = if comparison.observed.oddities.superframes == 0 {
         comparison.capture.longest_packet
     } else {
@@ -541,8 +541,8 @@ fn short_targets(comparison: &Comparison, options: &Options) -> Option<Reason> {
     })
 }
 
-/// The discipline with a target of at least this time, if its own is shorter. An interval below
-/// twice the new target becomes ten times the target (RFC 8289, section 4.3).
+/// The discipline with a target of at least this time, if its own is shorter. If the interval is
+/// below twice the new target, it becomes ten times the target (RFC 8289, section 4.3).
 fn with_longer_target(spec: &QueueSpec, time: Duration) -> Option<String> {
     let (target, interval, linux) = match &spec.discipline {
         AnyDiscipline::Codel(config) => (config.target, config.interval, config.linux),

@@ -1,5 +1,5 @@
-//! Reserve: a warning before the verdict that several links share the replayed one, and the command
-//! that selects one direction of one link.
+//! Reserve: a warning before the verdict that several links share the replayed one, with the
+//! command that selects one direction of one link.
 
 use roundelay::Duration;
 use roundelay_trace::{Chosen, Cure, Inside, Options};
@@ -12,18 +12,18 @@ use crate::reading::Reading;
 pub struct Reserve {
     /// What is wrong with the load.
     pub problems: Vec<Problem>,
-    /// What selects one direction of one link, or comes nearest to that. None if nothing is known.
+    /// What selects one direction of one link, or comes nearest to it. None if nothing is known.
     pub cure: Option<Cure>,
-    /// Options to add to the command, words for a shell; empty if no option mends the load.
+    /// Options to add to the command, as words for a shell. Empty if no option mends the load.
     pub options: Vec<String>,
-    /// No table, star and commands: nothing says which packets share the link, and the comparison
-    /// was asked to find out.
+    /// Show no table, no star and no commands: nothing says which packets share the link, and
+    /// finding that out was the comparison's task.
     pub is_question: bool,
-    /// Length of the capture in seconds, for rates; none where a rate would mislead.
+    /// The capture's length in seconds, for rates. None where a rate would mislead.
     pub seconds: Option<f64>,
 }
 
-/// Why the load is not that of one link.
+/// Why the load is not one link's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Problem {
     /// Both directions of connections.
@@ -32,30 +32,30 @@ pub enum Problem {
     Interfaces,
     /// Copies of packets.
     Copies,
-    /// Both directions of connections inside of a tunnel, as from a mirror port.
+    /// Both directions of connections inside a tunnel, as from a mirror port.
     Inside(Inside),
     /// The headers of most packets cannot be read.
     Unreadable,
-    /// No clock has made the times.
+    /// No clock made the times.
     Times,
-    /// The clock shows no more than multiples of this time.
+    /// All times are multiples of this one, because the clock is coarse.
     Coarse(Duration),
 }
 
 impl Problem {
-    /// Whether no selection mends it: figures would tell nothing.
+    /// Whether no selection mends it, so that figures would tell nothing.
     const fn is_hopeless(&self) -> bool {
         matches!(self, Self::Unreadable | Self::Times | Self::Coarse(_))
     }
 }
 
-/// What is wrong with the packets replayed, whatever links they are of.
+/// What is wrong with the replayed packets, whichever links they come from.
 fn of_packets(reading: &Reading<'_>, options: &Options) -> Vec<Problem> {
     let observed = reading.observed;
     let mut problems = Vec::new();
     let unparsable = observed.unparsable;
     let unreadable = unparsable.total() - unparsable.not_ip - unparsable.no_ports;
-    // A record of a run is replayed as it is, whatever its packets.
+    // A recorded run (`adapts` is false) is replayed as it is, whatever its packets.
     if options.adapts && unreadable * 2 > reading.packets {
         problems.push(Problem::Unreadable);
     }
@@ -89,7 +89,7 @@ pub(crate) fn of(reading: &Reading<'_>, options: &Options) -> Option<Reserve> {
     if !is_settled && mixed.has_copies {
         problems.push(Problem::Copies);
     }
-    // Where only packets look like copies, a note says so.
+    // If looking like copies is all that is wrong with packets, a note says so instead.
     if problems.is_empty() || (is_question && problems == [Problem::Copies]) {
         return None;
     }
@@ -101,7 +101,7 @@ pub(crate) fn of(reading: &Reading<'_>, options: &Options) -> Option<Reserve> {
     if mixed.mirrored > 0 {
         options.push("--mirrored".to_owned());
     }
-    // Where a mirror port copies packets, the bytes count twice.
+    // A mirror port copies packets, so bytes would count twice.
     let seconds = reading.seconds;
     let has_rates = seconds > 0.0 && mixed.mirrored == 0;
     Some(Reserve {

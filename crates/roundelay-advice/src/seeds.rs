@@ -1,5 +1,5 @@
-//! What another seed would change: where flows share queues, or drops are drawn, a verdict may rest
-//! on one draw.
+//! What another seed would change. If flows share queues, or drops are drawn, a verdict may rest on
+//! a single draw.
 
 use roundelay_trace::Comparison;
 
@@ -7,7 +7,7 @@ use crate::reasons::{OtherWinner, Reason};
 use crate::standing::Standing;
 use crate::verdict::{self, Choice};
 
-/// The best discipline with each of the other seeds.
+/// Which discipline is best with each of the other seeds.
 pub(crate) fn choices(comparison: &Comparison, standings: &[Standing]) -> Vec<usize> {
     let mut choices = Vec::new();
     for other in &comparison.other_seeds {
@@ -16,7 +16,7 @@ pub(crate) fn choices(comparison: &Comparison, standings: &[Standing]) -> Vec<us
     choices
 }
 
-/// The reason that tells of other winners, if there are any.
+/// Tells which disciplines win with other seeds, if any do.
 pub(crate) fn reason(
     comparison: &Comparison,
     choice: &Choice,

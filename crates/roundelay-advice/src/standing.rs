@@ -1,24 +1,23 @@
-//! Standing of a discipline: whether the verdict may recommend the discipline for a real port,
-//! independent of the results.
+//! Standing: whether the verdict may recommend a discipline for a real port, whatever its results.
 //!
-//! Not recommended: disciplines that use fields missing in a port or in this capture, and
-//! baselines. Their results are shown like all others.
+//! Two sorts are not recommended: disciplines that use fields which a port or this capture lacks,
+//! and baselines. Their results are shown like all others.
 
 use roundelay::QueueSpec;
 use roundelay::schedulers::{AnyDiscipline, DisciplineInfo, Priority, Queues, Times};
 
 use roundelay_trace::{Carried, Comparison, Options, TreeFile};
 
-/// Properties of a discipline used by the verdict, beside the results.
+/// What the verdict must know about a discipline beside its results.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Standing {
-    /// Linux has the discipline: there are `tc` commands.
+    /// Linux has the discipline, so there are `tc` commands.
     pub(crate) on_linux: bool,
-    /// Packets of one flow leave in order of arrival.
+    /// Packets of one flow leave in the order in which they came.
     pub(crate) keeps_order: bool,
     /// All flows share one queue, first in, first out.
     pub(crate) one_queue: bool,
-    /// It is `fifo`, the queue of most links.
+    /// It is `fifo`, which most links have.
     pub(crate) is_fifo: bool,
     /// Reason against a recommendation.
     pub(crate) obstacle: Option<Obstacle>,
@@ -27,11 +26,11 @@ pub(crate) struct Standing {
 /// Why a discipline is not suitable for a port with these packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Obstacle {
-    /// It is there to compare others with.
+    /// It is there for others to be compared with.
     Yardstick,
     /// It needs the sizes of flows in advance.
     Sizes,
-    /// It orders by class, and all packets have the same.
+    /// It orders by class, but all packets have the same.
     Classes,
     /// It orders by slack, and no packet has any.
     Slack,
@@ -40,8 +39,8 @@ pub enum Obstacle {
 }
 
 impl Standing {
-    /// The standings of all disciplines and trees, in the order of the comparison. There are
-    /// commands for those that Linux has.
+    /// The standings of all disciplines and trees, in the order of the comparison. A discipline has
+    /// commands if Linux has it.
     pub(crate) fn of_all<C, E>(
         comparison: &Comparison,
         options: &Options,
@@ -71,8 +70,8 @@ impl Standing {
         }
     }
 
-    /// The standing of a tree follows from its leaves. Its classes use fields of the nodes, not of
-    /// packets.
+    /// A tree's standing follows from its leaves, because its classes use fields of the nodes, not
+    /// of packets.
     pub(crate) fn of_tree(tree: &TreeFile, carried: Carried, on_linux: bool) -> Self {
         let mut keeps_order = true;
         let mut obstacle = None;

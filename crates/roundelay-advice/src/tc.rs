@@ -49,10 +49,10 @@ pub(crate) fn all_commands(
     all
 }
 
-/// One command per line; `$DEV` is the interface, eth0 unless the environment names another.
+/// One command per line. `$DEV` is the interface: eth0, unless the environment names another.
 ///
-/// A shaper (htb) at the link's rate makes the queue build up here and not in the device behind, so
-/// that the discipline has packets to order.
+/// A shaper (htb) at the link's rate makes the queue build up here instead of in the device behind,
+/// so that the discipline has packets to order.
 ///
 /// # Errors
 /// Linux lacks the discipline or these parameters.

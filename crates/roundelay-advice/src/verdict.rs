@@ -1,12 +1,13 @@
 //! Verdict: the best discipline for this traffic, and why.
 //!
-//! Each kind of flows is judged on its own: a call that waits is not made up for by fifty web pages
-//! that do not. A discipline's harm to a kind is divided by the least harm that a discipline does
-//! to this kind, and the best discipline has the least of the largest quotients, among those
-//! suitable for a real port (`standing.rs`). If several are about equal, a discipline available on
-//! Linux is preferred, then, where all flows are bulk, the fairest division, then least harm to all
-//! packets together (unless one of them marks packets), then keeping the order of packets, then least
-//! memory.
+//! Each kind of flow is judged on its own, so that fifty web pages that do not wait cannot make up
+//! for a call that does. For each discipline and kind we divide the harm by the least harm that any
+//! discipline does to this kind. The best discipline is the one whose largest quotient is smallest,
+//! among those suitable for a real port (`standing.rs`).
+//!
+//! If several are about equal, we prefer one that Linux has. Then, if all flows are bulk, the
+//! fairest division decides, then least harm to all packets together (unless one of them marks
+//! packets), then keeping the order of packets, then least memory.
 
 use roundelay_trace::{Comparison, DisciplineResult};
 
@@ -22,11 +23,11 @@ pub(crate) struct Choice {
     pub(crate) best: usize,
     /// The discipline that does the most harm.
     pub(crate) worst: usize,
-    /// The answer and the reasons.
+    /// The answer, then the reasons.
     pub(crate) reasons: Vec<Reason>,
     /// Packets wait for the link under some discipline.
     pub(crate) is_contended: bool,
-    /// Nothing contends, or several disciplines serve the traffic alike.
+    /// Nothing contends, or several disciplines serve the traffic about equally.
     pub(crate) is_indifferent: bool,
 }
 
@@ -56,7 +57,7 @@ pub(crate) fn choose(comparison: &Comparison, standings: &[Standing]) -> Choice 
     }
 }
 
-/// The best discipline of a comparison if these are its results: an index.
+/// The index of the discipline that would be best if these were the comparison's results.
 pub(crate) fn best(
     comparison: &Comparison,
     results: &[DisciplineResult],

@@ -1,12 +1,12 @@
-//! The grammar of `tc`: qdiscs, classes and filters, and what is left of them when all commands
-//! have run.
+//! The grammar of `tc`: qdiscs, classes and filters, and what is left when all commands have run.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::script::{Call, ScriptError};
 
-/// What Linux gives the first filter without `prio` at a place, and the least that it ever gives.
+/// Where nobody gives a `prio`, Linux gives the first filter this one, and never less than the
+/// next.
 const FIRST_OWN_PRIO: u32 = 0xc000;
 const LEAST_OWN_PRIO: u32 = 0x8000;
 
@@ -18,13 +18,13 @@ pub(crate) struct Handle {
 }
 
 impl Handle {
-    /// The class that a filter names, of the qdisc with this major number if it leaves that out.
+    /// The class that a filter names. If it leaves out the major number, the qdisc has this one.
     pub(crate) fn below(text: &str, major: u16) -> Option<Self> {
         let handle = Self::parse(text, major)?;
         (handle.minor != 0).then_some(handle)
     }
 
-    /// `1:10`, `1:`, `:10` below `major`, or `1`.
+    /// Reads `1:10`, `1:`, `:10` (below `major`) or `1`.
     fn parse(text: &str, major: u16) -> Option<Self> {
         let hex = |part: &str, empty: u16| match part {
             "" => Some(empty),
@@ -55,7 +55,7 @@ impl fmt::Display for Handle {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     Root,
-    /// Of packets that come in: `ingress` and `clsact`.
+    /// For packets that come in: `ingress` and `clsact`.
     Ingress,
     At(Handle),
 }
@@ -65,11 +65,11 @@ pub(crate) enum Place {
 pub(crate) struct Qdisc {
     pub(crate) line: usize,
     pub(crate) place: Place,
-    /// 0 if tc chooses it.
+    /// 0 if tc chooses the number.
     pub(crate) major: u16,
     pub(crate) kind: String,
     pub(crate) words: Vec<String>,
-    /// Words of `stab`, the table of sizes.
+    /// The words of `stab`, the size table.
     pub(crate) stab: Vec<String>,
 }
 
@@ -92,7 +92,7 @@ pub(crate) struct Filter {
     pub(crate) protocol: String,
     pub(crate) kind: String,
     pub(crate) words: Vec<String>,
-    /// `handle` before the kind: the mark of `fw`.
+    /// The `handle` before the kind, which is the mark for `fw`.
     pub(crate) handle: Option<String>,
 }
 
@@ -102,7 +102,7 @@ pub(crate) struct Device {
     pub(crate) qdiscs: Vec<Qdisc>,
     pub(crate) classes: Vec<Class>,
     pub(crate) filters: Vec<Filter>,
-    /// Lines, and what is to be said about their commands.
+    /// What to say about commands, with their lines.
     pub(crate) remarks: Vec<(usize, String)>,
 }
 
@@ -119,7 +119,7 @@ impl Device {
             .find(|qdisc| qdisc.place == Place::At(class))
     }
 
-    /// The class of this name.
+    /// The class with this name.
     pub(crate) fn class(&self, id: Handle) -> Option<&Class> {
         self.classes.iter().find(|class| class.id == id)
     }
@@ -135,7 +135,7 @@ impl Device {
 #[derive(Debug, Default)]
 pub(crate) struct Setup {
     pub(crate) devices: BTreeMap<String, Device>,
-    /// Lines, and what is to be said about commands of no interface.
+    /// What to say about commands that name no interface, with their lines.
     pub(crate) remarks: Vec<(usize, String)>,
 }
 
@@ -197,7 +197,7 @@ impl<'a> Words<'a> {
     }
 }
 
-/// Whether a word is `full` or begins it, as tc allows.
+/// Whether a word is `full` or the beginning of it, because tc allows both.
 fn begins(word: &str, full: &str) -> bool {
     !word.is_empty() && full.starts_with(word)
 }
@@ -303,7 +303,7 @@ impl Setup {
         let device = self.device(device)?;
         let place = match place {
             Some(place) => place,
-            // By its handle, for changes.
+            // A change may name the qdisc by its handle.
             None => {
                 let known = device.qdiscs.iter().find(|qdisc| qdisc.major == major);
                 let found = known.filter(|_| major != 0).map(|qdisc| qdisc.place);
@@ -330,7 +330,7 @@ impl Setup {
                     "there is a qdisc already, of line {line}; expected replace, or del before it"
                 ));
             }
-            // Another handle makes another qdisc of the same kind.
+            // With another handle, Linux makes a new qdisc even of the same kind.
             if old.kind == kind && (major == 0 || old.major == major) {
                 old.line = line;
                 if verb == Verb::Change {
@@ -507,8 +507,8 @@ impl Setup {
             return Err("expected a kind of filter, such as u32 or flower".to_owned());
         }
         if priority == 0 {
-            // Linux takes one less than the smallest of those from 0x8000 on: the newest of these
-            // filters is tried first, and all of them behind filters with a small prio.
+            // Linux takes one less than the smallest of those from 0x8000 on. So it tries the
+            // newest of these filters first, and all of them behind filters with a small prio.
             let mut smallest = FIRST_OWN_PRIO + 1;
             let mut has_others = false;
             for filter in device.filters.iter().filter(|filter| filter.place == place) {
@@ -575,7 +575,7 @@ impl Device {
         Ok(())
     }
 
-    /// Removes a qdisc, and all below it.
+    /// Removes a qdisc and everything below it.
     fn remove_qdisc(&mut self, place: Place) {
         let Some(at) = self.qdiscs.iter().position(|qdisc| qdisc.place == place) else {
             return;

@@ -1,14 +1,14 @@
-//! Filters as rules of headers: u32, flower and matchall. Rules are in pcap-filter's words.
+//! Turns filters (u32, flower and matchall) into rules on headers, in the words of pcap-filter.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::commands::Filter;
 use crate::units::whole;
 
-/// Most rules that one filter may become.
+/// One filter may become at most this many rules.
 const MOST_RULES: usize = 256;
 
-/// What a filter asks of a packet.
+/// What a filter asks about a packet.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Test {
     Source(IpAddr, u8),
@@ -19,14 +19,14 @@ pub(crate) enum Test {
     CodePoint(u8),
 }
 
-/// All must hold.
+/// All of these must hold.
 pub(crate) type Tests = Vec<Test>;
 
-/// A filter that was understood: a packet that meets one of the alternatives goes to the class.
+/// A filter that we understood. A packet that meets one of the alternatives goes to the class.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Rule {
     pub(crate) alternatives: Vec<Tests>,
-    /// As written: `1:10`.
+    /// As the script writes it: `1:10`.
     pub(crate) class: String,
     pub(crate) remarks: Vec<String>,
 }
@@ -34,7 +34,7 @@ pub(crate) struct Rule {
 /// Reads a filter.
 ///
 /// # Errors
-/// Why it cannot be a rule.
+/// Says why it cannot be a rule.
 pub(crate) fn read(filter: &Filter) -> Result<Rule, String> {
     let family = match filter.protocol.as_str() {
         "ip" | "ipv4" | "0x0800" | "0x800" => Some(true),
@@ -73,9 +73,9 @@ pub(crate) fn read(filter: &Filter) -> Result<Rule, String> {
 struct Reader<'a> {
     words: &'a [String],
     at: usize,
-    /// One test of each group must hold.
+    /// In each group, one test must hold.
     groups: Vec<Vec<Test>>,
-    /// IPv4, or IPv6.
+    /// True for IPv4, false for IPv6. None if the filter says neither.
     family: Option<bool>,
     class: Option<String>,
     remarks: Vec<String>,
@@ -134,7 +134,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Words after the matches, which all filters have.
+    /// Reads the words after the matches, which all filters share.
     fn common(&mut self, word: &str) -> Result<bool, String> {
         match word {
             "flowid" | "classid" => self.class = Some(self.value(word)?.to_owned()),
@@ -151,7 +151,7 @@ impl<'a> Reader<'a> {
                 } else {
                     self.remarks.push(format!("its action is left out: {rest}"));
                 }
-                // The class may stand at the end.
+                // The class may come last.
                 while let Some(word) = self.next() {
                     if word == "flowid" || word == "classid" {
                         self.class = Some(self.value(word)?.to_owned());
@@ -241,7 +241,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// After `match`: `ip dport 53 0xffff`, `u8 0x11 0xff at 9`.
+    /// Reads what follows `match`: `ip dport 53 0xffff`, `u8 0x11 0xff at 9`.
     fn match_of_u32(&mut self) -> Result<(), String> {
         let what = self.value("match")?;
         match what {
@@ -250,7 +250,7 @@ impl<'a> Reader<'a> {
                 let groups = self.groups.len();
                 let field = self.value(what)?;
                 self.field(field, is_ipv4)?;
-                // A match without bits is one on any packet.
+                // A match with an empty mask matches any packet.
                 if self.groups.len() > groups {
                     self.of_family(is_ipv4)?;
                 }
@@ -337,7 +337,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// The code points of the old TOS byte.
+    /// Reads the old TOS byte as code points.
     fn tos(&mut self, value: &str, mask: &str) -> Result<(), String> {
         let number = |text: &str| {
             let number = whole(text).and_then(|number| u8::try_from(number).ok());
@@ -367,7 +367,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Bits at a place of the header of IPv4.
+    /// Reads bits at an offset in the IPv4 header.
     fn raw(&mut self, width: &str, value: &str, mask: &str, place: &str) -> Result<(), String> {
         let hex = |text: &str| {
             let number = whole(text).and_then(|number| u32::try_from(number).ok());
@@ -407,7 +407,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// All addresses.
+/// Matches every address.
 pub(crate) fn every(is_ipv4: bool) -> Test {
     if is_ipv4 {
         Test::Source(Ipv4Addr::UNSPECIFIED.into(), 0)
@@ -430,7 +430,7 @@ fn protocol(text: &str) -> Result<u8, String> {
     }
 }
 
-/// `10.0.0.1`, `10.0.0.0/8`; bits after the prefix are cut.
+/// Reads `10.0.0.1` or `10.0.0.0/8`, and cuts the bits after the prefix.
 fn network(text: &str) -> Result<(IpAddr, u8), String> {
     let wrong = || format!("`{text}`: expected an address such as 10.0.0.1 or 10.0.0.0/8");
     if text == "any" || text == "default" {
@@ -449,7 +449,7 @@ fn network(text: &str) -> Result<(IpAddr, u8), String> {
     Ok((cut(address, prefix), prefix))
 }
 
-/// An address without the bits after a prefix, which is at most its length.
+/// The address without the bits after the prefix, which is no longer than an address.
 fn cut(address: IpAddr, prefix: u8) -> IpAddr {
     match address {
         IpAddr::V4(address) => {
@@ -463,7 +463,7 @@ fn cut(address: IpAddr, prefix: u8) -> IpAddr {
     }
 }
 
-/// `443`, `1000-1999`.
+/// Reads `443` or `1000-1999`.
 fn ports(text: &str) -> Result<(u16, u16), String> {
     let wrong = || format!("`{text}`: expected a port, 0 to 65535, or a range such as 1000-1999");
     let (first, last) = text.split_once('-').unwrap_or((text, text));
@@ -475,7 +475,7 @@ fn ports(text: &str) -> Result<(u16, u16), String> {
     Ok((first, last))
 }
 
-/// A port under a mask; none if the mask is 0.
+/// A port under a mask. None if the mask is 0.
 fn port_test(field: &str, value: &str, mask: &str) -> Result<Option<Test>, String> {
     let number = |text: &str| {
         let number = whole(text).and_then(|number| u16::try_from(number).ok());
@@ -498,7 +498,7 @@ fn port_test(field: &str, value: &str, mask: &str) -> Result<Option<Test>, Strin
     }
 }
 
-/// Tests in the words of a tree's rules.
+/// Writes tests in the words of a tree's rules.
 pub(crate) fn written(tests: &[Test]) -> String {
     let mut parts = Vec::new();
     for test in tests {
@@ -520,12 +520,13 @@ pub(crate) fn written(tests: &[Test]) -> String {
             parts.push(part);
         }
     }
-    // Protocols before ports, as people write them.
+    // Protocols come before ports, as people write them.
     parts.sort_by_key(|part| part.contains(' '));
     parts.join(" and ")
 }
 
-/// Whether a test is of all addresses of a version, and another is of some of these.
+/// Whether a test asks only for an IP version, when another asks for some addresses of that
+/// version.
 fn is_implied(test: &Test, tests: &[Test]) -> bool {
     let Test::Source(all, 0) = test else {
         return false;
@@ -566,7 +567,7 @@ fn code_point(point: u8) -> String {
     }
 }
 
-/// Whether some packet may meet both.
+/// Whether some packet can meet both.
 pub(crate) fn overlap(left: &[Test], right: &[Test]) -> bool {
     for one in left {
         for other in right {
@@ -593,14 +594,14 @@ pub(crate) fn overlap(left: &[Test], right: &[Test]) -> bool {
     true
 }
 
-/// Whether each packet that meets the late tests meets the early ones, too.
+/// Whether every packet that meets the late tests meets the early ones too.
 pub(crate) fn covers(early: &[Test], late: &[Test]) -> bool {
     early
         .iter()
         .all(|test| late.iter().any(|other| is_met(test, other)))
 }
 
-/// Whether a packet that meets `by` meets `test`.
+/// Whether every packet that meets `by` meets `test`.
 fn is_met(test: &Test, by: &Test) -> bool {
     match (test, by) {
         (Test::SourcePort(first, last), Test::SourcePort(a, b))

@@ -1,4 +1,4 @@
-//! Queues without classes: their words as trees write them, and what trees do not have.
+//! Queues without classes: their words as trees write them, and words that trees do not know.
 
 mod words;
 
@@ -7,15 +7,15 @@ use roundelay::QueueSpec;
 use crate::units;
 use words::{Phrase, Value, phrases};
 
-/// A queue in a tree's words.
+/// A queue in the words of a tree.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Leaf {
-    /// As in `fq_codel linux limit 1000`.
+    /// Such as `fq_codel linux limit 1000`.
     pub(crate) text: String,
     pub(crate) remarks: Vec<String>,
 }
 
-/// Words of tc without a counterpart here, and why.
+/// Words of tc that have no counterpart here, and why.
 const LEFT_OUT: [(&str, &str, &str); 27] = [
     ("cake", "split-gso", "packets are split here always"),
     (
@@ -78,14 +78,14 @@ const LEFT_OUT: [(&str, &str, &str); 27] = [
     ),
 ];
 
-/// Kinds with Linux's own rules behind a word.
+/// Kinds for which the word `linux` turns on Linux's own rules.
 const WITH_RULES_OF_LINUX: [&str; 4] = ["fq_codel", "sfq", "codel", "choke"];
 
-/// Kinds whose limit in Linux is their own where a script has none. That of the others is the
-/// interface's, as a leaf's without limit is that of the buffer.
+/// Kinds that bring their own limit in Linux when a script sets none. The others take the
+/// interface's, much as a leaf without a limit takes the buffer's.
 const WITH_OWN_LIMIT: [&str; 7] = ["fq_codel", "fq_pie", "codel", "fq", "pie", "sfq", "cake"];
 
-/// The default limit, written down: a leaf without limit has that of the buffer.
+/// Writes down the default limit, because a leaf without a limit would take the buffer's.
 fn own_limit(text: &str) -> String {
     let Ok(spec) = text.parse::<QueueSpec>() else {
         return String::new();
@@ -101,7 +101,8 @@ fn own_limit(text: &str) -> String {
     }
 }
 
-/// tc's thresholds of a choke without: a quarter of the limit, and a third of that.
+/// The thresholds that tc gives a choke which has none: a quarter of the limit, and a third of
+/// that.
 fn thresholds_of_choke(words: &[String]) -> String {
     let mut words = words.iter();
     let limit = match words.find(|word| *word == "limit") {
@@ -114,10 +115,10 @@ fn thresholds_of_choke(words: &[String]) -> String {
     }
 }
 
-/// The queue of a kind with these words. None: it is no queue without classes that trees have.
+/// The queue of this kind with these words. None if trees have no such queue without classes.
 ///
 /// # Errors
-/// A word is one that tc refuses.
+/// tc refuses one of the words.
 pub(crate) fn leaf(kind: &str, words: &[String]) -> Option<Result<Leaf, String>> {
     let mut remarks = Vec::new();
     let name = match kind {
@@ -173,7 +174,7 @@ pub(crate) fn leaf(kind: &str, words: &[String]) -> Option<Result<Leaf, String>>
     Some(Ok(Leaf { text, remarks }))
 }
 
-/// Words that tc wants, and words that it refuses together.
+/// Checks for words that tc demands, and words that it refuses together.
 fn check(kind: &str, phrases: &[Phrase<'_>]) -> Result<(), String> {
     if kind != "tbf" {
         return Ok(());
@@ -192,17 +193,17 @@ fn check(kind: &str, phrases: &[Phrase<'_>]) -> Result<(), String> {
     }
 }
 
-/// Whether tc takes these words of a tbf.
+/// Checks the words of a tbf as tc does.
 ///
 /// # Errors
-/// It does not, and why.
+/// Says why tc refuses them.
 pub(crate) fn check_tbf(words: &[String]) -> Result<(), String> {
     check("tbf", &phrases("tbf", words, &mut Vec::new())?)
 }
 
-/// A queue with all words that a tree has.
+/// The queue with all those words that trees have.
 fn joined(kind: &str, name: String, phrases: &[Phrase<'_>], remarks: &mut Vec<String>) -> String {
-    // A word may be legal only beside one that comes after it.
+    // Tries all words together first, because one may be legal only beside a later one.
     let mut whole = name.clone();
     let mut notes = Vec::new();
     for phrase in phrases {
@@ -239,7 +240,7 @@ fn joined(kind: &str, name: String, phrases: &[Phrase<'_>], remarks: &mut Vec<St
     text
 }
 
-/// A word with its values in units that mean the same here.
+/// A word, with its values in units that mean the same here as in tc.
 fn ours(kind: &str, phrase: &Phrase<'_>, remarks: &mut Vec<String>) -> String {
     let mut text = match (kind, phrase.word) {
         ("tbf", "buffer" | "maxburst") => "burst",
@@ -248,7 +249,7 @@ fn ours(kind: &str, phrase: &Phrase<'_>, remarks: &mut Vec<String>) -> String {
     }
     .to_owned();
     let value = match (kind, phrase.word) {
-        // Times that tc counts in seconds or in ticks of its own.
+        // Plain numbers: packets of a burst, and seconds of perturb.
         ("choke" | "red", "burst") | ("sfq", "perturb") => Value::Number,
         _ => phrase.value,
     };
@@ -258,9 +259,9 @@ fn ours(kind: &str, phrase: &Phrase<'_>, remarks: &mut Vec<String>) -> String {
     text
 }
 
-/// Whether a word may be added.
+/// Whether the word may be added.
 fn fits(kind: &str, text: &str, added: &str) -> bool {
-    // bfifo is legal with a limit only.
+    // bfifo is legal only with a limit.
     let besides = if kind == "bfifo" && !added.starts_with("limit ") && !text.contains(" limit ") {
         " limit 1514000"
     } else {
@@ -271,7 +272,7 @@ fn fits(kind: &str, text: &str, added: &str) -> bool {
         .is_ok()
 }
 
-/// A value in units that mean the same here.
+/// A value in a unit that means the same here as in tc.
 fn canonical(unit: Value, value: &str, remarks: &mut Vec<String>) -> String {
     match unit {
         Value::Rate => match units::rate(value) {
@@ -283,7 +284,7 @@ fn canonical(unit: Value, value: &str, remarks: &mut Vec<String>) -> String {
             }
             None => value.to_owned(),
         },
-        // tc's `15k/8` is a size and a length of cells.
+        // tc reads `15k/8` as a size and a cell length.
         Value::Size => match units::size(value.split('/').next().unwrap_or_default()) {
             Some(bytes) => format!("{bytes}b"),
             None => value.to_owned(),
@@ -296,7 +297,7 @@ fn canonical(unit: Value, value: &str, remarks: &mut Vec<String>) -> String {
     }
 }
 
-/// The remark about a rate in bytes.
+/// A remark that the rate counts bytes.
 pub(crate) fn in_bytes(value: &str, rate: roundelay::Rate) -> String {
     let lower = value.to_ascii_lowercase();
     let bits = lower.replace("bps", "bit");

@@ -1,9 +1,10 @@
-//! Scripts of `tc` commands, read into trees of disciplines.
+//! Reads scripts of `tc` commands into trees of disciplines.
 //!
-//! [`import`] follows a shell script as far as it is the same on every machine, keeps what its `tc`
-//! commands leave on each interface, and writes the qdiscs, classes and filters of an interface as
-//! a tree in TOML. What a tree cannot have, and words that mean something else than they look like,
-//! are [`Remark`]s with the line of the script. No file is read and no command is run.
+//! [`import`] follows a shell script as far as it runs the same way on every machine. It keeps what
+//! the `tc` commands leave on each interface, and writes one interface's qdiscs, classes and
+//! filters as a tree in TOML. Some things a tree cannot have, and some words do not mean what they
+//! seem to. Each of these becomes a [`Remark`] with its line in the script. We read no files and
+//! run no commands.
 
 mod commands;
 mod filters;
@@ -24,11 +25,11 @@ use script::{Ran, ScriptError};
 /// How to read a script.
 #[derive(Debug, Clone, Default)]
 pub struct Settings {
-    /// Name of the script, for messages.
+    /// The script's name, for messages.
     pub name: String,
-    /// The interface; none: the one with the most classes and qdiscs.
+    /// The interface. If none, the one with the most classes and qdiscs.
     pub device: Option<String>,
-    /// Values of variables, which win over those of the script.
+    /// Values for variables. They win over the script's own.
     pub variables: Vec<(String, String)>,
 }
 
@@ -37,26 +38,26 @@ pub struct Settings {
 pub struct Remark {
     /// Line of the script, counted from 1.
     pub line: usize,
-    /// The node that it is about, if it is about one.
+    /// The node that it concerns, if it concerns one.
     pub node: Option<String>,
-    /// What is left out, or means something else than it looks like.
+    /// What is left out, or does not mean what it seems to.
     pub text: String,
 }
 
-/// A tree, and what is to be said about it.
+/// A tree, with remarks on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Imported {
     /// The interface.
     pub device: String,
     /// Other interfaces of the script that have qdiscs.
     pub others: Vec<String>,
-    /// The tree's file, in TOML; remarks are comments.
+    /// The tree's file, in TOML. Its comments hold the remarks.
     pub tree: String,
     /// Remarks in the order of their lines.
     pub remarks: Vec<Remark>,
 }
 
-/// The script has no tree.
+/// The script gives no tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImportError {
     name: String,
@@ -81,11 +82,11 @@ impl From<ImportError> for Fault {
     }
 }
 
-/// Reads a script, and makes a tree of one of its interfaces.
+/// Reads a script and makes a tree from one of its interfaces.
 ///
 /// # Errors
-/// The script is no shell script, a command is none of `tc`, a variable of a command has no value,
-/// or there is no such interface.
+/// The script is no shell script, a command is not one that `tc` has, a command needs a variable
+/// without a value, or the interface does not exist.
 pub fn import(settings: &Settings, text: &str) -> Result<Imported, ImportError> {
     let at_line = |error: ScriptError| ImportError {
         name: settings.name.clone(),
@@ -99,7 +100,7 @@ pub fn import(settings: &Settings, text: &str) -> Result<Imported, ImportError> 
     } = script::run(text, &settings.variables).map_err(at_line)?;
     let setup = commands::set_up(&calls).map_err(|error| {
         let mut error = at_line(error);
-        // What was left out may be what the command needs.
+        // What was left out may be just what the command needs.
         if let Some((line, left_out)) = remarks.first() {
             error.message += &format!(" (line {line}: {left_out})");
         }
@@ -142,7 +143,7 @@ pub fn import(settings: &Settings, text: &str) -> Result<Imported, ImportError> 
     })
 }
 
-/// The comments at the top of the file.
+/// The comments at the top of the tree's file.
 fn head(settings: &Settings, name: &str, others: &[String]) -> Vec<String> {
     let mut head = vec![format!("Interface {name} of {}.", settings.name)];
     if name.starts_with("ifb") {
@@ -161,7 +162,7 @@ fn head(settings: &Settings, name: &str, others: &[String]) -> Vec<String> {
     head
 }
 
-/// The interface that is asked for, or the one with the most to import.
+/// The interface that the user asks for, or the one with the most to import.
 fn chosen<'a>(
     settings: &'a Settings,
     setup: &'a Setup,

@@ -1,4 +1,4 @@
-//! Words that mean something else than they look like, and setups that do something else.
+//! Remarks on words and setups that do not do what they seem to.
 
 use roundelay::Rate;
 
@@ -26,17 +26,17 @@ fn bits(rate: Rate) -> u64 {
     rate.bits_per_second()
 }
 
-/// Bytes of a header of Ethernet, which stab counts and `--overhead` does not.
+/// Bytes of an Ethernet header, which stab counts and `--overhead` does not.
 const HEADER: i64 = 14;
 
-/// Whether packets of an interface have a header of Ethernet.
+/// Whether an interface's packets have an Ethernet header.
 fn has_header(device: &str) -> bool {
     let name = device.strip_prefix("ifb4").unwrap_or(device);
     let without = ["ppp", "tun", "wg", "wwan", "ipip", "sit", "gre"];
     !without.iter().any(|start| name.starts_with(start))
 }
 
-/// `stab`.
+/// Remark on `stab`.
 pub(crate) fn of_size_table(device: &str, words: &[String]) -> String {
     let mut options = Vec::new();
     let header = if has_header(device) { HEADER } else { 0 };
@@ -65,7 +65,7 @@ pub(crate) fn of_size_table(device: &str, words: &[String]) -> String {
     )
 }
 
-/// Qdiscs that a tree passes over.
+/// Remark on a qdisc that a tree passes over.
 pub(crate) fn of_passed(qdisc: &Qdisc, above: &str, below: &str) -> String {
     match qdisc.kind.as_str() {
         "netem" => {
@@ -95,7 +95,7 @@ pub(crate) fn of_passed(qdisc: &Qdisc, above: &str, below: &str) -> String {
     }
 }
 
-/// Queues whose settings surprise.
+/// Remarks on a queue whose settings may surprise.
 pub(crate) fn of_leaf(qdisc: &Qdisc, above: &str) -> Vec<String> {
     let words = &qdisc.words;
     let mut remarks = Vec::new();
@@ -154,7 +154,7 @@ pub(crate) fn of_leaf(qdisc: &Qdisc, above: &str) -> Vec<String> {
     remarks
 }
 
-/// A tbf whose bucket is too small.
+/// Remark on a tbf whose bucket is too small.
 pub(crate) fn of_bucket(words: &[String]) -> Option<String> {
     let burst = value(words, &["burst", "buffer", "maxburst"])?;
     let burst = units::size(burst.split('/').next()?)?;
@@ -167,7 +167,7 @@ pub(crate) fn of_bucket(words: &[String]) -> Option<String> {
     of_burst("burst", rate(words, "rate"), Some(burst))
 }
 
-/// A queue that may hold more than the buffer of `compare`.
+/// Remark on a queue that may hold more than `compare`'s buffer.
 pub(crate) fn of_limit(text: &str) -> Option<String> {
     let (_, bytes) = text.split_once("memlimit ")?;
     let bytes = bytes.split(' ').next()?;
@@ -177,7 +177,7 @@ pub(crate) fn of_limit(text: &str) -> Option<String> {
     ))
 }
 
-/// A shaper below a class that expects a packet whenever some wait.
+/// Remark on a shaper below a class whose parent expects to get a packet whenever some wait.
 pub(crate) fn of_waiting(qdisc: &Qdisc, above: &str) -> Option<String> {
     let shapes = match qdisc.kind.as_str() {
         "tbf" => true,
@@ -196,7 +196,7 @@ pub(crate) fn of_waiting(qdisc: &Qdisc, above: &str) -> Option<String> {
     })
 }
 
-/// A bucket that is too small for its rate.
+/// Remark on a bucket that is too small for its rate.
 fn of_burst(word: &str, rate: Option<Rate>, bytes: Option<u64>) -> Option<String> {
     let (rate, bytes) = (rate?, bytes?);
     if bytes < FRAME {
@@ -217,7 +217,7 @@ fn of_burst(word: &str, rate: Option<Rate>, bytes: Option<u64>) -> Option<String
     None
 }
 
-/// Classes of htb or hfsc that do something else than they seem to.
+/// Remarks on htb's or hfsc's classes that do not do what they seem to.
 pub(crate) fn of_classes(kind: &str, qdisc: &Qdisc, device: &Device) -> Vec<Noted> {
     let mut notes = Vec::new();
     if kind != "htb" {
@@ -288,7 +288,7 @@ fn of_class(class: &Class, is_leaf: bool, r2q: u64) -> Vec<String> {
     texts
 }
 
-/// Children whose rates are more than the parent's.
+/// Remark on children whose rates add up to more than their parent's.
 fn of_family(class: &Class, below: &[&Class]) -> Option<String> {
     let own = rate(&class.words, "rate")?;
     let mut sum = 0_u64;
@@ -305,7 +305,7 @@ fn of_family(class: &Class, below: &[&Class]) -> Option<String> {
     ))
 }
 
-/// A class that could borrow and may not.
+/// Remark on a class that could borrow but may not.
 fn never_borrows(class: &Class, device: &Device) -> Option<String> {
     let parent = device.class(class.parent)?;
     let own = rate(&class.words, "rate")?;
@@ -325,7 +325,7 @@ fn never_borrows(class: &Class, device: &Device) -> Option<String> {
     ))
 }
 
-/// A shaper without a class for all other packets.
+/// Remark on a shaper that has no class for other packets.
 pub(crate) fn of_no_default(kind: &str, default: Option<u16>, is_whole: bool) -> String {
     if let Some(minor) = default
         && !is_whole
@@ -352,7 +352,7 @@ pub(crate) fn of_no_default(kind: &str, default: Option<u16>, is_whole: bool) ->
     }
 }
 
-/// What concerns the interface as a whole.
+/// Remarks on the interface as a whole.
 pub(crate) fn of_device(name: &str, device: &Device, notes: &mut Vec<Noted>) {
     let mut add = |line: usize, text: String| {
         let node = None;

@@ -1,7 +1,8 @@
-//! A shell script: the `tc` commands that it runs, with their words as the shell would pass them.
+//! Reads a shell script for the `tc` commands that it runs, with their words as the shell would
+//! pass them.
 //!
-//! This is no shell. Variables, arithmetic, quotes, functions, loops, `case` and tests of known
-//! values are followed; what depends on the machine is left out, with a remark.
+//! This is no shell. We follow variables, arithmetic, quotes, functions, loops, `case`, and tests
+//! on known values. What depends on the machine is left out, with a remark.
 
 mod arithmetic;
 mod call;

@@ -1,4 +1,4 @@
-//! The qdiscs and classes of an interface as nodes of a tree, with the rules of their filters.
+//! Turns an interface's qdiscs and classes into nodes of a tree, with rules from their filters.
 
 mod class;
 mod lost;
@@ -16,17 +16,17 @@ use crate::script::ScriptError;
 
 pub(crate) use write::written;
 
-/// Levels of a tree below its root.
+/// The most levels that a tree has below its root.
 const MOST_LEVELS: usize = 8;
-/// Most rules that one filter becomes with those of the qdisc behind it.
+/// The most rules that a filter becomes together with those of the qdisc behind it.
 const MOST_RULES: usize = 4096;
-/// Most filters, those of inner classes counted each time that they are reached.
+/// The most filters that we follow. Those of an inner class count each time that we reach it.
 const MOST_FILTERS: usize = 20_000;
-/// Rules that each one is compared with.
+/// The most rules that we compare with each other.
 const MOST_COMPARED: usize = 1000;
-/// Qdiscs that a tree passes over to what is below them.
+/// Qdiscs that a tree skips, to go on with what is below them.
 const PASSED: [&str; 6] = ["netem", "mq", "mqprio", "multiq", "taprio", "plug"];
-/// Packets of a queue that nobody set up: Linux's txqueuelen.
+/// The queue that Linux makes where nobody sets one up: its length in packets is txqueuelen.
 const QUEUE_OF_DEVICE: &str = "fifo limit 1000";
 
 /// A node as the file will have it.
@@ -35,38 +35,38 @@ pub(crate) struct Node {
     pub(crate) name: String,
     pub(crate) parent: Option<String>,
     pub(crate) discipline: String,
-    /// Keys with their values in TOML.
+    /// Keys, with their values in TOML.
     pub(crate) keys: Vec<(&'static str, String)>,
-    /// Lines of the script.
+    /// The lines in the script.
     pub(crate) lines: Vec<usize>,
     pub(crate) rules: Vec<String>,
     pub(crate) is_default: bool,
     pub(crate) is_leaf: bool,
 }
 
-/// Where a qdisc goes: a node of which only the discipline is missing.
+/// Where a qdisc goes: a node that only lacks its discipline.
 #[derive(Debug, Clone, Default)]
 struct Slot {
     name: String,
     parent: Option<String>,
-    /// The discipline of the parent.
+    /// The parent's discipline.
     above: &'static str,
     keys: Vec<(&'static str, String)>,
     lines: Vec<usize>,
     depth: usize,
 }
 
-/// Which leaf gets which packets.
+/// Which packets go to which leaf.
 #[derive(Debug, Clone)]
 struct Choice {
-    /// In order; the first that fits decides.
+    /// In order. The first rule that matches decides.
     rules: Vec<(Tests, usize)>,
-    /// Numbers of nodes.
+    /// The node for all other packets, by number.
     otherwise: usize,
 }
 
 impl Choice {
-    /// Drops rules that no packet comes to, because an earlier one takes all of theirs.
+    /// Drops rules that no packet reaches because an earlier rule takes all that they match.
     fn drop_covered(&mut self) {
         let mut kept: Vec<(Tests, usize)> = Vec::new();
         for (tests, leaf) in self.rules.drain(..) {
@@ -90,11 +90,11 @@ impl Choice {
     }
 }
 
-/// The tree of an interface, and what is to be said about it. Not `is_whole`: commands of the
-/// script were left out.
+/// The tree of an interface, with remarks. `is_whole` is false if commands of the script were left
+/// out.
 ///
 /// # Errors
-/// A word is wrong: the message tells the line.
+/// A word is wrong. The message tells the line.
 pub(crate) fn plant(
     name: &str,
     device: &Device,
@@ -126,20 +126,20 @@ struct Planter<'a> {
     name: &'a str,
     device: &'a Device,
     is_whole: bool,
-    /// Places of the qdiscs that are in the tree, or passed over.
+    /// The qdiscs that are in the tree or passed over, by where they hang.
     planted: Vec<Place>,
-    /// The filters that a packet may come to.
+    /// Filters that a packet can reach.
     tried: Vec<bool>,
     nodes: Vec<Node>,
     notes: Vec<Noted>,
     /// The first word that is wrong.
     fault: Option<ScriptError>,
-    /// Filters that were followed so far.
+    /// How many filters we have followed so far.
     followed: usize,
 }
 
 impl<'a> Planter<'a> {
-    /// What was read; after a fault nothing, and the fault is kept.
+    /// What was read. After a fault it is empty, and we keep the fault.
     fn read<T: Default>(&mut self, line: usize, read: Result<T, String>) -> T {
         match read {
             Ok(value) => value,
@@ -175,7 +175,8 @@ impl<'a> Planter<'a> {
         self.nodes.len() - 1
     }
 
-    /// The qdisc of the device. A tree's root is a class, so a queue goes below one.
+    /// Plants the device's root qdisc. Because a tree's root has to be a class, a queue goes below
+    /// one.
     fn root(&mut self, root: &Qdisc) -> Choice {
         let name = if root.major == 0 {
             "root".to_owned()
@@ -230,7 +231,7 @@ impl<'a> Planter<'a> {
         None
     }
 
-    /// Says that a qdisc is passed over, and which of those below it are left out.
+    /// Says that a qdisc is passed over, and which qdiscs below it are left out.
     fn note_passed(&mut self, qdisc: &Qdisc, name: &str, above: &str) {
         self.planted.push(qdisc.place);
         let device = self.device;
@@ -253,7 +254,7 @@ impl<'a> Planter<'a> {
         }
     }
 
-    /// A qdisc, or the device's own queue.
+    /// Plants a qdisc, or the device's own queue if there is none.
     fn qdisc_or_queue(&mut self, qdisc: Option<&'a Qdisc>, slot: Slot) -> Choice {
         match qdisc {
             Some(qdisc) => self.qdisc(qdisc, slot),
@@ -314,7 +315,7 @@ impl<'a> Planter<'a> {
         }
     }
 
-    /// tbf with a queue inside.
+    /// Plants a tbf with the queue inside it.
     fn bucket(&mut self, qdisc: &Qdisc, slot: Slot) -> Choice {
         let child = self.child_of(qdisc);
         let (text, notes) = self.read(qdisc.line, class::of_bucket(&qdisc.words));
@@ -336,7 +337,7 @@ impl<'a> Planter<'a> {
         self.qdisc_or_queue(child, below)
     }
 
-    /// htb or hfsc with its classes.
+    /// Plants an htb or hfsc with its classes.
     fn shaper(&mut self, qdisc: &Qdisc, slot: Slot) -> Choice {
         let kind = if qdisc.kind == "htb" { "htb" } else { "hfsc" };
         let is_inner = slot.above == kind;
@@ -429,7 +430,7 @@ impl<'a> Planter<'a> {
         }
     }
 
-    /// A leaf for packets that Linux sends past all classes, or drops.
+    /// Adds a leaf for packets that Linux sends past all classes or drops.
     fn stand_in(&mut self, kind: &str, name: String, above: &Slot, line: usize) -> Choice {
         let (discipline, keys) = match kind {
             "htb" => (
@@ -459,7 +460,7 @@ impl<'a> Planter<'a> {
         Choice::only(self.push(&slot, discipline, true))
     }
 
-    /// drr or qfq.
+    /// Plants a drr or qfq.
     fn by_weight(&mut self, qdisc: &Qdisc, slot: Slot) -> Choice {
         let kind = if qdisc.kind == "drr" { "drr" } else { "qfq" };
         let top = Handle {
@@ -500,7 +501,7 @@ impl<'a> Planter<'a> {
         self.choose(qdisc, top, &leaves, &otherwise)
     }
 
-    /// prio or ets: bands are there without a command.
+    /// Plants a prio or ets, whose bands exist without a command.
     fn bands(&mut self, qdisc: &Qdisc, slot: Slot) -> Choice {
         let kind = if qdisc.kind == "ets" { "ets" } else { "prio" };
         let read = class::bands(kind, &qdisc.words).map(Some);
@@ -564,7 +565,7 @@ impl<'a> Planter<'a> {
         choice
     }
 
-    /// The filters of a qdisc.
+    /// Follows the filters of a qdisc.
     fn choose(
         &mut self,
         qdisc: &Qdisc,
@@ -582,7 +583,7 @@ impl<'a> Planter<'a> {
         self.follow(&places, top, leaves, otherwise, 0)
     }
 
-    /// The filters at these places, in their order.
+    /// Follows the filters that hang here, in their order.
     fn follow(
         &mut self,
         places: &[Place],
@@ -600,7 +601,7 @@ impl<'a> Planter<'a> {
             }
         }
         filters.sort_by_key(|filter| filter.priority);
-        // From the last to the first, each put before the others.
+        // Goes from the last to the first and puts each before the others.
         let mut choice = otherwise.clone();
         for filter in filters.into_iter().rev() {
             self.followed += 1;
@@ -631,7 +632,7 @@ impl<'a> Planter<'a> {
             let target = match leaves.get(&id) {
                 Some(choice) => choice.clone(),
                 None if device.class(id).is_some() && depth < MOST_LEVELS => {
-                    // An inner class: its own filters go on, else the default of the qdisc.
+                    // At an inner class its own filters go on, and else the qdisc's default.
                     self.follow(&[Place::At(id)], top, leaves, otherwise, depth + 1)
                 }
                 None => {
@@ -651,7 +652,7 @@ impl<'a> Planter<'a> {
     /// Gives the leaves their rules.
     fn assign(&mut self, choice: &mut Choice) {
         choice.drop_covered();
-        // The last rules of the default leaf change nothing.
+        // Rules at the end that lead to the default leaf change nothing.
         while choice
             .rules
             .last()
@@ -660,7 +661,7 @@ impl<'a> Planter<'a> {
             choice.rules.pop();
         }
         self.nodes[choice.otherwise].is_default = true;
-        // The file has rules by leaf: leaves in the order of their first rules.
+        // The file has its rules by leaf, so leaves come in the order of their first rules.
         let mut order: Vec<usize> = Vec::new();
         for (tests, leaf) in &choice.rules {
             let text = filters::written(tests);
@@ -699,7 +700,8 @@ impl<'a> Planter<'a> {
         self.nodes = first;
     }
 
-    /// A rule that stands after one of a later leaf in the script stands before it in the file.
+    /// Warns of rules that change their order: one behind a later leaf's in the script comes before
+    /// it in the file.
     fn warn_of_order(&mut self, choice: &Choice, order: &[usize]) {
         let place = |leaf: usize| order.iter().position(|other| *other == leaf);
         let looked_at = &choice.rules[..choice.rules.len().min(MOST_COMPARED)];
@@ -727,7 +729,7 @@ impl<'a> Planter<'a> {
     }
 }
 
-/// A choice with a rule before all others: what fits goes to the target, and is chosen there.
+/// Puts a rule before all others. What matches goes to the target, which chooses further.
 fn before(choice: Choice, alternatives: &[Tests], target: &Choice) -> Choice {
     let mut rules = Vec::new();
     for tests in alternatives {

@@ -1,11 +1,11 @@
-//! Numbers as tc reads them: a bare rate is in bits a second, and the suffix `bps` in bytes.
+//! Reads numbers as tc does. A bare rate counts bits per second, and with the suffix `bps` bytes.
 
 use roundelay::Rate;
 
-/// What `Ki` stands for.
+/// What `Ki` multiplies by.
 const KIBI: f64 = 1024.0;
 
-/// What is expected where a rate cannot be read.
+/// What to expect instead of a rate that cannot be read.
 pub(crate) fn rate_expected(text: &str) -> String {
     if text.ends_with('%') {
         return "expected a rate such as 20mbit: a percentage is of the interface's speed, which \
@@ -15,7 +15,7 @@ pub(crate) fn rate_expected(text: &str) -> String {
     "expected a rate such as 20mbit, up to 100tbit".to_owned()
 }
 
-/// A number and its suffix in lower case.
+/// A number, and its suffix in lower case.
 fn split(text: &str) -> Option<(f64, String)> {
     let digits = text
         .find(|letter: char| !letter.is_ascii_digit() && letter != '.')
@@ -25,7 +25,7 @@ fn split(text: &str) -> Option<(f64, String)> {
     Some((number, suffix.to_ascii_lowercase()))
 }
 
-/// A rate in bits a second, and whether the suffix counts bytes.
+/// A rate in bits per second, and whether its suffix counts bytes.
 pub(crate) fn rate(text: &str) -> Option<(Rate, bool)> {
     let (number, suffix) = split(text)?;
     let (scale, is_bytes) = match suffix.as_str() {
@@ -73,7 +73,7 @@ pub(crate) fn size(text: &str) -> Option<u64> {
     (bytes <= 1e15).then_some(bytes as u64)
 }
 
-/// A time in nanoseconds; a bare number is in microseconds.
+/// A time in nanoseconds. A bare number counts microseconds.
 pub(crate) fn time(text: &str) -> Option<u64> {
     let (number, suffix) = split(text)?;
     let scale = match suffix.as_str() {

@@ -1,4 +1,4 @@
-//! Books: what became of each frame. They balance to the frame at any time.
+//! Books: what became of each frame. They balance at any time, to the frame.
 
 use roundelay::DropReason;
 use schemars::JsonSchema;
@@ -70,7 +70,8 @@ impl Books {
         self.dropped[place.unwrap_or_default()] += 1;
     }
 
-    /// Whether each frame that arrived is delivered, dropped, lost, in the queue, or on the way.
+    /// Whether the books balance: each frame that arrived is delivered, dropped, lost, in the
+    /// queue, or on the way.
     pub fn balance(&self) -> bool {
         self.arrived == self.waiting + self.all_dropped() + self.sent
             && self.sent == self.on_the_way + self.lost + self.delivered + self.refused

@@ -1,9 +1,10 @@
-//! Bottleneck: two directions of a link with a queue each, without socket and clock.
+//! Bottleneck: both directions of a link, each with a queue, but without socket and clock.
 //!
-//! A driver hands in frames with the times of their arrivals, moves time on, and takes the frames
-//! that are due. Decisions depend on the arrivals alone, not on when the driver calls: a frame that
-//! arrives at a time for which the queue has already decided is moved to that time, and the journal
-//! hears the time that counts. So a replay of the journal gives the same departures.
+//! A driver hands in frames with their arrival times, moves time on, and takes frames that are due.
+//! Decisions depend on the arrivals alone, not on when the driver calls. If a frame arrives at a
+//! time for which the queue has already decided, it is moved to the end of that time, and the
+//! journal hears the moved time, because that is the one that counts. So a replay of the journal
+//! gives the same departures.
 
 use std::collections::VecDeque;
 
@@ -20,7 +21,7 @@ use crate::quantiles::quantiles;
 use crate::settings::{Change, Settings, SettingsError, Way};
 use crate::slots::{Slot, Slots};
 
-/// A frame that is due at the other end.
+/// A frame that is due at the other end, and when.
 pub type Due = (Slot, Instant);
 
 /// Both directions.
@@ -28,7 +29,7 @@ pub struct Bottleneck {
     lines: [Line; 2],
     slots: Slots,
     guard: Duration,
-    /// Changes planned, by time.
+    /// The planned changes, ordered by time.
     planned: VecDeque<(Instant, Way, Change)>,
     journal: Box<dyn Journal>,
 }
@@ -37,7 +38,7 @@ impl Bottleneck {
     /// An idle bottleneck at time zero.
     ///
     /// # Errors
-    /// A setting is out of its range.
+    /// A setting is out of range.
     pub fn new(settings: &Settings, slots: Slots) -> Result<Self, SettingsError> {
         Ok(Self {
             lines: [
@@ -61,22 +62,22 @@ impl Bottleneck {
         std::mem::replace(&mut self.journal, Box::new(NoJournal))
     }
 
-    /// Lets the journal hand on what it keeps back.
+    /// Lets the journal pass on what it holds back.
     ///
     /// # Errors
-    /// The journal ended before the run, for this reason.
+    /// The journal ended before the run. The error says why.
     pub fn pass_on(&mut self) -> Result<(), String> {
         self.journal.pass_on()
     }
 
-    /// Plans a change. Changes at one instant are made in the order of these calls, before frames
-    /// that arrive then.
+    /// Plans a change. Changes planned for the same instant happen in the order of these calls,
+    /// before frames that arrive then.
     pub fn plan(&mut self, at: Instant, way: Way, change: Change) {
         let place = self.planned.partition_point(|(other, ..)| *other <= at);
         self.planned.insert(place, (at, way, change));
     }
 
-    /// The slots, for devices that write received frames into them.
+    /// The slots, into which devices write the frames that they receive.
     pub const fn slots_mut(&mut self) -> &mut Slots {
         &mut self.slots
     }
@@ -91,27 +92,27 @@ impl Bottleneck {
         &self.lines[way.index()].books
     }
 
-    /// Packets and bytes in the queue of a direction.
+    /// How many packets and bytes a direction's queue holds.
     pub fn backlog(&self, way: Way) -> Backlog {
         self.lines[way.index()].backlog()
     }
 
-    /// What became of each flow's frames, by the number of the flow.
+    /// What became of each flow's frames. The index is the flow's number.
     pub fn flow_books(&self, way: Way) -> &[FlowBooks] {
         &self.lines[way.index()].meter.flows
     }
 
-    /// What became of the packets of each kind.
+    /// What became of each kind of packet.
     pub fn kinds(&self, way: Way) -> Vec<KindFigures> {
         self.lines[way.index()].meter.kinds.figures()
     }
 
-    /// Times from arrival to the end of transmission.
+    /// How long packets took from arrival to the end of transmission.
     pub const fn delays(&self, way: Way) -> &Delays {
         &self.lines[way.index()].meter.delays
     }
 
-    /// A direction as it is now, with the delays since the last call.
+    /// A direction as it is now, with delays since the last call.
     pub(crate) fn sample(&mut self, way: Way) -> WaySample {
         let line = &mut self.lines[way.index()];
         let recent = std::mem::take(&mut line.meter.recent);
@@ -129,26 +130,27 @@ impl Bottleneck {
         self.lines[way.index()].rate()
     }
 
-    /// The file of a direction's link trace, while the link follows one.
+    /// The file that holds a direction's link trace, while the link follows one.
     pub fn trace(&self, way: Way) -> Option<&str> {
         self.lines[way.index()].trace_name()
     }
 
-    /// The present queue of a direction, as written.
+    /// A direction's present queue, as the user wrote it.
     pub fn queue(&self, way: Way) -> &str {
         &self.lines[way.index()].queue
     }
 
-    /// The flows of a direction, by number.
+    /// A direction's flows. The index is the flow's number.
     pub fn flows(&self, way: Way) -> &[Flow] {
         self.lines[way.index()].flows()
     }
 
-    /// A frame was received with the time `stamp`. The time of its arrival that counts: a whole
-    /// number of nanoseconds, not before the last arrival, nor before anything that is decided.
+    /// Takes a frame that was received with the time `stamp`. Returns the arrival time that counts:
+    /// a whole number of nanoseconds, no earlier than the last arrival, and no earlier than
+    /// anything already decided.
     ///
     /// # Errors
-    /// The frame's flow cannot be told to the discipline, or a change planned before is wrong.
+    /// The discipline cannot take the frame's flow, or a change planned before is wrong.
     pub fn arrive(&mut self, way: Way, stamp: Instant, slot: Slot) -> Result<Instant, FeedError> {
         let line = &self.lines[way.index()];
         let at = whole_nanos(stamp.max(line.now()));
@@ -162,7 +164,7 @@ impl Bottleneck {
         Ok(at)
     }
 
-    /// Moves time on: decides everything up to the guard before `now`.
+    /// Moves time on. Everything is decided up to the guard before `now`.
     ///
     /// # Errors
     /// A planned change is wrong.
@@ -175,8 +177,8 @@ impl Bottleneck {
         Ok(())
     }
 
-    /// Decides everything in one direction up to `until`, without a guard: for a replay, which knows
-    /// all arrivals.
+    /// Decides everything in one direction up to `until`. No guard is needed, because a replay
+    /// knows all arrivals.
     ///
     /// # Errors
     /// A planned change is wrong.
@@ -186,16 +188,16 @@ impl Bottleneck {
         Ok(())
     }
 
-    /// Everything before this time is decided in a direction.
+    /// The time before which everything in a direction is decided.
     pub const fn decided(&self, way: Way) -> Instant {
         self.lines[way.index()].now()
     }
 
-    /// Makes a change as soon as possible: after what is decided, and after the last arrival. The
-    /// time at which the change takes effect.
+    /// Makes a change as soon as possible, which is after everything already decided and after the
+    /// last arrival. Returns the time at which the change takes effect.
     ///
     /// # Errors
-    /// The change cannot be: nothing has changed.
+    /// The change is impossible. Then nothing has changed.
     pub fn change(&mut self, way: Way, change: &Change) -> Result<Instant, SettingsError> {
         let line = &mut self.lines[way.index()];
         let at = whole_nanos(line.now());
@@ -203,7 +205,7 @@ impl Bottleneck {
         Ok(at)
     }
 
-    /// Makes the changes planned up to `until`: all, or those of one direction.
+    /// Makes the changes planned up to `until`, in both directions or in one.
     fn make_changes(&mut self, until: Instant, only: Option<Way>) -> Result<(), SettingsError> {
         let mut place = 0;
         while let Some((at, way, _)) = self.planned.get(place).filter(|(at, ..)| *at <= until) {
@@ -220,46 +222,45 @@ impl Bottleneck {
         Ok(())
     }
 
-    /// Adds to `due` the frames that are due by `now` at the end of a direction, `most` at most, in
-    /// order. They stay until they are [handed over](Self::hand_over).
+    /// Adds to `due` the frames due by `now` at the end of a direction: `most` at most, in order.
+    /// They stay here until they are [handed over](Self::hand_over).
     pub fn due(&mut self, way: Way, now: Instant, most: usize, due: &mut Vec<Due>) {
         self.lines[way.index()].due(now, most, due, &mut self.slots);
     }
 
-    /// The first frame that is due has been handed to the device.
+    /// Notes that the device took the first due frame.
     pub fn hand_over(&mut self, way: Way) {
         self.lines[way.index()].hand_over(true, &mut self.slots);
     }
 
-    /// The first frame that is due has been handed to the device at `at`: how late it was counts.
+    /// Notes that the device took the first due frame at `at`, and counts how late that was.
     pub(crate) fn hand_over_at(&mut self, way: Way, at: Instant) {
         self.lines[way.index()].note_departure(at);
         self.hand_over(way);
     }
 
-    /// A frame without a stamp came, and its device was read before `gap` ago.
+    /// Notes a frame that came without a stamp. Its device was read `gap` before.
     pub(crate) fn note_unstamped(&mut self, way: Way, gap: Duration) {
         self.lines[way.index()].note_unstamped(gap);
     }
 
-    /// How late frames left, beyond the time due.
+    /// How long after their due time frames left.
     pub(crate) const fn lateness(&self, way: Way) -> &Delays {
         &self.lines[way.index()].meter.punctuality.lateness
     }
 
-    /// Whether frames came in and left when they should, with those that are due by `now` and have
-    /// not left.
+    /// Whether frames came in and left on time. Frames due by `now` that have not left count too.
     pub(crate) fn punctuality(&self, way: Way, now: Instant) -> Punctuality {
         self.lines[way.index()].punctuality(now)
     }
 
-    /// The first frame that is due was refused by the device, for good.
+    /// Notes that the device refused the first due frame for good.
     pub fn give_up(&mut self, way: Way) {
         self.lines[way.index()].hand_over(false, &mut self.slots);
     }
 
-    /// The time at which a driver must call again, if no frame is received before: a frame is due,
-    /// a decision is due, or a planned change.
+    /// The time at which a driver must call again if no frame comes before: because a frame is due,
+    /// a decision is due, or a change is planned.
     pub fn next_event(&self) -> Option<Instant> {
         let mut next = self
             .planned
@@ -275,10 +276,11 @@ impl Bottleneck {
     }
 }
 
-/// Time goes up to just before the instant asked for, so a decision needs the next nanosecond.
+/// Time moves to just before the instant asked for, so a decision at that instant takes a
+/// nanosecond more.
 const JUST_AFTER: Duration = Duration::from_nanos(1);
 
-/// The next whole nanosecond: a record holds nanoseconds.
+/// The next whole nanosecond, because a record counts in nanoseconds.
 const fn whole_nanos(at: Instant) -> Instant {
     Instant::from_nanos(at.as_picos().div_ceil(1000))
 }

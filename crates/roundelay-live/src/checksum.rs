@@ -1,13 +1,14 @@
-//! Checksums of TCP and UDP that a sender has left to its hardware: a socket of `AF_XDP` does not say
-//! so, but such a frame shows it.
+//! Finds TCP and UDP checksums that a sender has left to its hardware. An `AF_XDP` socket does not
+//! say so, but the frame shows it.
 
 const ETHERNET: usize = 14;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 
-/// Whether the checksum of a frame is unfinished: the field holds the sum of the pseudo-header alone
-/// (RFC 9293, section 3.1), as Linux leaves it to hardware, and that is not the right checksum by
-/// chance. Frames of other protocols, fragments and IPv6 with extension headers are not looked at.
+/// Whether a frame's checksum is unfinished. Linux leaves the sum of the pseudo-header (RFC 9293,
+/// section 3.1) in the field for hardware to finish. So we look for just that sum, unless it
+/// happens to be the right checksum. We do not look at other protocols, fragments, or IPv6 with
+/// extension headers.
 pub(crate) fn is_unfinished(frame: &[u8]) -> bool {
     let Some((protocol, addresses, segment)) = parts(frame) else {
         return false;
@@ -21,7 +22,7 @@ pub(crate) fn is_unfinished(frame: &[u8]) -> bool {
         return false;
     };
     let found = u16::from_be_bytes([*high, *low]);
-    // A UDP packet over IPv4 need not have one.
+    // Over IPv4 a UDP packet needs no checksum.
     if found == 0 {
         return false;
     }
@@ -30,14 +31,14 @@ pub(crate) fn is_unfinished(frame: &[u8]) -> bool {
     found == folded(pseudo) && folded(pseudo + sum(segment)) != 0xffff
 }
 
-/// The protocol of a packet over IP, its addresses, and what it carries.
+/// An IP packet's protocol, addresses and content.
 fn parts(frame: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let packet = frame.get(ETHERNET..)?;
     match (frame.get(12..14)?, packet.first()? >> 4) {
         ([0x08, 0x00], 4) => {
             let header = usize::from(packet[0] & 15) * 4;
             let len = usize::from(u16::from_be_bytes([*packet.get(2)?, *packet.get(3)?]));
-            // Fragments have their checksum in the first one, over all of them.
+            // A fragmented packet has one checksum over all fragments, in the first.
             if u16::from_be_bytes([*packet.get(6)?, *packet.get(7)?]) & 0x3fff != 0 {
                 return None;
             }
@@ -53,7 +54,7 @@ fn parts(frame: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     }
 }
 
-/// The sum of numbers of 16 bits.
+/// Adds 16-bit numbers.
 fn sum(bytes: &[u8]) -> u64 {
     let mut sum = 0;
     for pair in bytes.chunks(2) {

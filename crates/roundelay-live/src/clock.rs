@@ -1,13 +1,13 @@
-//! Clocks: time since the start of a run, and the offset of the stamps.
+//! Clocks: the time since a run started, and how stamps relate to it.
 
 use std::time::{Instant, SystemTime};
 
 /// A clock that counts nanoseconds from the start of a run.
 pub trait Clock {
-    /// Nanoseconds since the start: never less than before.
+    /// Nanoseconds since the start. Never goes back.
     fn now(&self) -> u64;
 
-    /// Now, in nanoseconds since 1970: the clock of the stamps, which may be set.
+    /// Now, in nanoseconds since 1970. This is the clock that stamps use, and it may be set.
     fn unix_nanos(&self) -> i64;
 }
 
@@ -42,13 +42,13 @@ impl Clock for WallClock {
 /// Turns stamps into times since the start.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Stamps {
-    /// Nanoseconds since 1970 at the start, by the latest measurement.
+    /// Nanoseconds since 1970 at the start, as last measured.
     offset: i64,
-    /// How often the clock of the stamps was set.
+    /// How often the stamps' clock was set.
     pub(crate) steps: u64,
 }
 
-/// A difference between two measurements that is no drift: the clock was set.
+/// If two measurements differ by more than this, nanoseconds, it is no drift: the clock was set.
 const STEP: u64 = 1_000_000;
 
 impl Stamps {
@@ -64,11 +64,11 @@ impl Stamps {
         self.offset
     }
 
-    /// Measures the offset again.
+    /// Measures the offset anew.
     pub(crate) fn measure(&mut self, clock: &impl Clock) {
         let before = clock.now();
         let unix_nanos = clock.unix_nanos();
-        // An interrupted measurement says nothing.
+        // If the measurement was interrupted, it says nothing.
         if clock.now() - before > STEP / 4 {
             return;
         }
@@ -77,8 +77,8 @@ impl Stamps {
         self.offset = offset;
     }
 
-    /// The time of a stamp, in nanoseconds since the start: at most `now`, as no frame comes from
-    /// the future.
+    /// When a stamp was made, in nanoseconds since the start. At most `now`, because no frame comes
+    /// from the future.
     pub(crate) fn time(&self, unix_nanos: Option<i64>, now: u64) -> u64 {
         let Some(unix_nanos) = unix_nanos else {
             return now;

@@ -1,4 +1,4 @@
-//! Control of a running session: a socket that takes changes, and tells figures.
+//! Control of a running session: a socket that takes changes and tells figures.
 
 use std::fs;
 use std::io::{self, BufRead as _, BufReader, ErrorKind, Write as _};
@@ -19,10 +19,10 @@ const LONGEST: usize = 1 << 20;
 /// The longest name of a session.
 const LONGEST_NAME: usize = 40;
 
-/// Changes to make, in this order.
+/// Changes to make, in the given order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Command {
-    /// The direction; none for both.
+    /// The direction. None for both.
     pub way: Option<Way>,
     /// The changes.
     pub changes: Vec<Change>,
@@ -37,7 +37,7 @@ pub struct Answer {
     pub is_done: bool,
 }
 
-/// The socket of a session.
+/// A session's socket.
 #[derive(Debug)]
 pub struct Control {
     listener: UnixListener,
@@ -45,10 +45,10 @@ pub struct Control {
     client: Option<Request<UnixStream>>,
 }
 
-/// The path of a session's socket.
+/// The path to a session's socket.
 ///
 /// # Errors
-/// The name is none.
+/// This is not a legal name.
 pub fn path_of(name: &str) -> Result<PathBuf, String> {
     let is_legal = |letter: char| letter.is_ascii_alphanumeric() || letter == '-' || letter == '_';
     if name.is_empty() || name.len() > LONGEST_NAME || !name.chars().all(is_legal) {
@@ -59,10 +59,10 @@ pub fn path_of(name: &str) -> Result<PathBuf, String> {
     Ok(folder().join(format!("{}{name}{END}", prefix())))
 }
 
-/// The end of the names of sockets.
+/// What names of sockets end in.
 const END: &str = ".sock";
 
-/// The folder of this user's sockets. Nobody else may write to it.
+/// The folder for this user's sockets. Nobody else may write to it.
 fn folder() -> PathBuf {
     match std::env::var_os("XDG_RUNTIME_DIR") {
         Some(folder) if !sys::is_root() => PathBuf::from(folder),
@@ -71,14 +71,15 @@ fn folder() -> PathBuf {
     }
 }
 
-/// This user's folder where all users have theirs.
+/// This user's folder where all users have one.
 fn shared_folder() -> PathBuf {
     let (user, _) = sys::user_and_group();
     std::env::temp_dir().join(format!("roundelay-live-{user}"))
 }
 
-/// Checks the folder of a socket: one among those of other users must be ours alone, because else
-/// anybody could have put a socket there. `makes` makes one that is missing.
+/// Checks the folder that holds a socket. If it lies among other users' folders it must be ours
+/// alone, because otherwise anybody could have put a socket there. `makes` asks to make a missing
+/// one.
 fn check_folder(folder: &Path, makes: bool) -> io::Result<()> {
     if folder != shared_folder() {
         return Ok(());
@@ -86,7 +87,7 @@ fn check_folder(folder: &Path, makes: bool) -> io::Result<()> {
     private_folder(folder, makes)
 }
 
-/// A folder that only this user may enter.
+/// Checks that only this user may enter a folder.
 fn private_folder(folder: &Path, makes: bool) -> io::Result<()> {
     if makes {
         match fs::DirBuilder::new().mode(0o700).create(folder) {
@@ -94,7 +95,7 @@ fn private_folder(folder: &Path, makes: bool) -> io::Result<()> {
             _ => {}
         }
     }
-    // Not of what a link leads to.
+    // Looks at the folder itself, not at what a link leads to.
     let found = fs::symlink_metadata(folder)?;
     let (user, _) = sys::user_and_group();
     if found.is_dir() && found.uid() == user && found.mode() & 0o077 == 0 {
@@ -109,14 +110,13 @@ fn private_folder(folder: &Path, makes: bool) -> io::Result<()> {
     ))
 }
 
-/// The beginning of the names of this user's sockets.
+/// What the names of this user's sockets begin with.
 fn prefix() -> String {
     let (user, _) = sys::user_and_group();
     format!("roundelay-live-{user}-")
 }
 
-/// Removes the sockets that this user's sessions have left because they were killed: a line for
-/// each.
+/// Removes sockets left behind by this user's killed sessions. Returns a line for each.
 ///
 /// # Errors
 /// The folder cannot be read, or a socket cannot be removed.
@@ -135,7 +135,7 @@ pub fn remove_stale() -> io::Result<Vec<String>> {
         let Some(name) = name.and_then(|name| name.strip_suffix(END)) else {
             continue;
         };
-        // A session that lives listens from the moment at which its socket has this name.
+        // A live session listens from the moment that its socket has this name.
         match UnixStream::connect(&path) {
             Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
                 fs::remove_file(&path)?;
@@ -149,10 +149,10 @@ pub fn remove_stale() -> io::Result<Vec<String>> {
 }
 
 impl Control {
-    /// Listens at a path, for the same user alone.
+    /// Listens at a path for the same user alone.
     ///
     /// # Errors
-    /// The socket cannot be made, or a session of that name runs.
+    /// The socket cannot be made, or a session with this name is running.
     pub fn listen(path: PathBuf) -> io::Result<Self> {
         if let Some(folder) = path.parent() {
             check_folder(folder, true)?;
@@ -161,9 +161,10 @@ impl Control {
             let error = format!("{}: a session of that name runs already", path.display());
             return Err(io::Error::new(ErrorKind::AddrInUse, error));
         }
-        // What a session left that ended without a chance to.
+        // Left by a session that ended without a chance to clean up.
         _ = fs::remove_file(&path);
-        // Nobody else may connect, not even for a moment: the socket is made in a folder of ours.
+        // We make the socket in a folder of our own, because nobody else may connect even for a
+        // moment.
         let folder = path.with_extension("new");
         _ = fs::remove_dir_all(&folder);
         fs::create_dir(&folder)?;
@@ -181,7 +182,7 @@ impl Control {
         })
     }
 
-    /// Serves a client as far as it has sent its command, without waiting.
+    /// Serves a client as far as it has sent its command. Never waits.
     ///
     /// # Errors
     /// The socket failed.
@@ -204,7 +205,7 @@ impl Control {
             Ok(None) => return Ok(()),
             Ok(Some(command)) => {
                 let answer = answer(command, bottleneck)?;
-                // A client that is gone is no fault of the session.
+                // If the client is gone, this is no fault of the session.
                 _ = client.answer(&answer);
             }
             Err(_) => (),
@@ -214,7 +215,7 @@ impl Control {
     }
 }
 
-/// Makes what a line asks for: the line of the answer.
+/// Does what a line asks for, and returns the line to answer.
 fn answer(command: &[u8], bottleneck: &mut Bottleneck) -> io::Result<String> {
     let answer = match serde_json::from_slice::<Command>(command) {
         Ok(command) => make(&command, bottleneck),
@@ -226,7 +227,8 @@ fn answer(command: &[u8], bottleneck: &mut Bottleneck) -> io::Result<String> {
     Ok(serde_json::to_string(&answer)? + "\n")
 }
 
-/// Makes the changes of a command as a client of the socket would; at the first that cannot be, the rest is left.
+/// Makes a command's changes just as if a client had sent it. Stops at the first change that is
+/// impossible.
 pub fn make(command: &Command, bottleneck: &mut Bottleneck) -> Answer {
     let ways: &[Way] = match &command.way {
         Some(way) => std::slice::from_ref(way),
@@ -260,10 +262,10 @@ impl Drop for Control {
     }
 }
 
-/// Sends a command to the session of a name.
+/// Sends a command to the session with this name.
 ///
 /// # Errors
-/// No session of that name runs, or it does not answer.
+/// No session with this name is running, or it does not answer.
 pub fn send(name: &str, command: &Command) -> Result<Answer, String> {
     let path = path_of(name)?;
     let failed = |error: io::Error| format!("session '{name}': {error}");

@@ -1,5 +1,6 @@
-//! Demo: bulk transfers, a ping and a call share a slow link, first under a plain queue, then under a
-//! fair one. The traffic is real: TCP and UDP of this system, between two namespaces.
+//! Demo: bulk transfers, a ping and a call share a slow link, first under a plain queue, then under
+//! a fair one. The traffic is real, because this system's TCP and UDP send it between two
+//! namespaces.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -16,22 +17,22 @@ use roundelay_metrics::units::seconds;
 use crate::sys;
 use crate::world::{FAR, Place, World, WorldError};
 
-/// Port of the bulk transfers.
+/// The port for bulk transfers.
 const BULK: u16 = 5001;
-/// Port that answers pings.
+/// The port that answers pings.
 const PING: u16 = 5002;
-/// Port of the call.
+/// The port for the call.
 const CALL: u16 = 5004;
 /// Bulk transfers.
 const TRANSFERS: usize = 2;
-/// A packet of the call: 64 kbit/s of sound and the headers, every 20 ms.
+/// The call sends 64 kbit/s of sound with headers: a packet every 20 ms.
 const CALL_EVERY: Span = Span::from_millis(20);
 const CALL_BYTES: usize = 172;
 const PING_EVERY: Span = Span::from_millis(100);
-/// The congestion control of the transfers: the most common one, whatever the host's default.
+/// The transfers' congestion control: the most common one, whatever the host's default.
 pub const CONTROL: &str = "cubic";
 
-/// Parts of the demo whose figures count.
+/// The demo's parts, each with its own figures.
 const PARTS: usize = 2;
 
 /// Figures of a part.
@@ -50,28 +51,28 @@ pub struct Part {
 /// Traffic of the demo.
 pub struct Demo {
     figures: Arc<[Mutex<Part>; PARTS]>,
-    /// The part of now; [`PARTS`] between parts.
+    /// The part that runs now, or [`PARTS`] between parts.
     part: Arc<AtomicUsize>,
 }
 
-/// What each thread has.
+/// What each thread needs.
 #[derive(Clone)]
 struct Worker {
     figures: Arc<[Mutex<Part>; PARTS]>,
     part: Arc<AtomicUsize>,
-    /// Time zero of the stamps in packets.
+    /// Packets are stamped with the time since this moment.
     zero: Instant,
 }
 
 impl Worker {
-    /// Counts something in the part of now.
+    /// Counts something in the part that runs now.
     fn count(&self, count: impl FnOnce(&mut Part)) {
         if let Some(part) = self.figures.get(self.part.load(Ordering::Relaxed)) {
             count(&mut part.lock().unwrap_or_else(PoisonError::into_inner));
         }
     }
 
-    /// The time since zero as bytes of a packet.
+    /// The time since zero, as bytes for a packet.
     fn stamp(&self) -> [u8; 8] {
         (self.zero.elapsed().as_nanos() as u64).to_be_bytes()
     }
@@ -84,11 +85,11 @@ impl Worker {
     }
 }
 
-/// A step of a worker that is done again and again.
+/// A step that a worker does again and again.
 type Work = Box<dyn FnMut(&Worker) -> io::Result<()> + Send>;
 
 impl Demo {
-    /// Starts the traffic. Figures count in no part yet.
+    /// Starts the traffic. No part counts it yet.
     ///
     /// # Errors
     /// A port is taken, or the system does not let us enter a namespace.
@@ -113,12 +114,12 @@ impl Demo {
         })
     }
 
-    /// From now on figures count in this part; in none, if there is no such part.
+    /// Counts in this part from now on, or nowhere if there is no such part.
     pub fn enter_part(&self, part: usize) {
         self.part.store(part, Ordering::Relaxed);
     }
 
-    /// The figures of a part of `length` seconds in a line of a table.
+    /// A table's line with the figures from a part that took `length` seconds.
     pub fn line(&self, part: usize, length: f64) -> String {
         let part = self.figures[part]
             .lock()
@@ -139,7 +140,7 @@ impl Demo {
         )
     }
 
-    /// The head of the table.
+    /// The table's head.
     pub fn head() -> String {
         format!(
             "{:>9} {:>9} {:>8} {:>9} {:>9} {:>15}",
@@ -148,7 +149,7 @@ impl Demo {
     }
 }
 
-/// Starts a thread at a place, and waits until it has opened its sockets.
+/// Starts a thread at a place and waits until it has opened its sockets.
 fn start(
     world: &Arc<World>,
     place: Place,
@@ -189,7 +190,7 @@ fn far(port: u16) -> io::Result<SocketAddr> {
     format!("{FAR}:{port}").parse().map_err(io::Error::other)
 }
 
-/// Takes what the transfers send.
+/// Receives what the transfers send.
 fn sink() -> io::Result<Work> {
     let listener = TcpListener::bind(far(BULK)?)?;
     Ok(Box::new(move |worker| {
@@ -214,7 +215,7 @@ fn transfer() -> io::Result<Work> {
     Ok(Box::new(move |_| {
         if stream.is_none() {
             let new = TcpStream::connect(far(BULK)?)?;
-            // Where the system does not have it, its default is used.
+            // A system that does not have it uses its default.
             _ = sys::set_congestion_control(&new, CONTROL);
             stream = Some(new);
         }

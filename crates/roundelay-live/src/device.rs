@@ -11,50 +11,50 @@ use crate::slots::{Slot, Slots};
 pub struct Received {
     /// The slot.
     pub slot: Slot,
-    /// When, in nanoseconds since 1970, if the device knows.
+    /// When it came, in nanoseconds since 1970, if the device knows.
     pub unix_nanos: Option<i64>,
 }
 
-/// An end of the bottleneck.
+/// One end of the bottleneck.
 pub trait Device {
-    /// The name in messages.
+    /// The name for messages.
     fn name(&self) -> &str;
 
-    /// Adds the frames that have come, each in a slot of its own, in order, without waiting. Without
-    /// free slots frames stay where they are.
+    /// Adds the frames that have come, in order, each in its own slot. Does not wait. Frames that
+    /// find no free slot stay where they are.
     ///
     /// # Errors
     /// The interface is down or gone.
     fn receive(&mut self, slots: &mut Slots, received: &mut Vec<Received>) -> io::Result<()>;
 
-    /// Sends the first frames, in order, without waiting. The number of those taken; the others may
-    /// be offered again.
+    /// Sends the first frames, in order, without waiting. Returns how many it took. You may offer
+    /// the others again.
     ///
     /// # Errors
     /// The first frame can never be sent.
     fn send(&mut self, frames: &[&[u8]]) -> io::Result<usize>;
 
-    /// Sends on what [`send`](Self::send) has taken and the interface could not take yet. Whether
-    /// some is left: then the driver calls again soon.
+    /// Sends on what [`send`](Self::send) took while the interface was full. Returns whether some
+    /// is still left, so that the driver calls again soon.
     fn flush(&mut self) -> bool {
         false
     }
 
-    /// Ends sending: what [`send`](Self::send) has taken and the interface has not counts as lost from
+    /// Ends sending. What [`send`](Self::send) took but the interface did not counts as lost from
     /// now on.
     fn close(&mut self) {}
 
-    /// Frames that came without a checksum, because the sender leaves that to its hardware.
+    /// How many frames came without a checksum because the sender leaves it to its hardware.
     fn unfinished(&self) -> u64 {
         0
     }
 
-    /// Whether frames may have been lost here that [`outside`](Self::outside) cannot count.
+    /// Whether this end may have lost frames that [`outside`](Self::outside) cannot count.
     fn is_blind(&self) -> bool {
         false
     }
 
-    /// Whether the interface does not exist any more. Asked after it went down.
+    /// Whether the interface no longer exists. The driver asks once it went down.
     fn is_gone(&self) -> bool {
         false
     }
@@ -62,7 +62,7 @@ pub trait Device {
     /// Frames lost here since the start, where no queue saw them.
     fn outside(&mut self) -> Outside;
 
-    /// The descriptor to wait for.
+    /// The descriptor to wait on.
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         None
     }

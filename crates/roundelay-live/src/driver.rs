@@ -1,4 +1,4 @@
-//! Driver: moves frames between two devices and the bottleneck, as the clock goes.
+//! Driver: moves frames between two devices and the bottleneck as time passes.
 
 use std::io;
 
@@ -14,39 +14,39 @@ use crate::meter::BLUNT;
 use crate::samples::largest_flows;
 use crate::settings::Way;
 
-/// Frames taken from a direction before the other has its turn.
+/// How many frames one direction may send before the other gets its turn.
 const BURST: usize = 64;
 
 /// Two devices, and the bottleneck between them.
 pub struct Driver<D, C> {
-    /// Near and far: the way up goes from the first to the second.
+    /// Near and far. The way up goes from the first to the second.
     devices: [D; 2],
     bottleneck: Bottleneck,
     clock: C,
     stamps: Stamps,
-    /// When each direction was last looked at for frames that are due.
+    /// When each direction was last checked for due frames.
     looked: [Instant; 2],
     /// When each device was last read, nanoseconds.
     read: [u64; 2],
-    /// Devices from which frames came without stamps.
+    /// Whether frames came without stamps from each device.
     unstamped: [bool; 2],
     received: Vec<Received>,
     due: Vec<Due>,
-    /// Devices that are down, and how often each has gone down.
+    /// Which devices are down, and how often each went down.
     down: [bool; 2],
     went_down: [u64; 2],
-    /// A device has not taken all frames offered.
+    /// A device did not take all frames offered.
     is_blocked: bool,
-    /// Turns in which no slot was free.
+    /// Turns that found no free slot.
     full: u64,
     wake_ups: WakeUps,
 }
 
-/// A driver's run has ended by itself: frames cannot be sorted.
+/// Why a run ended by itself: it could not sort a frame.
 pub type DriverError = Box<dyn std::error::Error + Send + Sync>;
 
 impl<D: Device, C: Clock> Driver<D, C> {
-    /// A driver at the start of its clock.
+    /// A driver whose clock has just started.
     pub fn new(devices: [D; 2], bottleneck: Bottleneck, clock: C) -> Self {
         let stamps = Stamps::new(&clock);
         Self {
@@ -67,8 +67,8 @@ impl<D: Device, C: Clock> Driver<D, C> {
         }
     }
 
-    /// From now on the run wakes up a little before a frame is due, and passes the rest of the time
-    /// without a pause. For threads of real-time priority: others lose their processor meanwhile.
+    /// From now on, wakes up a little before a frame is due and spends the rest of the time awake.
+    /// This suits threads with real-time priority, because others lose their processor meanwhile.
     pub const fn wake_up_early(&mut self) {
         self.wake_ups.is_early = true;
     }
@@ -78,7 +78,7 @@ impl<D: Device, C: Clock> Driver<D, C> {
         &self.bottleneck
     }
 
-    /// The bottleneck, to change it.
+    /// The bottleneck, for you to change it.
     pub const fn bottleneck_mut(&mut self) -> &mut Bottleneck {
         &mut self.bottleneck
     }
@@ -93,12 +93,12 @@ impl<D: Device, C: Clock> Driver<D, C> {
         &self.clock
     }
 
-    /// Nanoseconds since 1970 at the start of the clock.
+    /// Nanoseconds since 1970 when the clock started.
     pub const fn start_unix_nanos(&self) -> i64 {
         self.stamps.offset()
     }
 
-    /// How late frames left at the end of a direction, beyond the time at which they were due.
+    /// How long after their due time frames left at the end of a direction.
     pub const fn lateness(&self, way: Way) -> &Delays {
         self.bottleneck.lateness(way)
     }
@@ -106,7 +106,7 @@ impl<D: Device, C: Clock> Driver<D, C> {
     /// What a direction says about itself up to now.
     pub(crate) fn way_fidelity(&self, way: Way, outside: Outside) -> WayFidelity {
         let bottleneck = &self.bottleneck;
-        // Frames that have become due since the last turn are not late.
+        // Frames that became due since the last turn are not late.
         let looked = self.looked[way.index()];
         WayFidelity::of(Measured {
             way,
@@ -123,17 +123,17 @@ impl<D: Device, C: Clock> Driver<D, C> {
         })
     }
 
-    /// How often the clock of the stamps was set.
+    /// How often the stamps' clock was set.
     pub const fn clock_steps(&self) -> u64 {
         self.stamps.steps
     }
 
-    /// How often an interface has gone down, near and far.
+    /// How often the near and the far interface went down.
     pub const fn went_down(&self) -> [u64; 2] {
         self.went_down
     }
 
-    /// Whether an interface does not exist any more, near and far.
+    /// Whether the near and the far interface no longer exist.
     pub fn gone(&self) -> [bool; 2] {
         [0, 1].map(|place| self.went_down[place] > 0 && self.devices[place].is_gone())
     }
@@ -148,15 +148,15 @@ impl<D: Device, C: Clock> Driver<D, C> {
         [up, down]
     }
 
-    /// Turns in which frames had to stay in the kernel, because no slot was free.
+    /// Turns in which frames had to stay in the kernel because no slot was free.
     pub const fn full_turns(&self) -> u64 {
         self.full
     }
 
-    /// Receives, decides and sends whatever is there to receive, decide and send now.
+    /// Receives, decides and sends whatever there is now.
     ///
     /// # Errors
-    /// A frame's flow cannot be told to the discipline.
+    /// The discipline cannot take a frame's flow.
     pub fn turn(&mut self) -> Result<(), DriverError> {
         self.stamps.measure(&self.clock);
         for way in Way::BOTH {
@@ -174,7 +174,7 @@ impl<D: Device, C: Clock> Driver<D, C> {
         Ok(())
     }
 
-    /// Gives the devices a moment to send what they have taken. What is left then counts as lost.
+    /// Gives the devices a moment to send what they took. What is left after that counts as lost.
     pub fn close(&mut self) {
         const TRIES: u32 = 100;
         const BETWEEN: std::time::Duration = std::time::Duration::from_millis(1);
@@ -193,9 +193,9 @@ impl<D: Device, C: Clock> Driver<D, C> {
         }
     }
 
-    /// Nanoseconds until the next turn, if nothing is received before; `most` at most.
+    /// Nanoseconds until the next turn if nothing comes before. At most `most`.
     pub fn idle(&self, most: u64) -> u64 {
-        // A device that is full is tried again soon: it does not tell when it is not.
+        // A full device does not say when it has room again, so we try soon.
         if self.is_blocked {
             return most.min(BLOCKED);
         }
@@ -214,12 +214,12 @@ impl<D: Device, C: Clock> Driver<D, C> {
         let outcome = self.devices[place].receive(slots, &mut self.received);
         let is_down = outcome.is_err();
         self.went_down[place] += u64::from(is_down && !self.down[place]);
-        // An interface that comes up again goes on: it tells its error once.
+        // An interface tells its error once. When it comes up again, it goes on.
         self.down[place] = is_down;
         let now = self.clock.now();
         let gap = Duration::from_nanos(now - self.read[place]);
         self.read[place] = read;
-        // Until the first such frame, nobody knew that the device must be read often.
+        // Before the first such frame, nobody knew that this device must be read often.
         let is_read_often = self.unstamped[place];
         let mut received = std::mem::take(&mut self.received);
         for frame in received.drain(..) {
@@ -273,14 +273,14 @@ impl<D: Device, C: Clock> Driver<D, C> {
     }
 }
 
-/// How late sleeps end, and what to do about it.
+/// How late we wake from sleeps, and what to do about it.
 #[derive(Debug, Default)]
 struct WakeUps {
-    /// Sleeps end before their time.
+    /// Whether to end sleeps early.
     is_early: bool,
-    /// How late a sleep ends, nanoseconds: a mean in which the last eight count for most.
+    /// How late we wake, nanoseconds. In this mean the last eight sleeps count most.
     late: u64,
-    /// The last pause was passed awake.
+    /// The last pause was spent awake.
     was_awake: bool,
 }
 
@@ -292,14 +292,14 @@ enum Pause {
 }
 
 impl WakeUps {
-    /// The longest time that is passed awake, nanoseconds: less than the guard, so that no arrival comes
-    /// too late.
+    /// The longest time to spend awake, nanoseconds. It is less than the guard, so that no arrival
+    /// comes too late.
     const AWAKE: u64 = 60_000;
     /// The shortest sleep in which others get something done, nanoseconds.
     const REST: u64 = 5_000;
 
-    /// How to pass so many nanoseconds. Two pauses in a row are never passed awake, so that a fast link
-    /// leaves time to other threads.
+    /// How to spend this many nanoseconds. We never spend two pauses in a row awake, so that a fast
+    /// link leaves time to other threads.
     fn pass(&mut self, nanos: u64) -> Pause {
         let early = if self.is_early {
             (2 * self.late).min(Self::AWAKE)
@@ -316,11 +316,12 @@ impl WakeUps {
         Pause::Awake(nanos)
     }
 
-    /// A sleep of `asked` nanoseconds took `took`. Whether others had the processor meanwhile: a frame
-    /// that was there already ends a sleep at once.
+    /// Notes that a sleep meant for `asked` nanoseconds took `took`. Returns whether others had the
+    /// processor meanwhile: they had not if a waiting frame ended the sleep at once.
     fn slept(&mut self, asked: u64, took: u64) -> bool {
         if let Some(late) = took.checked_sub(asked) {
-            // One that ended milliseconds late says that the machine is busy, and nothing of its clock.
+            // A sleep that ends milliseconds late shows a busy machine rather than a slow timer, so
+            // it counts only this much.
             self.late = (7 * self.late + late.min(Self::AWAKE)) / 8;
         }
         let is_rest = took >= Self::REST;
@@ -329,24 +330,24 @@ impl WakeUps {
     }
 }
 
-/// Nanoseconds before frames are offered again to a device that was full.
+/// Nanoseconds until we offer frames again to a device that was full.
 const BLOCKED: u64 = 50_000;
 
 impl<D: Device> Driver<D, crate::clock::WallClock> {
-    /// Turns until `goes_on` says no, which is asked every few milliseconds, or an interface is
-    /// gone.
+    /// Keeps turning until `goes_on` says no or an interface is gone. We ask `goes_on` every few
+    /// milliseconds.
     ///
     /// # Errors
-    /// A frame's flow cannot be told to the discipline, or the system does not let us wait.
+    /// The discipline cannot take a frame's flow, or the system does not let us wait.
     #[cfg(target_os = "linux")]
     pub fn run(
         &mut self,
         mut goes_on: impl FnMut(&mut Self) -> io::Result<bool>,
     ) -> Result<(), DriverError> {
-        /// Between two questions, nanoseconds.
+        /// Nanoseconds between two questions.
         const ASK: u64 = 5_000_000;
-        /// A machine that never waits is left to others for a moment, so that a thread of real-time
-        /// priority cannot take it over.
+        /// After this long without a wait we leave the machine to others for a moment, so that a
+        /// thread with real-time priority cannot take it over.
         const LONGEST_WORK: u64 = 200_000_000;
         const PAUSE: u64 = 1_000_000;
         let mut asked = 0;
@@ -375,7 +376,7 @@ impl<D: Device> Driver<D, crate::clock::WallClock> {
                     let up = self.devices.iter().zip(self.down).filter(|(_, down)| !down);
                     sockets.extend(up.filter_map(|(device, _)| device.descriptor()));
                 }
-                // A device that is full needs others to make room.
+                // Others must run before a full device has room again.
                 let pause = if self.is_blocked {
                     Pause::Sleep(idle)
                 } else {

@@ -1,4 +1,4 @@
-//! Fidelity: what a run says about itself, and whether its figures may be used.
+//! Fidelity: what a run says about itself, and whether you may use its figures.
 
 use std::fmt::Write as _;
 
@@ -15,12 +15,12 @@ use crate::quantiles::quantiles;
 use crate::samples::FlowFigures;
 use crate::settings::Way;
 
-/// Share of frames that may come or leave late before the run is not valid.
+/// If more than this share of frames comes or leaves late, the run is not valid.
 const FEW: f64 = 0.01;
 
-/// Flows of a direction in the text.
+/// The text shows this many flows for each direction.
 const SHOWN: usize = 5;
-/// The fewest frames that have a p99.
+/// With fewer frames there is no p99.
 const ENOUGH: u64 = 100;
 
 /// What a run says about itself.
@@ -103,7 +103,7 @@ pub struct Verdict {
     pub reasons: Vec<String>,
 }
 
-/// The figures of a direction before they are judged.
+/// A direction's figures before they are judged.
 pub(crate) struct Measured<'a> {
     pub(crate) way: Way,
     pub(crate) queue: String,
@@ -143,7 +143,8 @@ impl WayFidelity {
         }
     }
 
-    /// Whether too many frames left late: more than 1%, or half of a few, which have no p99.
+    /// Whether too many frames left late: more than 1%. If there are too few for a p99, at least
+    /// half.
     fn is_late(&self) -> bool {
         if self.books.arrived >= ENOUGH {
             self.late_frames as f64 > FEW * self.due as f64
@@ -152,7 +153,7 @@ impl WayFidelity {
         }
     }
 
-    /// Why the figures of this direction may not be used.
+    /// Why you may not use this direction's figures.
     pub(crate) fn reasons(&self, real_time: bool) -> Vec<String> {
         let mut reasons = Vec::new();
         let Self { way, books, .. } = self;
@@ -197,7 +198,7 @@ impl WayFidelity {
                 "{way}: {lost} refused by the interface at the other end: was it up, and is its MTU as large?"
             ));
         }
-        // One of a few frames is no share.
+        // If there are few frames, a single one is no share.
         if self.moved_far as f64 > FEW * books.arrived.max(ENOUGH) as f64 {
             reasons.push(format!(
                 "{way}: the driver woke up too late for {} of {} arrivals, by up to {}: they count as later than they were.",
@@ -390,7 +391,7 @@ impl Fidelity {
 }
 
 impl Verdict {
-    /// The verdict in a sentence, and a line for each reason.
+    /// A sentence with the verdict, and a line for each reason.
     pub fn text(&self) -> String {
         if self.is_valid {
             return "valid: frames left on time, and none was lost outside the queue\n".to_owned();

@@ -1,13 +1,14 @@
-//! The longest frame of an interface, for devices that do not refuse longer ones themselves.
+//! The longest frame that an interface sends, for devices that do not refuse longer ones
+//! themselves.
 
 use std::time::{Duration, Instant};
 
 use crate::sys;
 
-/// Bytes of Ethernet in front of a packet, and of a VLAN tag.
+/// Bytes that Ethernet puts in front of a packet, and bytes of a VLAN tag.
 pub(crate) const HEADER: usize = 14;
 pub(crate) const TAG: usize = 4;
-/// The MTU is looked at again after this time.
+/// After this time we look at the MTU again.
 const LOOK: Duration = Duration::from_millis(10);
 
 /// An interface's MTU, as it was a moment ago.
@@ -32,10 +33,10 @@ impl FrameLengths {
         self.mtu
     }
 
-    /// The number of the first frames that are no longer than the interface sends.
+    /// How many of the first frames are short enough for the interface.
     ///
     /// # Errors
-    /// The first one is longer, as of a packet socket.
+    /// The first one is too long. A packet socket would say the same.
     pub(crate) fn fitting(&mut self, frames: &[&[u8]]) -> std::io::Result<usize> {
         if self.looked.elapsed() >= LOOK {
             self.looked = Instant::now();
@@ -57,7 +58,7 @@ impl FrameLengths {
     }
 }
 
-/// A VLAN tag does not count as part of the packet.
+/// The longest frame. A VLAN tag does not count as part of the packet.
 fn longest(mtu: usize, frame: &[u8]) -> usize {
     let is_tagged = matches!(frame.get(12..14), Some([0x81, 0] | [0x88, 0xa8]));
     mtu + HEADER + if is_tagged { TAG } else { 0 }

@@ -1,4 +1,4 @@
-//! Kinds of devices, and an end of the bottleneck of one of them.
+//! The kinds of devices, and an end of the bottleneck that is one of them.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -10,21 +10,21 @@ use crate::slots::Slots;
 use crate::tap::Tap;
 use crate::xdp_socket::XdpSocket;
 
-/// How frames come from an interface, and go there.
+/// How frames come from an interface and get there.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum DeviceKind {
     /// A packet socket (packet(7)).
     #[default]
     Packet,
-    /// A socket of `AF_XDP` in copy mode.
+    /// An `AF_XDP` socket in copy mode.
     Xdp,
 }
 
 impl DeviceKind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 2] = [Self::Packet, Self::Xdp];
 
-    /// The name.
+    /// The kind's name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Packet => "packet",
@@ -33,7 +33,7 @@ impl DeviceKind {
     }
 }
 
-/// An interface that is open.
+/// An open interface.
 pub struct Interface(Box<dyn Device + Send>);
 
 impl std::fmt::Debug for Interface {
@@ -45,16 +45,16 @@ impl std::fmt::Debug for Interface {
     }
 }
 
-/// What a name begins with that stands for a TAP interface.
+/// A name that begins like this stands for a TAP interface.
 const TAP: &str = "tap:";
 
 impl Interface {
-    /// The other end of the TAP interface that `text` names, as in `tap:home`; none if it names an
-    /// interface of any kind. Such an end is opened before anything looks at the interface, which
-    /// may not exist before.
+    /// Opens the other end of the TAP interface that `text` names, as in `tap:home`. None if `text`
+    /// names an ordinary interface. Open such an end before anything looks at the interface,
+    /// because it may not exist earlier. The flag says that this call made the interface.
     ///
     /// # Errors
-    /// There is no right to make it, or no interface of this name can be a TAP interface.
+    /// You have no right to make it, or the interface with this name cannot be a TAP interface.
     pub fn tap(text: &str) -> io::Result<Option<(Self, bool)>> {
         let Some(name) = text.strip_prefix(TAP) else {
             return Ok(None);
@@ -64,10 +64,10 @@ impl Interface {
         Ok(Some((Self(Box::new(tap)), is_ours)))
     }
 
-    /// Opens an interface of this namespace.
+    /// Opens an interface in this namespace.
     ///
     /// # Errors
-    /// There is no such interface, no right to open it, or no such device.
+    /// The interface or the kind of device does not exist here, or you have no right to open it.
     pub fn open(kind: DeviceKind, name: &str) -> io::Result<Self> {
         Ok(Self(match kind {
             DeviceKind::Packet => Box::new(PacketSocket::open(name)?),

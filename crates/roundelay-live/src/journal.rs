@@ -6,36 +6,36 @@ use roundelay::{DropReason, Instant};
 
 use crate::settings::{Change, Way};
 
-/// Fate of a frame.
+/// A frame's fate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     /// The frame got the link.
     Sent {
-        /// Start of the transmission.
+        /// When the transmission started.
         start: Instant,
-        /// End of the transmission.
+        /// When the transmission ended.
         end: Instant,
-        /// The time at which the frame is due at the other end.
+        /// When the frame is due at the other end.
         due: Instant,
-        /// The queue asked for CE.
+        /// The queue asked for a CE mark.
         marked: bool,
         /// The wire loses the frame.
         lost: bool,
     },
     /// The queue dropped the frame.
     Dropped {
-        /// The time of the drop.
+        /// When it was dropped.
         at: Instant,
         /// The reason.
         reason: DropReason,
     },
 }
 
-/// Hears everything that happens in the bottleneck, in the order in which it happens. Frames of a
-/// direction are numbered from 0 in the order of arrival.
+/// Hears everything in the bottleneck, in the order in which it happens. Each direction numbers its
+/// frames from 0 as they arrive.
 pub trait Journal: Any + Send {
-    /// A frame arrives. `frame` is cut to [`Settings::snap`](crate::Settings::snap) bytes, `len` is
-    /// its whole length.
+    /// A frame arrives. `frame` is cut to [`Settings::snap`](crate::Settings::snap) bytes, and
+    /// `len` is its whole length.
     fn arrived(&mut self, way: Way, at: Instant, frame: &[u8], len: u32) {
         let _ = (way, at, frame, len);
     }
@@ -50,11 +50,11 @@ pub trait Journal: Any + Send {
         let _ = (way, at, change);
     }
 
-    /// Hands on what is kept back, so that a run that is killed leaves it behind. Called several
-    /// times a second.
+    /// Passes on what the journal holds back, so that it survives if the run is killed. The driver
+    /// calls this several times a second.
     ///
     /// # Errors
-    /// The journal ended before the run, for this reason.
+    /// The journal ended before the run. The error says why.
     fn pass_on(&mut self) -> Result<(), String> {
         Ok(())
     }

@@ -1,5 +1,5 @@
-//! Kinds of packets, by protocol and length: rough enough to mean the same in a live run and in a
-//! simulation.
+//! Kinds of packets, by protocol and length. They are rough enough to mean the same in a live run
+//! and in a simulation.
 
 use roundelay::Duration;
 use roundelay_metrics::Delays;
@@ -11,9 +11,9 @@ use crate::quantiles::quantiles;
 /// Protocol numbers (IANA).
 const TCP: u8 = 6;
 const UDP: u8 = 17;
-/// Longest packet of TCP without data, with all options, and a little more.
+/// The longest TCP packet without data: one with all options, and a little more.
 const LONGEST_ACKNOWLEDGEMENT: u32 = 100;
-/// Longest packet of UDP that counts as short: calls and games send shorter ones.
+/// The longest UDP packet that counts as short. Calls and games send shorter ones.
 const LONGEST_SHORT: u32 = 300;
 
 /// A kind of packet.
@@ -42,7 +42,7 @@ impl PacketKind {
         Self::Other,
     ];
 
-    /// Name in tables and sentences.
+    /// The name for tables and sentences.
     pub const fn name(self) -> &'static str {
         match self {
             Self::TcpData => "TCP data",
@@ -53,7 +53,8 @@ impl PacketKind {
         }
     }
 
-    /// The kind of a packet of `len` bytes from the header of IP on, in a flow of a protocol.
+    /// What kind a packet is. `len` counts bytes from the IP header on, and `protocol` is that of
+    /// its flow.
     pub const fn of(protocol: Option<u8>, len: u32) -> Self {
         match protocol {
             Some(TCP) if len <= LONGEST_ACKNOWLEDGEMENT => Self::Acknowledgement,
@@ -65,7 +66,7 @@ impl PacketKind {
     }
 }
 
-/// What became of the packets of a kind.
+/// What became of one kind's packets.
 #[derive(Debug, Clone, Default)]
 struct KindBooks {
     packets: u64,
@@ -75,7 +76,7 @@ struct KindBooks {
     delays: Delays,
 }
 
-/// The packets of each kind.
+/// What became of each kind's packets.
 #[derive(Debug, Clone, Default)]
 pub struct Kinds([KindBooks; PacketKind::ALL.len()]);
 
@@ -97,8 +98,8 @@ pub struct KindFigures {
 }
 
 impl Kinds {
-    /// A packet of `bytes` bytes got the link, `delay` after its arrival at the end of the
-    /// transmission.
+    /// Counts a packet of `bytes` bytes that got the link. Its transmission ended `delay` after its
+    /// arrival.
     pub fn sent(&mut self, kind: PacketKind, bytes: u64, delay: Duration, marked: bool) {
         let books = &mut self.0[kind as usize];
         books.packets += 1;
@@ -107,12 +108,12 @@ impl Kinds {
         books.delays.record(delay);
     }
 
-    /// The queue dropped a packet.
+    /// Counts a packet that the queue dropped.
     pub fn dropped(&mut self, kind: PacketKind) {
         self.0[kind as usize].dropped += 1;
     }
 
-    /// The figures of all kinds with packets.
+    /// Figures for every kind that has packets.
     pub fn figures(&self) -> Vec<KindFigures> {
         let mut figures = Vec::new();
         for (kind, books) in PacketKind::ALL.into_iter().zip(&self.0) {

@@ -1,8 +1,9 @@
 //! Real packets through any queue discipline: a bottleneck between two interfaces, and a record of
 //! each run that replays to the packet.
 //!
-//! The [`Bottleneck`] is pure: frames and times go in, frames that are due come out. It reads no
-//! clock and opens no socket, so a [replay](replay()) of a record takes the very same decisions.
+//! The [`Bottleneck`] is pure: frames and times go in, and frames that are due come out. Because it
+//! reads no clock and opens no socket, a [replay](replay()) of a record takes the very same
+//! decisions.
 
 mod books;
 mod bottleneck;

@@ -1,5 +1,5 @@
-//! Line: one direction of the bottleneck. Frames are sorted into flows, queue for the link, and
-//! travel along the wire until they are due at the other end.
+//! Line: one direction of the bottleneck. It sorts frames into flows and queues them for the link,
+//! and they travel along the wire until they are due at the other end.
 
 use std::collections::VecDeque;
 
@@ -20,7 +20,7 @@ use crate::random::{of_wire, seed_of_queue};
 use crate::settings::{Change, Settings, SettingsError, Way, WaySettings, rate, wrong};
 use crate::slots::{Slot, Slots};
 
-/// Bytes of the header of Ethernet.
+/// Bytes of an Ethernet header.
 const ETHERNET: u32 = 14;
 
 /// A frame on its way to the other end.
@@ -29,7 +29,7 @@ struct Travelling {
     slot: Slot,
     due: Instant,
     lost: bool,
-    /// Time of a full packet on the link when this one was sent.
+    /// How long a full packet took on the link when this one was sent.
     full_packet: Duration,
 }
 
@@ -38,20 +38,20 @@ pub(crate) struct Line {
     way: Way,
     seed: u64,
     snap: usize,
-    /// The queue as written.
+    /// The queue, as the user wrote it.
     pub(crate) queue: String,
     port: Port<AnyArena<Slot>>,
-    /// Time of a full packet at the port's rate.
+    /// How long a full packet takes at the port's rate.
     full_packet: Duration,
-    /// The times at which the link carries packets, if it has no rate.
+    /// When the link carries packets, if it has no rate.
     trace: Option<TracedLink>,
-    /// Name of the trace.
+    /// The trace's name.
     trace_name: Option<String>,
     feed: Feed,
     wire: Wire,
     pub(crate) books: Books,
     pub(crate) meter: Meter,
-    /// The last arrival, or the time up to which the port has decided.
+    /// The last arrival, or the time up to which the port has decided if that is later.
     now: Instant,
 }
 
@@ -65,12 +65,12 @@ struct Wire {
     travelling: VecDeque<Travelling>,
 }
 
-/// What a port's decisions touch, beside the port.
+/// What a port's decisions touch besides the port.
 struct Outlet<'a> {
     way: Way,
     full_packet: Duration,
     trace: Option<&'a mut TracedLink>,
-    /// End of the transmission of a packet on a link with a trace.
+    /// When a packet's transmission ended, on a link that follows a trace.
     ended: Option<Instant>,
     wire: &'a mut Wire,
     books: &'a mut Books,
@@ -148,7 +148,7 @@ impl Observer<Slot> for Outlet<'_> {
 impl Wire {
     fn new(settings: &WaySettings, guard: Duration, random: Pcg64Mcg) -> Self {
         Self {
-            // The guard is part of the way: no frame can be due before its fate is decided.
+            // The delay includes the guard, so that no frame is due before its fate is decided.
             delay: Duration::from_picos(settings.delay).max(guard),
             jitter: Duration::from_picos(settings.jitter),
             loss: settings.loss,
@@ -158,8 +158,8 @@ impl Wire {
         }
     }
 
-    /// Sends a frame along the wire: when it is due, and whether it is lost. The draws are those of a
-    /// simulated wire: a lost frame has no jitter, and holds up no other.
+    /// Sends a frame along the wire. Returns when it is due, and whether it is lost. Random draws
+    /// are those of a simulated wire, where a lost frame has no jitter and holds up no other.
     fn travel(&mut self, slot: Slot, end: Instant, full_packet: Duration) -> (Instant, bool) {
         let lost = self.loss > 0 && self.random.random_range(0..Billionths::ONE.0) < self.loss;
         let mut due = end + self.delay;
@@ -167,7 +167,7 @@ impl Wire {
             let extra = self.random.random_range(0..=self.jitter.as_picos());
             due += Duration::from_picos(extra);
         }
-        // Jitter keeps the order.
+        // Jitter never changes the order.
         due = due.max(self.last_due);
         if !lost {
             self.last_due = due;
@@ -182,7 +182,7 @@ impl Wire {
     }
 }
 
-/// The port of a queue.
+/// Makes a port with this queue.
 fn port_of(
     queue: &Queue,
     rate: roundelay::Rate,
@@ -195,9 +195,9 @@ fn port_of(
     Ok(Port::new(scheduler, queue.limit(), rate))
 }
 
-/// Runs a link that follows a trace up to just before `until`. The port's own rate counts for
-/// nothing: the link picks a packet at the first time of the trace at which it can carry a byte, and
-/// is free when the trace has carried the last.
+/// Runs a link that follows a trace up to just before `until`. The port's own rate does not count.
+/// The link picks a packet as soon as the trace can carry a byte, and is free when the trace has
+/// carried the packet's last byte.
 fn advance_by_trace(port: &mut Port<AnyArena<Slot>>, until: Instant, outlet: &mut Outlet<'_>) {
     while let Some(at) = port.next_event().filter(|at| *at < until) {
         let opportunity = outlet.trace.as_ref().map_or(at, |trace| trace.next(at));
@@ -252,7 +252,7 @@ impl Line {
         })
     }
 
-    /// The last arrival, or the time up to which the port has decided.
+    /// The last arrival, or the time up to which the port has decided if that is later.
     pub(crate) const fn now(&self) -> Instant {
         self.now
     }
@@ -262,27 +262,27 @@ impl Line {
         self.port.rate()
     }
 
-    /// The name of the link's trace, while it follows one.
+    /// The name of the link's trace, while the link follows it.
     pub(crate) fn trace_name(&self) -> Option<&str> {
         self.trace_name.as_deref()
     }
 
-    /// The flows by number.
+    /// The flows. The index is the flow's number.
     pub(crate) fn flows(&self) -> &[Flow] {
         self.feed.flows()
     }
 
-    /// Packets and bytes in the queue.
+    /// How many packets and bytes the queue holds.
     pub(crate) fn backlog(&self) -> Backlog {
         self.port.scheduler().backlog()
     }
 
-    /// Time of the port's next decision.
+    /// When the port decides next.
     pub(crate) fn next_decision(&self) -> Option<Instant> {
         self.port.next_event()
     }
 
-    /// Time at which the next frame is due.
+    /// When the next frame is due.
     pub(crate) fn next_due(&self) -> Option<Instant> {
         self.wire.travelling.front().map(|first| first.due)
     }
@@ -309,7 +309,7 @@ impl Line {
         self.now = self.now.max(until);
     }
 
-    /// A frame arrives at `at`, which is not before [`now`](Self::now).
+    /// Takes a frame that arrives at `at`, which is no earlier than [`now`](Self::now).
     pub(crate) fn arrive(
         &mut self,
         at: Instant,
@@ -331,7 +331,7 @@ impl Line {
         Ok(())
     }
 
-    /// A frame enters the queue.
+    /// Puts a frame into the queue.
     fn enter(
         &mut self,
         at: Instant,
@@ -358,10 +358,10 @@ impl Line {
         self.port.arrive(at, packet, &mut outlet);
     }
 
-    /// Changes rate, queue or weights at `at`, which is not before [`now`](Self::now).
+    /// Changes rate, queue or weights at `at`, which is no earlier than [`now`](Self::now).
     ///
     /// # Errors
-    /// The change cannot be: nothing has changed.
+    /// The change is impossible. Then nothing has changed.
     pub(crate) fn change(
         &mut self,
         at: Instant,
@@ -377,7 +377,7 @@ impl Line {
                 journal.changed(self.way, at, change);
                 self.port.set_rate(rate);
                 self.full_packet = rate.time_of(FULL_PACKET);
-                // The link has a rate from now on.
+                // From now on the link has a rate.
                 (self.trace, self.trace_name) = (None, None);
             }
             Change::Weights(texts) => {
@@ -412,13 +412,13 @@ impl Line {
         Ok(())
     }
 
-    /// Puts another port into place, and returns the waiting frames in the order of arrival.
+    /// Installs another port, and returns the waiting frames in the order of their arrival.
     fn replace(&mut self, port: Port<AnyArena<Slot>>, slots: &Slots) -> Vec<Slot> {
         let mut before = std::mem::replace(&mut self.port, port);
         let mut waiting = Vec::new();
         while let Some(packet) = before.scheduler_mut().evict() {
             waiting.push(packet.payload);
-            // fq_codel gives up several packets at once.
+            // fq_codel drops several packets at once.
             while let Some((packet, _)) = before.scheduler_mut().take_dropped() {
                 waiting.push(packet.payload);
             }
@@ -433,8 +433,8 @@ impl Line {
         waiting
     }
 
-    /// Adds to `due` the slots of frames that are due by `now`, `most` at most. The wire's losses
-    /// that come before are taken off the wire.
+    /// Adds to `due` the slots of frames due by `now`, at most `most`. Frames that the wire has
+    /// lost before these are taken off it.
     pub(crate) fn due(
         &mut self,
         now: Instant,
@@ -460,7 +460,7 @@ impl Line {
         }
     }
 
-    /// The first frame that is due leaves at `at`.
+    /// Notes that the first due frame leaves at `at`.
     pub(crate) fn note_departure(&mut self, at: Instant) {
         if let Some(first) = self.wire.travelling.front() {
             let late = at.since(first.due);
@@ -468,19 +468,18 @@ impl Line {
         }
     }
 
-    /// An arrival was moved by `moved`.
+    /// Notes that an arrival was moved by `moved`.
     pub(crate) fn note_moved(&mut self, moved: Duration) {
         self.meter.punctuality.moved += u64::from(moved >= self.full_packet);
     }
 
-    /// A frame without a stamp came, and its device was read before `gap` ago.
+    /// Notes a frame that came without a stamp. Its device was read `gap` before.
     pub(crate) fn note_unstamped(&mut self, gap: Duration) {
         let full_packet = self.full_packet;
         self.meter.punctuality.came_unstamped(gap, full_packet);
     }
 
-    /// Whether frames came in and left when they should, with those that are due by `now` and have
-    /// not left.
+    /// Whether frames came in and left on time. Frames due by `now` that have not left count too.
     pub(crate) fn punctuality(&self, now: Instant) -> Punctuality {
         let mut punctuality = self.meter.punctuality.clone();
         for frame in &self.wire.travelling {
@@ -494,7 +493,7 @@ impl Line {
         punctuality
     }
 
-    /// The first frame that is due leaves: the device has taken it, or refused it for good.
+    /// Lets the first due frame go, because the device took it or refused it for good.
     pub(crate) fn hand_over(&mut self, is_taken: bool, slots: &mut Slots) {
         let Some(first) = self.wire.travelling.pop_front() else {
             return;

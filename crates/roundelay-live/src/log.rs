@@ -1,5 +1,5 @@
-//! Log of a recorded run, in the format that `roundelay verify` checks without knowledge of queues'
-//! code: both directions are links of a network with two nodes.
+//! The log of a recorded run, in the format that `roundelay verify` checks without knowing the
+//! queues' code. Both directions are links in a network with two nodes.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,20 +13,21 @@ use crate::recording::{RecordError, Recording};
 use crate::replay::{Replayed, replay_with};
 use crate::settings::{Change, Settings, SettingsError, Way, wrong};
 
-/// The log of a run, and the replay that it comes from.
+/// The log of a run, and the replay that wrote it.
 pub struct RunLog {
     /// The lines, as `simulate --log` writes them.
     pub text: String,
     /// The replay.
     pub replayed: Replayed,
-    /// Changes on the way: the log ends before the first, as a link in a log has one rate and queue.
+    /// Changes during the run. The log ends before the first, because a link in a log has only one
+    /// rate and one queue.
     pub changes: u64,
 }
 
 /// The log of a recorded run, up to the first change.
 ///
 /// # Errors
-/// The record is damaged, or its settings cannot be.
+/// The record is damaged, or its settings are impossible.
 pub fn log(recording: Recording) -> Result<RunLog, RecordError> {
     let settings = recording.start().settings.clone();
     let wrong = |error: SettingsError| RecordError::Settings {
@@ -47,9 +48,11 @@ pub fn log(recording: Recording) -> Result<RunLog, RecordError> {
     let mut writer = shared.lock().unwrap_or_else(PoisonError::into_inner);
     let changes = replayed.ways.iter().map(|way| way.changes).sum();
     let mut lines = std::mem::take(&mut writer.lines);
-    // In each direction, lines are in the order of events; at one instant they stay so.
+    // Each direction's lines are in the order of events. The sort is stable, so they stay so within
+    // an instant.
     lines.sort_by_key(|line| line.time);
-    // Where one direction is decided further than the other, the log would show its link at rest.
+    // The log ends where the less decided direction does. Beyond that, it would show this
+    // direction's link at rest.
     let decided = match &replayed.end {
         Some(end) => end.until,
         None => writer.last.map(Instant::as_picos),
@@ -77,7 +80,7 @@ pub fn log(recording: Recording) -> Result<RunLog, RecordError> {
     })
 }
 
-/// Numbers packets and flows in the order of their start, as a log has them.
+/// Numbers packets and flows in the order of their start, as a log does.
 fn number(lines: &mut [Line]) {
     let mut packets = HashMap::new();
     let mut flows = HashMap::new();
@@ -104,7 +107,7 @@ fn renumber(numbers: &mut HashMap<u64, u64>, number: &mut u64) {
 }
 
 fn to_json(value: &impl serde::Serialize) -> String {
-    // Cannot fail: no map has keys that are no texts.
+    // This cannot fail, because all keys of maps are texts.
     let mut text = serde_json::to_string(value).unwrap_or_default();
     text.push('\n');
     text
@@ -158,19 +161,19 @@ fn link(settings: &Settings, way: Way) -> Result<LinkRecord, SettingsError> {
     })
 }
 
-/// Turns a run into lines.
+/// Writes a run as lines.
 struct Writer {
     layer: LinkLayer,
     classifiers: [Classifier; 2],
-    /// Numbers of flows in the log, by direction and number there.
+    /// Numbers of flows in the log, by direction and by number in that direction.
     flows: HashMap<(Way, u32), u64>,
     /// Numbers of packets in the log, by direction.
     packets: [Vec<u64>; 2],
     sent: u64,
     lines: Vec<Line>,
-    /// The first change.
+    /// When the first change happens.
     until: Instant,
-    /// The last arrival in each direction; without any, the end of time.
+    /// The last arrival in each direction. The end of time if there is none.
     last: [Instant; 2],
 }
 

@@ -1,4 +1,5 @@
-//! Loops: a bottleneck between two interfaces of one network would send each frame around for ever.
+//! Loops: between two interfaces of one network, a bottleneck would send each frame around for
+//! ever.
 
 use std::fs;
 use std::hash::{BuildHasher as _, RandomState};
@@ -14,23 +15,23 @@ use crate::sys::{self, BATCH, PacketDescriptor};
 
 /// The first EtherType for local experiments (IEEE 802, section 9.2.3).
 const EXPERIMENT: u16 = 0x88b5;
-/// A frame takes far less from one port of a switch to another.
+/// How long to wait for a probe. A switch takes far less to pass a frame from port to port.
 const PATIENCE: Duration = Duration::from_millis(200);
-/// The shortest frame of Ethernet, without its checksum.
+/// The shortest Ethernet frame, without its checksum.
 const LEN: usize = 60;
 const TEXT: &[u8] = b"roundelay looks for a loop";
 /// Bytes in front of the text: two addresses, the type, a number.
 const TEXT_AT: usize = 14 + 8;
 
-/// The probe is sent again this often: a port of a switch may just come up.
+/// How often to send the probe again, because a port of a switch may just be coming up.
 const AGAIN: Duration = Duration::from_millis(50);
-/// Longest wait until the system knows that a TAP interface has another end.
+/// The longest wait until the system knows that a TAP interface has another end.
 const COMES_UP: Duration = Duration::from_secs(2);
 
-/// An end at which a loop is looked for.
+/// An end at which we look for a loop.
 enum End<'a> {
     Socket(PacketDescriptor),
-    /// What the bottleneck sends through this end comes in at the interface, not out of it.
+    /// What the bottleneck sends through this end comes in at the interface instead of going out.
     Tap(&'a mut Interface, Slots),
 }
 
@@ -45,11 +46,11 @@ impl<'a> End<'a> {
         while !sys::is_running(name)? && Instant::now() < end {
             std::thread::sleep(Duration::from_millis(10));
         }
-        // Room for all that its queue may hold, however long.
+        // There is room for all that its queue may hold, however long.
         Ok(Self::Tap(tap, Slots::new(BATCH as u32, 1 << 17)))
     }
 
-    /// An interface that cannot send closes no loop.
+    /// Sends a frame. If the interface cannot send, it closes no loop, so errors do not matter.
     fn send(&mut self, frame: &[u8; LEN]) {
         _ = match self {
             Self::Socket(socket) => sys::send(socket.as_fd(), &[frame]),
@@ -57,7 +58,7 @@ impl<'a> End<'a> {
         };
     }
 
-    /// Whether the frame is among those that have come.
+    /// Whether the frame is among those that came.
     fn has_come(&mut self, frame: &[u8; LEN]) -> bool {
         let (tap, slots) = match self {
             Self::Socket(socket) => return has_come(socket, frame),
@@ -82,11 +83,11 @@ impl<'a> End<'a> {
     }
 }
 
-/// Folder of what the system says about interfaces.
+/// The folder in which the system describes interfaces.
 pub(crate) const INTERFACES: &str = "/sys/class/net";
 
-/// The bridge, or the like, to which two interfaces belong: it would forward each frame once more.
-/// None if the folder is that of another network namespace.
+/// The bridge, or the like, that both interfaces belong to, because it would forward each frame
+/// once more. None if the folder describes another network namespace.
 pub(crate) fn shared_master(folder: &Path, interfaces: [(&str, i32); 2]) -> Option<String> {
     let mut masters = Vec::new();
     for (name, index) in interfaces {
@@ -102,8 +103,9 @@ pub(crate) fn shared_master(folder: &Path, interfaces: [(&str, i32); 2]) -> Opti
     (masters.len() == 1).then(|| masters.remove(0))
 }
 
-/// Whether frames that leave at one of two interfaces come in again at one of them: a frame for all
-/// stations is sent out at both. Ends of TAP interfaces, which are open, are given.
+/// Whether frames that leave at one of two interfaces come in again at one of them. We send a frame
+/// to all stations at both. `taps` holds the ends of those that are TAP interfaces, which are
+/// already open.
 ///
 /// # Errors
 /// An interface cannot be opened.
@@ -116,7 +118,7 @@ pub(crate) fn is_there(
         End::open(interfaces[0], near)?,
         End::open(interfaces[1], far)?,
     ];
-    // Another session may look for loops in the same network.
+    // The number is random, because another session may look for loops in the same network.
     let frame = probe(RandomState::new().hash_one(std::process::id()));
     let end = Instant::now() + PATIENCE;
     let mut next = Instant::now();
@@ -148,7 +150,7 @@ pub(crate) fn is_there(
 fn probe(number: u64) -> [u8; LEN] {
     let mut frame = [0; LEN];
     frame[..6].fill(0xff);
-    // A local address of no vendor.
+    // A locally administered address, which belongs to no vendor.
     frame[6..12].copy_from_slice(&[2, 0x52, 0x4c, 0x4f, 0x4f, 0x50]);
     frame[12..14].copy_from_slice(&EXPERIMENT.to_be_bytes());
     frame[14..TEXT_AT].copy_from_slice(&number.to_be_bytes());
@@ -156,7 +158,7 @@ fn probe(number: u64) -> [u8; LEN] {
     frame
 }
 
-/// Whether the frame is among those that have come.
+/// Whether the frame is among those that came.
 fn has_come(socket: &mut PacketDescriptor, frame: &[u8; LEN]) -> bool {
     let mut room = [0; LEN];
     // An interface that is down receives nothing.

@@ -2,10 +2,10 @@
 
 use roundelay_trace::{LinkType, network_offset};
 
-/// The two bits of the ECN field, set: CE.
+/// CE: both bits of the ECN field are set.
 const CE: u8 = 0b11;
 
-/// Sets CE in the frame's IP header. False if there is no IP header.
+/// Sets CE in the frame's IP header. Returns false if there is no IP header.
 pub(crate) fn mark(frame: &mut [u8]) -> bool {
     let Some(at) = network_offset(LinkType::ETHERNET, frame) else {
         return false;

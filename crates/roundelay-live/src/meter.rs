@@ -1,4 +1,5 @@
-//! Meter: what a run shows beside its books: flows, delays, and a direction's figures at some time.
+//! Meter: what a run shows besides its books: flows, delays, and a direction's figures at some
+//! time.
 
 use roundelay::Duration;
 use roundelay_metrics::Delays;
@@ -20,7 +21,7 @@ pub struct FlowBooks {
     pub marked: u64,
     /// Frames in the queue.
     pub waiting: u64,
-    /// Sum of the times from arrival to the end of transmission, in picoseconds.
+    /// Times from arrival to the end of transmission, added up, in picoseconds.
     pub delays: u128,
 }
 
@@ -31,44 +32,46 @@ impl FlowBooks {
     }
 }
 
-/// Bytes of a full packet of Ethernet.
+/// Bytes of a full Ethernet packet.
 pub(crate) const FULL_PACKET: u64 = 1514;
 
-/// A frame that is due for this long at the end of a run is stuck: its device does not take it.
+/// If a frame has been due for this long when a run ends it is stuck, because its device does not
+/// take it.
 const STUCK: Duration = Duration::from_millis(100);
 
-/// A device whose frames have no stamps is read at least twice in this time. Arrivals that are late
-/// by less are not seen there.
+/// We read a device whose frames have no stamps at least twice in this time. Arrivals that are late
+/// by less go unnoticed there.
 pub(crate) const BLUNT: Duration = Duration::from_millis(1);
 
-/// Whether frames came in and left when they should.
+/// Whether frames came in and left on time.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Punctuality {
-    /// How late frames left, beyond the time due.
+    /// How long after their due time frames left.
     pub(crate) lateness: Delays,
-    /// Frames that left late by the time of a full packet or more, each at the link's rate when
-    /// the frame was sent.
+    /// Frames that left late by at least the time of a full packet, at the link's rate when the
+    /// frame was sent.
     pub(crate) late: u64,
-    /// Frames that are due for long, and that the device has not taken.
+    /// Frames that have been due for long but that the device has not taken.
     pub(crate) stuck: u64,
-    /// Arrivals moved by the time of a full packet or more, each at the link's rate of that time.
+    /// Arrivals moved by at least the time of a full packet, at the link's rate at that time.
     pub(crate) moved: u64,
-    /// Frames without a stamp, which may have come at any time since the device was read before.
+    /// Frames without a stamp. They may have come at any time since the device was last read.
     pub(crate) unstamped: u64,
-    /// Those for which that is too long: the time of a full packet, and [`BLUNT`].
+    /// Those of them for which this time was too long: at least that of a full packet, and at least
+    /// [`BLUNT`].
     pub(crate) unseen: u64,
-    /// The longest such time.
+    /// The longest of these times.
     pub(crate) unseen_most: Duration,
 }
 
 impl Punctuality {
-    /// A frame has left late by `late`, and a full packet takes `full_packet`.
+    /// Counts a frame that left `late` after it was due. A full packet takes `full_packet`.
     pub(crate) fn left(&mut self, late: Duration, full_packet: Duration) {
         self.lateness.record(late);
         self.late += u64::from(late >= full_packet);
     }
 
-    /// A frame is late by `late` at the end of the run, and still here.
+    /// Counts a frame that is `late` when the run ends, and still here.
     pub(crate) fn stayed(&mut self, late: Duration, full_packet: Duration) {
         if late >= full_packet.max(STUCK) {
             self.lateness.record(late);
@@ -78,7 +81,7 @@ impl Punctuality {
         }
     }
 
-    /// A frame without a stamp came, and its device was read before `gap` ago.
+    /// Counts a frame that came without a stamp. Its device was read `gap` before.
     pub(crate) fn came_unstamped(&mut self, gap: Duration, full_packet: Duration) {
         self.unstamped += 1;
         if gap >= full_packet.max(BLUNT) {
@@ -88,15 +91,15 @@ impl Punctuality {
     }
 }
 
-/// Meters of a direction.
+/// What we measure in one direction.
 #[derive(Debug, Default)]
 pub(crate) struct Meter {
     pub(crate) punctuality: Punctuality,
     pub(crate) flows: Vec<FlowBooks>,
     pub(crate) kinds: Kinds,
-    /// From arrival to the end of transmission, of the whole run.
+    /// Times from arrival to the end of transmission, over the whole run.
     pub(crate) delays: Delays,
-    /// The same, since the last sample.
+    /// The same since the last sample.
     pub(crate) recent: Delays,
 }
 

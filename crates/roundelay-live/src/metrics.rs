@@ -1,4 +1,4 @@
-//! Metrics of a running session for Prometheus: text over HTTP, by the names of `tc -s -j`.
+//! A running session's metrics for Prometheus: text over HTTP, with the names that `tc -s -j` uses.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
@@ -15,22 +15,24 @@ use crate::settings::Way;
 
 /// The longest request.
 const LONGEST: usize = 8192;
-/// Clients at a time: one more takes the place of the one that is longest here.
+/// How many clients we serve at a time. One more replaces the one that has been here longest.
 const CLIENTS: usize = 16;
 
-/// A server of one page. It never waits: what a client has not sent yet is read at the next call.
+/// A server with a single page. It never waits: what a client has not sent yet, it reads at the
+/// next call.
 #[derive(Debug)]
 pub struct Metrics {
     listener: TcpListener,
-    /// Those that have not sent their whole request, the longest here first.
+    /// Clients that have not sent their whole request yet. The one that has been here longest comes
+    /// first.
     clients: VecDeque<Request<TcpStream>>,
 }
 
 impl Metrics {
-    /// Listens at an address; port 0 is any free one.
+    /// Listens at an address. Port 0 stands for any free one.
     ///
     /// # Errors
-    /// The address is not this machine's, or taken.
+    /// The address is taken, or is not this machine's.
     pub fn listen(address: SocketAddr) -> io::Result<Self> {
         let listener = TcpListener::bind(address)?;
         listener.set_nonblocking(true)?;
@@ -43,15 +45,15 @@ impl Metrics {
     /// The address.
     ///
     /// # Errors
-    /// The system does not tell.
+    /// The system does not tell it.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
-    /// Serves clients as far as they have sent their requests; `text` makes the page. A fault of a
-    /// client is none of the session, and one that says nothing keeps nobody out.
+    /// Serves clients as far as they have sent their requests. `text` makes the page. A client's
+    /// fault is not the session's, and a silent client keeps nobody out.
     pub fn serve(&mut self, text: impl FnOnce() -> String) {
-        // One page a call, because the session waits for it.
+        // We make one page for each call, because the session waits for it.
         let mut text = Some(text);
         self.clients.retain_mut(|client| {
             match client.read(|bytes| bytes.windows(4).any(|four| four == b"\r\n\r\n")) {
@@ -67,7 +69,7 @@ impl Metrics {
                 Err(_) => false,
             }
         });
-        // Those that give way have just been read; those that come are read at the next call.
+        // Clients that give way here were read just now. Those that come are read at the next call.
         for _ in 0..CLIENTS {
             let Ok((stream, _)) = self.listener.accept() else {
                 return;
@@ -83,7 +85,7 @@ impl Metrics {
     }
 }
 
-/// The answer to a request over HTTP; `text` makes the page.
+/// The answer to an HTTP request. `text` makes the page.
 fn answer(request: &str, text: impl FnOnce() -> String) -> String {
     let mut words = request.split_whitespace();
     let method = words.next();
@@ -102,7 +104,7 @@ fn answer(request: &str, text: impl FnOnce() -> String) -> String {
     )
 }
 
-/// A running session, as its metrics show it.
+/// A running session as its metrics show it.
 pub(crate) struct Shown<'a> {
     pub(crate) seconds: f64,
     pub(crate) bottleneck: &'a Bottleneck,
@@ -110,7 +112,7 @@ pub(crate) struct Shown<'a> {
     pub(crate) outside: [Outside; 2],
 }
 
-/// A metric of one number for each direction: name, kind, help.
+/// A metric with one number for each direction: name, kind, help.
 type Plain = (&'static str, &'static str, &'static str);
 
 impl Shown<'_> {
@@ -246,7 +248,7 @@ fn head(page: &mut String, (name, kind, help): Plain) {
     );
 }
 
-/// Quantiles, sum and count.
+/// Writes quantiles, sum and count.
 fn summary<'a>(page: &mut String, name: &str, help: &str, of: impl Fn(Way) -> &'a Delays) {
     _ = writeln!(
         page,
@@ -270,7 +272,7 @@ fn summary<'a>(page: &mut String, name: &str, help: &str, of: impl Fn(Way) -> &'
     }
 }
 
-/// A text as the value of a label.
+/// Quotes a text as a label's value.
 fn quoted(text: &str) -> String {
     let text = text.replace('\\', "\\\\").replace('"', "\\\"");
     text.replace('\n', "\\n")

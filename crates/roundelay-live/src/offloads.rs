@@ -1,5 +1,5 @@
-//! Offloads of an interface: work on packets that the kernel leaves to hardware, or does for several
-//! packets at once. A queue must see packets as they are on the link.
+//! An interface's offloads: work that the kernel leaves to hardware, or does for several packets at
+//! once. They must be off because a queue has to see packets as they are on the link.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
@@ -18,7 +18,7 @@ const OFFLOADS: [(&str, u32, u32); 4] = [
     ("gro", 0x2b, 0x2c),
 ];
 
-/// Offloads that were on before they were turned off.
+/// The offloads that were on before we turned them off.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Before {
     interface: String,
@@ -26,10 +26,10 @@ pub struct Before {
 }
 
 impl Before {
-    /// The offloads that are on now. An interface without an offload is left alone.
+    /// The offloads that are on now. One that the interface does not have is left alone.
     ///
     /// # Errors
-    /// There is no such interface.
+    /// The interface does not exist.
     pub fn of(interface: &str) -> io::Result<Self> {
         sys::interface_index(interface)?;
         let mut on = Vec::new();
@@ -44,10 +44,10 @@ impl Before {
         })
     }
 
-    /// Turns those off that are on.
+    /// Turns off those that are on.
     ///
     /// # Errors
-    /// There is no right to set the interface.
+    /// You have no right to set the interface.
     pub fn turn_off(&self) -> io::Result<()> {
         self.set(0)
     }
@@ -55,7 +55,7 @@ impl Before {
     /// Turns them on again.
     ///
     /// # Errors
-    /// The interface is gone, or there is no right to set it.
+    /// The interface is gone, or you have no right to set it.
     pub fn restore(&self) -> io::Result<()> {
         self.set(1)
     }
@@ -74,32 +74,32 @@ impl Before {
         &self.interface
     }
 
-    /// The offloads.
+    /// The names of the offloads.
     pub fn on(&self) -> &[String] {
         &self.on
     }
 }
 
-/// Turns all offloads of an interface off; those that were on.
+/// Turns off all offloads of an interface. Returns those that were on.
 ///
 /// # Errors
-/// There is no such interface, or no right to set it.
+/// The interface does not exist, or you have no right to set it.
 pub fn turn_off(interface: &str) -> io::Result<Before> {
     let before = Before::of(interface)?;
     before.turn_off()?;
     Ok(before)
 }
 
-/// Folder of notes on interfaces whose settings a run has changed.
+/// The folder for notes on interfaces whose settings a run has changed.
 const FOLDER: &str = "/run";
 const PREFIX: &str = "roundelay-live-offloads-";
 
 /// What a run has changed at an interface.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Note {
-    /// The network namespace: other interfaces may have the same number in another.
+    /// The network namespace, because another one may have an interface with the same number.
     namespace: u64,
-    /// The number of the interface, which stays when the name changes.
+    /// The interface's number, which stays when the name changes.
     index: i32,
     before: Before,
 }
@@ -132,20 +132,20 @@ fn namespace() -> u64 {
     fs::metadata("/proc/thread-self/ns/net").map_or(0, |file| file.ino())
 }
 
-/// An interface that a run keeps to itself, and its note.
+/// An interface that a run has to itself, with its note.
 #[derive(Debug)]
 struct Kept {
     note: Note,
     path: PathBuf,
-    /// Locked as long as the run lives, however it ends. None where notes cannot be written: then a
-    /// crash leaves the offloads off, which costs speed alone.
+    /// The lock lasts as long as the run, however it ends. None where we cannot write notes. There
+    /// a crash leaves the offloads off, which only costs speed.
     file: Option<File>,
-    /// What a crashed run has left, until it is restored.
+    /// What a crashed run left behind, until we restore it.
     left: Option<Note>,
 }
 
 impl Kept {
-    /// Locks an interface. Under another name it has the same lock.
+    /// Locks an interface. The lock stays the same under another name.
     fn lock(interface: &str) -> io::Result<Self> {
         let named =
             |error: io::Error| io::Error::new(error.kind(), format!("{interface}: {error}"));
@@ -170,7 +170,7 @@ impl Kept {
         })
     }
 
-    /// Turns the offloads off. The note is written before anything changes.
+    /// Turns the offloads off. Writes the note before it changes anything.
     fn turn_off(&mut self) -> io::Result<()> {
         let mut still_off = Vec::new();
         if let Some(left) = &self.left
@@ -192,7 +192,7 @@ impl Kept {
         now.turn_off()
     }
 
-    /// Restores the interface. Its note stays if it cannot be set now, and could be later.
+    /// Restores the interface. The note stays if this fails now but may succeed later.
     fn restore(&self) -> io::Result<()> {
         if self.left.is_some() {
             return Ok(());
@@ -205,12 +205,12 @@ impl Kept {
     }
 }
 
-/// Whether an interface does not exist any more, and so has nothing left to restore.
+/// Whether an interface no longer exists, so that nothing is left to restore.
 fn is_gone(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::ENODEV | libc::ENXIO))
 }
 
-/// Opens and locks the file of a note; none where such files cannot be written.
+/// Opens and locks a note's file. None where such files cannot be written.
 fn locked(path: &Path) -> io::Result<Option<File>> {
     let mut open = File::options();
     open.read(true).write(true).create(true).truncate(false);
@@ -221,7 +221,7 @@ fn locked(path: &Path) -> io::Result<Option<File>> {
         if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
             return Err(io::Error::other("another run uses this interface"));
         }
-        // The run before may have ended between the two calls, and taken the file away.
+        // The run before may have ended between the two calls and removed the file.
         let ours = file.metadata()?.ino();
         if fs::metadata(path).is_ok_and(|there| there.ino() == ours) {
             return Ok(Some(file));
@@ -229,16 +229,16 @@ fn locked(path: &Path) -> io::Result<Option<File>> {
     }
 }
 
-/// Settings that a run has changed, with a note on each interface in a file, so that they can be
-/// restored after a crash.
+/// The settings that a run has changed. For each interface a file holds a note, so that you can
+/// restore it after a crash.
 #[derive(Debug)]
 pub struct Changed(Vec<Kept>);
 
 impl Changed {
-    /// Turns off the offloads of interfaces. What a crashed run has left is restored first.
+    /// Turns off the offloads of interfaces. First restores what a crashed run left.
     ///
     /// # Errors
-    /// Another run uses one of the interfaces, or one cannot be set: nothing has changed.
+    /// Another run uses one of the interfaces, or one cannot be set. What was changed is restored.
     pub fn turn_off(interfaces: &[&str]) -> io::Result<Self> {
         let mut changed = Self(Vec::new());
         let outcome = changed.set(interfaces);
@@ -248,7 +248,7 @@ impl Changed {
         outcome.map(|()| changed)
     }
 
-    /// All interfaces are locked before one changes.
+    /// Locks all interfaces before it changes one.
     fn set(&mut self, interfaces: &[&str]) -> io::Result<()> {
         for interface in interfaces {
             self.0.push(Kept::lock(interface)?);
@@ -259,7 +259,7 @@ impl Changed {
         Ok(())
     }
 
-    /// Restores what was changed; the messages of those interfaces that cannot be set.
+    /// Restores what was changed. Returns a message for each interface that cannot be set.
     pub fn restore(&self) -> Vec<String> {
         let mut messages = Vec::new();
         for kept in &self.0 {
@@ -271,7 +271,7 @@ impl Changed {
     }
 }
 
-/// What [`restore_all`] has done.
+/// What [`restore_all`] did.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Restored {
     /// A line for each interface.
@@ -280,7 +280,7 @@ pub struct Restored {
     pub has_failed: bool,
 }
 
-/// Restores what runs that ended without a chance to have left.
+/// Restores what runs left behind that ended without a chance to do so.
 ///
 /// # Errors
 /// The notes cannot be read.
@@ -292,12 +292,12 @@ pub fn restore_all() -> io::Result<Restored> {
         if !name.is_some_and(|name| name.starts_with(PREFIX)) {
             continue;
         }
-        // A run that ends right now takes its note away.
+        // A run that is just ending has removed its note.
         let Ok(mut file) = File::open(&path) else {
             continue;
         };
         let is_used = matches!(file.try_lock(), Err(TryLockError::WouldBlock));
-        // A run that starts right now has not written its note yet.
+        // A run that is just starting has not written its note yet.
         let Some(note) = Note::read(&mut file) else {
             continue;
         };
@@ -318,7 +318,7 @@ pub fn restore_all() -> io::Result<Restored> {
         };
         restored.lines.push(format!("{name}: {line}"));
     }
-    // The order of a folder is none.
+    // A folder lists its files in no order.
     restored.lines.sort();
     Ok(restored)
 }

@@ -1,4 +1,4 @@
-//! A device over a packet socket (packet(7)): any interface of Linux.
+//! A device over a packet socket (packet(7)), which works with any interface in Linux.
 
 use std::ffi::c_int;
 use std::io;
@@ -12,16 +12,16 @@ use crate::sys::{self, BATCH, PacketDescriptor};
 
 /// Bytes of the addresses in front of a VLAN tag.
 const ADDRESSES: usize = 12;
-/// Frames that wait for the program at most: 16 MB at an MTU of 1500.
+/// At most this many frames wait for the program: 16 MB at an MTU of 1500.
 const ROOMS: usize = 8192;
 
-/// An interface of Linux.
+/// An interface in Linux.
 pub struct PacketSocket {
     name: String,
     index: c_int,
     descriptor: PacketDescriptor,
     outside: Outside,
-    /// Frames whose checksum the sender left to hardware: the receiver will refuse them.
+    /// Frames whose checksum the sender left to hardware. The receiver will refuse them.
     unfinished: u64,
 }
 
@@ -33,10 +33,11 @@ impl std::fmt::Debug for PacketSocket {
 }
 
 impl PacketSocket {
-    /// Opens an interface of this namespace: all frames that come in there are received from now on.
+    /// Opens an interface in this namespace, and receives all frames that come in there from now
+    /// on.
     ///
     /// # Errors
-    /// There is no such interface, or no right to open it.
+    /// The interface does not exist, or you have no right to open it.
     pub fn open(name: &str) -> io::Result<Self> {
         let index = sys::interface_index(name)?;
         let (mtu, _) = sys::mtu_and_state(name)?;
@@ -52,7 +53,7 @@ impl PacketSocket {
     }
 }
 
-/// Puts a VLAN tag back that the kernel took off. False if there is no room.
+/// Puts back a VLAN tag that the kernel took off. Returns false if there is no room.
 fn put_back(room: &mut [u8], len: usize, (protocol, tag): (u16, u16)) -> bool {
     if len < ADDRESSES || len + TAG > room.len() {
         return false;

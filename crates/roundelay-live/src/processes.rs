@@ -1,8 +1,8 @@
-//! Processes that the commands of a run have started: they end with the run.
+//! Processes that a run's commands have started: they end with the run.
 //!
-//! This process adopts what its commands leave behind: a process whose parent ends becomes a child of
-//! ours, even one that has left its process group and its session. So at the end of a run all
-//! descendants are found by ending the children, again and again, until none is left.
+//! This process adopts what its commands leave behind. When a process's parent ends it becomes our
+//! child, even if it has left its process group and its session. So at the end of a run we find all
+//! descendants if we end the children again and again until none is left.
 
 use std::fs;
 use std::io;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::sys;
 
-/// Adopts the orphans among our descendants from now on.
+/// From now on, adopts orphans among our descendants.
 ///
 /// # Errors
 /// The system does not allow it.
@@ -18,7 +18,7 @@ pub fn adopt_orphans() -> io::Result<()> {
     sys::adopt_orphans()
 }
 
-/// Collects adopted processes that have ended, but leaves `ours` to whoever started them.
+/// Collects adopted processes that have ended. `ours` are left to whoever started them.
 pub fn collect_orphans(ours: &[u32]) {
     while let Some(ended) = sys::ended_child() {
         if ours.contains(&ended) {
@@ -28,8 +28,8 @@ pub fn collect_orphans(ours: &[u32]) {
     }
 }
 
-/// Ends all descendants, and collects them. The number of children that do not end within `most`,
-/// because another user's program cannot be ended without privileges.
+/// Ends all descendants and collects them. Returns how many children did not end within `most`.
+/// Some may not, because ending another user's program takes privileges.
 pub fn end_all(most: Duration) -> usize {
     const PAUSE: Duration = Duration::from_millis(2);
     let end = Instant::now() + most;
@@ -48,7 +48,7 @@ pub fn end_all(most: Duration) -> usize {
     }
 }
 
-/// Processes whose parent is this process.
+/// Processes whose parent is this one.
 fn children() -> Vec<u32> {
     let mut children = Vec::new();
     let Ok(processes) = fs::read_dir("/proc") else {
@@ -67,8 +67,8 @@ fn children() -> Vec<u32> {
     children
 }
 
-/// The parent in a line of `/proc/PID/stat`, as proc(5) describes it. The name before it stands in
-/// parentheses, and may have any letters.
+/// The parent in a line from `/proc/PID/stat`, as proc(5) describes it. The name before it is in
+/// parentheses and may contain any letters.
 fn parent(stat: &str) -> Option<u32> {
     let (_, rest) = stat.rsplit_once(')')?;
     rest.split_whitespace().nth(1)?.parse().ok()

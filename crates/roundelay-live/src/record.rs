@@ -64,7 +64,7 @@ pub(crate) enum Note {
     Pieces(usize),
     /// A change took effect.
     Change {
-        /// The direction.
+        /// In which direction.
         way: Way,
         /// When, in nanoseconds from the start.
         at: u64,
@@ -340,7 +340,7 @@ fn ended_early() -> io::Error {
 /// A fate in a line of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Line {
-    /// The direction.
+    /// In which direction.
     pub way: Way,
     /// Number of the frame in its direction.
     pub number: u64,

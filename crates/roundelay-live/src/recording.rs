@@ -1,4 +1,4 @@
-//! Reads the record of a run.
+//! Reads a run's record.
 
 use std::path::Path;
 
@@ -10,43 +10,43 @@ use crate::journal::Fate;
 use crate::record::{End, FORMAT, Line, NOTES, Note, PRIVATE, Start};
 use crate::settings::{Change, Way};
 
-/// An entry of a record, in the order of the run.
+/// An entry in a record, in the order of the run.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Entry {
     /// A frame arrives.
     Arrival {
-        /// The direction.
+        /// In which direction.
         way: Way,
         /// When.
         at: Instant,
-        /// The frame, cut.
+        /// The frame as it was cut.
         frame: Vec<u8>,
         /// Its whole length.
         len: u32,
     },
     /// A change takes effect.
     Change {
-        /// The direction.
+        /// In which direction.
         way: Way,
         /// When.
         at: Instant,
         /// The change.
         change: Change,
     },
-    /// The fate of a frame.
+    /// A frame's fate.
     Fate(Line),
-    /// The end of the run.
+    /// The run ends.
     End(Box<End>),
 }
 
-/// A record that cannot be read.
+/// Why a record cannot be read.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum RecordError {
     /// The file is no capture.
     #[error(transparent)]
     Capture(#[from] CaptureError),
-    /// The capture is no record of a run.
+    /// The capture is not a run's record.
     #[error("{name}: not a record of `roundelay live`; expected a file written by its --record")]
     NoRecord {
         /// The file.
@@ -57,17 +57,17 @@ pub enum RecordError {
     Note {
         /// The file.
         name: String,
-        /// Number of the packet in the file, from 1, as Wireshark counts.
+        /// The packet's number in the file, counted from 1 as in Wireshark.
         packet: u64,
-        /// The fault, and what was expected.
+        /// What is wrong, and what was expected.
         error: String,
     },
-    /// A setting in the record cannot be.
+    /// A setting in the record is impossible.
     #[error("{name}: {error}")]
     Settings {
         /// The file.
         name: String,
-        /// The fault.
+        /// What is wrong.
         error: String,
     },
 }
@@ -77,12 +77,12 @@ pub struct Recording {
     capture: Capture,
     start: Start,
     packets: u64,
-    /// Fates of the last packet that are not yet given.
+    /// Fates from the last packet that we have not handed out yet.
     fates: std::vec::IntoIter<Line>,
 }
 
-/// Whether a capture begins as a record does; the start. None for any other capture, and for a file
-/// that cannot be read.
+/// The start of a record, if the capture begins like one. None for any other capture, and for a
+/// file that cannot be read.
 pub fn start_of(path: &Path) -> Option<Start> {
     Recording::open(path).ok().map(|recording| recording.start)
 }
@@ -91,7 +91,7 @@ impl Recording {
     /// Opens a record.
     ///
     /// # Errors
-    /// The file cannot be read, or is none.
+    /// The file cannot be read, or is not a record.
     pub fn open(path: &Path) -> Result<Self, RecordError> {
         Self::read(Capture::open(path)?)
     }
@@ -99,7 +99,7 @@ impl Recording {
     /// Reads the start of a record.
     ///
     /// # Errors
-    /// The capture cannot be read, or is no record.
+    /// The capture cannot be read, or is not a record.
     pub fn read(mut capture: Capture) -> Result<Self, RecordError> {
         let name = capture.name().to_owned();
         let first = match capture.next()? {
@@ -134,17 +134,17 @@ impl Recording {
         })
     }
 
-    /// The settings, and the start of the run.
+    /// The settings, and when the run started.
     pub const fn start(&self) -> &Start {
         &self.start
     }
 
-    /// The file.
+    /// The file's name.
     pub fn name(&self) -> &str {
         self.capture.name()
     }
 
-    /// The next entry; None at the end of the file.
+    /// The next entry, or None at the end of the file.
     ///
     /// # Errors
     /// The file is damaged.
@@ -183,7 +183,7 @@ impl Recording {
         }
     }
 
-    /// The entry of a text; none for fates, which are kept.
+    /// The entry in a text. None for fates, which we keep until they are asked for.
     fn note(&mut self, text: &str) -> Result<Option<Entry>, RecordError> {
         if !text.starts_with('{') {
             let mut fates = Vec::new();
@@ -219,7 +219,7 @@ impl Recording {
     }
 }
 
-/// The text of a note: that of its first packet, or of the pieces that this one announces.
+/// A note's whole text: its first packet, or the pieces that this packet announces.
 fn whole(capture: &mut Capture, packets: &mut u64, first: Vec<u8>) -> Result<Vec<u8>, RecordError> {
     if !first.starts_with(b"{") {
         return Ok(first);
@@ -244,7 +244,7 @@ fn whole(capture: &mut Capture, packets: &mut u64, first: Vec<u8>) -> Result<Vec
     Ok(text)
 }
 
-/// Reads a line with a fate.
+/// Reads a line that tells a fate.
 fn fate(line: &str) -> Option<Line> {
     let mut words = line.split(' ');
     let name = words.next()?;

@@ -1,5 +1,5 @@
-//! Replay of a record: the same frames at the same times through the same queues, and whether the
-//! same frames leave at the same times.
+//! Replays a record: sends the same frames at the same times through the same queues, and checks
+//! that the same frames leave at the same times.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,19 +15,19 @@ use crate::recording::{Entry, RecordError, Recording};
 use crate::settings::{Change, Way};
 use crate::slots::Slots;
 
-/// The slots of a replay, as many as those of a run.
+/// A replay has as many slots as a run.
 const SLOTS: u32 = 65_536;
 
-/// Result of a replay.
+/// What a replay found.
 #[derive(Debug, Clone)]
 pub struct Replayed {
     /// The directions, up and down.
     pub ways: [ReplayedWay; 2],
-    /// The end of the run; none for a record that was cut off.
+    /// How the run ended. None if the record was cut off.
     pub end: Option<Box<End>>,
 }
 
-/// Result of a direction.
+/// What a replay found in one direction.
 #[derive(Debug, Clone, Default)]
 pub struct ReplayedWay {
     /// Frames that arrived.
@@ -38,9 +38,9 @@ pub struct ReplayedWay {
     pub replayed: u64,
     /// Fates that are the same in both, in the same order.
     pub equal: u64,
-    /// The first fate that is not, recorded and replayed.
+    /// The first fate that differs, as recorded and as replayed.
     pub first_difference: Option<(Option<String>, Option<String>)>,
-    /// Changes on the way.
+    /// Changes during the run.
     pub changes: u64,
     /// Frames sent in the replay.
     pub sent: u64,
@@ -50,7 +50,7 @@ pub struct ReplayedWay {
     pub dropped: u64,
     /// Frames lost on the wire in the replay.
     pub lost: u64,
-    /// From arrival to the end of transmission.
+    /// Times from arrival to the end of transmission.
     pub delays: Delays,
 }
 
@@ -68,7 +68,7 @@ impl Replayed {
     }
 }
 
-/// Hears the fates of a replay, and tells them to another journal.
+/// Hears the fates in a replay and passes them to another journal.
 struct Listener {
     fates: Arc<Mutex<Vec<Line>>>,
     next: Box<dyn Journal>,
@@ -97,13 +97,13 @@ impl Journal for Listener {
     }
 }
 
-/// A direction at some point of the replay.
+/// A direction at some point in the replay.
 #[derive(Default)]
 struct Course {
     result: ReplayedWay,
     recorded: VecDeque<Line>,
     replayed: VecDeque<Line>,
-    /// Arrivals by number.
+    /// When frames arrived. The index is the frame's number.
     arrivals: Vec<Instant>,
 }
 
@@ -127,7 +127,7 @@ impl Course {
         self.replayed.push_back(line);
     }
 
-    /// Compares the fates known from both.
+    /// Compares the fates that both sides have told.
     fn compare(&mut self) {
         while let (Some(ours), Some(theirs)) = (self.replayed.front(), self.recorded.front()) {
             if ours == theirs {
@@ -141,7 +141,7 @@ impl Course {
         }
     }
 
-    /// What only one of both has is a difference, too.
+    /// A fate that only one side has is a difference too.
     fn close(mut self) -> ReplayedWay {
         self.compare();
         let text = |lines: &VecDeque<Line>| lines.front().map(Line::to_string);
@@ -156,12 +156,12 @@ impl Course {
 /// Replays a record.
 ///
 /// # Errors
-/// The record is damaged, or its settings cannot be.
+/// The record is damaged, or its settings are impossible.
 pub fn replay(recording: Recording) -> Result<Replayed, RecordError> {
     replay_with(recording, None)
 }
 
-/// A replay that another journal hears, too.
+/// A replay that another journal hears too.
 pub(crate) fn replay_with(
     mut recording: Recording,
     journal: Option<Box<dyn Journal>>,
@@ -227,7 +227,8 @@ pub(crate) fn replay_with(
     let cut = end.is_none();
     let ways = courses.map(|mut course| {
         if cut {
-            // Fates that the run had not written yet, and those that hang on frames not in the file.
+            // The run had not written these fates yet, or they depend on frames that are not in the
+            // file.
             course.result.replayed -= course.replayed.len() as u64;
             course.result.recorded -= course.recorded.len() as u64;
             course.replayed.clear();
@@ -238,7 +239,7 @@ pub(crate) fn replay_with(
     Ok(Replayed { ways, end })
 }
 
-/// A frame of the record arrives; frames that are through leave room for it.
+/// Lets a frame from the record arrive. Frames that are through make room for it.
 fn arrive(
     bottleneck: &mut Bottleneck,
     way: Way,
@@ -263,7 +264,7 @@ fn arrive(
     Ok(())
 }
 
-/// Takes the frames off the wires that are due.
+/// Takes frames off the wires that are due.
 fn let_through(bottleneck: &mut Bottleneck, now: Instant) {
     let mut due = Vec::new();
     for way in Way::BOTH {

@@ -1,9 +1,9 @@
-//! What a client of a running session sends: read as it comes, because the session never waits.
+//! What a running session's client sends. We read it as it comes, because the session never waits.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::time::{Duration, Instant};
 
-/// Longest wait for a whole request.
+/// How long we wait for a whole request.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A request on a connection that does not block.
@@ -26,7 +26,7 @@ impl<S: Read + Write> Request<S> {
         }
     }
 
-    /// Reads what has come: the request, if `is_whole` says so.
+    /// Reads what has come. Returns the request once `is_whole` says that it is complete.
     ///
     /// # Errors
     /// The client is gone, sends too much, or takes too long.
@@ -52,7 +52,7 @@ impl<S: Read + Write> Request<S> {
         Ok(None)
     }
 
-    /// Sends the answer. It fits into the buffer of a fresh connection, and is written at once.
+    /// Sends the answer. It fits into a fresh connection's buffer, so it is written at once.
     pub(crate) fn answer(&mut self, text: &str) -> io::Result<()> {
         self.stream.write_all(text.as_bytes())
     }

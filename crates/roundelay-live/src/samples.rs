@@ -1,4 +1,4 @@
-//! What a report shows of a bottleneck: its figures over time, and its largest flows.
+//! What a report shows about a bottleneck: its figures over time, and its largest flows.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -24,10 +24,10 @@ pub struct FlowFigures {
     pub mean_delay: Option<f64>,
 }
 
-/// Flows of a direction in a report.
+/// How many flows of a direction a report shows.
 const REPORTED: usize = 20;
 
-/// The flows of a direction that have sent most.
+/// The flows in a direction that have sent most.
 pub(crate) fn largest_flows(bottleneck: &Bottleneck, way: Way) -> Vec<FlowFigures> {
     let books = bottleneck.flow_books(way);
     let mut all: Vec<_> = bottleneck.flows(way).iter().zip(books).collect();
@@ -55,7 +55,7 @@ pub struct Sample {
     pub ways: [WaySample; 2],
 }
 
-/// Samples over a run of any length: at most [`Samples::MOST`], in equal distances.
+/// Samples over a run of any length: at most [`Samples::MOST`], equally spaced.
 #[derive(Debug)]
 pub struct Samples {
     every: f64,
@@ -74,9 +74,9 @@ impl Default for Samples {
 }
 
 impl Samples {
-    /// The most samples that are kept.
+    /// The most samples that we keep.
     pub const MOST: usize = 1200;
-    /// Seconds between the samples of a short run.
+    /// Seconds between samples in a short run.
     const SHORTEST: f64 = 0.1;
 
     /// Takes a sample, if it is time for one.
@@ -92,7 +92,8 @@ impl Samples {
         }
     }
 
-    /// Makes one of each two samples: counts are since the start, so the second has them all.
+    /// Makes one sample out of every two. Because counts are since the start, the second has them
+    /// all.
     fn thin_out(&mut self) {
         let mut half = Vec::with_capacity(Self::MOST);
         for pair in self.all.chunks(2) {
@@ -113,7 +114,7 @@ impl Samples {
     }
 }
 
-/// The larger of each quantile: the p99 of both halves is not above it.
+/// The larger value of each quantile. Over both halves together the p99 is no higher.
 fn worse(a: Option<[f64; 2]>, b: Option<[f64; 2]>) -> Option<[f64; 2]> {
     let (Some([a50, a99]), Some([b50, b99])) = (a, b) else {
         return a.or(b);

@@ -1,4 +1,4 @@
-//! Session: a run between two interfaces, with its record, its changes, and its verdict.
+//! Session: a run between two interfaces, with its record, its changes and its verdict.
 
 use std::any::Any;
 use std::io;
@@ -19,26 +19,26 @@ use crate::settings::{Change, Settings, SettingsError, Way};
 use crate::slots::Slots;
 use crate::sys;
 
-/// Slots of a run: frames in both queues and on both wires at most.
+/// How many slots a run has, for all frames in both queues and on both wires.
 const SLOTS: u32 = 65_536;
-/// Seconds after which a record has what happened, even if the run is killed.
+/// At most this many seconds are missing from the record if the run is killed.
 const RECORD_EVERY: f64 = 0.1;
-/// Bytes of a slot beyond the MTU: headers of Ethernet, two VLAN tags. One more byte shows a frame
-/// that is longer.
+/// Bytes in a slot beyond the MTU: an Ethernet header and two VLAN tags. One more byte shows that a
+/// frame is longer.
 const HEADERS: u32 = 14 + 8;
 
 /// A run.
 pub struct Session {
     driver: Driver<Interface, WallClock>,
-    /// Settings of the start, with the changes since.
+    /// The settings at the start, with all changes since.
     now: Settings,
     real_time: bool,
     congestion_control: Option<String>,
 }
 
 impl Session {
-    /// Opens two interfaces of this namespace; the way up goes from the first to the second. Frames
-    /// are received from now on.
+    /// Opens two interfaces in this namespace and receives frames from now on. The way up goes from
+    /// the first to the second.
     ///
     /// # Errors
     /// A setting is wrong, or an interface cannot be opened.
@@ -46,7 +46,7 @@ impl Session {
         Self::open_as(DeviceKind::default(), settings, interfaces)
     }
 
-    /// The same with devices of a kind.
+    /// Does the same with this kind of devices.
     ///
     /// # Errors
     /// As for [`open`](Self::open), or the system does not have such devices.
@@ -62,7 +62,7 @@ impl Session {
         Self::between(settings, [open(near)?, open(far)?])
     }
 
-    /// A session between devices that are open.
+    /// Starts a session between devices that are already open.
     ///
     /// # Errors
     /// A setting is wrong, or an interface is gone or down.
@@ -79,8 +79,8 @@ impl Session {
         })
     }
 
-    /// Checks that a bottleneck can be put between two interfaces: they are different and up, and
-    /// not of one network.
+    /// Checks that you can put a bottleneck between two interfaces. They must be different, up, and
+    /// not in one network.
     ///
     /// # Errors
     /// They are not, or they cannot be opened.
@@ -88,7 +88,7 @@ impl Session {
         Self::check_with(interfaces, [None, None])
     }
 
-    /// The same, where some of the interfaces are TAP interfaces, whose other ends are open.
+    /// Checks the same where some are TAP interfaces whose other ends are already open.
     ///
     /// # Errors
     /// As for [`check`](Self::check).
@@ -134,12 +134,13 @@ impl Session {
         Ok(())
     }
 
-    /// Notes the congestion control at the ends.
+    /// Notes which congestion control the ends use.
     pub fn set_congestion_control(&mut self, name: String) {
         self.congestion_control = Some(name);
     }
 
-    /// Asks for real-time priority and exact timers. Without the right to, the run goes on without.
+    /// Asks for real-time priority and exact timers. If the system refuses, the run goes on
+    /// without.
     pub fn use_real_time(&mut self) {
         sys::use_exact_timers();
         self.real_time = sys::use_real_time().is_ok();
@@ -148,7 +149,7 @@ impl Session {
         }
     }
 
-    /// Gives up all privileges but, if `may_set_interfaces`, the right to set interfaces.
+    /// Gives up all privileges, except the right to set interfaces if `may_set_interfaces`.
     ///
     /// # Errors
     /// The system does not allow it.
@@ -164,7 +165,7 @@ impl Session {
     /// Makes a change now.
     ///
     /// # Errors
-    /// The change cannot be: nothing has changed.
+    /// The change is impossible. Then nothing has changed.
     pub fn change(&mut self, way: Way, change: &Change) -> Result<(), SettingsError> {
         self.driver.bottleneck_mut().change(way, change)?;
         Ok(())
@@ -181,7 +182,8 @@ impl Session {
         self.driver.bottleneck()
     }
 
-    /// Runs until `goes_on` says no, which is asked every few milliseconds, or an interface is gone.
+    /// Runs until `goes_on` says no or an interface is gone. We ask `goes_on` every few
+    /// milliseconds.
     ///
     /// # Errors
     /// A frame cannot be sorted, or the system does not let us wait.
@@ -207,7 +209,7 @@ impl Session {
         })
     }
 
-    /// What the run says about itself up to now.
+    /// What the run says about itself so far.
     pub fn fidelity(&mut self) -> Fidelity {
         let seconds = self.seconds();
         let outside = self.driver.outside();
@@ -242,7 +244,7 @@ impl Session {
         fidelity
     }
 
-    /// Ends the run, and its record.
+    /// Ends the run and its record.
     ///
     /// # Errors
     /// The record cannot be written.
@@ -251,7 +253,8 @@ impl Session {
         record.map(|()| fidelity)
     }
 
-    /// Ends the run, and its record: what the run says about itself, and whether the record is whole.
+    /// Ends the run and its record. Returns what the run says about itself, and whether the record
+    /// is whole.
     pub fn end(mut self) -> (Fidelity, io::Result<()>) {
         self.driver.close();
         let fidelity = self.fidelity();
@@ -308,11 +311,11 @@ impl Running<'_> {
     }
 }
 
-/// The longest packet of two interfaces, which are different and up.
+/// The longest packet that two interfaces take. Checks that they are different and up.
 fn longest_packet(interfaces: [&str; 2]) -> Result<u32, DriverError> {
     let [near, far] = interfaces;
     let index = |name: &str| sys::interface_index(name).map_err(|error| format!("{name}: {error}"));
-    // An interface may have several names.
+    // We compare numbers, because an interface may have several names.
     if index(near)? == index(far)? {
         let which = if near == far {
             near.to_owned()

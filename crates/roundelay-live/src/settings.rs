@@ -1,4 +1,4 @@
-//! Settings of a run: texts as the user writes them, so that a record holds them as they were.
+//! A run's settings. They are texts as the user wrote them, so that a record keeps them that way.
 
 use std::fmt;
 
@@ -41,24 +41,24 @@ impl fmt::Display for Way {
     }
 }
 
-/// Settings of a run.
+/// A run's settings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// Seed of hashes, losses and jitter.
+    /// The seed for hashes, losses and jitter.
     pub seed: u64,
-    /// The definition of a flow, as in `--flow-by`.
+    /// What makes a flow, as in `--flow-by`.
     pub flow_by: String,
-    /// Most distinct flows.
+    /// The most distinct flows.
     pub max_flows: u32,
-    /// Bytes of a frame that are looked at, and recorded.
+    /// How many bytes of a frame are looked at and recorded.
     pub snap: u32,
-    /// The queue decides this long after the fact, in picoseconds: a frame whose arrival is told
-    /// late is still in time for the decision. A whole number of nanoseconds.
+    /// The queue decides this long after the fact, in picoseconds, so that a frame whose arrival is
+    /// told late is still in time for the decision. A whole number of nanoseconds.
     pub guard: u64,
     /// Weights of flows.
     pub weights: WeightTexts,
-    /// What the link makes of lengths.
+    /// How the link changes lengths.
     pub link: LinkText,
     /// The way up.
     pub up: WaySettings,
@@ -66,7 +66,7 @@ pub struct Settings {
     pub down: WaySettings,
 }
 
-/// Settings of a direction.
+/// A direction's settings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WaySettings {
@@ -76,17 +76,16 @@ pub struct WaySettings {
     pub queue: QueueText,
     /// Delay of the wire behind the link, picoseconds.
     pub delay: u64,
-    /// Upper bound of a random delay beside it; frames keep their order.
+    /// Upper bound on a random delay added to it, picoseconds. Frames keep their order.
     pub jitter: u64,
     /// Frames lost on the wire, in billionths.
     pub loss: u64,
-    /// A link trace in place of the rate, up to the first change of the rate: the name of its file,
-    /// and its text.
+    /// A link trace that replaces the rate until the rate first changes: its file's name and text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<(String, String)>,
 }
 
-/// A queue as written.
+/// A queue, as the user wrote it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum QueueText {
@@ -101,12 +100,12 @@ pub enum QueueText {
     },
 }
 
-/// Weight rules as written: those of options, then those of a file.
+/// Weight rules, as the user wrote them. Rules from options come before those from a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WeightTexts {
-    /// Rules of options.
+    /// The rules from options.
     pub rules: Vec<String>,
-    /// Name and text of a file of rules.
+    /// The name and text of a file with rules.
     pub file: Option<(String, String)>,
 }
 
@@ -114,11 +113,11 @@ pub struct WeightTexts {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinkText {
-    /// Lengths count from the frame as it is.
+    /// Lengths count the frame as it is.
     pub raw: bool,
     /// Bytes added.
     pub overhead: i32,
-    /// Shortest packet.
+    /// The shortest packet, bytes.
     pub mpu: u32,
     /// `none`, `atm` or `ptm`.
     pub framing: String,
@@ -130,14 +129,14 @@ pub struct LinkText {
 pub enum Change {
     /// Bits per second.
     Rate(u64),
-    /// Another queue. Waiting frames move over, in the order of their arrivals, as if they arrived
+    /// Another queue. Waiting frames move over in the order of their arrival, as if they arrived
     /// now.
     Queue(QueueText),
     /// Other weights.
     Weights(WeightTexts),
 }
 
-/// A setting that cannot be.
+/// A setting that is impossible.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct SettingsError(pub Fault);
@@ -148,7 +147,7 @@ impl From<SettingsError> for Fault {
     }
 }
 
-/// The longest delay of a wire, and the longest jitter.
+/// The longest delay and the longest jitter that a wire may have.
 pub const LONGEST_DELAY: Duration = Duration::from_secs(60);
 
 pub(crate) fn wrong(error: impl Into<Fault>) -> SettingsError {
@@ -156,7 +155,7 @@ pub(crate) fn wrong(error: impl Into<Fault>) -> SettingsError {
 }
 
 impl Settings {
-    /// The same in both directions: this rate and queue, no delay, equal weights.
+    /// The same settings in both directions: this rate and queue, no delay, equal weights.
     pub fn new(rate: Rate, queue: QueueText) -> Self {
         let way = WaySettings {
             rate: rate.bits_per_second(),
@@ -179,7 +178,7 @@ impl Settings {
         }
     }
 
-    /// The settings of a direction.
+    /// A direction's settings.
     pub const fn way(&self, way: Way) -> &WaySettings {
         match way {
             Way::Up => &self.up,
@@ -187,7 +186,7 @@ impl Settings {
         }
     }
 
-    /// The settings of a direction, to change them.
+    /// A direction's settings, for you to change them.
     pub const fn way_mut(&mut self, way: Way) -> &mut WaySettings {
         match way {
             Way::Up => &mut self.up,
@@ -195,10 +194,10 @@ impl Settings {
         }
     }
 
-    /// Puts a link trace in place of a direction's rate, which becomes the trace's mean.
+    /// Replaces a direction's rate by a link trace. The rate becomes the trace's mean.
     ///
     /// # Errors
-    /// A line of the trace is wrong: with its file, the line, and what is legal.
+    /// A line in the trace is wrong. The error names the file, the line, and what is legal.
     pub fn follow(&mut self, way: Way, name: &str, text: &str) -> Result<(), SettingsError> {
         let trace = LinkTrace::parse(name, text).map_err(wrong)?;
         let rate = trace.mean_rate(self.link.layer()?);
@@ -208,7 +207,7 @@ impl Settings {
         Ok(())
     }
 
-    /// The link of a direction, if it follows a trace.
+    /// A direction's link, if it follows a trace.
     pub(crate) fn trace(&self, way: Way) -> Result<Option<TracedLink>, SettingsError> {
         let Some((name, text)) = &self.way(way).trace else {
             return Ok(None);
@@ -228,7 +227,7 @@ impl WaySettings {
     }
 
     /// # Errors
-    /// A delay or a loss is out of its range.
+    /// A delay or a loss is out of range.
     pub(crate) fn check_wire(&self) -> Result<(), SettingsError> {
         let longest = LONGEST_DELAY.as_picos();
         for (name, span) in [("delay", self.delay), ("jitter", self.jitter)] {
@@ -259,10 +258,10 @@ pub(crate) fn rate(bits: u64) -> Result<Rate, SettingsError> {
 }
 
 impl QueueText {
-    /// The queue.
+    /// Reads the queue.
     ///
     /// # Errors
-    /// The text is no queue.
+    /// The text is not a queue.
     pub fn queue(&self) -> Result<Queue, SettingsError> {
         match self {
             Self::Discipline(text) => {
@@ -291,7 +290,7 @@ impl fmt::Display for QueueText {
 }
 
 impl WeightTexts {
-    /// The rules, in the order of evaluation.
+    /// Reads the rules, in the order in which they are tried.
     ///
     /// # Errors
     /// A rule or the file is wrong.
@@ -319,10 +318,10 @@ impl From<LinkLayer> for LinkText {
 }
 
 impl LinkText {
-    /// The link layer.
+    /// Reads the link layer.
     ///
     /// # Errors
-    /// The framing is unknown, or a number is out of its range.
+    /// The framing is unknown, or a number is out of range.
     pub fn layer(&self) -> Result<LinkLayer, SettingsError> {
         let framing: Framing = self.framing.parse().map_err(wrong)?;
         let LinkText {

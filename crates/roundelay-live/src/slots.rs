@@ -1,4 +1,5 @@
-//! Slots: room for frames, numbered. A queue holds the number, the frame stays where it was received.
+//! Slots: numbered room for frames. A queue only holds the number, and the frame stays where it was
+//! received.
 
 use roundelay::{Ecn, Instant};
 use roundelay_trace::Sorted;
@@ -7,24 +8,24 @@ use roundelay_trace::Sorted;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Slot(pub u32);
 
-/// A fixed number of slots of one size.
+/// A fixed number of slots, all of one size.
 #[derive(Debug)]
 pub struct Slots {
     bytes: Vec<u8>,
     size: usize,
     contents: Vec<Content>,
-    /// The newest first: a short queue touches few slots.
+    /// The slot freed last comes first, so that a short queue touches few slots.
     free: Vec<Slot>,
 }
 
-/// What is known about the frame in a slot.
+/// What we know about the frame in a slot.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Content {
-    /// Bytes in the slot.
+    /// How many bytes the slot holds.
     stored: u32,
-    /// Bytes of the frame, stored or not.
+    /// The frame's length in bytes, whether stored or not.
     pub(crate) len: u32,
-    /// Number of the frame in its direction, from 0.
+    /// The frame's number in its direction, from 0.
     pub(crate) number: u64,
     /// When the frame arrived at the queue.
     pub(crate) arrived: Instant,
@@ -41,10 +42,10 @@ impl Content {
 }
 
 impl Slots {
-    /// `count` free slots of `size` bytes each.
+    /// Makes `count` free slots with `size` bytes each.
     pub fn new(count: u32, size: usize) -> Self {
         Self {
-            // Zeroed by the system when first touched.
+            // The system zeroes each page when it is first touched.
             bytes: vec![0; count as usize * size],
             size,
             contents: vec![Content::default(); count as usize],
@@ -52,17 +53,17 @@ impl Slots {
         }
     }
 
-    /// Bytes of a slot.
+    /// How many bytes a slot has.
     pub const fn size(&self) -> usize {
         self.size
     }
 
-    /// Number of free slots.
+    /// How many slots are free.
     pub fn free(&self) -> usize {
         self.free.len()
     }
 
-    /// Number of slots.
+    /// How many slots there are.
     pub fn count(&self) -> usize {
         self.contents.len()
     }
@@ -72,7 +73,7 @@ impl Slots {
         self.free.pop()
     }
 
-    /// Gives a slot back, with whatever it holds.
+    /// Gives a slot back, whatever it holds.
     pub fn release(&mut self, slot: Slot) {
         self.contents[slot.0 as usize] = Content::default();
         self.free.push(slot);
@@ -84,7 +85,7 @@ impl Slots {
         &mut self.bytes[at..at + self.size]
     }
 
-    /// Notes the length of the frame that was written into the slot.
+    /// Notes how long the frame is that was written into the slot.
     ///
     /// # Panics
     /// The frame is longer than the slot.
@@ -92,10 +93,10 @@ impl Slots {
         self.set_cut(slot, len, len as u32);
     }
 
-    /// Notes that the first `stored` bytes of a frame of `len` bytes were written into the slot.
+    /// Notes that the slot holds the first `stored` bytes of a frame with `len` bytes.
     ///
     /// # Panics
-    /// There are more bytes than the slot or the frame has.
+    /// `stored` is more than the slot or the frame has.
     pub fn set_cut(&mut self, slot: Slot, stored: usize, len: u32) {
         assert!(
             stored <= self.size && stored <= len as usize,
@@ -111,7 +112,7 @@ impl Slots {
         &self.bytes[at..at + self.contents[slot.0 as usize].stored as usize]
     }
 
-    /// The frame in a slot, to change its bytes.
+    /// The frame in a slot, for you to change its bytes.
     pub(crate) fn frame_mut(&mut self, slot: Slot) -> &mut [u8] {
         let at = slot.0 as usize * self.size;
         &mut self.bytes[at..at + self.contents[slot.0 as usize].stored as usize]

@@ -1,8 +1,8 @@
 //! Calls to Linux that Rust's standard library does not offer: packet sockets, namespaces, waiting
 //! to the nanosecond, offloads, priorities.
 //!
-//! All unsafe code of this crate is in this module. Each function checks its arguments, and hands only
-//! memory to the kernel that it owns or borrows for the whole call.
+//! All unsafe code in this crate is in this module. Each function checks its arguments. It hands
+//! the kernel only memory that it owns or borrows for the whole call.
 
 #![allow(
     unsafe_code,
@@ -25,10 +25,10 @@ use std::ptr;
 pub(crate) use packet::{ALL, PacketDescriptor};
 pub(crate) use xdp::{Kicked, LONGEST as XDP_LONGEST, Refused as XdpRefused, XdpDescriptor};
 
-/// Frames in one call at most.
+/// The most frames in one call.
 pub(crate) const BATCH: usize = 64;
 
-/// The result of a call: its value, or the error in errno.
+/// A call's result: its value, or the error in errno.
 fn checked(result: c_int) -> io::Result<c_int> {
     if result < 0 {
         Err(io::Error::last_os_error())
@@ -37,7 +37,7 @@ fn checked(result: c_int) -> io::Result<c_int> {
     }
 }
 
-/// Sets an option of a socket.
+/// Sets a socket's option.
 fn set_option<T: Copy>(
     socket: BorrowedFd<'_>,
     level: c_int,
@@ -58,7 +58,7 @@ fn set_option<T: Copy>(
     Ok(())
 }
 
-/// A value that any bytes make, as the kernel writes them.
+/// A type that any bytes make a value of, so that the kernel may write them.
 ///
 /// # Safety
 /// All bits are legal.
@@ -73,7 +73,7 @@ unsafe impl Plain for libc::xdp_statistics {}
 // SAFETY: as above.
 unsafe impl Plain for libc::xdp_mmap_offsets {}
 
-/// Reads an option of a socket.
+/// Reads a socket's option.
 fn get_option<T: Plain>(
     socket: BorrowedFd<'_>,
     level: c_int,
@@ -95,7 +95,7 @@ fn get_option<T: Plain>(
     Ok(())
 }
 
-/// The number of an interface in this namespace.
+/// An interface's number in this namespace.
 pub(crate) fn interface_index(name: &str) -> io::Result<c_int> {
     let name = CString::new(name).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
     // SAFETY: the name ends in a zero byte.
@@ -106,7 +106,7 @@ pub(crate) fn interface_index(name: &str) -> io::Result<c_int> {
     Ok(index as c_int)
 }
 
-/// The name of the interface of that number in this namespace.
+/// The name of the interface with this number in this namespace.
 pub(crate) fn interface_name(index: c_int) -> io::Result<String> {
     let mut name = [0_u8; libc::IF_NAMESIZE];
     // SAFETY: the kernel writes a name with its zero byte, at most as many bytes as given.
@@ -119,12 +119,12 @@ pub(crate) fn interface_name(index: c_int) -> io::Result<String> {
     Ok(String::from_utf8_lossy(name).into_owned())
 }
 
-/// Whether there is an interface of that number in this namespace.
+/// Whether an interface has this number in this namespace.
 pub(crate) fn has_interface(index: c_int) -> bool {
     interface_name(index).is_ok()
 }
 
-/// The descriptor, borrowed.
+/// Borrows the descriptor.
 pub(crate) fn as_fd(owned: &OwnedFd) -> BorrowedFd<'_> {
     std::os::fd::AsFd::as_fd(owned)
 }
@@ -137,7 +137,7 @@ pub(crate) fn is_for_later(error: &io::Error) -> bool {
     )
 }
 
-/// Sends frames without waiting, at most [`BATCH`]; the number of those taken.
+/// Sends frames without waiting, at most [`BATCH`]. Returns how many were taken.
 pub(crate) fn send(socket: BorrowedFd<'_>, frames: &[&[u8]]) -> io::Result<usize> {
     let count = frames.len().min(BATCH);
     let mut vectors = [const { MaybeUninit::<libc::iovec>::zeroed() }; BATCH];
@@ -166,7 +166,7 @@ pub(crate) fn send(socket: BorrowedFd<'_>, frames: &[&[u8]]) -> io::Result<usize
     checked(sent).map(|sent| sent as usize)
 }
 
-/// Waits until one of the sockets can be read, or for `nanos` nanoseconds, or for a signal.
+/// Waits until one of the sockets can be read, for `nanos` nanoseconds at most, or until a signal.
 pub(crate) fn wait(sockets: &[BorrowedFd<'_>], nanos: u64) -> io::Result<()> {
     let mut all: Vec<libc::pollfd> = Vec::with_capacity(sockets.len());
     for socket in sockets {
@@ -195,7 +195,7 @@ pub(crate) fn wait(sockets: &[BorrowedFd<'_>], nanos: u64) -> io::Result<()> {
     }
 }
 
-/// Timers of this thread end within a nanosecond of their time, as far as the machine can.
+/// Makes this thread's timers end within a nanosecond of their time, as far as the machine can.
 pub(crate) fn use_exact_timers() {
     // SAFETY: no pointers. A failure leaves the default of 50 us.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong, 0, 0, 0) };
@@ -212,19 +212,19 @@ pub(crate) fn use_real_time() -> io::Result<()> {
     Ok(())
 }
 
-/// Whether this process is root here: in a user namespace, its own root counts.
+/// Whether this process is root here. In a user namespace, its own root counts.
 pub(crate) fn is_root() -> bool {
     // SAFETY: no arguments.
     unsafe { libc::geteuid() == 0 }
 }
 
-/// User and group of this process.
+/// This process's user and group.
 pub(crate) fn user_and_group() -> (u32, u32) {
     // SAFETY: no arguments.
     unsafe { (libc::geteuid(), libc::getegid()) }
 }
 
-/// Moves this process to a new user namespace. The process must have one thread.
+/// Moves this process to a new user namespace. It must have a single thread.
 pub(crate) fn new_user_namespace() -> io::Result<()> {
     // SAFETY: no pointers.
     checked(unsafe { libc::unshare(libc::CLONE_NEWUSER) })?;
@@ -245,11 +245,11 @@ pub(crate) fn enter(namespace: BorrowedFd<'_>) -> io::Result<()> {
     Ok(())
 }
 
-/// `CAP_NET_ADMIN` of linux/capability.h.
+/// `CAP_NET_ADMIN` in linux/capability.h.
 const NET_ADMIN: u32 = 12;
 
-/// Gives up all capabilities for good, but for the right to set interfaces if `may_set_interfaces`:
-/// root keeps its name alone. No program that this process starts gets more.
+/// Gives up all capabilities for good, except the right to set interfaces if `may_set_interfaces`.
+/// Root keeps only its name. No program that this process starts gets more.
 pub(crate) fn drop_privileges(may_set_interfaces: bool) -> io::Result<()> {
     #[repr(C)]
     struct Header {
@@ -257,12 +257,12 @@ pub(crate) fn drop_privileges(may_set_interfaces: bool) -> io::Result<()> {
         process: c_int,
     }
     let header = Header {
-        // The third version, of two words for each set.
+        // The third version has two words for each set.
         version: 0x2008_0522,
         process: 0,
     };
     let kept = u32::from(may_set_interfaces) << NET_ADMIN;
-    // Effective, permitted and inheritable; then the same for capabilities from 32 on.
+    // Effective, permitted and inheritable. Then the same for capabilities from 32 on.
     let sets = [kept, kept, 0, 0, 0, 0];
     // SAFETY: the header and the sets are of this version's sizes, and outlive the call.
     let result = unsafe { libc::syscall(libc::SYS_capset, &raw const header, sets.as_ptr()) };
@@ -270,14 +270,14 @@ pub(crate) fn drop_privileges(may_set_interfaces: bool) -> io::Result<()> {
     forbid_new_privileges()
 }
 
-/// No program that this process starts gets more privileges.
+/// Keeps programs that this process starts from getting more privileges.
 fn forbid_new_privileges() -> io::Result<()> {
     // SAFETY: no pointers.
     checked(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1 as libc::c_ulong, 0, 0, 0) })?;
     Ok(())
 }
 
-/// The command ends when this process does, however it ends.
+/// Makes the command end when this process does, however it ends.
 pub(crate) fn end_with_us(command: &mut Command) {
     // SAFETY: the closure only makes a system call between fork and exec, as is allowed there.
     unsafe {
@@ -294,14 +294,14 @@ pub(crate) fn end_with_us(command: &mut Command) {
     }
 }
 
-/// Descendants whose parent ends become children of this process.
+/// Makes descendants whose parent ends children of this process.
 pub(crate) fn adopt_orphans() -> io::Result<()> {
     // SAFETY: the call has no pointers.
     checked(unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1 as libc::c_ulong, 0, 0, 0) })?;
     Ok(())
 }
 
-/// A child that has ended and is not yet collected, without waiting for one.
+/// A child that has ended but has not been collected. Does not wait for one.
 pub(crate) fn ended_child() -> Option<u32> {
     let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
     // SAFETY: all bytes zero are a valid siginfo_t.
@@ -319,13 +319,13 @@ pub(crate) fn collect(child: u32) {
     unsafe { libc::waitpid(child as libc::pid_t, ptr::null_mut(), libc::WNOHANG) };
 }
 
-/// Ends a child: its number is not used again before it is collected.
+/// Ends a child. Its number cannot go to another process before we collect it.
 pub(crate) fn kill(child: u32) {
     // SAFETY: the call has no pointers.
     unsafe { libc::kill(child as libc::pid_t, libc::SIGKILL) };
 }
 
-/// The congestion control of a connection.
+/// Sets a connection's congestion control.
 pub(crate) fn set_congestion_control(stream: &TcpStream, name: &str) -> io::Result<()> {
     // SAFETY: the name has as many bytes as given.
     checked(unsafe {
@@ -340,14 +340,14 @@ pub(crate) fn set_congestion_control(stream: &TcpStream, name: &str) -> io::Resu
     Ok(())
 }
 
-/// A request to the driver of an interface.
+/// A request to an interface's driver.
 #[repr(C)]
 struct Request {
     name: [u8; libc::IFNAMSIZ],
     data: [u64; 3],
 }
 
-/// A value of ethtool.
+/// A value for ethtool.
 #[repr(C)]
 struct Value {
     command: u32,
@@ -366,7 +366,7 @@ fn request(name: &str) -> io::Result<Request> {
     Ok(request)
 }
 
-/// A request to an interface, by a socket that is of no other use.
+/// Sends a request to an interface, through a socket that serves nothing else.
 fn ioctl(number: libc::c_ulong, request: &mut Request) -> io::Result<()> {
     let kind = libc::SOCK_DGRAM | libc::SOCK_CLOEXEC;
     // SAFETY: no pointers.
@@ -386,7 +386,7 @@ fn ioctl_of(file: BorrowedFd<'_>, number: libc::c_ulong, request: &mut Request) 
 
 const _: () = assert!(size_of::<Request>() == size_of::<libc::ifreq>());
 
-/// Puts a number of 32 bits into the first bytes of a request's union.
+/// Puts a 32-bit number into the first bytes of a request's union.
 const fn with_first(request: &mut Request, number: u32) {
     let [a, b, c, d] = number.to_ne_bytes();
     request.data[0] = u64::from_ne_bytes([a, b, c, d, 0, 0, 0, 0]);
@@ -422,21 +422,21 @@ pub(crate) fn turn_on(name: &str) -> io::Result<()> {
 
 const SIOCSIFTXQLEN: libc::c_ulong = 0x8943;
 
-/// Sets the length of an interface's queue, in frames.
+/// Sets how long an interface's queue is, in frames.
 pub(crate) fn set_queue_len(name: &str, frames: u32) -> io::Result<()> {
     let mut len = request(name)?;
     with_first(&mut len, frames);
     ioctl(SIOCSIFTXQLEN, &mut len)
 }
 
-/// The longest packet of an interface, and whether the interface is up.
+/// How long an interface's packets may be, and whether the interface is up.
 pub(crate) fn mtu_and_state(name: &str) -> io::Result<(u32, bool)> {
     let mut mtu = request(name)?;
     ioctl(libc::SIOCGIFMTU as _, &mut mtu)?;
     let mut flags = request(name)?;
     ioctl(libc::SIOCGIFFLAGS as _, &mut flags)?;
     let is_up = flags.data[0].to_ne_bytes()[0] & libc::IFF_UP as u8 != 0;
-    // The first four bytes of the union, in the order of this machine.
+    // The union's first four bytes, in this machine's order.
     let [a, b, c, d, ..] = mtu.data[0].to_ne_bytes();
     Ok((u32::from_ne_bytes([a, b, c, d]), is_up))
 }
@@ -449,8 +449,8 @@ pub(crate) fn is_running(name: &str) -> io::Result<bool> {
     Ok(u16::from_ne_bytes([a, b]) & libc::IFF_RUNNING as u16 != 0)
 }
 
-/// Nanoseconds since 1970 less those of `CLOCK_MONOTONIC`, the clock of stamps of programs in the
-/// kernel.
+/// Nanoseconds since 1970, minus those of `CLOCK_MONOTONIC`, which programs in the kernel use for
+/// stamps.
 pub(crate) fn unix_minus_monotonic() -> i64 {
     let now = |clock: libc::clockid_t| {
         let mut time = libc::timespec {
@@ -462,7 +462,7 @@ pub(crate) fn unix_minus_monotonic() -> i64 {
         time.tv_sec * 1_000_000_000 + time.tv_nsec
     };
     let mut offset = 0;
-    // An interrupted measurement is made again.
+    // A measurement that was interrupted is made again.
     for _ in 0..3 {
         let before = now(libc::CLOCK_MONOTONIC);
         offset = now(libc::CLOCK_REALTIME) - before;
@@ -475,31 +475,32 @@ pub(crate) fn unix_minus_monotonic() -> i64 {
 
 const SIOCETHTOOL: libc::c_ulong = 0x8946;
 
-/// Asks the driver for a value: one of ethtool's commands to get.
+/// Gets a value from the driver, by one of ethtool's commands.
 pub(crate) fn ethtool_get(name: &str, command: u32) -> io::Result<u32> {
     let mut value = Value { command, data: 0 };
     ethtool(name, &mut value)?;
     Ok(value.data)
 }
 
-/// Tells the driver a value: one of ethtool's commands to set.
+/// Sets a value in the driver, by one of ethtool's commands.
 pub(crate) fn ethtool_set(name: &str, command: u32, data: u32) -> io::Result<()> {
     ethtool(name, &mut Value { command, data })
 }
 
-/// The number of receive queues of an interface, if its driver says.
+/// How many receive queues an interface has, if its driver says.
 pub(crate) fn receive_queues(name: &str) -> Option<u32> {
-    /// `ETHTOOL_GCHANNELS`, and the numbers of `struct ethtool_channels` behind it.
+    /// `ETHTOOL_GCHANNELS`, followed by the numbers in `struct ethtool_channels`.
     const CHANNELS: u32 = 0x3c;
     let mut channels = [CHANNELS, 0, 0, 0, 0, 0, 0, 0, 0];
     if ethtool(name, &mut channels).is_err() {
         return None;
     }
-    // Those that only receive, and those that send, too.
+    // Queues that only receive, and queues that also send.
     Some((channels[5] + channels[8]).max(1))
 }
 
-/// Calls the driver with a value of the kind that its first number, the command, asks for.
+/// Calls the driver with a value. Its first number is the command, which says what kind of value it
+/// is.
 fn ethtool<T>(name: &str, value: &mut T) -> io::Result<()> {
     let mut request = request(name)?;
     let place: *mut T = value;

@@ -1,5 +1,6 @@
-//! A device that is the other end of a TAP interface: what this machine, a bridge or a container sends
-//! out at the interface comes to the bottleneck, and what leaves the bottleneck comes in there.
+//! A device that is the other end of a TAP interface. What this machine, a bridge or a container
+//! sends out at the interface comes to the bottleneck, and what leaves the bottleneck comes in
+//! there.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
@@ -14,10 +15,11 @@ use crate::offloads;
 use crate::slots::Slots;
 use crate::sys::{self, BATCH};
 
-/// Frames that wait for this end to read them. The system's default loses a burst of 1,000.
+/// How many frames may wait for this end to read them. With the system's default, a burst of 1,000
+/// loses some.
 const WAITING: u32 = 8192;
 
-/// Losses are looked at this often.
+/// How often we look at losses.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// The other end of a TAP interface.
@@ -25,25 +27,25 @@ const LOOK: Duration = Duration::from_millis(100);
 pub struct Tap {
     name: String,
     file: File,
-    /// The interface was not there before, and vanishes with this end.
+    /// The interface was not there before, so it vanishes with this end.
     is_ours: bool,
     lengths: FrameLengths,
-    /// Frames lost before this end was opened.
+    /// Frames lost before we opened this end.
     lost_before: u64,
     outside: Outside,
-    /// The interface was moved to another namespace, where its losses cannot be read.
+    /// The interface was moved to another namespace, where we cannot read its losses.
     is_away: bool,
     looked: Instant,
 }
 
 impl Tap {
-    /// Opens the other end of a TAP interface of this namespace; makes the interface if there is
-    /// none of that name, and turns it on.
+    /// Opens the other end of a TAP interface in this namespace. If no interface has this name,
+    /// makes one and turns it on.
     ///
     /// # Errors
-    /// There is no right to, or the interface is of another kind or in use.
+    /// You have no right to, or the interface is of another kind or in use.
     pub fn open(name: &str) -> io::Result<Self> {
-        // The kernel would make up a name.
+        // For such a name, the kernel would make one up.
         if name.is_empty() || name.contains('%') {
             return Err(told(name, true, io::ErrorKind::InvalidInput.into()));
         }
@@ -61,7 +63,7 @@ impl Tap {
         sys::attach_tap(file.as_fd(), name).map_err(|error| told(name, is_ours, error))?;
         if is_ours {
             sys::set_queue_len(name, WAITING)?;
-            // The queue sees packets as they are on the link.
+            // The queue has to see packets as they are on the link.
             offloads::turn_off(name)?;
         }
         sys::turn_on(name)?;
@@ -77,7 +79,7 @@ impl Tap {
         })
     }
 
-    /// Looks how many frames were lost: later, the interface may be gone or away.
+    /// Looks up how many frames were lost, because later the interface may be gone or away.
     fn look(&mut self) {
         self.looked = Instant::now();
         match lost(&self.name) {
@@ -86,13 +88,13 @@ impl Tap {
         }
     }
 
-    /// Whether the interface was not there before, and vanishes with this end.
+    /// Whether the interface was not there before, so that it vanishes with this end.
     pub const fn is_ours(&self) -> bool {
         self.is_ours
     }
 }
 
-/// A refusal, with what to do.
+/// A refusal that says what to do.
 fn told(name: &str, is_ours: bool, error: io::Error) -> io::Error {
     let hint = match error.raw_os_error() {
         Some(libc::EBUSY) => "another program has its other end",
@@ -105,9 +107,9 @@ fn told(name: &str, is_ours: bool, error: io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("tap:{name}: {error}; {hint}"))
 }
 
-/// Frames that an interface has not handed to its other end, because nobody read them in time.
+/// Frames that an interface did not hand to its other end because nobody read them in time.
 fn lost(name: &str) -> Option<u64> {
-    /// Columns in front of that of drops when sending.
+    /// The columns in front of drops when sending.
     const BEFORE: usize = 11;
     let table = fs::read_to_string("/proc/thread-self/net/dev").ok()?;
     for line in table.lines() {
@@ -134,14 +136,14 @@ impl Device for Tap {
             let room = slots.room(slot);
             let size = room.len();
             match self.file.read(room) {
-                // A longer frame is cut without a word, so a full slot is one.
+                // The system cuts a longer frame silently, so a full slot means a longer frame.
                 Ok(len) if len == size => {
                     self.outside.too_long += 1;
                     slots.release(slot);
                 }
                 Ok(len) => {
                     slots.set_len(slot, len);
-                    // Such frames have no stamp.
+                    // These frames have no stamp.
                     received.push(Received {
                         slot,
                         unix_nanos: None,
@@ -172,7 +174,7 @@ impl Device for Tap {
     }
 
     fn is_gone(&self) -> bool {
-        // The interface may have moved to another namespace.
+        // The interface may also have moved to another namespace.
         !sys::has_tap(self.file.as_fd())
     }
 

@@ -1,8 +1,9 @@
-//! World: three network namespaces in a row, near, middle and far. Traffic between near and far goes
-//! through the middle, where the bottleneck is.
+//! World: three network namespaces in a row, near, middle and far. Traffic between near and far
+//! goes through the middle, and there is the bottleneck.
 //!
-//! The namespaces have no names: they end with the last process that holds them, however it ends, and
-//! nothing is left to undo. An ordinary user makes them in a user namespace, where they are root.
+//! The namespaces have no names. They end with the last process that holds them, however it ends,
+//! so nothing is left to undo. An ordinary user makes them in a user namespace, because there this
+//! user is root.
 
 use std::fs;
 use std::io;
@@ -21,12 +22,12 @@ pub const NEAR: &str = "10.77.0.1";
 pub const FAR: &str = "10.77.0.2";
 const NEAR_V6: &str = "fd77::1";
 const FAR_V6: &str = "fd77::2";
-/// The interface at both ends.
+/// The interface's name at both ends.
 const END: &str = "eth0";
 /// The middle's interfaces, towards near and far.
 pub const MIDDLE: [&str; 2] = ["near0", "far0"];
 
-/// A place of the world.
+/// Where something is in the world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// Where the first command runs.
@@ -45,7 +46,7 @@ pub struct World {
     middle: OwnedFd,
 }
 
-/// The world cannot be made.
+/// Why the world cannot be made.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum WorldError {
@@ -68,12 +69,12 @@ pub enum WorldError {
     },
 }
 
-/// Whether this process is root, in its user namespace.
+/// Whether this process is root in its user namespace.
 pub fn is_root() -> bool {
     sys::is_root()
 }
 
-/// An error of a call.
+/// Turns a call's error into ours.
 fn failed(what: &str) -> impl FnOnce(io::Error) -> WorldError {
     let what = what.to_owned();
     move |error| WorldError::Call { what, error }
@@ -81,10 +82,10 @@ fn failed(what: &str) -> impl FnOnce(io::Error) -> WorldError {
 
 impl World {
     /// Makes the namespaces, with addresses at both ends, and leaves this thread in the middle. The
-    /// process must have one thread.
+    /// process must have a single thread.
     ///
     /// # Errors
-    /// The system does not allow it, or `ip` of iproute2 is missing.
+    /// The system does not allow it, or iproute2's `ip` is missing.
     pub fn build() -> Result<Self, WorldError> {
         if !sys::is_root() {
             become_root()?;
@@ -108,7 +109,7 @@ impl World {
         }
         for (place, v4, v6) in [(Place::Near, NEAR, NEAR_V6), (Place::Far, FAR, FAR_V6)] {
             world.enter(place)?;
-            // The sender makes each packet as it is to be on the link, with its checksum.
+            // The sender makes each packet with its checksum, as it has to be on the link.
             offloads::turn_off(END).map_err(failed("offloads of the ends"))?;
             ip(&["link", "set", "dev", END, "gso_max_segs", "1"])?;
             ip(&["link", "set", "dev", "lo", "up"])?;
@@ -139,8 +140,8 @@ impl World {
         sys::enter(sys::as_fd(self.namespace(place))).map_err(failed("entering a namespace"))
     }
 
-    /// Starts a command at a place. It ends when this process ends. This thread is in the middle
-    /// afterwards.
+    /// Starts a command at a place. The command ends when this process does. Afterwards this thread
+    /// is in the middle.
     ///
     /// # Errors
     /// The command cannot be started.
@@ -153,7 +154,7 @@ impl World {
         child
     }
 
-    /// Whether somebody listens at a place. This thread is in the middle afterwards.
+    /// Whether somebody listens at a place. Afterwards this thread is in the middle.
     ///
     /// # Errors
     /// The system does not let us enter.
@@ -164,7 +165,7 @@ impl World {
         Ok(listens)
     }
 
-    /// The default congestion control of TCP at the ends.
+    /// TCP's default congestion control at the ends.
     ///
     /// # Errors
     /// The system does not let us enter.
@@ -175,7 +176,7 @@ impl World {
         Ok(name.trim().to_owned())
     }
 
-    /// Sets the default congestion control of TCP at both ends.
+    /// Sets TCP's default congestion control at both ends.
     ///
     /// # Errors
     /// The system does not have it, or does not allow it here.
@@ -200,11 +201,11 @@ impl World {
 }
 
 const CONGESTION_CONTROL: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
-/// Those that a namespace may have as its default, and those that the system knows.
+/// What a namespace may have as its default, and what the system knows.
 const ALLOWED: &str = "/proc/sys/net/ipv4/tcp_allowed_congestion_control";
 const KNOWN: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 
-/// Sets the congestion control of a connection, which with privileges can be one that is no
+/// Sets a connection's congestion control. With privileges, this may be one that cannot be a
 /// namespace's default.
 ///
 /// # Errors
@@ -213,7 +214,7 @@ pub fn set_congestion_control(connection: &TcpStream, name: &str) -> io::Result<
     sys::set_congestion_control(connection, name)
 }
 
-/// Whether somebody listens for TCP, or has a UDP port, in the namespace of this thread.
+/// Whether somebody listens for TCP, or has a UDP port, in this thread's namespace.
 fn has_listener() -> bool {
     let listens = |file: &str, state: &str| {
         let table = fs::read_to_string(format!("/proc/thread-self/net/{file}")).unwrap_or_default();
@@ -222,18 +223,18 @@ fn has_listener() -> bool {
             .skip(1)
             .any(|line| line.split_whitespace().nth(3) == Some(state))
     };
-    // The states TCP_LISTEN, and TCP_CLOSE of a UDP socket without a peer.
+    // The states are TCP_LISTEN, and TCP_CLOSE for a UDP socket without a peer.
     listens("tcp", "0A") || listens("tcp6", "0A") || listens("udp", "07") || listens("udp6", "07")
 }
 
-/// A new network namespace; this thread is in it.
+/// Makes a new network namespace, which this thread then is in.
 fn new_namespace() -> Result<OwnedFd, WorldError> {
     sys::new_network_namespace().map_err(WorldError::Forbidden)?;
     let file = fs::File::open("/proc/thread-self/ns/net").map_err(failed("a new namespace"))?;
     Ok(file.into())
 }
 
-/// Root of a user namespace of its own.
+/// Makes this process root in its own user namespace.
 fn become_root() -> Result<(), WorldError> {
     let (user, group) = sys::user_and_group();
     sys::new_user_namespace().map_err(WorldError::Forbidden)?;
@@ -245,7 +246,7 @@ fn become_root() -> Result<(), WorldError> {
     tell("gid_map", format!("0 {group} 1"))
 }
 
-/// Runs `ip` of iproute2.
+/// Runs iproute2's `ip`.
 fn ip(words: &[&str]) -> Result<(), WorldError> {
     let output = Command::new("ip").args(words).stdin(Stdio::null()).output();
     let output = output

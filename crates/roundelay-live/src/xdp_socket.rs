@@ -1,5 +1,5 @@
-//! A device over a socket of `AF_XDP` in copy mode: less work for each frame than a packet socket,
-//! and more conditions.
+//! A device over an `AF_XDP` socket in copy mode. It takes less work for each frame than a packet
+//! socket, but has more conditions.
 
 use std::ffi::c_int;
 use std::fs;
@@ -15,16 +15,16 @@ use crate::frame_lengths::{FrameLengths, HEADER, TAG};
 use crate::slots::Slots;
 use crate::sys::{self, BATCH, Kicked, XdpDescriptor};
 
-/// Longest wait for a queue that another socket had.
+/// How long we wait for a queue that another socket had.
 const PATIENCE: Duration = Duration::from_secs(5);
 const AGAIN: Duration = Duration::from_millis(20);
 
-/// An interface of Linux, all of whose frames come here and nowhere else.
+/// An interface in Linux. All its frames come here and nowhere else.
 pub struct XdpSocket {
     name: String,
     index: c_int,
     descriptor: XdpDescriptor,
-    /// Frames that were longer than their slots, and those that the interface has thrown away.
+    /// Frames that were longer than their slots, and frames that the interface threw away.
     outside: Outside,
     unfinished: u64,
     lengths: FrameLengths,
@@ -38,11 +38,11 @@ impl std::fmt::Debug for XdpSocket {
 }
 
 impl XdpSocket {
-    /// Opens an interface of this namespace: all frames that come in there are received from now on,
-    /// and no longer by the system.
+    /// Opens an interface in this namespace. From now on all frames that come in there are received
+    /// here, and no longer by the system.
     ///
     /// # Errors
-    /// There is no such interface, or the kernel refuses a step: the message says which, and what
+    /// The interface does not exist, or the kernel refuses a step. The message says which, and what
     /// to do.
     pub fn open(name: &str) -> io::Result<Self> {
         let index = sys::interface_index(name)?;
@@ -81,11 +81,11 @@ impl XdpSocket {
     }
 }
 
-/// Folder of what the system says about interfaces.
+/// The folder in which the system describes interfaces.
 const INTERFACES: &str = "/sys/class/net";
 
-/// The receive queues that the system lists for an interface, for drivers that do not say. None if the
-/// folder is that of another network namespace.
+/// How many receive queues the system lists for an interface, for drivers that do not say. None if
+/// the folder describes another network namespace.
 fn listed_queues(folder: &Path, name: &str, index: c_int) -> Option<u32> {
     let folder = folder.join(name);
     let number = fs::read_to_string(folder.join("ifindex")).ok()?;
@@ -100,12 +100,12 @@ fn listed_queues(folder: &Path, name: &str, index: c_int) -> Option<u32> {
     Some(count)
 }
 
-/// Where frames are put to be sent.
+/// Where we put frames to be sent.
 trait Outgoing {
     /// Makes the kernel send what was put.
     fn kick(&mut self) -> io::Result<Kicked>;
 
-    /// Puts the first frames, as many as have room.
+    /// Puts as many of the first frames as have room. Returns how many.
     fn put(&mut self, frames: &[&[u8]]) -> usize;
 }
 
@@ -119,20 +119,20 @@ impl Outgoing for XdpDescriptor {
     }
 }
 
-/// Sends the first frames: the number of those taken. `unsent` counts those that the interface threw
-/// away.
+/// Sends the first frames. Returns how many were taken. `unsent` counts those that the interface
+/// threw away.
 fn send(ring: &mut impl Outgoing, frames: &[&[u8]], unsent: &mut u64) -> io::Result<usize> {
     let mut taken = 0;
     loop {
         let kicked = match ring.kick() {
             Ok(kicked) => kicked,
-            // Those taken lie in the ring, so they must not be offered again. The next call finds the
-            // error.
+            // Frames already taken are in the ring and must not be offered again. The next call
+            // meets the error.
             Err(_) if taken > 0 => break,
             Err(error) => return Err(error),
         };
         *unsent += kicked.dropped;
-        // All that lies in the ring goes out before more is put there.
+        // We put more into the ring only when all that it holds has gone out.
         if !kicked.is_done {
             break;
         }
@@ -145,8 +145,8 @@ fn send(ring: &mut impl Outgoing, frames: &[&[u8]], unsent: &mut u64) -> io::Res
     Ok(taken)
 }
 
-/// Opens an interface. The kernel frees the queue of a socket a moment after its end, so one that is
-/// taken is tried again for a while.
+/// Opens an interface. If its queue is taken we try again for a while, because the kernel frees a
+/// socket's queue only some time after its end.
 fn open_when_free(index: c_int, longest: usize) -> Result<XdpDescriptor, sys::XdpRefused> {
     let end = Instant::now() + PATIENCE;
     loop {
@@ -159,7 +159,7 @@ fn open_when_free(index: c_int, longest: usize) -> Result<XdpDescriptor, sys::Xd
     }
 }
 
-/// What to do about a refusal of a step.
+/// What to do when a step is refused.
 fn hint(step: &str, error: &io::Error) -> &'static str {
     match error.raw_os_error() {
         Some(libc::EPERM | libc::EACCES) => {
@@ -222,7 +222,7 @@ impl Device for XdpSocket {
     }
 
     fn flush(&mut self) -> bool {
-        // An interface that is down keeps what lies in the ring.
+        // An interface that is down keeps what is in the ring.
         let Ok(kicked) = self.descriptor.kick() else {
             return false;
         };

@@ -1,8 +1,8 @@
 //! Delay distribution of packets: count, mean, exact maximum, quantiles.
 //!
-//! Most flows are short, so the first samples of a distribution are kept unchanged: exact, eight
-//! bytes each. When the samples would need more memory than a coarse histogram, they move to one
-//! (the layout of G. Tene's HdrHistogram: bucket width grows with the value).
+//! Most flows are short, so a distribution keeps its first samples unchanged: exact, eight bytes
+//! each. When the samples would need more memory than a coarse histogram, they move to one (with
+//! the layout of G. Tene's HdrHistogram, where bucket width grows with the value).
 
 use core::mem;
 
@@ -16,16 +16,16 @@ const PICOS_PER_NANO: u64 = 1_000;
 
 /// A distribution of delays.
 ///
-/// **Precision.** Count, sum, mean and maximum are exact. Quantiles are exact up to 256 samples;
-/// beyond 256, a quantile is never below the true value and above by at most 1/128 of the value
-/// plus a nanosecond.
+/// **Precision.** Count, sum, mean and maximum are exact. Quantiles are exact up to 256 samples.
+/// Beyond 256, a quantile is never below the true value, and at most 1/128 of the value plus a
+/// nanosecond above it.
 ///
-/// **Memory.** 96 bytes, plus 8 bytes a sample up to 256 samples; beyond 256 samples, 512 bytes for
+/// **Memory.** 96 bytes, plus 8 bytes a sample up to 256 samples. Beyond 256 samples, 512 bytes for
 /// each doubling of the largest delay above 128 ns: 12 KB for a second, 24 KB for the longest
 /// representable delay.
 ///
-/// **Limits.** A bucket counts to 2^32 - 1. Samples for a full bucket still count in everything
-/// except quantiles; [`unplaced`](Self::unplaced) is their number.
+/// **Limits.** A bucket counts to 2^32 - 1. When a bucket is full, further samples for it still
+/// count in everything except quantiles, and [`unplaced`](Self::unplaced) is their number.
 #[derive(Debug, Clone, Default)]
 pub struct Delays {
     samples: Samples,
@@ -38,7 +38,7 @@ pub struct Delays {
 
 #[derive(Debug, Clone)]
 enum Samples {
-    /// Unchanged, in order of arrival.
+    /// Unchanged, in the order of arrival.
     Raw(Vec<Duration>),
     /// In nanoseconds, rounded up.
     Buckets(Buckets),
@@ -66,7 +66,7 @@ impl Delays {
         }
     }
 
-    /// Adds the samples of another distribution.
+    /// Adds another distribution's samples.
     pub fn merge(&mut self, other: &Self) {
         self.count += other.count;
         self.sum += other.sum;
@@ -87,17 +87,17 @@ impl Delays {
         }
     }
 
-    /// Number of delays counted.
+    /// How many delays were counted.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Number of delays missing from the quantiles because of full buckets.
+    /// How many delays the quantiles lack because their buckets were full.
     pub fn unplaced(&self) -> u64 {
         self.unplaced
     }
 
-    /// Sum of all delays; [`Duration::MAX`] on overflow.
+    /// Sum of all delays. [`Duration::MAX`] on overflow.
     pub fn sum(&self) -> Duration {
         Duration::from_picos(u64::try_from(self.sum).unwrap_or(u64::MAX))
     }
@@ -115,13 +115,13 @@ impl Delays {
         (self.count > 0).then_some(self.maximum)
     }
 
-    /// The smallest delay not exceeded by at least the fraction `q` of the samples; `q` is clamped
-    /// to 0 to 1, and 0 gives the smallest sample. None without samples.
+    /// The smallest delay that at least the fraction `q` of the samples does not exceed. `q` is
+    /// clamped to 0 to 1, and 0 gives the smallest sample. None without samples.
     pub fn quantile(&self, q: f64) -> Option<Duration> {
         self.quantiles(&[q]).pop()
     }
 
-    /// `points` points of the cumulative distribution: the quantiles 1/points, 2/points, ..., 1,
+    /// `points` points on the cumulative distribution: the quantiles 1/points, 2/points, ..., 1,
     /// each with its fraction. Empty without samples.
     pub fn cdf(&self, points: usize) -> Vec<(Duration, f64)> {
         let fractions: Vec<f64> = (1..=points)
@@ -156,7 +156,7 @@ impl Delays {
         }
     }
 
-    /// Counts `count` samples of a value in the histogram, as far as there is room.
+    /// Counts `count` samples with this value in the histogram, as far as there is room.
     fn place(&mut self, nanos: u64, count: u32) {
         let placed = self.samples.buckets().add(nanos, count);
         self.unplaced += u64::from(count - placed);
@@ -164,7 +164,7 @@ impl Delays {
 }
 
 impl Samples {
-    /// The histogram; raw samples move to it.
+    /// The histogram. Raw samples move to it.
     fn buckets(&mut self) -> &mut Buckets {
         if let Self::Raw(raw) = self {
             let mut buckets = Buckets::default();
@@ -180,7 +180,7 @@ impl Samples {
     }
 }
 
-/// Counts of values by bucket. Values below 2 `PARTS` have a bucket each; beyond, each doubling of
+/// Counts of values by bucket. Values below 2 `PARTS` have a bucket each. Beyond, each doubling of
 /// the value has `PARTS` buckets of one width.
 #[derive(Debug, Clone, Default)]
 struct Buckets {
@@ -195,14 +195,14 @@ impl Buckets {
         (doublings as u64 * PARTS + (value >> doublings)) as usize
     }
 
-    /// The largest value of a bucket.
+    /// A bucket's largest value.
     const fn largest(index: usize) -> u64 {
         let doublings = (index as u64 / PARTS).saturating_sub(1);
         // In this order the largest bucket does not overflow.
         ((index as u64 - doublings * PARTS) << doublings) + ((1 << doublings) - 1)
     }
 
-    /// Counts `count` samples of a value, as far as there is room. Returns the number of those
+    /// Counts `count` samples with this value, as far as there is room. Returns how many it
     /// counted.
     #[inline]
     fn add(&mut self, value: u64, count: u32) -> u32 {
@@ -233,8 +233,7 @@ impl Buckets {
             .map(|(index, count)| (Self::largest(index), *count))
     }
 
-    /// Adds all counts of another histogram, as far as there is room. Returns the number of those
-    /// without room.
+    /// Adds another histogram's counts, as far as there is room. Returns how many found no room.
     fn merge(&mut self, other: &Self) -> u64 {
         if other.counts.len() > self.counts.len() {
             self.grow(other.counts.len() - 1);
@@ -249,8 +248,8 @@ impl Buckets {
         unplaced
     }
 
-    /// For each of these rising fractions q, the largest value of the first bucket with at least
-    /// the fraction q of the samples in it or before.
+    /// For each of these rising fractions q, the largest value in the first bucket at which the
+    /// fraction q of the samples is reached.
     fn quantiles(&self, fractions: &[f64]) -> Vec<u64> {
         let mut buckets = self.iter();
         let mut found = Vec::with_capacity(fractions.len());
@@ -275,7 +274,7 @@ fn nanos_above(delay: Duration) -> u64 {
     delay.as_picos().div_ceil(PICOS_PER_NANO)
 }
 
-/// Index of the smallest of `count` sorted samples not exceeded by at least the fraction `q`.
+/// Index of the smallest of `count` sorted samples that at least the fraction `q` does not exceed.
 fn rank(q: f64, count: usize) -> usize {
     ((q.clamp(0.0, 1.0) * count as f64).ceil() as usize).clamp(1, count) - 1
 }

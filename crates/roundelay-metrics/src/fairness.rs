@@ -22,23 +22,24 @@ fn index_of(count: u64, sum: f64, squares: f64) -> Option<f64> {
 /// Jain's index of service per weight over the flows backlogged throughout a window, for
 /// consecutive windows.
 ///
-/// A fair queue owes equal service only to flows with packets to send. A flow that was idle at any
-/// time within a window is left out, unless the window has a drop of its packets for lack of buffer
-/// space: the flow wanted more than its service. Flows without service count as zero. Windows start
-/// at multiples of their length. A window counts with at least two such flows, one of them served.
+/// A fair queue owes equal service only to flows with packets to send. So a flow that was idle at
+/// any time within a window is left out, unless one of its packets was dropped within the window
+/// for lack of buffer space, because the flow then wanted more than its service. Flows without
+/// service count as zero. Windows start at multiples of their length. A window counts with at least
+/// two such flows, one of them served.
 ///
 /// A packet counts at the start of its service. Windows should be long in comparison with the time
 /// to serve each flow once: with n packets per flow and window the index of a perfect scheduler may
 /// be as low as about 1 - 1 / (4 n^2).
 ///
-/// Memory is bounded by the number of flows. The cost of a packet is O(1): the end of a window
-/// touches the flows served in it, and windows without events cost nothing.
+/// Memory is bounded by the number of flows. A packet costs O(1), because the end of a window
+/// touches only the flows served in it, and windows without events cost nothing.
 #[derive(Debug, Clone)]
 pub struct JainWhileBacklogged {
     window: Duration,
-    /// End of the current window.
+    /// When the current window ends.
     end: Instant,
-    /// Number of the current window, counted from 1 over windows with events.
+    /// The current window's number, counted from 1 over windows with events.
     present: u64,
     flows: FlowTable<FlowService>,
     /// Flows backlogged now.
@@ -47,7 +48,7 @@ pub struct JainWhileBacklogged {
     stayed: u64,
     /// Flows served in the current window.
     served: Vec<FlowId>,
-    /// Flows with packets dropped for lack of space in the current window.
+    /// Flows that had packets dropped for lack of space in the current window.
     deprived: Vec<FlowId>,
     index_sum: f64,
     minimum: f64,
@@ -60,11 +61,11 @@ struct FlowService {
     backlog: u64,
     /// Window in which the flow became backlogged.
     since: u64,
-    /// Window of `service`.
+    /// The window in which `service` was received.
     served_in: u64,
     /// Bytes served in that window.
     service: u64,
-    /// Last window with a packet of the flow dropped for lack of space.
+    /// The last window in which a packet of the flow was dropped for lack of space.
     deprived_in: u64,
 }
 
@@ -88,14 +89,14 @@ impl Default for FlowService {
 }
 
 impl Default for JainWhileBacklogged {
-    /// Windows of 100 ms.
+    /// Windows that are 100 ms long.
     fn default() -> Self {
         Self::new(Duration::from_millis(100))
     }
 }
 
 impl JainWhileBacklogged {
-    /// Windows of this length.
+    /// Windows with this length.
     ///
     /// # Panics
     /// If the length is zero.
@@ -125,13 +126,13 @@ impl JainWhileBacklogged {
         self.flows.entry(flow).weight = weight;
     }
 
-    /// Asks for the memory of the flow's record, for a packet that arrives soon.
+    /// Asks for the memory that holds the flow's record, for a packet that arrives soon.
     #[inline]
     pub fn prefetch(&self, flow: FlowId) {
         self.flows.prefetch(flow);
     }
 
-    /// A packet of `bytes` bytes has been accepted.
+    /// A packet with `bytes` bytes has been accepted.
     #[inline]
     pub fn arrive(&mut self, now: Instant, flow: FlowId, bytes: u32) {
         self.advance(now);
@@ -143,7 +144,7 @@ impl JainWhileBacklogged {
         state.backlog += u64::from(bytes);
     }
 
-    /// A packet of `bytes` bytes leaves for the link.
+    /// A packet with `bytes` bytes leaves for the link.
     #[inline]
     pub fn serve(&mut self, now: Instant, flow: FlowId, bytes: u32) {
         self.advance(now);
@@ -157,15 +158,15 @@ impl JainWhileBacklogged {
         self.shrink(flow, bytes);
     }
 
-    /// An accepted packet of `bytes` bytes is dropped despite free space, for example to signal
+    /// An accepted packet with `bytes` bytes is dropped despite free space, for example to signal
     /// congestion.
     pub fn withdraw(&mut self, now: Instant, flow: FlowId, bytes: u32) {
         self.advance(now);
         self.shrink(flow, bytes);
     }
 
-    /// An accepted packet of `bytes` bytes is dropped for lack of space: the flow wants more than
-    /// its service.
+    /// An accepted packet with `bytes` bytes is dropped for lack of space, so the flow wants more
+    /// than its service.
     pub fn deny(&mut self, now: Instant, flow: FlowId, bytes: u32) {
         self.advance(now);
         let state = self.flows.entry(flow);
@@ -176,8 +177,8 @@ impl JainWhileBacklogged {
         self.shrink(flow, bytes);
     }
 
-    /// Closes the windows that have ended by `now`. Events call this themselves; call this at the
-    /// end of a run.
+    /// Closes the windows that have ended by `now`. Events call this themselves, so you need to
+    /// call it only at the end of a run.
     #[inline]
     pub fn advance(&mut self, now: Instant) {
         if now >= self.end {
@@ -190,17 +191,17 @@ impl JainWhileBacklogged {
         (self.index_sum, self.minimum, self.windows) = (0.0, f64::INFINITY, 0);
     }
 
-    /// Mean of the index over the counted windows. None without such a window.
+    /// Mean index over the counted windows. None without such a window.
     pub fn mean(&self) -> Option<f64> {
         (self.windows > 0).then(|| self.index_sum / self.windows as f64)
     }
 
-    /// Smallest index of a counted window. None without such a window.
+    /// Smallest index in a counted window. None without such a window.
     pub fn minimum(&self) -> Option<f64> {
         (self.windows > 0).then_some(self.minimum)
     }
 
-    /// Number of counted windows.
+    /// How many windows were counted.
     pub fn windows(&self) -> u64 {
         self.windows
     }
@@ -247,7 +248,7 @@ impl JainWhileBacklogged {
         self.open(now);
     }
 
-    /// Opens the window of `now`. Windows in between had no event, hence no service.
+    /// Opens the window that contains `now`. Windows in between had no event, hence no service.
     fn open(&mut self, now: Instant) {
         let length = self.window.as_picos();
         let start = Instant::from_picos(now.as_picos() / length * length);

@@ -11,18 +11,18 @@ use crate::table::FlowTable;
 use crate::totals::Totals;
 use crate::wfi::Stamp;
 
-/// Measures each flow's lateness: the largest delay of a completion beyond its GRC, where `GRC(p) =
-/// max(arrival(p), GRC(p - 1)) + len(p) / r` is the completion time if the flow were alone on a
-/// link of its share r of the rate.
+/// Measures each flow's lateness: the largest delay of a completion beyond its GRC, where
+/// `GRC(p) = max(arrival(p), GRC(p - 1)) + len(p) / r` is the completion time if the flow were
+/// alone on a link with its share r of the rate.
 ///
-/// **Drops.** GRC runs over completed packets, in order of completion: dropped packets do not exist
-/// for GRC.
+/// **Drops.** GRC runs over completed packets, in order of completion. For GRC, dropped packets do
+/// not exist.
 ///
-/// **Weights that change.** A packet's part of GRC uses the smallest share of the flow from the
-/// packet's arrival until GRC, or until the packet's completion if later. A flow served ahead of
-/// its GRC has completed packets with a GRC in the future: these are kept as one sum of bytes,
-/// charged at the smallest share since the arrival of the first one. The measure is therefore never
-/// larger than the lateness against the true shares, and smaller for flows that run far ahead while
+/// **Weights that change.** A packet's part of GRC uses the smallest share that the flow had from
+/// the packet's arrival until GRC, or until the packet's completion if that is later. A flow served
+/// ahead of its GRC has completed packets with a GRC in the future. We keep these as one sum of
+/// bytes, charged at the smallest share since the first one arrived. So the measure is never larger
+/// than the lateness against the true shares, and it is smaller for flows that run far ahead while
 /// shares shrink.
 ///
 /// **Precision.** `f64` seconds since the last instant at which the flow was late, or since the
@@ -44,10 +44,10 @@ struct FlowLateness {
     /// Packets with an earlier arrival are not measured.
     since: Instant,
     base: Instant,
-    /// GRC without the packets ahead, in seconds after `base`; negative if earlier.
+    /// GRC without the packets ahead, in seconds after `base`. Negative if earlier.
     settled: f64,
     ahead: Ahead,
-    /// Seconds; minus infinity before the first packet has completed.
+    /// Seconds. Minus infinity before the first packet has completed.
     worst: f64,
 }
 
@@ -55,7 +55,7 @@ struct FlowLateness {
 #[derive(Debug, Clone, Copy)]
 struct Ahead {
     bytes: u64,
-    /// Arrival of the first of these packets.
+    /// When the first of these packets arrived.
     since: Instant,
     /// The flow's smallest weight during these packets.
     weight: u32,
@@ -94,7 +94,7 @@ fn span(later: Instant, earlier: Instant) -> f64 {
 }
 
 impl Lateness {
-    /// A meter for a link of this constant rate.
+    /// A meter for a link with this constant rate.
     pub fn new(rate: Rate) -> Self {
         let seconds_per_byte = 8.0 / rate.bits_per_second() as f64;
         Self {
@@ -193,8 +193,8 @@ impl Lateness {
         }
     }
 
-    /// The largest lateness in seconds: negative if each packet completed earlier than on the
-    /// flow's dedicated link; None if no packet has completed.
+    /// The largest lateness in seconds. Negative if each packet completed earlier than on the
+    /// flow's dedicated link. None if no packet has completed.
     pub fn worst(&self, flow: FlowId) -> Option<f64> {
         self.flows
             .known(flow)

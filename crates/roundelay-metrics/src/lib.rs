@@ -1,10 +1,10 @@
 //! Meters for packet scheduling, shared by replayed captures, simulations, benchmarks and real
 //! packets.
 //!
-//! Each meter receives packet events in time order and costs a few nanoseconds per event; no meter
+//! Each meter receives packet events in time order and costs a few nanoseconds per event. No meter
 //! reads a clock. The common events are `arrive` for an accepted packet, `serve` when the packet
 //! leaves for the link, and `withdraw` for an accepted packet dropped later. Flows are numbered by
-//! [`FlowId`](roundelay::FlowId); numbers should be dense, because tables grow to the largest
+//! [`FlowId`](roundelay::FlowId). Number your flows densely, because tables grow to the largest
 //! number seen.
 //!
 //! | question | meter |

@@ -1,7 +1,7 @@
-//! Geometric mean, for figures that span orders of magnitude. Logarithms are those of `libm`, with
-//! the same last bits on every machine and in WebAssembly.
+//! Geometric mean, for figures that span orders of magnitude. Logarithms come from `libm`, because
+//! its last bits are the same on every machine and in WebAssembly.
 
-/// The geometric mean of delays in seconds; none without values. Delays below a picosecond count as
+/// The geometric mean of delays in seconds. None without values. Delays below a picosecond count as
 /// a picosecond, because zero has no logarithm.
 pub fn geometric_mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     let (sum, count) = values.fold((0.0, 0_u32), |(sum, count), value| {

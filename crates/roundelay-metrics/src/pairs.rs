@@ -7,7 +7,7 @@ use roundelay::FlowId;
 
 use crate::table::FlowTable;
 
-/// Number of flows compared at the same time.
+/// How many flows are compared at the same time.
 const SLOTS: usize = 64;
 const NO_SLOT: u8 = u8::MAX;
 
@@ -15,15 +15,16 @@ const NO_SLOT: u8 = u8::MAX;
 /// over any interval in which both were backlogged: bytes per unit of weight.
 ///
 /// **Exact for up to 64 flows at a time.** A newly backlogged flow takes one of 64 slots, if one is
-/// free, and keeps the slot until idle. All flows with slots are compared with each other; a flow
+/// free, and keeps the slot until idle. All flows with slots are compared with each other. A flow
 /// without a slot is left out until its next backlogged period. With more than 64 backlogged flows
-/// some pairs are not compared, and the measure may be below the true value, never above.
+/// some pairs are not compared, so the measure may be below the true value, but never above.
 ///
 /// **Cost.** Each served packet costs a step for each slot up to the highest one taken, several
-/// slots at once. A pair needs only the smallest lead of one flow over the other since both are
-/// backlogged, compared when the first is served. The other flow's lead follows by symmetry.
+/// slots at once. A pair needs only one flow's smallest lead over the other since both are
+/// backlogged, which we compare when the first is served. The other flow's lead follows by
+/// symmetry.
 ///
-/// **Convention.** As in [`BitWfi`](crate::BitWfi): a packet counts entirely when dequeued, and a
+/// **Convention.** As in [`BitWfi`](crate::BitWfi), a packet counts entirely when dequeued, and a
 /// flow is backlogged until its last packet is dequeued. Counting bits during transmission gives no
 /// larger value, because only one flow is served at a time.
 #[derive(Debug, Clone)]
@@ -38,7 +39,7 @@ pub struct PairFairness {
     /// Term added to each difference: zero for a taken slot, minus infinity for a free slot, whose
     /// differences must not count.
     counts: Row,
-    /// Smallest lead of each slot's flow over each other slot's flow since both are backlogged.
+    /// How far each slot's flow has led each other slot's flow at least, since both are backlogged.
     least_lead: Vec<Row>,
 }
 
@@ -79,7 +80,7 @@ impl Default for PairFairness {
 }
 
 impl PairFairness {
-    /// Sets a flow's weight, by default 1; a change restarts the flow's comparison.
+    /// Sets a flow's weight, by default 1. A change restarts the flow's comparison.
     ///
     /// # Panics
     /// If the weight is zero.
@@ -101,7 +102,7 @@ impl PairFairness {
         }
     }
 
-    /// Asks for the memory of the flow's record, for a packet that arrives soon.
+    /// Asks for the memory that holds the flow's record, for a packet that arrives soon.
     #[inline]
     pub fn prefetch(&self, flow: FlowId) {
         self.flows.prefetch(flow);
@@ -121,7 +122,7 @@ impl PairFairness {
         }
     }
 
-    /// A packet of `bytes` bytes is dequeued.
+    /// A packet with `bytes` bytes is dequeued.
     #[inline]
     pub fn serve(&mut self, flow: FlowId, bytes: u32) {
         let state = self.flows.entry(flow);
@@ -138,7 +139,7 @@ impl PairFairness {
         self.shrink(flow);
     }
 
-    /// The largest difference of the flow to any other, in bytes per unit of weight.
+    /// The flow's largest difference to any other, in bytes per unit of weight.
     pub fn worst(&self, flow: FlowId) -> f64 {
         let worst = |state: &FlowSlot| {
             self.worst

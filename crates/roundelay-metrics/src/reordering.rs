@@ -5,10 +5,10 @@ use roundelay::FlowId;
 
 use crate::table::FlowTable;
 
-/// Counts the reordered packets of each flow.
+/// Counts how many packets of each flow are reordered.
 ///
 /// A packet is reordered if its sequence number is below the largest departed number (RFC 4737's
-/// `s < NextExp`). The observer of the arrivals assigns consecutive numbers, so there are no
+/// `s < NextExp`). Whoever observes the arrivals assigns consecutive numbers, so there are no
 /// duplicates, and a gap is a dropped packet.
 #[derive(Debug, Clone, Default)]
 pub struct Reordering {
@@ -36,7 +36,7 @@ impl Reordering {
         late
     }
 
-    /// Number of reordered packets of the flow.
+    /// How many of the flow's packets were reordered.
     pub fn reordered(&self, flow: FlowId) -> u64 {
         self.flows
             .known(flow)

@@ -1,15 +1,15 @@
 //! Statistics over replicas: sorted ranks, two modes, starved flows, correlation.
 //!
-//! A mean hides a figure with two modes, for example when two hashes collide or do not. A flow
-//! number means nothing if all flows are alike: comparable over replicas is the k-th smallest
-//! throughput of each.
+//! A mean hides a figure with two modes, for example when two hashes collide or do not. If all
+//! flows are alike, a flow's number means nothing, so we compare the k-th smallest throughput of
+//! each replica.
 
-/// Statistics of one rank over replicas.
+/// One rank's statistics over replicas.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rank {
-    /// Mean of the values.
+    /// The values' mean.
     pub mean: f64,
-    /// Standard deviation of the values, with n - 1; none for one value.
+    /// The values' standard deviation, with n - 1. None for one value.
     pub deviation: Option<f64>,
     /// The two modes, if there are two.
     pub modes: Option<[Mode; 2]>,
@@ -18,13 +18,13 @@ pub struct Rank {
 /// One of two modes: the values on one side of the gap.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Mode {
-    /// Mean of the values.
+    /// The values' mean.
     pub mean: f64,
-    /// Number of values.
+    /// How many values.
     pub count: usize,
 }
 
-/// The ranks of several replicas, the smallest value first: rank k covers the k-th smallest value
+/// The ranks over several replicas, the smallest value first. Rank k covers the k-th smallest value
 /// of each replica with at least k values. NaN sorts last.
 pub fn ranks(replicas: &[Vec<f64>]) -> Vec<Rank> {
     let mut sorted = replicas.to_vec();
@@ -47,8 +47,8 @@ pub fn ranks(replicas: &[Vec<f64>]) -> Vec<Rank> {
 }
 
 /// The two modes of a figure. The rule: in sorted order, the largest gap between neighbours is more
-/// than three times the spread (largest minus smallest) of the values on either side, and each side
-/// has at least a fifth of all values. None for fewer than five values.
+/// than three times the spread (largest minus smallest) on either side, and each side has at least
+/// a fifth of all values. None for fewer than five values.
 pub fn modes(values: &[f64]) -> Option<[Mode; 2]> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -69,8 +69,8 @@ pub fn modes(values: &[f64]) -> Option<[Mode; 2]> {
     })
 }
 
-/// Number of values below `part` of their mean: starved flows, if the values are throughputs by
-/// weight and the mean is the fair share.
+/// How many values are below `part` of their mean. If the values are throughputs by weight and the
+/// mean is the fair share, these flows are starved.
 pub fn starved(values: &[f64], part: f64) -> usize {
     let least = part * mean(values);
     values.iter().filter(|value| **value < least).count()

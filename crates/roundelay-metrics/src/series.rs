@@ -1,8 +1,8 @@
 //! Time series in a bounded number of bins, for runs of unknown length.
 //!
 //! Bins start with a given width. When time passes the last bin, neighbours are merged in pairs and
-//! the width doubles: memory is constant, and a long run fills between half of the bins and all of
-//! them. Times before the start count in the first bin.
+//! the width doubles. So memory is constant, and a long run fills at least half of the bins. Times
+//! before the start count in the first bin.
 
 use roundelay::{Duration, Instant};
 
@@ -21,7 +21,7 @@ struct Bins<B> {
     width: Duration,
     limit: usize,
     bins: Vec<B>,
-    /// The span of the last bin: most events need no division.
+    /// The last bin's span, because then most events need no division.
     last_from: Instant,
     last_until: Instant,
 }
@@ -45,13 +45,13 @@ impl<B: Bin> Bins<B> {
         }
     }
 
-    /// Takes the memory of all bins at once, because growing step by step copies them.
+    /// Takes the memory for all bins at once, because growing step by step copies them.
     fn with_room(mut self) -> Self {
         self.bins.reserve_exact(self.limit - self.bins.len());
         self
     }
 
-    /// The bin of `now`.
+    /// The bin at `now`.
     #[inline]
     fn at(&mut self, now: Instant) -> &mut B {
         let last = self.bins.len() - 1;
@@ -63,7 +63,7 @@ impl<B: Bin> Bins<B> {
         &mut self.bins[index]
     }
 
-    /// Index of the bin of `now`; widens bins and adds new ones if needed.
+    /// Index of the bin at `now`. Widens bins and adds new ones if needed.
     fn reach(&mut self, now: Instant) -> usize {
         self.widen_for(now);
         let index = (now.since(self.start).as_picos() / self.width.as_picos()) as usize;
@@ -74,7 +74,7 @@ impl<B: Bin> Bins<B> {
         index
     }
 
-    /// Adds the bin after the last one; the limit must leave room.
+    /// Adds the bin after the last one. The limit must leave room.
     fn push(&mut self, bin: B) {
         self.bins.push(bin);
         self.last_from = self.last_until;
@@ -107,26 +107,26 @@ impl<B: Bin> Bins<B> {
     }
 }
 
-/// The packets that left within the span of a bin.
+/// The packets that left within a bin's span.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Departures {
-    /// Bytes of the packets.
+    /// The packets' bytes.
     pub bytes: u64,
     /// Their number.
     pub packets: u64,
-    /// Sum of their delays, in nanoseconds: five centuries of them.
+    /// Sum of their delays in nanoseconds, up to five centuries.
     delays: u64,
-    /// The longest of their delays.
+    /// Their longest delay.
     longest: Duration,
 }
 
 impl Departures {
-    /// Mean delay in seconds; none without packets.
+    /// Mean delay in seconds. None without packets.
     pub fn mean_delay(&self) -> Option<f64> {
         (self.packets > 0).then(|| self.delays as f64 / 1e9 / self.packets as f64)
     }
 
-    /// Longest delay in seconds; none without packets.
+    /// Longest delay in seconds. None without packets.
     pub fn longest_delay(&self) -> Option<f64> {
         (self.packets > 0).then(|| self.longest.as_secs_f64())
     }
@@ -144,7 +144,7 @@ impl Bin for Departures {
     }
 }
 
-/// Departures over time: each bin holds the bytes and the delays of the packets that left in its
+/// Departures over time. Each bin holds the bytes and the delays of the packets that left in its
 /// span.
 #[derive(Debug, Clone)]
 pub struct DepartureSeries {
@@ -159,7 +159,7 @@ impl Default for DepartureSeries {
 }
 
 impl DepartureSeries {
-    /// From `start` in up to `bins` bins of this initial width.
+    /// From `start` in up to `bins` bins that begin with this width.
     ///
     /// # Panics
     /// If the width is zero or the number of bins zero or odd.
@@ -169,7 +169,7 @@ impl DepartureSeries {
         }
     }
 
-    /// With the memory of all bins from the start on: for a series that will need most of them.
+    /// Takes the memory for all bins at the start, for a series that will need most of them.
     pub fn with_room(self) -> Self {
         Self {
             bins: self.bins.with_room(),
@@ -186,12 +186,12 @@ impl DepartureSeries {
         bin.longest = bin.longest.max(delay);
     }
 
-    /// Extends the series until `now`. Call this at the end of a run.
+    /// Extends the series until `now`. Call this when a run ends.
     pub fn advance(&mut self, now: Instant) {
         self.bins.at(now);
     }
 
-    /// Adds another series of the same start and width, bin by bin.
+    /// Adds another series with the same start and width, bin by bin.
     ///
     /// # Panics
     /// If start or width differ.
@@ -205,14 +205,14 @@ impl DepartureSeries {
         self.bins.bins.resize(most, Departures::default());
         self.bins.find_last();
         for (bin, more) in self.bins.bins.iter_mut().zip(&other.bins.bins) {
-            // Most bins of most flows are empty.
+            // Most flows have mostly empty bins.
             if more.packets > 0 {
                 *bin = bin.merged(*more);
             }
         }
     }
 
-    /// Current width of the bins.
+    /// The bins' current width.
     pub fn width(&self) -> Duration {
         self.bins.width
     }
@@ -230,10 +230,10 @@ impl DepartureSeries {
     }
 }
 
-/// A level within the span of a bin.
+/// A level within a bin's span.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Level {
-    /// Start of the bin.
+    /// When the bin starts.
     pub start: Instant,
     /// The highest level, however short its duration.
     pub maximum: u64,
@@ -251,11 +251,11 @@ struct LevelBin {
 }
 
 impl LevelBin {
-    /// The level's mean over time; of an instant, the maximum.
+    /// The level's mean over time. If the bin is only an instant, the maximum.
     fn mean(self) -> f64 {
         match (self.covered, self.area) {
             (0, _) => self.maximum as f64,
-            // Most bins of most flows: without a division of 128 bits.
+            // Most bins of most flows. This saves them a 128-bit division.
             (_, 0) => 0.0,
             (covered, area) => area as f64 / covered as f64,
         }
@@ -288,7 +288,7 @@ impl Default for LevelSeries {
 }
 
 impl LevelSeries {
-    /// From `start`, with level zero, in up to `bins` bins of this initial width.
+    /// From `start`, with level zero, in up to `bins` bins that begin with this width.
     ///
     /// # Panics
     /// If the width is zero or the number of bins zero or odd.
@@ -300,7 +300,7 @@ impl LevelSeries {
         }
     }
 
-    /// With the memory of all bins from the start on: for a series that will need most of them.
+    /// Takes the memory for all bins at the start, for a series that will need most of them.
     pub fn with_room(self) -> Self {
         Self {
             bins: self.bins.with_room(),
@@ -319,8 +319,8 @@ impl LevelSeries {
         bin.maximum = bin.maximum.max(value);
     }
 
-    /// Extends the level unchanged until `now`. [`level`](Self::level) calls this itself; call this
-    /// at the end of a run.
+    /// Extends the level unchanged until `now`. [`level`](Self::level) calls this itself, so you
+    /// need to call it only at the end of a run.
     #[inline]
     pub fn advance(&mut self, now: Instant) {
         if now > self.bins.last_until {
@@ -353,7 +353,7 @@ impl LevelSeries {
     /// Counts the level bin by bin. Each bin is entered once: O(1) amortised over bins and
     /// doublings.
     fn cross_bins(&mut self, now: Instant) {
-        // Widening first limits the number of steps to the number of bins.
+        // Widening first limits the steps to the number of bins.
         self.bins.widen_for(now);
         while now > self.bins.last_until {
             self.cover(self.bins.last_until);

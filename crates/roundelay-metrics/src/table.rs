@@ -8,7 +8,7 @@ use roundelay::author::prefetch;
 pub(crate) struct FlowTable<T>(Vec<T>);
 
 impl<T: Default> FlowTable<T> {
-    /// The flow's record; a new one for a new flow.
+    /// The flow's record. A new flow gets a new one.
     #[inline]
     pub(crate) fn entry(&mut self, flow: FlowId) -> &mut T {
         if flow.index() >= self.0.len() {
@@ -23,7 +23,7 @@ impl<T: Default> FlowTable<T> {
         self.0.get(flow.index())
     }
 
-    /// Asks for the memory of the flow's record.
+    /// Asks for the memory that holds the flow's record.
     #[inline]
     pub(crate) fn prefetch(&self, flow: FlowId) {
         prefetch(&self.0, flow.index());

@@ -6,8 +6,8 @@ use roundelay::Instant;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Totals {
     present: u64,
-    /// (t, largest sum from t until now): t rises, the sum falls; at most one entry for each
-    /// distinct sum.
+    /// (t, largest sum from t until now). t rises and the sum falls, so each distinct sum has at
+    /// most one entry.
     maxima: Vec<(Instant, u64)>,
 }
 
@@ -16,8 +16,8 @@ impl Totals {
         self.present
     }
 
-    /// The largest sum in effect at `past` or later: the sum of the last entry with a start at or
-    /// before `past`.
+    /// The largest sum in effect at `past` or later. It is the sum in the last entry that starts at
+    /// or before `past`.
     #[inline]
     pub(crate) fn largest_since(&self, past: Instant) -> u64 {
         match self.maxima[..] {
@@ -34,7 +34,7 @@ impl Totals {
 
     pub(crate) fn set(&mut self, now: Instant, total: u64) {
         self.present = total;
-        // The new sum replaces all smaller or equal sums and starts where the first of them
+        // The new sum replaces all smaller or equal sums and starts where the first among them
         // started.
         let mut start = now;
         while let Some((earlier, _)) = self.maxima.pop_if(|&mut (_, known)| known <= total) {

@@ -88,8 +88,8 @@ pub fn in_number(value: u64, sentence: &str) -> String {
     )
 }
 
-/// A fraction of one with its sign, in tenths of a per cent: `+12.3%`. Zero after rounding has no
-/// sign.
+/// A fraction of one with its sign, in tenths of a per cent: `+12.3%`. If it rounds to zero, it has
+/// no sign.
 pub fn signed_percent(part: f64) -> String {
     let tenths = (part * 1e3).round();
     if tenths == 0.0 {

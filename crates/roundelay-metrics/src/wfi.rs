@@ -9,7 +9,7 @@ use roundelay::{FlowId, Instant, Rate};
 use crate::table::FlowTable;
 use crate::totals::Totals;
 
-/// Binary places of normalised service.
+/// Binary places for normalised service.
 const PLACES: u32 = 64;
 /// Binary places of 1 / sum of weights: the most for which a product with 2^32 - 1 bytes fits into
 /// 128 bits.
@@ -20,41 +20,41 @@ const INVERSE_PLACES: u32 = 96;
 ///
 /// **Weights that change.** phi_k is the flow's weight over the current sum of registered weights,
 /// so phi_k W becomes the integral of phi_k dW. One accumulator G for all flows grows by len / (sum
-/// of weights) with each packet served: a flow of weight w is due w times the growth of G.
+/// of weights) with each packet served. A flow with weight w is due w times what G grows.
 ///
 /// **O(1).** Let X = (service due to the flow) - (service received). The index is the largest rise
 /// X(t2) - X(t1), t1 <= t2, within a backlogged period. Two numbers suffice: D = X - (smallest X in
 /// the period), updated by D <- max(0, D + due - got), and the largest D seen.
 ///
-/// **Which instants count.** X rises during the service of other flows and falls during the service
-/// of the flow itself. Maxima of X lie just before packets of the flow; minima lie just after these
-/// packets, or at the start of the period. D is evaluated just before and just after each packet of
-/// the flow is counted. X is monotone between these instants, whether a packet is sent at once or
-/// evenly over its transmission time: no other interval is worse.
+/// **Which instants count.** X rises while other flows are served and falls while the flow itself
+/// is served. So maxima of X lie just before packets of the flow, and minima just after these
+/// packets, or at the start of the period. We evaluate D just before and just after we count each
+/// packet of the flow. X is monotone between these instants, whether a packet is sent at once or
+/// evenly over its transmission time, so no other interval is worse.
 ///
-/// **Convention.** A packet counts entirely when dequeued, for W as for W_k, and a flow is
-/// backlogged until its last packet is dequeued, when schedulers consider the flow idle; the
-/// paper's section 3 has the flow backlogged until the end of this packet's transmission. If a
-/// backlogged period starts during the transmission of another flow's packet, the rest of the
-/// packet does not count against the flow: the index may be lower than with a bit-by-bit clock, by
-/// at most phi_k L.
+/// **Convention.** A packet counts entirely when dequeued, for W as for W_k. A flow is backlogged
+/// until its last packet is dequeued, because schedulers consider the flow idle from then on. The
+/// paper's section 3 has the flow backlogged until this packet has been transmitted. If a
+/// backlogged period starts while another flow's packet is transmitted, the rest of that packet
+/// does not count against the flow. So the index may be lower than with a bit-by-bit clock, by at
+/// most phi_k L.
 ///
-/// **Precision.** 64 binary places; the error is below w * 2^-64 bytes a packet, always downwards.
+/// **Precision.** 64 binary places. The error is below w * 2^-64 bytes a packet, always downwards.
 #[derive(Debug, Clone, Default)]
 pub struct BitWfi {
     total_weight: u64,
-    /// 2^96 / `total_weight`, rounded down; zero without weights.
+    /// 2^96 / `total_weight`, rounded down. Zero without weights.
     inverse: u128,
     /// G: bytes served per unit of weight.
     granted: u128,
-    /// G at the last restart of all flows.
+    /// G when all flows were last restarted.
     restarted: u128,
     flows: FlowTable<BitFlow>,
 }
 
 #[derive(Debug, Clone, Default)]
 struct BitFlow {
-    /// G at the last update of `lag`.
+    /// G when `lag` was last updated.
     seen: u128,
     /// D: how far the flow is behind its best moment in the current backlogged period.
     lag: u128,
@@ -124,13 +124,13 @@ impl BitWfi {
         state.lag = 0;
     }
 
-    /// Restarts the measurement of all flows in constant time: each flow's lag since its own last
-    /// packet is discarded. For bounds that assume a constant set of flows.
+    /// Restarts the measurement for all flows in constant time, for bounds that assume a constant
+    /// set of flows. Each flow's lag since its own last packet is discarded.
     pub const fn restart_all(&mut self) {
         self.restarted = self.granted;
     }
 
-    /// Restarts the measurement of all flows and discards the largest indices, for example after a
+    /// Restarts the measurement for all flows and discards the largest indices, for example after a
     /// warm-up. Touches each flow.
     pub fn forget(&mut self) {
         let granted = self.granted;
@@ -139,13 +139,13 @@ impl BitWfi {
             .for_each(|flow| (flow.seen, flow.lag, flow.worst) = (granted, 0, 0));
     }
 
-    /// Asks for the memory of the flow's record, for a packet that arrives soon.
+    /// Asks for the memory that holds the flow's record, for a packet that arrives soon.
     #[inline]
     pub fn prefetch(&self, flow: FlowId) {
         self.flows.prefetch(flow);
     }
 
-    /// A packet of `bytes` bytes has been accepted. Registers a new flow with weight 1.
+    /// A packet with `bytes` bytes has been accepted. Registers a new flow with weight 1.
     #[inline]
     pub fn arrive(&mut self, flow: FlowId, bytes: u32) {
         let granted = self.granted;
@@ -160,7 +160,7 @@ impl BitWfi {
         state.backlog += u64::from(bytes);
     }
 
-    /// A packet of `bytes` bytes is dequeued.
+    /// A packet with `bytes` bytes is dequeued.
     #[inline]
     pub fn serve(&mut self, flow: FlowId, bytes: u32) {
         let before = self.granted;
@@ -168,7 +168,7 @@ impl BitWfi {
         self.granted += (u128::from(bytes) * self.inverse) >> (INVERSE_PLACES - PLACES);
         let state = self.flows.entry(flow);
         state.settle(before, restarted);
-        // The flow's own packet: a share of the packet is due, all of it is received.
+        // The flow's own packet: a share of it is due, but all of it is received.
         state.lag = state
             .lag_at(self.granted, restarted)
             .saturating_sub(u128::from(bytes) << PLACES);
@@ -176,8 +176,8 @@ impl BitWfi {
         state.shrink(bytes);
     }
 
-    /// An accepted packet of `bytes` bytes is dropped. The flow's lag stays, unless no other packet
-    /// waits.
+    /// An accepted packet with `bytes` bytes is dropped. The flow's lag stays, unless no other
+    /// packet waits.
     pub fn withdraw(&mut self, flow: FlowId, bytes: u32) {
         let granted = self.granted;
         let restarted = self.restarted;
@@ -186,8 +186,8 @@ impl BitWfi {
         state.shrink(bytes);
     }
 
-    /// The largest index in bytes, including the current backlogged period; 0 for a flow never
-    /// backlogged.
+    /// The largest index in bytes, including the current backlogged period. 0 for a flow that was
+    /// never backlogged.
     pub fn worst(&self, flow: FlowId) -> f64 {
         let worst = self.flows.known(flow).map_or(0, |state| {
             state.worst.max(state.lag_at(self.granted, self.restarted))
@@ -195,7 +195,7 @@ impl BitWfi {
         worst as f64 / (1u128 << PLACES) as f64
     }
 
-    /// The sum of weights, the denominator of shares.
+    /// The sum of weights, by which shares are divided.
     pub fn total_weight(&self) -> u64 {
         self.total_weight
     }
@@ -213,9 +213,9 @@ impl BitWfi {
         self.set_total_weight(total);
     }
 
-    /// Sets the sum of weights from now on, if different from the sum of the registered weights: a
-    /// scheduler may count a weight for a while after its flow left. Later registrations and
-    /// removals change this sum.
+    /// Sets the sum of weights from now on, if it differs from the sum of the registered weights,
+    /// because a scheduler may count a weight for a while after its flow left. Later registrations
+    /// and removals change this sum.
     pub fn set_total_weight(&mut self, total: u64) {
         self.total_weight = total;
         self.inverse = (1u128 << INVERSE_PLACES)
@@ -224,15 +224,15 @@ impl BitWfi {
     }
 }
 
-/// Data of a packet for [`TimeWfi`] and [`Lateness`](crate::Lateness) at its completion; the driver
-/// stores the stamp with the packet.
+/// What [`TimeWfi`] and [`Lateness`](crate::Lateness) need to know when a packet completes. The
+/// driver stores the stamp with the packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
     /// t_a.
     pub(crate) arrival: Instant,
     /// Q_k(t_a+) in bytes.
     backlog: u64,
-    /// Length of this packet.
+    /// This packet's length.
     pub(crate) bytes: u32,
     /// The flow's weight at t_a.
     pub(crate) weight: u32,
@@ -242,15 +242,15 @@ pub struct Stamp {
 /// `t_c - t_a - Q_k(t_a+) / (phi_k R)` over its packets (Eq. 11), where t_a is a packet's arrival
 /// and t_c the end of its transmission.
 ///
-/// **Backlog.** Q_k(t_a+) includes the packet itself and all earlier packets of the flow not yet
-/// completely transmitted: the packet on the link counts in full (the paper's section 3: a flow
-/// with such packets is backlogged). Packets dropped later stay in the stamps of packets behind
-/// them, which can only reduce the index. Packets that never complete are not measured.
+/// **Backlog.** Q_k(t_a+) includes the packet itself and all earlier packets of the flow that are
+/// not completely transmitted yet. So the packet on the link counts in full (the paper's section 3:
+/// a flow with such packets is backlogged). Packets dropped later stay in the stamps of packets
+/// behind them, which can only reduce the index. Packets that never complete are not measured.
 ///
-/// **Weights that change.** phi_k is the smallest possible share of the flow during the packet's
-/// stay: the smaller of the weights at t_a and t_c over the largest sum of registered weights in
-/// between. The largest sum since any past time is kept in a stack of falling maxima, searched by
-/// t_a, with at most one entry for each distinct sum. For a flow with two weight changes during one
+/// **Weights that change.** phi_k is the flow's smallest possible share during the packet's stay:
+/// the smaller of the weights at t_a and t_c over the largest sum of registered weights in between.
+/// A stack of falling maxima keeps the largest sum since any past time. It is searched by t_a, and
+/// has at most one entry for each distinct sum. If a flow's weight changes twice during one
 /// packet's stay, only the two ends count.
 ///
 /// **Precision.** `f64`: relative error of Q / (phi R) below 2^-50.
@@ -260,7 +260,7 @@ pub struct TimeWfi {
     seconds_per_byte: f64,
     totals: Totals,
     flows: FlowTable<TimeFlow>,
-    /// Packets of any flow with an earlier arrival are not measured.
+    /// Packets that arrived earlier are not measured, whatever their flow.
     anew_since: Instant,
 }
 
@@ -268,7 +268,7 @@ pub struct TimeWfi {
 struct TimeFlow {
     /// Bytes not yet completely transmitted.
     backlog: u64,
-    /// Seconds; minus infinity before the first packet has completed.
+    /// Seconds. Minus infinity before the first packet has completed.
     worst: f64,
     /// Zero if not registered.
     weight: u32,
@@ -288,7 +288,7 @@ impl Default for TimeFlow {
 }
 
 impl TimeWfi {
-    /// A meter for a link of this constant rate.
+    /// A meter for a link with this constant rate.
     pub fn new(rate: Rate) -> Self {
         Self {
             seconds_per_byte: 8.0 / rate.bits_per_second() as f64,
@@ -313,13 +313,13 @@ impl TimeWfi {
         self.change_weight(now, flow, 0);
     }
 
-    /// Asks for the memory of the flow's record, for a packet that arrives soon.
+    /// Asks for the memory that holds the flow's record, for a packet that arrives soon.
     #[inline]
     pub fn prefetch(&self, flow: FlowId) {
         self.flows.prefetch(flow);
     }
 
-    /// A packet of `bytes` bytes has been accepted. Registers a new flow with weight 1.
+    /// A packet with `bytes` bytes has been accepted. Registers a new flow with weight 1.
     #[inline]
     pub fn arrive(&mut self, now: Instant, flow: FlowId, bytes: u32) -> Stamp {
         let mut state = self.flows.entry(flow);
@@ -374,7 +374,7 @@ impl TimeWfi {
         self.flows.entry(flow).shrink(stamp.bytes);
     }
 
-    /// The largest index in seconds: negative if each packet was faster than at the flow's share;
+    /// The largest index in seconds. Negative if each packet was faster than at the flow's share.
     /// None if no packet has completed.
     pub fn worst(&self, flow: FlowId) -> Option<f64> {
         self.flows
@@ -393,7 +393,7 @@ impl TimeWfi {
         self.totals.set(now, total);
     }
 
-    /// Sets the sum of weights from now on, if different from the sum of the registered weights:
+    /// Sets the sum of weights from now on, if it differs from the sum of the registered weights:
     /// see [`BitWfi::set_total_weight`].
     pub fn set_total_weight(&mut self, now: Instant, total: u64) {
         self.totals.set(now, total);

@@ -1,11 +1,11 @@
-//! Cache of runs: a file of JSON lines per paper, a line per part and seed.
+//! Cache of runs: a file of JSON lines per paper, with one line for each part and seed.
 //!
-//! The key of a run is the version of its code ([`Versions`](crate::runner::Versions)), and the
-//! hash of the `[run]` table and the seed: other code, another plan or seed runs again; a changed
-//! comment in a plan does not. Lines left incomplete by an interrupted process are skipped, and so
-//! are lines that are not as they were written: each begins with a digest of the rest. Above
-//! 128 MiB a paper's cache is cut to its newest 64 MiB when opened. Several processes may share a
-//! cache: each writer holds the lock file beside the cache while writing.
+//! A run's key is the version of its code ([`Versions`](crate::runner::Versions)), and the hash of
+//! the `[run]` table and the seed. So a run is repeated when its code, plan or seed changes, but
+//! not when only a comment in the plan does. An interrupted process may leave an incomplete line.
+//! Each line begins with a digest of the rest, so such lines, and any others that were altered, are
+//! skipped. When a cache of more than 128 MiB is opened, it is cut to its newest 64 MiB. Several
+//! processes may share a cache, because each writer holds the lock file beside it while writing.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -19,20 +19,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::experiments::{Failed, Outcome};
 
-/// Size of the cache of a paper, in bytes, above which its older half is dropped.
+/// Size in bytes above which a paper's cache loses its older half.
 const LARGEST: usize = 128 << 20;
 
 /// A finished run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Done {
     key: String,
-    /// CPU seconds of the run.
+    /// CPU seconds that the run took.
     pub seconds: f64,
-    /// Result of the run.
+    /// What the run returned.
     pub outcome: Outcome,
 }
 
-/// The runs of one paper.
+/// One paper's runs.
 #[derive(Debug, Default)]
 pub struct Cache {
     path: Option<PathBuf>,
@@ -46,10 +46,10 @@ impl Cache {
         Self::default()
     }
 
-    /// Opens the cache of a paper in a folder, created if missing.
+    /// Opens a paper's cache in a folder, which is created if missing.
     ///
     /// # Errors
-    /// The error of the operating system, with the path.
+    /// The operating system's error, with the path.
     pub fn open(folder: &Path, paper: &str) -> Result<Self, Failed> {
         Self::open_within(folder, paper, LARGEST)
     }
@@ -71,7 +71,7 @@ impl Cache {
         let text = String::from_utf8_lossy(&bytes);
         let mut text = &*text;
         if is_cut {
-            // The first line may have lost its begin.
+            // The cut may have taken the beginning of the first line.
             text = text.split_once('\n').map_or("", |(_, newest)| newest);
             write_text(&path, text).map_err(Failed::from)?;
         }
@@ -97,7 +97,7 @@ impl Cache {
     /// Finds a finished run, or runs and keeps it.
     ///
     /// # Errors
-    /// The failure of the run, or the error of the operating system, with the path.
+    /// Why the run failed, or the operating system's error, with the path.
     pub fn find_or_run(
         &self,
         key: &str,
@@ -108,7 +108,7 @@ impl Cache {
         }
         let began = cpu_seconds();
         let mut outcome = run()?;
-        // A division by zero is not a number: the figure has no value with this seed.
+        // A division by zero gives no number, so the figure has no value with this seed.
         outcome.rows.retain(|row| row.value.is_finite());
         self.add(key.to_owned(), cpu_seconds() - began, outcome)
     }
@@ -116,7 +116,7 @@ impl Cache {
     /// Writes a run to the cache.
     ///
     /// # Errors
-    /// The error of the operating system, with the path.
+    /// The operating system's error, with the path.
     pub fn add(&self, key: String, seconds: f64, outcome: Outcome) -> Result<Done, Failed> {
         let done = Done {
             key,
@@ -130,7 +130,7 @@ impl Cache {
         let Some(path) = &self.path else {
             return Ok(done);
         };
-        // Start with a new line, in case an interrupted process left an incomplete one.
+        // Start on a new line, because an interrupted process may have left an incomplete one.
         let line = format!(
             "\n{}\n",
             sealed(&serde_json::to_string(&done).map_err(Failed::from)?)
@@ -141,20 +141,20 @@ impl Cache {
     }
 }
 
-/// Appends a line to a cache, in its lock.
+/// Appends a line to a cache while holding its lock.
 fn append(cache: &Path, line: &str) -> std::io::Result<()> {
     let _lock = lock(cache)?;
     open_to_append(cache)?.write_all(line.as_bytes())
 }
 
-/// Locks a cache against other processes; the lock lasts until the file is closed.
+/// Locks a cache against other processes until the returned file is closed.
 fn lock(cache: &Path) -> std::io::Result<File> {
     let file = open_to_append(&cache.with_extension("lock"))?;
     file.lock()?;
     Ok(file)
 }
 
-/// Hash of a list of texts: 64-bit FNV-1a in hexadecimal, including the end of each text.
+/// Hashes a list of texts with 64-bit FNV-1a, in hexadecimal. Where each text ends counts too.
 pub fn hash<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     for text in texts {

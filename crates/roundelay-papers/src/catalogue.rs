@@ -73,7 +73,7 @@ pub struct Item {
     pub work: Work,
 }
 
-/// State of an item: a plan, or the reason for none.
+/// What there is for an item: a plan, or the reason for none.
 #[derive(Debug, Clone)]
 pub enum Work {
     /// A plan and its text.
@@ -95,8 +95,8 @@ impl Item {
 }
 
 impl Paper {
-    /// A paper of one item with the plan `text`. `beside` returns the text of another item's plan,
-    /// for a plan with `like`.
+    /// Makes a paper with one item, whose plan is `text`. If the plan has `like`, `beside` returns
+    /// the text of the other item's plan.
     ///
     /// # Errors
     /// The fault of the plan.
@@ -146,7 +146,7 @@ pub fn papers() -> Result<Vec<Paper>, String> {
     Ok(papers)
 }
 
-/// Paths of plans missing in `paper.toml`.
+/// Paths of plans that `paper.toml` does not list.
 ///
 /// # Errors
 /// As [`papers`].
@@ -191,7 +191,7 @@ fn paper(slug: &str, files: &[(&str, &str)]) -> Result<Paper, String> {
         };
         let work = match (own(&format!("{name}.toml")), reason) {
             (Some((path, text)), None) => {
-                // Read without `check`: the run checks the plan, and so does a test.
+                // Read without `check`, because the run checks the plan, and so does a test.
                 let plan =
                     Plan::read(text, beside).map_err(|error| error.with_file(*path).to_string())?;
                 Work::Plan(Box::new(plan), (*text).to_owned())

@@ -3,7 +3,7 @@
 use crate::kind::Kind;
 use crate::plan::Claim;
 
-/// Numbers of claims by kind of verdict.
+/// How many claims got each kind of verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
     of_paper: [usize; Kind::ALL.len()],
@@ -21,7 +21,7 @@ impl Counts {
         counts[kind as usize] += 1;
     }
 
-    /// Adds the counts of another item.
+    /// Adds another item's counts.
     pub fn add_all(&mut self, other: &Self) {
         for kind in Kind::ALL {
             self.of_paper[kind as usize] += other.of_paper[kind as usize];
@@ -29,12 +29,12 @@ impl Counts {
         }
     }
 
-    /// Number of the paper's claims with this kind of verdict.
+    /// How many of the paper's claims have this kind of verdict.
     pub const fn of_paper(&self, kind: Kind) -> usize {
         self.of_paper[kind as usize]
     }
 
-    /// Our own claims in a line: `2 hold, 1 is undecided`; empty without any.
+    /// Counts our own claims in a line: `2 hold, 1 is undecided`. Empty if there are none.
     pub fn ours(&self) -> String {
         words(&self.ours)
     }

@@ -2,12 +2,13 @@
 //! supports them.
 //!
 //! In an essay, `{{ITEM | RUN: FIGURE}}` stands for the recorded mean, `{{ITEM | A: X over B: Y}}`
-//! for a ratio. A third part is the number of digits that count (`2`), `2%` for percent of a part of
-//! one, or `range` for the smallest and the largest run. `{{holds ITEM | CLAIM}}`, `fails` and
-//! `undecided` stand for nothing, and are an error if the claim, by `id` or sentence, is otherwise as
-//! the plan stands; so is `{{if ITEM | RUN: FIGURE | 0.9 to 1.1}}` if the mean is elsewhere. `ITEM
-//! with PARAMETER = VALUE` is the item with an open value. Numbers of the paper, and settings of a
-//! plan, are marked: `[paper: 0.21%]`, `[plan: 64 KB]`.
+//! for a ratio. A third part says how to write the number: `2` for two significant digits, `2%` for
+//! a fraction in percent, or `range` for the smallest and the largest run.
+//! `{{holds ITEM | CLAIM}}`, `fails` and `undecided` print nothing. They are errors if the claim,
+//! named by its `id` or sentence, has another verdict with the plan as it stands. So is
+//! `{{if ITEM | RUN: FIGURE | 0.9 to 1.1}}` if the mean is outside this range.
+//! `ITEM with PARAMETER = VALUE` names the item with an open value. Mark numbers from the paper and
+//! settings of a plan: `[paper: 0.21%]`, `[plan: 64 KB]`.
 
 use crate::catalogue::Paper;
 use crate::figures::{Reference, Samples};
@@ -15,13 +16,13 @@ use crate::finding::{Truth, significant};
 use crate::judged::Judged;
 use crate::plan::published::published_at;
 
-/// Marks of numbers that are no results of ours.
+/// Marks of numbers that are not our results.
 const MARKS: [&str; 2] = ["[paper: ", "[plan: "];
 
 /// Fills in the numbers of a paper's essay.
 ///
 /// # Errors
-/// A template that cannot be read, or a sentence without support, with file and line.
+/// A template cannot be read, or a sentence has no support. The message gives file and line.
 pub fn fill(paper: &Paper, judged: &[Option<Judged<'_>>]) -> Result<String, String> {
     let mut filled = String::new();
     for (number, line) in paper.essay.lines().enumerate() {
@@ -63,7 +64,7 @@ fn without_marks(line: &str) -> String {
     line
 }
 
-/// Stands for a number of an item without a record.
+/// Printed for a number whose item has no record.
 pub const NOT_ON_RECORD: &str = "(not on record)";
 
 /// An item on record, with one of its variations.
@@ -81,7 +82,7 @@ fn value(template: &str, judged: &[Option<Judged<'_>>]) -> Result<String, String
     };
     let (item, variation) = subject.split_once(" with ").unwrap_or((subject, ""));
     let mut on_record = judged.iter().flatten();
-    // A folder of pages may have records of some items only.
+    // A folder of pages may hold records of only some items.
     let Some(judged) = on_record.find(|judged| judged.item.name == item) else {
         let is_number = verb.is_empty();
         return Ok(if is_number { NOT_ON_RECORD } else { "" }.to_owned());
@@ -188,7 +189,7 @@ impl<'a> Recorded<'a> {
     /// A recorded figure, or a ratio seed by seed.
     fn samples(&self, figure: &str) -> Result<Samples, String> {
         match figure.split_once(" over ") {
-            // A figure's own name may have the word.
+            // A figure's own name may contain the word.
             Some((above, below)) if Reference::parse(below).is_ok() => {
                 let above = self.figure(above)?;
                 let below = self.figure(below)?;
@@ -223,7 +224,7 @@ fn mean(samples: &Samples) -> Result<f64, String> {
     }
 }
 
-/// Numbers with a unit in an essay that are neither filled in nor marked, with their lines.
+/// Numbers with a unit that the essay neither fills in nor marks, with their lines.
 pub fn bare_numbers(essay: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     for (number, line) in essay.lines().enumerate() {

@@ -12,7 +12,7 @@ use crate::plan::{Fault, Plan};
 use crate::predicate::World;
 use crate::runner::Versions;
 
-/// What a claim says of a plan with a fault.
+/// What a claim says about a plan with a fault.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Noticed {
     /// The claim.
@@ -34,11 +34,11 @@ impl Noticed {
     }
 }
 
-/// Runs the plan as it stands, in the quick setting, with a fault, and judges the claims of which
-/// the truth without the fault is known. `tell` is called after each run.
+/// Runs the plan as it stands in the quick setting, with a fault, and judges the claims whose truth
+/// without the fault is known. `tell` is called after each run.
 ///
 /// # Errors
-/// The fault of the plan, or the failure of a run.
+/// The plan's fault, or why a run failed.
 pub fn run(
     plan: &Plan,
     fault: &Fault,
@@ -51,7 +51,8 @@ pub fn run(
     let instead = fault.instead.as_deref().unwrap_or("");
     let mut jobs = Vec::new();
     for part in experiment.parts() {
-        // The version of the part as planned: a replaced discipline is a part of the key.
+        // The version that the part has in the plan, because a replaced discipline is a part of the
+        // key.
         let version = versions.of(experiment.as_ref(), &part);
         for seed in 1..=variation.seeds {
             let run = hash([identity.as_str(), &part, &seed.to_string(), instead]);
@@ -76,7 +77,7 @@ pub fn run(
     Ok(judge(plan, fault, &figures))
 }
 
-/// Judges the claims by the figures of a run with a fault.
+/// Judges the claims by the figures from a run with a fault.
 fn judge(plan: &Plan, fault: &Fault, figures: &Figures) -> Vec<Noticed> {
     let mut all = Vec::new();
     for claim in &plan.claims {

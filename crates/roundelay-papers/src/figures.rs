@@ -59,22 +59,22 @@ impl std::fmt::Display for Reference {
     }
 }
 
-/// Values of a figure by seed.
+/// A figure's values by seed.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Samples(pub BTreeMap<u64, f64>);
 
 impl Samples {
-    /// The values, in order of seeds.
+    /// The values, in the order of their seeds.
     pub fn values(&self) -> Vec<f64> {
         self.0.values().copied().collect()
     }
 
-    /// The mean with half the width of its 95% interval; None without values.
+    /// The mean with half the width of its 95% interval. None without values.
     pub fn interval(&self) -> Option<Interval> {
         student_95(&self.values())
     }
 
-    /// Applies `what` to the pairs of values, for seeds in both.
+    /// Applies `what` to pairs of values, for seeds in both.
     pub fn with(&self, other: &Self, what: impl Fn(f64, f64) -> f64) -> Self {
         let mut pairs = BTreeMap::new();
         for (seed, value) in &self.0 {
@@ -113,19 +113,19 @@ impl Ord for At {
     }
 }
 
-/// All figures of one variation.
+/// One variation's figures.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Figures {
     /// True if nothing was drawn: one run is as good as many.
     pub is_exact: bool,
     scalars: BTreeMap<String, Samples>,
     curves: BTreeMap<String, BTreeMap<At, Samples>>,
-    /// Names in order of first appearance.
+    /// Names, in the order in which they first appear.
     names: Vec<String>,
 }
 
 impl Figures {
-    /// Adds the rows of one seed.
+    /// Adds one seed's rows.
     pub fn add(&mut self, seed: u64, rows: &[Row]) {
         for Row {
             run,
@@ -160,12 +160,12 @@ impl Figures {
         }
     }
 
-    /// Names of figures, in order of first appearance.
+    /// The figures' names, in the order in which they first appear.
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// A scalar figure, or a point of a curve.
+    /// A scalar figure, or a point on a curve.
     pub fn at(&self, figure: &str, x: Option<f64>) -> Option<&Samples> {
         match x {
             None => self.scalars.get(figure),
@@ -173,7 +173,7 @@ impl Figures {
         }
     }
 
-    /// The points of a curve, by x; None for a scalar figure.
+    /// A curve's points, by x. None for a scalar figure.
     pub fn curve(&self, figure: &str) -> Option<Vec<(f64, &Samples)>> {
         let mut points = Vec::new();
         for (At(x), samples) in self.curves.get(figure)? {
@@ -183,9 +183,9 @@ impl Figures {
     }
 }
 
-/// Two modes of a figure. Sorted values must have a gap wider than three standard deviations of
-/// either side and half the range of either side, and each side at least a fifth of the values (and
-/// two). Returns the mean and share of each side.
+/// Splits a figure into two modes. Its sorted values must have a gap wider than three standard
+/// deviations of either side and wider than half the range of either side. Each side must have at
+/// least a fifth of the values, and at least two. Returns the mean and share of each side.
 pub fn modes(values: &[f64]) -> Option<[(f64, f64); 2]> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -222,7 +222,7 @@ pub(crate) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Standard deviation of all values (not of a sample).
+/// Standard deviation of all values, not of a sample.
 pub(crate) fn deviation_of_all(values: &[f64]) -> f64 {
     let mean = mean(values);
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();

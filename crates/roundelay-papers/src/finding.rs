@@ -1,16 +1,16 @@
-//! Findings: result of a predicate, with the deciding number, its 95% interval and the required
+//! Findings: what a predicate finds, with the deciding number, its 95% interval and the required
 //! range.
 
 use roundelay_sim::scenario::Interval;
 
-/// Truth of a predicate.
+/// Whether a predicate is true.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Truth {
-    /// False over the whole of the intervals.
+    /// False over the whole intervals.
     Fails,
-    /// True in a part of the intervals only.
+    /// True in only a part of the intervals.
     Undecided,
-    /// True over the whole of the intervals.
+    /// True over the whole intervals.
     Holds,
 }
 
@@ -24,11 +24,11 @@ pub enum Runs {
 }
 
 impl Runs {
-    /// Fewest runs with an interval worth the name: one run has none, and that of two is 13
+    /// Fewest runs with an interval worth the name, because one run has none, and that of two is 13
     /// standard deviations wide.
     pub const FEWEST: usize = 3;
 
-    /// The number of runs, if too small for a verdict.
+    /// How many runs there are, if they are too few for a verdict.
     pub const fn too_few(self) -> Option<usize> {
         match self {
             Self::Drawn(runs) if runs < Self::FEWEST => Some(runs),
@@ -37,14 +37,14 @@ impl Runs {
     }
 }
 
-/// Result of a predicate, with the deciding numbers.
+/// What a predicate found, with the deciding numbers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finding {
     /// Runs behind the deciding number.
     pub runs: Runs,
     /// True if a compared figure was not measured.
     pub is_missing: bool,
-    /// The truth of the predicate.
+    /// Whether the predicate is true.
     pub truth: Truth,
     /// The result in words: `DRR: f0 delay, ms is 134.9 +- 2.1 (n = 20), needed 100 to 160`.
     pub words: String,
@@ -55,7 +55,7 @@ pub struct Finding {
 /// A number with its interval and the required range.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Compared {
-    /// Name of the figure, or of two figures and their comparison.
+    /// Name of the figure, or of two figures and how they are compared.
     pub what: String,
     /// Mean and 95% interval.
     pub interval: Interval,
@@ -65,7 +65,7 @@ pub struct Compared {
     pub to: Option<f64>,
 }
 
-/// Truth of several predicates together: true if all are true.
+/// Whether several predicates are true together, which they are if each is true.
 pub fn truth_of(findings: &[Finding]) -> Truth {
     let truths = findings.iter().map(|finding| finding.truth);
     truths.min().unwrap_or(Truth::Undecided)
@@ -138,7 +138,7 @@ impl Finding {
         }
     }
 
-    /// Renames the compared number; the new name is the same in all variations.
+    /// Renames the compared number. The new name is the same in all variations.
     pub(crate) fn of(mut self, what: String) -> Self {
         if let Some(compared) = &mut self.compared {
             compared.what = what;
@@ -147,7 +147,7 @@ impl Finding {
     }
 }
 
-/// Mean with interval and number of runs, in words.
+/// Mean with interval and how many runs it has, in words.
 pub fn measured(interval: Interval, runs: Runs) -> String {
     let mean = rounded(interval.mean);
     match (runs, interval.half_width) {
@@ -164,7 +164,7 @@ pub fn rounded(value: f64) -> String {
     significant(value, 4)
 }
 
-/// Rounds to a number of significant digits; four and more keep all digits before the point.
+/// Rounds to a number of significant digits. From four on, all digits before the point stay.
 pub(crate) fn significant(value: f64, digits: i32) -> String {
     if value == 0.0 || !value.is_finite() {
         return value.to_string();

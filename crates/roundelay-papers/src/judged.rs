@@ -21,26 +21,26 @@ pub struct Judged<'a> {
     pub item: &'a Item,
     /// Its plan.
     pub plan: &'a Plan,
-    /// Text of the plan, for links to lines.
+    /// The plan's text, for links to lines.
     pub text: &'a str,
     /// The record used for the verdicts.
     pub record: Record,
-    /// Figures of the run.
+    /// The run's figures.
     pub ran: Ran,
     /// A verdict for each claim.
     pub verdicts: Vec<Verdict>,
     /// True if the item measures time: its verdicts then depend on the machine.
     pub is_timed: bool,
-    /// Number of seeds in the plan; the record may have fewer.
+    /// Number of seeds in the plan. The record may have fewer.
     pub planned: u64,
     /// True if the record is older than the code.
     pub is_stale: bool,
-    /// True if the record is from before versions of its experiment, so that it may be older.
+    /// True if the record may be older, because it is from before versions of its experiment.
     pub is_unversioned: bool,
 }
 
 impl<'a> Judged<'a> {
-    /// Judges all claims of a plan.
+    /// Judges all of a plan's claims.
     ///
     /// # Errors
     /// The record belongs to another plan, or a claim needs a figure that was not measured.
@@ -92,7 +92,7 @@ impl<'a> Judged<'a> {
         self.plan.claims.iter().zip(&self.verdicts)
     }
 
-    /// Figures of the plan as it stands.
+    /// Figures for the plan as it stands.
     fn figures(&self) -> &Figures {
         &self.ran.variations[0].1
     }
@@ -119,7 +119,7 @@ impl<'a> Judged<'a> {
         changed
     }
 
-    /// Number of undecided claims with a decided verdict expected by the plan.
+    /// How many claims are undecided although the plan expects a decided verdict.
     pub fn undecided(&self) -> usize {
         let mut count = 0;
         for (claim, verdict) in self.claims() {
@@ -129,8 +129,8 @@ impl<'a> Judged<'a> {
         count
     }
 
-    /// Claims of the paper that hold. With one discipline in place of all others these say nothing
-    /// on disciplines.
+    /// The paper's claims that hold. With one discipline in place of all others these say nothing
+    /// about disciplines.
     pub fn holding(&self) -> Vec<&str> {
         let mut holding = Vec::new();
         for (claim, verdict) in self.claims() {
@@ -142,7 +142,7 @@ impl<'a> Judged<'a> {
         holding
     }
 
-    /// Numbers of claims by kind of verdict.
+    /// How many claims got each kind of verdict.
     pub fn counts(&self) -> Counts {
         let mut counts = Counts::default();
         for (claim, verdict) in self.claims() {
@@ -161,7 +161,7 @@ impl<'a> Judged<'a> {
         (self.record.seeds.len() as u64) < self.planned
     }
 
-    /// Number of recorded runs: `4 of 20 runs recorded`, or `20 seeds`.
+    /// How many runs are recorded: `4 of 20 runs recorded`, or `20 seeds`.
     pub(crate) fn recorded(&self) -> String {
         match (self.record.seeds.len(), self.lacks_seeds()) {
             (recorded, true) => format!("{recorded} of {} runs recorded", self.planned),
@@ -235,7 +235,7 @@ impl<'a> Judged<'a> {
         notes
     }
 
-    /// The charts of the plan.
+    /// The plan's charts.
     pub fn charts(&self) -> Vec<Chart> {
         let specs = self.plan.charts.iter();
         specs.map(|spec| self.chart(spec)).collect()
@@ -251,7 +251,7 @@ impl<'a> Judged<'a> {
             runs.push(run_of(&curve.name).to_owned());
         }
         for (curve, run) in curves.iter_mut().zip(&runs) {
-            // A run with only one curve needs no name of the figure.
+            // A run with only one curve does not need the figure's name.
             if runs.iter().filter(|other| *other == run).count() == 1 {
                 curve.name.clone_from(run);
             }
@@ -307,7 +307,7 @@ impl<'a> Judged<'a> {
     }
 }
 
-/// The run in the name of a figure, `RUN: FIGURE`.
+/// The run in a figure's name, `RUN: FIGURE`.
 fn run_of(figure: &str) -> &str {
     match figure.split_once(": ") {
         Some((run, _)) => run,

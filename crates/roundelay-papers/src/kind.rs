@@ -26,7 +26,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All kinds, in the order of tables.
+    /// All kinds, in the order in which tables have them.
     pub const ALL: [Self; 8] = [
         Self::Holds,
         Self::HoldsButNotIf,
@@ -52,7 +52,7 @@ impl Kind {
         }
     }
 
-    /// The verb in lists, of one claim and of several.
+    /// The verb in lists, for one claim and for several.
     pub(crate) const fn verbs(self) -> [&'static str; 2] {
         match self {
             Self::Holds => ["holds", "hold"],

@@ -1,14 +1,14 @@
-//! Noise of measured times: how far a figure varies from seed to seed on this machine.
+//! Noise in measured times: how far a figure varies from seed to seed on this machine.
 
 use crate::figures::{Figures, Reference, Samples};
 use crate::plan::Claim;
 
-/// Times that vary by more than this, as a part of their median, decide nothing: most published
-/// differences that claims are about are larger, and an idle machine stays below.
+/// Times that vary by more than this, as a fraction of their median, decide nothing, because most
+/// published differences that claims are about are larger, and an idle machine stays below.
 pub const STEADY: f64 = 0.1;
 
-/// The largest spread of a figure that a claim compares, from the smallest to the largest value
-/// over the seeds, as a part of the median.
+/// The widest spread among the figures that a claim compares. A spread reaches from the smallest to
+/// the largest value over the seeds, as a fraction of the median.
 pub fn of_claim(claim: &Claim, figures: &Figures) -> f64 {
     let mut largest = 0.0_f64;
     for name in claim.needs.iter().flat_map(|need| need.figures()) {

@@ -1,9 +1,9 @@
-//! Open parameters: effect on the verdicts of settings left open by a paper, as a table of all
+//! Open parameters: how settings that a paper leaves open change the verdicts, as a table of all
 //! claims and a chart per parameter.
 //!
-//! The horizontal axis of a chart has the values tried. The vertical axis has the deciding figure
-//! of the first claim whose verdict changes with the parameter; if none changes, of the first claim
-//! that compares numbers.
+//! A chart's horizontal axis shows the values tried. The vertical axis shows the deciding figure of
+//! the first claim whose verdict changes with the parameter. If none changes, it shows that of the
+//! first claim that compares numbers.
 
 use std::fmt::Write;
 
@@ -18,12 +18,12 @@ use crate::plan::Open;
 use crate::table::find;
 use crate::verdict::Verdict;
 
-/// File name of the chart of an open parameter, counted from 0: `table-2-open-1.svg`.
+/// File name for an open parameter's chart, counted from 0: `table-2-open-1.svg`.
 pub fn chart_file(item: &Item, number: usize) -> String {
     format!("{}-open-{}.svg", item.name, number + 1)
 }
 
-/// The charts of a plan's open parameters, with the parameters' numbers.
+/// Charts for a plan's open parameters, with the parameters' numbers.
 pub fn charts(judged: &Judged<'_>) -> Vec<(usize, Chart)> {
     let mut charts = Vec::new();
     for number in 0..judged.plan.open.len() {
@@ -70,7 +70,7 @@ pub(crate) fn section(judged: &Judged<'_>, target: Target) -> String {
     text
 }
 
-/// A row for each variation, with the truth of each claim that compares numbers.
+/// A row for each variation, which tells the truth of each claim that compares numbers.
 fn table(judged: &Judged<'_>) -> String {
     let Judged {
         plan,

@@ -1,6 +1,6 @@
 //! Pages: Markdown of a paper with its items, and the index of all papers.
 //!
-//! All content comes from plans, records and `essay.md`; no number of ours is written by hand.
+//! All content comes from plans, records and `essay.md`, so no number of ours is written by hand.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -19,8 +19,8 @@ use crate::plan::{CannotTell, Plan, Setting};
 /// again.
 pub type OlderPlans = BTreeMap<(String, String), String>;
 
-/// Result of an item in a line, for lists; `again` is the command if its record belongs to an older
-/// plan.
+/// An item's result in a line, for lists. `again` is the command to repeat it if its record belongs
+/// to an older plan.
 fn one_line(item: &Item, judged: Option<&Judged<'_>>, again: Option<&String>) -> String {
     match (&item.work, judged) {
         (Work::Nothing(why), _) => format!("nothing to measure: {why}"),
@@ -49,7 +49,7 @@ fn one_line(item: &Item, judged: Option<&Judged<'_>>, again: Option<&String>) ->
     }
 }
 
-/// The index page of all papers.
+/// The index page for all papers.
 pub fn index(papers: &[(&Paper, Vec<Option<Judged<'_>>>)]) -> String {
     let mut text = String::from("# The papers\n\n");
     text += &totals(papers);
@@ -101,7 +101,7 @@ fn totals(papers: &[(&Paper, Vec<Option<Judged<'_>>>)]) -> String {
             than the paper's, so the failure refutes nothing.\n\n"
 }
 
-/// The page of a paper.
+/// A paper's page.
 ///
 /// # Errors
 /// The essay has a sentence that the records do not support.
@@ -148,7 +148,7 @@ fn command(paper: &Paper, item: &Item, judged: Option<&Judged<'_>>) -> String {
     }
 }
 
-/// The page of an item, in a folder of its paper's name.
+/// An item's page, in a folder with its paper's name.
 pub fn details(paper: &Paper, judged: &Judged<'_>) -> String {
     let short = &paper.about.short;
     let slug = &paper.slug;
@@ -224,7 +224,7 @@ fn body(paper: &Paper, judged: &Judged<'_>, target: Target) -> String {
     text + &cost(paper, judged)
 }
 
-/// File name of a chart: `figure-4.svg`, then `figure-4-2.svg`.
+/// A chart's file name: `figure-4.svg`, then `figure-4-2.svg`.
 pub fn chart_file(item: &Item, number: usize) -> String {
     if number == 0 {
         format!("{}.svg", item.name)
@@ -316,7 +316,7 @@ const fn mark(truth: Truth) -> &'static str {
     }
 }
 
-/// Line number of the claim with this number in the plan.
+/// In which line of the plan the claim with this number is.
 fn line_of_claim(source: &str, number: usize) -> usize {
     let mut before = 0;
     for (line, text) in (1..).zip(source.lines()) {

@@ -7,10 +7,10 @@ use roundelay_files::Reader;
 use serde::de::DeserializeOwned;
 use toml::Table;
 
-/// An error about a value of a table.
+/// An error about a value in a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wrong {
-    /// Dotted path of the value; empty: the table as a whole.
+    /// Dotted path of the value. Empty means the table as a whole.
     pub path: String,
     /// The fault and the legal values.
     pub fault: Fault,
@@ -50,8 +50,8 @@ pub(crate) fn is_at_or_below(path: &str, top: &str) -> bool {
     }
 }
 
-/// What is wrong with a plan, with the line in its file. Another name, because plans have faults of
-/// their own, planted ones.
+/// What is wrong with a plan, with the line in its file. It has another name, because plans have
+/// faults that are planted.
 pub type PlanError = Fault;
 
 /// The error at a path of a plan, with the line in the plan's text.

@@ -31,9 +31,9 @@ pub struct Plan {
     pub item: String,
     /// Title.
     pub title: String,
-    /// Page or section of the paper.
+    /// Page or section in the paper.
     pub page: String,
-    /// Description of the experiment.
+    /// How the experiment is done.
     pub method: String,
     /// Differences from the paper's method.
     #[serde(default)]
@@ -44,19 +44,19 @@ pub struct Plan {
     /// Another item with the same runs: `run`, `quick`, `open` and `fewer_seeds` default to its
     /// plan's.
     pub like: Option<String>,
-    /// The experiment: `kind`, `seeds`, and the keys of the kind.
+    /// The experiment: `kind`, `seeds`, and the kind's keys.
     pub run: Table,
     /// Values for the quick setting, by dotted path in `run`.
     #[serde(default)]
     pub quick: Table,
-    /// Columns that are run with fewer seeds than the others, because a run takes long, with their
-    /// number of seeds.
+    /// Columns that run with fewer seeds than the others, because a run takes long, with how many
+    /// seeds they get.
     #[serde(default)]
     pub fewer_seeds: BTreeMap<String, u64>,
     /// Numbers printed in the paper.
     #[serde(default)]
     pub published: Vec<Published>,
-    /// Claims of the paper.
+    /// The paper's claims.
     #[serde(rename = "claim")]
     pub claims: Vec<Claim>,
     /// Parameters left open by the paper.
@@ -68,7 +68,7 @@ pub struct Plan {
     /// Planted faults, and the claims that notice them.
     #[serde(default, rename = "fault")]
     pub faults: Vec<Fault>,
-    /// Why no fault would change a claim of the paper.
+    /// Why no fault would change any of the paper's claims.
     pub cannot_tell: Option<CannotTell>,
 }
 
@@ -80,9 +80,9 @@ pub struct Open {
     pub parameter: String,
     /// Values to try.
     pub values: Vec<Value>,
-    /// Name in verdicts; default: the path.
+    /// Name in verdicts. By default, the path.
     pub name: Option<String>,
-    /// Meaning of the parameter, in words.
+    /// What the parameter means, in words.
     pub says: String,
 }
 
@@ -92,7 +92,7 @@ impl Open {
         self.name.as_ref().unwrap_or(&self.parameter)
     }
 
-    /// Name of a choice: `weight = 10`.
+    /// A choice's name: `weight = 10`.
     fn choice(&self, value: &Value) -> String {
         format!("{} = {}", self.name(), Self::text(value))
     }
@@ -115,24 +115,24 @@ pub struct ChartSpec {
     pub x: String,
     /// Label of the vertical axis.
     pub y: String,
-    /// Figures with an x, as `RUN: FIGURE`; `published RUN: FIGURE` for the paper's curve.
+    /// Figures with an x, as `RUN: FIGURE`, or `published RUN: FIGURE` for the paper's curve.
     pub curves: Vec<String>,
     /// Logarithmic axes: `x`, `y`, `xy` or none.
     #[serde(default)]
     pub log: String,
 }
 
-/// Extent of the runs.
+/// How much to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Setting {
-    /// With the values of the plan's `[quick]`.
+    /// With the values in the plan's `[quick]`.
     Quick,
     /// As in the paper.
     Full,
 }
 
 impl Setting {
-    /// Name of the setting.
+    /// The setting's name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Quick => "quick",
@@ -150,7 +150,7 @@ impl Plan {
         Self::parse_beside(text, |_| None)
     }
 
-    /// The same for a plan that may have `like`; `find` returns the text of a plan by item name.
+    /// Parses a plan that may have `like`. `find` returns the text of a plan by item name.
     ///
     /// # Errors
     /// As above.
@@ -166,7 +166,7 @@ impl Plan {
     /// Reads a plan without checking its experiment.
     ///
     /// # Errors
-    /// The text is not a plan; with its line.
+    /// The text is not a plan. The message has the line.
     pub(crate) fn read<'a>(
         text: &str,
         find: impl Fn(&str) -> Option<&'a str>,
@@ -249,7 +249,7 @@ impl Plan {
         Ok(())
     }
 
-    /// True if a part of the experiment is run with this seed.
+    /// True if a part of the experiment runs with this seed.
     pub(crate) fn runs(&self, part: &str, seed: u64) -> bool {
         for (column, seeds) in &self.fewer_seeds {
             if seed > *seeds && is_of_column(part, column) {
@@ -259,7 +259,7 @@ impl Plan {
         true
     }
 
-    /// Moves an error about a variation to the responsible key of the plan: in `[[open]]`,
+    /// Moves an error about a variation to the plan's key that is responsible: in `[[open]]`,
     /// `[quick]` or `[run]`.
     fn written(&self, setting: Setting, variation: &Variation, wrong: Wrong) -> Wrong {
         if let Some(number) = variation.open
@@ -312,7 +312,7 @@ impl Plan {
         Ok(variations)
     }
 
-    /// Number of seeds in a setting.
+    /// How many seeds a setting has.
     ///
     /// # Errors
     /// A path does not exist.
@@ -321,7 +321,7 @@ impl Plan {
         Ok(stands.seeds)
     }
 
-    /// The plan without the reasons of its verdicts, which do not apply to a replaced discipline.
+    /// The plan without the reasons for its verdicts, which do not apply to a replaced discipline.
     pub fn without_reasons(&self) -> Self {
         let mut plan = self.clone();
         for claim in &mut plan.claims {
@@ -426,8 +426,8 @@ expect = 'holds'\n";
         );
     }
 
-    /// Formerly, an error in a plan's scenario appeared only after the start of the run, without
-    /// the line of the plan.
+    /// An error in a plan's scenario once appeared only after the run had started, without the
+    /// plan's line.
     #[test]
     fn what_is_wrong_with_a_plan_has_the_line_of_the_plan() {
         let line = |part: &str| 1 + PLAN.lines().position(|line| line.contains(part)).unwrap();

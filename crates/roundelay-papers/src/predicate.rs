@@ -1,8 +1,8 @@
 //! Predicates over figures: the conditions of claims, judged with the uncertainty of the seeds.
 //!
-//! A predicate holds if true over the whole 95% intervals of the compared numbers, fails if false
-//! over all of them, and is otherwise undecided. Orders and ratios are compared seed by seed:
-//! common influences on the runs cancel out.
+//! A predicate holds if it is true over the whole 95% intervals of the compared numbers, fails if
+//! it is false over all of them, and is otherwise undecided. Orders and ratios are compared seed by
+//! seed, so that what all runs of a seed have in common cancels out.
 
 use std::collections::BTreeMap;
 
@@ -43,7 +43,7 @@ pub enum Predicate {
         /// Upper limit.
         to: Option<f64>,
     },
-    /// A ratio of numbers lies in a range.
+    /// The ratio of two numbers lies in a range.
     Ratio {
         /// The numerator.
         of: String,
@@ -71,7 +71,7 @@ pub enum Predicate {
         /// The curve.
         of: String,
     },
-    /// All values of a curve are within a relative distance of their mean.
+    /// All of a curve's values are within a relative distance of their mean.
     Flat {
         /// The curve.
         of: String,
@@ -95,7 +95,7 @@ const fn one() -> f64 {
     1.0
 }
 
-/// Sources of the numbers in predicates.
+/// Where predicates get their numbers.
 #[derive(Debug, Clone, Copy)]
 pub struct World<'a> {
     /// The published numbers.
@@ -130,7 +130,7 @@ impl World<'_> {
         }
     }
 
-    /// Combines two numbers seed by seed; a published number is combined with each seed.
+    /// Combines two numbers seed by seed. A published number is combined with each seed.
     fn pairs(
         &self,
         one: &Reference,
@@ -224,7 +224,7 @@ impl Predicate {
                 return Err("from and to have to be numbers".to_owned());
             }
             match (from, to) {
-                // The curves of a crossing may meet anywhere.
+                // The curves in a crossing may meet anywhere.
                 (None, None) if !matches!(self, Self::Crossing { .. }) => {
                     return Err(
                         "from or to is missing: without a limit nothing is judged".to_owned()
@@ -252,7 +252,7 @@ impl Predicate {
         }
     }
 
-    /// The lower and the upper limit of a predicate with a range.
+    /// The lower and the upper limit, for a predicate with a range.
     const fn limits(&self) -> Option<[Option<f64>; 2]> {
         match self {
             Self::Interval { from, to, .. }
@@ -492,7 +492,7 @@ fn crossing(world: World<'_>, of: &str, with: &str, from: Option<f64>, to: Optio
     }
 }
 
-/// The x from which on differences are not negative; None if they never turn.
+/// The x from which on differences are not negative. None if they never turn.
 fn overtaken_at(differences: &[(f64, f64)]) -> Option<f64> {
     let last_below = differences
         .iter()

@@ -1,9 +1,9 @@
-//! Records: the results of a plan's run that its page needs, in a JSON file beside the pages.
+//! Records: what a plan's page needs from its run, in a JSON file beside the pages.
 //!
 //! A page is rendered from its plan and its record alone. The record has the hash of its plan's
-//! runs, so that a record older than its plan is detected, and the versions of the code that the
-//! runs rest on, so that one older than the code is. It may be made in parts, by several
-//! commands: runs of the same plan and version are kept, and missing seeds are added.
+//! runs, so that we see when it is older than its plan, and the versions of the code behind the
+//! runs, so that we see when it is older than the code. Several commands may make a record in
+//! parts, because runs of the same plan and version are kept, and missing seeds are added.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -64,13 +64,13 @@ pub struct Code {
 
 impl Code {
     /// True if runs with this code may give other results than those with today's `code`. A record
-    /// from before versions of experiments does not tell.
+    /// from before experiments had versions does not tell.
     pub fn is_older_than(&self, code: &Self) -> bool {
         let knows = self.experiment.is_some() && code.experiment.is_some();
         self.behaviour != code.behaviour || knows && self.experiment != code.experiment
     }
 
-    /// True for a record without any version, of an experiment that has one today.
+    /// True for a record without any version, if its experiment has one today.
     pub fn is_unknown(&self, code: &Self) -> bool {
         self == &Self::default() && code.experiment.is_some()
     }
@@ -92,8 +92,8 @@ pub struct Recorded {
     pub curves: BTreeMap<String, Vec<(f64, Seeds)>>,
 }
 
-/// Hash of a plan's runs in a setting, without their seeds but for columns with fewer: a record
-/// tells the seeds of all columns together.
+/// Hash of a plan's runs in a setting. Seeds count only for columns that have fewer, because a
+/// record tells the seeds of all columns together.
 ///
 /// # Errors
 /// A path of the plan does not exist.
@@ -108,10 +108,10 @@ pub fn identity(plan: &Plan, setting: Setting) -> Result<String, String> {
     Ok(hash(runs.iter().map(String::as_str)))
 }
 
-/// Versions of the code that a plan's runs in a setting rest on.
+/// Versions of the code behind a plan's runs in a setting.
 ///
 /// # Errors
-/// A fault of the plan.
+/// A fault in the plan.
 pub fn code(plan: &Plan, setting: Setting, versions: &Versions) -> Result<Code, String> {
     let mut behaviours = BTreeSet::new();
     let mut experiments = BTreeSet::new();
@@ -127,7 +127,7 @@ pub fn code(plan: &Plan, setting: Setting, versions: &Versions) -> Result<Code, 
                 behaviours.insert((versions.of_simulation)(&scenario).unwrap_or_default());
             }
         }
-        // The figures of a simulation are a part of its behaviour.
+        // A simulation's behaviour includes its figures.
         if !is_simulation {
             let mut names = BTreeSet::new();
             for text in experiment.disciplines() {
@@ -142,7 +142,7 @@ pub fn code(plan: &Plan, setting: Setting, versions: &Versions) -> Result<Code, 
     })
 }
 
-/// One version for all; None for no versions.
+/// One version for all. None if there are no versions.
 fn hash_of(versions: &BTreeSet<String>) -> Option<String> {
     if versions.is_empty() {
         return None;
@@ -150,7 +150,7 @@ fn hash_of(versions: &BTreeSet<String>) -> Option<String> {
     Some(hash(versions.iter().map(String::as_str)))
 }
 
-/// Names of the figures in claims.
+/// Names of figures in claims.
 fn judged(plan: &Plan) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for claim in &plan.claims {
@@ -163,7 +163,7 @@ fn judged(plan: &Plan) -> BTreeSet<String> {
     names
 }
 
-/// Names of the figures in charts, published values and claims.
+/// Names of figures in charts, published values and claims.
 fn shown(plan: &Plan) -> BTreeSet<String> {
     let mut names = judged(plan);
     for chart in &plan.charts {
@@ -184,7 +184,7 @@ fn add_figure(names: &mut BTreeSet<String>, text: &str) {
 }
 
 impl Record {
-    /// The recorded part of a run.
+    /// Takes from a run what is recorded.
     ///
     /// # Errors
     /// A path of the plan does not exist.
@@ -222,8 +222,8 @@ impl Record {
         })
     }
 
-    /// A record from before records were made in parts, with its seeds and figures: these were a part
-    /// of its plan's hash.
+    /// A record from before records were made in parts, with its seeds and figures, which were then
+    /// a part of its plan's hash.
     ///
     /// # Errors
     /// A path of the plan does not exist.
@@ -259,7 +259,8 @@ impl Record {
         Ok(has_figures && self.plan == identity(plan, self.setting())?)
     }
 
-    /// True if the runs that another record of the same plan has, too, have the same results there.
+    /// True if the two records, which have the same plan, have the same results where both have
+    /// runs.
     pub fn agrees_with(&self, other: &Self) -> bool {
         if self.variations.len() != other.variations.len() {
             return false;
@@ -269,7 +270,7 @@ impl Record {
         pairs.all(|(own, other)| own.agrees_with(other, &seeds))
     }
 
-    /// This record with the runs of another one of the same plan and behaviours.
+    /// This record together with the runs of another one, which has the same plan and behaviours.
     pub fn with(mut self, other: Self) -> Self {
         for (own, added) in self.variations.iter_mut().zip(other.variations) {
             own.add(added);
@@ -285,7 +286,7 @@ impl Record {
         self
     }
 
-    /// The setting of the run.
+    /// The run's setting.
     pub fn setting(&self) -> Setting {
         if self.setting == Setting::Quick.name() {
             Setting::Quick
@@ -304,10 +305,10 @@ impl Record {
         format!("roundelay papers {paper} {item}{full}")
     }
 
-    /// Restores the recorded part of the run.
+    /// Restores what was recorded of the run.
     ///
     /// # Errors
-    /// The variations of the plan differ from those of the record.
+    /// The plan's variations differ from the record's.
     pub fn ran(&self, plan: &Plan) -> Result<Ran, String> {
         let variations = plan
             .variations(self.setting())
@@ -360,7 +361,7 @@ impl Recorded {
         }
     }
 
-    /// True if all figures of these seeds are the same.
+    /// True if all figures with these seeds are the same.
     fn agrees_with(&self, other: &Self, seeds: &[u64]) -> bool {
         let own = self.figures();
         let other = other.figures();
@@ -380,7 +381,7 @@ impl Recorded {
         true
     }
 
-    /// Adds the values of other seeds.
+    /// Adds the values that other seeds gave.
     fn add(&mut self, other: Self) {
         for (name, values) in other.scalars {
             fill(self.scalars.entry(name).or_default(), values);
@@ -412,7 +413,7 @@ impl Recorded {
     }
 }
 
-/// The values of seeds from 1 on.
+/// The seeds' values from 1 on.
 fn in_order(samples: &Samples, seeds: u64) -> Seeds {
     let mut values = Vec::new();
     for seed in 1..=seeds {
@@ -421,7 +422,7 @@ fn in_order(samples: &Samples, seeds: u64) -> Seeds {
     values
 }
 
-/// The value of a seed with the six digits that older records have of counts, too.
+/// A seed's value with six digits, because older records have only so many, even of counts.
 fn digits(figures: &Figures, name: &str, x: Option<f64>, seed: u64) -> Option<String> {
     let value = *figures.at(name, x)?.0.get(&seed)?;
     Some(format!("{value:.5e}"))
@@ -444,7 +445,7 @@ fn add_samples(figures: &mut Figures, name: &str, x: Option<f64>, samples: &[Opt
     }
 }
 
-/// Adds values of seeds without one.
+/// Adds values for seeds that have none.
 fn fill(known: &mut Seeds, values: Seeds) {
     if known.len() < values.len() {
         known.resize(values.len(), None);
@@ -454,7 +455,7 @@ fn fill(known: &mut Seeds, values: Seeds) {
     }
 }
 
-/// Six significant digits, because more would only make files longer; a count in full.
+/// Six significant digits, because more would only make files longer. Counts stay in full.
 fn short(value: f64) -> f64 {
     if value.fract() == 0.0 {
         return value;

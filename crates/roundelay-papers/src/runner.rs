@@ -1,5 +1,5 @@
-//! Runner: all parts of a plan with all seeds, in parallel unless time is measured, except for
-//! cached runs.
+//! Runner: runs all parts of a plan with all seeds, except for cached runs, and in parallel unless
+//! time is measured.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -19,11 +19,11 @@ use crate::plan::{Plan, Setting, Variation};
 pub struct Runner {
     /// Quick or full.
     pub setting: Setting,
-    /// Versions of the code: cached results of other versions are not used.
+    /// Versions of the code. Cached results with other versions are not used.
     pub versions: Versions,
     /// A replacement for the examined disciplines: a deliberate fault.
     pub instead: Option<String>,
-    /// Seeds of each variation; None: from 1 to the number in the plan.
+    /// Seeds for each variation. None: from 1 to the number in the plan.
     pub seeds: Option<RangeInclusive<u64>>,
     /// No seed is begun after this time.
     pub until: Option<Instant>,
@@ -32,7 +32,7 @@ pub struct Runner {
 /// Versions of the code that runs depend on.
 #[derive(Debug, Clone)]
 pub struct Versions {
-    /// Version of the program as a whole.
+    /// The program's version as a whole.
     pub program: String,
     /// Version of what a simulation uses: its network, disciplines, sources and transport
     /// protocols, and the figures of plans. None stands for the program's version.
@@ -61,16 +61,16 @@ impl Versions {
     }
 }
 
-/// Results of a plan.
+/// A plan's results.
 #[derive(Debug, Clone)]
 pub struct Ran {
     /// Seeds that were run.
     pub seeds: BTreeSet<u64>,
-    /// Figures of each variation, the plan as it stands first.
+    /// Each variation's figures, the plan as it stands first.
     pub variations: Vec<(Variation, Figures)>,
     /// Counterexamples of the plan as it stands, by part.
     pub traces: Vec<(String, Vec<String>)>,
-    /// CPU seconds of all runs, including cached ones.
+    /// CPU seconds that all runs took, including cached ones.
     pub seconds: f64,
     /// Number of all runs, and of cached runs.
     pub runs: [usize; 2],
@@ -88,15 +88,15 @@ impl Runner {
     /// Runs a plan. `tell` is called after each run.
     ///
     /// # Errors
-    /// The fault of the plan, or the failure.
+    /// The plan's fault, or why a run failed.
     pub fn run(&self, plan: &Plan, cache: &Cache, tell: &(dyn Fn() + Sync)) -> Result<Ran, Failed> {
         self.run_seeds(plan, &self.seeds(plan)?, cache, tell)
     }
 
-    /// The seeds of the setting, or those asked for.
+    /// The setting's seeds, or those asked for.
     ///
     /// # Errors
-    /// The fault of the plan.
+    /// The plan's fault.
     pub fn seeds(&self, plan: &Plan) -> Result<BTreeSet<u64>, Failed> {
         Ok(match &self.seeds {
             Some(seeds) => seeds.clone().collect(),
@@ -107,7 +107,7 @@ impl Runner {
     /// Runs a plan with these seeds. With `until`, seed by seed as long as there is time.
     ///
     /// # Errors
-    /// The fault of the plan, or the failure.
+    /// The plan's fault, or why a run failed.
     pub fn run_seeds(
         &self,
         plan: &Plan,
@@ -142,10 +142,10 @@ impl Runner {
         Ok(ran)
     }
 
-    /// Number of runs of a plan.
+    /// How many runs a plan has.
     ///
     /// # Errors
-    /// The fault of the plan.
+    /// The plan's fault.
     pub fn count(&self, plan: &Plan) -> Result<usize, Failed> {
         let seeds = self.seeds(plan)?;
         let mut count = 0;
@@ -158,10 +158,10 @@ impl Runner {
         Ok(count)
     }
 
-    /// Files that the scenarios of a plan read.
+    /// Files that a plan's scenarios read.
     ///
     /// # Errors
-    /// The fault of the plan.
+    /// The plan's fault.
     pub fn files(&self, plan: &Plan) -> Result<BTreeSet<PathBuf>, Failed> {
         let mut files = BTreeSet::new();
         for variation in &plan.variations(self.setting)? {

@@ -12,14 +12,14 @@ use crate::page::{self, OlderPlans, chart_file};
 use crate::record::{self, Record};
 use crate::runner::Versions;
 
-/// Path of an item's record, relative to the folder of the pages.
+/// Path of an item's record, relative to the pages' folder.
 pub fn record_path(paper: &str, item: &str) -> PathBuf {
     Path::new("records")
         .join(paper)
         .join(format!("{item}.json"))
 }
 
-/// The available records of the papers' items.
+/// The available records for the papers' items.
 #[derive(Debug)]
 pub struct Site<'a> {
     papers: Vec<(&'a Paper, Vec<Option<Judged<'a>>>)>,
@@ -35,8 +35,8 @@ enum OnRecord<'a> {
 }
 
 impl<'a> Site<'a> {
-    /// Reads the records in `folder`. An item without a record, or with one of an older plan, counts
-    /// as not attempted; `versions` tell which records are older than the code.
+    /// Reads the records in `folder`. An item counts as not attempted if it has no record, or one
+    /// with an older plan. `versions` tell which records are older than the code.
     ///
     /// # Errors
     /// A record is unreadable.
@@ -137,7 +137,7 @@ fn on_record<'a>(
     Ok(OnRecord::Results(Box::new(judged)))
 }
 
-/// The record of an item in the folder of the pages, if there is one.
+/// An item's record in the pages' folder, if there is one.
 ///
 /// # Errors
 /// The record is unreadable.

@@ -1,4 +1,4 @@
-//! TOML tables with dotted paths: access to the varied keys of plans.
+//! TOML tables with dotted paths, for the keys that plans vary.
 
 use toml::{Table, Value};
 
@@ -16,8 +16,8 @@ pub(crate) fn find<'a>(table: &'a Table, path: &str) -> Option<&'a Value> {
     Some(found)
 }
 
-/// Sets the value at a dotted path; a number in the path is an index in a list:
-/// `scenario.source.4.weight`. Missing tables are created.
+/// Sets the value at a dotted path, and creates missing tables. A number in the path is an index in
+/// a list: `scenario.source.4.weight`.
 ///
 /// # Errors
 /// An index is out of range, or a part of the path is not a table.
@@ -26,7 +26,7 @@ pub(crate) fn set(table: &mut Table, path: &str, value: Value) -> Result<(), Str
 }
 
 /// # Errors
-/// The missing part of the path.
+/// The part of the path that is missing.
 fn set_in_table(table: &mut Table, path: &str, value: Value) -> Result<(), String> {
     let Some((first, rest)) = path.split_once('.') else {
         table.insert(path.to_owned(), value);
@@ -42,7 +42,7 @@ fn set_in_table(table: &mut Table, path: &str, value: Value) -> Result<(), Strin
 }
 
 /// # Errors
-/// The missing part of the path.
+/// The part of the path that is missing.
 fn set_below(parent: &mut Value, path: &str, value: Value) -> Result<(), String> {
     match parent {
         Value::Table(table) => set_in_table(table, path, value),

@@ -1,4 +1,5 @@
-//! Results of a plan for a terminal and as JSON: verdicts, published and own values, open parameters.
+//! Results of a plan for a terminal and as JSON: verdicts, published and own values, open
+//! parameters.
 
 use std::fmt::Write;
 
@@ -45,7 +46,7 @@ pub fn list(papers: &[Paper], only: Option<&str>) -> String {
             --check` compares verdicts with these.\n"
 }
 
-/// The expected verdicts of a plan's claims, with counts.
+/// The verdicts expected for a plan's claims, with counts.
 fn expected(plan: &Plan) -> String {
     let mut counts = Counts::default();
     for claim in &plan.claims {
@@ -145,7 +146,7 @@ impl ItemReport {
     }
 }
 
-/// Results of one item as text.
+/// One item's results as text.
 pub fn report(paper: &str, judged: &Judged<'_>) -> String {
     let Judged {
         item, plan, record, ..
@@ -163,7 +164,7 @@ pub fn report(paper: &str, judged: &Judged<'_>) -> String {
     }
     text += &comparison(judged);
     text += &open(judged);
-    // Times depend on the machine: another verdict there is no change of the program.
+    // Times depend on the machine, so another verdict there does not mean that the program changed.
     let changed = if judged.is_timed {
         "On this machine"
     } else {

@@ -1,4 +1,4 @@
-//! Verdicts: the judgement of a claim over all variations of the open parameters.
+//! Verdicts: how a claim is judged over all variations of the open parameters.
 
 use crate::figures::Figures;
 use crate::finding::{Finding, Runs, Truth, truth_of};
@@ -14,19 +14,19 @@ pub struct Verdict {
     pub kind: Kind,
     /// The whole verdict in a line: `holds if scenario.source.4.weight is 10 or 22`.
     pub words: String,
-    /// The deciding findings of each variation, the plan as it stands first.
+    /// Each variation's deciding findings, the plan as it stands first.
     pub by_variation: Vec<Vec<Finding>>,
     /// True if measured times vary too much for a verdict.
     pub is_noisy: bool,
 }
 
 impl Verdict {
-    /// The deciding findings of the plan as it stands.
+    /// The deciding findings for the plan as it stands.
     pub fn findings(&self) -> &[Finding] {
         self.by_variation.first().map_or(&[], Vec::as_slice)
     }
 
-    /// The number of runs of the plan as it stands, if too small for a verdict.
+    /// How many runs the plan as it stands has, if they are too few for a verdict.
     pub fn too_few(&self) -> Option<usize> {
         if self.kind != Kind::Undecided {
             return None;
@@ -54,7 +54,7 @@ impl Verdict {
     }
 }
 
-/// Judges a claim by the figures of all variations.
+/// Judges a claim by the figures from all variations.
 pub fn judge(
     plan: &Plan,
     claim: &Claim,
@@ -89,7 +89,7 @@ pub fn judge(
     }
 }
 
-/// The least number of runs behind findings that are undecided.
+/// The fewest runs behind a finding that is undecided.
 fn runs_of(findings: &[Finding]) -> Option<usize> {
     let mut least: Option<usize> = None;
     for finding in findings {
@@ -165,7 +165,7 @@ fn decide(
     }
 }
 
-/// The reason of `differs` is about our program or machine: it belongs to each failure.
+/// The reason in `differs` is about our program or machine, so it belongs to each failure.
 fn differs(claim: &Claim, why: &str) -> (Kind, String) {
     let words = format!("differs here: {why}");
     if claim.expect == Kind::DiffersHere {

@@ -8,10 +8,10 @@ use pyo3::prelude::*;
 
 use crate::errors;
 
-/// A whole number of the legal range.
+/// A whole number in the legal range.
 ///
 /// # Errors
-/// `UsageError`: the number is outside of the range, or the value is no whole number.
+/// `UsageError`: the number is out of range, or the value is no whole number.
 pub(crate) fn whole<T: TryFrom<u64> + PartialOrd + Display>(
     name: &str,
     given: &Bound<'_, PyAny>,
@@ -30,7 +30,7 @@ pub(crate) fn whole<T: TryFrom<u64> + PartialOrd + Display>(
     })
 }
 
-/// A number; NaN, which is in no range, for an integer beyond the range of floats.
+/// A number. For an integer beyond the range of floats it is NaN, which is in no range.
 ///
 /// # Errors
 /// `UsageError`: the value is no number.

@@ -20,8 +20,7 @@ use crate::packet::{Drop, Packet, fields, instant};
 
 type Payload = Option<Py<PyAny>>;
 
-/// A queue discipline with a buffer, driven by the caller. Times are in seconds and must not run
-/// backwards.
+/// A queue discipline with a buffer, which you drive. Times are in seconds and must not run backwards.
 #[pyclass(frozen, subclass, module = "roundelay._native")]
 pub(crate) struct Scheduler {
     state: Mutex<State>,
@@ -38,7 +37,7 @@ struct State {
 }
 
 impl State {
-    /// The time of a call: the one before, if none is given.
+    /// When a call happens: at the time of the one before, if none is given.
     fn at(&mut self, given: Option<&Bound<'_, PyAny>>) -> PyResult<Instant> {
         let Some(given) = given else {
             return Ok(self.now);
@@ -75,7 +74,7 @@ impl Scheduler {
     }
 }
 
-/// The number of a flow.
+/// A flow's number.
 fn flow_id(given: &Bound<'_, PyAny>) -> PyResult<FlowId> {
     whole("flow", given, 0..=u32::MAX).map(FlowId)
 }
@@ -196,8 +195,8 @@ impl Scheduler {
             if dropped.is_empty() {
                 return Ok(true);
             }
-            // The drop of the arriving packet: a refusal, a full buffer, or an early drop of a
-            // packet with this arrival.
+            // The arriving packet is dropped: it was refused, the buffer is full, or this arrival
+            // causes an early drop.
             let is_it = |(packet, reason): &(Inner<Payload>, DropReason)| match reason {
                 DropReason::Full | DropReason::Refused => true,
                 DropReason::PushedOut => false,
@@ -312,7 +311,7 @@ impl Scheduler {
         })
     }
 
-    /// Removes a flow; a backlogged flow keeps its settings until its last packet has left.
+    /// Removes a flow. A backlogged flow keeps its settings until its last packet has left.
     fn remove_flow(&self, py: Python<'_>, flow: &Bound<'_, PyAny>) -> PyResult<()> {
         let flow = flow_id(flow)?;
         self.with(py, |state| {
@@ -327,7 +326,7 @@ impl Scheduler {
         self.with(py, |state| Ok(state.buffer.scheduler().backlog().bytes))
     }
 
-    /// The time of the next service of a discipline that idles although packets wait, seconds.
+    /// When a discipline that idles although packets wait serves next, in seconds.
     #[getter]
     fn ready_at(&self, py: Python<'_>) -> PyResult<Option<f64>> {
         self.with(py, |state| {

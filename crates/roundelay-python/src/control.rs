@@ -11,7 +11,7 @@ use roundelay_tcp::{CongestionControl, Cubic, MAX_WINDOW, Reno};
 use crate::errors;
 use crate::own::{Fault, seconds};
 
-/// State of a connection at a call of its congestion control.
+/// A connection's state when its congestion control is called.
 #[pyclass(frozen, module = "roundelay")]
 pub(crate) struct Feedback(roundelay_tcp::Feedback);
 
@@ -21,7 +21,7 @@ fn time(span: Option<Duration>) -> Option<f64> {
 
 #[pymethods]
 impl Feedback {
-    /// Time of the call, seconds.
+    /// When the call happens, in seconds.
     #[getter]
     fn now(&self) -> f64 {
         seconds(self.0.now)
@@ -101,7 +101,7 @@ pub(crate) struct Control {
 
 #[pymethods]
 impl Control {
-    /// `make()` returns a new control; None: the built-in one of this name.
+    /// `make()` returns a new control. None: the built-in one with this name.
     #[new]
     fn new(py: Python<'_>, name: String, make: Option<Py<PyAny>>) -> PyResult<Self> {
         if make.is_none() && !BUILT_IN.contains(&name.as_str()) {
@@ -168,7 +168,7 @@ impl Methods {
     }
 }
 
-/// A control of one connection around a Python object. After an exception or a request to stop, the
+/// One connection's control, around a Python object. After an exception or a request to stop, the
 /// control leaves window and threshold as they are.
 struct PythonControl {
     name: Arc<str>,

@@ -1,4 +1,4 @@
-//! Errors of the command as Python exceptions.
+//! The command's errors as Python exceptions.
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -10,7 +10,7 @@ static USAGE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 static CONTRACT: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 static WRONG_TYPE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
-/// The exception of a failed call: `roundelay._errors` has the classes.
+/// The exception for a failed call. `roundelay._errors` has the classes.
 pub(crate) fn exception(py: Python<'_>, failure: &Failure) -> PyErr {
     let fault = failure.fault();
     let (kind, options, value) = match failure.argument() {
@@ -69,9 +69,9 @@ pub(crate) fn usage(py: Python<'_>, message: String, given: &str, legal: &str) -
     wrong(py, message, given, legal, None)
 }
 
-/// The exception for a number outside of the legal range.
+/// The exception for a number that is out of range.
 pub(crate) fn out_of_range(name: &str, given: &Bound<'_, PyAny>, legal: &str) -> PyErr {
-    // Python writes no integer of more than 4300 digits.
+    // Python writes no integer with more than 4300 digits.
     let text = given
         .str()
         .map_or_else(|_| "a longer number".to_owned(), |text| text.to_string());
@@ -83,7 +83,7 @@ pub(crate) fn out_of_range(name: &str, given: &Bound<'_, PyAny>, legal: &str) ->
     )
 }
 
-/// The exception for an argument of another type.
+/// The exception for an argument that has another type.
 pub(crate) fn wrong_type(name: &str, expected: &str, given: &Bound<'_, PyAny>) -> PyErr {
     let raised = WRONG_TYPE
         .import(given.py(), "roundelay._words", "wrong_type")

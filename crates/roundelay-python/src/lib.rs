@@ -1,13 +1,13 @@
 //! `roundelay._native`: the Python package's compiled module.
 //!
 //! Calls take the words of the command line and run the command's own code
-//! ([`roundelay_cli::call`]): checks, defaults, messages and results are the command's. The typed
-//! interface is Python, in `python/roundelay`; types here are for that code and have no stable
-//! interface of their own.
+//! ([`roundelay_cli::call`]), so checks, defaults, messages and results are the command's. The
+//! typed interface is Python, in `python/roundelay`. The types here serve that code and have no
+//! stable interface of their own.
 //!
-//! The GIL is released while native code runs and acquired for each call of a scheduler or a
+//! The GIL is released while native code runs, and acquired for each call of a scheduler or a
 //! congestion control written in Python. The calling thread waits, and asks Python for signals
-//! every 20 ms: Ctrl-C works.
+//! every 20 ms, so that Ctrl-C works.
 
 mod arguments;
 mod by_hand;
@@ -23,8 +23,8 @@ mod work;
 
 use pyo3::prelude::*;
 
-/// The compiled part of the package `roundelay`. No state relies on the GIL: classes are frozen,
-/// with locks or atomics for what changes, and so are the process's few statics.
+/// The compiled part of the package `roundelay`. No state relies on the GIL, because classes are
+/// frozen, with locks or atomics for what changes, and so are the process's few statics.
 #[pymodule(gil_used = false)]
 mod _native {
     use std::collections::BTreeMap;
@@ -73,7 +73,7 @@ mod _native {
         py.detach(|| roundelay_cli::main(arguments))
     }
 
-    /// As `main`; a failure of the command is an exception and is not printed.
+    /// As `main`, but a failure of the command is an exception and is not printed.
     #[pyfunction]
     fn attempt(py: Python<'_>, file: PathBuf, arguments: Vec<OsString>) -> PyResult<u8> {
         call::set_program_file(file);
@@ -81,8 +81,7 @@ mod _native {
             .map_err(|failure| crate::errors::exception(py, &failure))
     }
 
-    /// All items of all papers: [paper, item, title, label, description] and whether there is a
-    /// plan.
+    /// All papers' items: [paper, item, title, label, description] and whether there is a plan.
     #[pyfunction]
     fn papers(py: Python<'_>) -> PyResult<Vec<([String; 5], bool)>> {
         let items = call::papers().map_err(|failure| crate::errors::exception(py, &failure))?;
@@ -95,13 +94,13 @@ mod _native {
         Ok(items.into_iter().map(tuple).collect())
     }
 
-    /// The options of a command with what each takes: `path`, `value` or nothing (`switch`).
+    /// A command's options with what each takes: `path`, `value` or nothing (`switch`).
     #[pyfunction]
     fn options(command: &str) -> BTreeMap<String, call::Takes> {
         call::options(command).into_iter().collect()
     }
 
-    /// The JSON Schema of scenarios.
+    /// The JSON Schema for scenarios.
     #[pyfunction]
     fn schema() -> String {
         call::schema()

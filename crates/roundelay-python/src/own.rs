@@ -18,14 +18,14 @@ use roundelay_conformance::Checked;
 use crate::packet::{Packet, not_before};
 use crate::{errors, work};
 
-/// The first exception of any scheduler written in Python in a call, or in one run of a sweep.
-/// Requests a stop of the call or the run.
+/// The first exception that any scheduler written in Python raises in a call, or in one run of a
+/// sweep. Requests that the call or the run stops.
 #[derive(Clone, Default)]
 pub(crate) struct Fault {
     first: Arc<Mutex<Option<PyErr>>>,
     stop: Stop,
     notes: Notes,
-    /// Stop of the sweep that the run is part of.
+    /// Stop of the sweep to which the run belongs.
     outer: Option<Stop>,
 }
 
@@ -84,7 +84,7 @@ impl Fault {
     }
 }
 
-/// A class of schedulers written in Python, with the facts of a discipline.
+/// A class of schedulers written in Python, with what is known of any discipline.
 #[pyclass(frozen, module = "roundelay._native")]
 pub(crate) struct Own {
     name: &'static str,
@@ -97,10 +97,10 @@ pub(crate) struct Own {
     times: Times,
 }
 
-/// Legal values of a class's attribute `limit`.
+/// Legal values for a class's attribute `limit`.
 const LIMITS: &str = "packets, as in 1000p, or bytes, as in 150kb";
 
-/// Values of a class's attribute `reads`, with the field of packets that each fills.
+/// Values for a class's attribute `reads`, with the packet's field that each fills.
 const READS: [(&str, Priority, Times); 5] = [
     ("class", Priority::Class, Times::Unread),
     ("flow_size", Priority::FlowSize, Times::Unread),
@@ -111,7 +111,7 @@ const READS: [(&str, Priority, Times); 5] = [
 
 #[pymethods]
 impl Own {
-    /// `make(seed)` returns a new scheduler; `limit` as in `limit 1000p` or `150kb`; `reads` has
+    /// `make(seed)` returns a new scheduler. `limit` is as in `limit 1000p` or `150kb`. `reads` has
     /// values of [`READS`].
     #[new]
     #[pyo3(signature = (name, about, make, reorders, weighted, limit, reads = Vec::new()))]
@@ -192,7 +192,7 @@ impl Own {
     }
 }
 
-/// The text for the rest of the process: a name is kept once, however often it is used.
+/// Keeps the text for the rest of the process: once for each name, however often it is used.
 fn kept(text: &str) -> &'static str {
     static KEPT: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
@@ -203,7 +203,7 @@ fn kept(text: &str) -> &'static str {
     })
 }
 
-/// Bound methods of a scheduler written in Python; all after the first two are optional.
+/// Bound methods of a scheduler written in Python. All after the first two are optional.
 struct Methods {
     enqueue: Py<PyAny>,
     dequeue: Py<PyAny>,
@@ -247,15 +247,15 @@ impl Methods {
     }
 }
 
-/// A scheduler of handles around a Python object. Keeps the waiting packets, and counts the
+/// A scheduler of handles around a Python object. It keeps the waiting packets, and counts the
 /// backlog. After an exception or a request to stop the scheduler is dead: empty, and refusing.
 struct PythonScheduler {
     name: &'static str,
     methods: Option<Methods>,
     /// Packets, each with the number of the call that brought it.
     waiting: Vec<Option<(Py<Packet>, u64)>>,
-    /// The largest number among the departures of each flow, unless the class may reorder or a note
-    /// says so.
+    /// The largest number among each flow's departures, unless the class may reorder or a note says
+    /// so.
     sent: Option<HashMap<u32, u64>>,
     backlog: Backlog,
     limit: Limit,
@@ -265,7 +265,7 @@ struct PythonScheduler {
     /// Packets that the class has dropped, asked for after a dequeue without a packet.
     dropped: VecDeque<Departure>,
     now: Instant,
-    /// Calls of enqueue, dequeue and evict.
+    /// Calls to enqueue, dequeue and evict.
     calls: u64,
     fault: Fault,
 }
@@ -323,7 +323,7 @@ impl PythonScheduler {
         ));
     }
 
-    /// Whether one more packet of this length is beyond the limit.
+    /// Whether one more packet with this length is beyond the limit.
     const fn exceeds(&self, len: u32) -> bool {
         self.backlog.packets >= self.limit.packets
             || self.backlog.bytes + len as u64 > self.limit.bytes
@@ -339,7 +339,7 @@ impl PythonScheduler {
         self.backlog.bytes -= u64::from(len);
     }
 
-    /// Notes the first packet sent after a later one of its flow.
+    /// Notes the first packet sent after a later one from its flow.
     fn check_order(&mut self, flow: u32, number: u64) {
         let Some(sent) = &mut self.sent else { return };
         let latest = sent.entry(flow).or_default();
@@ -438,7 +438,7 @@ impl PythonScheduler {
                 .is_some_and(|methods| methods.ready_at.is_some())
             {
                 false => "there is no method ready_at",
-                // A driver that hears of no later time would never ask again.
+                // A driver that is told no later time would never ask again.
                 true if self.ready_at().is_none_or(|ready| ready <= now) => {
                     "ready_at names no later time"
                 }
@@ -462,7 +462,7 @@ pub(crate) fn seconds(at: Instant) -> f64 {
     at.as_picos() as f64 / 1e12
 }
 
-/// Whether the result of `enqueue` is False: a refusal. None and True accept the packet.
+/// Whether the result of `enqueue` is False, a refusal. None and True accept the packet.
 fn is_refusal(result: &Bound<'_, PyAny>) -> bool {
     result
         .cast::<PyBool>()

@@ -1,4 +1,4 @@
-//! A packet as Python sees it, and the conversion of times.
+//! A packet as Python sees it, and how times are converted.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -105,7 +105,7 @@ impl Packet {
         self.inner.slack.as_picos() as f64 / PICOS
     }
 
-    /// The time at which the receiver needs the packet, seconds; None without a deadline.
+    /// When the receiver needs the packet, in seconds. None without a deadline.
     #[getter]
     fn deadline(&self) -> Option<f64> {
         (self.inner.deadline != Instant::MAX).then(|| self.inner.deadline.as_picos() as f64 / PICOS)

@@ -29,7 +29,7 @@ pub(crate) fn host(fault: &Fault, given: Given) -> Host {
     }
 }
 
-/// A scheduler of the caller's, with its number among the disciplines of the arguments.
+/// A scheduler of your own, with its number among the disciplines of the arguments.
 type NumberedOwn<'py> = (usize, PyRef<'py, Own>);
 
 fn put(
@@ -41,7 +41,7 @@ fn put(
         .collect()
 }
 
-/// A congestion control, and the name of its source.
+/// A congestion control, and its source's name.
 type Chosen<'py> = (String, PyRef<'py, Control>);
 
 fn custom(controls: Vec<Chosen<'_>>, fault: &Fault) -> Vec<(String, CustomControl)> {
@@ -54,7 +54,7 @@ fn custom(controls: Vec<Chosen<'_>>, fault: &Fault) -> Vec<(String, CustomContro
 /// Version, seed and hash of the configuration or the scenario.
 type Metadata = Vec<(String, String)>;
 
-/// Result of a command, from a run or from a pickle.
+/// A command's result, from a run or from a pickle.
 #[pyclass(frozen, module = "roundelay._native")]
 pub(crate) struct Outcome(Form);
 
@@ -152,12 +152,12 @@ impl Form {
     }
 }
 
-/// Arguments of [`Outcome::new`].
+/// Arguments for [`Outcome::new`].
 type Parts = (String, String, String, Metadata, Vec<(String, Py<Table>)>);
 
 #[pymethods]
 impl Outcome {
-    /// A result out of a pickle.
+    /// Takes a result out of a pickle.
     #[new]
     fn new(
         json: String,
@@ -198,12 +198,12 @@ impl Outcome {
         ))
     }
 
-    /// The output of `--json`.
+    /// What `--json` prints.
     fn json(&self, py: Python<'_>) -> String {
         py.detach(|| self.0.json())
     }
 
-    /// The page of `--html`.
+    /// The page that `--html` writes.
     fn html(&self, py: Python<'_>) -> String {
         py.detach(|| self.0.html())
     }
@@ -227,7 +227,7 @@ impl Outcome {
         py.detach(|| self.0.document().html())
     }
 
-    /// The rows of the Parquet file of this name; none where the scenario does not measure these.
+    /// Rows of the Parquet file with this name. None where the scenario does not measure them.
     fn rows(&self, py: Python<'_>, name: &str) -> PyResult<Py<Table>> {
         self.0.table(py, name)
     }
@@ -259,7 +259,7 @@ pub(crate) fn compare(
     Ok(Outcome(Form::Compared(Box::new(compared))))
 }
 
-/// `roundelay simulate` with these words. `controls`: congestion controls by names of sources.
+/// `roundelay simulate` with these words. `controls` are congestion controls by source name.
 ///
 /// # Errors
 /// The command's failure, or the exception of a scheduler or a congestion control.
@@ -307,7 +307,7 @@ pub(crate) fn replay(
     Ok(Outcome(Form::Replayed(Box::new(replayed))))
 }
 
-/// The output of `roundelay bounds` with these words.
+/// What `roundelay bounds` prints with these words.
 ///
 /// # Errors
 /// The command's failure.

@@ -44,7 +44,7 @@ impl Classes {
 }
 
 impl Classes {
-    /// Parts for the runs of a sweep with this stop; each run has its own exception.
+    /// Parts for the runs of a sweep with this stop. Each run has its own exception.
     fn parts(&self, stop: &Stop) -> OwnParts {
         let queues = Arc::clone(&self.queues);
         let controls = Arc::clone(&self.controls);
@@ -70,7 +70,7 @@ impl Classes {
     }
 }
 
-/// The host of a sweep.
+/// A sweep's host.
 fn sweeping(fault: &Fault, given: Given, classes: Option<&Classes>) -> Host {
     Host {
         parts: classes.map(|classes| classes.parts(fault.stop())),
@@ -78,14 +78,14 @@ fn sweeping(fault: &Fault, given: Given, classes: Option<&Classes>) -> Host {
     }
 }
 
-/// Result of a sweep.
+/// A sweep's result.
 #[pyclass(frozen, module = "roundelay._native")]
 pub(crate) struct Swept(Summary);
 
-/// `roundelay sweep` with these words.
+/// Runs `roundelay sweep` with these words.
 ///
 /// # Errors
-/// The command's failure; failed runs are in the result.
+/// The command's failure. The result lists failed runs.
 #[pyfunction]
 #[pyo3(signature = (words, given, classes = None, progress = None))]
 pub(crate) fn sweep(
@@ -103,7 +103,7 @@ pub(crate) fn sweep(
 
 #[pymethods]
 impl Swept {
-    /// The output of `--json`.
+    /// What `--json` prints.
     fn json(&self, py: Python<'_>) -> String {
         py.detach(|| self.0.json())
     }
@@ -118,7 +118,7 @@ impl Swept {
         &self.0.why
     }
 
-    /// The rows of the runs, with the values of the swept keys.
+    /// The runs' rows, with the values of the swept keys.
     fn runs(&self) -> PyResult<Table> {
         Table::of_sweep(&self.0.rows)
     }
@@ -147,7 +147,7 @@ impl Session {
 
 #[pymethods]
 impl Session {
-    /// Opens a sweep with the words of the command.
+    /// Opens a sweep with the command's words.
     #[new]
     #[pyo3(signature = (words, given, classes = None))]
     fn new(
@@ -172,7 +172,7 @@ impl Session {
         self.with(py, |session| session.as_ref().map(command::Session::tasks))
     }
 
-    /// Adds a result to the dataset; the second result of a run is ignored.
+    /// Adds a result to the dataset. If a run has a result already, the second one is ignored.
     fn commit(&self, py: Python<'_>, result: &[u8]) -> PyResult<()> {
         self.with(py, |session| {
             session.as_ref().map(|session| session.commit(result))
@@ -197,7 +197,7 @@ impl Session {
     }
 }
 
-/// Runs a task of a session, in any process with the same version of Roundelay and of the classes.
+/// Runs a session's task, in any process with the same version of Roundelay and of the classes.
 ///
 /// # Errors
 /// The run failed.

@@ -18,7 +18,7 @@ use pyo3::types::{PyBytes, PyCapsule, PyList};
 use roundelay_report as report;
 use roundelay_report::Cells;
 
-/// Name of the capsule in Arrow's PyCapsule interface.
+/// The capsule's name in Arrow's PyCapsule interface.
 const STREAM: &CStr = c"arrow_array_stream";
 
 /// A table with named columns.
@@ -46,7 +46,7 @@ impl Table {
     }
 }
 
-/// A value of a column that comes from Python.
+/// A value in a column that comes from Python.
 #[derive(FromPyObject)]
 pub(crate) enum Cell {
     Whole(i64),
@@ -54,7 +54,7 @@ pub(crate) enum Cell {
     Text(String),
 }
 
-/// An array of whole numbers, of numbers or of texts, by the values.
+/// An array of whole numbers, of numbers or of texts, depending on the values.
 fn array_of(cells: &[Option<Cell>]) -> ArrayRef {
     let given = || cells.iter().flatten();
     if given().any(|cell| matches!(cell, Cell::Text(_))) {
@@ -100,8 +100,8 @@ fn array_of(cells: &[Option<Cell>]) -> ArrayRef {
 type Point = (Vec<(String, String)>, Vec<report::SweepRow>);
 
 impl Table {
-    /// Rows of a sweep. Swept keys are columns of whole numbers, of numbers or of texts, as readers
-    /// of Hive's folders take them.
+    /// Rows of a sweep. Swept keys are columns of whole numbers, of numbers or of texts, because
+    /// readers of Hive's folders take them so.
     pub(crate) fn of_sweep(points: &[Point]) -> PyResult<Self> {
         let keys: Vec<&str> = points.first().map_or_else(Vec::new, |(labels, _)| {
             labels.iter().map(|(key, _)| key.as_str()).collect()
@@ -181,7 +181,7 @@ fn array(column: &report::Column) -> ArrayRef {
 
 #[pymethods]
 impl Table {
-    /// A table of named columns, equally long.
+    /// A table with named columns, equally long.
     #[new]
     fn of_columns(columns: Vec<(String, Vec<Option<Cell>>)>) -> PyResult<Self> {
         let arrays: Vec<ArrayRef> = columns.iter().map(|(_, cells)| array_of(cells)).collect();
@@ -198,7 +198,8 @@ impl Table {
         })
     }
 
-    /// The table as a stream of Arrow arrays. The requested schema is ignored: there is one form.
+    /// The table as a stream of Arrow arrays. The requested schema is ignored, because there is one
+    /// form.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -211,12 +212,12 @@ impl Table {
             batches,
             self.schema.clone(),
         )));
-        // The name of the call in PyO3 0.28 too, the last version for Python 3.13t.
+        // PyO3 0.28, the last version for Python 3.13t, has this name for the call too.
         #[allow(deprecated, reason = "new_with_value is missing in PyO3 0.28")]
         PyCapsule::new(py, stream, Some(STREAM.to_owned()))
     }
 
-    /// Names of the columns.
+    /// The columns' names.
     fn names(&self) -> Vec<&str> {
         self.schema
             .fields()
@@ -225,7 +226,7 @@ impl Table {
             .collect()
     }
 
-    /// Values of a column, None where there is none.
+    /// A column's values, None where there is none.
     fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyList>> {
         let place = self
             .schema
@@ -278,7 +279,7 @@ impl Table {
 /// An array in a pickle, as Arrow lays it out: length, bits of the values that are there, buffers.
 type PickledArray<'py> = (usize, Option<Bound<'py, PyBytes>>, Vec<Bound<'py, PyBytes>>);
 
-/// A table in a pickle: columns with names, types and whether values may be missing; metadata;
+/// A table in a pickle: columns (names, types and whether values may be missing), metadata, and
 /// batches.
 type Pickled<'py> = (
     Vec<(String, String, bool)>,
@@ -286,10 +287,10 @@ type Pickled<'py> = (
     Vec<Vec<PickledArray<'py>>>,
 );
 
-/// A table out of a pickle.
+/// Takes a table out of a pickle.
 ///
 /// # Errors
-/// No table.
+/// It is no table.
 #[pyfunction]
 pub(crate) fn table(pickled: Pickled<'_>) -> PyResult<Table> {
     let (fields, metadata, batches) = pickled;

@@ -17,7 +17,7 @@ use crate::own::Fault;
 /// Time between two checks for signals.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// Progress of a call: reported to a Python function, if any, as the work done and all work.
+/// A call's progress: reported to a Python function, if any, as the work done and all work.
 #[derive(Default)]
 pub(crate) struct Report {
     gauge: Gauge,
@@ -46,16 +46,16 @@ impl Report {
     }
 }
 
-/// Runs a thread's work with a Python thread state that lasts as long as the thread: without one,
-/// each call of a scheduler written in Python would make a state and delete it again, for several
-/// microseconds.
+/// Runs a thread's work with a Python thread state that lasts as long as the thread. Without one,
+/// each call to a scheduler written in Python would make a state and delete it again, which takes
+/// several microseconds.
 pub(crate) fn with_state(work: Box<dyn FnOnce() + Send + '_>) {
     Python::attach(|py| py.detach(work));
 }
 
-/// Runs `work` without the GIL. A signal handler's exception, KeyboardInterrupt for Ctrl-C, or one
-/// of the function for progress requests a stop and is raised once the work has ended; the thread
-/// ends with the call.
+/// Runs `work` without the GIL. If a signal handler raises an exception (KeyboardInterrupt for
+/// Ctrl-C), or the function for progress does, a stop is requested and the exception is raised once
+/// the work has ended. The thread ends with the call.
 ///
 /// # Errors
 /// The exception of a signal handler or of a scheduler written in Python, else the failure of the

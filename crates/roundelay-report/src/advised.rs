@@ -31,8 +31,8 @@ pub struct Advised {
 }
 
 impl Advised {
-    /// Advice on a comparison with these options. `command` is the command line of the comparison,
-    /// for a shell, to which the advice may add options; none: the capture and the rate.
+    /// Advice on a comparison with these options. `command` is the comparison's command line, for a
+    /// shell, to which the advice may add options. None: the capture and the rate.
     pub fn new(comparison: Comparison, options: &Options, command: Option<&str>) -> Self {
         let advice = advise(&comparison, options);
         let shortest = format!(

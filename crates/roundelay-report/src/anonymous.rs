@@ -1,9 +1,9 @@
-//! Addresses that strangers may read: each becomes another one, by a key, so that two addresses
+//! Addresses that strangers may read: a key maps each address to another one, so that two addresses
 //! share as many leading bits afterwards as before.
 //!
-//! The scheme is Crypto-PAn's: J. Xu, J. Fan, M. H. Ammar, S. B. Moon, "Prefix-preserving IP address
-//! anonymization", ICNP 2002. Bit i of an address is flipped, or not, by a keyed function of the i
-//! bits before. The function here is SipHash-2-4 (in the paper: Rijndael).
+//! The scheme is Crypto-PAn's: J. Xu, J. Fan, M. H. Ammar, S. B. Moon, "Prefix-preserving IP
+//! address anonymization", ICNP 2002. Bit i of an address is flipped, or not, by a keyed function
+//! of the i bits before. The function here is SipHash-2-4, where the paper has Rijndael.
 
 use std::hash::Hasher as _;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -24,7 +24,7 @@ const IPV4: u8 = 4;
 const IPV6: u8 = 6;
 const MAC: u8 = 48;
 
-/// Letters of a MAC address: six pairs of digits, and what stands between.
+/// Letters of a MAC address: six pairs of digits, and what separates them.
 const MAC_LETTERS: usize = 17;
 
 impl Anonymiser {
@@ -35,7 +35,7 @@ impl Anonymiser {
         }
     }
 
-    /// The address in place of an address.
+    /// The address that replaces this one.
     pub fn address(&self, address: IpAddr) -> IpAddr {
         match address {
             IpAddr::V4(address) => {
@@ -48,7 +48,7 @@ impl Anonymiser {
         }
     }
 
-    /// The bits in place of the last `length` bits.
+    /// The bits that replace the last `length` bits.
     fn map(&self, family: u8, bits: u128, length: u32) -> u128 {
         let mut mapped = 0;
         for place in (0..length).rev() {
@@ -84,7 +84,7 @@ impl Anonymiser {
         all
     }
 
-    /// The address at the beginning of a text: its length, and what stands for it.
+    /// The address at the beginning of a text: its length, and what replaces it.
     fn first(&self, text: &str) -> Option<(usize, String)> {
         if let Some(found) = self.first_mac(text) {
             return Some(found);
@@ -195,8 +195,8 @@ fn network(address: IpAddr, prefix: u32) -> IpAddr {
 }
 
 impl Advised {
-    /// The same with other addresses, wherever one stands: in the names of flows, in what was
-    /// selected, in notes, sentences and commands.
+    /// The same with other addresses, wherever one stands: in flows' names, in what was selected,
+    /// in notes, sentences and commands.
     #[must_use]
     pub fn anonymised(mut self, by: &Anonymiser) -> Self {
         let comparison = &mut self.comparison;

@@ -1,5 +1,5 @@
 //! SVG charts: curves and marks over linear or logarithmic axes, with bars for uncertainty and a
-//! band of accepted values.
+//! band for accepted values.
 
 mod drawing;
 mod scale;
@@ -13,37 +13,37 @@ pub struct Chart {
     pub x: Axis,
     /// The vertical axis.
     pub y: Axis,
-    /// The curves, in the order of the legend.
+    /// The curves, in the legend's order.
     pub curves: Vec<Curve>,
-    /// Accepted values of y.
+    /// Values of y that are accepted.
     pub band: Option<Band>,
     /// Draws a lower chart, for a few points.
     pub is_low: bool,
-    /// One of several charts with the same axes and curves: a page draws these small, side by side,
+    /// One of several charts with the same axes and curves. A page draws these small, side by side,
     /// with common scales and one legend.
     pub is_panel: bool,
 }
 
-/// An axis of a chart.
+/// A chart's axis.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Axis {
     /// The quantity and its unit.
     pub label: String,
-    /// The scale; points without a position on the axis are left out.
+    /// The scale. Points without a position on the axis are left out.
     pub scaling: Scaling,
-    /// Names at 0, 1, 2..; empty for an axis with numbers.
+    /// Names at 0, 1, 2... Empty for an axis with numbers.
     pub names: Vec<String>,
 }
 
-/// Scale of an axis.
+/// How an axis is scaled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Scaling {
     /// Proportional to the value.
     #[default]
     Linear,
-    /// Proportional to the logarithm; only values above zero have a position.
+    /// Proportional to the logarithm. Only values above zero have a position.
     Logarithmic,
-    /// Logarithmic with a tick per power of two, written in units of 1024: 64, 1k, 32k.
+    /// Logarithmic, with a tick per power of two, written in units of 1024: 64, 1k, 32k.
     Doubling,
 }
 
@@ -60,7 +60,7 @@ impl Axis {
     }
 }
 
-/// A curve of a chart.
+/// A chart's curve.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Curve {
     /// The name in the legend.
@@ -71,7 +71,7 @@ pub struct Curve {
     pub drawn: Drawn,
 }
 
-/// Style of a curve: a line in the next colour of the palette, or marks in a fixed colour.
+/// How a curve is drawn: a line in the next colour of the palette, or marks in a fixed colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Drawn {
     /// A line.
@@ -89,14 +89,14 @@ pub enum Drawn {
     Discs,
 }
 
-/// A point of a curve.
+/// A point on a curve.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Point {
     /// Horizontal value.
     pub x: f64,
     /// Vertical value.
     pub y: f64,
-    /// Length of the error bar in each direction, up and down; 0 draws no bar.
+    /// How far the error bar reaches up and down. 0 draws no bar.
     pub half_width: f64,
 }
 
@@ -105,9 +105,9 @@ pub struct Point {
 pub struct Band {
     /// The name in the legend.
     pub name: String,
-    /// Lower bound; none: unbounded below.
+    /// Lower bound. None: unbounded below.
     pub from: Option<f64>,
-    /// Upper bound; none: unbounded above.
+    /// Upper bound. None: unbounded above.
     pub to: Option<f64>,
 }
 
@@ -141,8 +141,8 @@ impl Chart {
     }
 }
 
-/// Charts side by side in one SVG document: the first chart defines axes and legend; scales cover
-/// the values of all charts.
+/// Draws charts side by side in one SVG document. The first chart defines axes and legend, and
+/// scales cover the values of all charts.
 pub fn panels(charts: &[Chart]) -> String {
     drawing::svg(charts)
 }

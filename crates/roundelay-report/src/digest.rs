@@ -1,7 +1,8 @@
-//! Digests of what is read again later: a bad disk, a cut copy or an edited value is noticed.
+//! Digests of what is read again later, so that a bad disk, a cut copy or an edited value is
+//! noticed.
 //!
 //! 64-bit FNV-1a: every change of a single byte gives another digest, any other change all but one
-//! in 2^64. Against accidents, not against somebody who computes the digest anew.
+//! in 2^64. It guards against accidents, not against somebody who computes the digest anew.
 //!
 //! Source: G. Fowler, L. C. Noll, K.-P. Vo, D. Eastlake, "The FNV Non-Cryptographic Hash
 //! Algorithm", draft-eastlake-fnv.
@@ -9,7 +10,7 @@
 #[cfg(feature = "parquet")]
 use std::io::{self, Write};
 
-/// A digest of the bytes so far.
+/// A digest over the bytes so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Digest(u64);
 
@@ -40,18 +41,18 @@ impl Digest {
     }
 }
 
-/// Beginning and end of a digest in a line of JSON.
+/// What stands before and after the digest in a line of JSON.
 const BEFORE: &str = "{\"digest\":\"";
 const AFTER: &str = "\",";
 
-/// A line with an object of JSON, with the digest of the rest as its first key.
+/// A line with a JSON object, whose first key is the digest of the rest.
 pub fn sealed(object: &str) -> String {
     let rest = object.strip_prefix('{').unwrap_or(object);
     let digest = Digest::of(rest.as_bytes()).hex();
     format!("{BEFORE}{digest}{AFTER}{rest}")
 }
 
-/// The object of a [`sealed`] line. None if the line is not whole, or not as it was written.
+/// The object in a [`sealed`] line. None if the line is not whole, or not as it was written.
 pub fn unsealed(line: &str) -> Option<String> {
     let (digest, rest) = line.strip_prefix(BEFORE)?.split_once(AFTER)?;
     (digest == Digest::of(rest.as_bytes()).hex()).then(|| format!("{{{rest}"))

@@ -8,7 +8,7 @@ use crate::markdown::escaped;
 use crate::text::{clean, cut, wrap};
 use crate::units::seconds;
 
-/// A part of a section.
+/// A part in a section.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) enum Block {
     Title(String),
@@ -26,7 +26,7 @@ pub(crate) enum Block {
     Commands(Vec<String>),
 }
 
-/// Columns of a table in a notebook.
+/// Columns that a table may have in a notebook.
 const PAGE: usize = 120;
 
 /// Blocks without empty lines between, on a terminal.
@@ -127,7 +127,7 @@ fn painted(paint: Paint, lines: Vec<String>, color: bool) -> Vec<String> {
     painted
 }
 
-/// The name of the input, facts, and notes on anomalies.
+/// The input's name, facts, and notes on anomalies.
 pub(crate) fn headline(name: &str, facts: String, notes: &[String]) -> Section {
     let mut section = vec![Block::Title(clean(name)), Block::Text(facts)];
     for note in notes {
@@ -136,7 +136,7 @@ pub(crate) fn headline(name: &str, facts: String, notes: &[String]) -> Section {
     section
 }
 
-/// Seeds of the replicas, in words.
+/// The replicas' seeds in words.
 pub(crate) fn seeds_in_words(seeds: impl IntoIterator<Item = u64>) -> String {
     match seeds.into_iter().collect::<Vec<_>>()[..] {
         [first, .., last] => {
@@ -147,7 +147,7 @@ pub(crate) fn seeds_in_words(seeds: impl IntoIterator<Item = u64>) -> String {
     }
 }
 
-/// The duration of a run, and its excluded start if there is one.
+/// A run's duration, and its excluded start if there is one.
 pub(crate) fn duration_in_words(duration: f64, warmup: f64) -> String {
     let excluded = if warmup > 0.0 {
         format!(", the first {} not counted", seconds(warmup))
@@ -157,7 +157,7 @@ pub(crate) fn duration_in_words(duration: f64, warmup: f64) -> String {
     seconds(duration) + &excluded
 }
 
-/// A section as lines of a terminal.
+/// A section as lines for a terminal.
 pub(crate) fn lines(section: &[Block], style: TableStyle) -> Vec<String> {
     let mut lines = Vec::new();
     for block in section {
@@ -187,13 +187,13 @@ impl Document {
         joined(self.0.iter().map(|section| lines(section, style)))
     }
 
-    /// The report as a part of an HTML page, as notebooks show it. Texts of untrusted files stay
-    /// texts.
+    /// The report as a part of an HTML page, as notebooks show it. Text from untrusted files stays
+    /// text.
     pub fn html(&self) -> String {
         self.0.iter().flatten().map(Block::html).collect()
     }
 
-    /// The report as Markdown, with all columns. Texts of untrusted files stay texts.
+    /// The report as Markdown, with all columns. Text from untrusted files stays text.
     pub fn markdown(&self) -> String {
         let blocks = self.0.iter().flatten();
         let texts: Vec<String> = blocks.map(Block::markdown).collect();

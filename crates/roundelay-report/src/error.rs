@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-/// Reasons why a report could not be written; each message names the file.
+/// Why a report could not be written. Each message names the file.
 #[derive(Debug, Error)]
 pub enum ReportError {
-    /// An error of the operating system: no such folder, no permission, no space left.
+    /// The operating system's error: no such folder, no permission, no space left.
     #[error("{}: cannot {action}: {source}", path.display())]
     File {
         /// The failed operation: `create`, `write`, `move into place`.
@@ -29,7 +29,7 @@ pub enum ReportError {
 }
 
 impl ReportError {
-    /// Adds the file's name to an error of the operating system.
+    /// Adds the file's name to the operating system's error.
     pub(crate) fn file(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::File {
             action,

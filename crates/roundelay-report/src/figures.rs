@@ -1,5 +1,5 @@
-//! Figures of simulation results: one declaration of name, unit and value for JSON, the table of a
-//! sweep, terminal and HTML.
+//! Figures of simulation results. Each is declared once, with name, unit and value, for JSON, the
+//! table of a sweep, terminal and HTML.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,15 +14,15 @@ use serde::{Serialize, Serializer};
 use crate::grid::Column;
 use crate::units::{bytes, count, percent, rate, seconds, short_count};
 
-/// A figure of an `R`.
+/// A figure taken from an `R`.
 pub(crate) struct Figure<R> {
-    /// Name in JSON, and the last part of the column's name in the table of a sweep.
+    /// Name in JSON, and the last part of the column's name in a sweep's table.
     pub(crate) name: &'static str,
     pub(crate) unit: Unit,
     pub(crate) of: fn(&R) -> Option<f64>,
 }
 
-/// Unit of a figure.
+/// A figure's unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unit {
     /// Packets, flows, transfers.
@@ -31,7 +31,7 @@ pub(crate) enum Unit {
     Rate,
     Seconds,
     Bytes,
-    /// Part of 1, written as percents.
+    /// Fraction of 1, written as percents.
     Part,
     /// No unit, three decimals.
     Index,
@@ -69,7 +69,7 @@ const fn figure<R>(name: &'static str, unit: Unit, of: fn(&R) -> Option<f64>) ->
     Figure { name, unit, of }
 }
 
-/// Figures of a source.
+/// A source's figures.
 pub(crate) const SOURCE: &[Figure<GroupResult>] = &[
     figure("flows", Count, |group| Some(group.flows as f64)),
     figure("throughput", Rate, |group| Some(group.throughput)),
@@ -117,13 +117,13 @@ pub(crate) const LIVES: &[Figure<GroupLives>] = &[
     figure("correlation", Index, |lives| lives.correlation),
 ];
 
-/// Worst-case fair indices of a source's worst flow: `[meter] wfi`.
+/// The worst-case fair indices of a source's worst flow: `[meter] wfi`.
 pub(crate) const INDICES: &[Figure<Worst>] = &[
     figure("b_wfi", Bytes, |worst| worst.b_wfi),
     figure("t_wfi", Seconds, |worst| worst.t_wfi),
 ];
 
-/// Figures of a class of links.
+/// A link class's figures.
 pub(crate) const CLASS: &[Figure<ClassResult>] = &[
     figure("utilisation", Part, |class| Some(class.utilisation)),
     figure("busiest", Part, |class| Some(class.busiest)),
@@ -133,8 +133,8 @@ pub(crate) const CLASS: &[Figure<ClassResult>] = &[
     figure("wait_max", Seconds, |class| class.wait.max),
 ];
 
-/// A value of a figure of simulation results, by the figure's name in JSON and in sweeps, with its unit;
-/// four digits if there is no such figure.
+/// Writes a figure's value with its unit. `name` is the figure's name in JSON and in sweeps. If
+/// there is no such figure, the text has four digits.
 pub fn figure_text(name: &str, value: f64) -> String {
     match figure_unit(name) {
         Some(unit) => unit.text(value),
@@ -142,7 +142,7 @@ pub fn figure_text(name: &str, value: f64) -> String {
     }
 }
 
-/// Whether a higher value of a figure is better, by the figure's name in sweeps.
+/// Whether a higher value is better, by the figure's name in sweeps.
 pub(crate) fn wants_more(name: &str) -> bool {
     let bare = bare_name(name);
     bare == "in_time"
@@ -150,12 +150,12 @@ pub(crate) fn wants_more(name: &str) -> bool {
         || ["throughput", "goodput", "bennett_zhang"].contains(&bare)
 }
 
-/// The unit of a figure, by its name in JSON or in sweeps.
+/// A figure's unit, by its name in JSON or in sweeps.
 pub(crate) fn figure_unit(name: &str) -> Option<Unit> {
     unit_of(name).or_else(|| unit_of(bare_name(name)))
 }
 
-/// The name of a figure without the prefix that it has in sweeps: `wait_p99` of `core_wait_p99`.
+/// A figure's name without the prefix that it has in sweeps: `wait_p99` of `core_wait_p99`.
 fn bare_name(name: &str) -> &str {
     let Some((prefix, bare)) = name.split_once('_') else {
         return name;
@@ -198,7 +198,7 @@ pub(crate) fn named<R>(figures: &'static [Figure<R>], name: &str) -> &'static Fi
     }
 }
 
-/// The largest indices of a group's flows in one replica; none if no flow of the group crossed a
+/// The largest indices among a group's flows in one replica. None if no flow of the group crossed a
 /// measured link.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Worst {
@@ -207,7 +207,7 @@ pub(crate) struct Worst {
 }
 
 impl Worst {
-    /// Of group `number`; the last group is all groups together and has no kind.
+    /// For group `number`. The last group is all groups together and has no kind.
     pub(crate) fn of(results: &Results, number: usize) -> Self {
         let group = &results.groups[number];
         let mut worst = Self {
@@ -238,7 +238,7 @@ fn larger(one: Option<f64>, other: Option<f64>) -> Option<f64> {
     }
 }
 
-/// Means and 95% confidence intervals of figures over the replicas, by name; none if no replica has
+/// Means and 95% confidence intervals of figures over the replicas, by name. None if no replica has
 /// the figure.
 #[derive(Debug, Clone)]
 pub struct Means(Vec<(&'static str, Unit, Option<Interval>)>);
@@ -315,7 +315,7 @@ pub(crate) fn interval_text(interval: Option<Interval>, unit: impl Fn(f64) -> St
     }
 }
 
-/// A figure of each summary.
+/// Each summary's figure.
 pub(crate) fn means(name: &str, head: &str, all: &[&Means]) -> Column {
     Column::of(head, all, |means| means.text(name))
 }

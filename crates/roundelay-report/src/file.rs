@@ -14,8 +14,8 @@ use crate::ReportError;
 ///
 /// # Errors
 ///
-/// The operating system's error, with the file's name; an older file of the same name is left
-/// unchanged.
+/// The operating system's error, with the file's name. An older file of the same name stays as it
+/// was.
 pub fn write_text(path: &Path, text: &str) -> Result<(), ReportError> {
     let mut file = PartialFile::create(path)?;
     file.write_all(text.as_bytes())
@@ -30,8 +30,9 @@ fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The list of incomplete files, with room for one more. Memory is allocated without the lock: a
-/// process that ends for want of memory does not wait for it, and would leave the files.
+/// The list of incomplete files, with room for one more. Memory is allocated without the lock,
+/// because a process that ends for want of memory does not wait for the lock, and would leave the
+/// files.
 fn with_room() -> MutexGuard<'static, Vec<PathBuf>> {
     loop {
         let unfinished = unfinished();
@@ -88,7 +89,7 @@ pub fn try_abandon_files() {
 pub struct PartialFile {
     file: File,
     path: PathBuf,
-    /// Temporary path of the bytes; none if written directly to `path`.
+    /// Temporary path of the bytes. None if they are written directly to `path`.
     partial: Option<PathBuf>,
 }
 
@@ -114,8 +115,9 @@ impl PartialFile {
         Self::beside(target)
     }
 
-    /// Starts a file whose name others may know in advance, as those in a dataset's folder: a
-    /// symbolic link of that name is replaced itself, and nothing is written where it leads.
+    /// Starts a file whose name others may know in advance, as those in a dataset's folder. If a
+    /// symbolic link has that name, the link itself is replaced, and nothing is written where it
+    /// leads.
     ///
     /// # Errors
     ///
@@ -124,7 +126,7 @@ impl PartialFile {
         Self::beside(path.to_owned())
     }
 
-    /// Starts a file in the folder of `target`, with the permissions of a file that it replaces.
+    /// Starts a file in `target`'s folder. If it replaces a file, it gets that file's permissions.
     fn beside(target: PathBuf) -> Result<Self, ReportError> {
         remove_leftovers(&target);
         let replaced = fs::symlink_metadata(&target).ok();
@@ -145,13 +147,13 @@ impl PartialFile {
         self.file.try_clone()
     }
 
-    /// Renames the file to its final name. The bytes are synced to disk first: some file systems
-    /// detect a full disk only here.
+    /// Renames the file to its final name. The bytes are synced to disk first, because some file
+    /// systems detect a full disk only here.
     ///
     /// # Errors
     ///
-    /// The operating system's error, with the file's name; an older file of the same name is left
-    /// unchanged.
+    /// The operating system's error, with the file's name. An older file of the same name stays as
+    /// it was.
     pub fn finish(mut self) -> Result<(), ReportError> {
         let Some(partial) = self.partial.take() else {
             return self
@@ -195,12 +197,13 @@ impl Drop for PartialFile {
 #[cfg(unix)]
 const NO_FOLLOW: i32 = libc::O_NOFOLLOW;
 
-/// Opens a file to append to, and makes it if missing. A symbolic link is refused, because a cache's
-/// or a journal's name is known, and whoever may write to its folder could lead it elsewhere.
+/// Opens a file to append to, and makes it if missing. A symbolic link is refused, because a
+/// cache's or a journal's name is known, and whoever may write to its folder could lead it
+/// elsewhere.
 ///
 /// # Errors
 ///
-/// The operating system's error; for a link, that it is one.
+/// The operating system's error. For a link, it says that this is one.
 pub fn open_to_append(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.create(true).append(true);
@@ -216,11 +219,11 @@ pub fn open_to_append(path: &Path) -> io::Result<File> {
     })
 }
 
-/// The file to replace: the end of a symbolic link, if `path` is one.
+/// The file to replace: where a symbolic link ends, if `path` is one.
 ///
 /// # Errors
-/// The system does not let this process follow the link: another user's, in a folder where all may
-/// write. `canonicalize` alone would not ask.
+/// The system does not let this process follow the link, because it is another user's, in a folder
+/// where all may write. `canonicalize` alone would not ask.
 fn target_of(path: &Path) -> io::Result<PathBuf> {
     match fs::metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(path.to_owned()),
@@ -233,9 +236,9 @@ fn target_of(path: &Path) -> io::Result<PathBuf> {
 /// somebody knows them in advance.
 const ATTEMPTS: u32 = 16;
 
-/// Creates an empty file in the folder of `target`, hence on the same file system, under a name
-/// that nobody can know in advance. Whatever has this name already, also a symbolic link, is left
-/// alone and another name tried. `kept`: the permissions of the file to be replaced.
+/// Creates an empty file in `target`'s folder, hence on the same file system, under a name that
+/// nobody can know in advance. Whatever has this name already, also a symbolic link, is left alone
+/// and another name tried. `kept` are the permissions of the file to be replaced.
 fn create_beside(
     target: &Path,
     kept: Option<Permissions>,
@@ -278,7 +281,7 @@ fn create_new(path: &Path, kept: Option<&Permissions>) -> io::Result<File> {
     Ok(file)
 }
 
-/// Permissions to read, write and execute; none to act as the file's owner.
+/// Keeps the permissions to read, write and execute, but none to act as the file's owner.
 #[cfg(unix)]
 fn plain(permissions: &Permissions) -> Permissions {
     use std::os::unix::fs::PermissionsExt as _;
@@ -293,7 +296,7 @@ fn plain(permissions: &Permissions) -> Permissions {
     plain
 }
 
-/// Random bits of the operating system, by way of the standard library's random hash keys.
+/// Random bits from the operating system, by way of the standard library's random hash keys.
 fn random_suffix() -> u64 {
     RandomState::new().build_hasher().finish()
 }
@@ -308,9 +311,9 @@ fn beside(path: &Path, suffix: u64) -> PathBuf {
     ))
 }
 
-/// This machine until its next start, and the namespace of process numbers, which containers have
-/// of their own: first digits of the boot's random number, and the number of the namespace. A
-/// constant where the system has neither.
+/// Names this machine until its next start, and the namespace of process numbers, because
+/// containers have their own: the first digits of the boot's random number, and the namespace's
+/// number. Where the system has neither, the name is a constant.
 fn host() -> String {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let namespace = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
@@ -328,8 +331,8 @@ fn host() -> String {
     }
 }
 
-/// Removes temporary files of killed processes of this machine in the folder of `path`, for all
-/// outputs. Files of other machines, and of processes that run, stay.
+/// Removes temporary files that killed processes of this machine left in `path`'s folder, for all
+/// outputs. Files stay if they belong to other machines or to running processes.
 fn remove_leftovers(path: &Path) {
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -344,7 +347,7 @@ fn remove_leftovers(path: &Path) {
     }
 }
 
-/// The process that writes a temporary file, from the file's name, if one of this machine.
+/// The process that writes a temporary file, from the file's name, if it is one of this machine.
 fn process_of(name: &str, host: &str) -> Option<u32> {
     let rest = name.strip_prefix('.')?.strip_suffix(".partial")?;
     let (rest, _suffix) = rest.rsplit_once('.')?;
@@ -352,8 +355,8 @@ fn process_of(name: &str, host: &str) -> Option<u32> {
     process.parse().ok().filter(|_| rest.ends_with(host))
 }
 
-/// Whether a process does not exist. False where the system does not tell, or hides the processes
-/// of others, as the first one.
+/// Whether a process does not exist. False where the system does not tell, or hides other users'
+/// processes, as it does with the first one.
 fn has_ended(id: u32) -> bool {
     let exists = |process: &str| Path::new("/proc").join(process).exists();
     exists("self") && exists("1") && !exists(&id.to_string())

@@ -6,12 +6,12 @@ use crate::html::escape;
 use crate::markdown::escaped;
 use crate::text::{cut, cut_apart, width, wrap};
 
-/// Look of the table.
+/// How the table looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TableStyle {
-    /// Use terminal colours; no information depends on colour alone.
+    /// Whether to use terminal colours. No information depends on colour alone.
     pub color: bool,
-    /// Columns of the terminal; none for other outputs: 100 columns.
+    /// Columns of the terminal. None for other outputs, which get 100 columns.
     pub width: Option<u16>,
 }
 
@@ -21,7 +21,7 @@ impl TableStyle {
     }
 }
 
-/// Look of a cell in a terminal with colour; the text alone has the same information.
+/// How a cell looks in a terminal with colour. The text alone has the same information.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) enum Paint {
     #[default]
@@ -66,7 +66,7 @@ impl From<String> for Cell {
     }
 }
 
-/// A column: the first of a grid is left-aligned and may be cut, the others are right-aligned
+/// A column. A grid's first one is left-aligned and may be cut. The others are right-aligned
 /// numbers.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Column {
@@ -147,9 +147,9 @@ const MOST_NAMED: usize = 4;
 /// Spaces between columns.
 const GAP: usize = 2;
 
-/// Minimum width of the first column.
+/// Least width that the first column may have.
 const SHORTEST_NAME: usize = 12;
-/// Minimum width of the first column while there is a column to hide.
+/// Least width that the first column may have while there is a column to hide.
 const SHORT_NAME: usize = 20;
 
 impl Grid {
@@ -157,12 +157,12 @@ impl Grid {
         Self { columns }
     }
 
-    /// Width of the uncut grid, in terminal columns.
+    /// How wide the uncut grid is, in terminal columns.
     pub(crate) fn width(&self) -> usize {
         self.widths().iter().sum::<usize>() + GAP * self.columns.len().saturating_sub(1)
     }
 
-    /// Lines of at most `limit` columns, as far as possible by cutting names and hiding spare
+    /// Lines at most `limit` columns wide, as far as possible by cutting names and hiding spare
     /// columns. A note below names the hidden columns.
     pub(crate) fn lines(mut self, limit: usize, color: bool) -> Vec<String> {
         let left_out = self.fit(limit);
@@ -219,7 +219,7 @@ impl Grid {
         text
     }
 
-    /// A table in HTML, of at most `limit` columns of letters. The row with a good name is bold.
+    /// A table in HTML that is at most `limit` letters wide. The row with a good name is bold.
     pub(crate) fn html(mut self, limit: usize) -> String {
         let left_out = self.fit(limit);
         let mut heads = String::new();
@@ -247,8 +247,9 @@ impl Grid {
         format!("<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>{note}")
     }
 
-    /// Fits the grid to the limit and returns the names of hidden columns: all of a rank at once, but
-    /// those of the last rank one by one from the right, because they are what a reader looks for.
+    /// Fits the grid to the limit and returns the names of hidden columns. A rank is hidden as a
+    /// whole, but the last rank goes column by column from the right, because its columns are what
+    /// a reader looks for.
     fn fit(&mut self, limit: usize) -> Vec<String> {
         let mut left_out = Vec::new();
         loop {
@@ -289,7 +290,7 @@ impl Grid {
         }
     }
 
-    /// Widths of the columns; the last of a group is widened if the group's name needs more space.
+    /// Widths of the columns. The last of a group is widened if the group's name needs more space.
     fn widths(&self) -> Vec<usize> {
         let mut widths: Vec<usize> = self.columns.iter().map(Column::width).collect();
         for (group, from, to) in self.groups() {
@@ -351,12 +352,12 @@ impl Grid {
     }
 }
 
-/// Groups of columns, as many side by side as fit, the others in grids below.
+/// Groups of columns, with as many side by side as fit. The others follow in grids below.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Fold {
-    /// The first column of each grid, with whole names and with short ones.
+    /// Each grid's first column, with whole names and with short ones.
     pub(crate) names: [Column; 2],
-    /// The second column of each grid.
+    /// Each grid's second column.
     pub(crate) second: Column,
     pub(crate) groups: Vec<Vec<Column>>,
 }
@@ -403,9 +404,9 @@ impl Fold {
     }
 }
 
-/// A table without colours or a limit of its width: the heads in the first row, texts in the first
-/// column, numbers in the others. Adjacent columns with the same of the `groups`, if any, have a
-/// shared heading.
+/// A table without colours or a limit on its width: the heads in the first row, texts in the first
+/// column, numbers in the others. Adjacent columns with the same group in `groups`, if any, share a
+/// heading.
 pub fn aligned(groups: &[&str], rows: &[Vec<String>]) -> String {
     let Some((heads, rows)) = rows.split_first() else {
         return String::new();

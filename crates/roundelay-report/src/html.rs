@@ -1,6 +1,6 @@
 //! HTML report: a comparison or a simulation as one self-contained page.
 //!
-//! All text is written here, so the page is complete without JavaScript; the script draws the
+//! All text is written here, so the page is complete without JavaScript. The script draws the
 //! charts from data embedded as JSON. Every string from a capture goes through [`escape`] or the
 //! frame's `embed`.
 
@@ -23,10 +23,10 @@ use crate::text::capitalised;
 use crate::units::{count, percent, rate, seconds};
 
 const TEMPLATE: &str = include_str!("../assets/report.html");
-/// Tables and charts of a comparison.
+/// Tables and charts for a comparison.
 const COMPARED: &str = include_str!("../assets/compared.html");
 const SCRIPT: &str = include_str!("../assets/report.js");
-/// Of a page without charts: the choice of colours.
+/// For a page without charts: the choice of colours.
 const PLAIN_SCRIPT: &str = "Roundelay.followTheme(() => {});";
 
 /// The comparison as one self-contained HTML page: nothing is loaded, and the content security
@@ -50,7 +50,7 @@ pub fn html(advised: &Advised) -> String {
         "other" => warning(verdict.other.as_ref(), "other"),
         "facts" => facts(comparison),
         "notes" => notes(remarks),
-        // Figures of packets that did not share a link say nothing.
+        // Figures say nothing if the packets did not share a link.
         "compared" if verdict.is_open => String::new(),
         "compared" => fill(COMPARED, |slot| match slot {
             "summary" => summary::table(comparison, verdict.best),
@@ -154,8 +154,8 @@ fn figures(advised: &Advised) -> String {
     format!("  <dl class=\"figures\">\n{}\n  </dl>", told.join("\n"))
 }
 
-/// What is said of the load, and the command that goes with it: before the verdict that another
-/// load would be right, after it what the other direction holds.
+/// What we say about the load, with the command that goes with it. Before the verdict this is that
+/// another load would be right, after it what the other direction holds.
 fn warning(warning: Option<&Warning>, class: &str) -> String {
     let Some(warning) = warning else {
         return String::new();

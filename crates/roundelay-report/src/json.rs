@@ -1,4 +1,4 @@
-//! JSON: all results, for scripts, with the name and version of their schema.
+//! JSON: all results, for scripts, with their schema's name and version.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 /// The version rises when a key goes, or when its meaning or type changes. New keys may come in any
 /// version of Roundelay.
 pub trait Printed: Serialize + JsonSchema {
-    /// Name and version of the schema, as in `compare/1`: the first key of what is printed.
+    /// The schema's name and version, as in `compare/1`. It is the first key of what is printed.
     const SCHEMA: &'static str;
 }
 
-/// Results with the name of their schema in front.
+/// Results with their schema's name in front.
 #[derive(Serialize)]
 struct Named<'a, T> {
     schema: &'static str,
@@ -24,8 +24,8 @@ struct Named<'a, T> {
 
 const PLAIN: &str = "plain data with string keys always serialises";
 
-/// Results as indented JSON with a newline at the end. Times in seconds, rates in bits per second,
-/// sizes in bytes, unless a name ends in a unit; unknown values are null.
+/// Results as indented JSON with a newline at the end. Times are in seconds, rates in bits per
+/// second, sizes in bytes, unless a name ends in a unit. Unknown values are null.
 pub fn json<T: Printed>(results: &T) -> String {
     let schema = T::SCHEMA;
     serde_json::to_string_pretty(&Named { schema, results }).expect(PLAIN) + "\n"
@@ -46,12 +46,12 @@ pub fn schema<T: Printed>() -> String {
         .to_value();
     all["$id"] = format!("urn:roundelay:{}", T::SCHEMA.replace('/', ":")).into();
     all["title"] = T::SCHEMA.into();
-    // One of several kinds of lines has its keys in the alternatives.
+    // Where lines are of several kinds, the alternatives have the keys.
     name(&mut all, T::SCHEMA);
     serde_json::to_string_pretty(&all).expect(PLAIN) + "\n"
 }
 
-/// Adds the key of the schema's name to an object.
+/// Adds the key with the schema's name to an object.
 fn name(object: &mut Value, name: &str) {
     let key = json!({
         "description": "Name and version of the schema of this output.",

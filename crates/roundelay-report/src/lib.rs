@@ -11,12 +11,14 @@
 //! | table in memory | CSV, Arrow | [`TableOf`] |
 //! | Parquet | pandas, polars, DuckDB | `PacketFile`, `TableOf::write` (feature `parquet`, on by default) |
 //!
-//! Everything except packets is rendered from [`Advised`] and, for simulations, from [`Simulated`]; this crate computes no results, only chooses units, order and emphasis.
-//! Names of captures and flows come from untrusted files: terminal control characters are replaced,
-//! and HTML is escaped.
+//! A comparison is rendered from [`Advised`], a simulation from [`Simulated`], and other results
+//! from types of their own such as [`Swept`] and [`Replayed`]. Rows for packets are written during
+//! the run. This crate computes no results. It only chooses units, order and emphasis. Names of
+//! captures and flows come from untrusted files, so terminal control characters are replaced, and
+//! HTML is escaped.
 //!
 //! Files are written next to their final path and renamed when complete and on disk
-//! ([`write_text`]): a full disk or an interrupted run never leaves a partial report under the
+//! ([`write_text`]), so a full disk or an interrupted run never leaves a partial report under the
 //! final name.
 
 mod advised;

@@ -6,7 +6,7 @@ use crate::grid::{Column, Grid};
 use crate::summary::GroupSummary;
 use crate::text::clean;
 
-/// Table of flows over their lifetimes, if measured.
+/// Table for flows over their lifetimes, if measured.
 pub(crate) fn lives(groups: &[GroupSummary]) -> Section {
     let mut names = Vec::new();
     let mut all = Vec::new();
@@ -33,7 +33,7 @@ pub(crate) fn lives(groups: &[GroupSummary]) -> Section {
     vec![Block::Table(Grid::new(columns))]
 }
 
-/// Table of worst-case fair indices, if measured.
+/// Table for worst-case fair indices, if measured.
 pub(crate) fn indices(groups: &[GroupSummary]) -> Section {
     let mut names = Vec::new();
     let mut all = Vec::new();

@@ -1,4 +1,4 @@
-//! Build without the feature `parquet`: files of sweeps and of schedules are refused.
+//! Build without the feature `parquet`: refuses files of sweeps and of schedules.
 
 use std::path::Path;
 

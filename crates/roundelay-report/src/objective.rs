@@ -25,8 +25,8 @@ use crate::json::Printed;
 use crate::text::clean;
 use crate::units::{count, percent, signed_percent as signed, significant};
 
-/// Fraction of flows cut off by the end of the run above which a note appears: mean completion
-/// times exclude these flows.
+/// If the end of the run cuts off a larger fraction of flows, a note appears, because mean
+/// completion times exclude these flows.
 const MANY_INCOMPLETE: f64 = 0.01;
 
 /// A scenario under several disciplines, with the same seeds.
@@ -183,7 +183,7 @@ impl ObjectiveResult {
         vec![Block::Table(Grid::new(columns))]
     }
 
-    /// `1000p`; `100p, 1000p`; a long list as its first and last entry.
+    /// `1000p`, or `100p, 1000p`. A long list is written as its first and last entry.
     fn buffers_in_words(&self) -> String {
         match &self.buffers[..] {
             [first, .., last] if self.buffers.len() > 3 => {
@@ -193,7 +193,7 @@ impl ObjectiveResult {
         }
     }
 
-    /// Delay and loss of each source under each discipline, if there are several sources.
+    /// Each source's delay and loss under each discipline, if there are several sources.
     fn who_pays(&self) -> Section {
         let sources = match self.disciplines.first() {
             Some(first) if first.sources.len() > 1 => &first.sources,
@@ -316,7 +316,7 @@ impl ObjectiveResult {
         ))
     }
 
-    /// The result as one self-contained HTML page: the table, the verdicts and a chart of the
+    /// The result as one self-contained HTML page: the table, the verdicts and a chart for the
     /// figure.
     pub fn html(&self) -> String {
         let mut document = Document(vec![self.headline(), self.rows(), self.who_pays()]);

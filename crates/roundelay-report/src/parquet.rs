@@ -1,9 +1,9 @@
 //! Parquet output of packets and tables, for pandas, polars and DuckDB.
 //!
-//! Packets are written as they arrive, in row groups of 131,072: memory is constant for any length
-//! of run; flows are one row group per discipline. Packet times are plain 64-bit integers,
-//! nanoseconds since the Unix epoch: `end_ns - arrival_ns` is the delay to the nanosecond in every
-//! reader.
+//! Packets are written as they arrive, in row groups of 131,072, so memory is constant however long
+//! the run is. Flows are one row group per discipline. Packet times are plain 64-bit integers,
+//! nanoseconds since the Unix epoch, so `end_ns - arrival_ns` is the delay to the nanosecond in
+//! every reader.
 
 mod file;
 mod measurements;

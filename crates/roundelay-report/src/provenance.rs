@@ -1,9 +1,9 @@
-//! Provenance: the metadata of a result that identifies version, seed and configuration.
+//! Provenance: the metadata that identifies a result's version, seed and configuration.
 
-/// Metadata of a file that identifies its origin: the version of Roundelay, the seed, and a hash of
-/// `config`, the configuration as text.
+/// Metadata that identifies a file's origin: Roundelay's version, the seed, and a hash of `config`,
+/// the configuration as text.
 ///
-/// The hash is 64-bit FNV-1a, equal on every machine and in every version. The hash distinguishes
+/// The hash is 64-bit FNV-1a, equal on every machine and in every version. It distinguishes
 /// configurations but does not resist deliberate collisions.
 pub fn provenance(version: &str, seed: u64, config: &str) -> Vec<(String, String)> {
     let hash = config

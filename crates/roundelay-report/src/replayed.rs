@@ -1,5 +1,5 @@
-//! Replay report: packets later than recorded in replays of a schedule, as terminal tables and
-//! JSON.
+//! Replay report: packets that are later in replays of a schedule than recorded, as terminal tables
+//! and JSON.
 
 use roundelay::Duration;
 use roundelay_sim::replay::{Count, Counted, DelayRatios, Replay, Schedule};
@@ -145,7 +145,7 @@ pub struct ReplayResult {
 }
 
 impl ReplayResult {
-    /// Result of one replay.
+    /// One replay's result.
     pub const fn new(schedule: &Schedule, replay: &Replay, drained: Count, cut: Count) -> Self {
         Self {
             seed: schedule.seed,
@@ -176,8 +176,8 @@ impl CandidateResult {
         }
     }
 
-    /// A sentence: every packet left the network as early as in the schedule, or the fraction and
-    /// lateness of the others.
+    /// A sentence: every packet left the network as early as in the schedule, or what fraction was
+    /// later, and by how much.
     fn conclusion(&self) -> String {
         let with = clean(&self.with);
         let mean = |interval: Option<Interval>| interval.map_or(0.0, |interval| interval.mean);
@@ -214,7 +214,7 @@ impl CandidateResult {
         }
     }
 
-    /// Total and overdue packets by number of congestion points, summed over all replays.
+    /// Total and overdue packets by how many congestion points they had, summed over all replays.
     fn by_congestion_points(&self) -> Vec<Counted> {
         let mut sums = Vec::<Counted>::new();
         for replica in &self.replicas {
@@ -231,7 +231,7 @@ impl CandidateResult {
         sums
     }
 
-    /// The delay ratios of the first replay.
+    /// The first replay's delay ratios.
     fn ratios(&self) -> Option<&DelayRatios> {
         Some(&self.replicas.first()?.drained.ratios)
     }
@@ -249,7 +249,7 @@ impl Printed for Replayed {
 }
 
 impl Replayed {
-    /// The report: candidates, packets by congestion points, ratios of delays.
+    /// The report: candidates, packets by congestion points, delay ratios.
     pub fn document(&self) -> Document {
         Document(vec![
             self.headline(),
@@ -377,7 +377,7 @@ impl Replayed {
             .collect()
     }
 
-    /// Packets that waited at 0, 1, 2 ... routers, with the overdue fraction of each.
+    /// Packets that waited at 0, 1, 2 ... routers, each with the overdue fraction.
     fn by_congestion_points(&self) -> Section {
         let mut all = Vec::new();
         for result in &self.candidates {
@@ -404,7 +404,7 @@ impl Replayed {
         vec![Block::Table(Grid::new(columns))]
     }
 
-    /// Quantiles of the ratio of replayed to recorded queueing delay.
+    /// Quantiles of the replayed over the recorded queueing delay.
     fn ratios(&self) -> Section {
         const SHOWN: [f64; 7] = [0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99];
         let all = &self.candidates;
@@ -420,7 +420,7 @@ impl Replayed {
     }
 }
 
-/// A column of parts of the packets.
+/// A column whose values are fractions of the packets.
 fn parts(
     head: &str,
     all: &[CandidateResult],
@@ -450,7 +450,7 @@ impl Replayed {
         })
     }
 
-    /// Ratios of queueing delays, and overdue packets by congestion points, a curve per candidate.
+    /// Delay ratios, and overdue packets by congestion points, with a curve per candidate.
     fn charts(&self) -> Vec<Chart> {
         let mut ratios = Vec::new();
         let mut overdue = Vec::new();
@@ -473,7 +473,8 @@ impl Replayed {
                 ..curve(result, points)
             });
         }
-        // A packet waits at whole routers: each number is a place of its own, without a line between.
+        // A packet waits at whole routers, so each number is a place of its own, without a line
+        // between.
         let mut names = Vec::new();
         for waits in 0..most {
             names.push(waits.to_string());

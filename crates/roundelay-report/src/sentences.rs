@@ -23,13 +23,13 @@ use crate::recommendation::Recommendation;
 /// Remark before commands that follow from several links in one.
 const WRONG_LOAD: &str = "# for the wrong load: first compare as the sentence above says";
 
-/// The notes of a comparison.
+/// A comparison's notes.
 pub(crate) fn notes(notes: &[Note]) -> Vec<String> {
     notes.iter().map(notes::sentence).collect()
 }
 
 /// What is in doubt about the applications that were read from a capture with these options, in
-/// sentences: the worst one first. The rate is that of the link on which they will run.
+/// sentences, the worst one first. The rate is that of the link on which they will run.
 pub fn doubts(applications: &Applications, options: &Options) -> Vec<String> {
     let doubts = roundelay_advice::doubts(applications, options);
     let mut sentences = Vec::new();
@@ -38,7 +38,7 @@ pub fn doubts(applications: &Applications, options: &Options) -> Vec<String> {
     sentences
 }
 
-/// The verdict in words. `command` is the command line of the comparison.
+/// The verdict in words. `command` is the comparison's command line.
 pub(crate) fn recommendation(verdict: &Verdict, link_rate: u64, command: &str) -> Recommendation {
     let mut commands = verdict.commands.clone();
     if verdict.reserve.is_some() && !commands.is_empty() {

@@ -1,5 +1,5 @@
 //! One network under several queues, with the same seeds: figures side by side, and their paired
-//! differences to the first queue.
+//! differences from the first queue.
 
 use roundelay_sim::scenario::{GroupResult, Interval, student_95};
 use schemars::JsonSchema;
@@ -54,8 +54,8 @@ pub struct Verdict {
 /// Most groups with a chart.
 const MOST_CHARTS: usize = 6;
 
-/// Where a larger part of a group's transfers does not become complete, the mean of the others tells
-/// of the fast ones alone. A smaller part is at work whenever a run ends.
+/// Where a larger fraction of a group's transfers does not become complete, the others' mean tells
+/// only of the fast ones. A smaller fraction is at work whenever a run ends.
 const MOST_INCOMPLETE: f64 = 0.25;
 
 /// Whether the end cut off so many of `all` transfers.
@@ -63,7 +63,7 @@ fn are_many(cut_off: u64, all: u64) -> bool {
     cut_off as f64 > MOST_INCOMPLETE * all as f64
 }
 
-/// A figure of groups in words.
+/// A figure for groups, in words.
 pub(crate) struct Told {
     pub(crate) figure: &'static Figure<GroupResult>,
     pub(crate) words: &'static str,
@@ -79,9 +79,9 @@ impl Told {
         }
     }
 
-    /// What its senders wait for: the end of a transfer, or of a packet's way; a transfer without
-    /// end wants throughput.
-    /// Where few transfers become complete, throughput tells.
+    /// Chooses what its senders wait for: that a transfer ends, or that a packet arrives. A
+    /// transfer without end wants throughput, and where few transfers become complete, throughput
+    /// tells.
     pub(crate) fn of(group: &GroupResult) -> Self {
         let all = group.incomplete + group.completion.count;
         if are_many(group.incomplete, all) {
@@ -119,7 +119,7 @@ impl SideBySide {
         &self.queues[0].simulated
     }
 
-    /// Groups of sources; all together are no group of their own.
+    /// Groups of sources. All together are no group of their own.
     fn groups(&self) -> usize {
         let all = self.first().replicas.first();
         let groups = all.map_or(&[][..], |results| &results.groups);
@@ -130,7 +130,7 @@ impl SideBySide {
         &self.first().replicas[0].groups[number]
     }
 
-    /// A figure of a group under a queue, by replica.
+    /// A group's figure under a queue, by replica.
     fn values(&self, queue: usize, group: usize, figure: &Figure<GroupResult>) -> Vec<Option<f64>> {
         let mut values = Vec::new();
         for results in &self.queues[queue].simulated.replicas {
@@ -148,7 +148,7 @@ impl SideBySide {
         student_95(&values)
     }
 
-    /// The difference of two queues, seed by seed, as a part of the mean under `from`.
+    /// The difference of two queues, seed by seed, as a fraction of the mean under `from`.
     fn difference(
         &self,
         [from, to]: [usize; 2],
@@ -174,7 +174,7 @@ impl SideBySide {
         })
     }
 
-    /// The transfers of a group under a queue, of all replicas: those that did not become complete,
+    /// A group's transfers under a queue, over all replicas: those that did not become complete,
     /// and all.
     fn incomplete(&self, queue: usize, group: usize) -> [u64; 2] {
         let mut cut_off = 0;
@@ -202,7 +202,7 @@ impl SideBySide {
         told
     }
 
-    /// How many transfers of a group the end of the runs cut off, where these are many.
+    /// How many of a group's transfers the end of the runs cut off, where these are many.
     fn cut_off_text(&self, group: usize) -> String {
         let mut parts = Vec::new();
         let mut is_told = false;
@@ -296,7 +296,8 @@ impl SideBySide {
         )
     }
 
-    /// What each of the other queues does for the groups, beside the first; none of one seed.
+    /// What each of the other queues does for the groups, compared with the first. None with one
+    /// seed.
     fn summary(&self) -> Vec<String> {
         let mut sentences = Vec::new();
         if self.first().replicas.len() == 1 {
@@ -337,7 +338,7 @@ impl SideBySide {
         sentences
     }
 
-    /// The report: what came out, then a table for each group of sources.
+    /// The report: what came out, then a table for each group.
     pub fn document(&self) -> Document {
         let mut sections = vec![self.headline(), self.answer()];
         for group in 0..self.groups() {
@@ -423,7 +424,7 @@ impl SideBySide {
         vec![Block::Table(Grid::new(columns))]
     }
 
-    /// A chart for each group of sources: what its senders wait for, under each queue.
+    /// A chart for each group: what its senders wait for, under each queue.
     fn charts(&self) -> Vec<Chart> {
         let mut charts = Vec::new();
         for group in 0..self.groups().min(MOST_CHARTS) {

@@ -194,8 +194,7 @@ impl Simulated {
         vec![Block::Table(Grid::new(columns))]
     }
 
-    /// Disciplines and buffers of the queues, one line per distinct combination with the link
-    /// class.
+    /// The queues' disciplines and buffers, one line per distinct combination with the link class.
     fn queues(&self) -> Section {
         let Some(first) = self.replicas.first() else {
             return Vec::new();
@@ -236,7 +235,7 @@ impl Simulated {
     }
 }
 
-/// Maximum number of lines for queues.
+/// Most lines for queues.
 const MOST_QUEUES: usize = 12;
 
 /// The first link, with an ellipsis if there are more.
@@ -252,7 +251,7 @@ fn ends(links: &[&LinkResult]) -> String {
 /// Packets that did not arrive: full, pushed out, early, refused, lost, dropped by Edge-CoDel.
 pub(crate) struct Gone([u64; 6]);
 
-/// Names of the numbers of [`Gone`].
+/// Names for the numbers in [`Gone`].
 const REASONS: [&str; 6] = ["full", "pushed", "early", "refused", "lost", "edge"];
 
 impl From<roundelay_sim::scenario::Fates> for Gone {

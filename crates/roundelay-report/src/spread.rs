@@ -1,4 +1,4 @@
-//! Spread of a comparison's figures: over replicas, where senders react, and over seeds.
+//! How a comparison's figures spread: over replicas, where senders react, and over seeds.
 
 use roundelay_sim::scenario::{Interval, student_95};
 use roundelay_trace::{Comparison, Delay, DisciplineResult, Kind, KindOutcome};
@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use crate::units::{percent, seconds};
 
-/// A figure of a discipline: the mean over replicas with its interval, or of a replay the figure
-/// alone. None without the figure.
+/// A discipline's figure: the mean over replicas with its interval, or a replay's figure alone.
+/// None without the figure.
 pub(crate) fn spread(
     result: &DisciplineResult,
     of: impl Fn(&DisciplineResult) -> Option<f64>,
@@ -45,8 +45,8 @@ const NOTABLE_SECONDS: f64 = 0.001;
 const NOTABLE_LOSS: f64 = 0.01;
 const NOTABLE_SHARE: f64 = 0.05;
 
-/// The seed with the most different figures of a discipline, and these; none if no seed makes a
-/// notable difference.
+/// The seed under which a discipline's figures differ most, and these figures. None if no seed
+/// makes a notable difference.
 pub(crate) fn farthest_seed(
     comparison: &Comparison,
     discipline: usize,
@@ -65,7 +65,7 @@ pub(crate) fn farthest_seed(
 }
 
 /// How far apart two results are in the figures that a verdict quotes: 1 is the least that is
-/// notable. Those of all packets count if no flow is light.
+/// notable. If no flow is light, the figures over all packets count.
 fn distance(one: &DisciplineResult, other: &DisciplineResult) -> f64 {
     let has_light = one.light.delay.is_some() || other.light.delay.is_some();
     let [all, others] = [one, other].map(|result| {
@@ -85,18 +85,18 @@ fn distance(one: &DisciplineResult, other: &DisciplineResult) -> f64 {
     distance
 }
 
-/// A figure of a kind of flows with two seeds.
+/// A figure of one kind of flows with two seeds.
 struct Change {
     figure: &'static str,
     kind: Kind,
     before: f64,
     now: f64,
     in_words: fn(f64) -> String,
-    /// As of [`distance`].
+    /// As from [`distance`].
     distance: f64,
 }
 
-/// The figures of the kinds that a verdict quotes: of bulk the least share, of others p99 and loss.
+/// The kinds' figures that a verdict quotes: for bulk the least share, for others p99 and loss.
 fn changes_of_kinds(one: &DisciplineResult, other: &DisciplineResult) -> Vec<Change> {
     let mut changes = Vec::new();
     for (kind, others) in one.kinds.iter().zip(&other.kinds) {
@@ -133,7 +133,7 @@ fn changes_of_kinds(one: &DisciplineResult, other: &DisciplineResult) -> Vec<Cha
     changes
 }
 
-/// The notable changes of the kinds in words: `p99 delay of calls 44.3 ms, not 1.68 ms`.
+/// The kinds' notable changes in words: `p99 delay of calls 44.3 ms, not 1.68 ms`.
 pub(crate) fn notable_changes(one: &DisciplineResult, other: &DisciplineResult) -> Vec<String> {
     let mut notable = Vec::new();
     for change in changes_of_kinds(one, other) {

@@ -47,7 +47,7 @@ pub struct LivesSummary {
 }
 
 impl LivesSummary {
-    /// The results of group `number`; the last group is all groups together and has no kind. None
+    /// The results of group `number`. The last group is all groups together and has no kind. None
     /// if the meter is off.
     fn of(replicas: &[Results], number: usize) -> Option<Self> {
         let first = &replicas.first()?.groups[number];
@@ -92,7 +92,7 @@ impl Summary {
     }
 }
 
-/// Indices of the worst flow of a group. None if no flow of the group crossed a measured link.
+/// Indices of a group's worst flow. None if no flow of the group crossed a measured link.
 fn indices_of(replicas: &[Results], number: usize) -> Option<Means> {
     let mut worst = Vec::new();
     for results in replicas {

@@ -1,4 +1,4 @@
-//! Page of a sweep: one figure at all points, as an answer, charts and a table.
+//! Page for a sweep: one figure at all points, as an answer, charts and a table.
 
 mod answer;
 mod layout;
@@ -20,7 +20,8 @@ pub use points::{KeyValues, Swept, SweptKey, SweptPoint};
 const MOST_ROWS: usize = 500;
 /// Most charts side by side.
 const MOST_CHARTS: usize = 12;
-/// Ratio of the largest value to the smallest above which the vertical axis is logarithmic.
+/// If the largest value is more than this many times the smallest, the vertical axis is
+/// logarithmic.
 const WIDE_RATIO: f64 = 30.0;
 impl Swept {
     /// The sweep as one self-contained HTML page.
@@ -59,8 +60,8 @@ impl Swept {
         })
     }
 
-    /// A chart for each combination of the keys without a place in one chart, and the number of
-    /// charts left out.
+    /// A chart for each combination of the keys that have no place in one chart, and how many
+    /// charts were left out.
     fn charts(&self, layout: &Layout) -> (Vec<Chart>, usize) {
         let mut means = Vec::new();
         for point in &self.points {

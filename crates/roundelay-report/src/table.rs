@@ -1,4 +1,4 @@
-//! Terminal table of a comparison.
+//! Terminal table for a comparison.
 
 use std::iter;
 
@@ -12,12 +12,12 @@ use crate::spread::{self, half_width};
 use crate::text::{clean, cut, cut_apart, cut_parts, distinct_at, width};
 use crate::units::{bytes, count, counted, percent, rate, seconds, short_count, significant};
 
-/// Lines of a screen.
+/// Lines on a screen.
 pub const SCREEN: usize = 40;
 
 /// Flows in the section on flows.
 const FLOWS: usize = 10;
-/// Columns of a short flow label, or more if two labels would look alike.
+/// Columns for a short flow label, or more if two labels would look alike.
 const SHORT_LABEL: usize = 34;
 
 /// The comparison as a terminal table: the capture, a row for each discipline, important flows, the
@@ -73,15 +73,15 @@ pub fn table_within(advised: &Advised, style: TableStyle, lines: usize) -> Strin
     document::joined(sections)
 }
 
-/// Lines of a section, with the empty line behind.
+/// How many lines a section has, with the empty line behind.
 fn height(lines: &[String]) -> usize {
     lines.len() + usize::from(!lines.is_empty())
 }
 
-/// The report of [`table`].
+/// The report that [`table`] prints.
 pub fn document(advised: &Advised) -> Document {
     if advised.verdict.is_open {
-        // Figures of packets that did not share a link say nothing.
+        // Figures say nothing if the packets did not share a link.
         return Document(vec![headline(advised), verdict(&advised.verdict)]);
     }
     Document(vec![
@@ -144,7 +144,7 @@ fn service(advised: &Advised) -> Section {
     vec![Block::Table(Grid::new(columns))]
 }
 
-/// The disciplines of a table, with a row below some of them.
+/// A table's disciplines, with a row below some of them.
 struct Rows<'a> {
     results: &'a [DisciplineResult],
     below: Vec<Below<'a>>,
@@ -154,7 +154,7 @@ struct Rows<'a> {
 enum Below<'a> {
     /// There is no such row.
     Nothing,
-    /// Intervals of the figures, where senders react.
+    /// The figures' intervals, where senders react.
     Intervals,
     /// The figures with another seed.
     Seed(u64, &'a DisciplineResult),
@@ -183,7 +183,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// A column of figures with what stands below them.
+/// A column with figures and what stands below them.
 fn measured(
     head: &str,
     all: &Rows<'_>,
@@ -202,7 +202,7 @@ fn measured(
     Column::new(head, cells)
 }
 
-/// The same of a part of the packets that is lost.
+/// The same for a fraction of the packets that is lost.
 fn lost(head: &str, all: &Rows<'_>, of: impl Fn(&DisciplineResult) -> Option<f64>) -> Column {
     let mut cells = Vec::new();
     for (result, below) in all.iter() {
@@ -237,7 +237,7 @@ fn plain<C: Into<Cell>>(
     Column::new(head, cells)
 }
 
-/// The names, and below them the seeds of further figures.
+/// The names, and below them the seeds for further figures.
 fn names_and_seeds(comparison: &Comparison, best: Option<usize>, all: &Rows<'_>) -> Column {
     let mut cells = Vec::new();
     for (name, below) in name_cells(comparison, best).into_iter().zip(&all.below) {
@@ -262,9 +262,9 @@ fn delays(head: &str, all: &Rows<'_>, of: fn(&Delay) -> f64) -> Column {
     measured(head, all, |one| one.total.delay.as_ref().map(of), seconds).under("delay")
 }
 
-/// Columns by kind of flow, where the capture has several kinds: the typical and the worst flow's
-/// delay and the loss of light kinds, the least share of bulk; where senders react, also the rate of
-/// bulk and the time until transfers are complete.
+/// Columns by kind of flow, if the capture has several kinds: the typical and the worst flow's
+/// delay and the loss for light kinds, and the least share for bulk. If senders react, also bulk's
+/// rate and the time until transfers are complete.
 fn kinds(all: &Rows<'_>) -> Vec<Column> {
     let first = match all.results.first() {
         Some(first) if first.kinds.len() > 1 => first,
@@ -482,7 +482,7 @@ fn warning(reserve: &Warning) -> Section {
         .collect()
 }
 
-/// The head of the column of names.
+/// Head for the column with names.
 const NAMES: &str = "  discipline";
 
 fn names(comparison: &Comparison, best: Option<usize>) -> Column {
@@ -526,7 +526,7 @@ pub(crate) const fn short_name(kind: Kind) -> &'static str {
     }
 }
 
-/// The part of the packets sent with a mark in place of a drop.
+/// The fraction of the packets sent that got a mark in place of a drop.
 fn marked(result: &DisciplineResult) -> String {
     if result.total.packets == 0 {
         return none();
@@ -541,7 +541,7 @@ fn part_lost(part: f64) -> Cell {
     }
 }
 
-/// Loss of light flows, if there are any.
+/// Light flows' loss, if there are any.
 fn loss_of_light(result: &DisciplineResult) -> Option<f64> {
     let offered = result.light.packets + result.light.drops.total();
     (offered > 0).then_some(result.light.loss)

@@ -1,4 +1,5 @@
-//! Tables of results in columns: rows of flows, links, transfers and rates, for files and programs.
+//! Tables for results in columns: rows for flows, links, transfers and rates, for files and
+//! programs.
 
 pub(crate) mod column;
 mod flows;
@@ -28,9 +29,9 @@ use roundelay_trace::Comparison;
 
 use crate::Simulated;
 
-/// The tables of a comparison.
+/// A comparison's tables.
 pub const COMPARED: [&TableOf<Comparison>; 1] = [&FLOWS];
-/// The tables of a simulation.
+/// A simulation's tables.
 pub const SIMULATED: [&TableOf<Simulated>; 6] = [
     &SIMULATED_FLOWS,
     &LINKS,

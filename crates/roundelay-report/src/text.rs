@@ -107,7 +107,7 @@ pub(crate) fn cut_parts(text: &str, limit: usize) -> String {
 /// An ellipsis for an address, followed by its port, if any.
 fn without_address(end: &str) -> String {
     match end.rsplit_once(':') {
-        // Colons of an IPv6 address without brackets are no sign of a port.
+        // An IPv6 address without brackets has colons that do not announce a port.
         Some((address, port)) if !address.contains(':') || address.ends_with(']') => {
             format!("…:{port}")
         }
@@ -116,7 +116,7 @@ fn without_address(end: &str) -> String {
 }
 
 /// Cuts each text to at most `limit` columns with `first`. Different texts that would look alike
-/// are cut in the middle; as a last resort they are numbered.
+/// are cut in the middle. As a last resort they are numbered.
 pub(crate) fn cut_apart(
     texts: &[String],
     limit: usize,
@@ -159,7 +159,7 @@ pub(crate) fn distinct_at(texts: &[String], least: usize) -> usize {
     longest
 }
 
-/// `text` in lines of at most `limit` columns, broken between words; a longer word has its own
+/// Breaks `text` between words into lines of at most `limit` columns. A longer word has its own
 /// line.
 pub fn wrap(text: &str, limit: usize) -> Vec<String> {
     let mut lines = vec![String::new()];

@@ -9,7 +9,7 @@ use roundelay_verify::{Checks, Inspection, Verified};
 use crate::text::clean;
 use crate::units::{count, counted, in_number, seconds};
 
-/// The verifier's findings as text: summary of the log, number of checks of each kind, and the
+/// The verifier's findings as text: a summary of the log, how many checks of each kind ran, and the
 /// first faults with their lines.
 pub fn verified(name: &str, inspection: &Inspection) -> String {
     let Inspection {
@@ -94,7 +94,7 @@ pub fn faults_in_words(inspection: &Inspection) -> Option<String> {
     }
 }
 
-/// Location of a fault: the names of the link's ends.
+/// Where a fault is: the names of the link's ends.
 fn location(header: &Header, link: Option<u32>) -> String {
     let link = link.and_then(|link| header.links.get(link as usize));
     link.map_or_else(String::new, |link| {

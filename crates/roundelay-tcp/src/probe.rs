@@ -1,5 +1,5 @@
-//! A tail loss probe in flight, and its timer: what a sender remembers of probes. `tail_loss.rs` has
-//! the rules. RFC 8985, section 7, by the RFC's names.
+//! A tail loss probe in flight, and its timer: all that a sender remembers about probes.
+//! `tail_loss.rs` has the rules. RFC 8985, section 7, by the RFC's names.
 
 use roundelay::{Duration, Instant};
 

@@ -2,8 +2,9 @@
 //! window for reordering has gone by. RFC 8985, section 6, by the RFC's names.
 //!
 //! The rule goes by times of sending and not by sequence numbers, so it finds lost retransmissions
-//! too. The scoreboard holds the segments; this file holds when each was last sent and what
-//! acknowledgements tell (steps 1 to 4). `detection.rs` finds what is lost (step 5).
+//! too. The scoreboard holds the segments. This file holds the time at which each was last sent,
+//! and all that acknowledgements tell (steps 1 to 4). Step 5, in `detection.rs`, finds the lost
+//! segments.
 
 mod detection;
 
@@ -24,10 +25,11 @@ struct Sent {
     is_retransmitted: bool,
 }
 
-/// A time of sending and a position in the scoreboard. The order is RACK_sent_after()'s.
+/// The time at which a segment was sent, and its position in the scoreboard. They are ordered as by
+/// RACK_sent_after().
 type Transmission = (Instant, u64);
 
-/// What RACK keeps for a connection.
+/// RACK's state for a connection.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Rack {
     now: Instant,

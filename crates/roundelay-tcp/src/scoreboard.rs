@@ -3,12 +3,12 @@
 //!
 //! Segments lie in a ring in the order of sequence numbers. A segment leaves the pipe when it is
 //! selectively acknowledged or lost, and enters again when retransmitted. Loss is monotone: a
-//! segment is lost once `threshold` segments above have arrived. Hence every segment before a
-//! *frontier* is either arrived or lost, and the frontier only moves forward. Blocks repeat earlier
-//! information; a run of arrived segments is skipped in one step, by links with path compression.
-//! Each call is O(1) amortised, plus O(log n) to find a block with a start that is no multiple of
-//! the segment length. With RACK the frontier stays behind, and `rack/detection.rs` finds losses by
-//! time.
+//! segment is lost once `threshold` segments above have arrived. So every segment before a
+//! *frontier* has either arrived or is lost, and the frontier only moves forward. Blocks repeat
+//! earlier information, but a run of arrived segments is skipped in one step, by links with path
+//! compression. Each call is O(1) amortised, plus O(log n) to find a block with a start that is no
+//! multiple of the segment length. With RACK the frontier stays behind, and `rack/detection.rs`
+//! finds losses by time.
 
 use std::collections::VecDeque;
 

@@ -1,9 +1,9 @@
 //! Tail loss probes: when acknowledgements stay away for two round trips, one more segment asks for
 //! one. RFC 8985, section 7, by the RFC's names.
 //!
-//! Losses at the end of a flight leave nothing behind them that could arrive and tell. The answer to
-//! a probe does: what was sent before the probe and has not arrived is lost by RACK's rule, long
-//! before the retransmission timeout.
+//! Losses at the end of a flight leave nothing behind them that could arrive and tell. The answer
+//! to a probe does. By RACK's rule, each segment that was sent before the probe and has not arrived
+//! is lost, and this is known long before the retransmission timeout.
 
 use roundelay::Instant;
 
@@ -44,8 +44,8 @@ impl Sender {
         }
     }
 
-    /// TLP_send_probe(): section 7.3. New data if there is some and the receive window has room,
-    /// whatever the congestion window says; otherwise the highest segment again.
+    /// TLP_send_probe(): section 7.3. Sends new data if there is some and the receive window has
+    /// room, whatever the congestion window says. Otherwise sends the highest segment again.
     #[inline(never)]
     pub(crate) fn poll_probe(&mut self, now: Instant) -> Option<Segment> {
         self.probe.is_due = false;
@@ -91,14 +91,14 @@ impl Sender {
         }
     }
 
-    /// Whether the original of a probe has arrived, and not the probe: in place of a D-SACK, which
-    /// receivers do not send here. With all data before the probe acknowledged, a probe that
-    /// arrives first is echoed by each acknowledgement from then on.
+    /// Whether the original of a probe has arrived, and not the probe. This stands in for a D-SACK,
+    /// because receivers do not send one here. With all data before the probe acknowledged, a probe
+    /// that arrives first is echoed by each acknowledgement from then on.
     fn is_of_original(&self, segment: &Segment, sent: &Sent) -> bool {
         self.config.timestamps && self.acknowledged >= sent.start && segment.echo < sent.timestamp
     }
 
-    /// A loss is a loss for the window, though the probe has repaired it (section 7.4.2). A model of
+    /// The window shrinks for a loss even if the probe has repaired it (section 7.4.2). A model of
     /// the path counts losses by itself.
     fn reduce_after_probe(&mut self, now: Instant) {
         if self.scoreboard.meter.is_some() {

@@ -1,5 +1,5 @@
-//! Arguments of a comparison as texts, with the messages of `roundelay compare`: for the command
-//! and for the page that does the same in a browser.
+//! A comparison's arguments as texts, with the messages of `roundelay compare`. They serve the
+//! command, and the page that does the same in a browser.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -10,7 +10,7 @@ use roundelay::{ConfigError, Fault, Limit, QueueSpec, Rate, UnitError, parse_lim
 use roundelay_files::{Described, Written};
 use schemars::{Schema, json_schema};
 
-/// A word as a shell reads it.
+/// Writes a word so that a shell reads it back.
 pub fn shell_word(word: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "_./:=@%+,-".contains(letter);
     if !word.is_empty() && word.chars().all(is_plain) {
@@ -20,8 +20,8 @@ pub fn shell_word(word: &str) -> String {
     }
 }
 
-/// The disciplines compared by default: what Linux routers run, with the kernel's rules where these
-/// differ.
+/// The disciplines that we compare by default: what Linux routers run, with the kernel's rules
+/// where these differ.
 pub const DEPLOYED: [&str; 5] = [
     "fq_codel linux",
     "cake besteffort",
@@ -30,7 +30,7 @@ pub const DEPLOYED: [&str; 5] = [
     "fifo",
 ];
 
-/// Disciplines to compare: one, or every one.
+/// What to compare: one discipline, or every one.
 #[derive(Debug, Clone)]
 pub enum Choice {
     /// Every discipline.
@@ -62,7 +62,7 @@ impl Choice {
     }
 }
 
-/// The chosen disciplines; without any choice and any tree, [`DEPLOYED`].
+/// The chosen disciplines. Without any choice and any tree, [`DEPLOYED`].
 pub fn chosen(choices: &[Choice], has_trees: bool) -> Vec<QueueSpec> {
     if choices.is_empty() && !has_trees {
         return DEPLOYED
@@ -73,10 +73,10 @@ pub fn chosen(choices: &[Choice], has_trees: bool) -> Vec<QueueSpec> {
     choices.iter().flat_map(Choice::specs).collect()
 }
 
-/// A discipline with a buffer that holds something, or `all`.
+/// Reads a discipline whose buffer has room, or `all`.
 ///
 /// # Errors
-/// See [`parse_spec`]; or the limit is zero.
+/// See [`parse_spec`], or the limit is zero.
 pub fn parse_choice(text: &str) -> Result<Choice, Fault> {
     if text == "all" {
         return Ok(Choice::All);
@@ -95,7 +95,7 @@ pub fn parse_choice(text: &str) -> Result<Choice, Fault> {
     Ok(Choice::One(spec))
 }
 
-/// A discipline in `tc` syntax.
+/// Reads a discipline in `tc` syntax.
 ///
 /// # Errors
 /// The name or a parameter is unknown, or a value is out of range.
@@ -103,7 +103,7 @@ pub fn parse_spec(text: &str) -> Result<QueueSpec, Fault> {
     text.parse().map_err(with_hint)
 }
 
-/// The error of a discipline on the command line, with what helps there.
+/// Turns a discipline's error on the command line into one that says what helps there.
 fn with_hint(error: ConfigError) -> Fault {
     let message = error.to_string();
     let told = match &error {
@@ -128,10 +128,11 @@ fn with_hint(error: ConfigError) -> Fault {
     Fault::from(error).with_message(told)
 }
 
-/// A rate with a unit: `tc` reads a bare number as bits a second, which few people mean.
+/// Reads a rate with a unit. We ask for the unit because `tc` reads a bare number as bits per
+/// second, which few people mean.
 ///
 /// # Errors
-/// The text is no rate, has no unit, or is out of range.
+/// The text is not a rate, has no unit, or is out of range.
 pub fn parse_rate(text: &str) -> Result<Rate, Fault> {
     const LEGAL: &str = "1bit to 18000000tbit";
     let range = format!("legal range {LEGAL}");
@@ -147,24 +148,24 @@ pub fn parse_rate(text: &str) -> Result<Rate, Fault> {
     Ok(rate)
 }
 
-/// A buffer with room.
+/// What a buffer with room looks like.
 const ROOM: &str = "packets, 1p or more (1000p), or bytes, 1b or more (150kb, 4mb, 1gb)";
 
-/// A buffer that holds something.
+/// Reads a buffer that has room.
 ///
 /// # Errors
-/// The text is no limit, or the limit is zero.
+/// The text is not a limit, or the limit is zero.
 pub fn parse_buffer(text: &str) -> Result<Limit, Fault> {
     let limit = parse_limit(text).filter(|limit| limit.packets > 0 && limit.bytes > 0);
     limit.ok_or_else(|| Fault::wanted(ROOM).with_given(text))
 }
 
-/// The longest IP packet of a link; none: packets are replayed as long as they were captured.
+/// A link's longest IP packet. If none, packets are replayed as long as they were captured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mtu(pub Option<u32>);
 
 impl Default for Mtu {
-    /// That of Ethernet.
+    /// Ethernet's.
     fn default() -> Self {
         Self(Some(1500))
     }
@@ -194,7 +195,7 @@ impl Described for Mtu {
     }
 }
 
-/// A number of bytes, or `none`.
+/// Reads a number of bytes, or `none`.
 ///
 /// # Errors
 /// The text is neither, or the number is out of range.
@@ -212,7 +213,7 @@ pub fn parse_mtu(text: &str) -> Result<Mtu, Fault> {
     }
 }
 
-/// A parser of whole numbers of a range; an error names the range.
+/// Makes a parser for whole numbers within a range. Its errors name the range.
 pub fn whole<T: FromStr + PartialOrd + Display>(
     range: RangeInclusive<T>,
 ) -> impl Fn(&str) -> Result<T, Fault> + Clone
@@ -230,7 +231,7 @@ where
     }
 }
 
-/// A value of a type that reads texts.
+/// Reads a value of a type that reads texts.
 ///
 /// # Errors
 /// The type's error, as data.

@@ -1,28 +1,29 @@
 //! Bounds promised to each flow over a whole run, for the audit.
 //!
-//! Flows come and go, and a flow's share changes with them. Each bound is stated for the smallest
-//! and the largest sum of weights of the run, for the most flows by weight, and for the most flows
-//! under the largest sum, even if these occurred at different times; the largest bound counts.
+//! Flows come and go, and a flow's share changes with them. So we evaluate each bound several
+//! times: for the smallest and the largest sum of weights in the run, for the most flows by weight,
+//! and for the most flows under the largest sum, even if these occurred at different times. The
+//! largest result counts.
 
 use roundelay::{Bound, Duration, FlowConfig, Guarantees, Rate, Share};
 
-/// Extremes over the run of every quantity that a bound depends on.
+/// The run's extremes in everything that a bound depends on.
 #[derive(Debug)]
 pub(crate) struct Extremes {
-    /// Longest packet of any flow.
+    /// The longest packet of any flow.
     packet_len: u32,
-    /// Smallest weight of any flow.
+    /// The smallest weight of any flow.
     weight_of_a_flow: u32,
-    /// Most flows at a time.
+    /// The most flows at a time.
     flows: u64,
-    /// The moments with the largest sum of weights, the smallest sum, and the smallest sum in
-    /// relation to the flows present.
+    /// The moments when the sum of weights was largest, smallest, and smallest relative to the
+    /// number of flows.
     weight: Crowd,
     least_weight: Crowd,
     least_weight_a_flow: Crowd,
 }
 
-/// Number of flows present at one time, and the sum of weights that the discipline divided by.
+/// How many flows were present at one time, and by which sum of weights the discipline divided.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Crowd {
     pub(crate) flows: u64,
@@ -30,7 +31,7 @@ pub(crate) struct Crowd {
 }
 
 impl Crowd {
-    /// The flows but one.
+    /// How many flows there are besides one.
     fn others(self) -> u128 {
         u128::from(self.flows.saturating_sub(1))
     }
@@ -56,8 +57,8 @@ pub(crate) struct Promised {
     pub(crate) b_wfi: Option<f64>,
     pub(crate) t_wfi: Option<f64>,
     pub(crate) latency: Option<f64>,
-    /// Lead in bytes, converted to time at the flow's share under the largest sum of weights: see
-    /// [`Extremes::seconds_of_lead`].
+    /// The lead in bytes, converted to time at the flow's share under the largest sum of weights.
+    /// See [`Extremes::seconds_of_lead`].
     pub(crate) fairness: Option<f64>,
 }
 
@@ -82,21 +83,21 @@ impl Extremes {
             self.least_weight = crowd;
         }
         let densest = self.least_weight_a_flow;
-        // Compared without divisions: flows but one, to the sum of weights.
+        // Compares the quotients of other flows and weights, without dividing.
         let density = crowd.others() * u128::from(densest.weight);
         if density >= densest.others() * u128::from(crowd.weight) {
             self.least_weight_a_flow = crowd;
         }
     }
 
-    /// Converts bytes per unit of weight to the time that one unit of weight needs to send them,
+    /// Converts bytes for each unit of weight to the time in which one unit of weight sends them,
     /// under the largest sum of weights.
     pub(crate) fn seconds_of_lead(&self, bytes: f64, rate: Rate) -> f64 {
         bytes * self.weight.weight as f64 * 8.0 / rate.bits_per_second() as f64
     }
 
-    /// The flow's worst shares. The first is for lateness, which grows with the number of flows and
-    /// with the sum of weights.
+    /// The flow's worst shares. The first is for lateness, which grows both with the number of
+    /// flows and with the sum of weights.
     fn shares(&self, config: FlowConfig, rate: Rate) -> [Share; 4] {
         let most = Crowd {
             flows: self.flows,
@@ -119,7 +120,7 @@ impl Extremes {
         })
     }
 
-    /// The largest promised bound over all worst shares.
+    /// The largest promised bound over all of the worst shares.
     pub(crate) fn promised(
         &self,
         config: FlowConfig,
@@ -149,9 +150,9 @@ impl Extremes {
         promised
     }
 
-    /// Extra lead if the sum of weights changes. Bounds on pairs divide a packet by the sum of
-    /// weights at one time. After a change, each of the two flows may be measured against the
-    /// smallest sum and bounded by the largest.
+    /// The extra lead when the sum of weights changes. Bounds on pairs divide a packet by the sum
+    /// of weights at one time. But after a change, each of the two flows may be measured against
+    /// the smallest sum and bounded by the largest.
     fn lead_by_changes(&self) -> f64 {
         let [most, least] = [self.least_weight, self.weight]
             .map(|crowd| f64::from(self.packet_len) / crowd.weight.max(1) as f64);
@@ -159,13 +160,14 @@ impl Extremes {
     }
 }
 
-/// A promised time in seconds. A saturated one is beyond the clock's range and promises nothing.
+/// A promised time in seconds. If it is saturated it is beyond the clock's range, and promises
+/// nothing.
 fn seconds(bound: Option<Bound<Duration>>) -> Option<f64> {
     let value = bound?.value;
     (!value.is_saturated()).then(|| value.as_secs_f64())
 }
 
-/// The larger of two bounds.
+/// Raises a known bound to another if that is larger.
 fn raise(known: &mut Option<f64>, bound: f64) {
     *known = Some(known.map_or(bound, |known| known.max(bound)));
 }

@@ -1,14 +1,14 @@
-//! Capture reader: packets of a pcap or pcapng file, one at a time, in file order; gzip, zstd and
-//! xz files are decompressed on the way.
+//! Capture reader: reads packets from a pcap or pcapng file, one at a time, in file order. It
+//! decompresses gzip, zstd and xz files on the way.
 //!
-//! The container formats are read by our own code, because the errors of `pcap-parser` and
+//! We read the container formats with our own code, because the errors of `pcap-parser` and
 //! `pcap-file` name neither offset nor legal range.
 //!
-//! Legality follows the drafts and, where the drafts are silent, libpcap: a record holds at most
-//! 262,144 captured bytes, a block at most 16 MiB. A file that breaks such a rule gives an error
-//! with the offset, because the rest of the file cannot be trusted. A file that merely *ends* in
-//! the middle of a packet (the capturing program was killed) gives every whole packet and a note; a
-//! compressed file that merely ends too early does the same.
+//! What is legal follows the drafts and, where these are silent, libpcap: a record holds at most
+//! 262,144 captured bytes, and a block at most 16 MiB. A file that breaks such a rule gives an
+//! error with the offset, because the rest of the file cannot be trusted. A file that merely *ends*
+//! in the middle of a packet, because the capturing program was killed, gives every whole packet
+//! and a note. So does a compressed file that merely ends too early.
 
 use std::fmt;
 use std::fs::File;
@@ -31,16 +31,17 @@ mod window;
 use copy::Copy;
 use window::{ByteRange, Window};
 
-/// Maximum captured bytes of one packet: libpcap's limit. Real files exceed their own snap length,
-/// so the snap length is not enforced.
+/// The most captured bytes of one packet, which is libpcap's limit. Real files exceed their own
+/// snap length, so we do not enforce that.
 const MAX_CAPTURED: u32 = 262_144;
 
 /// An open capture: pcap (microseconds, nanoseconds, Kuznetzov's variant) or pcapng, in either byte
-/// order, as it is or compressed with gzip, zstd or xz.
+/// order, plain or compressed with gzip, zstd or xz.
 ///
-/// Memory does not grow with the length of the capture: about 1 MiB, or twice the longest block if
-/// larger (32 MiB at most). Decompression takes as much as the compression asks for: 32 KiB for
-/// gzip, and 8 MiB for the default levels of zstd and xz; above 128 MiB is an error.
+/// Memory does not grow with the capture's length. It takes about 1 MiB, or twice the longest block
+/// if that is more (32 MiB at most). Decompression takes what the compressed file asks for: 32 KiB
+/// for gzip, and 8 MiB for the default levels of zstd and xz. A file that asks for more than 128
+/// MiB is an error.
 ///
 /// ```no_run
 /// use roundelay_trace::Capture;
@@ -58,46 +59,46 @@ pub struct Capture {
     window: Window,
     format: Format,
     notes: CaptureNotes,
-    /// The last packet's time, for packets without a timestamp.
+    /// The time of the last packet, which a packet without a timestamp gets.
     last_time: i64,
     /// A second reading may follow.
     is_kept: bool,
-    /// No more packets: the end was reached, or an error.
+    /// There are no more packets, because of the end or an error.
     finished: bool,
 }
 
 /// One captured packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Frame<'a> {
-    /// Capture time in nanoseconds since 1970-01-01 00:00 UTC. A packet without a time (pcapng's
-    /// Simple Packet) has the time of the packet before.
+    /// When the packet was captured, in nanoseconds since 1970-01-01 00:00 UTC. A packet without a
+    /// time (pcapng's Simple Packet) gets the time of the packet before.
     pub time_nanos: i64,
-    /// Length before any cut by the capture, in bytes, including the link-layer header: at least
+    /// The length in bytes before the capture cut it, with the link-layer header. It is at least
     /// the captured length, otherwise any 32-bit value. [`Frame::len_on_link`] excludes what the
     /// capturing host added.
     pub original_len: u32,
-    /// Link type: the header at the start of the frame.
+    /// Which link-layer header the frame starts with.
     pub link: LinkType,
     /// Captured bytes: at most 262,144, possibly none.
     pub bytes: &'a [u8],
-    /// Interface and direction, as far as the capture says.
+    /// Interface and direction, as far as the capture tells them.
     pub tap: Tap<'a>,
 }
 
-/// Capture point of a packet: interface and direction.
+/// Where a packet was captured: interface and direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tap<'a> {
-    /// The interface index of a Linux cooked header of version 2, otherwise the number of the
-    /// pcapng interface in its section; none in other captures.
+    /// The interface index in a Linux cooked header of version 2, otherwise the pcapng interface's
+    /// number in its section. None in other captures.
     pub interface: Option<u32>,
-    /// The pcapng interface's name (`if_name`); none beside an interface index of a cooked header.
+    /// The pcapng interface's name (`if_name`). None if the index comes from a cooked header.
     pub name: Option<&'a str>,
-    /// From the packet type of a Linux cooked header or the direction byte before a PPP frame,
-    /// otherwise from pcapng's `epb_flags`.
+    /// From a Linux cooked header's packet type or the direction byte before a PPP frame, otherwise
+    /// from pcapng's `epb_flags`.
     pub heading: Option<Heading>,
 }
 
-/// Direction of a packet as seen by the capturing host.
+/// A packet's direction, as the capturing host sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Heading {
     /// Received by the interface.
@@ -160,7 +161,7 @@ enum Format {
     PcapNg(pcapng::File),
 }
 
-/// One packet as read by the format's parser.
+/// A packet, as the format's parser read it.
 struct Record {
     time_nanos: Option<i64>,
     original_len: u32,
@@ -168,10 +169,10 @@ struct Record {
     snap_length: u32,
     link: LinkType,
     place: ByteRange,
-    /// Number of the pcapng interface in its section.
+    /// The pcapng interface's number in its section.
     interface: Option<u32>,
     heading: Option<Heading>,
-    /// The time is none that a clock shows.
+    /// No clock shows this time.
     has_wrong_time: bool,
 }
 
@@ -192,7 +193,7 @@ impl Capture {
         Ok(capture)
     }
 
-    /// Reads a capture from any reader, such as standard input; `name` appears in messages.
+    /// Reads a capture from any reader, such as standard input. `name` appears in messages.
     pub fn from_reader(
         name: impl Into<String>,
         reader: impl Read + Send + 'static,
@@ -223,16 +224,16 @@ impl Capture {
         })
     }
 
-    /// Keeps what is read, so that [`Capture::again`] can read a pipe again. Call it before the
-    /// first packet.
+    /// Keeps what is read, so that [`Capture::again`] can read a pipe again. You must call it
+    /// before the first packet.
     pub fn keep(&mut self) {
         self.is_kept = true;
     }
 
-    /// The capture from its first packet on, after it was read to the end.
+    /// The capture from its first packet on, after you have read it to the end.
     ///
     /// # Errors
-    /// The file or the copy of the pipe cannot be read, or nothing was kept of a pipe.
+    /// The file or the copy of the pipe cannot be read, or nothing of a pipe was kept.
     pub fn again(&self) -> Result<Self, CaptureError> {
         let copy = match &self.source {
             Source::File(path) => return Self::open(path),
@@ -248,7 +249,7 @@ impl Capture {
         }
     }
 
-    /// The next packet; `None` at the end, and always after the end or an error.
+    /// The next packet. `None` at the end, and always after the end or an error.
     #[inline]
     #[expect(
         clippy::should_implement_trait,
@@ -281,7 +282,8 @@ impl Capture {
         }
     }
 
-    /// Bytes of the input consumed, before decompression, for a progress bar.
+    /// How many bytes of the input, before decompression, have been consumed. Meant for a progress
+    /// bar.
     pub fn position(&self) -> u64 {
         self.window
             .input()
@@ -289,22 +291,22 @@ impl Capture {
             .unwrap_or_else(|| self.window.offset())
     }
 
-    /// Size of the input in bytes, if the input is a regular file.
+    /// The input's size in bytes, if it is a regular file.
     pub fn size(&self) -> Option<u64> {
         self.size
     }
 
-    /// Oddities counted until now.
+    /// Oddities counted so far.
     pub fn notes(&self) -> CaptureNotes {
         self.notes
     }
 
-    /// The capture's name in messages.
+    /// The capture's name for messages.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Converts a record to a frame and counts oddities.
+    /// Turns a record into a frame and counts its oddities.
     #[inline]
     fn frame(&mut self, record: &Record) -> Frame<'_> {
         let time_nanos = record.time_nanos.unwrap_or(self.last_time);
@@ -359,8 +361,8 @@ impl fmt::Debug for Capture {
 }
 
 impl Tap<'_> {
-    /// Takes interface and direction from a Linux cooked header, or the direction from a byte
-    /// before a PPP frame, if the frame has one.
+    /// Takes interface and direction from the frame's Linux cooked header, or the direction from a
+    /// byte before a PPP frame, if it has one.
     #[inline]
     fn with_cooked_header(mut self, link: LinkType, bytes: &[u8]) -> Self {
         let packet_type = match (link, bytes) {
@@ -372,7 +374,7 @@ impl Tap<'_> {
                 });
                 return self;
             }
-            // Version 1 starts with the packet type, in 16 bits.
+            // Version 1 starts with the packet type in 16 bits.
             (LinkType::LINUX_SLL, &[0, packet_type, ..]) => packet_type,
             // Version 2: protocol, reserved, interface index, hardware type, packet type.
             (LinkType::LINUX_SLL2, &[_, _, _, _, a, b, c, d, _, _, packet_type, ..]) => {
@@ -382,7 +384,7 @@ impl Tap<'_> {
             _ => return self,
         };
         self.heading = match packet_type {
-            // To this host, to all, to some, to another host.
+            // Sent to this host, to all, to some, or to another host.
             0..=3 => Some(Heading::In),
             4 => Some(Heading::Out),
             _ => None,
@@ -392,13 +394,13 @@ impl Tap<'_> {
 }
 
 impl LinkType {
-    /// BSD loopback: four bytes of address family in the byte order of the capturing machine.
+    /// BSD loopback: four bytes with the address family, in the capturing machine's byte order.
     pub const NULL: Self = Self(0);
     /// Ethernet.
     pub const ETHERNET: Self = Self(1);
     /// The Point-to-Point Protocol (RFC 1661).
     pub const PPP: Self = Self(9);
-    /// IP without a link header, with the number of some systems.
+    /// IP without a link header, by the number that some systems use.
     pub const RAW_12: Self = Self(12);
     /// IP without a link header, with OpenBSD's number.
     pub const RAW_14: Self = Self(14);
@@ -412,7 +414,7 @@ impl LinkType {
     pub const CISCO_HDLC: Self = Self(104);
     /// IEEE 802.11, from the MAC header on.
     pub const IEEE802_11: Self = Self(105);
-    /// OpenBSD loopback: four bytes of address family in network byte order.
+    /// OpenBSD loopback: four bytes with the address family, in network byte order.
     pub const LOOP: Self = Self(108);
     /// Linux "cooked" capture (tcpdump -i any, before 4.99).
     pub const LINUX_SLL: Self = Self(113);
@@ -422,11 +424,11 @@ impl LinkType {
     pub const RADIOTAP: Self = Self(127);
     /// IEEE 802.11 after an AVS header.
     pub const AVS: Self = Self(163);
-    /// PPP as Linux's pppd captures it, with a direction in the place of the address.
+    /// PPP as Linux's pppd captures it, with a direction instead of the address.
     pub const PPP_PPPD: Self = Self(166);
     /// IEEE 802.11, or Ethernet, after a Per-Packet Information header.
     pub const PPI: Self = Self(192);
-    /// PPP after a byte of direction: 0 for a received packet.
+    /// PPP after a direction byte, which is 0 for a received packet.
     pub const PPP_WITH_DIRECTION: Self = Self(204);
     /// IPv4 without a link header.
     pub const IPV4: Self = Self(228);
@@ -461,7 +463,7 @@ impl fmt::Display for LinkType {
     }
 }
 
-/// The file, and its size if the file is regular.
+/// The file, and its size if it is regular.
 fn open_file(path: &Path) -> io::Result<(File, Option<u64>)> {
     let file = File::open(path)?;
     let metadata = file.metadata()?;
@@ -471,7 +473,7 @@ fn open_file(path: &Path) -> io::Result<(File, Option<u64>)> {
     Ok((file, metadata.is_file().then_some(metadata.len())))
 }
 
-/// Detects the format from the first four bytes and reads the file's header.
+/// Finds the format by the first four bytes and reads the file's header.
 fn recognise(window: &mut Window, notes: &mut CaptureNotes, name: &str) -> Result<Format, Broken> {
     window.fill(4)?;
     let Some(&magic) = window.bytes().first_chunk::<4>() else {
@@ -486,7 +488,7 @@ fn recognise(window: &mut Window, notes: &mut CaptureNotes, name: &str) -> Resul
     }
 }
 
-/// End of the file: clean, or in the middle of a packet, which is noted. Not an error, because
+/// Ends the file: cleanly, or in the middle of a packet, which is noted. This is no error, because
 /// users expect the packets before the cut.
 #[cold]
 fn truncated_tail(window: &Window, notes: &mut CaptureNotes) -> Result<Option<Record>, Broken> {

@@ -15,17 +15,17 @@ use crate::headers::{
     Headers, Ports, Unparsable, UnparsableCounts, dscp_name, innermost, protocol_name,
 };
 
-/// Header fields that define a flow.
+/// Which header fields make a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum FlowBy {
-    /// Same addresses, protocol and ports. The two directions of a connection are two flows, as on
-    /// a link. In GRE, IP in IP and 6in4 those of the packet inside, and for ESP the Security
-    /// Parameters Index in place of ports, as by Linux's flow dissector.
+    /// Same addresses, protocol and ports. As on a link, the two directions of a connection are two
+    /// flows. Two rules are those of Linux's flow dissector: in GRE, IP in IP and 6in4 the packet
+    /// inside counts, and ESP's Security Parameters Index counts as its ports.
     #[default]
     FiveTuple,
-    /// The same, and those of the packet inside of VXLAN, Geneve and GTP-U, too.
+    /// The same, but the packet inside also counts in VXLAN, Geneve and GTP-U.
     Inner,
-    /// Same addresses, protocol and ports of the outer packet.
+    /// Same addresses, protocol and ports, always of the outer packet.
     Outer,
     /// Same source address.
     Source,
@@ -42,37 +42,38 @@ impl FlowBy {
     }
 }
 
-/// The packets behind a flow number.
+/// Which packets a flow number stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flow {
-    /// Packets with equal headers under [`FlowBy`].
+    /// Packets whose headers are equal under [`FlowBy`].
     Headers {
         /// The fields that are equal.
         by: FlowBy,
         /// The headers of the flow's first packet.
         first: Headers,
     },
-    /// All packets without IP.
+    /// All packets that are not IP.
     NotIp,
-    /// All other packets with unreadable headers: truncated, malformed, or of an unknown link type.
+    /// All other packets with unreadable headers: truncated, malformed, or from an unknown link
+    /// type.
     Unparsable,
-    /// The packets of all flows that appeared when the table was full.
+    /// The packets of all flows that came when the table was full.
     Others,
 }
 
-/// Assigns flow numbers, from 0 upwards in order of first appearance: equal input gives equal
-/// numbers.
+/// Gives flows their numbers, from 0 on in order of first appearance, so that equal input gives
+/// equal numbers.
 ///
-/// The hash table has a new random key in each process (SipHash), so headers cannot be crafted to
-/// collide. Memory is bounded: see [`Classifier::with_max_flows`].
+/// The hash table has a new random key in each process (SipHash), so that nobody can craft headers
+/// which collide. Memory is bounded: see [`Classifier::with_max_flows`].
 #[derive(Debug, Clone)]
 pub struct Classifier {
     by: FlowBy,
     max_flows: usize,
     numbers: HashMap<Key, FlowId>,
     flows: Vec<Flow>,
-    /// Keys and flows of recent packets, each at the place that [`Key::place`] gives it: most
-    /// packets find their flow here, without a keyed hash. Keys crafted for one place only miss.
+    /// Keys and flows of recent packets, each where [`Key::place`] puts it. Most packets find their
+    /// flow here without a keyed hash. If somebody crafts keys for one slot, they only miss.
     recent: Vec<Option<(Key, FlowId)>>,
     not_ip: Option<FlowId>,
     unparsable: Option<FlowId>,
@@ -80,11 +81,11 @@ pub struct Classifier {
     counts: UnparsableCounts,
 }
 
-/// Places for keys of recent packets, a power of two.
+/// How many keys of recent packets fit, a power of two.
 const RECENT: usize = 256;
 
-/// The header fields that distinguish flows, as three integers: hashing addresses takes almost
-/// twice the instructions. Unused fields are 0.
+/// The header fields that tell flows apart, as three integers, because hashing addresses takes
+/// almost twice the instructions. Unused fields are 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Key {
     source: u128,
@@ -94,7 +95,8 @@ struct Key {
 }
 
 impl Classifier {
-    /// Default limit of distinct flows. A comparison sets its own, by the memory of its disciplines.
+    /// The default limit on distinct flows. A comparison sets its own, by how much memory its
+    /// disciplines take.
     pub const DEFAULT_MAX_FLOWS: usize = 65_536;
 
     /// A classifier for up to [`Classifier::DEFAULT_MAX_FLOWS`] flows.
@@ -102,12 +104,12 @@ impl Classifier {
         Self::with_max_flows(by, Self::DEFAULT_MAX_FLOWS)
     }
 
-    /// A classifier for up to `max_flows` flows; all further flows share one number
+    /// A classifier for up to `max_flows` flows. All further flows share one number
     /// ([`Flow::Others`]). A flow takes a few hundred bytes.
     pub fn with_max_flows(by: FlowBy, max_flows: usize) -> Self {
         Self {
             by,
-            // Reserves three numbers for the special flows, and the last one.
+            // Leaves three numbers for the special flows, and the last one unused.
             max_flows: max_flows.min(u32::MAX as usize - 4),
             numbers: HashMap::new(),
             flows: Vec::new(),
@@ -124,7 +126,7 @@ impl Classifier {
     pub fn classify(&mut self, headers: Result<&Headers, Unparsable>) -> FlowId {
         match headers {
             Ok(headers) => {
-                // Cut before the ports: the flow is that of the addresses.
+                // If the packet was cut before the ports, its addresses alone make the flow.
                 if self.by.is_five_tuple() && headers.ports == Ports::Missing {
                     self.counts.count(Unparsable::NoPorts);
                 }
@@ -134,33 +136,33 @@ impl Classifier {
         }
     }
 
-    /// The definition of a flow.
+    /// What makes a flow here.
     pub const fn by(&self) -> FlowBy {
         self.by
     }
 
-    /// The flows by number.
+    /// The flows. The index is their number.
     pub fn flows(&self) -> &[Flow] {
         &self.flows
     }
 
-    /// The headers of a flow's first packet, for weight rules; `None` for a special or an unknown
+    /// The headers of a flow's first packet, for weight rules. `None` for a special or unknown
     /// flow.
     pub fn headers(&self, flow: FlowId) -> Option<&Headers> {
         self.flows.get(flow.index())?.headers()
     }
 
-    /// The flow of all packets of flows beyond the maximum number, if any.
+    /// The flow that stands for all flows beyond the maximum number, if there is one.
     pub const fn others(&self) -> Option<FlowId> {
         self.others
     }
 
-    /// The maximum number of distinct flows.
+    /// The most distinct flows.
     pub const fn max_flows(&self) -> usize {
         self.max_flows
     }
 
-    /// Number of packets with unreadable headers, by reason.
+    /// How many packets had unreadable headers, by reason.
     pub fn unparsable(&self) -> UnparsableCounts {
         self.counts
     }
@@ -205,14 +207,14 @@ impl Classifier {
     }
 }
 
-/// Assigns the next number to a flow.
+/// Gives a flow the next number.
 fn add(flows: &mut Vec<Flow>, flow: Flow) -> FlowId {
     let number = u32::try_from(flows.len()).expect("max_flows leaves room for the special flows");
     flows.push(flow);
     FlowId(number)
 }
 
-/// The number of a special flow, assigned on first use.
+/// A special flow's number, assigned when it is first used.
 fn lazily(number: &mut Option<FlowId>, flows: &mut Vec<Flow>, flow: Flow) -> FlowId {
     *number.get_or_insert_with(|| add(flows, flow))
 }
@@ -254,7 +256,7 @@ impl Key {
     }
 }
 
-/// In fewer pieces than a derived one: two numbers for addresses of IPv4.
+/// In fewer pieces than a derived hash: IPv4 addresses are two numbers.
 impl Hash for Key {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
         hasher.write_u64(self.rest);
@@ -271,7 +273,7 @@ impl Hash for Key {
 }
 
 impl Key {
-    /// A place among the recent keys: the upper bits of a product (Knuth, The Art of Computer
+    /// The slot among recent keys: the upper bits of a product (Knuth, The Art of Computer
     /// Programming 3, section 6.4, multiplicative hashing).
     #[inline]
     fn place(&self) -> usize {
@@ -282,7 +284,7 @@ impl Key {
     }
 }
 
-/// The address as an integer; the IP version is in another field of the key.
+/// The address as an integer. The key has the IP version in another field.
 #[inline]
 fn bits(address: IpAddr) -> u128 {
     match address {
@@ -292,7 +294,7 @@ fn bits(address: IpAddr) -> u128 {
 }
 
 impl Flow {
-    /// The headers of the flow's first packet; `None` for special flows.
+    /// The headers of the flow's first packet, or `None` for special flows.
     pub fn headers(&self) -> Option<&Headers> {
         match self {
             Self::Headers { first, .. } => Some(first),
@@ -358,8 +360,9 @@ fn write_five_tuple(formatter: &mut fmt::Formatter<'_>, headers: &Headers) -> fm
     }
 }
 
-/// `10.0.0.1:443`, as `SocketAddr` writes it. Digit by digit for IPv4, because a capture may have a
-/// million flows: one of a single packet takes 28,810 instructions, and 30,650 with the formatter.
+/// Writes `10.0.0.1:443` as `SocketAddr` does. IPv4 is written digit by digit because a capture may
+/// have a million flows: one with a single packet takes 28,810 instructions, and 30,650 with the
+/// formatter.
 fn write_end(formatter: &mut fmt::Formatter<'_>, address: IpAddr, port: u16) -> fmt::Result {
     let IpAddr::V4(address) = address else {
         return write!(formatter, "{}", SocketAddr::new(address, port));
@@ -376,7 +379,7 @@ fn write_end(formatter: &mut fmt::Formatter<'_>, address: IpAddr, port: u16) -> 
     formatter.write_str(&text)
 }
 
-/// A number in decimal digits.
+/// Adds a number in decimal digits.
 fn push_number(text: &mut String, number: u16) {
     for power in [10_000, 1_000, 100, 10, 1] {
         if number >= power || power == 1 {
@@ -393,7 +396,7 @@ fn write_code_point(formatter: &mut fmt::Formatter<'_>, dscp: u8) -> fmt::Result
     }
 }
 
-/// The headers that tell the flow of a packet: its own, or those of the packet inside.
+/// The headers that tell a packet's flow: its own, or those of the packet inside.
 #[inline]
 pub(crate) fn flow_headers(by: FlowBy, headers: &Headers, frame: &Frame<'_>) -> Headers {
     match by {
@@ -404,7 +407,7 @@ pub(crate) fn flow_headers(by: FlowBy, headers: &Headers, frame: &Frame<'_>) -> 
 }
 
 impl FlowBy {
-    /// The words parsed by [`FlowBy::from_str`].
+    /// The words that [`FlowBy::from_str`] reads.
     pub const NAMES: &str = "5tuple, inner, outer, src, dst or dscp";
 }
 
@@ -442,7 +445,7 @@ impl FromStr for FlowBy {
     }
 }
 
-/// The word parsed by [`FlowBy::from_str`].
+/// Writes the word that [`FlowBy::from_str`] reads.
 impl fmt::Display for FlowBy {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {

@@ -37,17 +37,17 @@ use error::CompareError;
 use observer::ReplayObserver;
 use options::Options;
 
-/// Packets read before each run of the disciplines.
+/// Packets that we read before each run of the disciplines.
 const BLOCK: usize = 8192;
-/// Packets at the start of the capture used for cost measurement.
+/// The cost measurement uses this many packets at the start of the capture.
 const SAMPLE: usize = 65_536;
-/// Flows with curves, for each kind: heavy and light.
+/// Up to this many heavy flows get curves. Light ones fill up to twice as many.
 const CHARTED: usize = 8;
 
-/// Replays each packet of the capture at its capture time to each discipline, each on its own port.
+/// Replays every packet to every discipline at its capture time. Each discipline has its own port.
 ///
 /// The replay is open-loop: arrival times never change, whatever happens to the packets. The
-/// capture is streamed, and the disciplines run in parallel on the current thread pool; results do
+/// capture is streamed, and the disciplines run in parallel on the current thread pool. Results do
 /// not depend on the number of threads.
 ///
 /// # Errors
@@ -122,7 +122,7 @@ fn reader(options: &Options) -> Reader {
 }
 
 /// # Errors
-/// A rule's weight is too large for a discipline with weights.
+/// A rule's weight is too large for a discipline that takes weights.
 fn check_weights(specs: &[&QueueSpec], weights: &WeightRules) -> Result<(), ConfigError> {
     for spec in specs {
         let info = spec.discipline.info();
@@ -135,7 +135,7 @@ fn check_weights(specs: &[&QueueSpec], weights: &WeightRules) -> Result<(), Conf
 }
 
 /// # Errors
-/// A stop was requested.
+/// Somebody asked to stop.
 fn go_on(stop: &Stop) -> Result<(), CompareError> {
     if stop.is_requested() {
         Err(CompareError::Stopped)
@@ -144,7 +144,7 @@ fn go_on(stop: &Stop) -> Result<(), CompareError> {
     }
 }
 
-/// The error for a capture without packets to replay.
+/// The error for a capture that leaves nothing to replay.
 fn without_packets(offered: &Offered) -> CompareError {
     let name = offered.arrivals().capture().name().to_owned();
     let selector = offered.arrivals().selector();
@@ -166,7 +166,7 @@ fn without_packets(offered: &Offered) -> CompareError {
     }
 }
 
-/// Reads the whole capture into `block`, for disciplines that need flow sizes in advance.
+/// Reads the whole capture into `block`, for disciplines that need to know flow sizes in advance.
 fn read_ahead(
     offered: &mut Offered,
     block: &mut Vec<Event>,
@@ -185,15 +185,15 @@ fn read_ahead(
 
 /// One discipline or tree with one seed.
 struct Run {
-    /// The number of the discipline or tree.
+    /// Which discipline or tree, by number.
     discipline: usize,
-    /// The number of the seed: 0 for the one whose figures are shown.
+    /// Which seed, by number. 0 is the one whose figures are shown.
     seed: u16,
     lane: Lane,
 }
 
-/// The runs with each seed, seed after seed: first one of each discipline and tree, then, with
-/// further seeds, those that another seed may change.
+/// The runs with each seed, one seed after the other. With the first seed every discipline and tree
+/// runs. With further seeds only those run that another seed may change.
 fn build_lanes(
     options: &Options,
     known: &Known,
@@ -236,7 +236,7 @@ fn build_lanes(
     Ok(runs)
 }
 
-/// The sink for the packets of a run, which only runs with the first seed have.
+/// The sink for a run's packets. Only runs with the first seed have one.
 fn sink(
     observer: &mut impl ReplayObserver,
     seed: u16,
@@ -266,7 +266,7 @@ fn conclude(
 ) -> Result<Comparison, CompareError> {
     let flows = summarise_flows(offered, options.rate);
     let charted = choose_charted(&flows);
-    // Costs come first: a stop during their measurement leaves no file of packets.
+    // Costs come first, so that a stop during their measurement leaves no file of packets.
     let costs = measure_costs(offered, sample, known, options, stop)?;
     let mut by_seed = finish(runs, &flows, &charted)?;
     let others = by_seed.split_off(1);
@@ -317,11 +317,11 @@ fn with_another_seed(
     }
 }
 
-/// The results of the disciplines that ran with a seed, with their numbers.
+/// The results of disciplines that ran with a seed, each with the discipline's number.
 type BySeed = Vec<(usize, DisciplineResult)>;
 
-/// Sends what still waits, and takes the results of all runs: one list for each seed, of which the
-/// first has every discipline.
+/// Sends what still waits, and takes the results from all runs. There is one list for each seed,
+/// and the first has every discipline.
 fn finish(
     runs: Vec<Run>,
     flows: &[FlowSummary],
@@ -340,7 +340,7 @@ fn finish(
     Ok(by_seed)
 }
 
-/// The processing time of each discipline and tree on the sample, if asked for.
+/// How long each discipline and tree takes on the sample, if asked for.
 fn measure_costs(
     offered: &Offered,
     sample: &[Event],
@@ -364,7 +364,7 @@ fn measure_costs(
 
 fn summarise_flows(offered: &Offered, link: Rate) -> Vec<FlowSummary> {
     let duration = offered.arrivals().seconds();
-    // A capture with a duration of zero has no rates.
+    // A capture that lasts no time has no rates.
     let rate = |bytes: f64| {
         if duration > 0.0 {
             bytes * 8.0 / duration
@@ -374,7 +374,7 @@ fn summarise_flows(offered: &Offered, link: Rate) -> Vec<FlowSummary> {
     };
     let known = offered.arrivals().classifier().flows();
     let mut summaries = Vec::with_capacity(known.len());
-    // One text for all, because a text that grows is copied several times.
+    // One text serves all labels, because a growing text is copied several times.
     let mut label = String::new();
     for (number, flow) in offered.flows().iter().enumerate() {
         let demand = flow.demand(link);
@@ -396,7 +396,8 @@ fn summarise_flows(offered: &Offered, link: Rate) -> Vec<FlowSummary> {
     summaries
 }
 
-/// The heaviest flows, and the light flows with the most packets, among the flows with curves.
+/// Chooses flows to draw among those with curves: the heaviest, and the light ones with the most
+/// packets.
 pub(crate) fn choose_charted(flows: &[FlowSummary]) -> Vec<usize> {
     let (mut light, mut heavy): (Vec<usize>, Vec<usize>) =
         (0..flows.len().min(FLOWS_WITH_CURVES)).partition(|flow| flows[*flow].light);

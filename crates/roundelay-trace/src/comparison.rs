@@ -63,18 +63,18 @@ impl Comparison {
     }
 }
 
-/// What the figures of senders that react rest on.
+/// What the figures rest on when senders react.
 #[derive(Debug, Clone)]
 pub struct Reaction {
-    /// Runs of each discipline.
+    /// How often each discipline ran.
     pub replicas: usize,
-    /// Congestion control of the senders.
+    /// The senders' congestion control.
     pub control: &'static str,
-    /// The parts of the capture's bytes, and what else the capture tells of its applications.
+    /// Parts of the capture's bytes, and what else it tells about its applications.
     pub basis: Basis,
-    /// The replay of the same packets as recorded, without a reaction.
+    /// A replay of the same packets as recorded, in which nobody reacts.
     pub replay: Comparison,
-    /// The ends of what no capture shows, if these were asked for.
+    /// Verdicts at the ends of what no capture shows, if you asked for them.
     pub open: Vec<OpenEnd>,
 }
 

@@ -1,7 +1,7 @@
-//! Conditions on packet headers in the syntax of pcap-filter's primitives, such as `dst port 443`.
+//! Conditions on packet headers, in the syntax of pcap-filter's primitives, such as `dst port 443`.
 //!
-//! Rules of weights join conditions with `and` ([`WeightRule`](crate::WeightRule)); filters also
-//! have `or`, `not` and parentheses ([`Filter`](crate::Filter)).
+//! Weight rules join conditions with `and` ([`WeightRule`](crate::WeightRule)). Filters also know
+//! `or`, `not` and parentheses ([`Filter`](crate::Filter)).
 
 use std::fmt;
 use std::net::IpAddr;
@@ -17,24 +17,25 @@ pub enum Condition {
     Protocol(u8),
     /// The Differentiated Services code point.
     CodePoint(u8),
-    /// A port of this end, or of either, in this range.
+    /// A port within this range, at this end or at either.
     Port(Side, RangeInclusive<u16>),
-    /// The address of this end, or of either, in this network.
+    /// An address in this network, at this end or at either.
     Network(Side, Network),
 }
 
-/// The end of a packet's path.
+/// An end of a packet's path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     /// Where the packet comes from.
     Source,
     /// Where the packet goes to.
     Destination,
-    /// One of both.
+    /// One or the other.
     Either,
 }
 
-/// All addresses with the same first `prefix` bits as `address`; the other bits of `address` are 0.
+/// All addresses whose first `prefix` bits are those of `address`. The other bits of `address` are
+/// 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Network {
     address: IpAddr,
@@ -80,7 +81,7 @@ impl Network {
         }
     }
 
-    /// Parses an address, or a network if a prefix length follows; the error is the expected text.
+    /// Reads an address, or a network if a prefix length follows. The error is the expected text.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let (address, prefix) = match text.split_once('/') {
             Some((address, prefix)) => (address, Some(prefix)),
@@ -106,7 +107,7 @@ impl Network {
         }
     }
 
-    /// An address alone for a network of one.
+    /// Writes a network of one address as this address alone.
     pub(crate) fn short(self) -> String {
         if self.prefix == longest_prefix(self.address) {
             self.address.to_string()
@@ -115,7 +116,7 @@ impl Network {
         }
     }
 
-    /// Whether the addresses are IPv4's; otherwise IPv6's.
+    /// Whether the addresses are IPv4 rather than IPv6.
     pub const fn is_ipv4(self) -> bool {
         self.address.is_ipv4()
     }
@@ -136,7 +137,7 @@ fn longest_prefix(address: IpAddr) -> u8 {
     if address.is_ipv4() { 32 } else { 128 }
 }
 
-/// The address with all bits after the first `prefix` set to 0.
+/// The address with 0 for all bits after the first `prefix`.
 fn truncate(address: IpAddr, prefix: u8) -> IpAddr {
     match address {
         IpAddr::V4(address) => IpAddr::V4(
@@ -149,7 +150,7 @@ fn truncate(address: IpAddr, prefix: u8) -> IpAddr {
     }
 }
 
-/// Reads the conditions of a rule.
+/// Reads a rule's conditions.
 pub(crate) fn parse_conditions(text: &str) -> Result<Vec<Condition>, RuleError> {
     let mut parser = Parser::new(text);
     let conditions = parser.conditions()?;
@@ -157,7 +158,7 @@ pub(crate) fn parse_conditions(text: &str) -> Result<Vec<Condition>, RuleError> 
     Ok(conditions)
 }
 
-/// Parser over the words of a rule.
+/// A parser over a rule's words.
 pub(crate) struct Parser<'a> {
     rule: &'a str,
     words: Vec<Word<'a>>,
@@ -191,7 +192,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// One condition or more, joined with `and`.
+    /// Reads one condition or more, joined with `and`.
     pub(crate) fn conditions(&mut self) -> Result<Vec<Condition>, RuleError> {
         let mut conditions = self.primitive()?;
         while self.take("and") {
@@ -200,15 +201,15 @@ impl<'a> Parser<'a> {
         Ok(conditions)
     }
 
-    /// A condition, and those that a bare protocol qualifies: `udp dst port 53` has two.
+    /// Reads a condition, with those that a bare protocol qualifies. `udp dst port 53` has two.
     pub(crate) fn primitive(&mut self) -> Result<Vec<Condition>, RuleError> {
         let mut conditions = Vec::new();
         while self.condition(&mut conditions)? && self.is_side_or_port() {}
         Ok(conditions)
     }
 
-    /// Parses one condition. True for the bare name of a protocol, which may qualify the next
-    /// condition.
+    /// Reads one condition. Returns true for the bare name of a protocol, which may qualify the
+    /// next condition.
     fn condition(&mut self, conditions: &mut Vec<Condition>) -> Result<bool, RuleError> {
         const EXPECTED: &str =
             "src, dst, host, net, port, portrange, proto, dscp or a protocol such as tcp";
@@ -240,7 +241,7 @@ impl<'a> Parser<'a> {
         Ok(protocol_number(word.text).is_some())
     }
 
-    /// The rest of a condition after `src` or `dst`: a port or an address.
+    /// Reads the rest of a condition after `src` or `dst`: a port or an address.
     fn of_side(&mut self, side: Side) -> Result<Condition, RuleError> {
         if self.take("port") {
             return Ok(Condition::Port(
@@ -288,7 +289,7 @@ impl<'a> Parser<'a> {
         Ok(word)
     }
 
-    /// Skips the next word if equal to `text`.
+    /// Skips the next word if it is `text`.
     pub(crate) fn take(&mut self, text: &str) -> bool {
         let next = self.words.get(self.at);
         let found = next.is_some_and(|word| word.text == text);
@@ -306,7 +307,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Expects the end of the rule.
+    /// Expects the rule to end.
     pub(crate) fn end(&mut self, expected: &str) -> Result<(), RuleError> {
         match self.words.get(self.at) {
             None => Ok(()),
@@ -314,7 +315,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The error that the next word, or the end, is not as expected.
+    /// The error for a next word, or an end, that is not as expected.
     pub(crate) fn fault(&self, expected: &str) -> RuleError {
         match self.words.get(self.at) {
             Some(word) => self.error(*word, expected),
@@ -359,7 +360,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Splits at white space and around signs.
+/// Splits a rule at white space and around signs.
 fn words(rule: &str) -> Vec<Word<'_>> {
     const SIGNS: [char; 4] = ['=', '(', ')', '!'];
     let ends_word = |letter: char| letter.is_whitespace() || SIGNS.contains(&letter);

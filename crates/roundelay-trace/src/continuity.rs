@@ -1,13 +1,13 @@
-//! Continuity: whether connections go on behind a jump of the clock as before it.
+//! Continuity: whether connections go on after a jump of the clock as they did before it.
 //!
-//! A clock that is set while a capture runs changes times alone. The next segment of a TCP
-//! connection still begins where the last one ended, and a host still counts the identifications of
+//! If somebody sets the clock while a capture runs, only times change. A TCP connection's next
+//! segment still begins where the last one ended, and a host still counts the identifications of
 //! its IPv4 packets. In a second capture of the same time both begin elsewhere.
 //!
-//! Behind a silence connections go on, too. But in a silence their clocks go on (the timestamps of
-//! RFC 7323), and a sender whose data is not acknowledged sends it again (RFC 6298). Where neither
-//! happened, the time did not pass. Where a steady stream and another connection stop together and go
-//! on together, nothing tells a clock that was set from a pause.
+//! After a silence connections go on too. But during a silence their own clocks go on (the
+//! timestamps of RFC 7323), and a sender whose data is not acknowledged sends it again (RFC 6298).
+//! If neither happened, the time did not pass. But if a steady stream and another connection stop
+//! together and go on together, nothing tells a clock that was set from a pause.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,33 +15,36 @@ use crate::capture::{Frame, Tap};
 use crate::headers::{Headers, Ports, UDP, parse};
 use crate::mixture::Ends;
 
-/// Packets remembered before a jump, and captured bytes of each: enough for the headers.
+/// How many packets we remember before a jump, and how many captured bytes of each. The headers
+/// fit.
 const BEFORE: usize = 64;
 const KEPT_BYTES: usize = 128;
-/// Packets looked at behind a jump.
+/// How many packets we look at after a jump.
 const BEHIND: usize = 64;
-/// The next segment, or identification, is at most so far ahead: a few were lost or not captured.
+/// The next segment, or identification, is at most this far ahead, because only a few were lost or
+/// not captured.
 const NEXT_BYTES: u32 = 65_536;
 const NEXT_IDENTIFICATION: u16 = 64;
-/// The longest time without a retransmission of what is not acknowledged, in nanoseconds: the
-/// first retransmission timeout of RFC 1122 (RFC 6298 has one second).
+/// The longest time without a retransmission of unacknowledged data, in nanoseconds: RFC 1122's
+/// first retransmission timeout (RFC 6298 has one second).
 const PATIENCE: i64 = 3_000_000_000;
-/// A jump is so many times as long as the longest gap beside it, or it may be one of many.
+/// A jump must be this many times as long as the longest gap beside it. Otherwise it may be one of
+/// many.
 const LONGER: i64 = 10;
-/// A capture with fewer bare acknowledgements of a sender may be one without them.
+/// With fewer bare acknowledgements from a sender, the capture may lack them altogether.
 const FEWEST_BARE: usize = 3;
-/// The fewest packets of a dense connection on each side of a jump, and the part of the jump that is
-/// between two of them at most.
+/// A connection is dense if it has at least this many packets on each side of a jump, and the mean
+/// gap between them is at most this part of the jump, as a divisor.
 const DENSE: (usize, i64) = (3, 100);
-/// A clock that was seen to tick less often is not known.
+/// If we saw a clock tick less often, we do not know it.
 const FEWEST_TICKS: i64 = 3;
-/// The slowest clock of timestamps ticks once a second (RFC 7323, section 5.4), in nanoseconds.
+/// The slowest timestamp clock ticks once a second (RFC 7323, section 5.4), in nanoseconds.
 const SLOWEST_TICK: i64 = 1_000_000_000;
 
-/// The last packets, and those behind a jump.
+/// The last packets before a jump, and those after it.
 #[derive(Debug, Default)]
 pub(crate) struct Continuity {
-    /// A ring: the oldest one is at `next` once it is full.
+    /// A ring. Once it is full, the oldest packet is at `next`.
     before: Vec<Packet>,
     next: usize,
     behind: Vec<Packet>,
@@ -55,30 +58,30 @@ struct Packet {
     kept: usize,
 }
 
-/// Where a direction of a connection has got to.
+/// How far a direction of a connection has got.
 #[derive(Debug, Clone, Copy, Default)]
 struct Progress {
-    /// The first byte of a TCP segment, and the byte behind its last.
+    /// A TCP segment's first byte, and the byte after its last.
     segment: Option<(u32, u32)>,
     identification: Option<u16>,
-    /// The next byte of the other direction.
+    /// The other direction's next byte.
     acknowledged: Option<u32>,
     /// The sender's clock.
     ticks: Option<u32>,
 }
 
-/// What the packets on both sides of a jump tell.
+/// What the packets on both sides of a jump tell us.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Judged {
-    /// Most connections that have packets on both sides go on.
+    /// Most connections with packets on both sides go on.
     pub(crate) goes_on: bool,
-    /// For most of those that tell, no time has passed.
+    /// Most connections that tell say that no time has passed.
     pub(crate) stands_still: bool,
-    /// Several connections stop at once and go on at once, a stream over UDP among them.
+    /// Several connections stop at once and go on at once, and one of them is a stream over UDP.
     pub(crate) stops_at_once: bool,
 }
 
-/// The packets of a connection on one side of a jump.
+/// A connection's packets on one side of a jump.
 #[derive(Debug, Clone, Copy)]
 struct Train {
     packets: usize,
@@ -89,13 +92,13 @@ struct Train {
 /// A direction of a TCP connection before a jump.
 #[derive(Debug, Clone, Copy, Default)]
 struct Course {
-    /// The byte behind its data.
+    /// The byte after its data.
     sent: Option<u32>,
     /// The next byte of the other direction's data.
     acknowledged: Option<u32>,
-    /// Segments without data, which acknowledge.
+    /// Segments that carry no data, so that they only acknowledge.
     bare: usize,
-    /// The sender's clock and ours at the first packet, and at the last.
+    /// The sender's clock and ours, at the first packet and at the last.
     first: Option<(u32, i64)>,
     last: Option<(u32, i64)>,
 }
@@ -104,7 +107,7 @@ struct Course {
 type Way = (u8, Ends);
 
 impl Continuity {
-    /// A packet that no jump led to.
+    /// Takes a packet that no jump led to.
     #[inline]
     pub(crate) fn pass(&mut self, frame: &Frame<'_>) {
         if self.before.len() < BEFORE {
@@ -115,20 +118,20 @@ impl Continuity {
         self.next = (self.next + 1) % BEFORE;
     }
 
-    /// A packet behind a jump.
+    /// Takes a packet after a jump.
     pub(crate) fn jump(&mut self, frame: &Frame<'_>) {
         if self.behind.len() < BEHIND {
             self.behind.push(Packet::of(frame));
         }
     }
 
-    /// The jump led back.
+    /// The jump led back, so what came after it is forgotten.
     pub(crate) fn come_back(&mut self) {
         self.behind.clear();
     }
 
-    /// What the packets on both sides tell of a jump of this many nanoseconds. The packets behind are
-    /// then those before the next jump.
+    /// What the packets on both sides say about a jump of this many nanoseconds. After that, the
+    /// packets behind the jump are those before the next one.
     pub(crate) fn judge(&mut self, jump: i64) -> Judged {
         let judged = Judged {
             goes_on: self.goes_on(),
@@ -171,8 +174,8 @@ impl Continuity {
         going > broken
     }
 
-    /// Whether for most directions of connections that tell no time has passed, in a jump that is
-    /// longer by far than the gaps beside it.
+    /// Whether, for most directions of connections that tell, no time has passed. The jump must be
+    /// far longer than the gaps beside it.
     fn stands_still(&self, jump: i64) -> bool {
         let (newer, older) = self.before.split_at(self.next);
         let mut courses = HashMap::<Way, Course>::new();
@@ -221,7 +224,7 @@ impl Continuity {
         still > moving && gap.saturating_mul(LONGER) <= jump
     }
 
-    /// What each direction acknowledges first behind a jump.
+    /// What each direction acknowledges first after a jump.
     fn first_heard(&self) -> HashMap<Way, u32> {
         let mut heard = HashMap::new();
         for packet in &self.behind {
@@ -234,8 +237,8 @@ impl Continuity {
         heard
     }
 
-    /// Whether all connections that were dense before a jump are dense behind it from its end on: two
-    /// or more, one of them over UDP, whose sender waits for nobody.
+    /// Whether all connections that were dense before a jump are dense again as soon as it ends.
+    /// There must be two or more, one of them over UDP, because a UDP sender waits for nobody.
     fn stops_at_once(&self, jump: i64) -> bool {
         let before = trains(&self.before);
         let behind = trains(&self.behind);
@@ -261,7 +264,7 @@ impl Continuity {
     }
 }
 
-/// The packets of each connection.
+/// Each connection's packets.
 fn trains(packets: &[Packet]) -> HashMap<Way, Train> {
     let mut trains = HashMap::new();
     for packet in packets {
@@ -291,7 +294,7 @@ impl Train {
 }
 
 impl Course {
-    /// A packet of the direction.
+    /// Takes a packet of the direction.
     fn take(&mut self, progress: Progress, at: i64) {
         if let Some((_, end)) = progress.segment
             && self.sent.is_none_or(|sent| is_behind(end, sent))
@@ -310,7 +313,7 @@ impl Course {
         }
     }
 
-    /// Whether the sender's clock has gone on with a jump; none if it does not tell.
+    /// Whether the sender's clock went on during a jump. None if it does not tell.
     fn has_passed(&self, next: Progress, jump: i64) -> Option<bool> {
         let (first, since) = self.first?;
         let (last, at) = self.last?;
@@ -319,21 +322,22 @@ impl Course {
         if ticks < 0 {
             return None;
         }
-        // A burst within a tick or two does not tell how long a tick is, and some senders write one
-        // number for ever: such a clock may tell that time has passed, but not that none has.
+        // A burst within a tick or two does not tell how long a tick is, and some senders write the
+        // same number for ever. Such a clock can tell that time has passed, but not that none has.
         if before < FEWEST_TICKS || at <= since {
             let has_passed = ticks.saturating_mul(SLOWEST_TICK) >= jump / 2;
             return (ticks > 1 && has_passed).then_some(true);
         }
-        // The first tick, and the last, may have been nearly over or have just begun.
+        // The first tick and the last may have been nearly over or have just begun.
         let longest = (at.saturating_sub(since) / (before - 1)).min(SLOWEST_TICK);
         let most = (ticks + 1).saturating_mul(longest);
         Some(most > jump / LONGER)
     }
 
-    /// Whether the sender goes on with new data, although data before was not acknowledged, and what the
-    /// receiver acknowledges first is a part of that; none if all was acknowledged, or may have been:
-    /// the capture may lack acknowledgements, but behind a pause the first one is of all data before it.
+    /// Whether the sender goes on with new data although earlier data was not acknowledged, and the
+    /// receiver then first acknowledges a part of that data. None if all was acknowledged, or may
+    /// have been. It may have been, because the capture may lack acknowledgements. But after a
+    /// pause the first one covers all data sent before it.
     fn goes_on_unacknowledged(&self, next: Progress, receiver: Self, heard: u32) -> Option<bool> {
         let (start, _) = next.segment?;
         let sent = self.sent?;
@@ -346,7 +350,7 @@ impl Course {
     }
 }
 
-/// Whether a sequence number is behind another one (RFC 9293, section 3.4).
+/// Whether a sequence number comes after another one (RFC 9293, section 3.4).
 const fn is_behind(number: u32, other: u32) -> bool {
     number.wrapping_sub(other).cast_signed() > 0
 }
@@ -381,7 +385,7 @@ impl Packet {
         self.frame.time_nanos
     }
 
-    /// Nanoseconds from the packet before.
+    /// Nanoseconds since the packet before.
     fn gap_behind(&self, before: Option<i64>) -> i64 {
         let before = before.unwrap_or(self.time());
         self.time().saturating_sub(before).saturating_abs()
@@ -407,7 +411,7 @@ impl Packet {
         }
         let header = frame.tcp_segment();
         let segment = match header {
-            // Acknowledgements alone do not get ahead.
+            // Acknowledgements alone do not advance.
             Some(segment) if segment.len > 0 => {
                 let behind = segment.sequence.wrapping_add(segment.len);
                 Some((segment.sequence, behind))
@@ -431,7 +435,7 @@ impl Packet {
 }
 
 impl Progress {
-    /// Whether `next` is what comes next; none if nothing tells.
+    /// Whether `next` is what comes next. None if nothing tells.
     fn leads_to(self, next: Self) -> Option<bool> {
         if let (Some((_, end)), Some((start, _))) = (self.segment, next.segment) {
             return Some(start.wrapping_sub(end) <= NEXT_BYTES);

@@ -1,4 +1,4 @@
-//! Cost measurement: replays the same arrivals through a discipline's port without any meters.
+//! Measures costs: replays the same arrivals through a discipline's port without any meters.
 
 use std::hint::black_box;
 use std::time::Instant as WallClock;
@@ -14,14 +14,14 @@ use crate::comparison::Cost;
 use crate::offered::{Event, EventKind};
 use crate::urgency::{Known, Marker};
 
-/// Rounds. Each round measures every discipline once, so a machine that slows down affects all
-/// disciplines.
+/// How many rounds we make. Each round measures every discipline once, so that a machine that slows
+/// down affects all of them.
 const ROUNDS: usize = 5;
-/// A round repeats the sample until it holds at least this many packets.
+/// A round repeats the sample until it has at least this many packets.
 const PACKETS_A_ROUND: usize = 200_000;
 
-/// Measures the processing time of disciplines on a sample of a capture. A tree has the sample's
-/// flows assigned to leaves. The time of iterating over the sample is subtracted. `go_on` is called
+/// Measures how long disciplines take on a sample of a capture. A tree has the sample's flows
+/// assigned to leaves. The time for iterating over the sample is subtracted. `go_on` is called
 /// before each run.
 pub(crate) fn measure(
     subjects: &[(AnyDiscipline, Limit)],
@@ -65,8 +65,8 @@ struct Sample<'a> {
 }
 
 impl<'a> Sample<'a> {
-    /// Repeats the sample until it has enough packets, but only up to half of the clock's range: at
-    /// the end of the range no packet would leave.
+    /// Repeats the sample until it has enough packets, but only up to half of the clock's range,
+    /// because at the end of the range no packet would leave.
     fn new(events: &'a [Event], arrivals: usize) -> Self {
         let mut sample = Self { events, repeats: 1 };
         let fit = Instant::MAX.as_picos() / 2 / sample.span().as_picos();
@@ -84,7 +84,7 @@ impl<'a> Sample<'a> {
             + Duration::from_millis(1)
     }
 
-    /// Calls `act` on all events; times keep rising from one repetition to the next.
+    /// Calls `act` on all events. Times go on rising from one repetition to the next.
     fn for_each(&self, mut act: impl FnMut(Instant, &Event)) {
         let span = self.span();
         let mut shift = Duration::ZERO;
@@ -96,7 +96,7 @@ impl<'a> Sample<'a> {
         }
     }
 
-    /// Nanoseconds to iterate over all events and do nothing.
+    /// Nanoseconds to iterate over all events without doing anything.
     fn go_through(&self) -> f64 {
         let start = WallClock::now();
         self.for_each(|at, event| {
@@ -106,8 +106,8 @@ impl<'a> Sample<'a> {
     }
 }
 
-/// Nanoseconds of a run. Of an [`AnyScheduler`](roundelay::schedulers::AnyScheduler), by value: a
-/// loop compiled for each discipline would save a jump a call, about a nanosecond.
+/// Nanoseconds for a run through an [`AnyScheduler`](roundelay::schedulers::AnyScheduler), by
+/// value. A loop compiled for each discipline would save a jump in each call, about a nanosecond.
 fn time(
     discipline: &AnyDiscipline,
     limit: Limit,

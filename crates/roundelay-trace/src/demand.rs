@@ -1,45 +1,45 @@
-//! Demand of a flow: light, bursty, modest or heavy, by its backlog in an ideal GPS server and its
-//! mean rate.
+//! How much a flow demands: it is light, bursty, modest or heavy, by its backlog in an ideal GPS
+//! server and by its mean rate.
 //!
-//! All thresholds of the verdict (`roundelay-advice`) between flows that a queue should protect and
-//! flows that fill queues are here.
+//! The verdict (`roundelay-advice`) tells flows that a queue should protect from flows that fill
+//! queues. All thresholds for this are here.
 
-/// Backlog of a light flow, bytes: ten full packets, the amount that a TCP sender may send before
+/// A light flow's backlog, bytes: ten full packets, because a TCP sender may send that much before
 /// the first acknowledgement (RFC 6928).
 const LIGHT_BACKLOG: f64 = 10.0 * FULL_PACKET as f64;
-/// Backlog of a flow with bursts, such as a page of 150 kB that arrives at once.
+/// The backlog of a flow with bursts, such as a page with 150 kB that arrives at once.
 const BURSTY_BACKLOG: f64 = 100.0 * FULL_PACKET as f64;
 /// A full packet with its Ethernet header, bytes.
 pub(crate) const FULL_PACKET: u32 = 1514;
-/// Minimum fraction of a flow's packets that arrive at or below its backlog.
+/// At least this fraction of a flow's packets must arrive at or below its backlog.
 const MOST: f64 = 0.99;
-/// Part of the link's rate up to which a flow is modest or bursty.
+/// A modest or bursty flow takes at most this part of the link's rate.
 const MODEST: f64 = 0.1;
-/// Bursts of a page are this far apart: the mean rate of a bursty flow is over this time at least,
-/// seconds.
+/// A page's bursts are this far apart, so a bursty flow's mean rate is taken over at least this
+/// time, seconds.
 const PAUSE: f64 = 10.0;
-/// Rate of a call with uncompressed speech and headers, at most, in bits per second.
+/// The most that a call with uncompressed speech takes, headers included, in bits per second.
 const FASTEST_CALL: f64 = 128_000.0;
-/// Mean length of a call's packets, at most: twenty milliseconds of uncompressed speech (RFC 3551)
-/// with headers are 218 bytes on Ethernet.
+/// A call's packets have at most this mean length. With headers, twenty milliseconds of
+/// uncompressed speech (RFC 3551) are 218 bytes on Ethernet.
 pub(crate) const LONGEST_OF_A_CALL: u64 = 300;
 
-/// Demand of a flow, the least first.
+/// What a flow demands, the least first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Demand {
     /// Less than a fair share whenever other flows want the link too.
     Light,
-    /// More than a fair share in bursts, and a small part of the link.
+    /// More than a fair share in bursts, but only a small part of the link.
     Bursty,
-    /// More than a fair share among many flows, but a small part of the link, or no more than a
-    /// call.
+    /// More than a fair share among many flows, but only a small part of the link, or no more than
+    /// a call takes.
     Modest,
     /// More than a fair share, and a large part of the link.
     Heavy,
 }
 
-/// Packets of a flow by the flow's backlog in the GPS server at their arrival, arriving packet
-/// included.
+/// A flow's packets, by the backlog that the GPS server holds for this flow when they arrive. The
+/// arriving packet counts.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Backlogs {
     light: u64,
@@ -52,7 +52,7 @@ impl Backlogs {
         bursty: 0,
     };
 
-    /// Counts an arrival at which the server holds `bytes` of the flow.
+    /// Counts an arrival at which the server holds `bytes` for the flow.
     pub(crate) fn count(&mut self, bytes: f64) {
         self.light += u64::from(bytes <= LIGHT_BACKLOG);
         self.bursty += u64::from(bytes <= BURSTY_BACKLOG);
@@ -60,8 +60,8 @@ impl Backlogs {
 }
 
 impl Demand {
-    /// The demand of a flow with these packets and bytes, `seconds` from the first to the last
-    /// packet, on a link with this rate in bits per second.
+    /// What a flow with these packets and bytes demands. They span `seconds` from first to last,
+    /// and the link's rate is in bits per second.
     pub(crate) fn of(
         backlogs: Backlogs,
         (packets, bytes): (u64, u64),
@@ -70,7 +70,8 @@ impl Demand {
     ) -> Self {
         let bits = bytes as f64 * 8.0;
         let mean_rate = bits / seconds.max(1.0);
-        // By backlog: nearly all packets find little of their flow in the ideal server.
+        // By backlog first: nearly all packets of a light flow find little of it in the ideal
+        // server.
         let most = MOST * packets as f64;
         if backlogs.light as f64 >= most {
             return Self::Light;
@@ -78,7 +79,7 @@ impl Demand {
         if backlogs.bursty as f64 >= most && bits / seconds.max(PAUSE) <= MODEST * link {
             return Self::Bursty;
         }
-        // By mean rate.
+        // Then by mean rate.
         let is_like_a_call = mean_rate <= FASTEST_CALL && bytes <= LONGEST_OF_A_CALL * packets;
         if mean_rate <= MODEST * link || is_like_a_call {
             Self::Modest

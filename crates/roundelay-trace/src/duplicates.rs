@@ -30,32 +30,32 @@ use std::collections::{HashMap, VecDeque};
 use crate::capture::{Frame, Heading};
 use crate::fingerprint::{AsDigest, Fingerprint};
 
-/// Most packets remembered at a time, about 17 MB.
+/// The most packets that we remember at a time, about 17 MB.
 pub(crate) const REMEMBERED: usize = 1 << 17;
-/// Longest time from a packet to a copy, in nanoseconds.
+/// The longest times from a packet to a copy, in nanoseconds.
 pub(crate) const WITH_IDENTIFICATION: u64 = 1_000_000_000;
 pub(crate) const WITHOUT_IDENTIFICATION: u64 = 100_000_000;
 const AT_ONE_POINT: u64 = 1_000_000;
 
-/// Packets of the last second, and where they were captured.
+/// The last second's packets, and where they were captured.
 #[derive(Debug, Default)]
 pub(crate) struct Duplicates {
-    /// By [`Fingerprint::forwarded`].
+    /// The key is [`Fingerprint::forwarded`].
     seen: HashMap<u64, Sightings, AsDigest>,
-    /// Packets by capture time of the first copy, oldest first.
+    /// When the first copy of each packet was captured, oldest first.
     ages: VecDeque<(i64, u64)>,
 }
 
-/// A packet among those captured before.
+/// How a packet relates to those captured before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sighting {
-    /// No copy.
+    /// It is no copy.
     First,
-    /// A copy, captured elsewhere.
+    /// It is a copy, captured elsewhere.
     Elsewhere,
-    /// Looks like a copy by a mirror port, captured at the same point.
+    /// It looks like a mirror port's copy, captured at the same point.
     Again,
-    /// Equal to a packet that looked like a copy: both are packets of their own.
+    /// It equals a packet that looked like a copy, so both are packets of their own.
     Third,
 }
 
@@ -64,28 +64,28 @@ pub(crate) type CapturePoint = (Option<u32>, Option<Heading>);
 
 #[derive(Debug)]
 struct Sightings {
-    /// Capture time of the first copy.
+    /// When the first copy was captured.
     first: i64,
-    /// Where the first copy was captured, and whether a second time.
+    /// Where the first copy was captured, and whether it was captured there twice.
     point: (CapturePoint, bool),
-    /// The same of copies captured elsewhere.
+    /// The same for copies captured elsewhere.
     others: Vec<(CapturePoint, bool)>,
 }
 
 impl Duplicates {
-    /// Whether this packet is a copy of an earlier one. `is_mirrored`: a mirror port copied every
-    /// packet.
+    /// Whether this packet is a copy of an earlier one. `is_mirrored` says that a mirror port
+    /// copied every packet.
     pub(crate) fn sight(
         &mut self,
         frame: &Frame<'_>,
         print: &Fingerprint,
         is_mirrored: bool,
     ) -> Sighting {
-        // Rule 3: what nothing tells apart is no copy.
+        // Rule 3: if nothing tells packets apart, this is no copy.
         if !print.has_identification && !print.is_telling {
             return Sighting::First;
         }
-        // Rules 2, 3 and 5: the longest time between copies.
+        // Rules 2, 3 and 5 set the longest time between copies.
         let point = (frame.tap.interface, frame.tap.heading);
         let longest = match (point, print.has_identification) {
             ((None, None), _) => AT_ONE_POINT,
@@ -121,7 +121,7 @@ impl Duplicates {
                         *is_again = true;
                         return Sighting::Again;
                     }
-                    // Rule 5: looks like a copy, unless it may be an acknowledgement sent again.
+                    // Rule 5: it looks like a copy, unless it may be an acknowledgement sent again.
                     Some(false)
                         if apart <= AT_ONE_POINT
                             && (print.has_identification || print.has_data) =>
@@ -129,13 +129,13 @@ impl Duplicates {
                         sightings.point = (point, true);
                         sighting = Sighting::Again;
                     }
-                    // Rule 5: the third of equal packets.
+                    // Rule 5: it is the third of equal packets.
                     Some(true) if apart <= AT_ONE_POINT && !is_mirrored => {
                         sighting = Sighting::Third
                     }
                     _ => {}
                 }
-                // A packet of its own: its copies are counted from here.
+                // This is a packet of its own, so we count its copies from here.
                 *seen = sightings;
             }
             Entry::Vacant(unseen) => {
@@ -146,7 +146,7 @@ impl Duplicates {
         sighting
     }
 
-    /// Forgets packets that can have no further copy, and the oldest of too many.
+    /// Forgets packets that can have no further copy, and the oldest if there are too many.
     fn forget(&mut self, now: i64, longest: u64) {
         while let Some((first, print)) = self.ages.front().copied()
             && (self.ages.len() >= REMEMBERED || now.saturating_sub(first) > longest as i64)
@@ -162,7 +162,7 @@ impl Duplicates {
 }
 
 impl Sightings {
-    /// Whether the packet was captured twice at this point; none if it never was.
+    /// Whether the packet was captured twice at this point. None if it never was.
     fn at(&mut self, point: CapturePoint) -> Option<&mut bool> {
         if self.point.0 == point {
             return Some(&mut self.point.1);

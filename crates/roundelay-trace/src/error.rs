@@ -1,12 +1,11 @@
-//! Errors in input files and rules: each message names the location, the value found and the legal
-//! values.
+//! Errors in input files and rules. Each message says where, what was found and what is legal.
 
 use std::io;
 
 use roundelay::Fault;
 use thiserror::Error;
 
-/// Reasons why a capture cannot be opened or read further.
+/// Why a capture cannot be opened or read further.
 #[derive(Debug, Error)]
 pub enum CaptureError {
     /// The file cannot be opened.
@@ -22,7 +21,7 @@ pub enum CaptureError {
     Read {
         /// The capture's name, as the user gave it.
         name: String,
-        /// Bytes of the file read before.
+        /// Bytes of the file that were read before.
         offset: u64,
         /// The operating system's error.
         reason: io::Error,
@@ -32,11 +31,11 @@ pub enum CaptureError {
     Malformed {
         /// The capture's name, as the user gave it.
         name: String,
-        /// Start of the faulty record, block or field, in bytes from the start of the file.
+        /// Where the faulty record, block or field starts, in bytes from the start of the file.
         offset: u64,
-        /// The value found.
+        /// What was found.
         found: String,
-        /// The legal values: a value or a range.
+        /// What is legal: a value or a range.
         expected: String,
     },
 }
@@ -47,11 +46,11 @@ pub enum CaptureError {
 pub struct RuleError {
     /// The rule as the user wrote it.
     pub rule: String,
-    /// Location of the error, in characters counted from 1.
+    /// Where the error is, in characters counted from 1.
     pub column: usize,
     /// The text found.
     pub found: String,
-    /// The wrong word; none at the end of the rule.
+    /// The wrong word, or none at the end of the rule.
     pub word: Option<String>,
     /// The legal text.
     pub expected: String,
@@ -84,7 +83,7 @@ impl From<FilterError> for Fault {
     }
 }
 
-/// The wrong word of a rule; at its end, the rule.
+/// The wrong word in a rule. At the rule's end, the whole rule.
 fn of_rule(message: String, error: RuleError) -> Fault {
     Fault::new(message)
         .with_given(error.word.unwrap_or(error.rule))
@@ -100,7 +99,8 @@ impl From<DirectionError> for Fault {
 }
 
 impl From<CaptureError> for Fault {
-    /// The file is part of the data; faults of its bytes have no value that anyone has written.
+    /// The file is part of the data. Faults in its bytes are not, because nobody has written these
+    /// values.
     fn from(error: CaptureError) -> Self {
         match error {
             CaptureError::Open { name, reason } => {
@@ -123,7 +123,7 @@ impl From<CaptureError> for Fault {
     }
 }
 
-/// A [`CaptureError`] before the file's name is known.
+/// A [`CaptureError`] before we know the file's name.
 #[derive(Debug)]
 pub(crate) enum Broken {
     /// Reading failed at this offset.
@@ -137,7 +137,7 @@ pub(crate) enum Broken {
 }
 
 impl Broken {
-    /// Illegal bytes at `offset`.
+    /// The error for illegal bytes at `offset`.
     #[cold]
     pub(crate) fn malformed(
         offset: u64,
@@ -151,7 +151,7 @@ impl Broken {
         }
     }
 
-    /// The error for the user, with the file's name.
+    /// The error that the user sees, with the file's name.
     #[cold]
     pub(crate) fn in_file(self, name: &str) -> CaptureError {
         let name = name.to_owned();

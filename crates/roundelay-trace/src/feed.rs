@@ -1,9 +1,9 @@
-//! Feed: sorts frames into flows for one queue, one frame at a time, as a comparison sorts the packets
-//! of a capture.
+//! Feed: sorts frames into flows for one queue, frame by frame, just as a comparison sorts a
+//! capture's packets.
 //!
-//! For a driver whose packets have not all come yet. [`compare`](crate::compare) gives the same
-//! flows, weights, lengths and urgencies for the same frames: both use one classifier, one table of
-//! present flows and one marker.
+//! It is for a driver whose packets have not all come yet. [`compare`](crate::compare) gives the
+//! same frames the same flows, weights, lengths and urgencies, because both use one classifier, one
+//! table of present flows and one marker.
 
 use std::error::Error;
 
@@ -23,8 +23,7 @@ use crate::tree::TreeFile;
 use crate::urgency::{Known, Marker, Offer, RulePlace, reads_sizes};
 use crate::weights::{WeightRule, WeightRules};
 
-/// A queue: a discipline with its limit, or a tree with the rules that select the flows of each
-/// leaf.
+/// A queue: a discipline with its limit, or a tree with rules that select each leaf's flows.
 #[derive(Debug, Clone)]
 pub enum Queue {
     /// A discipline.
@@ -34,7 +33,7 @@ pub enum Queue {
 }
 
 impl Queue {
-    /// The discipline; for a tree, without any flow's leaf.
+    /// The discipline. A tree comes without any flow's leaf.
     pub fn discipline(&self) -> AnyDiscipline {
         match self {
             Self::Discipline(spec) => spec.discipline.clone(),
@@ -42,7 +41,7 @@ impl Queue {
         }
     }
 
-    /// The limit of the whole queue.
+    /// The whole queue's limit.
     pub fn limit(&self) -> Limit {
         match self {
             Self::Discipline(spec) => spec.limit_or_default(),
@@ -50,7 +49,7 @@ impl Queue {
         }
     }
 
-    /// Whether the queue orders packets by the sizes of flows, which nobody knows before their last
+    /// Whether the queue orders packets by flow sizes, which nobody knows before a flow's last
     /// packet.
     pub fn reads_sizes(&self) -> bool {
         match self {
@@ -59,10 +58,10 @@ impl Queue {
         }
     }
 
-    /// Checks the largest weight of the rules against the range of each discipline.
+    /// Checks the rules' largest weight against each discipline's range.
     ///
     /// # Errors
-    /// A discipline takes no weights as large as that.
+    /// A discipline does not take weights as large as that.
     pub fn check_weights(&self, weights: &WeightRules) -> Result<(), ConfigError> {
         let nodes = match self {
             Self::Discipline(spec) => vec![spec.discipline.info()],
@@ -98,7 +97,7 @@ impl Queue {
     }
 }
 
-/// A frame after it was sorted: its flow, and what disciplines read of it.
+/// A frame that has been sorted: its flow, and what disciplines read.
 #[derive(Debug, Clone, Copy)]
 pub struct Sorted {
     /// The flow.
@@ -123,7 +122,7 @@ impl Sorted {
     }
 }
 
-/// Sorts the frames of one queue.
+/// Sorts one queue's frames.
 pub struct Feed {
     queue: Queue,
     weights: WeightRules,
@@ -131,22 +130,22 @@ pub struct Feed {
     classifier: Classifier,
     presence: Presence,
     marker: Marker,
-    /// Numbers of the flows' hosts, if the queue reads them.
+    /// Numbers for the flows' hosts, if the queue reads them.
     hosts: Option<HostNumbers>,
     /// Whether the queue filters acknowledgements.
     reads_acks: bool,
-    /// Scratch space: flows that leave.
+    /// Scratch space for flows that leave.
     leaving: Vec<FlowId>,
 }
 
-/// A value that a scheduler refuses.
+/// The error when a scheduler refuses a value.
 pub type FeedError = Box<dyn Error + Send + Sync>;
 
 impl Feed {
-    /// A feed without any flow.
+    /// A feed that has no flow yet.
     ///
     /// # Errors
-    /// A weight is out of the range of the queue's discipline.
+    /// The queue's discipline does not take a weight.
     pub fn new(
         queue: Queue,
         weights: WeightRules,
@@ -175,13 +174,13 @@ impl Feed {
         &self.queue
     }
 
-    /// The flows by number.
+    /// The flows. The index is their number.
     pub fn flows(&self) -> &[Flow] {
         self.classifier.flows()
     }
 
-    /// Sorts a frame that arrives at `at`: flows silent for long leave the scheduler, and the
-    /// frame's flow joins if it must. Advance the port to `at` before, and let the frame's
+    /// Sorts a frame that arrives at `at`. Flows that were silent for long leave the scheduler, and
+    /// the frame's flow joins if it must. First advance the port to `at`, and then let the frame's
     /// [`packet`](Self::packet) arrive next.
     ///
     /// # Errors
@@ -230,15 +229,15 @@ impl Feed {
         Ok(Sorted { flow, offer })
     }
 
-    /// The packet of a sorted frame.
+    /// Makes a sorted frame's packet.
     pub fn packet<T>(&mut self, at: Instant, sorted: Sorted, payload: T) -> Packet<T> {
         self.marker.packet(at, sorted.flow, sorted.offer, payload)
     }
 
-    /// Other rules for weights, for the flows present and to come.
+    /// Sets other weight rules, both for flows that are present and for flows to come.
     ///
     /// # Errors
-    /// A weight is out of the range of the queue's discipline: nothing has changed.
+    /// The queue's discipline does not take a weight. Then nothing has changed.
     pub fn set_weights<T>(
         &mut self,
         weights: WeightRules,
@@ -257,10 +256,10 @@ impl Feed {
         Ok(())
     }
 
-    /// Another queue, with a new scheduler that holds no packets: the flows present join it.
+    /// Sets another queue. The present flows join its new scheduler, which holds no packets.
     ///
     /// # Errors
-    /// A weight is out of the range of the new discipline: the feed has not changed.
+    /// The new discipline does not take a weight. Then the feed has not changed.
     pub fn set_queue<T>(
         &mut self,
         queue: Queue,
@@ -282,7 +281,7 @@ impl Feed {
         outcome
     }
 
-    /// Tells a new scheduler all flows.
+    /// Tells a new scheduler about all flows.
     fn tell_all<T>(&mut self, scheduler: &mut AnyArena<T>) -> Result<(), FeedError> {
         self.tell_leaves(scheduler)?;
         for flow in self.known() {
@@ -298,7 +297,7 @@ impl Feed {
         (0..self.presence.len() as u32).map(FlowId)
     }
 
-    /// Meets a new flow: its weight, and its leaf in a tree.
+    /// Meets a new flow: finds its weight, and in a tree its leaf.
     fn meet<T>(
         &mut self,
         at: Instant,

@@ -1,8 +1,8 @@
-//! Filter of packets, such as `udp and not port 53`.
+//! Filter: which packets to take, such as `udp and not port 53`.
 //!
-//! Conditions are those of weight rules, joined as in pcap filters: `and` (`&&`) and `or` (`||`)
-//! have equal precedence and are evaluated from left to right; `not` (`!`) binds to the next
-//! condition; parentheses group. A packet without readable IP headers meets no condition.
+//! Conditions are those of weight rules, joined as in pcap filters. `and` (`&&`) and `or` (`||`)
+//! have equal precedence and are evaluated from left to right. `not` (`!`) binds to the next
+//! condition, and parentheses group. A packet without readable IP headers meets no condition.
 
 use std::fmt;
 use std::str::FromStr;
@@ -33,17 +33,17 @@ enum Join {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Term {
-    /// All conditions hold: `udp port 53` has two.
+    /// All conditions hold. `udp port 53` has two.
     All(Vec<Condition>),
     Not(Box<Term>),
     Group(Box<Chain>),
 }
 
-/// Most nested parentheses and negations: deeper recursion could exhaust the stack.
+/// How deep parentheses and negations may nest, because deeper recursion could exhaust the stack.
 const DEEPEST: usize = 100;
 
 impl Filter {
-    /// Whether a packet passes; `None` is a packet without readable headers.
+    /// Whether a packet passes. `None` stands for a packet without readable headers.
     pub fn matches(&self, headers: Option<&Headers>) -> bool {
         self.chain.matches(headers)
     }

@@ -8,10 +8,10 @@ use foldhash::quality::RandomState;
 use crate::capture::Frame;
 use crate::headers::{TCP, UDP, network_layer};
 
-/// ICMP and ICMPv6.
+/// The protocol numbers for ICMP and ICMPv6.
 const ICMP: [u8; 2] = [1, 58];
 
-/// Tables by digest: a digest is its own hash, because nobody can choose it.
+/// Hashes tables by digest. A digest is its own hash, because nobody can choose it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct AsDigest(u64);
 
@@ -39,48 +39,48 @@ impl Hasher for AsDigest {
     }
 }
 
-/// The key of the digests of one comparison. A new one in each process: nobody can make packets
-/// with equal digests without watching this process.
+/// The key for one comparison's digests. It is new in each process, so nobody can make packets with
+/// equal digests without watching this process.
 #[derive(Debug, Default)]
 pub(crate) struct DigestKey(RandomState);
 
-/// What tells an IP packet from others, digested once for all who look for copies of the packet.
+/// What tells an IP packet from others. It is digested once for everybody who looks for copies.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Fingerprint {
-    /// Of everything that forwarding does not change.
+    /// Digest of everything that forwarding leaves alone.
     pub(crate) forwarded: u64,
-    /// Of everything that address translation does not change either.
+    /// Digest of everything that address translation leaves alone too.
     pub(crate) translated: u64,
-    /// Bytes of payload that address translation does not change.
+    /// How many payload bytes address translation leaves alone.
     pub(crate) kept_len: usize,
     pub(crate) has_identification: bool,
-    /// The captured payload differs between packets of a flow.
+    /// Whether the captured payload differs between a flow's packets.
     pub(crate) is_telling: bool,
-    /// A TCP segment with data, or another protocol.
+    /// Whether it is a TCP segment with data, or another protocol.
     pub(crate) has_data: bool,
 }
 
-/// Source and destination, as few numbers as they fit into.
+/// Source and destination, in as few numbers as they fit into.
 enum Addresses {
     V4(u64),
     V6([u128; 2]),
 }
 
-/// An IP packet in parts.
+/// An IP packet, taken apart.
 struct Parts<'a> {
     addresses: Addresses,
     protocol: u8,
-    /// Of the IP header, without the protocol.
+    /// Fields of the IP header, without the protocol.
     fields: u64,
     identification: u16,
-    /// Bytes of payload on the wire.
+    /// How many payload bytes were on the wire.
     payload_len: usize,
-    /// Captured payload, without padding of the link.
+    /// The captured payload, without the link's padding.
     payload: &'a [u8],
 }
 
 impl Fingerprint {
-    /// The fingerprint of an IP packet; none of other frames.
+    /// An IP packet's fingerprint. None for other frames.
     pub(crate) fn of(frame: &Frame<'_>, key: &DigestKey) -> Option<Self> {
         let parts = Parts::of(frame)?;
         let Translation { kept, changed } = Translation::of(parts.protocol, parts.payload);
@@ -110,7 +110,7 @@ impl Fingerprint {
 }
 
 impl<'a> Parts<'a> {
-    /// The IP packet of a frame.
+    /// A frame's IP packet, taken apart.
     fn of(frame: &Frame<'a>) -> Option<Self> {
         let packet = network_layer(frame.link, frame.bytes).ok()?;
         match packet.first()? >> 4 {
@@ -120,9 +120,9 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// RFC 791, section 3.1.
+    /// Takes an IPv4 packet apart (RFC 791, section 3.1).
     fn of_ipv4(packet: &'a [u8]) -> Option<Self> {
-        // Without options: of a fixed length, so that no field is checked against it.
+        // Without options the header has a fixed length, so no read of a field needs a check.
         let header = packet.first_chunk::<20>()?;
         let header_len = usize::from(header[0] & 15) * 4;
         if header_len < header.len() || header_len > packet.len() {
@@ -144,7 +144,7 @@ impl<'a> Parts<'a> {
         })
     }
 
-    /// RFC 8200, section 3.
+    /// Takes an IPv6 packet apart (RFC 8200, section 3).
     fn of_ipv6(packet: &'a [u8]) -> Option<Self> {
         let (header, payload) = packet.split_first_chunk::<40>()?;
         let length = u16::from_be_bytes([header[4], header[5]]);
@@ -171,7 +171,7 @@ impl<'a> Parts<'a> {
         self.protocol != TCP || self.payload_len > header
     }
 
-    /// Whether the captured payload differs between packets of a flow.
+    /// Whether the captured payload differs between a flow's packets.
     fn are_telling(&self) -> bool {
         match (self.protocol, self.payload) {
             (TCP, payload) if payload.len() >= 18 => true,
@@ -181,7 +181,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// Payload below a header, from a length that includes the header; offloading leaves the length 0.
+/// The payload's length, from one that includes the header. Offloading leaves that at 0.
 fn payload_len(length: u16, header_len: usize) -> usize {
     if length == 0 {
         usize::MAX
@@ -190,11 +190,11 @@ fn payload_len(length: u16, header_len: usize) -> usize {
     }
 }
 
-/// A payload in the parts that translation leaves alone and what it changes: ports or the identifier
-/// of an echo, and checksums.
+/// A payload in two parts: what translation leaves alone, and what it changes. It changes ports or
+/// an echo's identifier, and checksums.
 struct Translation<'a> {
     kept: [&'a [u8]; 2],
-    /// The changed bytes, one behind the other, of which there are at most six.
+    /// The changed bytes in a row, at most six.
     changed: u64,
 }
 
@@ -213,7 +213,7 @@ impl<'a> Translation<'a> {
         }
     }
 
-    /// Of an echo, another protocol, or a payload that was captured to less than its checksum.
+    /// Splits an echo, another protocol, or a payload that was cut before its checksum.
     fn of_another(protocol: u8, payload: &'a [u8]) -> Self {
         let part = |from: usize, to: usize| {
             let end = payload.len();

@@ -1,6 +1,6 @@
-//! Harm of a queue to a flow, in seconds: what its packets wait, and what their loss costs.
+//! How much a queue harms a flow, in seconds: what its packets wait, and what their loss costs.
 //!
-//! The worst flow of a kind is the one with the most harm. Advice compares disciplines by it.
+//! A kind's worst flow is the one with the most harm. Advice compares disciplines by it.
 
 use crate::comparison::{Comparison, DisciplineResult};
 use crate::demand::FULL_PACKET;
@@ -9,16 +9,18 @@ use crate::outcome::Outcome;
 
 /// A sender's minimum retransmission timeout (RFC 6298, section 2.4).
 const SHORTEST_RETRY: f64 = 1.0;
-/// Maximum harm by loss: the longest timeout may be limited to this (RFC 6298, section 2.5).
+/// The most harm that loss does, because a sender may limit its longest timeout to this (RFC 6298,
+/// section 2.5).
 pub const LONGEST_RETRY: f64 = 60.0;
 
-/// Fewest lost acknowledgements that count where none gets through: the last few of a connection
-/// delay nobody.
+/// If no acknowledgement gets through, lost ones count only from this many on, because a
+/// connection's last few delay nobody.
 const A_STREAM: u64 = 10;
 
-/// Average wait of a sender until a packet is delivered, if this fraction is lost: one second,
-/// doubled after each further loss (RFC 6298, section 5.5), or
-/// `p + 2 p^2 + 4 p^3 + .. = p / (1 - 2 p)`. Infinite for a loss of half or more, so limited.
+/// How long a sender waits on average until a packet is delivered, if this fraction is lost. The
+/// wait is one second, and doubles after each further loss (RFC 6298, section 5.5). So it is `p + 2
+/// p^2 + 4 p^3 + .. = p / (1 - 2 p)`, which is infinite if half or more is lost, and therefore
+/// limited.
 pub fn retries(loss: f64) -> f64 {
     if loss < 0.5 {
         (SHORTEST_RETRY * loss / (1.0 - 2.0 * loss)).min(LONGEST_RETRY)
@@ -27,12 +29,12 @@ pub fn retries(loss: f64) -> f64 {
     }
 }
 
-/// Harm to a flow under a discipline.
+/// How much a discipline harms a flow.
 ///
-/// A bulk flow causes its own delay and losses. The queue harms it by the missing part of the fair
-/// share, which costs as much as the loss of an equal part of the packets. A lost acknowledgement
-/// costs nothing if another gets through, but a lost request among acknowledgements counts. A light
-/// flow suffers its 99th percentile of delay and the cost of its losses.
+/// A bulk flow causes its own delay and losses. The queue harms it by what it lacks to its fair
+/// share, which costs as much as losing an equal part of the packets. A lost acknowledgement costs
+/// nothing if another gets through, but a lost request among acknowledgements counts. A light flow
+/// suffers its 99th percentile of delay and what its losses cost.
 pub fn flow_harm(comparison: &Comparison, result: &DisciplineResult, flow: usize) -> f64 {
     let outcome = &result.flows[flow].outcome;
     match comparison.flows[flow].kind {
@@ -48,15 +50,16 @@ pub fn flow_harm(comparison: &Comparison, result: &DisciplineResult, flow: usize
     }
 }
 
-/// The 99th percentile of delay, or this value if nothing gets through.
+/// The 99th percentile of delay, or `without` if nothing gets through.
 fn wait(outcome: &Outcome, without: f64) -> f64 {
     outcome.delay.map_or(without, |delay| delay.p99)
 }
 
-/// Bytes that a flow may lack of its fair share without harm: packets are not divisible.
+/// A flow may lack this many bytes to its fair share without harm, because packets cannot be
+/// divided.
 const INDIVISIBLE: f64 = 2.0 * FULL_PACKET as f64;
 
-/// The part of its fair share that a flow got, 0 to 1.
+/// Which part of its fair share a flow got, 0 to 1.
 fn share_of(comparison: &Comparison, result: &DisciplineResult, flow: usize) -> f64 {
     let fair = comparison.flows[flow].fair_rate / 8.0 * comparison.capture.seconds;
     let got = result.flows[flow].bytes_in_time as f64 + INDIVISIBLE;
@@ -67,8 +70,8 @@ fn share_of(comparison: &Comparison, result: &DisciplineResult, flow: usize) -> 
     }
 }
 
-/// Finds the flow with the most harm of each kind under each discipline, and the least share of a
-/// bulk flow.
+/// Finds each kind's flow with the most harm under each discipline, and the least share that a bulk
+/// flow got.
 pub(crate) fn find_worst_flows(comparison: &mut Comparison) {
     for index in 0..comparison.disciplines.len() {
         let kinds = kinds_with_worst_flows(comparison, &comparison.disciplines[index]);
@@ -76,7 +79,7 @@ pub(crate) fn find_worst_flows(comparison: &mut Comparison) {
     }
 }
 
-/// The kinds of a result for the flows of a comparison, with the worst flow of each.
+/// A result's kinds for the flows of a comparison, each with its worst flow.
 pub(crate) fn kinds_with_worst_flows(
     comparison: &Comparison,
     result: &DisciplineResult,
@@ -93,7 +96,7 @@ fn find_worst(kind: &mut KindOutcome, comparison: &Comparison, result: &Discipli
     let mut least = 1.0_f64;
     let mut longest: Option<f64> = None;
     for flow in comparison.flows_of(kind.kind) {
-        // Of equal flows the first.
+        // Among equal flows, the first counts.
         let harm = flow_harm(comparison, result, flow);
         if harm > most {
             most = harm;

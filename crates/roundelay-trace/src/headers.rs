@@ -1,15 +1,16 @@
 //! Packet header parser: addresses, protocol, ports, code point and ECN.
 //!
-//! Reads Ethernet with any number of VLAN tags (802.1Q, 802.1ad), PPPoE sessions and MPLS, PPP,
-//! Cisco HDLC, 802.11 data frames (bare, or after radiotap, PPI, Prism or AVS), Linux "cooked"
-//! captures, loopback and raw IP; then IPv4 or IPv6 with extension headers (by [`etherparse`]);
-//! then the ports of TCP, UDP, UDP-Lite, DCCP and SCTP, at equal offsets in all five. The headers
-//! are those of the outer packet on the link; `tunnel.rs` has those of packets inside.
+//! First it reads the link layer: Ethernet with any number of VLAN tags (802.1Q, 802.1ad), PPPoE
+//! sessions and MPLS, PPP, Cisco HDLC, 802.11 data frames (bare, or after radiotap, PPI, Prism or
+//! AVS), Linux "cooked" captures, loopback, or raw IP. Then come IPv4 or IPv6 with extension
+//! headers (by [`etherparse`]), and the ports of TCP, UDP, UDP-Lite, DCCP and SCTP, which are at
+//! equal offsets in all five. The headers are the outer packet's on the link. `tunnel.rs` reads
+//! packets inside.
 //!
-//! Four decisions: a packet cut by the snap length is valid if its ports were captured. Every
-//! fragment of a datagram has ports 0, including the first: all fragments share one flow. ICMP and
-//! other protocols without ports have ports 0. Lengths inside the headers are not checked against
-//! the capture, because offloads leave these fields unset.
+//! We decided four things. A packet cut by the snap length is valid if its ports were captured.
+//! Every fragment of a datagram, even the first, has ports 0, so that all fragments share one flow.
+//! ICMP and other protocols without ports have ports 0. We do not check lengths inside the headers
+//! against the capture, because offloads leave these fields unset.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -29,19 +30,19 @@ mod wifi;
 pub use tunnel::Tunnel;
 pub(crate) use tunnel::{bridged, innermost};
 
-/// Ethernet's longest frame without jumbo frames, with two VLAN tags.
+/// Ethernet's longest frame without jumbo frames, but with two VLAN tags.
 const LONGEST_FRAME: u32 = 1522;
-/// Ethernet's longest packet without jumbo frames, with a checksum of 802.11 behind.
+/// Ethernet's longest packet without jumbo frames, but with an 802.11 checksum after it.
 const LONGEST_PACKET: u32 = 1504;
 
-/// Longest link header that is repeated before each packet split off; the rest is padding.
+/// The longest link header that we repeat before each packet split off. The rest is padding.
 const LONGEST_LINK_HEADER: u32 = 64;
 
-/// Longest frame with an acknowledgement: the longest headers of TCP and IPv6, and as much again
-/// for the link and extension headers.
+/// The longest frame with an acknowledgement: TCP's and IPv6's longest headers, and as much again
+/// for the link and for extension headers.
 const LONGEST_ACKNOWLEDGEMENT: u32 = 256;
 
-/// The header fields that define flows or appear in weight rules.
+/// The header fields that make flows or appear in weight rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Headers {
     /// The source address.
@@ -50,11 +51,11 @@ pub struct Headers {
     pub destination: IpAddr,
     /// The protocol above IP and its extension headers (IANA number): 6 is TCP, 17 is UDP.
     pub protocol: u8,
-    /// The source port; 0 unless `ports` is [`Ports::Present`].
+    /// The source port, or 0 unless `ports` is [`Ports::Present`].
     pub source_port: u16,
-    /// The destination port; 0 unless `ports` is [`Ports::Present`].
+    /// The destination port, or 0 unless `ports` is [`Ports::Present`].
     pub destination_port: u16,
-    /// Whether the ports are valid, and why not.
+    /// Whether the ports are valid, and if not, why.
     pub ports: Ports,
     /// The Differentiated Services code point, 0 to 63 (RFC 2474).
     pub dscp: u8,
@@ -62,7 +63,7 @@ pub struct Headers {
     pub ecn: Ecn,
 }
 
-/// What a TCP header says of its segment.
+/// What a TCP header says about its segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TcpSegment {
     pub(crate) sequence: u32,
@@ -73,45 +74,45 @@ pub(crate) struct TcpSegment {
     pub(crate) is_syn: bool,
     pub(crate) is_reset: bool,
     pub(crate) is_ack: bool,
-    /// The sender's clock, and that of the other end that it echoes (RFC 7323), if the capture holds
-    /// them.
+    /// The sender's clock and the other end's, which it echoes (RFC 7323), if they were captured.
     pub(crate) timestamps: Option<[u32; 2]>,
-    /// The receive window, not scaled.
+    /// The receive window before scaling.
     pub(crate) window: u16,
-    /// The shift of later windows of the sender of a SYN (RFC 7323, section 2), if it has one.
+    /// By how much a SYN's sender shifts its later windows (RFC 7323, section 2), if it does.
     pub(crate) window_scale: Option<u8>,
 }
 
-/// Availability of a packet's ports.
+/// Whether a packet's ports are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Ports {
     /// Both ports were read.
     Present,
     /// The protocol has no ports.
     None,
-    /// The packet is a fragment, including the first fragment.
+    /// The packet is a fragment, maybe the first.
     Fragment,
-    /// ESP: both ports together are the Security Parameters Index.
+    /// ESP. Both ports together are its Security Parameters Index.
     Spi,
-    /// The protocol has ports, or may have (an extension header is cut or broken), but the capture
-    /// does not include the ports.
+    /// The protocol has ports, or may have them behind an extension header that is cut or broken.
+    /// But the capture does not include them.
     Missing,
 }
 
-/// Reasons why a packet has no [`Headers`], or incomplete ones.
+/// Why a packet has no [`Headers`], or incomplete ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Unparsable {
-    /// Not IP: ARP, LLDP, spanning tree.
+    /// The frame is not IP, but ARP, LLDP or spanning tree.
     NotIp,
-    /// Unsupported link type; see [`LinkType`]'s constants.
+    /// We do not read this link type. See [`LinkType`]'s constants.
     UnknownLink,
     /// The capture ends inside the link or IP header.
     Truncated,
-    /// Encrypted 802.11 data frame: the packet inside is not visible.
+    /// An encrypted 802.11 data frame, so the packet inside is not visible.
     Encrypted,
-    /// Contradictory IP header: neither version 4 nor 6, or a length below the minimum.
+    /// The IP header contradicts itself: its version is neither 4 nor 6, or a length is below the
+    /// minimum.
     Malformed,
-    /// The addresses are present, the ports are missing: see [`Ports::Missing`].
+    /// The addresses are there but the ports are missing. See [`Ports::Missing`].
     NoPorts,
 }
 
@@ -190,7 +191,7 @@ pub fn parse(link: LinkType, bytes: &[u8]) -> Result<Headers, Unparsable> {
     })
 }
 
-/// The reason for the parsing library's rejection of an IP header.
+/// Why the parsing library rejected an IP header.
 #[cold]
 fn unparsable(error: LaxHeaderSliceError) -> Unparsable {
     match error {
@@ -199,7 +200,7 @@ fn unparsable(error: LaxHeaderSliceError) -> Unparsable {
     }
 }
 
-/// The octet with the code point and the ECN bits.
+/// The octet that holds the code point and the ECN bits.
 fn traffic_class(packet: &LaxIpSlice<'_>) -> u8 {
     match packet {
         LaxIpSlice::Ipv4(packet) => packet.header().slice()[1],
@@ -207,7 +208,7 @@ fn traffic_class(packet: &LaxIpSlice<'_>) -> u8 {
     }
 }
 
-/// RFC 3168, section 5.
+/// Reads the ECN bits (RFC 3168, section 5).
 fn ecn(traffic_class: u8) -> Ecn {
     match traffic_class & 3 {
         0 => Ecn::NotCapable,
@@ -216,8 +217,8 @@ fn ecn(traffic_class: u8) -> Ecn {
     }
 }
 
-/// A protocol number equal in all fragments of a datagram: headers after the fragment header are in
-/// the first fragment only.
+/// A protocol number that is equal in all fragments of a datagram. Headers after the fragment
+/// header do not count, because only the first fragment has them.
 fn datagram_protocol(packet: &LaxIpSlice<'_>) -> u8 {
     match packet {
         LaxIpSlice::Ipv4(packet) if packet.is_payload_fragmented() => packet.header().protocol().0,
@@ -228,7 +229,7 @@ fn datagram_protocol(packet: &LaxIpSlice<'_>) -> u8 {
     }
 }
 
-/// The Next Header field of the first Fragment header (RFC 8200, section 4.5).
+/// The Next Header field in the first Fragment header (RFC 8200, section 4.5).
 fn protocol_of_ipv6_fragment(packet: &LaxIpv6Slice<'_>) -> u8 {
     const FRAGMENT: u8 = 44;
     const AUTHENTICATION: u8 = 51;
@@ -238,8 +239,8 @@ fn protocol_of_ipv6_fragment(packet: &LaxIpv6Slice<'_>) -> u8 {
         if kind == FRAGMENT {
             return next;
         }
-        // RFC 8200, section 4 counts in units of 8 octets after the first 8, RFC 4302 in units of 4
-        // after the first 8.
+        // RFC 8200, section 4 counts in units of 8 octets after the first 8. RFC 4302 counts in
+        // units of 4 octets after the first 8.
         let size = if kind == AUTHENTICATION {
             (usize::from(length) + 2) * 4
         } else {
@@ -251,7 +252,7 @@ fn protocol_of_ipv6_fragment(packet: &LaxIpv6Slice<'_>) -> u8 {
     kind
 }
 
-/// The ports, if the protocol has ports and the capture includes them.
+/// The ports, if the protocol has some and the capture includes them.
 #[inline]
 fn ports(protocol: u8, payload: &LaxIpPayloadSlice<'_>) -> (Ports, u16, u16) {
     if payload.fragmented {
@@ -264,19 +265,19 @@ fn ports(protocol: u8, payload: &LaxIpPayloadSlice<'_>) -> (Ports, u16, u16) {
             u16::from_be_bytes([c, d]),
         ),
         (TCP | UDP | DCCP | SCTP | UDP_LITE, _) => (Ports::Missing, 0, 0),
-        // A remaining extension header was cut or broken: the protocol after the header is unknown.
+        // An extension header here was cut or broken, so we do not know what protocol follows it.
         (0 | 43 | 44 | 51 | 60, _) => (Ports::Missing, 0, 0),
         _ => (Ports::None, 0, 0),
     }
 }
 
-/// Where the IP header begins in a frame, if the frame has one that can be found.
+/// Where the IP header begins in a frame, if we can find one.
 pub fn network_offset(link: LinkType, bytes: &[u8]) -> Option<usize> {
     let packet = network_layer(link, bytes).ok()?;
     Some(bytes.len() - packet.len())
 }
 
-/// Removes the link layer: the result starts with an IP header.
+/// Removes the link layer. The result starts with an IP header.
 #[inline]
 pub(crate) fn network_layer(link: LinkType, bytes: &[u8]) -> Result<&[u8], Unparsable> {
     match link {
@@ -289,7 +290,7 @@ pub(crate) fn network_layer(link: LinkType, bytes: &[u8]) -> Result<&[u8], Unpar
         LinkType::CISCO_HDLC => ether_type(be16(bytes, 2)?, after(bytes, 4)?),
         LinkType::NULL | LinkType::LOOP => loopback(bytes),
         LinkType::PPP | LinkType::PPP_HDLC => framed_ppp(bytes),
-        // A byte of direction in the place of the address, or before the frame.
+        // A direction byte comes instead of the address, or before the frame.
         LinkType::PPP_PPPD => ppp(after(bytes, 2)?),
         LinkType::PPP_WITH_DIRECTION => framed_ppp(after(bytes, 1)?),
         LinkType::PPP_ETHERNET => ppp(after(bytes, 6)?),
@@ -318,10 +319,10 @@ fn wireless(link: LinkType, bytes: &[u8]) -> Result<&[u8], Unparsable> {
 }
 
 impl Frame<'_> {
-    /// Length on the link, in bytes: `original_len` without what the capturing host put before an
-    /// 802.11 frame (radiotap, PPI, Prism, AVS), which is never on the air, nor a byte of direction
-    /// before a PPP frame. The header of a Linux cooked capture counts: it is about as long as the
-    /// Ethernet header in whose place it stands.
+    /// The length on the link, in bytes. It is `original_len` without what the capturing host put
+    /// in front: headers before an 802.11 frame (radiotap, PPI, Prism, AVS), which are never on the
+    /// air, and a direction byte before a PPP frame. A Linux cooked capture's header counts,
+    /// because it is about as long as the Ethernet header that it replaces.
     #[inline]
     pub fn len_on_link(&self) -> u32 {
         let host_header = match self.link {
@@ -332,28 +333,28 @@ impl Frame<'_> {
             LinkType::PPP_WITH_DIRECTION => Ok(1),
             _ => return self.original_len,
         };
-        // An illegal header is left where it is.
+        // We leave an illegal header where it is.
         let len = u32::try_from(host_header.unwrap_or(0))
             .ok()
             .and_then(|header| self.original_len.checked_sub(header));
         len.unwrap_or(self.original_len)
     }
 
-    /// Whether the packet is longer than those of an Ethernet without jumbo frames. Headers of
-    /// tunnels and of 802.11 make long frames of usual packets.
+    /// Whether the packet is longer than any on an Ethernet without jumbo frames. Long frames alone
+    /// do not show this, because tunnel and 802.11 headers make them from usual packets.
     #[inline]
     pub fn exceeds_ethernet(&self) -> bool {
         self.len_on_link() > LONGEST_FRAME
             && self.packet().is_none_or(|(_, rest)| rest > LONGEST_PACKET)
     }
 
-    /// The packets of a wire whose longest IP packet has `mtu` bytes; none for a frame that this wire
-    /// carries as it is. A tag or a label more than usual makes no difference.
+    /// Splits the frame for a wire whose longest IP packet has `mtu` bytes. None if this wire
+    /// carries the frame as it is. A tag or a label more than usual makes no difference.
     pub(crate) fn pieces(&self, headers: &Headers, mtu: u32) -> Option<Pieces> {
         const TAGS: u32 = LONGEST_PACKET - 1500;
         const TCP_HEADER: u32 = 20;
         const UDP_HEADER: u32 = 8;
-        // The shortest frame of such a packet has no link header.
+        // The shortest frame with such a packet has no link header.
         if self.original_len <= mtu + TAGS {
             return None;
         }
@@ -389,8 +390,8 @@ impl Frame<'_> {
         })
     }
 
-    /// The length of a frame that a tool cut together with its length: by the length in the IP
-    /// header, if the frame claims to be whole and is shorter.
+    /// The true length of a frame that a tool cut together with its length. It is the length in the
+    /// IP header, if the frame claims to be whole and is shorter.
     #[inline]
     pub(crate) fn uncut_len(&self) -> Option<u32> {
         if self.bytes.len() != self.original_len as usize {
@@ -401,16 +402,16 @@ impl Frame<'_> {
         self.original_len.checked_add(len - rest)
     }
 
-    /// The bytes of the packet behind the link's headers, and the length of the rest of the frame.
+    /// The packet's bytes after the link headers, and how long the rest of the frame is.
     fn packet(&self) -> Option<(&[u8], u32)> {
         let packet = network_layer(self.link, self.bytes).ok()?;
         let before = u32::try_from(self.bytes.len() - packet.len()).unwrap_or(u32::MAX);
         Some((packet, self.original_len.saturating_sub(before)))
     }
 
-    /// Whether the frame is a TCP segment without data and SYN, whose loss delays nobody: an
-    /// acknowledgement, or the end of a connection. If the capture ends before the flags, the
-    /// length decides: up to 60 bytes of TCP are taken for a header (RFC 9293, section 3.1).
+    /// Whether the frame is a TCP segment without data and SYN: an acknowledgement or the end of a
+    /// connection. Losing one delays nobody. If the capture ends before the flags the length
+    /// decides, and up to 60 bytes of TCP count as a header (RFC 9293, section 3.1).
     pub(crate) fn is_bare_acknowledgement(&self) -> bool {
         const LONGEST_HEADER: usize = 60;
         const SYN: u8 = 0b10;
@@ -439,7 +440,7 @@ impl Frame<'_> {
         }
     }
 
-    /// The identification in an IPv4 header; none if the sender leaves it 0.
+    /// The identification in an IPv4 header. None if the sender leaves it 0.
     pub(crate) fn identification(&self) -> Option<u16> {
         let (packet, _) = self.packet()?;
         if packet.first()? >> 4 != 4 {
@@ -448,7 +449,7 @@ impl Frame<'_> {
         be16(packet, 4).ok().filter(|number| *number != 0)
     }
 
-    /// The TCP header of the packet, if it is whole in the capture up to the flags.
+    /// The packet's TCP header, if it was captured at least up to the flags.
     pub(crate) fn tcp_segment(&self) -> Option<TcpSegment> {
         let packet = network_layer(self.link, self.bytes).ok()?;
         let (ip, _) = LaxIpSlice::from_slice(packet).ok()?;
@@ -462,7 +463,7 @@ impl Frame<'_> {
         let header_len = u32::from(byte(header, 12).ok()? >> 4) * 4;
         let number = |at| Some(u32::from_be_bytes(*header.get(at..)?.first_chunk()?));
         let is_syn = flags & 2 != 0;
-        // With segmentation offload the length in the header may be missing.
+        // With segmentation offload, the header may lack the length.
         let len = ip_len(packet).unwrap_or_else(|| self.network_len());
         Some(TcpSegment {
             sequence: number(4)?,
@@ -482,10 +483,10 @@ impl Frame<'_> {
         })
     }
 
-    /// Length of the network layer, in bytes: the IP packet inside the frame, without VLAN tags,
-    /// PPPoE and MPLS labels, and without the padding of a short Ethernet frame. Of an 802.11 frame
-    /// with several packets, all after the first packet's headers. Of other packets (ARP), the
-    /// frame without its first link header.
+    /// How long the network layer is, in bytes: the IP packet inside the frame, without VLAN tags,
+    /// PPPoE and MPLS labels, and without a short Ethernet frame's padding. If an 802.11 frame has
+    /// several packets, all counts that follows the first one's headers. Other packets (ARP) count
+    /// as the frame without its first link header.
     pub fn network_len(&self) -> u32 {
         let Some((packet, rest)) = self.packet() else {
             return self.len_on_link().saturating_sub(link_header(self.link));
@@ -504,7 +505,7 @@ impl Frame<'_> {
     }
 }
 
-/// The timestamps among the options of a TCP header of this length, as far as it was captured.
+/// The timestamps in a TCP header of this length, if they were captured.
 fn timestamps(header: &[u8], len: usize) -> Option<[u32; 2]> {
     const TIMESTAMPS: u8 = 8;
     let option = option(header, len, TIMESTAMPS)?;
@@ -512,14 +513,14 @@ fn timestamps(header: &[u8], len: usize) -> Option<[u32; 2]> {
     (option.len() == 10).then_some([number(2)?, number(6)?])
 }
 
-/// The shift of windows among the options of a SYN.
+/// A SYN's option on how to shift windows.
 fn window_scale(header: &[u8], len: usize) -> Option<u8> {
     const WINDOW_SCALE: u8 = 3;
     let option = option(header, len, WINDOW_SCALE)?;
     (option.len() == 3).then_some(option[2])
 }
 
-/// The option of a kind in a TCP header of this length, with kind and length.
+/// The option with this kind in a TCP header of this length, with its kind and length.
 fn option(header: &[u8], len: usize, wanted: u8) -> Option<&[u8]> {
     const END: u8 = 0;
     const NOTHING: u8 = 1;
@@ -541,29 +542,29 @@ fn option(header: &[u8], len: usize, wanted: u8) -> Option<&[u8]> {
     }
 }
 
-/// The packets of the wire that a packet longer than the link's is split into, as by the sender's
-/// network card: each has the headers again, and all but the last are full.
+/// What a packet longer than the link's is split into, as the sender's network card would do it.
+/// Each piece has the headers again, and all but the last are full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Pieces {
-    /// Their number.
+    /// How many there are.
     pub(crate) count: u32,
-    /// Bytes of a full IP packet.
+    /// Bytes in a full IP packet.
     pub(crate) full: u32,
-    /// Bytes of the last one.
+    /// Bytes in the last one.
     pub(crate) last: u32,
-    /// Bytes of the link's header before each.
+    /// Bytes in the link header before each.
     pub(crate) link_header: u32,
 }
 
 impl Pieces {
-    /// Bytes of all, with the link's headers.
+    /// Bytes in all of them, with link headers.
     pub(crate) const fn bytes(&self) -> u64 {
         let full = (self.count as u64 - 1) * self.full as u64;
         full + self.last as u64 + self.count as u64 * self.link_header as u64
     }
 }
 
-/// The length in an IP header, if the capture includes it and offloading has not left it 0.
+/// The length in an IP header, if it was captured and offloading has not left it 0.
 fn ip_len(packet: &[u8]) -> Option<u32> {
     let field = |at| be16(packet, at).ok().map(u32::from);
     match byte(packet, 0).ok()? >> 4 {
@@ -573,7 +574,7 @@ fn ip_len(packet: &[u8]) -> Option<u32> {
     }
 }
 
-/// Bytes of the link header before a packet other than IP.
+/// Bytes in the link header before a packet that is not IP.
 const fn link_header(link: LinkType) -> u32 {
     match link {
         LinkType::ETHERNET => 14,
@@ -606,8 +607,8 @@ fn framed_ppp(bytes: &[u8]) -> Result<&[u8], Unparsable> {
     ppp(bytes.strip_prefix(&[0xff, 0x03]).unwrap_or(bytes))
 }
 
-/// The IP packet after the protocol field of PPP (RFC 1661, section 2; RFC 1332; RFC 5072), or
-/// after MPLS labels (RFC 3032, section 4).
+/// The IP packet after PPP's protocol field (RFC 1661, section 2; RFC 1332; RFC 5072), or after
+/// MPLS labels (RFC 3032, section 4).
 fn ppp(bytes: &[u8]) -> Result<&[u8], Unparsable> {
     match be16(bytes, 0)? {
         0x0021 | 0x0057 => after(bytes, 2),
@@ -616,8 +617,8 @@ fn ppp(bytes: &[u8]) -> Result<&[u8], Unparsable> {
     }
 }
 
-/// The packet below an MPLS label stack (RFC 3032). No field names its type: an IP packet is
-/// recognised by its version.
+/// The packet below an MPLS label stack (RFC 3032). Because no field names its type, we recognise
+/// an IP packet by its version.
 fn mpls(mut bytes: &[u8]) -> Result<&[u8], Unparsable> {
     const BOTTOM_OF_STACK: u8 = 1;
     while byte(bytes, 2)? & BOTTOM_OF_STACK == 0 {
@@ -630,7 +631,7 @@ fn mpls(mut bytes: &[u8]) -> Result<&[u8], Unparsable> {
     }
 }
 
-/// The packet after the address family, in either byte order: IPv4 is 2 everywhere, IPv6 has a
+/// The packet after the address family, in either byte order. IPv4 is 2 everywhere, but IPv6 has a
 /// different number on each system.
 fn loopback(bytes: &[u8]) -> Result<&[u8], Unparsable> {
     let family = *bytes.first_chunk::<4>().ok_or(Unparsable::Truncated)?;
@@ -657,7 +658,7 @@ fn after(bytes: &[u8], at: usize) -> Result<&[u8], Unparsable> {
     bytes.get(at..).ok_or(Unparsable::Truncated)
 }
 
-/// Whether an address is of a group: multicast or broadcast.
+/// Whether an address belongs to a group: multicast or broadcast.
 pub(crate) fn is_of_group(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => address.is_multicast() || address.is_broadcast(),
@@ -694,7 +695,7 @@ const PROTOCOLS: &[(u8, &str)] = &[
     (UDP_LITE, "udplite"),
 ];
 
-/// The lower-case name of a protocol number, if listed.
+/// A protocol number's name in lower case, if it is listed.
 pub fn protocol_name(number: u8) -> Option<&'static str> {
     PROTOCOLS
         .iter()
@@ -702,7 +703,7 @@ pub fn protocol_name(number: u8) -> Option<&'static str> {
         .map(|(_, name)| *name)
 }
 
-/// The number of a protocol name, in any case.
+/// The number of the protocol with this name, in any case.
 pub fn protocol_number(name: &str) -> Option<u8> {
     PROTOCOLS
         .iter()
@@ -737,7 +738,7 @@ const CODE_POINTS: &[(u8, &str)] = &[
     (56, "CS7"),
 ];
 
-/// The name of a Differentiated Services code point, in capitals, if any.
+/// A Differentiated Services code point's name in capitals, if it has one.
 pub fn dscp_name(dscp: u8) -> Option<&'static str> {
     CODE_POINTS
         .iter()
@@ -745,7 +746,7 @@ pub fn dscp_name(dscp: u8) -> Option<&'static str> {
         .map(|(_, name)| *name)
 }
 
-/// The code point with this name, in any case; also `be` and `df`, best effort.
+/// The code point with this name, in any case. `be` and `df` mean best effort.
 pub fn dscp_number(name: &str) -> Option<u8> {
     if name.eq_ignore_ascii_case("be") || name.eq_ignore_ascii_case("df") {
         return Some(0);

@@ -1,4 +1,4 @@
-//! Numbers of hosts, for disciplines that share a link among hosts: an address, a number.
+//! Numbers for hosts, for disciplines that share a link among hosts. Each address gets a number.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -14,7 +14,7 @@ pub(crate) struct HostNumbers {
 }
 
 impl HostNumbers {
-    /// The hosts of a flow with these headers.
+    /// The hosts at both ends of a flow with these headers.
     pub(crate) fn of(&mut self, headers: &Headers) -> Hosts {
         Hosts {
             source: self.number(headers.source),

@@ -1,8 +1,8 @@
 //! Kinds of flows, by header fields and demand: calls and games, DNS, web, other light traffic,
 //! acknowledgements, bulk.
 //!
-//! A queue hurts each kind in another way: a call by the wait of each packet, a bulk transfer by
-//! the missing part of a fair share. Advice judges each kind on its own.
+//! A queue hurts each kind in its own way: a call suffers from each packet's wait, a bulk transfer
+//! from what it lacks to its fair share. So advice judges each kind on its own.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -16,48 +16,49 @@ use crate::outcome::Outcome;
 const DNS_PORTS: [u16; 3] = [53, 853, 5353];
 /// HTTPS, which is QUIC over UDP (RFC 9114), and HTTP.
 const WEB_PORTS: [u16; 2] = [443, 80];
-/// Code points of telephony, signalling, and interactive video (RFC 4594, table 3): EF, VA, CS5,
+/// Code points for telephony, signalling and interactive video (RFC 4594, table 3): EF, VA, CS5,
 /// CS4, AF41 to AF43.
 const PROMPT: [u8; 7] = [46, 44, 40, 32, 34, 36, 38];
 
-/// Ports of what devices tell each other without being asked, which is neither a call nor a game:
-/// DHCP, NTP, NetBIOS, SNMP, syslog, DHCPv6, SSDP, WS-Discovery, BFD, BFD over several hops, LLMNR,
-/// CoAP (IANA, "Service Name and Transport Protocol Port Number Registry").
+/// Ports of what devices tell each other unasked, which is neither a call nor a game: DHCP, NTP,
+/// NetBIOS, SNMP, syslog, DHCPv6, SSDP, WS-Discovery, BFD, BFD over several hops, LLMNR, CoAP
+/// (IANA, "Service Name and Transport Protocol Port Number Registry").
 const CHATTER_PORTS: [u16; 17] = [
     67, 68, 123, 137, 138, 161, 162, 514, 546, 547, 1900, 3702, 3784, 4784, 5355, 5683, 5684,
 ];
-/// MNDP, which has no entry in that registry.
+/// MNDP, which that registry does not list.
 const MNDP_PORT: u16 = 5678;
 
-/// The packets of a flow over time.
+/// A flow's packets over time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Pace {
     pub(crate) packets: u64,
-    /// On the link.
+    /// Bytes on the link.
     pub(crate) bytes: u64,
-    /// From the first packet to the last, with a pause of more than ten seconds counted as ten.
+    /// Time from the first packet to the last. A pause of more than ten seconds counts as ten.
     pub(crate) seconds: f64,
 }
 
-/// The fewest packets of a call or a game, its shortest time in seconds, and its lowest rate in
-/// packets a second. In the captures that these were tried with, polls of devices (CoAP, BFD) come
-/// up to five times a second.
+/// A call or game has at least this many packets, over at least this many seconds, at this many
+/// packets a second or more. In the captures on which we tried these, devices poll (CoAP, BFD) up
+/// to five times a second.
 const CALL: (u64, f64, f64) = (10, 0.5, 10.0);
-/// The highest rate of an unmarked call or game, bits a second. Published requirements of video
-/// calls end at 4 Mbit/s in one direction (full HD; Zoom 3.8, Meet and Webex less); a fifth of 5
-/// Mbit/s is for headers and repair packets. Games that send their state need less than a call. Those
-/// that send pictures start at 10 Mbit/s (services that stream games), in bursts as of a film.
+/// The highest rate for an unmarked call or game, bits per second. The published requirements for
+/// video calls go up to 4 Mbit/s in one direction (full HD; Zoom 3.8, Meet and Webex less). We take
+/// 5 Mbit/s because a fifth of it is for headers and repair packets. Games that send their state
+/// need less than a call. Games that send pictures (streaming services) start at 10 Mbit/s, in
+/// bursts like a film's.
 const FASTEST: f64 = 5e6;
 
 impl Pace {
-    /// Whether packets come long enough and often enough for a call or a game.
+    /// Whether packets come for long enough and often enough for a call or a game.
     fn is_of_a_call(self) -> bool {
         let (packets, seconds, rate) = CALL;
         let mean = self.packets as f64 / self.seconds;
         self.packets >= packets && self.seconds >= seconds && mean >= rate
     }
 
-    /// Whether the rate is not beyond that of calls and games.
+    /// Whether the rate is no higher than a call's or a game's.
     fn is_within_a_call(self) -> bool {
         self.bytes as f64 * 8.0 <= FASTEST * self.seconds
     }
@@ -99,7 +100,7 @@ impl Kind {
         Self::Bulk,
     ];
 
-    /// Name in sentences and tables.
+    /// The name for sentences and tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Dns => "DNS",
@@ -111,8 +112,8 @@ impl Kind {
         }
     }
 
-    /// The kind of a flow with these headers in its first packet. `is_bare`: nearly all packets are
-    /// bare acknowledgements.
+    /// The kind of a flow whose first packet has these headers. `is_bare` says that nearly all
+    /// packets are bare acknowledgements.
     pub(crate) fn of(flow: &Flow, demand: Demand, is_bare: bool, pace: Pace) -> Self {
         let Flow::Headers { by, first } = flow else {
             return if demand == Demand::Light {
@@ -137,8 +138,8 @@ impl Kind {
         }
     }
 
-    /// Whether a bulk flow may be a call in a crowd of flows: an unmarked UDP flow of short
-    /// packets, and a call in all but the demand.
+    /// Whether a bulk flow may be a call in a crowd of flows: an unmarked UDP flow of short packets
+    /// that is a call in everything except its demand.
     pub(crate) fn may_be_call(flow: &Flow, demand: Demand, mean_length: u64, pace: Pace) -> bool {
         let is_unmarked = flow
             .headers()
@@ -149,9 +150,9 @@ impl Kind {
     }
 }
 
-/// Whether a light flow may be a call: whole UDP datagrams to one receiver, on a port that is not of
-/// chatter, at the pace of calls. Calls and games send no fragments, because one lost would cost the
-/// whole datagram (RFC 8085, section 3.2); files over UDP do (NFS).
+/// Whether a light flow may be a call: whole UDP datagrams to one receiver, at a call's pace, on no
+/// chatter port. Calls and games send no fragments, because losing one would cost the whole
+/// datagram (RFC 8085, section 3.2). Files over UDP (NFS) do.
 fn may_call(headers: &Headers, pace: Pace) -> bool {
     if !pace.is_of_a_call() || !pace.is_within_a_call() || headers.ports == Ports::Fragment {
         return false;
@@ -161,14 +162,14 @@ fn may_call(headers: &Headers, pace: Pace) -> bool {
     headers.protocol == UDP && !is_to_many && !is_chatter
 }
 
-/// Whether one of the ports is among these.
+/// Whether the flow uses one of these ports.
 fn uses(headers: &Headers, ports: &[u16]) -> bool {
     let known = headers.ports == Ports::Present && matches!(headers.protocol, TCP | UDP);
     known && (ports.contains(&headers.source_port) || ports.contains(&headers.destination_port))
 }
 
-/// Whether the code point, if equal in all packets of a flow, is one of telephony or interactive
-/// video. Web pages over TCP are none, whatever a network marks them with.
+/// Whether the code point is one for telephony or interactive video, and equal in all the flow's
+/// packets. A web page over TCP is neither, whatever a network marks it with.
 fn is_prompt(by: FlowBy, headers: &Headers) -> bool {
     let is_page = headers.protocol == TCP && uses(headers, &WEB_PORTS);
     let tells_flows = (by.is_five_tuple() && !is_page) || by == FlowBy::Dscp;
@@ -222,7 +223,8 @@ pub struct Served {
 }
 
 impl KindOutcome {
-    /// The packets of these flows together; `find_worst_flows` finds the worst flow.
+    /// The outcome for all packets of these flows together. `find_worst_flows` finds the worst flow
+    /// later.
     pub(crate) fn of(kind: Kind, flows: &[usize], together: &Outcome) -> Self {
         let p99 = together.delay.map(|delay| delay.p99);
         let worst = flows[0];

@@ -1,4 +1,4 @@
-//! Lane: one discipline on its own port, fed with the events of a capture and measured by all
+//! Lane: one discipline on its own port. It is fed with a capture's events and measured by all
 //! meters.
 
 use std::error::Error;
@@ -20,42 +20,42 @@ use crate::sink::PacketSink;
 use crate::tree::TreeFile;
 use crate::urgency::{Known, Marker};
 
-/// One discipline on its own port, by handle: no scheduler is compiled for the meters' notes. `run`
-/// is called once per block of events, with all flows seen by then.
+/// One discipline on its own port, by handle, so that no scheduler is compiled for the meters'
+/// notes. `run` is called once for each block of events, with all flows seen by then.
 pub(crate) struct Lane {
     discipline: AnyDiscipline,
-    /// The discipline as written by the user, or the tree's name.
+    /// The discipline as the user wrote it, or the tree's name.
     spec: String,
     limit: Limit,
     port: Port<AnyArena<Note>>,
     marker: Marker,
     meters: Meters,
     leaves: Option<Leaves>,
-    /// Hosts of the flows, if the discipline reads them.
+    /// The flows' hosts, if the discipline reads them.
     hosts: Option<NamedHosts>,
 }
 
-/// Hosts named to the discipline.
+/// Hosts that the discipline has been told.
 #[derive(Debug, Default)]
 struct NamedHosts {
     numbers: HostNumbers,
-    /// Flows before this one have been named.
+    /// All flows before this one have been told.
     named: usize,
 }
 
-/// Conditions that all lanes of a comparison share.
+/// What all lanes of a comparison share.
 pub(crate) struct Link<'a> {
     pub(crate) known: &'a Known,
     pub(crate) rate: Rate,
     pub(crate) seed: Seed,
 }
 
-/// Flows whose packets are measured together.
+/// Which flows' packets are measured together.
 #[derive(Debug, Default)]
 pub(crate) struct Sorts {
     /// Light flows.
     pub(crate) light: Vec<usize>,
-    /// The flows of each kind that has some.
+    /// The flows of each kind that has any.
     pub(crate) kinds: Vec<(Kind, Vec<usize>)>,
 }
 
@@ -79,7 +79,7 @@ impl Sorts {
     }
 }
 
-/// What a result says of a discipline beside its figures.
+/// What a result says about a discipline besides its figures.
 pub(crate) struct Subject {
     pub(crate) spec: String,
     pub(crate) name: &'static str,
@@ -91,7 +91,7 @@ pub(crate) struct Subject {
 }
 
 impl Subject {
-    /// The discipline with its figures: those of `flows`, and of the packets of several flows
+    /// The discipline with its figures: for each of `flows`, and for the packets of several flows
     /// together.
     pub(crate) fn measured(
         self,
@@ -143,15 +143,15 @@ impl Subject {
     }
 }
 
-/// Leaves of a tree for flows by their headers.
+/// A tree's leaves for flows, by their headers.
 struct Leaves {
     tree: TreeFile,
-    /// Number of flows assigned to leaves.
+    /// How many flows have leaves.
     sorted: usize,
 }
 
 impl Lane {
-    /// The lane of a discipline, which runs on the link as `discipline`.
+    /// A discipline's lane. On the link it runs as `discipline`.
     pub(crate) fn new(
         spec: &QueueSpec,
         discipline: AnyDiscipline,
@@ -162,7 +162,7 @@ impl Lane {
         Self::named(as_written(spec), discipline, limit, link, sink)
     }
 
-    /// The lane of a tree: each flow goes to a leaf by its headers.
+    /// A tree's lane. Each flow goes to a leaf by its headers.
     pub(crate) fn of_tree(
         tree: &TreeFile,
         limit: Limit,
@@ -245,7 +245,7 @@ impl Lane {
         self.meters.check_sink()
     }
 
-    /// Sends what waits, and measures `flows` flows.
+    /// Sends what waits, and takes the measurements of `flows` flows.
     pub(crate) fn finish(
         mut self,
         flows: usize,
@@ -258,7 +258,7 @@ impl Lane {
         self.meters.close()?;
         let tolerance = self.meters.tolerance();
         let mut results = Vec::with_capacity(flows);
-        // Most flows have the configuration of the flow before, and so its bounds.
+        // Most flows have the same configuration as the flow before, and so the same bounds.
         let mut last = None;
         for flow in (0..flows as u32).map(FlowId) {
             let config = self.meters.config(flow);
@@ -293,7 +293,7 @@ impl Lane {
         Ok(subject.measured(&self.meters, results, sorts))
     }
 
-    /// Assigns flows that are new since the last block to leaves of the tree.
+    /// Assigns flows that are new since the last block to the tree's leaves.
     fn assign_leaves(&mut self, flows: &[Flow]) -> Result<(), ConfigError> {
         let Some(leaves) = &mut self.leaves else {
             return Ok(());
@@ -308,7 +308,7 @@ impl Lane {
         Ok(())
     }
 
-    /// Names the hosts of flows that are new since the last block.
+    /// Tells the discipline the hosts of flows that are new since the last block.
     fn name_hosts(&mut self, flows: &[Flow]) -> Result<(), ConfigError> {
         let Some(hosts) = &mut self.hosts else {
             return Ok(());
@@ -324,7 +324,7 @@ impl Lane {
         Ok(())
     }
 
-    /// Updates the meters with the discipline's sum of weights.
+    /// Tells the meters the discipline's sum of weights.
     #[inline]
     fn share_weights(&mut self, now: Instant) {
         if let Some(total) = self.port.scheduler().total_weight() {
@@ -332,8 +332,8 @@ impl Lane {
         }
     }
 
-    /// A flow has joined or left. For a discipline without a sum of weights, bounds hold only
-    /// between such events.
+    /// Notes that a flow has joined or left. If a discipline has no sum of weights, its bounds only
+    /// hold between such events.
     fn share_weights_anew(&mut self, now: Instant) {
         if self.port.scheduler().total_weight().is_none() {
             self.meters.measure_anew(now);
@@ -341,8 +341,8 @@ impl Lane {
         self.share_weights(now);
     }
 
-    /// Fails at the end of the clock's range, where packets neither leave nor are dropped and
-    /// measured delays would be wrong.
+    /// Fails at the end of the clock's range, because there packets neither leave nor are dropped,
+    /// so measured delays would be wrong.
     fn check_clock(&self) -> Result<(), String> {
         if self.meters.end() < Instant::MAX {
             return Ok(());
@@ -355,8 +355,8 @@ impl Lane {
     }
 }
 
-/// The discipline with its configured limit, to distinguish two disciplines with different limits
-/// only.
+/// The discipline with its configured limit, so that two disciplines that only differ in their
+/// limits can be told apart.
 fn as_written(spec: &QueueSpec) -> String {
     let mut text = spec.discipline.to_string();
     let unset = spec.discipline.default_limit();

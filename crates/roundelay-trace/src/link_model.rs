@@ -1,6 +1,6 @@
-//! Models of links: `wifi` and `lte` draw a link trace from a seed, where no trace is recorded.
+//! Models of links: `wifi` and `lte` draw a link trace from a seed, for when none is recorded.
 //!
-//! A model is written like a discipline, `wifi stations 5`, in place of a trace's file.
+//! You write a model like a discipline, `wifi stations 5`, instead of a trace's file.
 
 mod draw;
 mod lte;
@@ -17,7 +17,7 @@ use lte::Lte;
 use settings::Model;
 use wifi::Wifi;
 
-/// A model of a link and its parameters.
+/// A link model and its parameters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkModel {
     text: Arc<str>,
@@ -31,11 +31,11 @@ enum Kind {
 }
 
 impl LinkModel {
-    /// Reads a model: its name, then names and values of parameters. None if the first word names no
-    /// model, because the text is a file's name then.
+    /// Reads a model: its name, then names and values of parameters. None if the first word names
+    /// no model, because then the text is a file's name.
     ///
     /// # Errors
-    /// A parameter is unknown, written twice, or out of its range; with what is legal.
+    /// A parameter is unknown, written twice, or out of range. The error says what is legal.
     pub fn read(text: &str) -> Result<Option<Self>, ConfigError> {
         let words: Vec<&str> = text.split_whitespace().collect();
         let kind = match words.split_first() {
@@ -47,12 +47,12 @@ impl LinkModel {
         Ok(Some(Self { text, kind }))
     }
 
-    /// The model as written, with a blank between words.
+    /// The model as written, with single blanks between words.
     pub const fn text(&self) -> &Arc<str> {
         &self.text
     }
 
-    /// The name of the model, without parameters.
+    /// The model's name, without parameters.
     pub const fn name(&self) -> &'static str {
         match &self.kind {
             Kind::Wifi(_) => Wifi::NAME,
@@ -60,7 +60,7 @@ impl LinkModel {
         }
     }
 
-    /// The times of a round in milliseconds, as of a link trace. Equal seeds give equal times.
+    /// The times of one round in milliseconds, as in a link trace. Equal seeds give equal times.
     pub(crate) fn times(&self, seed: Seed) -> Vec<u64> {
         let mut random = Pcg64Mcg::from_seed(seed.to_bytes());
         match &self.kind {

@@ -1,10 +1,10 @@
 //! Link trace: the times at which a link can deliver a full packet, as mahimahi's mm-link reads
 //! them.
 //!
-//! A trace has a line for each such time, in milliseconds from its start; it begins again after its
-//! last line. At each time the link carries the bytes of a full packet: of one packet, the rest of
+//! A trace has a line for each such time, in milliseconds from its start. After its last line it
+//! begins again. At each time the link carries the bytes of a full packet: one packet, the rest of
 //! one and the start of the next, or several short ones. What no packet uses then is lost. The
-//! queue chooses a packet when the link begins to carry it, not before.
+//! queue chooses a packet when the link begins to carry it, and no earlier.
 
 use std::sync::Arc;
 
@@ -12,41 +12,41 @@ use roundelay::{Duration, Fault, Instant, LinkLayer, Rate, Seed};
 
 use crate::link_model::LinkModel;
 
-/// Bytes of a full packet of Ethernet, and of the IP packet in it.
+/// Bytes in a full Ethernet packet, and in the IP packet inside it.
 const FRAME: u32 = 1514;
 const PACKET: u32 = 1500;
 /// The longest trace: 24 days.
 const LONGEST: u64 = 1 << 31;
 
-/// A trace, as its file says it or as a model draws it.
+/// A trace, read from a file or drawn by a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkTrace {
     name: Arc<str>,
-    /// Times in milliseconds, never falling; the last is above 0.
+    /// Times in milliseconds. They never fall, and the last is above 0.
     times: Arc<[u64]>,
     /// The model that drew the times.
     model: Option<LinkModel>,
 }
 
-/// A link that follows a trace, and how far it has come.
+/// A link that follows a trace, and how far it has got.
 #[derive(Debug, Clone)]
 pub struct TracedLink {
     times: Arc<[u64]>,
-    /// Bytes at each time.
+    /// How many bytes it carries at each time.
     bytes: u64,
-    /// Number of the time at which the link carried bytes last, counted over all rounds.
+    /// The time at which the link last carried bytes, by its number over all rounds.
     number: u64,
-    /// Bytes carried then.
+    /// How many bytes it carried then.
     used: u64,
-    /// Bytes of all packets.
+    /// How many bytes all packets had.
     carried: u64,
 }
 
 impl LinkTrace {
-    /// Reads a trace; `name` is for messages.
+    /// Reads a trace. `name` is for messages.
     ///
     /// # Errors
-    /// A line is no time, with the file, the line and what is legal.
+    /// A line is not a time. The error has the file, the line and what is legal.
     pub fn parse(name: &str, text: &str) -> Result<Self, Fault> {
         let mut times = Vec::new();
         let mut last = 0;
@@ -84,7 +84,7 @@ impl LinkTrace {
         })
     }
 
-    /// The trace that a model draws from a seed. Its name is the model's text.
+    /// The trace that a model draws from a seed. The model's text is its name.
     pub fn of_model(model: LinkModel, seed: Seed) -> Self {
         Self {
             name: Arc::clone(model.text()),
@@ -93,7 +93,7 @@ impl LinkTrace {
         }
     }
 
-    /// The trace in the run with this seed: drawn anew if it comes from a model.
+    /// The trace for the run with this seed. If it comes from a model, it is drawn anew.
     #[must_use]
     pub fn drawn(&self, seed: Seed) -> Self {
         match &self.model {
@@ -107,17 +107,17 @@ impl LinkTrace {
         self.model.as_ref()
     }
 
-    /// The file's name, or the model's text.
+    /// The file's name or the model's text.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The times of a round, in milliseconds. The last is the length of a round.
+    /// The times of one round, in milliseconds. The last is how long a round is.
     pub fn times(&self) -> &[u64] {
         &self.times
     }
 
-    /// The trace as a file has it.
+    /// The trace as a file would hold it.
     pub fn text(&self) -> String {
         let mut text = String::new();
         for time in &*self.times {
@@ -126,13 +126,13 @@ impl LinkTrace {
         text
     }
 
-    /// Bytes that a link carries at each time: those of a full packet on this link.
+    /// How many bytes a link carries at each time: as many as a full packet has on this link.
     pub fn bytes(layer: LinkLayer) -> u64 {
         let full = if layer.raw { FRAME } else { PACKET };
         layer.len_on_link(full).into()
     }
 
-    /// The rate of a link on average, at least one bit per second.
+    /// The link's average rate, at least one bit per second.
     pub fn mean_rate(&self, layer: LinkLayer) -> Rate {
         let bits = self.times.len() as u128 * u128::from(Self::bytes(layer)) * 8;
         let mean = bits * 1000 / u128::from(round(&self.times));
@@ -140,7 +140,7 @@ impl LinkTrace {
         Rate::from_bits_per_second(mean).expect("at least one bit per second")
     }
 
-    /// A link at time zero that follows the trace.
+    /// A link at time zero that follows this trace.
     pub fn link(&self, layer: LinkLayer) -> TracedLink {
         TracedLink {
             times: Arc::clone(&self.times),
@@ -152,13 +152,13 @@ impl LinkTrace {
     }
 }
 
-/// Milliseconds of a round.
+/// How long a round is, milliseconds.
 fn round(times: &[u64]) -> u64 {
     times.last().copied().unwrap_or(1)
 }
 
 impl TracedLink {
-    /// The time with a number.
+    /// The time with this number.
     fn time(&self, number: u64) -> Instant {
         let count = self.times.len() as u64;
         let place = (number % count) as usize;
@@ -166,20 +166,21 @@ impl TracedLink {
         Instant::ZERO + Duration::from_millis(millis)
     }
 
-    /// The first number whose time is not before an instant.
+    /// The first number whose time is no earlier than an instant.
     fn first_at(&self, from: Instant) -> u64 {
         let millis = from
             .as_picos()
             .div_ceil(Duration::from_millis(1).as_picos());
         let count = self.times.len() as u64;
-        // The end of a round is the start of the next.
+        // A round ends where the next one starts.
         let rounds = millis.saturating_sub(1) / round(&self.times);
         let rest = millis - rounds * round(&self.times);
         let place = self.times.partition_point(|time| *time < rest);
         rounds * count + place as u64
     }
 
-    /// The first time from an instant on at which the link can carry a byte, and its number.
+    /// The first time, no earlier than an instant, at which the link can carry a byte, with its
+    /// number.
     fn seek(&self, from: Instant) -> (u64, Instant) {
         let has_more = self.used < self.bytes;
         let next = self.first_at(from).max(self.number);
@@ -191,12 +192,12 @@ impl TracedLink {
         (number, self.time(number))
     }
 
-    /// The first time from an instant on at which the link can begin to carry a packet.
+    /// The first time, no earlier than an instant, at which the link can begin to carry a packet.
     pub fn next(&self, from: Instant) -> Instant {
         self.seek(from).1
     }
 
-    /// Carries a packet from an instant on: the time of its last byte.
+    /// Carries a packet, from an instant on. Returns when its last byte is carried.
     pub fn carry(&mut self, from: Instant, len: u32) -> Instant {
         let mut left = u64::from(len);
         self.carried += left;
@@ -216,10 +217,11 @@ impl TracedLink {
         }
     }
 
-    /// Bytes that the link has carried at times before `now`, and bytes that it could have carried.
+    /// How many bytes the link has carried at times before `now`, and how many it could have
+    /// carried.
     pub fn work(&self, now: Instant) -> [u64; 2] {
         let past = self.first_at(now);
-        // What the packet on the link needs from now on is not carried yet.
+        // What the packet on the link will need from now on does not count yet.
         let mut ahead = 0;
         if self.number >= past {
             ahead = (self.number - past) * self.bytes + self.used;

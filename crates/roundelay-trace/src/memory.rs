@@ -1,20 +1,21 @@
-//! Memory of disciplines as on a machine of 64 bits: a comparison in a browser, where addresses
-//! have 32 bits, has the figures of the command.
+//! How much memory disciplines take on a 64-bit machine, so that a comparison in a browser, where
+//! addresses have 32 bits, shows the same figures as the command.
 //!
-//! Records without addresses take the same memory on both. `memory.txt` has the fixed bytes and the
-//! bytes a flow of each discipline with default parameters, in release builds; a discipline with
-//! other parameters differs by as many bytes. The core's test
+//! Records without addresses take the same memory on both. `memory.txt` lists each discipline's
+//! fixed bytes and bytes per flow with default parameters, in release builds. With other
+//! parameters, a discipline differs by the same number of bytes on both. The core's test
 //! `the_browsers_table_has_the_memory_of_every_discipline` compares the file.
 
 use roundelay::Seed;
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{Control, Footprint, QueueSpec};
 
-/// A line for each discipline, for each with the rules of Linux, and for each number of cake's tins.
+/// A line for each discipline, for each with Linux's rules, and for each number of tins that cake
+/// has.
 const ON_64_BITS: &str = include_str!("memory.txt");
 
-/// The footprint on a machine of 64 bits, given that on this machine. That of a discipline from
-/// outside stays as it is.
+/// The footprint on a 64-bit machine, from the one on this machine. It stays the same if the
+/// discipline comes from outside.
 pub(crate) fn on_64_bits(discipline: &AnyDiscipline, here: Footprint) -> Footprint {
     if cfg!(target_pointer_width = "64") {
         return here;
@@ -29,8 +30,8 @@ pub(crate) fn on_64_bits(discipline: &AnyDiscipline, here: Footprint) -> Footpri
     }
 }
 
-/// The footprint of a tree with its bytes a flow, those of the largest leaf, as on a machine of 64
-/// bits. Its fixed bytes stay those of this machine.
+/// A tree's footprint. The bytes per flow, which are the largest leaf's, are as on a 64-bit
+/// machine. The fixed bytes stay this machine's.
 pub(crate) fn of_tree<'a>(
     leaves: impl Iterator<Item = &'a QueueSpec>,
     here: Footprint,
@@ -52,7 +53,7 @@ pub(crate) fn of_tree<'a>(
     }
 }
 
-/// The footprints with default parameters on this machine and on one of 64 bits.
+/// The footprints with default parameters, on this machine and on a 64-bit one.
 fn here_and_there(discipline: &AnyDiscipline) -> Option<(Footprint, Footprint)> {
     let name = name_of(discipline);
     let there = ON_64_BITS
@@ -61,7 +62,7 @@ fn here_and_there(discipline: &AnyDiscipline) -> Option<(Footprint, Footprint)> 
     Some((with_defaults(&name)?, parse(there?)?))
 }
 
-/// Fixed bytes and bytes a flow.
+/// Reads fixed bytes and bytes per flow.
 fn parse(words: &str) -> Option<Footprint> {
     let (fixed, per_flow) = words.split_once(' ')?;
     Some(Footprint {
@@ -70,7 +71,7 @@ fn parse(words: &str) -> Option<Footprint> {
     })
 }
 
-/// Words that change how many records with addresses a discipline has: `cake` has one for each tin.
+/// Words that change how many records with addresses a discipline has. `cake` has one for each tin.
 const WITH_OTHER_RECORDS: [&str; 5] = [
     "linux",
     "besteffort",
@@ -91,7 +92,7 @@ fn name_of(discipline: &AnyDiscipline) -> String {
     name
 }
 
-/// The footprint here with default parameters.
+/// The footprint here, with default parameters.
 fn with_defaults(name: &str) -> Option<Footprint> {
     let QueueSpec { discipline, .. } = name.parse().ok()?;
     Some(discipline.build_arena::<()>(Seed::new(1)).ok()?.footprint())

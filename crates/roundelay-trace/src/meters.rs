@@ -20,21 +20,21 @@ use crate::outcome::{Delay, Drops, Outcome};
 use crate::sink::{PacketFate, PacketRecord, PacketSink};
 use crate::urgency::Offer;
 
-/// Number of flows with curves: the first flows seen.
+/// How many flows have curves: the first that were seen.
 pub(crate) const FLOWS_WITH_CURVES: usize = 128;
 const CURVE_BINS: usize = 512;
 const CURVE_BIN: Duration = Duration::from_millis(1);
 const CDF_POINTS: usize = 100;
 
-/// Payload of a packet inside the scheduler.
+/// What a packet carries inside the scheduler.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Note {
     stamp: Stamp,
-    /// Number of the packet in its flow's order of arrival.
+    /// The packet's number in its flow, in order of arrival.
     sequence: u64,
     marked_on_arrival: bool,
     is_bare: bool,
-    /// Whether its place counts as order.
+    /// Whether this packet's position in its flow counts as order.
     pub(crate) has_place: bool,
 }
 
@@ -53,10 +53,10 @@ pub(crate) struct Meters {
     backlog: u64,
     sent_packets: u64,
     sent_bytes: u64,
-    /// The packet on the link, complete at its end time.
+    /// The packet on the link, which is complete at its end time.
     on_link: Option<(FlowId, Stamp, Instant)>,
     end: Instant,
-    /// Number of flows present (joined and not left).
+    /// How many flows are present: they have joined and not left.
     present: u64,
     extremes: Extremes,
     sink: Option<Box<dyn PacketSink>>,
@@ -68,7 +68,7 @@ struct FlowMeter {
     arrived: u64,
     sent: u64,
     sent_bytes: u64,
-    /// `sent_bytes` at the last arrival of the capture.
+    /// `sent_bytes` when the capture's last packet arrived.
     bytes_in_time: u64,
     drops: Drops,
     data: DataPackets,
@@ -76,15 +76,15 @@ struct FlowMeter {
     delays: Delays,
     backlog: u64,
     lag: f64,
-    /// Bytes dropped after the fluid server had already served them.
+    /// Bytes that were dropped after the fluid server had already served them.
     forgiven: f64,
     config: FlowConfig,
     present: bool,
-    /// In a box, because few flows have curves.
+    /// Boxed, because few flows have curves.
     curves: Option<Box<CurveMeter>>,
 }
 
-/// Packets other than bare acknowledgements.
+/// Packets that are not bare acknowledgements.
 #[derive(Debug, Clone, Copy, Default)]
 struct DataPackets {
     arrived: u64,
@@ -97,13 +97,13 @@ impl DataPackets {
     }
 }
 
-/// Excess over a bound that is no violation: the rounding of a run.
+/// How far a run may exceed a bound because of rounding, without violating it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Tolerance {
     bytes: f64,
-    /// The time of `bytes` on the link.
+    /// How long `bytes` take on the link.
     seconds: f64,
-    /// Each transmission ends on a whole picosecond, up to one picosecond late.
+    /// Each transmission ends on a whole picosecond, so it may end one picosecond late.
     clock: f64,
 }
 
@@ -176,7 +176,7 @@ impl Meters {
         }
     }
 
-    /// From now on the discipline divides weights by this sum.
+    /// From now on, the discipline divides weights by this sum.
     #[inline]
     pub(crate) fn watch_total_weight(&mut self, now: Instant, total: u64) {
         if total != self.bit_wfi.total_weight() {
@@ -188,7 +188,7 @@ impl Meters {
         }
     }
 
-    /// The set of flows has changed, for a discipline with bounds that assume a constant set.
+    /// Notes that the flows have changed, for a discipline whose bounds assume that they stay.
     pub(crate) const fn measure_anew(&mut self, now: Instant) {
         self.bit_wfi.restart_all();
         self.lateness.restart_all(now);
@@ -252,7 +252,7 @@ impl Meters {
         }
     }
 
-    /// Completes the packet on the link if its transmission ended at or before `now`.
+    /// Completes the packet on the link, if its transmission ended by `now`.
     fn complete_until(&mut self, now: Instant) {
         let Some((_, _, end)) = &self.on_link else {
             return;
@@ -266,8 +266,8 @@ impl Meters {
         }
     }
 
-    /// Lag of the flow behind the fluid server when one of its packets starts transmission, the
-    /// time of its largest lag.
+    /// Measures a flow's lag behind the fluid server. The lag is largest when one of the flow's
+    /// packets starts transmission, so we measure then.
     fn measure_lag(&mut self, now: Instant, flow: FlowId) {
         self.gps.advance(now);
         let ideal = self.gps.served(flow);
@@ -285,12 +285,12 @@ impl Meters {
         }
     }
 
-    /// Bytes of the flow that an ideal server with an unlimited buffer holds.
+    /// How many of the flow's bytes an ideal server with an unlimited buffer holds.
     pub(crate) fn ideal_backlog(&self, flow: FlowId) -> f64 {
         self.gps.backlog(flow)
     }
 
-    /// No further packet arrives.
+    /// Notes that no further packet arrives.
     pub(crate) fn note_last_arrival(&mut self) {
         self.flows
             .iter_mut()
@@ -310,8 +310,9 @@ impl Meters {
         self.sink.take().map_or(Ok(()), PacketSink::finish)
     }
 
-    /// Shares are rounded to one part in 2^20, by some disciplines 2^19: a bound may be exceeded by
-    /// this part of the sent bytes. One value for all flows: results are linear in the flows.
+    /// How far bounds may be exceeded. Shares are rounded to one part in 2^20, by some disciplines
+    /// in 2^19, so a bound may be exceeded by this part of the sent bytes. One value serves all
+    /// flows, which keeps the work linear in their number.
     pub(crate) fn tolerance(&self) -> Tolerance {
         let bytes = self.sent_bytes as f64 / f64::from(1 << 19) + 1.0;
         let seconds = bytes * 8.0 / self.rate.bits_per_second() as f64;
@@ -336,7 +337,7 @@ impl Meters {
         self.flows[flow.index()].config
     }
 
-    /// The flow's measurements beside its promised bounds.
+    /// What we measured for the flow, next to its promised bounds.
     pub(crate) fn flow_result(
         &self,
         flow: FlowId,
@@ -378,17 +379,17 @@ impl Meters {
         self.end
     }
 
-    /// The sink's error, reported once.
+    /// The sink's error. It is reported once.
     pub(crate) fn check_sink(&mut self) -> Result<(), Box<dyn Error + Send + Sync>> {
         self.sink_error.take().map_or(Ok(()), Err)
     }
 
-    /// Curves over all flows, with their [`delays`](Self::delays).
+    /// Curves over all flows, from their [`delays`](Self::delays).
     pub(crate) fn curves(&self, delays: &Delays) -> Curves {
         self.curves.to_curves(delays)
     }
 
-    /// The delays of several flows together.
+    /// Several flows' delays together.
     pub(crate) fn delays(&self, flows: &[usize]) -> Delays {
         let mut all = Delays::default();
         for flow in flows {
@@ -397,7 +398,7 @@ impl Meters {
         all
     }
 
-    /// What became of the packets of several flows, with their [`delays`](Self::delays).
+    /// What became of several flows' packets, with their [`delays`](Self::delays).
     pub(crate) fn outcome(&self, flows: &[usize], delays: &Delays) -> Outcome {
         let mut outcome = Outcome::default();
         let mut arrived = 0;
@@ -425,8 +426,8 @@ impl Meters {
         outcome
     }
 
-    /// Curves over several flows, with their [`delays`](Self::delays); curves over time only if each
-    /// of these flows has curves.
+    /// Curves over several flows, with their [`delays`](Self::delays). Curves over time need curves
+    /// for each of these flows.
     pub(crate) fn joint_curves(&self, flows: &[usize], delays: &Delays) -> Curves {
         let each: Option<Vec<_>> = flows
             .iter()
@@ -529,8 +530,8 @@ impl Observer<Note> for Meters {
     }
 }
 
-/// Window for Jain's index, long enough for over a hundred full packets: with fewer, whole packets
-/// make the index of the fairest queue look bad.
+/// The window for Jain's index. It holds over a hundred full packets, because with fewer, whole
+/// packets make the index look bad even for the fairest queue.
 fn jain_window(rate: Rate) -> Duration {
     Duration::from_millis(100).max(rate.time_of(128 * 1514))
 }
@@ -550,7 +551,7 @@ impl Default for CurveMeter {
 }
 
 impl CurveMeter {
-    /// Both series reach the end of the run.
+    /// Extends both series to the end of the run.
     fn extend(&mut self, end: Instant) {
         self.sent.advance(end);
         self.backlog.advance(end);
@@ -580,7 +581,7 @@ impl CurveMeter {
     }
 }
 
-/// A delay of the packets in each bin, in seconds.
+/// Some delay of each bin's packets, in seconds.
 fn delays_over_time(
     sent: &DepartureSeries,
     of: fn(&Departures) -> Option<f64>,

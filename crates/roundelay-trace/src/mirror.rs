@@ -1,5 +1,5 @@
-//! Mirrors in tunnels: ERSPAN, TZSP, and VXLAN, Geneve or GRE from a mirror port bring both directions
-//! of a wire to whoever captures, and outside all packets go one way.
+//! Mirrors in tunnels: through ERSPAN, TZSP, and VXLAN, Geneve or GRE, a mirror port sends both
+//! directions of a wire to whoever captures. Seen from outside, all packets then go one way.
 
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
@@ -10,23 +10,23 @@ use crate::capture::{Frame, LinkType};
 use crate::headers::{Headers, bridged, parse};
 use crate::mixture::{Ends, HARMLESS};
 
-/// Most directions of connections counted inside.
+/// The most directions of connections that we count inside.
 const MOST: usize = 65_536;
 
-/// Both directions of connections inside of a tunnel whose packets all go one way.
+/// Both directions of connections, inside a tunnel whose packets all go one way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Inside {
-    /// Connections with both directions.
+    /// How many connections have both directions.
     pub connections: usize,
-    /// Bytes in front of the frames inside; none if that differs between packets.
+    /// How many bytes come before the frames inside. None if packets differ in this.
     pub cut: Option<usize>,
 }
 
-/// Bytes of each direction of the connections inside.
+/// How many bytes each direction of the connections inside has.
 #[derive(Debug, Default)]
 pub(crate) struct Mirror {
     halves: HashMap<(u8, Ends), u64, RandomState>,
-    /// Source and destination of the tunnel's packets.
+    /// The tunnel's sources and destinations.
     outer: HashSet<[IpAddr; 2], RandomState>,
     bytes: u64,
     cut: Option<usize>,
@@ -34,7 +34,7 @@ pub(crate) struct Mirror {
 }
 
 impl Mirror {
-    /// Counts a packet that may be one of a tunnel.
+    /// Counts a packet that may belong to a tunnel.
     #[inline]
     pub(crate) fn count(&mut self, frame: &Frame<'_>, headers: &Headers) {
         let Some(inner) = bridged(headers, frame) else {
@@ -47,7 +47,8 @@ impl Mirror {
         if self.outer.len() < MOST {
             self.outer.insert(outer);
         }
-        // Behind the frame inside, check sequence or padding may follow.
+        // We count what comes before the frame inside, because a check sequence or padding may
+        // follow it.
         let cut = inner.as_ptr().addr() - frame.bytes.as_ptr().addr();
         self.has_cuts |= self.cut.is_some_and(|known| known != cut);
         self.cut = Some(cut);
@@ -63,7 +64,8 @@ impl Mirror {
         }
     }
 
-    /// Whether two hosts send each other packets of the tunnel: an overlay, and no mirror.
+    /// Whether two hosts send each other packets through the tunnel. Then it is an overlay and not
+    /// a mirror.
     fn goes_both_ways(&self) -> bool {
         for [source, destination] in &self.outer {
             if source != destination && self.outer.contains(&[*destination, *source]) {
@@ -73,8 +75,8 @@ impl Mirror {
         false
     }
 
-    /// What is inside, if one direction has more than a few packets and all packets of the tunnel
-    /// go one way.
+    /// What is inside, if both directions have more than a few packets and all packets of the
+    /// tunnel go one way.
     pub(crate) fn inside(&self) -> Option<Inside> {
         if self.goes_both_ways() {
             return None;

@@ -1,14 +1,14 @@
-//! Mixtures: several directions, interfaces or copies in one replayed link, and the selection that
-//! leaves one direction of one link.
+//! Mixtures: several directions, interfaces or copies share one replayed link. We find the
+//! selection that leaves one direction of one link.
 //!
-//! Each direction of a connection is counted at each place (interface and direction) where packets
-//! were captured, and on each hop of Ethernet. At the end candidates for a selection are tried on
+//! We count each direction of a connection at each place (interface and direction) where its
+//! packets were captured, and on each Ethernet hop. At the end we try candidates for a selection on
 //! these counts: an interface, a direction, or both. The best candidate leaves no mixture and keeps
-//! the most bytes. Where one station's wire was captured (`wire.rs`), its link-layer address tells
-//! directions apart, and is a candidate itself. A network is named in its place if that selects the
-//! same packets. Without link-layer addresses all private networks together are one, because they
-//! lie on the same side of a router. A network that leaves connections between other ends aside is
-//! then no answer: nothing says whether they share its link.
+//! the most bytes. If one station's wire was captured (`wire.rs`), its link-layer address tells
+//! directions apart, and is itself a candidate. If a network selects the same packets, we name the
+//! network instead. Without link-layer addresses all private networks together count as one,
+//! because they lie on the same side of a router. A network that then leaves connections between
+//! other ends aside is no answer, because nothing says whether they share its link.
 
 use std::cmp::Reverse;
 use std::collections::hash_map::Entry;
@@ -25,54 +25,57 @@ use crate::duplicates::CapturePoint;
 use crate::headers::{Headers, is_of_group};
 use crate::wire::{Hop, Station, station};
 
-/// Source and destination, with ports.
+/// Source and destination, each with its port.
 pub(crate) type Ends = [(IpAddr, u16); 2];
 
-/// One direction of a connection, where its packets were captured.
+/// One direction of a connection, at one place where its packets were captured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Half {
     pub(crate) point: CapturePoint,
     pub(crate) protocol: u8,
     pub(crate) ends: Ends,
-    /// None for packets without ends: so many as a flood of ARP has would leave no room for others.
+    /// None for packets without ends, because a flood of ARP has so many hops that it would leave
+    /// no room for others.
     pub(crate) hop: Option<Hop>,
-    /// The interface is one of several links. Without a name it may be one of several files of a
-    /// link, as `mergecap` numbers these.
+    /// The interface is one of several links. An interface without a name may instead be one of
+    /// several files from one link, because `mergecap` numbers these.
     pub(crate) is_at_link: bool,
 }
 
-/// Bytes of a half.
+/// How many bytes a half has.
 #[derive(Debug, Clone, Copy, Default)]
 struct Load {
     replayed: u64,
-    /// Left out as copies of packets captured elsewhere.
+    /// Bytes left out because they are copies of packets captured elsewhere.
     copies: u64,
 }
 
-/// Most halves counted one by one, and as many more of the networks of later flows.
+/// The most halves that we count one by one. As many again may be networks of later flows.
 const MOST_HALVES: usize = 131_072;
-/// Most interfaces tried.
+/// The most interfaces that we try.
 const TRIED: usize = 8;
-/// Most addresses tried, beside those of the heaviest connections.
+/// The most addresses that we try, besides those of the heaviest connections.
 const ADDRESSES: usize = 4;
-/// A hundredth of the packets: fewer copies may be chance.
+/// A hundredth of the packets. Fewer copies than that may be chance.
 const MANY: u64 = 100;
-/// A thousandth of the bytes: fewer of the other direction, as the answers to a ping, do no harm.
+/// A thousandth of the bytes. The other direction does no harm with fewer, such as the answers to a
+/// ping.
 pub(crate) const HARMLESS: u64 = 1000;
 
-/// A quarter of the bytes: of two directions the larger one has half of them or more.
+/// A quarter of the bytes. The larger of two directions has at least half of them.
 const SLIVER: u64 = 4;
-/// A twentieth of the bytes: so few of a mixture change no figure much.
+/// A twentieth of the bytes. Less of a mixture than that hardly changes a figure.
 const TOLERATED: u64 = 20;
 
-/// The halves of a capture's connections, and their copies under other addresses.
+/// The halves of a capture's connections, and copies of them under other addresses.
 #[derive(Debug, Default)]
 pub(crate) struct Mixture {
     numbers: HashMap<Half, u32, RandomState>,
-    /// The half of the last packet: packets often come in trains.
+    /// The last packet's half, kept because packets often come in trains.
     last: Option<u32>,
     halves: Vec<(Half, Load)>,
-    /// Pairs of halves, before and after address translation, with the packets seen in both.
+    /// Pairs of halves, before and after address translation, with how many packets were seen in
+    /// both.
     translated: BTreeMap<(u32, u32), u64>,
     packets: u64,
 }
@@ -81,18 +84,18 @@ pub(crate) struct Mixture {
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Extent {
     bytes: u64,
-    /// Connections with both directions.
+    /// How many connections have both directions.
     pub(crate) connections: usize,
     pub(crate) interfaces: usize,
-    /// Packets with a copy under other addresses.
+    /// How many packets have a copy under other addresses.
     pub(crate) translated: u64,
-    /// Bytes of the lighter direction: of each connection, or of each wire if that is more.
+    /// Bytes in the lighter direction, added up over connections, or over wires if that is more.
     lighter: u64,
-    /// The lighter direction of wires has more bytes than that of connections.
+    /// The lighter direction has more bytes on wires than in connections.
     pub(crate) is_of_wires: bool,
-    /// Bytes of which nothing says whether they are of another direction or link.
+    /// Bytes that may belong to another direction or link, because nothing tells.
     unclear: u64,
-    /// Bytes to leave out for one direction of one link.
+    /// Bytes to leave out so that one direction of one link remains.
     excess: u64,
 }
 
@@ -107,7 +110,7 @@ impl Extent {
         self.unclear * TOLERATED <= self.bytes
     }
 
-    /// Bytes that are left, less those of a mixture, which count three times.
+    /// The bytes that are left, minus three times those of a mixture.
     const fn worth(&self) -> u64 {
         self.bytes.saturating_sub(3 * self.excess)
     }
@@ -118,24 +121,24 @@ impl Extent {
 pub(crate) struct Remedy {
     pub(crate) selection: Candidate,
     pub(crate) bytes: u64,
-    /// Bytes of the whole mixture.
+    /// How many bytes the whole mixture has.
     pub(crate) of: u64,
     /// One direction of one link is left.
     pub(crate) is_pure: bool,
-    /// So little of a mixture is left that figures hold.
+    /// So little of the mixture is left that figures hold.
     pub(crate) is_good: bool,
-    /// The selection of the other direction, and its bytes.
+    /// What selects the other direction, and its bytes.
     pub(crate) other: Option<(Candidate, u64)>,
 }
 
-/// A selection to try.
+/// A selection that we try.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Candidate {
     pub(crate) interface: Option<u32>,
     pub(crate) side: Option<Side>,
 }
 
-/// A direction of packets.
+/// A direction that packets go in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
     Heading(Heading),
@@ -145,31 +148,31 @@ pub(crate) enum Side {
     FromPrivate,
     /// Packets from public addresses to private ones.
     ToPrivate,
-    /// Frames of a station.
+    /// Frames that a station sends.
     FromStation(Station),
     /// Frames that reach a station.
     ToStation(Station),
 }
 
-/// Where packets come from or go to: a network, or one port of an address, because both ends of a
-/// connection may have the same address.
+/// Where packets come from or go to. It is a network, or one port of an address, because both ends
+/// of a connection may have the same address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct End {
     pub(crate) network: Network,
     pub(crate) port: Option<u16>,
 }
 
-/// A half of a connection that may have several names.
+/// A half of a connection. The connection may have several names.
 struct Piece<'a> {
     half: &'a Half,
     load: Load,
     connection: usize,
     is_forward: bool,
-    /// Whether it comes from the station whose wire was captured; none if there is none.
+    /// Whether it comes from the station whose wire was captured. None if there is no such station.
     is_from_station: Option<bool>,
 }
 
-/// In fewer and larger pieces than a derived one.
+/// Hashes fewer and larger pieces than a derived hash.
 impl Hash for Half {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
         let [(source, source_port), (destination, destination_port)] = self.ends;
@@ -192,7 +195,7 @@ impl Hash for Half {
 }
 
 impl Half {
-    /// Packets without IP have no ends.
+    /// The half that a packet belongs to. Packets that are not IP have no ends.
     pub(crate) fn new(frame: &Frame<'_>, headers: Option<&Headers>) -> Self {
         let nowhere = (IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
         let (protocol, ends) = match headers {
@@ -213,7 +216,7 @@ impl Half {
         }
     }
 
-    /// The half between the networks of both ends, without ports.
+    /// The half between both ends' networks, without ports.
     fn of_networks(self) -> Self {
         let ends = self.ends.map(|(address, _)| {
             let network = match address {
@@ -225,7 +228,7 @@ impl Half {
         Self { ends, ..self }
     }
 
-    /// Whether the packets have addresses: others have no direction.
+    /// Whether the packets have addresses. Others have no direction.
     fn has_ends(&self) -> bool {
         self.ends[0] != self.ends[1] || !self.ends[0].0.is_unspecified()
     }
@@ -240,8 +243,8 @@ impl Half {
         is_private(self.ends[0].0) != is_private(self.ends[1].0)
     }
 
-    /// Directions that hold the packets of a half, by the port at one end: the lower one first, as
-    /// of a server.
+    /// Directions that hold a half's packets, by the port at one end. The lower port comes first,
+    /// because it is more likely a server's.
     fn by_port(&self) -> [Side; 2] {
         let [(source, from), (destination, to)] = self.ends;
         let from_it = Side::From(End::at(source, from));
@@ -269,8 +272,8 @@ impl Half {
 }
 
 impl Mixture {
-    /// Counts a packet, or a copy that is not replayed. None if there are too many halves: then the
-    /// packet is one between two networks, so that directions are still judged by all bytes.
+    /// Counts a packet, or a copy that is not replayed. None if there are too many halves. Then the
+    /// packet counts between two networks, so that we still judge directions by all bytes.
     pub(crate) fn count(&mut self, half: Half, bytes: u32, is_replayed: bool) -> Option<u32> {
         let known = self.number(half, MOST_HALVES);
         let number = match known {
@@ -288,7 +291,7 @@ impl Mixture {
         known
     }
 
-    /// The number of a half, which may be a new one. None if there are so many halves already.
+    /// A half's number, which may be new. None if there are too many halves already.
     fn number(&mut self, half: Half, most: usize) -> Option<u32> {
         if let Some(last) = self.last
             && *self.half(last) == half
@@ -309,19 +312,19 @@ impl Mixture {
         &self.halves[number as usize].0
     }
 
-    /// A packet of the first half was captured again as one of the second.
+    /// Notes that one of the first half's packets was captured again as one of the second's.
     pub(crate) fn translate(&mut self, pair: (u32, u32)) {
         *self.translated.entry(pair).or_default() += 1;
     }
 
-    /// Both packets were no copies.
+    /// Takes back one such note, because neither packet was a copy.
     pub(crate) fn translate_not(&mut self, pair: (u32, u32)) {
         if let Some(packets) = self.translated.get_mut(&pair) {
             *packets -= 1;
         }
     }
 
-    /// The mixture of all replayed packets.
+    /// How all replayed packets mix.
     pub(crate) fn extent(&self) -> Extent {
         self.extent_of(&self.pieces(), Candidate::default())
     }
@@ -331,13 +334,13 @@ impl Mixture {
         extent.has_directions() || extent.interfaces > 1 || self.are_many(extent.translated)
     }
 
-    /// Whether so many packets are hardly equal by chance.
+    /// Whether these are too many packets to be equal by chance.
     pub(crate) fn are_many(&self, translated: u64) -> bool {
         translated > 0 && translated * MANY * 2 >= self.packets
     }
 
-    /// The selection that leaves one direction of one link, or comes nearest. An interface and a
-    /// direction that are selected already stay.
+    /// The selection that leaves one direction of one link, or comes nearest to it. An interface
+    /// and a direction that are already selected stay.
     pub(crate) fn remedy(&self, has_interface: bool, has_direction: bool) -> Option<Remedy> {
         let pieces = self.pieces();
         let tried = self.tried(&pieces, has_interface, has_direction);
@@ -352,8 +355,8 @@ impl Mixture {
         if trial.candidate == Candidate::default() {
             return None;
         }
-        // Where nothing tells which of two directions is the link's, a light one per connection may
-        // be the heavy one of the next.
+        // If nothing tells which of two directions is the link's, the light one of one connection
+        // may be the heavy one of the next.
         let is_clear = is_pure || trial.extent.is_nearly_clear();
         let is_sliver = trial.is_sliver(bytes_at_links_of(&pieces, trial.candidate));
         let is_whole = bytes_aside(&pieces, trial.candidate) * TOLERATED <= of;
@@ -367,10 +370,10 @@ impl Mixture {
         })
     }
 
-    /// The trial that keeps the most bytes without any mixture, or comes nearest.
+    /// The trial that keeps the most bytes without any mixture, or comes nearest to that.
     fn best<'a>(&self, tried: impl Iterator<Item = &'a Trial> + Clone) -> Option<Best<'a>> {
-        // The selection that keeps the most bytes for the least mixture, and the one that keeps
-        // the most without any.
+        // One selection keeps the most bytes for the least mixture, another the most without any
+        // mixture.
         let nearest = most(tried.clone(), Extent::worth)?;
         let pure = most(tried, |extent| {
             if self.is_mixed(extent) {
@@ -385,7 +388,7 @@ impl Mixture {
         Some(Best { trial, is_pure })
     }
 
-    /// All candidates that change something, the first of equal ones first.
+    /// All candidates that change something. Among equals, the preferred one comes first.
     fn tried(&self, pieces: &[Piece<'_>], has_interface: bool, has_direction: bool) -> Vec<Trial> {
         let all = self.extent_of(pieces, Candidate::default()).bytes;
         let interfaces = if has_interface {
@@ -413,8 +416,8 @@ impl Mixture {
         tried
     }
 
-    /// The selection of the other direction, and its bytes: the reverse of the chosen one, or the
-    /// heaviest without a mixture that has nothing in common with the chosen one.
+    /// What selects the other direction, and its bytes. It is the reverse of the chosen one, or the
+    /// heaviest selection that is no mixture and has nothing in common with the chosen one.
     fn other(
         &self,
         pieces: &[Piece<'_>],
@@ -444,7 +447,7 @@ impl Mixture {
         None
     }
 
-    /// The busiest interfaces first, then none: an interface has a direction of its own.
+    /// The busiest interfaces first, because an interface has a direction of its own. Then none.
     fn interfaces(&self) -> Vec<Option<u32>> {
         let mut bytes = HashMap::<u32, u64, RandomState>::default();
         for (half, load) in &self.halves {
@@ -456,7 +459,7 @@ impl Mixture {
         all.sort_by_key(|(interface, bytes)| (Reverse(*bytes), *interface));
         all.truncate(TRIED);
         let mut interfaces = Vec::new();
-        // One interface alone tells nothing apart.
+        // A single interface tells nothing apart.
         if all.len() > 1 {
             for (interface, _) in all {
                 interfaces.push(Some(interface));
@@ -466,9 +469,9 @@ impl Mixture {
         interfaces
     }
 
-    /// The capture's own directions, then the networks at the ends of a heavy half of a connection
-    /// with both directions, one of a private network first, then the station of the wire, then
-    /// none.
+    /// The sides to try, in this order: the capture's own directions, the networks at the ends of a
+    /// heavy half (of a connection with both directions, and first one in a private network), the
+    /// wire's station, and none.
     fn sides(&self, interface: Option<u32>, has_wire: bool) -> Vec<Option<Side>> {
         let mut halves = Vec::new();
         let mut readings = HashSet::<_, RandomState>::default();
@@ -492,7 +495,7 @@ impl Mixture {
         }
         // Halves of connections with both directions, the heaviest first.
         halves.retain(|(half, _)| half.has_ends());
-        // Where a station tells directions apart, packets without an answer have one, too.
+        // If a station tells directions apart, packets that nobody answers have a direction too.
         let station = station(&hops).filter(|_| has_wire);
         let mut addresses = match station {
             Some(_) => heaviest_addresses(&halves),
@@ -537,9 +540,9 @@ impl Mixture {
         sides
     }
 
-    /// The halves, with both names of a translated connection as one.
+    /// The halves. A translated connection's two names count as one.
     fn pieces(&self) -> Vec<Piece<'_>> {
-        // The two names of a connection: the lesser one stands for both.
+        // Of a connection's two names, the lesser stands for both.
         let mut names = HashMap::<_, _, RandomState>::default();
         for ((before, after), packets) in &self.translated {
             if *packets == 0 {
@@ -575,18 +578,19 @@ impl Mixture {
 
     fn extent_of(&self, pieces: &[Piece<'_>], candidate: Candidate) -> Extent {
         let mut extent = Extent::default();
-        // Bytes of each piece, and by interface.
+        // The bytes of each piece, and of each interface.
         let mut bytes = Vec::with_capacity(pieces.len());
         let mut interfaces = HashMap::<u32, u64, RandomState>::default();
         let mut wires = HashMap::<Option<u32>, [u64; 2], RandomState>::default();
         for piece in pieces {
             let selected = piece.bytes(candidate);
             bytes.push(selected);
-            // As most pieces under most candidates.
+            // This holds for most pieces under most candidates.
             if selected == 0 {
                 continue;
             }
-            // Frames without IP are in no direction: a candidate is not worse without them.
+            // Frames that are not IP have no direction, so a candidate is no worse for leaving them
+            // out.
             extent.bytes += if piece.half.has_ends() { selected } else { 0 };
             if let Some(interface) = piece.half.point.0
                 && piece.half.is_at_link
@@ -631,14 +635,14 @@ impl Mixture {
         extent.interfaces = interfaces.len();
         let of_others = of_copies + elsewhere - busiest;
         extent.excess = extent.lighter + of_others;
-        // Where stations tell directions apart, the heavier one is known.
+        // If stations tell directions apart, we know the heavier one.
         let of_stations = if wires.is_empty() { 0 } else { extent.lighter };
         extent.unclear = of_others + of_stations + both_ways_elsewhere(pieces, &bytes);
         extent
     }
 }
 
-/// The addresses with the most bytes, as of a host that talks to many others.
+/// The addresses with the most bytes, such as a host's that talks to many others.
 fn heaviest_addresses(halves: &[(&Half, &Load)]) -> Vec<IpAddr> {
     let mut bytes = BTreeMap::<IpAddr, u64>::new();
     for (half, load) in halves {
@@ -656,7 +660,7 @@ fn heaviest_addresses(halves: &[(&Half, &Load)]) -> Vec<IpAddr> {
     heaviest
 }
 
-/// Whether a station at an interface, or at any, tells two directions apart.
+/// Whether a station tells two directions apart, at this interface or at any.
 fn has_wire_both_ways(pieces: &[Piece<'_>], interface: Option<u32>) -> bool {
     let mut ways = [false; 2];
     for piece in pieces {
@@ -670,7 +674,7 @@ fn has_wire_both_ways(pieces: &[Piece<'_>], interface: Option<u32>) -> bool {
     ways == [true; 2]
 }
 
-/// Finds the pieces that come from the station of a wire and those that go to it.
+/// Finds which pieces come from a wire's station and which go to it.
 fn tell_by_stations(pieces: &mut [Piece<'_>]) {
     let mut wires = BTreeMap::<Option<u32>, BTreeMap<Option<Hop>, u64>>::new();
     for piece in pieces.iter().filter(|piece| piece.half.has_ends()) {
@@ -683,8 +687,8 @@ fn tell_by_stations(pieces: &mut [Piece<'_>]) {
             stations.insert(*interface, station);
         }
     }
-    // Both directions of connections in one direction of the wire contradict the addresses: a tool
-    // wrote these, or packets pass twice.
+    // If both directions of connections go in one direction of the wire, they contradict the
+    // addresses. Then a tool wrote the addresses, or packets pass twice.
     let mut bytes = HashMap::<Option<u32>, u64, RandomState>::default();
     let mut both = HashMap::<_, [u64; 2], RandomState>::default();
     for piece in &mut *pieces {
@@ -723,7 +727,7 @@ struct Trial {
     extent: Extent,
 }
 
-/// The best of some trials.
+/// The best among some trials.
 struct Best<'a> {
     trial: &'a Trial,
     is_pure: bool,
@@ -734,7 +738,8 @@ impl Trial {
         self.candidate.is_of_station()
     }
 
-    /// Whether a network leaves a small part of the bytes at its links: it says little of these.
+    /// Whether a network leaves only a small part of the bytes at its links, so that it says little
+    /// about them.
     const fn is_sliver(&self, of: u64) -> bool {
         let is_network = matches!(
             (self.candidate.interface, self.candidate.side),
@@ -756,7 +761,8 @@ impl Best<'_> {
     }
 }
 
-/// The trial with the most of a figure, among those that leave some bytes. Of equals the first.
+/// The trial for which a figure is largest, among those that leave some bytes. Among equals, the
+/// first.
 fn most<'a>(
     tried: impl Iterator<Item = &'a Trial>,
     figure: impl Fn(&Extent) -> u64,
@@ -772,7 +778,7 @@ fn most<'a>(
     found.map(|(trial, _)| trial)
 }
 
-/// Whether two selections have a direction of some connection in common.
+/// Whether two selections share a direction of some connection.
 fn overlap(one: &[[u64; 2]], other: &[[u64; 2]]) -> bool {
     for (own, others) in one.iter().zip(other) {
         if own[0].min(others[0]) > 0 || own[1].min(others[1]) > 0 {
@@ -782,8 +788,8 @@ fn overlap(one: &[[u64; 2]], other: &[[u64; 2]]) -> bool {
     false
 }
 
-/// Bytes of each connection's two directions under a selection. A sender's packets to itself have
-/// one direction.
+/// How many bytes each direction of each connection has under a selection. What an end sends to
+/// itself counts in neither.
 fn ways(pieces: &[Piece<'_>], candidate: Candidate) -> Vec<[u64; 2]> {
     let mut bytes = Vec::with_capacity(pieces.len());
     for piece in pieces {
@@ -792,7 +798,7 @@ fn ways(pieces: &[Piece<'_>], candidate: Candidate) -> Vec<[u64; 2]> {
     ways_of(pieces, &bytes)
 }
 
-/// The same of these bytes of each piece.
+/// The same, from the bytes of each piece.
 fn ways_of(pieces: &[Piece<'_>], bytes: &[u64]) -> Vec<[u64; 2]> {
     let mut ways = vec![[0; 2]; pieces.len()];
     for (piece, bytes) in pieces.iter().zip(bytes) {
@@ -804,7 +810,7 @@ fn ways_of(pieces: &[Piece<'_>], bytes: &[u64]) -> Vec<[u64; 2]> {
     ways
 }
 
-/// The links where a selection's packets were captured; none if these are not known.
+/// The links where a selection's packets were captured. None if we do not know them.
 fn links_of(
     pieces: &[Piece<'_>],
     candidate: Candidate,
@@ -820,7 +826,8 @@ fn links_of(
     are_known.then_some(links)
 }
 
-/// Bytes at the links where a selection's packets were captured: all where these are not known.
+/// Bytes at the links where a selection's packets were captured. All bytes if we do not know the
+/// links.
 fn bytes_at_links_of(pieces: &[Piece<'_>], candidate: Candidate) -> u64 {
     let links = links_of(pieces, candidate);
     let mut bytes = 0;
@@ -835,8 +842,8 @@ fn bytes_at_links_of(pieces: &[Piece<'_>], candidate: Candidate) -> u64 {
 }
 
 /// Bytes of connections that a network selects in neither direction, at its links and without
-/// addresses of the link layer: nothing says in which direction of the link they go, or whether in
-/// any. What a host sends to itself is on no link.
+/// link-layer addresses. Nothing says in which direction of the link they go, or whether they cross
+/// it at all. What a host sends to itself is on no link.
 fn bytes_aside(pieces: &[Piece<'_>], candidate: Candidate) -> u64 {
     let Some(reverse) = candidate.reverse() else {
         return 0;
@@ -860,7 +867,7 @@ fn bytes_aside(pieces: &[Piece<'_>], candidate: Candidate) -> u64 {
     aside
 }
 
-/// Bytes of connections with both directions, where no station tells these apart.
+/// Bytes of connections that have both directions where no station tells these apart.
 fn both_ways_elsewhere(pieces: &[Piece<'_>], bytes: &[u64]) -> u64 {
     let mut elsewhere = bytes.to_vec();
     for (piece, bytes) in pieces.iter().zip(&mut elsewhere) {
@@ -876,9 +883,9 @@ fn both_ways_elsewhere(pieces: &[Piece<'_>], bytes: &[u64]) -> u64 {
 }
 
 impl Piece<'_> {
-    /// Bytes under a selection.
+    /// The piece's bytes under a selection.
     fn bytes(&self, candidate: Candidate) -> u64 {
-        // A copy is replayed if its original is not selected.
+        // If its original is not selected, a copy is replayed.
         let keeps_copies =
             candidate.interface.is_some() || matches!(candidate.side, Some(Side::Heading(_)));
         let load = self.load.replayed + if keeps_copies { self.load.copies } else { 0 };
@@ -887,8 +894,8 @@ impl Piece<'_> {
 }
 
 impl Candidate {
-    /// Of equals the first one is chosen: packets that come in have not waited in this router's
-    /// queue yet.
+    /// The first of equals is chosen. Packets that come in go first, because they have not yet
+    /// waited in this router's queue.
     const fn rank(self) -> u8 {
         match (self.interface, self.side) {
             (Some(_), Some(Side::Heading(Heading::In))) => 0,
@@ -904,7 +911,7 @@ impl Candidate {
         matches!(self.side, Some(Side::FromStation(_) | Side::ToStation(_)))
     }
 
-    /// The reverse of a network's or a station's direction.
+    /// The reverse direction of a network or a station.
     fn reverse(self) -> Option<Self> {
         let side = self.side.filter(|side| !matches!(side, Side::Heading(_)))?;
         Some(Self {
@@ -970,7 +977,7 @@ impl Side {
 }
 
 impl End {
-    /// One port of an address.
+    /// One port at an address.
     fn at(address: IpAddr, port: u16) -> Self {
         let longest = if address.is_ipv4() { 32 } else { 128 };
         Self {
@@ -979,7 +986,7 @@ impl End {
         }
     }
 
-    /// Reads a network, an address, or an address with a port; the error is the expected text.
+    /// Reads a network, an address, or an address with a port. The error is the expected text.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         if let Ok(end) = text.parse::<SocketAddr>() {
             return Ok(Self::at(end.ip(), end.port()));
@@ -1012,7 +1019,7 @@ impl fmt::Display for End {
     }
 }
 
-/// As `--direction` takes the text.
+/// Writes what `--direction` reads.
 impl fmt::Display for Side {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -1036,7 +1043,7 @@ fn reverse((protocol, [source, destination]): (u8, Ends)) -> (u8, Ends) {
     (protocol, [destination, source])
 }
 
-/// Equal for both directions of a connection.
+/// A key that both directions of a connection share.
 fn key(reading: (u8, Ends)) -> (u8, Ends) {
     let (_, [source, destination]) = reading;
     if source <= destination {
@@ -1046,8 +1053,8 @@ fn key(reading: (u8, Ends)) -> (u8, Ends) {
     }
 }
 
-/// Directions that hold the packets of a half. First come the networks of the private end if only
-/// one is private, otherwise those of the receiver.
+/// Directions that hold a half's packets. If only one end is private its networks come first,
+/// otherwise the receiver's.
 fn networks([source, destination]: [IpAddr; 2]) -> Vec<Side> {
     let mut networks = Vec::new();
     let from = around(source).map(|network| Side::From(network.into()));
@@ -1062,8 +1069,8 @@ fn networks([source, destination]: [IpAddr; 2]) -> Vec<Side> {
     networks
 }
 
-/// Networks around an address: of a private one the usual sizes, the most usual first; of a public
-/// one the address first.
+/// Networks around an address. A private one gives the usual sizes, the most usual first. A public
+/// one gives the address first.
 fn around(address: IpAddr) -> impl Iterator<Item = Network> {
     let prefixes: &[u8] = match (is_private(address), address.is_ipv4()) {
         (true, true) => &[24, 16, 8, 32],
@@ -1075,7 +1082,7 @@ fn around(address: IpAddr) -> impl Iterator<Item = Network> {
     prefixes.map(move |prefix| Network::around(address, *prefix))
 }
 
-/// RFC 1918 and RFC 4193.
+/// Whether an address is private (RFC 1918, RFC 4193).
 fn is_private(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => address.is_private(),
@@ -1083,8 +1090,8 @@ fn is_private(address: IpAddr) -> bool {
     }
 }
 
-/// Whether packets from one address to another leave private networks. A group's packets may as well
-/// come in.
+/// Whether packets from one address to another leave private networks. Packets to a group may as
+/// well come in.
 fn is_outbound(from: IpAddr, to: IpAddr) -> bool {
     is_private(from) && !is_private(to) && !is_of_group(to)
 }

@@ -1,4 +1,4 @@
-//! Offered traffic of a capture: arrivals on a clock that starts at zero, and flows that join and
+//! A capture's offered traffic: arrivals on a clock that starts at zero, and flows that join and
 //! leave.
 
 use roundelay::author::prefetch;
@@ -18,13 +18,13 @@ use crate::presence::Presence;
 use crate::urgency::{Carried, Known, Offer, RulePlace};
 use crate::weights::{WeightRule, WeightRules};
 
-/// The records of so many flows stay in the processor's caches. Those of more flows are asked for
-/// ahead of their use, so that the processor waits for several at once.
+/// The records of this many flows stay in the processor's caches. With more flows we ask for
+/// records before we need them, so that the processor waits for several at once.
 pub(crate) const CACHED_FLOWS: usize = 4096;
-/// Events between the request and the use of a flow's records.
+/// How many events pass between asking for a flow's records and using them.
 pub(crate) const AHEAD: usize = 8;
 
-/// An event, equal for every discipline.
+/// An event, which is the same for every discipline.
 #[derive(Debug, Clone)]
 pub(crate) struct Event {
     pub(crate) at: Instant,
@@ -34,14 +34,14 @@ pub(crate) struct Event {
 
 #[derive(Debug, Clone)]
 pub(crate) enum EventKind {
-    /// What the packet of the next event acknowledges: before arrivals of TCP segments, if some
+    /// What the next event's packet acknowledges. It comes before arrivals of TCP segments if some
     /// discipline filters acknowledgements.
     Acknowledges(Box<Acknowledgement>),
     /// A packet arrives.
     Arrival(Offer),
     /// A flow appears for the first time, returns, or has a longer packet than assumed.
     Join(FlowConfig, RulePlace),
-    /// A silent flow has timed out; its share goes to other flows.
+    /// A silent flow has timed out, so its share goes to other flows.
     Leave,
 }
 
@@ -55,7 +55,7 @@ impl Event {
     }
 }
 
-/// Properties of a flow that follow from its packets alone.
+/// What a flow's packets alone say about it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OfferedFlow {
     pub(crate) config: FlowConfig,
@@ -64,17 +64,17 @@ pub(crate) struct OfferedFlow {
     pub(crate) bytes: u64,
     pub(crate) first: Instant,
     pub(crate) last: Instant,
-    /// Time from the first packet to the last, with longer pauses counted as [`LONGEST_PAUSE`].
+    /// Time from the first packet to the last. A longer pause counts as [`LONGEST_PAUSE`].
     active: Duration,
     backlogs: Backlogs,
     /// TCP segments without data and SYN.
     bare: u64,
 }
 
-/// A longer pause of a flow says nothing of what it asks of a link while it sends: a call that is
-/// taken up again after an hour is a call, and a second download is one.
+/// A longer pause says nothing about what a flow asks of a link while it sends. A call that is
+/// taken up again after an hour is still a call, and a second download is still a download.
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
-/// Minimum fraction of bare acknowledgements in a flow whose losses cost nothing.
+/// If at least this fraction of a flow are bare acknowledgements, its losses cost nothing.
 const BARE: f64 = 0.99;
 
 impl OfferedFlow {
@@ -93,7 +93,7 @@ impl OfferedFlow {
         }
     }
 
-    /// What the flow asks of a link.
+    /// What the flow demands from a link.
     pub(crate) fn demand(&self, link: Rate) -> Demand {
         Demand::of(
             self.backlogs,
@@ -128,7 +128,8 @@ pub(crate) struct Offered {
     arrivals: Arrivals,
     weights: WeightRules,
     flows: Vec<OfferedFlow>,
-    /// An ideal server with an unlimited buffer, to find flows that ask for more than a fair share.
+    /// An ideal server with an unlimited buffer. It shows which flows ask for more than a fair
+    /// share.
     gps: GpsServer<f64>,
     presence: Presence,
     plateau: Plateau,
@@ -155,8 +156,8 @@ impl Offered {
         }
     }
 
-    /// Fills `block` with the events of the selected among the next `packets` packets, and of at
-    /// least one. False at the end of the capture.
+    /// Fills `block` with the events of the next `packets` packets, as far as these are selected,
+    /// and with those of one packet at least. False at the end of the capture.
     pub(crate) fn read(
         &mut self,
         block: &mut Vec<Event>,
@@ -257,7 +258,7 @@ impl Offered {
         }
     }
 
-    /// Urgencies of the rules, and the bytes of each flow read by now.
+    /// The rules' urgencies, and how many bytes of each flow were read so far.
     pub(crate) fn known(&self) -> Known {
         let urgencies = self
             .weights
@@ -271,7 +272,7 @@ impl Offered {
         }
     }
 
-    /// Fields set on the packets read by now.
+    /// The fields set on packets read so far.
     pub(crate) fn carried(&self) -> Carried {
         let known = self.known();
         let mut carried = Carried {
@@ -284,7 +285,7 @@ impl Offered {
         carried
     }
 
-    /// How much of the last reading is done.
+    /// How far the last reading has got.
     pub(crate) fn progress(&self, readings: u32) -> Progress {
         Progress {
             read: self.arrivals.position(),
@@ -294,12 +295,12 @@ impl Offered {
         }
     }
 
-    /// The capture, and what was read of it.
+    /// The capture, and what was read from it.
     pub(crate) const fn arrivals(&self) -> &Arrivals {
         &self.arrivals
     }
 
-    /// Every flow, by its headers and by what it offers.
+    /// Every flow, with its headers and what it offers.
     pub(crate) fn known_flows(&self) -> impl Iterator<Item = (&Flow, &OfferedFlow)> {
         self.arrivals.classifier().flows().iter().zip(&self.flows)
     }
@@ -308,7 +309,7 @@ impl Offered {
         &self.flows
     }
 
-    /// Bytes of the flow sent by the ideal server until the last packet's arrival.
+    /// How many of the flow's bytes the ideal server sent until the last packet arrived.
     pub(crate) fn fair_bytes(&self, flow: usize) -> f64 {
         self.gps.served(FlowId(flow as u32))
     }

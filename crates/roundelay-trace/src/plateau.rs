@@ -1,7 +1,8 @@
-//! Plateau of a capture's rate: a sign that the capture was taken behind the bottleneck.
+//! Plateau: a rate that a capture often has and never exceeds, which shows that it was taken behind
+//! the bottleneck.
 //!
-//! Behind the queue of a link, packets are as far apart as that link sends them: the rate never
-//! exceeds the link's, and has this value whenever the queue is not empty. A replay over a link of
+//! Behind a link's queue, packets are as far apart as that link sends them. So the rate never
+//! exceeds the link's, and equals it whenever the queue is not empty. A replay over a link with
 //! this rate shows next to no waiting.
 
 use roundelay::{Duration, Instant, Rate};
@@ -15,34 +16,34 @@ pub struct PlateauRate {
     pub part: f64,
 }
 
-/// Shortest window of the rate.
+/// The shortest window over which we take the rate.
 const WINDOW: Duration = Duration::from_millis(100);
-/// Full packets of a window at least: a packet more or less must not matter.
+/// A window holds at least this many full packets, because one packet more or less must not matter.
 const PACKETS: u64 = 40;
-/// Fewest windows that tell.
+/// With fewer windows, the plateau says nothing.
 const WINDOWS: u64 = 15;
-/// Ratio of neighbouring steps of the histogram.
+/// The ratio between neighbouring steps in the histogram.
 const STEP: f64 = 1.005;
-/// Part of the highest rate that still belongs to the plateau.
+/// The plateau reaches down to this part of the highest rate.
 const NEAR: f64 = 0.95;
-/// Minimum part of the windows on a plateau.
+/// At least this part of the windows must be on a plateau.
 const PART: f64 = 0.2;
-/// Windows above the plateau, at most: bursts of a host's own.
+/// At most this part of the windows may be above the plateau, because a host has bursts of its own.
 const ABOVE: f64 = 0.01;
 
-/// Histogram of the rate in windows.
+/// A histogram of the rate in each window.
 #[derive(Debug)]
 pub(crate) struct Plateau {
     window: Duration,
     end: Instant,
     bytes: u64,
-    /// Windows by the logarithm of their bytes.
+    /// How many windows have about this many bytes. Steps are logarithmic.
     steps: Vec<u64>,
     windows: u64,
 }
 
 impl Plateau {
-    /// For a link of this rate.
+    /// A histogram for a link with this rate.
     pub(crate) fn new(link: Rate) -> Self {
         let window = WINDOW.max(link.time_of(PACKETS * 1514));
         Self {
@@ -62,7 +63,7 @@ impl Plateau {
         self.bytes += u64::from(len);
     }
 
-    /// Closes the window, and skips those without a packet.
+    /// Closes the window, and skips windows without a packet.
     #[cold]
     fn close(&mut self, at: Instant) {
         let step = if self.bytes > 0 {
@@ -81,9 +82,9 @@ impl Plateau {
         self.bytes = 0;
     }
 
-    /// The highest rate, if the rate is often close to it; none if rates vary.
+    /// The highest rate, if the rate is often close to it. None if rates vary.
     pub(crate) fn rate(&self) -> Option<PlateauRate> {
-        // The highest step, but for a few windows of bursts.
+        // Finds the highest step, but for a few windows with bursts.
         let mut above = 0;
         let mut top = self.steps.len();
         while above as f64 <= ABOVE * self.windows as f64 {
@@ -102,7 +103,7 @@ impl Plateau {
     }
 }
 
-/// The most bytes of a window in this step of the histogram.
+/// The most bytes that a window in this step has.
 fn bytes(step: usize) -> f64 {
     libm::exp((step as f64 + 1.0) * libm::log(STEP))
 }

@@ -1,5 +1,5 @@
-//! Presence of flows: a flow joins with its first packet, leaves after ten seconds of silence, and
-//! joins again when it returns or has a longer packet than assumed.
+//! Presence of flows. A flow joins with its first packet and leaves after ten seconds of silence.
+//! It joins again when it returns or has a longer packet than assumed.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -7,16 +7,16 @@ use std::collections::BinaryHeap;
 use roundelay::author::prefetch;
 use roundelay::{Duration, FlowConfig, FlowId, Instant};
 
-/// A flow leaves after a silence of this length.
+/// After a silence this long, a flow leaves.
 const FLOW_TIMEOUT: Duration = Duration::from_secs(10);
-/// Assumed longest packet of a flow, until a longer one arrives.
+/// A flow's assumed longest packet, until a longer one arrives.
 const USUAL_MAX_PACKET_LEN: u32 = 1514;
 
 /// The flows met so far, and which of them are present.
 #[derive(Debug, Default)]
 pub(crate) struct Presence {
     flows: Vec<Met>,
-    /// Timeouts of flows, earliest first, each present flow once.
+    /// When flows time out, earliest first. Each present flow has one entry.
     quiet: BinaryHeap<Reverse<(Instant, FlowId)>>,
 }
 
@@ -29,7 +29,7 @@ struct Met {
 }
 
 impl Presence {
-    /// Meets the next flow, which joins with its first packet.
+    /// Meets the next flow. It joins with its first packet.
     pub(crate) fn meet(&mut self, weight: u32, at: Instant) -> FlowConfig {
         let config = FlowConfig {
             weight,
@@ -49,7 +49,8 @@ impl Presence {
         prefetch(&self.flows, flow.index());
     }
 
-    /// A packet of a flow that was met. The configuration with which the flow joins, if it does.
+    /// Takes a packet of a flow that was met before. If the flow joins with it, returns its
+    /// configuration.
     pub(crate) fn arrive(&mut self, at: Instant, flow: FlowId, len: u32) -> Option<FlowConfig> {
         let known = &mut self.flows[flow.index()];
         known.last = at;
@@ -67,7 +68,7 @@ impl Presence {
         joins.then_some(known.config)
     }
 
-    /// Calls `leave` for each flow whose silence has lasted too long by `now`.
+    /// Calls `leave` for each flow that by `now` has been silent for too long.
     pub(crate) fn let_quiet_flows_leave(&mut self, now: Instant, mut leave: impl FnMut(FlowId)) {
         while let Some(&Reverse((at, flow))) =
             self.quiet.peek().filter(|Reverse((at, _))| *at <= now)
@@ -84,19 +85,19 @@ impl Presence {
         }
     }
 
-    /// Number of flows met.
+    /// How many flows have been met.
     pub(crate) fn len(&self) -> usize {
         self.flows.len()
     }
 
-    /// Gives a flow another weight. Its configuration, if the flow is present.
+    /// Gives a flow another weight. If the flow is present, returns its configuration.
     pub(crate) fn reweigh(&mut self, flow: FlowId, weight: u32) -> Option<FlowConfig> {
         let known = &mut self.flows[flow.index()];
         known.config.weight = weight;
         known.present.then_some(known.config)
     }
 
-    /// The configuration of a flow, if the flow is present.
+    /// A flow's configuration, if the flow is present.
     pub(crate) fn present(&self, flow: FlowId) -> Option<FlowConfig> {
         let known = &self.flows[flow.index()];
         known.present.then_some(known.config)

@@ -1,10 +1,11 @@
-//! Comparison with senders that react: the figures of a replay, measured on a link that somebody
-//! else runs with TCP senders, so that table and advice are those of a replay.
+//! Comparison with senders that react. It has the same figures as a replay, measured on a link that
+//! somebody else runs with TCP senders, so that table and advice look like a replay's.
 //!
-//! A caller simulates the applications behind a capture (`connections`) and tells a [`Witness`] what
-//! happens at the link: one witness for each discipline and replica. Before those runs come runs
-//! with the fairest queue, because senders that react ask for what they get: only these runs tell
-//! which flows are light and what a fair share is ([`Reference`]). [`conclude`] takes the means.
+//! A caller simulates the applications behind a capture (`connections`) and tells a [`Witness`]
+//! what happens at the link. There is one witness for each discipline and replica. Before those
+//! runs come runs with the fairest queue: because senders that react ask for what they get, only
+//! these runs tell which flows are light and what a fair share is ([`Reference`]). [`conclude`]
+//! takes the means.
 
 pub(crate) mod basis;
 mod cast;
@@ -22,12 +23,12 @@ pub use cast::Cast;
 pub use reference::Reference;
 pub use witness::{Arrived, Witness};
 
-/// The discipline of the runs that tell what a fair share is: of all packet schedulers the nearest
-/// to the ideal fluid server.
+/// The discipline in the runs that tell what a fair share is. Of all packet schedulers it is
+/// nearest to the ideal fluid server.
 pub const FAIREST: &str = "wf2q_plus";
 
-/// The comparison whose figures are means over the runs of each discipline, in the order of the
-/// replay's disciplines.
+/// The comparison whose figures are means over each discipline's runs. Disciplines are in the
+/// replay's order.
 pub fn conclude(
     reference: &Reference,
     runs: Vec<Vec<DisciplineResult>>,
@@ -48,7 +49,7 @@ pub fn conclude(
         reaction: None,
     };
     for replicas in runs {
-        // The worst flow and the least share of each run.
+        // Finds each run's worst flow and least share.
         let mut each = Comparison {
             disciplines: replicas,
             ..comparison.clone()

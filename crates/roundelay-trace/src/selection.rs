@@ -1,8 +1,8 @@
-//! Packet selection: packets of a capture are kept by interface, direction and filter; duplicates
-//! are left out.
+//! Packet selection: keeps a capture's packets by time, interface, direction and filter, and leaves
+//! out duplicates.
 //!
-//! Each packet left out is counted under the first cause, in the order interface, direction,
-//! filter, duplicate. Duplicates are therefore copies among the selected packets.
+//! Each packet left out counts under the first cause that applies, in the order time, interface,
+//! direction, filter, duplicate. So duplicates are copies among the selected packets.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -28,7 +28,7 @@ use crate::mixture::{Candidate, End, Half, Mixture, Remedy, Side};
 use crate::translated::Translations;
 use crate::wire::{Hop, Station};
 
-/// The packets to replay; by default all but duplicates.
+/// The packets to replay. By default all except duplicates.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selection {
     /// Only packets of this interface.
@@ -39,17 +39,17 @@ pub struct Selection {
     pub filter: Option<Filter>,
     /// Replay duplicates too.
     pub keep_duplicates: bool,
-    /// A mirror port copied every packet: leave out copies captured at the same place, too.
+    /// A mirror port copied every packet, so leave out copies captured at the same place too.
     pub mirrored: bool,
-    /// Where packets of several links or both directions share the capture, choose the direction
-    /// of one link with the larger load, and leave out a mirror port's copies.
+    /// If several links or both directions share the capture, choose the direction of one link that
+    /// has the larger load, and leave out a mirror port's copies.
     pub chooses: bool,
 }
 
 /// What `--direction` asks for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum DirectionChoice {
-    /// The direction of one link with the larger load, where the capture holds several.
+    /// The direction of one link that has the larger load, if the capture holds several.
     #[default]
     Auto,
     /// All packets.
@@ -58,14 +58,14 @@ pub enum DirectionChoice {
     One(Direction),
 }
 
-/// Name or number of an interface.
+/// An interface's name or number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InterfaceName {
     text: String,
     number: Option<u32>,
 }
 
-/// Direction of packets: `from 192.168.1.0/24`, `to 10.0.0.1`, `in`, `out`.
+/// A direction of packets: `from 192.168.1.0/24`, `to 10.0.0.1`, `in`, `out`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Direction {
     text: String,
@@ -115,26 +115,27 @@ pub struct SelectionSummary {
 /// Signs that several links share the replayed one.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Mixed {
-    /// Replayed packets that look like copies by a mirror port; 0 if few enough to be chance.
+    /// Replayed packets that look like copies by a mirror port. 0 if they are few enough to be
+    /// chance.
     pub mirrored: u64,
-    /// Interfaces with packets, the busiest first, if several have replayed ones.
+    /// Interfaces that have packets, the busiest first. Given if several have replayed ones.
     pub interfaces: Vec<InterfaceLoad>,
     /// Packets of several numbered interfaces are replayed.
     pub has_interfaces: bool,
-    /// Copies of packets are replayed: by a mirror port, or behind a router.
+    /// Copies of packets are replayed, made by a mirror port or behind a router.
     pub has_copies: bool,
-    /// Packets that look like copies behind a router that translates addresses; 0 if few enough to
-    /// be chance.
+    /// Packets that look like copies behind a router that translates addresses. 0 if they are few
+    /// enough to be chance.
     pub translated: u64,
-    /// Connections captured in both directions; 0 if one direction has only a few packets.
+    /// Connections captured in both directions. 0 if one direction has only a few packets.
     pub both_ways: usize,
-    /// A wire was captured in both directions, which connections do not show, or not all of it.
+    /// A wire was captured in both directions, but connections do not show this, or not all of it.
     pub has_wire_both_ways: bool,
-    /// Both directions of connections in a tunnel whose packets all go one way.
+    /// Both directions of connections, in a tunnel whose packets all go one way.
     pub inside: Option<Inside>,
-    /// So little of a mixture that figures hold.
+    /// There is so little mixture that figures hold.
     pub is_slight: bool,
-    /// The selection that mends the mixture; none if there is no mixture or no such selection.
+    /// The selection that mends the mixture. None if there is no mixture or no such selection.
     pub cure: Option<Cure>,
     /// The direction that an option leaves out.
     pub opposite: Option<OppositeLoad>,
@@ -147,22 +148,22 @@ pub struct Chosen {
     pub options: Vec<String>,
     /// One direction of one link is left.
     pub is_pure: bool,
-    /// The chosen part of the bytes of all packets with addresses.
+    /// Which part of the bytes was chosen, among all packets with addresses.
     pub part: f64,
     /// What the whole capture mixes.
     pub whole: Box<Mixed>,
-    /// The other direction, if there is one with packets.
+    /// The other direction, if it has packets.
     pub other: Option<OtherWay>,
 }
 
 impl Chosen {
-    /// Whether an interface or a direction was chosen, and not only to leave out copies.
+    /// Whether an interface or a direction was chosen, rather than only leaving out copies.
     pub fn is_of_direction(&self) -> bool {
         self.options.len() > 1
     }
 }
 
-/// Load of the direction that was not chosen.
+/// The load of the direction that was not chosen.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OtherWay {
     /// The options of `compare` that select it, as words for a shell.
@@ -177,18 +178,18 @@ pub struct OtherWay {
     pub busiest: u64,
 }
 
-/// Packets of an interface.
+/// How many packets an interface has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InterfaceLoad {
     /// The interface as `--interface` takes it.
     pub name: String,
     /// Packets replayed.
     pub replayed: u64,
-    /// Packets left out as copies of packets of another interface.
+    /// Packets left out because they are copies of another interface's packets.
     pub copies: u64,
 }
 
-/// A selection that leaves one direction of one link, or comes nearest.
+/// A selection that leaves one direction of one link, or comes nearest to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cure {
     /// The selection.
@@ -208,7 +209,7 @@ pub struct Part {
     pub bytes: u64,
 }
 
-/// Load of the direction that `--direction` leaves out.
+/// The load of the direction that `--direction` leaves out.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OppositeLoad {
     /// Bits per second on average.
@@ -229,15 +230,15 @@ pub(crate) struct Selector {
     mixture: Mixture,
     translations: Translations,
     mirror: Mirror,
-    /// The other direction, left out by an option.
+    /// The other direction, which an option leaves out.
     opposite: Opposite,
-    /// The first time and the time behind the last, nanoseconds since the epoch.
+    /// The first time and the time after the last, nanoseconds since the epoch.
     between: Option<(i64, i64)>,
     /// The direction that was not chosen.
     other: Option<Other>,
     /// Replayed packets that look like copies by a mirror port.
     again: u64,
-    /// Packets of unknown link types.
+    /// Packets from unknown link types.
     unknown_link: u64,
     /// Packets known to be received or sent.
     with_heading: u64,
@@ -247,28 +248,28 @@ pub(crate) struct Selector {
 #[derive(Debug, Default)]
 pub(crate) struct Interfaces(BTreeMap<u32, BTreeMap<String, Selected>>);
 
-/// Selected packets of an interface.
+/// How many of an interface's packets are selected.
 #[derive(Debug, Clone, Copy, Default)]
 struct Selected {
     replayed: u64,
-    /// Packets left out as copies of packets of another interface.
+    /// Packets left out because they are copies of another interface's packets.
     copies: u64,
 }
 
-/// Shortest time with a mean rate, seconds.
+/// Only a time at least this long has a mean rate, seconds.
 const SHORTEST_LOAD: f64 = 0.1;
 
 /// Packets that `--direction` leaves out.
 #[derive(Debug, Default)]
 struct Opposite {
-    /// Bytes and capture times of the other direction's packets that pass the filter, without
-    /// copies.
+    /// How many bytes of the other direction pass the filter, without copies, and when they were
+    /// captured.
     bytes: u64,
     times: Option<(i64, i64)>,
     duplicates: Duplicates,
-    /// Networks of the end that the option asks for, with packets.
+    /// Networks at the end that the option asks for, with how many packets each has.
     networks: HashMap<Network, u64>,
-    /// The same of stations.
+    /// The same for stations.
     stations: HashMap<Station, u64>,
 }
 
@@ -282,16 +283,16 @@ struct Other {
     packets: u64,
     bytes: u64,
     times: Option<(i64, i64)>,
-    /// The current second of the Unix epoch, and its bytes.
+    /// The current second since the Unix epoch, and its bytes.
     second: (i64, u64),
     busiest: u64,
 }
 
-/// Most interfaces listed; a forged capture has a new one in each packet.
+/// The most interfaces that we list, because a forged capture could have a new one in each packet.
 const MOST_INTERFACES: usize = 65_536;
-/// Most networks, or stations, counted for a message.
+/// The most networks, or stations, that we count for a message.
 const MOST_NETWORKS: usize = 1024;
-/// Most interfaces or networks named in a message.
+/// The most interfaces or networks that a message names.
 const NAMED: usize = 8;
 
 impl Selector {
@@ -328,7 +329,7 @@ impl Selector {
         }
     }
 
-    /// A selector of both directions at all interfaces, between the same times.
+    /// A selector for both directions at all interfaces, between the same times.
     pub(crate) fn both_ways(&self) -> Self {
         let mut both = Self::new(Selection {
             interface: None,
@@ -340,7 +341,7 @@ impl Selector {
         both
     }
 
-    /// Whether a packet is replayed; counts the packet.
+    /// Counts a packet, and returns whether it is replayed.
     pub(crate) fn admit(
         &mut self,
         frame: &Frame<'_>,
@@ -401,7 +402,7 @@ impl Selector {
         if let Some(side) = left_side {
             opposite.count(frame, side, headers, passes, print.as_ref());
         }
-        // The first cause counts.
+        // The first cause that applies counts.
         let cause = if is_elsewhere {
             Some(&mut left_out.interface)
         } else if left_side.is_some() {
@@ -458,7 +459,7 @@ impl Selector {
         admitted
     }
 
-    /// Leaves out packets before the first time and from the second on.
+    /// Leaves out packets before the first time, and from the second time on.
     pub(crate) const fn keep_between(&mut self, times: (i64, i64)) {
         self.between = Some(times);
     }
@@ -478,12 +479,12 @@ impl Selector {
         self.read
     }
 
-    /// Whether all packets read are of unknown link types.
+    /// Whether all packets read so far come from unknown link types.
     pub(crate) const fn knows_no_link(&self) -> bool {
         self.unknown_link == self.read
     }
 
-    /// The selection and its effect; none for a capture replayed as it is, without any option.
+    /// The selection and its effect. None if the capture is replayed as it is, without any option.
     pub(crate) fn summary(&self) -> Option<SelectionSummary> {
         let Selection {
             interface,
@@ -515,8 +516,8 @@ impl Selector {
         )
     }
 
-    /// The selection of one direction of one link, after all packets were read once: itself where
-    /// the packets read are of one.
+    /// Selects one direction of one link, after all packets were read once. The selection stays as
+    /// it is if the packets already belong to one.
     pub(crate) fn choose(&self) -> (Selection, Option<Chosen>) {
         let mut selection = Selection {
             chooses: false,
@@ -562,19 +563,19 @@ impl Selector {
         (selection, Some(chosen))
     }
 
-    /// Whether [`Selector::choose`] would choose anything by the packets read so far.
+    /// Whether [`Selector::choose`] would choose anything, by the packets read so far.
     pub(crate) fn would_choose(&self) -> bool {
         self.selection.chooses && self.choose().1.is_some()
     }
 
-    /// The selector after all packets were read once, if there is nothing to choose.
+    /// The selector after all packets were read once and there was nothing to choose.
     pub(crate) fn settled(mut self) -> Self {
         self.selection.chooses = false;
         self
     }
 
-    /// Whose load is counted beside the chosen direction's: the other direction that
-    /// [`Selector::choose`] found.
+    /// Also counts another direction's load: the one that [`Selector::choose`] found besides the
+    /// chosen one.
     pub(crate) fn watch_other(&mut self, surveyed: &Self) {
         let [has_interface, has_direction] = [
             surveyed.selection.interface.is_some(),
@@ -608,7 +609,7 @@ impl Selector {
         });
     }
 
-    /// The load of the direction that was not chosen; none without packets.
+    /// The load of the direction that was not chosen. None if it has no packets.
     pub(crate) fn other_way(&self) -> Option<OtherWay> {
         let other = self.other.as_ref()?;
         let (first, last) = other.times?;
@@ -678,7 +679,7 @@ impl Selector {
         }
     }
 
-    /// The options of a selection.
+    /// The options that make a selection.
     fn words(&self, candidate: Candidate) -> Vec<String> {
         let mut words = Vec::new();
         if let Some(number) = candidate.interface {
@@ -691,8 +692,8 @@ impl Selector {
         words
     }
 
-    /// The load of the direction that is left out. None for `in` and `out`: on a router the other
-    /// direction comes in at another interface, before the queue.
+    /// The load of the direction that is left out. None for `in` and `out`, because on a router the
+    /// other direction comes in at another interface, before the queue.
     fn opposite_load(&self) -> Option<OppositeLoad> {
         let side = self.selection.direction.as_ref()?.side;
         Some(OppositeLoad {
@@ -701,17 +702,17 @@ impl Selector {
         })
     }
 
-    /// Packets that look like copies by a mirror port; 0 if so few that they may be chance.
+    /// Packets that look like copies by a mirror port. 0 if they are few enough to be chance.
     fn mirrored_copies(&self) -> u64 {
         let replayed = self.read - self.left_out.total();
-        // One in a hundred, or more.
+        // They count if they are one in a hundred or more.
         match self.again.saturating_mul(200).checked_div(replayed) {
             None | Some(0..2) => 0,
             Some(_) => self.again,
         }
     }
 
-    /// The given options, in the order of application, each with the packets left out.
+    /// The given options, in the order in which they apply, each with how many packets it left out.
     fn options(&self) -> Vec<(String, u64)> {
         let selection = &self.selection;
         let left_out = self.left_out;
@@ -735,8 +736,8 @@ impl Selector {
         options
     }
 
-    /// For an empty selection: the option without a match, the number of packets before this
-    /// option, and advice.
+    /// For an empty selection: which option matched nothing, how many packets were left before it,
+    /// and advice.
     pub(crate) fn emptied_by(&self) -> (String, u64, Fault) {
         let mut rest = self.read;
         for (option, left_out) in self.options() {
@@ -775,7 +776,7 @@ impl Selector {
     }
 }
 
-/// The option of a direction.
+/// The option that selects a direction.
 fn side_words(side: Side) -> [String; 2] {
     ["--direction".to_owned(), shell_word(&side.to_string())]
 }
@@ -824,7 +825,8 @@ impl Other {
 }
 
 impl Opposite {
-    /// Counts a packet without the direction `side`. `passes`: the filter would admit the packet.
+    /// Counts a packet that does not go in the direction `side`. `passes` says that the filter
+    /// would let it through.
     fn count(
         &mut self,
         frame: &Frame<'_>,
@@ -874,7 +876,7 @@ impl Opposite {
         }
     }
 
-    /// Mean rate in bits per second from the first to the last packet.
+    /// The mean rate from the first to the last packet, bits per second.
     fn load(&self) -> Option<f64> {
         let (first, last) = self.times?;
         let seconds = last.abs_diff(first) as f64 / 1e9;
@@ -882,7 +884,7 @@ impl Opposite {
     }
 }
 
-/// The networks and stations of the capture, for an error.
+/// Lists the capture's networks and stations for an error.
 impl Opposite {
     fn wanted(&self) -> Fault {
         let networks = busiest_first(&self.networks);
@@ -899,7 +901,7 @@ impl Opposite {
     }
 }
 
-/// With the packets of each.
+/// Lists them, each with its number of packets.
 fn busiest_first<T: ToString>(packets_of: &HashMap<T, u64>) -> String {
     let mut ordered = Vec::new();
     for (place, packets) in packets_of {
@@ -928,7 +930,7 @@ impl From<&str> for InterfaceName {
     }
 }
 
-/// As `--interface` takes the text: several words in quotes.
+/// Writes what `--interface` reads: several words in quotes.
 impl fmt::Display for InterfaceName {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_word(formatter, &self.text)
@@ -951,7 +953,7 @@ impl FromStr for Direction {
 }
 
 impl DirectionChoice {
-    /// A selection with this choice.
+    /// A selection that makes this choice.
     pub fn choose(self, selection: Selection) -> Selection {
         let chooses = self == Self::Auto;
         let direction = match self {
@@ -1000,7 +1002,7 @@ impl FromStr for DirectionChoice {
 }
 
 impl Side {
-    /// The error is the expected text.
+    /// Reads a direction. The error is the expected text.
     fn parse(text: &str) -> Result<Self, String> {
         let words: Vec<&str> = text.split_whitespace().collect();
         match words[..] {
@@ -1026,7 +1028,7 @@ impl Side {
     }
 }
 
-/// As `--direction` takes the text: several words in quotes.
+/// Writes what `--direction` reads: several words in quotes.
 impl fmt::Display for Direction {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_word(formatter, &self.text)
@@ -1061,7 +1063,7 @@ impl Interfaces {
         }
     }
 
-    /// Interfaces with packets, the busiest first, if several of them have replayed ones.
+    /// Interfaces that have packets, the busiest first. Given if several have replayed ones.
     fn shared(&self) -> Vec<InterfaceLoad> {
         let mut all = BTreeMap::<String, Selected>::new();
         for (number, names) in &self.0 {
@@ -1094,7 +1096,7 @@ impl Interfaces {
         self.named(number).to_string()
     }
 
-    /// The interface with this number: by its name if that is unambiguous.
+    /// The interface with this number. It goes by its name if that is unambiguous.
     fn named(&self, number: u32) -> InterfaceName {
         let names = match self.0.get(&number) {
             Some(names) if names.len() == 1 => names,
@@ -1118,7 +1120,7 @@ impl Selected {
 }
 
 impl Interfaces {
-    /// The interfaces of the capture, for an error.
+    /// Lists the capture's interfaces for an error.
     fn wanted(&self) -> Fault {
         let mut all = Vec::new();
         for (number, names) in &self.0 {
@@ -1143,7 +1145,7 @@ fn label(number: u32, name: &str) -> String {
     named(number, name).to_string()
 }
 
-/// The interface by its name if that is safe to paste into a shell, otherwise by its number.
+/// The interface by its name if a shell takes that safely, otherwise by its number.
 fn named(number: u32, name: &str) -> InterfaceName {
     let is_safe = name.chars().all(is_safe_in_quotes);
     if name.is_empty() || !is_safe || name.starts_with('-') {
@@ -1152,12 +1154,12 @@ fn named(number: u32, name: &str) -> InterfaceName {
     InterfaceName::from(name)
 }
 
-/// Whether a shell reads the letter as it is, in single quotes or one word.
+/// Whether a shell takes the letter as it is, within single quotes or within one word.
 fn is_safe_in_quotes(letter: char) -> bool {
     letter.is_alphanumeric() || matches!(letter, ' ' | '.' | '_' | '-' | ':' | '@' | '/')
 }
 
-/// An argument for a shell.
+/// Writes an argument for a shell.
 fn write_word(formatter: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
     let is_one_word = !text.is_empty() && !text.contains(char::is_whitespace);
     if is_one_word {
@@ -1167,7 +1169,7 @@ fn write_word(formatter: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
     }
 }
 
-/// The first few items, and the number of the others.
+/// Lists the first few items, and says how many others there are.
 fn list(mut items: Vec<String>) -> String {
     let others = items.len().saturating_sub(NAMED);
     items.truncate(NAMED);

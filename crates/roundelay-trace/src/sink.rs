@@ -4,27 +4,27 @@ use std::error::Error;
 
 use roundelay::{DropReason, FlowId, Instant};
 
-/// Record of one packet, for sinks that store every packet.
+/// What became of one packet, for sinks that store every packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PacketRecord {
-    /// Arrival time, from the start of the capture.
+    /// When it arrived, from the start of the capture.
     pub arrival: Instant,
     /// The packet's flow: an index into [`crate::Comparison::flows`].
     pub flow: FlowId,
-    /// Bytes.
+    /// The packet's length, bytes.
     pub len: u32,
-    /// Sent, or the reason of the drop.
+    /// Whether it was sent, or why it was dropped.
     pub fate: PacketFate,
 }
 
-/// Fate of a packet: sent, or the reason of the drop.
+/// A packet's fate: sent, or dropped for a reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PacketFate {
     /// The packet was sent.
     Sent {
-        /// Start of the transmission.
+        /// When the transmission started.
         start: Instant,
-        /// End of the transmission.
+        /// When the transmission ended.
         end: Instant,
         /// The discipline marked the packet with ECN's CE.
         marked: bool,
@@ -33,12 +33,12 @@ pub enum PacketFate {
     Dropped(DropReason),
 }
 
-/// Receives every packet of one discipline when its fate is known.
+/// Receives each of a discipline's packets when its fate is known.
 pub trait PacketSink: Send {
     /// Stores one packet.
     ///
     /// # Errors
-    /// The packet could not be stored, for example because the disk is full; the comparison ends.
+    /// The packet could not be stored, for example because the disk is full. The comparison ends.
     fn record(&mut self, packet: &PacketRecord) -> Result<(), Box<dyn Error + Send + Sync>>;
 
     /// Called after the last packet.

@@ -1,18 +1,18 @@
-//! Span: the part of a capture's time that is replayed.
+//! Span: which part of a capture's time is replayed.
 
 use std::collections::VecDeque;
 use std::str::FromStr;
 
 use roundelay::{Duration, Fault};
 
-/// The part of a capture's time that is replayed: all of it without bounds.
+/// Which part of a capture's time is replayed. Without bounds, all of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Span {
-    /// Time after the earliest packet from which packets are replayed.
+    /// How long after the earliest packet the replay starts.
     pub from: Option<Duration>,
-    /// Time after the earliest packet before which packets are replayed.
+    /// How long after the earliest packet the replay ends.
     pub to: Option<Duration>,
-    /// Only the part of this length with the most bytes.
+    /// Only the part with this length that has the most bytes.
     pub busiest: Option<Duration>,
 }
 
@@ -27,8 +27,8 @@ impl Span {
         self.from.is_some() || self.to.is_some()
     }
 
-    /// The first time and the time behind the last, in nanoseconds since the epoch, of a capture
-    /// that starts at `start`.
+    /// The first time and the time after the last, in nanoseconds since the epoch, if the capture
+    /// starts at `start`.
     pub(crate) fn times(&self, start: i64) -> (i64, i64) {
         let from = match self.from {
             Some(time) => start.saturating_add(nanos(time)),
@@ -42,10 +42,10 @@ impl Span {
     }
 }
 
-/// A time with a unit, as `--from` takes it: `90s`, `5min`, `2h`, `300ms`.
+/// Reads a time with a unit, as `--from` takes it: `90s`, `5min`, `2h`, `300ms`.
 ///
 /// # Errors
-/// The text is no such time, or it is longer than 213 days.
+/// The text is no such time, or is longer than 213 days.
 pub fn parse_time(text: &str) -> Result<Duration, Fault> {
     read_time(text).ok_or_else(|| {
         wrong_time(
@@ -76,10 +76,10 @@ fn read_time(text: &str) -> Option<Duration> {
     Duration::from_str(text).ok()
 }
 
-/// A time with a unit, longer than a millisecond.
+/// Reads a time with a unit that is longer than a millisecond.
 ///
 /// # Errors
-/// See [`parse_time`]; or the time is shorter.
+/// See [`parse_time`], or the time is shorter.
 pub fn parse_length(text: &str) -> Result<Duration, Fault> {
     let length = parse_time(text)?;
     if length < Duration::from_millis(1) {
@@ -88,22 +88,22 @@ pub fn parse_length(text: &str) -> Result<Duration, Fault> {
     Ok(length)
 }
 
-/// Nanoseconds of a duration: less than 64 bits hold.
+/// A duration's nanoseconds, which fit into less than 64 bits.
 fn nanos(time: Duration) -> i64 {
     i64::try_from(time.as_picos() / 1000).unwrap_or(i64::MAX)
 }
 
-/// Finds the busiest part of a capture, from packets in the order of times.
+/// Finds a capture's busiest part. Packets must come in the order of their times.
 #[derive(Debug)]
 pub(crate) struct Busiest {
     length: i64,
-    /// Packets of one hundredth of the length, by their first time.
+    /// Bytes of packets within a hundredth of the length, with the first one's time.
     bins: VecDeque<(i64, u64)>,
     bytes: u64,
     most: Option<(u64, i64)>,
 }
 
-/// Parts of the length that are told apart.
+/// How many parts of the length we tell apart.
 const BINS: i64 = 100;
 
 impl Busiest {
@@ -134,7 +134,7 @@ impl Busiest {
         }
     }
 
-    /// The first time of the busiest part and the time behind it; none without packets.
+    /// When the busiest part starts, and the time after it. None without packets.
     pub(crate) fn times(&self) -> Option<(i64, i64)> {
         let (_, start) = self.most?;
         Some((start, start.saturating_add(self.length)))

@@ -3,22 +3,22 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A request to stop, shared by all clones. Loops read the request every few thousand packets or
-/// events; until then results are the same as without it.
+/// A request to stop, which all clones share. Loops look at it every few thousand packets or
+/// events. Until then, results are the same as without it.
 #[derive(Debug, Clone, Default)]
 pub struct Stop {
     own: Arc<AtomicBool>,
-    /// The request that this one was made from.
+    /// The request from which this one was made.
     parent: Option<Arc<AtomicBool>>,
 }
 
 impl Stop {
-    /// Asks all holders of a clone to stop.
+    /// Asks everybody who holds a clone to stop.
     pub fn request(&self) {
         self.own.store(true, Ordering::Relaxed);
     }
 
-    /// A request that also hears this one, and does not reach it: one part of the work can end
+    /// A request that hears this one but does not reach it. So one part of the work can end
     /// another, and the caller still knows who asked.
     #[must_use]
     pub fn child(&self) -> Self {
@@ -28,7 +28,7 @@ impl Stop {
         }
     }
 
-    /// Whether a stop was requested.
+    /// Whether somebody asked to stop.
     #[inline]
     pub fn is_requested(&self) -> bool {
         self.own.load(Ordering::Relaxed)

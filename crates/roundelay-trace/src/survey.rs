@@ -1,9 +1,10 @@
-//! Survey: a first reading of the capture, which finds what to replay of it, and in which order.
+//! Survey: a first reading of the capture, which finds out what to replay and in which order.
 //!
-//! Which direction of which link has the larger load is known at the end of a capture only, and so
-//! is how far packets are out of order. A comparison that chooses or mends reads the capture twice,
-//! and a third time for a part of its time. Where nothing is chosen and nothing is out of order, the
-//! first reading has kept the arrivals, and is enough.
+//! Only at the end of a capture do we know which direction of which link has the larger load, and
+//! how far packets are out of order. So a comparison that chooses or mends reads the capture twice.
+//! It reads once more to choose between two times, and once more to find the busiest part. If
+//! nothing is chosen and nothing is out of order, the first reading is enough, because it keeps the
+//! arrivals.
 
 use crate::ahead::Ahead;
 use crate::capture::{Capture, Frame};
@@ -15,10 +16,11 @@ use crate::selection::{Chosen, Selector};
 use crate::span::Busiest;
 use crate::timeline::{Ordered, TimePlan, TimeSurvey};
 
-/// Packets between two reports of the progress, with a look at the request to stop.
+/// Packets between two reports on progress. At each report we also look whether somebody asked to
+/// stop.
 const BLOCK: u64 = 8192;
 
-/// What the first reading found.
+/// What the first reading found out.
 pub(crate) struct Survey {
     /// The capture from its first packet on.
     pub(crate) capture: Ordered,
@@ -26,15 +28,15 @@ pub(crate) struct Survey {
     pub(crate) selector: Selector,
     /// What was chosen, if anything.
     pub(crate) chosen: Option<Chosen>,
-    /// All arrivals, if the first reading was enough for these.
+    /// All arrivals, if the first reading was enough.
     pub(crate) ahead: Option<Ahead>,
 }
 
-/// Reads the capture as often as needed, and finds what to replay. Arrivals are kept in `ahead`, as
+/// Reads the capture as often as needed, and finds out what to replay. Keeps arrivals in `ahead` as
 /// long as the first reading may be the only one.
 ///
 /// # Errors
-/// The capture is unreadable or too far out of order, or a stop was requested.
+/// The capture is unreadable or too far out of order, or somebody asked to stop.
 pub(crate) fn survey(
     mut capture: Capture,
     mending: &Mending,
@@ -61,7 +63,7 @@ pub(crate) fn survey(
             ahead: None,
         });
     }
-    // First reading: times, and the load of each direction unless it depends on times.
+    // First reading: times, and each direction's load unless that depends on times.
     let mut times = TimeSurvey::default();
     let chooses_at_once = selection.chooses && !span.has_bounds();
     capture.keep();
@@ -93,7 +95,7 @@ pub(crate) fn survey(
         });
     }
     let mut capture = whole.again()?;
-    // Second reading: the load of each direction between two times.
+    // Second reading: each direction's load between two times.
     let bounds = span.times(plan.first);
     if selection.chooses && !chooses_at_once {
         surveyor.keep_between(bounds);
@@ -109,7 +111,7 @@ pub(crate) fn survey(
     if span.has_bounds() {
         selector.keep_between(bounds);
     }
-    // Another reading: the busiest part of what is chosen.
+    // Another reading: the busiest part of what was chosen.
     if let Some(length) = span.busiest {
         let mut busiest = Busiest::new(length);
         let (mut counter, _) = self::chosen(&surveyor);
@@ -135,7 +137,7 @@ pub(crate) fn survey(
     })
 }
 
-/// The selector of what the surveyor's packets tell to choose.
+/// The selection that the surveyor's packets lead to.
 fn chosen(surveyor: &Selector) -> (Selector, Option<Chosen>) {
     if !surveyor.selection().chooses {
         return (Selector::new(surveyor.selection().clone()), None);
@@ -148,7 +150,7 @@ fn chosen(surveyor: &Selector) -> (Selector, Option<Chosen>) {
     (selector, chosen)
 }
 
-/// The readings of a capture, and who is told of their progress.
+/// The readings of a capture, and whom we tell about their progress.
 struct Readings<'a> {
     done: u32,
     all: u32,

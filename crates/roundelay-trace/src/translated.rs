@@ -7,11 +7,11 @@
 //! of separate packets:
 //!
 //! 1. The copy was captured at another interface or in the other direction, and not in before out.
-//! 2. One end, address and port, is the same; the address of the other end differs.
-//! 3. With an IPv4 identification other than 0, a copy follows within a second; otherwise within
-//!    100 ms, and 12 bytes of payload or more tell packets apart.
-//! 4. Packets that are equal to a later one at the same place tell nothing: a flood of equal
-//!    packets.
+//! 2. One end, address and port, is the same. The other end's address differs.
+//! 3. With an IPv4 identification other than 0, a copy follows within a second. Otherwise it
+//!    follows within 100 ms, and 12 bytes of payload or more tell packets apart.
+//! 4. Packets that equal a later one at the same place tell nothing, because they may be a flood of
+//!    equal packets.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
@@ -21,10 +21,10 @@ use crate::duplicates::{REMEMBERED, WITH_IDENTIFICATION, WITHOUT_IDENTIFICATION}
 use crate::fingerprint::{AsDigest, Fingerprint};
 use crate::mixture::Mixture;
 
-/// Least payload that tells packets without an identification apart, bytes.
+/// Packets without an identification need this much payload to be told apart, bytes.
 const TELLING: usize = 12;
 
-/// Packets of the last second by what translation leaves alone.
+/// The last second's packets, by what translation leaves alone.
 #[derive(Debug, Default)]
 pub(crate) struct Translations {
     seen: HashMap<u64, Seen, AsDigest>,
@@ -36,15 +36,15 @@ pub(crate) struct Translations {
 #[derive(Debug)]
 struct Seen {
     first: i64,
-    /// The half of the first packet.
+    /// The first packet's half.
     half: u32,
     copy: Option<u32>,
-    /// Equal packets are many.
+    /// There are many equal packets.
     is_flood: bool,
 }
 
 impl Translations {
-    /// Looks for the same packet under another address; `half` is that of the packet.
+    /// Looks for the same packet under another address. `half` is the packet's half.
     pub(crate) fn sight(
         &mut self,
         frame: &Frame<'_>,
@@ -102,7 +102,7 @@ impl Translations {
 }
 
 impl Seen {
-    /// An equal packet.
+    /// Takes an equal packet.
     fn again(&mut self, half: u32, mixture: &mut Mixture) {
         if self.is_flood {
             return;

@@ -21,11 +21,11 @@
 //! default = true
 //! ```
 //!
-//! The node without a parent is the root. A node with children is a class; the others are leaves.
-//! Below a class of `htb`, nodes have the keys of tc's classes: `rate`, `ceil`, `burst`, `cburst`,
-//! `prio`, `quantum`. Below one of `hfsc` they have curves: `rt`, `ls`, `sc`, `ul`.
+//! The node without a parent is the root. A node with children is a class, and the others are
+//! leaves. Below a class of `htb`, nodes have the keys of tc's classes: `rate`, `ceil`, `burst`,
+//! `cburst`, `prio`, `quantum`. Below one of `hfsc` they have curves: `rt`, `ls`, `sc`, `ul`.
 //!
-//! Rules have the syntax of weight rules and are tried in file order: the first match decides, and
+//! Rules have the syntax of weight rules and are tried in file order. The first match decides, and
 //! a flow without a match goes to the default leaf.
 
 use std::collections::BTreeSet;
@@ -43,7 +43,7 @@ use crate::headers::Headers;
 use crate::urgency::meaning;
 use crate::weights::WeightRule;
 
-/// A tree with its flow rules.
+/// A tree with rules for its flows.
 #[derive(Debug, Clone)]
 pub struct TreeFile {
     name: String,
@@ -52,7 +52,7 @@ pub struct TreeFile {
     default_leaf: String,
 }
 
-/// A file as written.
+/// A file as the user wrote it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WrittenTree {
@@ -61,7 +61,7 @@ struct WrittenTree {
     node: Vec<FileNode>,
 }
 
-/// A node as written in the file.
+/// A node as the user wrote it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FileNode {
@@ -86,15 +86,15 @@ struct FileNode {
     default: Option<Spanned<bool>>,
 }
 
-/// Bytes of a bucket.
+/// How many bytes a bucket holds.
 type Burst = Size<1, { 1 << 30 }>;
 
 impl TreeFile {
-    /// Reads a file; `name` appears in messages. If the file has no `name`, the tree is named after
-    /// the file, without folder and extension.
+    /// Reads a file. `name` appears in messages. If the file gives no `name`, the tree gets the
+    /// file's, without folder and extension.
     ///
     /// # Errors
-    /// The tree is illegal: the message names the line and the node.
+    /// The tree is illegal. The message names the line and the node.
     pub fn from_toml(name: &str, text: &str) -> Result<Self, Fault> {
         let stem = name.rsplit(['/', '\\']).next().unwrap_or(name);
         let (reader, table) = Reader::parse(name, text).map_err(|error| {
@@ -105,7 +105,7 @@ impl TreeFile {
         Self::from_table(&reader, stem.strip_suffix(".toml").unwrap_or(stem), table)
     }
 
-    /// Reads a table of a larger file. If the table has no `name`, the tree is named `stem`.
+    /// Reads a table in a larger file. If the table gives no `name`, the tree is called `stem`.
     ///
     /// # Errors
     /// As [`from_toml`](Self::from_toml).
@@ -118,7 +118,7 @@ impl TreeFile {
         let WrittenTree { name, node } = reader.take(table)?;
         Self::plant(name.unwrap_or_else(|| stem.to_owned()), &node).map_err(
             |(place_of_fault, fault)| {
-                // A fault of the whole table has no location inside the table.
+                // A fault in the whole table has no location inside it.
                 let place = if place_of_fault.is_empty() {
                     place
                 } else {
@@ -165,7 +165,7 @@ impl TreeFile {
         Ok(tree)
     }
 
-    /// Adds the rules and the default flag of a node.
+    /// Adds a node's rules and its default flag.
     fn sort(&mut self, node: &FileNode, is_leaf: bool) -> Result<(), Located> {
         let name = node.name();
         for text in &node.flows {
@@ -199,13 +199,13 @@ impl TreeFile {
         &self.name
     }
 
-    /// The tree's configuration, without assigned flows.
+    /// The tree's configuration, with no flows assigned.
     pub const fn config(&self) -> &Config {
         &self.config
     }
 
-    /// The leaf of a flow, by the headers of its first packet; `None` is a flow without headers and
-    /// goes to the default leaf.
+    /// The leaf for a flow, by the headers of its first packet. `None` stands for a flow without
+    /// headers, which goes to the default leaf.
     pub fn leaf(&self, headers: Option<&Headers>) -> &str {
         if let Some(headers) = headers {
             for (rule, leaf) in &self.rules {
@@ -217,17 +217,17 @@ impl TreeFile {
         &self.default_leaf
     }
 
-    /// The rules with the leaves of their flows, in order of evaluation.
+    /// The rules in the order in which they are tried, each with the leaf that its flows go to.
     pub fn rules(&self) -> impl Iterator<Item = (&WeightRule, &str)> {
         self.rules.iter().map(|(rule, leaf)| (rule, leaf.as_str()))
     }
 
-    /// The leaf of flows without a matching rule.
+    /// The leaf for flows that no rule matches.
     pub fn default_leaf(&self) -> &str {
         &self.default_leaf
     }
 
-    /// The meaning of priorities at a leaf.
+    /// What priorities mean at a leaf.
     pub(crate) fn meaning(&self, leaf: &str) -> Priority {
         let mut nodes = self.config.nodes();
         let node = nodes.find(|node| node.name == leaf);
@@ -245,17 +245,18 @@ impl TreeFile {
         name == self.default_leaf || self.rules.iter().any(|(_, leaf)| leaf == name)
     }
 
-    /// The tree with these flows assigned, numbered from 0, as far as the table reaches.
+    /// The tree with these flows assigned. They are numbered from 0, as far as the table reaches.
     pub(crate) fn with_flows(&self, flows: &[Flow]) -> Config {
         let mut config = self.config.clone();
         for (number, flow) in (0..=FlowId::LARGEST_TABLED.0).zip(flows) {
-            // Cannot fail: leaves named by rules exist, and the number is within the table.
+            // This cannot fail, because leaves named by rules exist and the number is within the
+            // table.
             let _ = config.assign(FlowId(number), self.leaf(flow.headers()));
         }
         config
     }
 
-    /// Leaves without any of these flows.
+    /// The leaves that get none of these flows.
     pub(crate) fn idle_leaves(&self, flows: &[Flow]) -> Vec<&str> {
         let mut met = BTreeSet::new();
         for flow in flows {
@@ -271,7 +272,7 @@ impl TreeFile {
     }
 }
 
-/// All nodes from the root down, each after its parent.
+/// All nodes from the root down. Each comes after its parent.
 fn from_the_root(nodes: &[FileNode]) -> Result<Vec<&FileNode>, Located> {
     let mut names = BTreeSet::new();
     for node in nodes {
@@ -307,7 +308,7 @@ fn from_the_root(nodes: &[FileNode]) -> Result<Vec<&FileNode>, Located> {
         let fault = other.owned(message).with_given(other.name());
         return Err((other.name.span(), fault));
     }
-    // Children after their parents, level by level.
+    // Children come after their parents, level by level.
     let mut order = vec![root];
     let mut reached = BTreeSet::new();
     let mut next = 0;
@@ -324,7 +325,7 @@ fn from_the_root(nodes: &[FileNode]) -> Result<Vec<&FileNode>, Located> {
     Ok(order)
 }
 
-/// The error for a node with a circular chain of parents.
+/// The error for a node whose parents form a circle.
 fn circle(start: &FileNode, nodes: &[FileNode]) -> Fault {
     let mut way = vec![start.name()];
     let mut node = Some(start);
@@ -353,14 +354,14 @@ impl FileNode {
         self.parent.as_ref().map(|parent| parent.get_ref().as_str())
     }
 
-    /// A fault of the node.
+    /// Names the node in a fault.
     fn owned(&self, fault: impl Into<Fault>) -> Fault {
         fault
             .into()
             .behind(format_args!("node '{}': ", self.name()))
     }
 
-    /// A problem of the node.
+    /// The fault for a problem with the node.
     fn problem(&self, problem: Problem) -> Fault {
         let node = self.name().to_owned();
         TreeError { node, problem }.into()
@@ -381,7 +382,8 @@ impl FileNode {
         })
     }
 
-    /// What the parent gives the node: a class of `htb` or `hfsc` with its keys, else a share.
+    /// What the parent gives the node: a class with its keys below `htb` or `hfsc`, otherwise a
+    /// share.
     fn service(&self, parent: Option<&Node>) -> Result<Service, Located> {
         self.check_keys(parent)?;
         match parent.map(|parent| &parent.spec.discipline) {
@@ -391,8 +393,8 @@ impl FileNode {
         }
     }
 
-    /// Refuses keys of classes of another discipline than the parent's, and keys that those of the
-    /// parent's replace.
+    /// Refuses keys that belong to another discipline's classes, and keys that the parent's own
+    /// keys replace.
     fn check_keys(&self, parent: Option<&Node>) -> Result<(), Located> {
         let above = parent.map_or("", |parent| parent.spec.discipline.name());
         let of_classes = [
@@ -444,7 +446,7 @@ impl FileNode {
             return Err((self.name.span(), self.problem(problem)));
         };
         let rate_of = |rate: &Spanned<WithUnit<Rate>>| rate.get_ref().0;
-        // Within 2^31 by its type.
+        // The type keeps it within 2^31.
         let bytes_of = |bytes: u64| bytes as u32;
         let class = htb::Class {
             ceil: self.ceil.as_ref().map(rate_of),
@@ -460,7 +462,7 @@ impl FileNode {
         Ok(Service::Htb(class))
     }
 
-    /// `sc` is `rt` and `ls` in one.
+    /// `sc` stands for both `rt` and `ls`.
     fn class_of_hfsc(&self) -> Result<Service, Located> {
         let both = self.curve(self.sc.as_ref())?;
         for other in [&self.rt, &self.ls].into_iter().flatten() {
@@ -491,7 +493,7 @@ impl FileNode {
             .map_err(|error: ConfigError| (text.span(), self.owned(error)))
     }
 
-    /// The error, located at the faulty key.
+    /// The error, located at the key that is wrong.
     fn fault(&self, error: TreeError) -> Located {
         let span = match &error.problem {
             Problem::NotTaken { .. } => self.maxpkt.as_ref().map(Spanned::span),
@@ -508,7 +510,7 @@ impl FileNode {
     }
 }
 
-/// Where a key stands, if it does.
+/// Where a key is, if it is given.
 fn span<T>(key: Option<&Spanned<T>>) -> Option<std::ops::Range<usize>> {
     key.map(Spanned::span)
 }

@@ -6,14 +6,14 @@ use roundelay::author::prefetch;
 use roundelay::schedulers::Priority;
 use roundelay::{Duration, Ecn, FlowId, Instant, Packet, QueueSpec, Slack};
 
-/// Fields that a rule sets on its flows' packets, beside the weight.
+/// What a rule sets on its flows' packets, besides the weight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Urgency {
-    /// The class, smaller first; none: the class of the packet's code point.
+    /// The class, smaller first. If none, the one that the packet's code point gives.
     pub priority: Option<u32>,
-    /// Time that a packet may spend in queues.
+    /// How long a packet may spend in queues.
     pub slack: Duration,
-    /// Time from a packet's arrival to its deadline at the receiver; none: no deadline.
+    /// How long after its arrival a packet is due at the receiver. None: no deadline.
     pub deadline: Option<Duration>,
 }
 
@@ -22,14 +22,14 @@ pub struct Urgency {
 pub(crate) struct Offer {
     pub(crate) len: u32,
     pub(crate) ecn: Ecn,
-    /// Differentiated Services code point; 0 if absent.
+    /// The Differentiated Services code point, or 0 if there is none.
     pub(crate) dscp: u8,
-    /// A TCP segment without data and SYN: its loss delays nobody.
+    /// A TCP segment without data and SYN, whose loss delays nobody.
     pub(crate) is_bare: bool,
 }
 
 impl Offer {
-    /// The class of a packet without a rule: 0 for the class selector CS7 down to 7 for best
+    /// The class for a packet without a rule: from 0 for the class selector CS7 down to 7 for best
     /// effort. Older equipment reads the same three bits as precedence (RFC 2474, section 4.2.2).
     const fn class(self) -> u32 {
         7 - (self.dscp as u32 >> 3)
@@ -41,7 +41,7 @@ impl Offer {
     }
 }
 
-/// Fields carried by the packets of a capture.
+/// Which fields a capture's packets carry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Carried {
     /// Some packet has a class other than best effort, by code point or rule.
@@ -53,7 +53,7 @@ pub struct Carried {
 }
 
 impl Carried {
-    /// Adds the fields that a rule sets on a flow's packets.
+    /// Adds the fields that a rule sets.
     pub(crate) fn add(&mut self, urgency: Urgency) {
         self.classes |= urgency.priority.is_some();
         self.slack |= urgency.slack > Duration::ZERO;
@@ -61,17 +61,17 @@ impl Carried {
     }
 }
 
-/// Known facts about rules and flows, beside the events. Cheap to clone.
+/// What we know about rules and flows besides the events. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Known {
-    /// Indexed by rule.
+    /// The index is the rule's.
     pub(crate) urgencies: Arc<[Urgency]>,
-    /// Bytes of each flow in the whole capture; empty unless a discipline needs sizes.
+    /// How many bytes each flow has in the whole capture. Empty unless a discipline needs sizes.
     pub(crate) sizes: Arc<[u64]>,
 }
 
 impl Known {
-    /// Fields set by a flow's rule.
+    /// What a flow's rule sets.
     pub(crate) fn urgency(&self, rule: RulePlace) -> Urgency {
         self.urgencies
             .get(rule.0 as usize)
@@ -80,7 +80,7 @@ impl Known {
     }
 }
 
-/// Index of the rule that decides for a flow.
+/// The index of the rule that decides for a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RulePlace(u32);
 
@@ -94,7 +94,7 @@ impl RulePlace {
     }
 }
 
-/// Sets the fields of packets that a discipline reads.
+/// Sets the fields that a discipline reads.
 pub(crate) struct Marker {
     meaning: Priority,
     known: Known,
@@ -104,14 +104,14 @@ pub(crate) struct Marker {
 #[derive(Clone, Copy, Default)]
 struct FlowUrgency {
     urgency: Urgency,
-    /// Meaning of priorities at this flow's leaf, if different from the discipline's.
+    /// What priorities mean at this flow's leaf, if not the same as for the discipline.
     meaning: Option<Priority>,
-    /// Bytes arrived.
+    /// How many bytes have arrived.
     came: u64,
 }
 
 impl Marker {
-    /// A marker for a discipline with this meaning of priorities.
+    /// A marker for a discipline that gives priorities this meaning.
     pub(crate) const fn new(meaning: Priority, known: Known) -> Self {
         Self {
             meaning,
@@ -137,7 +137,7 @@ impl Marker {
         self.flow(flow).urgency = self.known.urgency(rule);
     }
 
-    /// The flow goes to a leaf with this meaning of priorities.
+    /// Notes that the flow goes to a leaf that gives priorities this meaning.
     pub(crate) fn take_for(&mut self, flow: FlowId, meaning: Priority) {
         self.flow(flow).meaning = Some(meaning);
     }
@@ -175,18 +175,18 @@ impl Marker {
     }
 }
 
-/// The byte count as a priority, limited to the largest `u32`.
+/// The byte count as a priority, at most the largest `u32`.
 fn saturated(bytes: u64) -> u32 {
     u32::try_from(bytes).unwrap_or(u32::MAX)
 }
 
-/// Whether a discipline needs flow sizes at the first packet, known only after reading the whole
-/// capture.
+/// Whether a discipline needs a flow's size at its first packet, which we know only after reading
+/// the whole capture.
 pub(crate) fn reads_sizes(spec: &QueueSpec) -> bool {
     matches!(meaning(spec), Priority::FlowSize | Priority::Remaining)
 }
 
-/// The meaning of priorities for a discipline.
+/// What priorities mean to a discipline.
 pub(crate) fn meaning(spec: &QueueSpec) -> Priority {
     spec.discipline.info().priority
 }

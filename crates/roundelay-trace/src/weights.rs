@@ -11,8 +11,8 @@
 //! | `proto udp`, `proto 17`, `udp` | packets of a protocol; before a port or an address, `and` may be left out: `udp dst port 53` |
 //! | `dscp 46`, `dscp ef` | packets of a Differentiated Services code point |
 //!
-//! The first matching rule decides; without a match, the default weight applies. A file has the
-//! same rules as TOML:
+//! The first matching rule decides. Without a match, the default weight applies. A file has the
+//! same rules in TOML:
 //!
 //! ```toml
 //! default = 1
@@ -25,8 +25,8 @@
 //! deadline = "50ms"
 //! ```
 //!
-//! The last three keys are for disciplines that use classes, slack or deadlines. A rule sets at
-//! least one of the four values; flows of a rule without a weight have the default weight.
+//! The last three keys are for disciplines that use classes, slack or deadlines. A rule must set at
+//! least one of the four values. Flows whose rule sets no weight have the default weight.
 
 use std::str::FromStr;
 
@@ -90,7 +90,7 @@ impl FileRule {
     }
 }
 
-/// Rules in the order of evaluation, and the default weight.
+/// Rules in the order in which they are tried, and the default weight.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WeightRules {
     rules: Vec<WeightRule>,
@@ -106,7 +106,7 @@ pub struct WeightRule {
 }
 
 impl WeightRules {
-    /// Reads one rule with conditions and weight: `dst port 443 = 10`.
+    /// Reads one rule that has conditions and a weight: `dst port 443 = 10`.
     pub fn parse_rule(text: &str) -> Result<WeightRule, RuleError> {
         let mut parser = Parser::new(text);
         let conditions = parser.conditions()?;
@@ -125,7 +125,7 @@ impl WeightRules {
         })
     }
 
-    /// Reads a file of rules in TOML; `name` appears in messages.
+    /// Reads a TOML file with rules. `name` appears in messages.
     pub fn from_toml(name: &str, text: &str) -> Result<Self, Fault> {
         let (reader, file) = Reader::read::<RulesFile>(name, text)?;
         let mut rules = Vec::new();
@@ -138,23 +138,23 @@ impl WeightRules {
         })
     }
 
-    /// Adds a rule after all others.
+    /// Adds a rule that is tried after all others.
     pub fn push(&mut self, rule: WeightRule) {
         self.rules.push(rule);
     }
 
-    /// Adds a rule before all others.
+    /// Adds a rule that is tried before all others.
     pub fn push_first(&mut self, rule: WeightRule) {
         self.rules.insert(0, rule);
     }
 
-    /// The rules, in order of evaluation.
+    /// The rules, in the order in which they are tried.
     pub fn rules(&self) -> &[WeightRule] {
         &self.rules
     }
 
-    /// The weight of a flow, 1 to 65535, by the headers of its first packet; `None` is a flow
-    /// without headers and has the default weight.
+    /// A flow's weight, 1 to 65535, by the headers of its first packet. `None` stands for a flow
+    /// without headers, which has the default weight.
     pub fn weight(&self, headers: Option<&Headers>) -> u32 {
         match self.place(headers) {
             Some(place) => self.rules[place].weight.unwrap_or(self.default),
@@ -162,7 +162,7 @@ impl WeightRules {
         }
     }
 
-    /// The largest weight of a rule, or the default weight.
+    /// The largest weight that a rule gives, or the default weight.
     pub(crate) fn largest(&self) -> u32 {
         let mut largest = self.default;
         for rule in &self.rules {
@@ -171,12 +171,12 @@ impl WeightRules {
         largest
     }
 
-    /// The weight of flows without a weight rule.
+    /// The weight for flows without a weight rule.
     pub const fn default_weight(&self) -> u32 {
         self.default
     }
 
-    /// The weight of a code point before its first packet: only rules with no other condition
+    /// A code point's weight before its first packet. Only rules that have no other condition
     /// count.
     pub(crate) fn weight_of_code_point(&self, dscp: u8) -> u32 {
         let wanted = Condition::CodePoint(dscp);
@@ -188,14 +188,14 @@ impl WeightRules {
         self.default
     }
 
-    /// The index in [`rules`](Self::rules) of the deciding rule.
+    /// Which rule decides, as an index into [`rules`](Self::rules).
     pub fn place(&self, headers: Option<&Headers>) -> Option<usize> {
         let headers = headers?;
         self.rules.iter().position(|rule| rule.matches(headers))
     }
 }
 
-/// No rules: every flow has weight 1.
+/// Without rules, every flow has weight 1.
 impl Default for WeightRules {
     fn default() -> Self {
         Self {
@@ -206,10 +206,10 @@ impl Default for WeightRules {
 }
 
 impl WeightRule {
-    /// Reads conditions without a weight, such as `dst port 443`, for trees.
+    /// Reads conditions without a weight, such as `dst port 443`. Trees use these.
     ///
     /// # Errors
-    /// The text is no condition.
+    /// The text is not a condition.
     pub fn matching(text: &str) -> Result<Self, RuleError> {
         Ok(Self {
             conditions: parse_conditions(text)?,
@@ -225,17 +225,17 @@ impl WeightRule {
             .all(|condition| condition.matches(headers))
     }
 
-    /// Priority, slack and deadline set by the rule.
+    /// The priority, slack and deadline that the rule sets.
     pub fn urgency(&self) -> Urgency {
         self.urgency
     }
 
-    /// The conditions, all of which must be met.
+    /// The conditions. A packet must meet them all.
     pub fn conditions(&self) -> &[Condition] {
         &self.conditions
     }
 
-    /// The rule's weight, 1 to 65535; none: the default weight.
+    /// The rule's weight, 1 to 65535. None stands for the default weight.
     pub fn weight(&self) -> Option<u32> {
         self.weight
     }

@@ -1,16 +1,16 @@
-//! Wire: the link-layer addresses of an Ethernet frame, and the station whose wire was captured.
+//! Wire: the link-layer addresses in an Ethernet frame, and the station whose wire was captured.
 //!
-//! At a host or a router nearly all frames come from one link-layer address or go to it. That
-//! address tells the two directions of the wire apart, whatever networks and tunnels the packets
-//! are of, and multicast counts with its sender. Where frames of many stations mix, as at a
-//! mirror port of a switch, no address does.
+//! At a host or a router, nearly all frames come from one link-layer address or go to it. That
+//! address tells the wire's two directions apart, whatever networks and tunnels the packets belong
+//! to, and multicast counts with its sender. But where frames from many stations mix, as at a
+//! switch's mirror port, no address does.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::capture::{Frame, LinkType};
 
-/// A link-layer address of Ethernet (IEEE 802, section 8: 48 bits).
+/// An Ethernet link-layer address (IEEE 802, section 8: 48 bits).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Station(u64);
 
@@ -18,18 +18,18 @@ pub(crate) struct Station(u64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Hop {
     pub(crate) from: Station,
-    /// None: all stations, or a group of them.
+    /// None for all stations, or a group of them.
     pub(crate) to: Option<Station>,
 }
 
-/// Bytes of an address.
+/// How many bytes an address has.
 const BYTES: usize = 6;
-/// A twenty-fifth of the bytes: so much between others may pass at a station's wire, as frames that
-/// a switch floods.
+/// A twenty-fifth of the bytes. At a station's wire this much may pass between others, such as
+/// frames that a switch floods.
 const OTHERS: u64 = 25;
 
 impl Station {
-    /// Reads six numbers of two digits, separated by colons: `52:54:00:12:34:56`.
+    /// Reads six numbers with two digits each, separated by colons: `52:54:00:12:34:56`.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut address = 0;
         let mut bytes = 0;
@@ -53,7 +53,7 @@ impl Station {
         self.0 >> 40 & 1 != 0
     }
 
-    /// A number of its own.
+    /// A number that is this station's alone.
     pub(crate) const fn number(self) -> u64 {
         self.0
     }
@@ -67,7 +67,7 @@ impl fmt::Display for Station {
 }
 
 impl Hop {
-    /// None for other links than Ethernet, and where a tool left no addresses.
+    /// A frame's hop. None for links other than Ethernet, and if a tool left no addresses.
     #[inline]
     pub(crate) fn of(frame: &Frame<'_>) -> Option<Self> {
         if frame.link != LinkType::ETHERNET {
@@ -85,7 +85,8 @@ impl Hop {
         })
     }
 
-    /// Whether the frame reaches this station: for it, or for a group and of another one.
+    /// Whether the frame reaches this station: it is sent to the station, or by another one to a
+    /// group.
     pub(crate) fn reaches(self, station: Station) -> bool {
         match self.to {
             Some(to) => to == station,
@@ -94,8 +95,8 @@ impl Hop {
     }
 }
 
-/// The station that nearly all frames come from or go to. Of two that have all frames in common, the
-/// one that more bytes go to.
+/// The station that nearly all frames come from or go to. If two share all frames, the one to which
+/// more bytes go.
 pub(crate) fn station(hops: &BTreeMap<Option<Hop>, u64>) -> Option<Station> {
     let mut loads = BTreeMap::<Station, Load>::new();
     let mut all = 0;
@@ -121,7 +122,7 @@ pub(crate) fn station(hops: &BTreeMap<Option<Hop>, u64>) -> Option<Station> {
     (others * OTHERS <= all).then_some(station)
 }
 
-/// Bytes from a station and to it.
+/// How many bytes a station sends and gets.
 #[derive(Debug, Clone, Copy, Default)]
 struct Load {
     out: u64,

@@ -1,5 +1,5 @@
-//! Commands for cake, which has the shaper and the link's overhead in itself: one qdisc at the
-//! root.
+//! Commands for cake: a single qdisc at the root, because cake has the shaper and the link's
+//! overhead built in.
 
 use roundelay::schedulers::{AnyDiscipline, cake};
 use roundelay::{Limit, LinkLayer, Rate};
@@ -10,8 +10,8 @@ use super::numbers::at_least_a_byte;
 use super::qdisc::{HANDLE, delete_root};
 use super::remarks::{comment, remarks};
 
-/// The commands on a link of this rate. A cake without a rate of its own gets the link's, so that
-/// the queue builds up here and not in the device behind.
+/// The commands on a link of this rate. A cake without a rate gets the link's, so that the queue
+/// builds up here instead of in the device behind.
 pub(super) fn commands(
     config: &cake::Config,
     limit: Limit,

@@ -36,7 +36,8 @@ impl<'a> Distinctions<'a> {
 }
 
 impl Distinctions<'_> {
-    /// The rules that have classes: flows are told apart by headers, and differ in weight.
+    /// The rules that get classes. There are some only if headers tell flows apart and flows differ
+    /// in weight.
     pub(super) fn weighted_rules(&self, discipline: &AnyDiscipline) -> &[WeightRule] {
         let have_classes = self.weighted
             && self.flow_by != FlowBy::Dscp
@@ -44,8 +45,8 @@ impl Distinctions<'_> {
         if have_classes { self.rules } else { &[] }
     }
 
-    /// Why the weights have no classes and filters, if so. By code point they have classes of their
-    /// own.
+    /// Why the weights get no classes and filters, if so. Told apart by code point, flows have classes
+    /// of their own.
     pub(super) fn lost_weights(&self, discipline: &AnyDiscipline) -> Option<String> {
         let default = self.code_points.default;
         let mut sum = u64::from(CLASSES) * u64::from(default);

@@ -1,24 +1,24 @@
 //! Parameters of `red` and `choke` in `tc` syntax. `tc` derives the kernel's values from them, and
-//! not every legal value here is legal in `tc`.
+//! refuses some values that are legal here.
 
 use roundelay::schedulers::{choke, red};
 use roundelay::{Billionths, Rate};
 
 use super::numbers::Reason;
 
-/// Bits of the kernel's average, stored times 2^k.
+/// Bits that the kernel has for the average, which it stores times 2^k.
 const AVERAGE_BITS: u32 = 32;
 /// `tc` counts rates in bytes, at most 2^32 - 1 per second.
 const MOST_BITS_PER_SECOND: u64 = 8 * u32::MAX as u64;
-/// `tc` passes a probability of one to the kernel as zero.
+/// The nearest to one, because `tc` passes a probability of one to the kernel as zero.
 const ALMOST_ONE: Billionths = Billionths(999_999_999);
 
-/// The default of `tc`, and of the disciplines where they do not know the link's rate.
+/// The bandwidth that `tc` assumes, as the disciplines do when they do not know the link's rate.
 fn default_bandwidth() -> Rate {
     Rate::from_bits_per_second(10_000_000).expect("not zero")
 }
 
-/// Parameters common to both; lengths are in bytes for `red` and in packets for `choke`.
+/// What both have in common. Lengths are in bytes for `red` and in packets for `choke`.
 pub(super) struct EarlyDetection {
     pub(super) min: u64,
     pub(super) max: u64,
@@ -28,13 +28,12 @@ pub(super) struct EarlyDetection {
     weight_log: u32,
     bandwidth: Rate,
     probability: Billionths,
-    /// Bytes in a unit of length, as assumed by `tc`.
+    /// How many bytes `tc` takes a unit of length to be.
     unit: u64,
 }
 
 impl EarlyDetection {
-    /// `link` is the rate of the link where the discipline knows this rate: not below a tree's
-    /// root.
+    /// `link` is the link's rate if the discipline knows it, which it does not below a tree's root.
     pub(super) fn of_red(config: &red::Config, link: Option<Rate>) -> Self {
         let (min, max, burst) = config.lengths();
         let red::Config {
@@ -105,15 +104,15 @@ impl EarlyDetection {
         bits + self.weight_log < AVERAGE_BITS && self.max * self.unit <= u32::MAX.into()
     }
 
-    /// `tc` requires a slope above 2^-31 per byte between `min` and `max`, so the slope does not
-    /// round to zero.
+    /// `tc` requires a slope above 2^-31 per byte between `min` and `max`, so that the slope does
+    /// not round to zero.
     fn slope_fits(&self) -> bool {
         let span = u128::from((self.max - self.min) * self.unit);
         u128::from(self.probability.0) << 31 > span * u128::from(Billionths::ONE.0)
     }
 
-    /// A burst from which `tc` derives this weight: the configured burst, or a close one if `tc`
-    /// rounds to another weight or rejects a burst below `min`.
+    /// A burst from which `tc` derives this weight. It is the configured burst, or a close one if
+    /// `tc` rounds to another weight or rejects a burst below `min`.
     fn burst_with_this_weight(&self) -> Option<u32> {
         let least = u32::try_from((self.min * self.unit).div_ceil(self.avpkt.into())).ok()?;
         let own = self.burst;
@@ -122,8 +121,9 @@ impl EarlyDetection {
         close.find(|burst| self.weight_log_in_tc(*burst) == Some(self.weight_log))
     }
 
-    /// The least k with burst + 1 - min / avpkt <= (1 - (1 - 2^-k)^burst) 2^k, Floyd and Jacobson's
-    /// rule. The exponent is the burst; the paper and Roundelay use burst + 1.
+    /// The least k with burst + 1 - min / avpkt <= (1 - (1 - 2^-k)^burst) 2^k, by Floyd and
+    /// Jacobson's rule. Here the exponent is the burst, while the paper and Roundelay use burst +
+    /// 1.
     fn weight_log_in_tc(&self, burst: u32) -> Option<u32> {
         let excess = f64::from(burst) + 1.0 - (self.min * self.unit) as f64 / f64::from(self.avpkt);
         if excess < 1.0 {

@@ -1,11 +1,11 @@
-//! Conditions of a rule as keys of flower filters (tc-flower(8)).
+//! A rule's conditions as keys of flower filters (tc-flower(8)).
 
 use roundelay_trace::{Condition, Side, WeightRule};
 
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 
-/// The filters of a rule: family, and keys with a space in front.
+/// The filters of a rule. Each has a family, and keys that start with a space.
 pub(super) fn filters(rule: &WeightRule) -> Vec<(&'static str, String)> {
     let mut filters = Vec::new();
     for one in matches(rule) {
@@ -17,11 +17,11 @@ pub(super) fn filters(rule: &WeightRule) -> Vec<(&'static str, String)> {
 /// A filter: its family, and the keys of flower.
 #[derive(Debug, Clone, Default)]
 struct Match {
-    /// `ip` or `ipv6`; none for both.
+    /// `ip` or `ipv6`. None stands for both.
     family: Option<&'static str>,
     protocol: Option<u8>,
     words: String,
-    /// A port is matched, for which flower needs a protocol.
+    /// A port is matched. For a port, flower needs a protocol.
     has_port: bool,
     /// Two conditions exclude each other.
     is_void: bool,
@@ -56,7 +56,8 @@ impl Match {
         next
     }
 
-    /// Adds one filter for each family and, if a port is matched, for each protocol with ports.
+    /// Adds a filter for each family. If a port is matched, adds one for each protocol that has
+    /// ports.
     fn add_filters(&self, filters: &mut Vec<(&'static str, String)>) {
         if self.is_void {
             return;
@@ -86,7 +87,7 @@ fn protocol_word(protocol: u8) -> String {
     }
 }
 
-/// The matches of a rule: a condition on either end is two.
+/// What a rule matches. A condition on either end makes two matches.
 fn matches(rule: &WeightRule) -> Vec<Match> {
     let mut all = vec![Match::default()];
     for condition in rule.conditions() {

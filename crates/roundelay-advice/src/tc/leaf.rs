@@ -1,4 +1,4 @@
-//! A discipline's own words in `tc` syntax: its name, parameters and limit.
+//! A discipline in `tc` syntax: its name, parameters and limit.
 
 use roundelay::schedulers::{AnyDiscipline, Linux, cake, choke, ets, pie, red, sfb, sfq, tbf};
 use roundelay::{Billionths, Bytes, Duration, Limit, QueueSpec, Rate};
@@ -9,11 +9,11 @@ use super::numbers::{FULL_PACKET, Reason, at_least_a_byte, in_packets, number};
 const SECOND: u64 = 1_000_000_000_000;
 const MILLISECOND: u64 = 1_000_000_000;
 const MICROSECOND: u64 = 1_000_000;
-/// Maximum queue length of Linux's choke, packets.
+/// The longest queue of Linux's choke, packets.
 const MOST_IN_CHOKE: u64 = (1 << 17) - 1;
-/// Levels and bins per level, fixed in Linux's sfb.
+/// Levels, and bins in each of them, that Linux's sfb has.
 const LEVELS_AND_BINS: (u32, u32) = (8, 16);
-/// Resolution of probabilities in Linux's sfb, 1 / 65535, rounded up.
+/// The step of probabilities in Linux's sfb: 1 / 65535, rounded up.
 const STEP: Billionths = Billionths(15_260);
 
 /// Class of packets without a code point.
@@ -67,7 +67,7 @@ pub(super) fn leaf(spec: &QueueSpec, limit: Limit, link: Option<Rate>) -> Result
         AnyDiscipline::Fq(config) if config.low_rate_threshold.is_none() => {
             Err("tc's fq has no unlimited low_rate_threshold".to_owned())
         }
-        // Parameters have the names of tc's, and the limit counts packets.
+        // These have the same names for parameters as tc, and a limit in packets.
         other if matches!(other.info().linux, Linux::Qdisc { .. }) => {
             let words = tc_words(&spec.discipline);
             Ok(format!("{words} limit {}", in_packets(limit)))
@@ -88,8 +88,8 @@ pub(super) fn prio(bands: usize) -> String {
     )
 }
 
-/// The bands, with the quanta of those that are not strict. Packets that no filter matches go to
-/// the last band.
+/// The bands, with quanta for those that are not strict. Packets that no filter matches go to the
+/// last band.
 pub(super) fn ets(config: &ets::Config) -> String {
     let bands = config.number_of_bands();
     let mut words = format!("ets bands {bands}");
@@ -114,8 +114,8 @@ pub(super) fn fifo(limit: Limit) -> String {
     }
 }
 
-/// tc has no rate of the link: the commands name it. The limit is in bytes, a full packet for each
-/// packet.
+/// tc does not know the link's rate, so the commands name it. The limit is in bytes: a full packet
+/// for each packet.
 fn tbf(config: &tbf::Config, limit: Limit, link: Option<Rate>) -> Result<String, Reason> {
     let Some(rate) = config.rate.or(link) else {
         return Err("Linux's tbf needs a rate: write it, as in tbf rate 20mbit".to_owned());
@@ -174,7 +174,8 @@ fn choke(config: &choke::Config, limit: Limit, link: Option<Rate>) -> Result<Str
     Ok(format!("choke limit {limit} {words}{ecn}"))
 }
 
-/// cake in `tc` syntax. A device knows its header. The kernel derives the default buffer as we do.
+/// cake's words in `tc` syntax. The header is left out because a device knows its own. The buffer
+/// is too where it is the default, because the kernel derives it as we do.
 pub(super) fn cake(config: &cake::Config, limit: Limit) -> String {
     let config = cake::Config {
         header: cake::Config::default().header,
@@ -190,8 +191,9 @@ pub(super) fn cake(config: &cake::Config, limit: Limit) -> String {
     }
 }
 
-/// Linux takes a depth above 127 for 127, and a limit above depth times flows for this product: the
-/// numbers in force are written. With a limit above 127 Linux has 128 flows unless told otherwise.
+/// Writes the numbers that Linux puts in force. It takes a depth above 127 for 127, and a limit
+/// above depth times flows for this product. With a limit above 127 it has 128 flows unless told
+/// otherwise.
 fn sfq(config: &sfq::Config, limit: Limit) -> String {
     let config = sfq::Config {
         depth: config.depth.min(sfq::Config::LINUX_DEPTH),
@@ -215,8 +217,8 @@ fn sfq(config: &sfq::Config, limit: Limit) -> String {
 pub(super) const NO_PIE: &str =
     "tc's pie has no `burst`, takes zeros for its defaults, and targets below 4.3 s";
 
-/// tc has no `burst` and takes zeros for its defaults; the kernel counts the target's nanoseconds
-/// in 32 bits.
+/// Whether tc can write these values. It has no `burst` and takes zeros for its defaults. The
+/// kernel counts the target's nanoseconds in 32 bits.
 fn is_tcs(config: &pie::Config) -> bool {
     let has_values =
         config.alpha > 0 && config.beta > 0 && config.target < Duration::from_nanos(1 << 32);
@@ -246,7 +248,7 @@ fn millis(time: Duration) -> u64 {
     time.as_picos().div_ceil(MILLISECOND)
 }
 
-/// The probability as the kernel rounds it, but not to zero.
+/// The probability as the kernel rounds it, but never zero.
 fn step(probability: Billionths) -> Billionths {
     if probability.0 == 0 {
         probability
@@ -263,14 +265,14 @@ fn packets(limit: Limit) -> String {
     }
 }
 
-/// A discipline's parameters with values in a form accepted by every `tc` parser: sizes in bytes
-/// and times in microseconds, without fractions. Some parsers accept no units (`fq_codel quantum`),
-/// and one only whole seconds (`sfq perturb`).
+/// A discipline's parameters, written so that every parser in `tc` accepts them: sizes in bytes and
+/// times in microseconds, without fractions. This is needed because some parsers accept no units
+/// (`fq_codel quantum`), and one only whole seconds (`sfq perturb`).
 pub(super) fn tc_words(discipline: &AnyDiscipline) -> String {
     let written = discipline.to_string();
     let mut previous = "";
     let mut words = Vec::new();
-    // The kernel follows its own rules without being told.
+    // The kernel follows its own rules anyway.
     for word in written.split_whitespace().filter(|word| *word != "linux") {
         words.push(tc_word(previous, word).unwrap_or_else(|| word.to_owned()));
         previous = word;
@@ -278,7 +280,7 @@ pub(super) fn tc_words(discipline: &AnyDiscipline) -> String {
     words.join(" ")
 }
 
-/// None for an unchanged word.
+/// The word in `tc` syntax. None if it stays as it is.
 fn tc_word(parameter: &str, word: &str) -> Option<String> {
     if !word.starts_with(|first: char| first.is_ascii_digit()) {
         return None;

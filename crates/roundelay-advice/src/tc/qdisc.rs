@@ -13,10 +13,10 @@ use super::weights::{self, CLASSES};
 pub(super) const ROOT: &str = "1:1";
 /// Handle of the discipline below the shaper.
 pub(super) const HANDLE: u32 = 0x10;
-/// Priority of the filter after all rules.
+/// Priority of the filter that comes after all rules.
 pub(super) const LAST: u32 = 65_000;
 
-/// The interface, without its root qdisc.
+/// Names the interface and removes its root qdisc.
 pub(super) fn delete_root() -> [String; 2] {
     [
         "DEV=${DEV:-eth0} # the outgoing interface, on a router the LAN's for downloads; its \
@@ -40,8 +40,8 @@ pub(super) fn shaper(rate: Rate) -> [String; 4] {
     ]
 }
 
-/// A discipline that holds packets, with its classes and filters. `link` is the rate told to the
-/// discipline: None below the root of a tree.
+/// A discipline that holds packets, with its classes and filters. `link` is the rate that the
+/// discipline is told. It is None below the root of a tree.
 pub(super) fn discipline_at(
     parent: &str,
     handle: u32,
@@ -66,8 +66,8 @@ pub(super) fn discipline_at(
     Ok(lines)
 }
 
-/// The queues of ets's bands, and filters that put packets there by the precedence of their code
-/// point, which is 7 less the class.
+/// Adds the queues of ets's bands. Filters put packets there by their code point's precedence,
+/// which is 7 less the class.
 fn bands(handle: u32, config: &ets::Config, limit: Limit) -> Vec<String> {
     let number = config.number_of_bands();
     let mut lines = vec![format!(
@@ -106,9 +106,10 @@ pub(super) fn qdisc_add(
     }
 }
 
-/// Where htb's own quantum, a tenth of the bytes of a second (tc-htb(8), r2q), is outside 1,000 to
-/// 200,000 bytes, the kernel warns and takes the nearer bound: the words that ask for this bound. A
-/// class without siblings has the whole link with any quantum.
+/// The words that set htb's quantum, where they are needed. By itself htb takes a tenth of the
+/// bytes of a second (tc-htb(8), r2q). If this is outside 1,000 to 200,000 bytes, the kernel warns
+/// and takes the nearer bound, so we ask for that bound. The quantum itself is of no matter here,
+/// because a class without siblings has the whole link.
 fn htb_quantum(rate: Rate) -> String {
     let own = rate.bits_per_second() / 80;
     let taken = own.clamp(1_000, 200_000);
@@ -119,8 +120,8 @@ fn htb_quantum(rate: Rate) -> String {
     }
 }
 
-/// Linux's qfq derives M from the length of the device's queue at creation; each class takes its
-/// own queue length from the device at creation too.
+/// Linux's qfq derives M from the length that the device's queue has when the qdisc is created.
+/// Each class takes its own queue length from the device when it is created, too.
 fn with_device_queue(packets: u32, add: String) -> [String; 3] {
     [
         format!(
@@ -132,7 +133,7 @@ fn with_device_queue(packets: u32, add: String) -> [String; 3] {
     ]
 }
 
-/// Parameters of a class with this weight and longest packet.
+/// The words for a class with this weight and longest packet.
 pub(super) fn class(discipline: &AnyDiscipline, weight: u32, longest: u32) -> String {
     match discipline {
         AnyDiscipline::Drr(config) => format!(
@@ -143,7 +144,7 @@ pub(super) fn class(discipline: &AnyDiscipline, weight: u32, longest: u32) -> St
     }
 }
 
-/// The classes, with individual weights for code points, and the filters to them.
+/// Adds the classes, with individual weights for code points, and the filters that lead to them.
 fn classes(
     handle: u32,
     discipline: &AnyDiscipline,
@@ -185,8 +186,8 @@ fn classes(
     lines
 }
 
-/// Filters that spread flows over the classes. A packet without a matching filter is dropped, so
-/// every packet must match one.
+/// Filters that spread flows over the classes. They must match every packet, because a packet
+/// without a matching filter is dropped.
 fn filters(handle: u32, flow_by: FlowBy, are_first: bool) -> Vec<String> {
     if flow_by == FlowBy::Dscp {
         return code_point_filters(handle);
@@ -200,7 +201,7 @@ fn filters(handle: u32, flow_by: FlowBy, are_first: bool) -> Vec<String> {
     )]
 }
 
-/// Keys of the flow filter that tell flows apart.
+/// Which keys make the flow filter tell flows apart.
 const fn keys(flow_by: FlowBy) -> &'static str {
     match flow_by {
         FlowBy::FiveTuple | FlowBy::Inner | FlowBy::Outer | FlowBy::Dscp => {
@@ -211,7 +212,8 @@ const fn keys(flow_by: FlowBy) -> &'static str {
     }
 }
 
-/// A class for each code point, as many as classes; non-IP packets use the default class.
+/// Filters for as many code points as there are classes: one class each. Packets that are not IP go
+/// to the default class.
 fn code_point_filters(handle: u32) -> Vec<String> {
     let rest = format!(
         "tc filter add dev $DEV parent {handle:x}: protocol all prio 3 matchall flowid {handle:x}:1"
@@ -222,7 +224,8 @@ fn code_point_filters(handle: u32) -> Vec<String> {
     lines
 }
 
-/// A filter for each value, in steps of `step`, of the `mask` bits in the byte of the code point.
+/// For each of these values, in steps of `step`, a filter on the `mask` bits in the byte of the
+/// code point.
 fn by_code_point(handle: u32, values: &str, step: u32, mask: &str, class: &str) -> [String; 2] {
     [("ip", 1, "ip dsfield"), ("ipv6", 2, "ip6 priority")].map(|(protocol, priority, field)| {
         format!(

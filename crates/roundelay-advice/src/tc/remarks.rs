@@ -1,4 +1,4 @@
-//! Remarks behind `tc` commands, as comments of the script: what is otherwise in Linux than in the
+//! Remarks behind `tc` commands, as comments of the script. They say where Linux differs from the
 //! comparison.
 
 use roundelay::Limit;
@@ -10,9 +10,9 @@ use super::distinctions::Distinctions;
 use super::numbers::{FULL_PACKET, MOST_IN_A_TURN, in_packets};
 use super::weights::{self, CLASSES};
 
-/// Bytes of the smallest Ethernet frame: smaller quanta are units of weights, not turns.
+/// Bytes of the smallest Ethernet frame. A smaller quantum is a unit of weight, not a turn.
 const SMALL_QUANTUM: u64 = 64;
-/// What drr and ets of Linux take for a smaller quantum, in bytes: seen in 6.1.192.
+/// What Linux's drr and ets take in place of a smaller quantum, in bytes. Seen in 6.1.192.
 const LEAST_QUANTUM: u32 = 256;
 
 /// A remark as a line of a script.
@@ -20,7 +20,7 @@ pub(super) fn comment(remark: String) -> String {
     format!("# {remark}")
 }
 
-/// Differences between the commands and the comparison.
+/// How the commands differ from the comparison.
 pub(super) fn remarks(
     discipline: &AnyDiscipline,
     limit: Limit,
@@ -69,7 +69,7 @@ pub(super) fn remarks(
     remarks
 }
 
-/// Whether the qdisc has bands, made with it, in place of classes that are added.
+/// Whether the qdisc has bands, which are made with it, instead of classes, which are added.
 pub(super) fn has_bands(discipline: &AnyDiscipline) -> bool {
     matches!(
         discipline,
@@ -77,7 +77,7 @@ pub(super) fn has_bands(discipline: &AnyDiscipline) -> bool {
     )
 }
 
-/// Remark on the classes of a qdisc, which have a queue each.
+/// Remark on a qdisc's classes, each of which has a queue.
 fn of_classes(distinctions: &Distinctions<'_>) -> String {
     let flows = distinctions.flows;
     if distinctions.flow_by == FlowBy::Dscp {
@@ -99,7 +99,8 @@ fn of_classes(distinctions: &Distinctions<'_>) -> String {
     )
 }
 
-/// Remark on drr's quanta in bytes, where flows without a rule keep next to nothing of the link.
+/// Remark on drr's quanta in bytes, if they leave next to nothing of the link to flows without a
+/// rule.
 fn of_quantum(discipline: &AnyDiscipline, distinctions: &Distinctions<'_>) -> Option<String> {
     let AnyDiscipline::Drr(config) = discipline else {
         return None;
@@ -115,7 +116,7 @@ fn of_quantum(discipline: &AnyDiscipline, distinctions: &Distinctions<'_>) -> Op
     ))
 }
 
-/// Remark on a class or band whose quantum Linux does not take.
+/// Remark on a class or band with a quantum that Linux does not take.
 fn of_least_quantum(discipline: &AnyDiscipline, distinctions: &Distinctions<'_>) -> Option<String> {
     let mut least = u32::MAX;
     match discipline {
@@ -187,7 +188,7 @@ pub(super) fn of_rules(discipline: &AnyDiscipline) -> Option<String> {
     ))
 }
 
-/// Remark for qdiscs that do not limit both packets and bytes.
+/// Remark on a qdisc that does not limit both packets and bytes.
 fn of_limit(discipline: &AnyDiscipline, limit: Limit) -> Option<String> {
     let Linux::Qdisc { limit: counts, .. } = discipline.info().linux else {
         return None;

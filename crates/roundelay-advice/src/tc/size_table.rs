@@ -1,15 +1,15 @@
-//! Size table (`stab`) of Linux: the link's overhead and framing in `tc` commands (tc-stab(8)).
+//! Linux's size table (`stab`): the link's overhead and framing in `tc` commands (tc-stab(8)).
 //!
-//! `stab` counts from the packet with the interface's link header, 14 bytes on Ethernet; it has no
-//! PTM, whose share of 1/64 goes into the rate instead.
+//! `stab` starts from the packet with the interface's link header, 14 bytes on Ethernet. It does
+//! not know PTM, so the rate in the commands is 64/65 of the link's instead.
 
 use roundelay::{Framing, LinkLayer, Rate};
 
-/// Bytes of an Ethernet header, which Linux counts on an Ethernet interface.
+/// Bytes of an Ethernet header, which Linux counts in on an Ethernet interface.
 const ETHERNET_HEADER: i32 = 14;
-/// The words before the handle of the qdisc that gets the size table.
+/// The words before the handle in the command of the qdisc that gets the size table.
 const ROOT: &str = " root handle ";
-/// Packets up to 2,048 bytes, one slot a byte: exact lengths.
+/// One slot for each byte up to 2,048, so lengths are exact.
 const SLOTS: &str = "mtu 2047 tsize 2048";
 
 /// The commands with a size table at the root, if the link changes lengths and there are commands.
@@ -19,7 +19,7 @@ pub(crate) fn with_size_table(mut lines: Vec<String>, link: LinkLayer) -> Vec<St
     }
     let mut has_table = false;
     for line in &mut lines {
-        // cake has the link in words of its own.
+        // cake needs no table because it has words of its own for the link.
         if let Some((add, qdisc)) = line.split_once(ROOT)
             && let Some((handle, qdisc)) = qdisc.split_once(": ")
             && !qdisc.starts_with("cake ")
@@ -51,13 +51,13 @@ pub(crate) fn with_size_table(mut lines: Vec<String>, link: LinkLayer) -> Vec<St
     lines
 }
 
-/// Whether a command has a rate that a tree's file or a tbf states.
+/// Whether the command states a rate that comes from a tree's file or a tbf.
 fn has_own_rate(line: &str) -> bool {
     let is_class = line.contains("htb rate ") && !line.contains(" classid 1:1 ");
     is_class || line.contains(" hfsc ") || line.contains(" tbf ")
 }
 
-/// The rate to write in commands: without the share of PTM, which the size table lacks.
+/// The rate to write in commands. PTM's share is taken off because the size table lacks it.
 pub(crate) fn rate_in_commands(rate: Rate, link: LinkLayer) -> Rate {
     let bits = u128::from(rate.bits_per_second()) * 64 / 65;
     let lower = u64::try_from(bits)
@@ -80,7 +80,7 @@ fn words(link: LinkLayer) -> String {
     } else {
         "ethernet"
     };
-    // Without a minimum and without cells Linux makes no table.
+    // Linux makes no table unless there is a minimum or there are cells.
     let slots = if link.mpu > 0 || link.framing == Framing::Atm {
         format!(" {SLOTS}")
     } else {

@@ -1,14 +1,14 @@
 //! Commands for a tree: qdiscs below classes of qdiscs.
 //!
-//! A node with children is a classful qdisc (drr, qfq, prio, ets) with one class a child. The qdisc
-//! of a child hangs below its class. Each classful qdisc has filters of its own: one for each rule
-//! whose leaf is below it, in the order of the rules, and a last one towards the default leaf. A
-//! rule of another leaf needs no filter here, for a packet that matches such a rule first goes
+//! A node with children becomes a classful qdisc (drr, qfq, prio, ets) with a class for each child.
+//! The child's qdisc hangs below its class. Each classful qdisc has its own filters: one for each
+//! rule whose leaf is below it, in the order of the rules, and a last one that leads to the default
+//! leaf. A rule of another leaf needs no filter here, because a packet that matches it first goes
 //! elsewhere further up.
 //!
-//! A root of htb or hfsc is the device's root qdisc, without a shaper above. All classes of an htb or
-//! hfsc are of one qdisc, at the root or further down, with the filters straight to those that send.
-//! A class of tbf is a tbf with the child's qdisc inside.
+//! A root of htb or hfsc becomes the device's root qdisc, with no shaper above. All classes of an
+//! htb or hfsc belong to one qdisc, at the root or further down, and the filters lead straight to
+//! those that send. A class of tbf becomes a tbf with the child's qdisc inside.
 
 use roundelay::schedulers::{AnyDiscipline, Linux};
 use roundelay::tree::{Node, Service, hfsc, htb};
@@ -23,15 +23,15 @@ use super::qdisc::{HANDLE, LAST, ROOT, class, delete_root, discipline_at, qdisc_
 use super::remarks::{comment, has_bands, of_discipline, of_rules, remarks};
 use super::weights::MOST_WEIGHT;
 
-/// Bands of Linux's prio, at least and at most.
+/// The fewest and the most bands that Linux's prio can have.
 const BANDS: (usize, usize) = (2, 16);
-/// Handles, and classes of one qdisc.
+/// The most handles, and the most classes of one qdisc.
 const MOST: usize = 0xff00;
 
-/// One command per line; `limit` is that of the buffer in front of the tree.
+/// One command per line. `limit` is the limit of the buffer in front of the tree.
 ///
 /// # Errors
-/// A node has no equivalent that Linux can nest: the reason names the node.
+/// Linux cannot nest an equivalent of some node. The reason names the node.
 pub(super) fn commands_of_tree(
     tree: &TreeFile,
     limit: Limit,
@@ -81,7 +81,7 @@ struct Plot<'a> {
 }
 
 impl<'a> Plot<'a> {
-    /// Adds the commands of a node and all below.
+    /// Adds the commands for a node and everything below it.
     fn plant(&mut self, parent: &str, node: &'a Node) -> Result<(), Reason> {
         let at = |reason: Reason| format!("node '{}': {reason}", node.name);
         let handle = self.next;
@@ -96,7 +96,7 @@ impl<'a> Plot<'a> {
             return self.plant_classes(Some(parent), node);
         }
         if let (AnyDiscipline::Tbf(_), [child]) = (discipline, &children[..]) {
-            // The qdisc inside has a limit of its own, and tc asks for one.
+            // The qdisc inside has its own limit, but tc asks for one here too.
             let limit = discipline.default_limit();
             let link = (parent == ROOT).then_some(self.rate);
             let words = leaf::leaf(&node.spec, limit, link).map_err(at)?;
@@ -148,8 +148,8 @@ impl<'a> Plot<'a> {
         Ok(())
     }
 
-    /// Adds an htb or hfsc in a class of another qdisc, or at the device's root, with its classes and
-    /// all below.
+    /// Adds an htb or hfsc with its classes and everything below. It goes into a class of another
+    /// qdisc, or to the device's root.
     fn plant_classes(&mut self, parent: Option<&str>, root: &'a Node) -> Result<(), Reason> {
         let handle = self.next;
         self.next += 1;
@@ -161,7 +161,7 @@ impl<'a> Plot<'a> {
                 "node '{name}': Linux has numbers for {MOST} classes of a qdisc"
             ));
         }
-        // Classes that send, which are those without classes below, take the filters.
+        // Filters lead to the classes that send, which have no classes below them.
         let kind = root.spec.discipline.name();
         let is_inner = |node: &Node| node.spec.discipline.name() == kind;
         let class_of = |leaf: &str| {
@@ -241,7 +241,7 @@ impl<'a> Plot<'a> {
         classes
     }
 
-    /// Adds the commands of a node, with the node's name behind the qdisc's command.
+    /// Adds the commands for a node, and writes the node's name behind the qdisc's command.
     fn add(&mut self, handle: u32, node: &Node, mut lines: Vec<String>) {
         let made = format!(" handle {handle:x}: ");
         if let Some(line) = lines.iter_mut().find(|line| line.contains(&made)) {
@@ -250,7 +250,7 @@ impl<'a> Plot<'a> {
         self.lines.append(&mut lines);
     }
 
-    /// The filters of a classful qdisc to its classes with the leaves.
+    /// Adds a classful qdisc's filters, which lead to the classes with the leaves.
     fn filters(&mut self, handle: u32, class_with: &dyn Fn(&str) -> Option<String>) {
         let mut priority = 0;
         for (rule, leaf) in self.tree.rules() {
@@ -274,8 +274,8 @@ impl<'a> Plot<'a> {
     }
 }
 
-/// The number of a child's class: its place among its siblings, but with ets the band after which
-/// the child waits.
+/// The number of a child's class: its position among its siblings, or with ets the band that the
+/// child waits in.
 fn class_number(discipline: &AnyDiscipline, at: usize, child: &Node) -> usize {
     match discipline {
         AnyDiscipline::Ets(config) => config.band_of(child.priority) as usize + 1,
@@ -304,13 +304,13 @@ fn above_the_link(service: &Service, rate: Rate) -> Option<String> {
     })
 }
 
-/// The largest slope that `tc` can write, in bits per second: it has 32 bits for bytes.
+/// The steepest slope that `tc` can write, in bits per second, because it counts bytes in 32 bits.
 const STEEPEST: u64 = 8 * (u32::MAX as u64);
 
-/// A class of hfsc, in `tc` syntax.
+/// A class of hfsc in `tc` syntax.
 ///
 /// # Errors
-/// A slope is steeper than Linux's.
+/// A slope is steeper than Linux can take.
 fn hfsc_class(class: &hfsc::Class) -> Result<String, Reason> {
     let mut words = "hfsc".to_owned();
     for (name, curve) in [("rt", class.rt), ("ls", class.ls), ("ul", class.ul)] {
@@ -329,8 +329,8 @@ fn hfsc_class(class: &hfsc::Class) -> Result<String, Reason> {
     Ok(words)
 }
 
-/// A class of htb, in `tc` syntax. The kernel warns of a quantum by r2q outside 1000 and 200,000
-/// bytes and takes the nearer one, which is written here.
+/// A class of htb in `tc` syntax. If the quantum by r2q is outside 1,000 to 200,000 bytes, the
+/// kernel warns and takes the nearer bound, so we write that bound.
 fn htb_class(class: &htb::Class, r2q: u32, is_inner: bool) -> String {
     let mut words = format!("htb rate {}", class.rate);
     if let Some(ceil) = class.ceil {
@@ -355,7 +355,7 @@ fn htb_class(class: &htb::Class, r2q: u32, is_inner: bool) -> String {
     words
 }
 
-/// A classful qdisc for these children, in `tc` syntax.
+/// The classful qdisc that holds these children, in `tc` syntax.
 fn nested(discipline: &AnyDiscipline, children: &[&Node]) -> Result<String, Reason> {
     if children.len() > MOST {
         return Err(format!("Linux has numbers for {MOST} classes of a qdisc"));

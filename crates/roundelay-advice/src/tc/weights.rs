@@ -1,24 +1,24 @@
 //! Classes and filters for weights of flows (tc-flow(8)).
 //!
-//! Each rule has classes of its weight. A flower filter of the rule continues in a chain, whose
-//! flow filter hashes flows into these classes. Filters stand in the order of the rules: the first
-//! match decides, as in the comparison.
+//! Each rule has classes with its weight. The rule's flower filter continues in a chain, and there
+//! a flow filter hashes flows into these classes. Filters come in the order of the rules, and the
+//! first match decides, as in the comparison.
 
 use roundelay_trace::WeightRule;
 
 use super::flower;
 
-/// Number of classes that flows are hashed into, for qdiscs with classes.
+/// Flows are hashed into this many classes, in qdiscs that have classes.
 pub(super) const CLASSES: u32 = 64;
-/// Classes that the flows of a rule are hashed into.
+/// A rule's flows are hashed into this many classes.
 pub(super) const CLASSES_A_RULE: u32 = 16;
-/// Largest sum of weights of a qfq in Linux.
+/// The largest sum of weights that Linux's qfq allows.
 pub(super) const MOST_WEIGHT: u64 = 1 << 16;
-/// Largest number of rules: classes and priorities of filters are 16 bits.
+/// The most rules possible, because numbers of classes and priorities of filters have 16 bits.
 pub(super) const MOST_RULES: usize = 200;
 
-/// Commands for the classes of all rules and their filters. `class` gives a class's words for a
-/// weight, `hash` the flow filter's keys.
+/// Commands for the classes of all rules, with their filters. `class` gives a class's words for a
+/// weight, and `hash` the flow filter's keys.
 pub(super) fn commands(
     handle: u32,
     rules: &[WeightRule],

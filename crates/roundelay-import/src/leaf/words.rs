@@ -1,10 +1,10 @@
-//! The words that tc has for queues without classes, and which of them take each other's place.
+//! The words that tc has for queues without classes, and which of them replace each other.
 
 use roundelay::suggestion::nearest;
 
 use crate::units;
 
-/// What stands behind a word.
+/// What follows a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Value {
     /// Nothing.
@@ -12,17 +12,17 @@ pub(super) enum Value {
     Rate,
     Size,
     Time,
-    /// A whole number, perhaps negative.
+    /// A whole number, which may be negative.
     Number,
-    /// This many words, which nobody here reads.
+    /// This many words, which we do not read.
     Words(usize),
 }
 
-/// Words of one purpose: tc takes the last of them.
+/// Words that serve one purpose. tc takes the last of them.
 struct Group {
     words: &'static [&'static str],
     value: Value,
-    /// The purpose, if words with and without value share it.
+    /// The purpose, if words with and without a value share it.
     purpose: &'static str,
 }
 
@@ -34,7 +34,7 @@ const fn group(words: &'static [&'static str], value: Value) -> Group {
     }
 }
 
-/// Words of their own purpose, each with a value.
+/// Words that each have their own purpose and a value of this sort.
 const fn each(words: &'static [&'static str], value: Value) -> Group {
     Group {
         words,
@@ -109,7 +109,7 @@ const CAKE: &[Group] = &[
     each(&["fwmark"], Value::Words(1)),
     each(&["overhead", "mpu"], Value::Number),
     group(&["atm", "noatm", "ptm"], Value::None),
-    // Keywords of link layers add up.
+    // Keywords for link layers add up.
     each(
         &[
             "raw",
@@ -278,12 +278,12 @@ pub(super) struct Phrase<'a> {
     pub(super) word: &'a str,
     pub(super) values: &'a [String],
     pub(super) value: Value,
-    /// Phrases of the same purpose take each other's place.
+    /// Phrases with the same purpose replace each other.
     purpose: &'static str,
 }
 
 impl Phrase<'_> {
-    /// As the script has it.
+    /// As the script writes it.
     pub(super) fn written(&self) -> String {
         let mut text = self.word.to_owned();
         for value in self.values {
@@ -293,10 +293,10 @@ impl Phrase<'_> {
     }
 }
 
-/// Takes the words of a queue apart, and says which tc passes over.
+/// Splits the words of a queue into phrases, and says which of them tc ignores.
 ///
 /// # Errors
-/// A word or its value is one that tc refuses.
+/// tc refuses a word or its value.
 pub(super) fn phrases<'a>(
     kind: &str,
     words: &'a [String],
@@ -362,7 +362,7 @@ fn phrase<'a>(kind: &str, word: &'a str, behind: &'a [String]) -> Result<Phrase<
     Err(format!("`{word}` of {kind}: {}", expected(kind, word)))
 }
 
-/// Whether tc reads a value, or what it expects.
+/// Checks that tc can read the value. If not, says what it expects.
 fn check(value: Value, text: &str) -> Result<(), String> {
     let (is_read, expected) = match value {
         Value::None | Value::Words(_) => return Ok(()),
@@ -370,7 +370,7 @@ fn check(value: Value, text: &str) -> Result<(), String> {
             units::rate(text).is_some() || text == "0",
             units::rate_expected(text),
         ),
-        // `15k/8` is a size and a length of cells.
+        // tc reads `15k/8` as a size and a cell length.
         Value::Size => (
             units::size(text.split('/').next().unwrap_or_default()).is_some(),
             "expected a size such as 15k".to_owned(),
@@ -387,7 +387,7 @@ fn check(value: Value, text: &str) -> Result<(), String> {
     if is_read { Ok(()) } else { Err(expected) }
 }
 
-/// What a wrong word may have meant.
+/// Suggests what a wrong word may have meant.
 fn expected(kind: &str, wrong: &str) -> String {
     let mut words: Vec<&str> = Vec::new();
     for group in groups(kind) {

@@ -1,8 +1,8 @@
-//! `$((..))` and `((..))`: whole numbers with the signs of a shell.
+//! `$((..))` and `((..))`: whole numbers with a shell's operators.
 
 use std::collections::BTreeMap;
 
-/// Most parentheses inside each other.
+/// The most parentheses inside each other.
 const DEEPEST: usize = 64;
 
 /// The value, or why there is none.
@@ -39,7 +39,7 @@ pub(super) fn run(
     Ok((value, reader.set))
 }
 
-/// Names that a text may set.
+/// The names that a text may set.
 pub(super) fn names_set(text: &str) -> Vec<String> {
     let mut names = Vec::new();
     let is_of_name = |letter: char| letter == '_' || letter.is_alphanumeric();
@@ -61,10 +61,10 @@ pub(super) fn names_set(text: &str) -> Vec<String> {
     names
 }
 
-/// Signs behind a variable that set it.
+/// Operators that set the variable before or behind them.
 const ASSIGNING: [&str; 10] = ["++", "--", "+=", "-=", "*=", "/=", "%=", "<<=", ">>=", "|="];
 
-/// Signs with two sides, from the weakest.
+/// Operators with two sides, the weakest first.
 const LEVELS: [&[&str]; 5] = [
     &["||", "&&"],
     &["==", "!=", "<=", ">=", "<", ">"],
@@ -78,7 +78,7 @@ struct Reader<'a> {
     at: usize,
     depth: usize,
     variables: &'a BTreeMap<String, String>,
-    /// Variables that the text has set so far.
+    /// What the text has set so far.
     set: BTreeMap<String, String>,
 }
 
@@ -93,7 +93,7 @@ impl Reader<'_> {
         self.letters.get(self.at).copied()
     }
 
-    /// Takes one of these signs, unless a longer sign stands there.
+    /// Takes one of these operators, unless a longer one comes there.
     fn sign(&mut self, signs: &[&'static str]) -> Option<&'static str> {
         self.skip();
         for sign in signs {
@@ -109,7 +109,7 @@ impl Reader<'_> {
         None
     }
 
-    /// `NAME = VALUE`, `NAME += VALUE`, `CONDITION ? ONE : OTHER`, or a value.
+    /// Reads `NAME = VALUE`, `NAME += VALUE`, `CONDITION ? ONE : OTHER`, or a value.
     fn assignment(&mut self) -> Result<i64, String> {
         self.depth += 1;
         if self.depth > DEEPEST {
@@ -282,14 +282,14 @@ impl Reader<'_> {
     }
 }
 
-/// The message about a variable without a value.
+/// The message that a variable has no value.
 pub(super) fn unset(name: &str) -> String {
     format!(
         "${name} has no value here; expected an assignment before this line, or --set {name}=VALUE"
     )
 }
 
-/// What two numbers make.
+/// Joins two numbers by an operator.
 fn sum(left: i64, sign: &str, right: i64) -> Result<i64, String> {
     joined(left, sign, right)
         .ok_or_else(|| format!("{left} {sign} {right} has no value in 64 bits"))

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// The script cannot be read.
+/// Why the script cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ScriptError {
     pub(crate) line: usize,

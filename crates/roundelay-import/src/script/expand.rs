@@ -1,28 +1,28 @@
-//! Words as the shell passes them: quotes removed, variables in place.
+//! Expands words as the shell does: removes quotes and puts in variables.
 
 use std::collections::BTreeMap;
 
 use super::arithmetic;
 
-/// Most expansions inside each other, as in `${A:-${B:-c}}`.
+/// The most expansions inside each other, as in `${A:-${B:-c}}`.
 const DEEPEST: usize = 16;
 
-/// Most letters of a word.
+/// The most letters in a word.
 const LONGEST: usize = 100_000;
 
-/// What words can stand for.
+/// What a word can stand for.
 pub(super) struct Values<'a> {
     pub(super) variables: &'a BTreeMap<String, String>,
-    /// Why a variable has no value that can be known.
+    /// Variables whose value cannot be known, and why.
     pub(super) unknown: &'a BTreeMap<String, String>,
-    /// `$1`, `$2`, ..; none outside a function.
+    /// `$1`, `$2`, .. None outside a function.
     pub(super) arguments: Option<&'a [String]>,
-    /// How far `shift` has moved the arguments of the script.
+    /// How far `shift` has moved the script's arguments.
     pub(super) shifted: usize,
 }
 
 impl Values<'_> {
-    /// The words that one becomes: none, one, or several.
+    /// The words that one word becomes: none, one or several.
     pub(super) fn words(&self, raw: &str) -> Result<Vec<String>, String> {
         let mut writer = Writer::default();
         self.expand_to(raw, &mut writer, 0)?;
@@ -30,7 +30,7 @@ impl Values<'_> {
         Ok(writer.words)
     }
 
-    /// The text of a word that is not cut at blanks, as in an assignment.
+    /// The text of a word that is not split at blanks, as in an assignment.
     pub(super) fn text(&self, raw: &str) -> Result<String, String> {
         let mut writer = Writer {
             keeps_blanks: true,
@@ -64,7 +64,7 @@ impl Values<'_> {
                         writer.push(inner);
                     }
                 }
-                // Without arguments there is no word at all.
+                // `"$@"` becomes no word at all if there are no arguments.
                 '"' if !in_double && letters[at..].starts_with(&['$', '@', '"']) => {
                     at += 3;
                     writer.insert_each(&self.arguments("$@")?);
@@ -109,7 +109,7 @@ impl Values<'_> {
         Ok(())
     }
 
-    /// What stands after `$`, and where it ends.
+    /// The value of what follows `$`, and where that ends.
     fn dollar(
         &self,
         letters: &[char],
@@ -129,7 +129,7 @@ impl Values<'_> {
                 };
                 Ok((text, end + 1))
             }
-            // The old way to write `$((..))`.
+            // The old spelling of `$((..))`.
             Some('[') => {
                 let end = closing(letters, start, '[', ']');
                 let inner: String = letters[start + 1..end].iter().collect();
@@ -160,17 +160,17 @@ impl Values<'_> {
         }
     }
 
-    /// A line of a here-document, in which quotes stand for themselves.
+    /// A line of a here-document. Quotes are ordinary letters there.
     pub(super) fn text_of_line(&self, line: &str) -> Result<String, String> {
         self.text(line.trim())
     }
 
-    /// What stands in `((..))`, with its variables in place.
+    /// The content of `((..))`, with its variables put in.
     pub(super) fn text_of_arithmetic(&self, raw: &str) -> Result<String, String> {
         self.text_inside(raw, 0)
     }
 
-    /// A text with its variables in place, for arithmetic and defaults.
+    /// A text with its variables put in, for arithmetic and defaults.
     fn text_inside(&self, raw: &str, depth: usize) -> Result<String, String> {
         let mut writer = Writer {
             keeps_blanks: true,
@@ -198,7 +198,7 @@ impl Values<'_> {
         Ok(found)
     }
 
-    /// An argument of the script, which the caller gave.
+    /// An argument of the script, if the caller gave it.
     fn of_script(&self, place: usize) -> Option<&String> {
         self.variables.get(&(place + self.shifted).to_string())
     }
@@ -237,20 +237,20 @@ impl Values<'_> {
         if let Some(why) = self.unknown.get(name) {
             return Err(format!("${name}: {why}; expected --set {name}=VALUE"));
         }
-        // `$TC` of a script that is told elsewhere where tc is.
+        // `$TC` is set elsewhere, and says where tc is.
         if name.eq_ignore_ascii_case("tc") {
             return Ok("tc".to_owned());
         }
         Err(arithmetic::unset(name))
     }
 
-    /// What stands between `${` and `}`.
+    /// The value of what is between `${` and `}`.
     fn braces(&self, inner: &str, depth: usize) -> Result<String, String> {
         let length = inner
             .chars()
             .take_while(|letter| is_of_name(*letter))
             .count();
-        // Letters of names may have more than a byte.
+        // A letter in a name may take several bytes.
         let end = inner
             .char_indices()
             .nth(length)
@@ -301,7 +301,7 @@ impl Values<'_> {
             return self.variable(name);
         }
         let value = self.variable(name)?;
-        // A fixed text at an end, without signs that match several.
+        // Takes a fixed text off an end. Patterns that match several texts are not known here.
         let signs = [("##", true), ("#", true), ("%%", false), ("%", false)];
         for (sign, at_start) in signs {
             if let Some(cut) = rest.strip_prefix(sign) {
@@ -320,7 +320,7 @@ impl Values<'_> {
         Err(format!("`${{{inner}}}` is not understood"))
     }
 
-    /// What `$(..)` prints, for the few commands that give the same everywhere.
+    /// What `$(..)` prints, for those few commands that print the same everywhere.
     fn output(&self, inner: &str, depth: usize) -> Result<String, String> {
         let unknown = || format!("the output of `{}` is not known", inner.trim());
         let mut words = Vec::new();
@@ -354,7 +354,7 @@ impl Values<'_> {
     }
 }
 
-/// `seq FIRST LAST`, at most a thousand.
+/// `seq FIRST LAST`, with at most a thousand numbers.
 fn numbers(first: &str, last: &str) -> Option<String> {
     let (first, last): (i64, i64) = (first.parse().ok()?, last.parse().ok()?);
     let mut all = Vec::new();
@@ -371,7 +371,7 @@ fn is_of_name(letter: char) -> bool {
     letter == '_' || letter.is_alphanumeric()
 }
 
-/// The place of the bracket that closes the one at `start`, or the end.
+/// The index of the bracket that closes the one at `start`, or the end.
 fn closing(letters: &[char], start: usize, open: char, close: char) -> usize {
     let mut depth = 0_usize;
     for (place, letter) in letters.iter().enumerate().skip(start) {
@@ -388,7 +388,7 @@ fn closing(letters: &[char], start: usize, open: char, close: char) -> usize {
     letters.len()
 }
 
-/// Words as they grow.
+/// Words while they grow.
 #[derive(Default)]
 struct Writer {
     words: Vec<String>,
@@ -398,7 +398,7 @@ struct Writer {
 }
 
 impl Writer {
-    /// From here on there is a word, be it empty.
+    /// Begins a word, which counts from now on even if it stays empty.
     fn begin(&mut self) {
         self.current.get_or_insert_default();
     }
@@ -408,7 +408,7 @@ impl Writer {
         self.current.get_or_insert_default().push(letter);
     }
 
-    /// The value of a variable: outside quotes its blanks cut.
+    /// Inserts a variable's value. Outside quotes it is split at blanks.
     fn insert(&mut self, text: &str, in_quotes: bool) {
         for letter in text.chars() {
             if letter.is_whitespace() && !in_quotes && !self.keeps_blanks {
@@ -419,7 +419,7 @@ impl Writer {
         }
     }
 
-    /// Each text as a word of its own, as `"$@"` does.
+    /// Inserts each text as a word of its own, as `"$@"` does.
     fn insert_each(&mut self, texts: &[String]) {
         for (number, text) in texts.iter().enumerate() {
             if number > 0 && self.keeps_blanks {

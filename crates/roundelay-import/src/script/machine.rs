@@ -16,9 +16,9 @@ use super::parse::{Simple, Statement, parse};
 use super::programs::{is_object, mentions_tc};
 use super::{arithmetic, pattern};
 
-/// Most statements that are run, loops included.
+/// The most statements that we run, those in loops included.
 const MOST_STEPS: usize = 200_000;
-/// Most rounds of a loop with a condition.
+/// The most rounds of a loop with a condition.
 const MOST_ROUNDS: usize = 1000;
 /// Why most statements are left out.
 const DEPENDS: &str = "that a condition or a loop decides about, which depends on the machine; set \
@@ -155,7 +155,7 @@ impl Machine {
         self.all(otherwise)
     }
 
-    /// A loop with a condition. One that takes too long is left out as a whole.
+    /// A loop with a condition. If it takes too long, we leave out the whole loop.
     fn repeat(
         &mut self,
         line: usize,
@@ -251,10 +251,10 @@ impl Machine {
         Ok(End::Done)
     }
 
-    /// Parentheses: what is set in them ends with them.
+    /// Parentheses: what they set ends with them.
     fn subshell(&mut self, body: &[Statement]) -> Result<End, ScriptError> {
         let before = self.state.clone();
-        // A copy counts as work.
+        // Copying the state counts as work.
         self.steps += before.variables.len() / 16;
         let end = self.all(body)?;
         self.state = before;
@@ -265,7 +265,7 @@ impl Machine {
         })
     }
 
-    /// `first | second`: what each prints is there for the next.
+    /// `first | second`: each command can read what the one before it printed.
     fn pipe(&mut self, parts: &[Statement]) -> Result<End, ScriptError> {
         let outside = std::mem::take(&mut self.printed);
         let mut end = End::Done;
@@ -284,7 +284,7 @@ impl Machine {
         Ok(end)
     }
 
-    /// `((..))` and `let`. A text that is not known leaves what it sets unknown.
+    /// `((..))` and `let`. If the text is not known, neither is what it sets.
     fn arithmetic(&mut self, line: usize, text: &str) -> End {
         let found = match self.values().text_of_arithmetic(text) {
             Ok(text) => arithmetic::run(&text, &self.state.variables),
@@ -331,7 +331,7 @@ impl Machine {
                 return Ok(End::Unknown);
             }
         };
-        // What stood for the first word, without a second look at it.
+        // Puts in what the first word stood for, quoted, so that it is not expanded twice.
         let mut plain = words;
         let mut instead = Vec::new();
         if named.len() != 1 || named[0] != *first {
@@ -350,7 +350,7 @@ impl Machine {
             return self.simple(&inner);
         }
         if let Some(body) = self.state.functions.get(&name).cloned() {
-            // Assignments before a function are its own.
+            // Assignments before a function last as long as the function.
             self.locals.push(Vec::new());
             for found in &assignments {
                 self.save(found.name);
@@ -387,7 +387,7 @@ impl Machine {
                 if seen.calls > 0 {
                     return Err(error);
                 }
-                // A function such as one that logs.
+                // The function runs no tc, so it may just log.
                 self.leave_out(line, &[body], DEPENDS);
                 return Ok(End::Unknown);
             }
@@ -407,7 +407,7 @@ impl Machine {
     }
 }
 
-/// What a loop makes of the end of a round; none: it goes on.
+/// How the end of a round ends the loop. None if the loop goes on.
 fn after_round(end: End) -> Option<End> {
     match end {
         End::Break(1) => Some(End::Done),
@@ -426,7 +426,7 @@ fn of_status(status: Status) -> End {
     }
 }
 
-/// A word that stands for itself.
+/// Quotes a word, so that it stands for itself.
 fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }

@@ -1,10 +1,11 @@
-//! Grammar of a shell script: words, lists, `if`, `for`, `case`, functions.
+//! The grammar of a shell script: words, lists, `if`, `for`, `case`, functions.
 //!
-//! Words keep their quotes and `$`: the [machine](super::machine) expands them when it runs them.
+//! Words keep their quotes and `$`, because the [machine](super::machine) expands them when it runs
+//! them.
 
 use super::error::ScriptError;
 
-/// Most statements inside each other.
+/// The most statements inside each other.
 const DEEPEST: usize = 32;
 
 /// A statement of the script.
@@ -12,12 +13,13 @@ const DEEPEST: usize = 32;
 pub(super) enum Statement {
     /// A command with its words, quotes and all.
     Simple(Simple),
-    /// `first && second || third`: what follows, and whether it does so if the part before failed.
+    /// `first && second || third`: the parts that follow. Each says whether it runs only if what
+    /// came before failed.
     Chain {
         first: Box<Statement>,
         rest: Vec<(bool, Statement)>,
     },
-    /// `if`, with each condition and what follows; the last has no condition if it is `else`.
+    /// `if`: each condition with what follows. The last has no condition if it is `else`.
     If {
         line: usize,
         branches: Vec<(Vec<Statement>, Vec<Statement>)>,
@@ -37,15 +39,15 @@ pub(super) enum Statement {
         condition: Vec<Statement>,
         body: Vec<Statement>,
     },
-    /// `for ((start; condition; step))` of bash.
+    /// bash's `for ((start; condition; step))`.
     Count {
         line: usize,
         parts: [String; 3],
         body: Vec<Statement>,
     },
-    /// `((..))` of bash.
+    /// bash's `((..))`.
     Arithmetic { line: usize, text: String },
-    /// `case WORD in`, with the patterns of each part.
+    /// `case WORD in`, with the patterns for each part.
     Case {
         line: usize,
         word: String,
@@ -55,7 +57,7 @@ pub(super) enum Statement {
     Function { name: String, body: Vec<Statement> },
     /// Statements in braces.
     Group(Vec<Statement>),
-    /// Statements in parentheses: variables that they set end with them.
+    /// Statements in parentheses. Variables that they set end with them.
     Subshell(Vec<Statement>),
     /// `first | second`.
     Pipe(Vec<Statement>),
@@ -66,13 +68,13 @@ pub(super) enum Statement {
 pub(super) struct Simple {
     pub(super) line: usize,
     pub(super) words: Vec<String>,
-    /// Lines after `<<`, with the number of the first.
+    /// The lines after `<<`, and the first one's number.
     pub(super) here: Option<(usize, String)>,
-    /// The file after `>`, and whether it is `>>`.
+    /// The file after `>`, and whether the operator is `>>`.
     pub(super) into: Option<(String, bool)>,
 }
 
-/// Stands for an array, whose words are not kept.
+/// Replaces an array, because its words are not kept.
 pub(super) const ARRAY: &str = "${@array}";
 
 /// A word or an operator.
@@ -81,13 +83,13 @@ enum Token {
     Word(String),
     Operator(&'static str),
     Here(usize, String),
-    /// A file that is written, and whether lines are added to it.
+    /// A file to write, and whether to append to it.
     Into(String, bool),
-    /// What stands in `((..))`.
+    /// The content of `((..))`.
     Arithmetic(String),
 }
 
-/// Reads a script; `first_line` is the number of its first line.
+/// Reads a script. `first_line` is the number that its first line gets.
 pub(super) fn parse(text: &str, first_line: usize) -> Result<Vec<Statement>, ScriptError> {
     let tokens = Lexer::new(text, first_line).all()?;
     let mut parser = Parser {
@@ -117,17 +119,17 @@ fn shown(token: &Token) -> String {
     }
 }
 
-/// Cuts the text into words and operators.
+/// Splits the text into words and operators.
 struct Lexer {
     letters: Vec<char>,
     at: usize,
     line: usize,
     tokens: Vec<(Token, usize)>,
-    /// Ends of here-documents whose lines follow.
+    /// Delimiters of here-documents that are still to come.
     awaited: Vec<String>,
 }
 
-/// Longest first.
+/// The longest come first.
 const OPERATORS: [&str; 9] = ["&&", "||", ";;", ";", "|", "&", "(", ")", "\n"];
 
 impl Lexer {
@@ -188,7 +190,7 @@ impl Lexer {
         Ok(self.tokens)
     }
 
-    /// What stands in `((..))` on a line, if it does.
+    /// Takes the content of `((..))` on this line, if that is what it is.
     fn arithmetic(&mut self) -> Option<String> {
         if !self.starts_with("((") {
             return None;
@@ -208,7 +210,7 @@ impl Lexer {
             }
         }
         let text = inner.strip_prefix("((")?.strip_suffix("))")?;
-        // Two subshells inside each other may begin alike.
+        // Two nested subshells may begin like this too.
         let holds_commands = text.split_whitespace().any(|word| word.ends_with("tc"));
         if depth > 0 || holds_commands {
             return None;
@@ -227,7 +229,7 @@ impl Lexer {
         }
     }
 
-    /// Skips a redirection with its file; remembers the end of a here-document.
+    /// Skips a redirection with its file. Remembers where a here-document will end.
     fn redirection(&mut self) -> Result<(), ScriptError> {
         let start = self.at;
         while self.peek(0).is_some_and(|letter| letter.is_ascii_digit()) {
@@ -249,7 +251,7 @@ impl Lexer {
         while matches!(self.peek(0), Some(' ' | '\t')) {
             self.at += 1;
         }
-        // `2>&-` and the end of a line have no file.
+        // There is no file after `2>&-` or at the end of a line.
         let ends = self.peek(0).is_none_or(|letter| "\n;|&()".contains(letter));
         let target = if ends { String::new() } else { self.word()? };
         if is_here {
@@ -263,7 +265,7 @@ impl Lexer {
         Ok(())
     }
 
-    /// Reads the lines of here-documents that the last line began.
+    /// Reads the here-documents that the last line announced.
     fn read_here(&mut self) -> Result<(), ScriptError> {
         for end in std::mem::take(&mut self.awaited) {
             let first = self.line;
@@ -289,14 +291,14 @@ impl Lexer {
                 body.push_str(&line);
                 body.push('\n');
             }
-            // Before the end of the line that began it.
+            // The document goes before the end of the line that announced it.
             let place = self.tokens.len().saturating_sub(1);
             self.tokens.insert(place, (Token::Here(first, body), first));
         }
         Ok(())
     }
 
-    /// A word with its quotes.
+    /// Reads a word with its quotes.
     fn word(&mut self) -> Result<String, ScriptError> {
         let first = self.line;
         let mut word = String::new();
@@ -328,7 +330,7 @@ impl Lexer {
         Ok(word)
     }
 
-    /// Up to the same quote.
+    /// Reads up to the matching quote.
     fn quoted(&mut self, quote: char, word: &mut String) -> Result<(), ScriptError> {
         let first = self.line;
         word.push(quote);
@@ -353,7 +355,7 @@ impl Lexer {
         Err(ScriptError::new(first, format!("`{quote}` is not closed")))
     }
 
-    /// `$(..)`, `$((..))`, `${..}` or `$[..]`.
+    /// Reads `$(..)`, `$((..))`, `${..}` or `$[..]`.
     fn bracketed(&mut self, open: char, close: char, word: &mut String) -> Result<(), ScriptError> {
         let first = self.line;
         word.push('$');
@@ -383,7 +385,7 @@ impl Lexer {
     }
 }
 
-/// Puts words together to statements.
+/// Puts words together into statements.
 struct Parser {
     tokens: Vec<(Token, usize)>,
     at: usize,
@@ -427,7 +429,7 @@ impl Parser {
         found
     }
 
-    /// Takes a word that must come here.
+    /// Takes the word that must come here.
     fn expect(&mut self, text: &str, of: &str, since: usize) -> Result<(), ScriptError> {
         if self.is_word(text) {
             self.advance();
@@ -447,7 +449,7 @@ impl Parser {
         }
     }
 
-    /// Statements up to one of these words, a `)` or a `;;`.
+    /// Reads statements up to one of these words, a `)` or a `;;`.
     fn list(&mut self, ends: &[&str]) -> Result<Vec<Statement>, ScriptError> {
         self.depth += 1;
         if self.depth > DEEPEST {
@@ -471,7 +473,7 @@ impl Parser {
         Ok(statements)
     }
 
-    /// Commands joined by `&&`, `||` and `|`.
+    /// Reads commands joined by `&&`, `||` and `|`.
     fn chain(&mut self) -> Result<Statement, ScriptError> {
         let first = self.pipeline()?;
         let mut rest = Vec::new();
@@ -495,7 +497,7 @@ impl Parser {
 
     fn pipeline(&mut self) -> Result<Statement, ScriptError> {
         let first = self.statement()?;
-        // A file after `done` or `}`.
+        // `done` or `}` may be followed by a file.
         while matches!(self.peek(), Some(Token::Into(..))) {
             self.advance();
         }
@@ -741,7 +743,7 @@ impl Parser {
     }
 }
 
-/// `NAME=` before a parenthesis.
+/// Whether `NAME=` comes before a parenthesis.
 fn begins_array(word: &str) -> bool {
     word.ends_with('=')
 }

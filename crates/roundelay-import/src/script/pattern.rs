@@ -1,12 +1,13 @@
 //! Patterns of `case`: `*`, `?` and `[..]`.
 
-/// Whether a text fits a pattern.
+/// Whether a text matches a pattern.
 pub(super) fn fits(pattern: &str, text: &str) -> bool {
     let pattern: Vec<char> = pattern.chars().collect();
     let text: Vec<char> = text.chars().collect();
     let mut at = 0;
     let mut place = 0;
-    // After the last `*`, and where the text goes on that it does not cover yet.
+    // On a mismatch the last `*` covers one letter more. This is the index behind it in the
+    // pattern, and the index of the next letter in the text.
     let mut retry: Option<(usize, usize)> = None;
     loop {
         if pattern.get(at) == Some(&'*') {
@@ -35,7 +36,7 @@ pub(super) fn fits(pattern: &str, text: &str) -> bool {
     }
 }
 
-/// How many letters of a pattern stand for this one; none: they do not.
+/// How many letters of the pattern match this one. None if it does not match.
 fn one(pattern: &[char], letter: char) -> Option<usize> {
     match pattern {
         ['?', ..] => Some(1),

@@ -1,7 +1,7 @@
 //! Programs: tc, those that run another one (`sudo`, `time`, `ip netns exec`), and those that only
 //! speak of tc.
 
-/// Programs that run the one behind them, and their options that have a value.
+/// Programs that run the one that follows, and their options that take a value.
 const WRAPPERS: [(&str, &[&str]); 11] = [
     ("time", &["-f", "-o"]),
     ("exec", &["-a"]),
@@ -19,12 +19,12 @@ const WRAPPERS: [(&str, &[&str]); 11] = [
     ),
 ];
 
-/// Whether a word is the program.
+/// Whether the word is the program tc.
 pub(super) fn is_tc(word: &str) -> bool {
     word == "tc" || word.ends_with("/tc")
 }
 
-/// The place of the program behind others that only run it.
+/// The index of the program itself, behind others that only run it.
 pub(super) fn unwrapped(words: &[String]) -> usize {
     let mut at = 0;
     while let Some(word) = words.get(at) {
@@ -55,7 +55,7 @@ pub(super) fn unwrapped(words: &[String]) -> usize {
     at
 }
 
-/// Whether a text speaks of tc with something that it does.
+/// Whether a text mentions tc together with something that tc does.
 pub(super) fn mentions_tc(words: &[String]) -> bool {
     let mut has_tc = false;
     for word in words {
@@ -73,15 +73,15 @@ pub(super) fn mentions_tc(words: &[String]) -> bool {
     false
 }
 
-/// Words behind tc.
+/// Words after tc that show it at work.
 const DOING: [&str; 7] = ["qdisc", "class", "filter", "-b", "-batch", "$@", "$*"];
 
-/// First words of a line of `tc -batch`.
+/// Whether a line in `tc -batch` may begin with this word.
 pub(super) fn is_object(word: &str) -> bool {
     ["qdisc", "class", "filter"].contains(&word)
 }
 
-/// Programs that speak of tc and do not run it.
+/// Programs that mention tc but do not run it.
 pub(super) fn is_quiet(name: &str) -> bool {
     let program = name.rsplit('/').next().unwrap_or_default();
     [

@@ -1,4 +1,4 @@
-//! Words of classes, and of the qdiscs that have classes, as keys of nodes.
+//! Writes the words of classes, and of qdiscs with classes, as keys of nodes.
 
 use roundelay::{QueueSpec, Rate};
 
@@ -6,21 +6,21 @@ use crate::commands::Class;
 use crate::leaf::{check_tbf, in_bytes};
 use crate::units;
 
-/// Keys with their values in TOML.
+/// Keys, with their values in TOML.
 type Keys = Vec<(&'static str, String)>;
 /// Keys, and remarks.
 type Read = (Keys, Vec<String>);
 
-/// The quantum of drr's classes if none is given: the MTU of Ethernet and its header.
+/// The quantum that drr's classes get if none is given: Ethernet's MTU and header.
 const FRAME: u64 = 1514;
-/// What drr of Linux takes for a smaller quantum.
+/// What Linux's drr takes for a smaller quantum.
 const LEAST_QUANTUM: u64 = 256;
 
 fn quoted(text: &str) -> String {
     format!("\"{text}\"")
 }
 
-/// A rate after a word; a remark if it counts bytes.
+/// Reads the rate after a word. Adds a remark if it counts bytes.
 fn rate(word: &str, text: Option<&String>, notes: &mut Vec<String>) -> Result<Rate, String> {
     let text = text.map_or("", String::as_str);
     let Some((rate, is_bytes)) = units::rate(text) else {
@@ -32,7 +32,7 @@ fn rate(word: &str, text: Option<&String>, notes: &mut Vec<String>) -> Result<Ra
     Ok(rate)
 }
 
-/// A size in a legal range; `15k/8` has the length of cells behind it.
+/// Reads a size within the legal range. In `15k/8`, the 8 is a cell length.
 fn size(word: &str, text: Option<&String>, most: u64) -> Result<u64, String> {
     let text = text.map_or("", String::as_str);
     let bytes = units::size(text.split('/').next().unwrap_or_default());
@@ -124,7 +124,7 @@ fn of_htb(words: &[String], is_leaf: bool) -> Result<Read, String> {
     Ok((keys, notes))
 }
 
-/// Of a key that stands twice the last counts.
+/// Keeps the last of keys that come twice, because that one counts.
 fn keep_last(keys: &mut Keys, notes: &mut Vec<String>) {
     let mut kept: Keys = Vec::new();
     for (key, value) in keys.drain(..) {
@@ -219,7 +219,7 @@ fn of_hfsc(words: &[String], is_leaf: bool) -> Result<Read, String> {
     Ok((keys, notes))
 }
 
-/// The words of a curve in tc's order.
+/// Checks that the words of a curve come in tc's order.
 fn check_curve(word: &str, curve: &mut Vec<String>, notes: &mut Vec<String>) -> Result<(), String> {
     let name = |part: &String| part.split(' ').next().unwrap_or_default().to_owned();
     let mut names: Vec<String> = curve.iter().map(name).collect();
@@ -242,7 +242,7 @@ fn check_curve(word: &str, curve: &mut Vec<String>, notes: &mut Vec<String>) -> 
     }
 }
 
-/// The discipline of a qdisc of htb or hfsc, with remarks.
+/// The discipline for an htb or hfsc qdisc, with remarks.
 pub(super) fn of_shaper(kind: &str, words: &[String]) -> Result<(String, Vec<String>), String> {
     let mut text = kind.to_owned();
     let mut notes = Vec::new();
@@ -283,19 +283,19 @@ pub(super) fn of_shaper(kind: &str, words: &[String]) -> Result<(String, Vec<Str
     Ok((text, notes))
 }
 
-/// `default 10`, `default 0x10`, `default 1:10`.
+/// Reads `default 10`, `default 0x10` or `default 1:10`.
 fn minor(text: &str) -> Option<u16> {
     let text = text.rsplit(':').next().unwrap_or_default();
     u16::from_str_radix(text.trim_start_matches("0x"), 16).ok()
 }
 
-/// The class of packets that no filter matches.
+/// The class that packets go to if no filter matches.
 pub(super) fn default_of(words: &[String]) -> Option<u16> {
     let place = words.iter().rposition(|word| word == "default")?;
     minor(words.get(place + 1)?).filter(|minor| *minor != 0)
 }
 
-/// The discipline of tbf with a queue inside.
+/// The discipline for a tbf with a queue inside.
 pub(super) fn of_bucket(words: &[String]) -> Result<(String, Vec<String>), String> {
     check_tbf(words)?;
     let mut keys: Keys = Vec::new();
@@ -345,7 +345,7 @@ pub(super) fn of_bucket(words: &[String]) -> Result<(String, Vec<String>), Strin
     Ok((text, notes))
 }
 
-/// The discipline of drr or qfq, and the keys of each class.
+/// The discipline for drr or qfq, and the keys for each class.
 pub(super) fn weights(
     kind: &str,
     classes: &[&Class],
@@ -389,7 +389,7 @@ pub(super) fn weights(
         }
         let has_longest = keys.iter().any(|(key, _)| *key == "maxpkt");
         if kind == "qfq" && !has_longest {
-            // tc's default: a frame of the interface.
+            // tc's default is a full frame of the interface.
             keys.push(("maxpkt", FRAME.to_string()));
         }
         quanta.push(quantum);
@@ -398,7 +398,7 @@ pub(super) fn weights(
     if kind == "qfq" {
         return Ok(("qfq_plus linux".to_owned(), all));
     }
-    // A quantum that divides all, times a weight.
+    // Each quantum becomes a weight times a quantum that divides them all.
     let mut common = 0;
     for quantum in &quanta {
         common = greatest_divisor(common, *quantum);
@@ -427,13 +427,13 @@ fn greatest_divisor(mut left: u64, mut right: u64) -> u64 {
     left
 }
 
-/// Bands of prio or ets.
+/// The bands of prio or ets.
 #[derive(Debug, Clone)]
 pub(super) struct Bands {
     pub(super) number: u16,
-    /// Bands that come before the others.
+    /// How many bands are strict and come before the others.
     pub(super) strict: u16,
-    /// The band of each of Linux's priorities.
+    /// The band for each of Linux's priorities.
     pub(super) priomap: [u16; 16],
     pub(super) discipline: String,
     pub(super) notes: Vec<String>,

@@ -1,4 +1,4 @@
-//! Qdiscs, classes and filters that a packet never comes to.
+//! Finds qdiscs, classes and filters that no packet reaches.
 
 use std::collections::BTreeMap;
 
@@ -7,14 +7,14 @@ use crate::commands::{Class, Device, Handle, Place, Qdisc};
 use crate::noted::Noted;
 
 impl Planter<'_> {
-    /// Says what of the script is not in the tree.
+    /// Says what is in the script but not in the tree.
     pub(super) fn note_lost(&mut self) {
         let mut found = Vec::new();
         for qdisc in &self.device.qdiscs {
             let Place::At(class) = qdisc.place else {
                 continue;
             };
-            // What is passed over has a remark for each queue.
+            // A skipped qdisc already has a remark for each queue.
             let is_told = self.notes.iter().any(|note| {
                 note.line == qdisc.line && note.text.starts_with(&format!("{} at", qdisc.kind))
             });
@@ -36,7 +36,7 @@ impl Planter<'_> {
         }
     }
 
-    /// Whether the qdisc of a class is in the tree.
+    /// Whether the class belongs to a qdisc that is in the tree.
     fn is_planted(&self, class: &Class) -> bool {
         let qdisc = with_major(self.device, class.id.major);
         qdisc.is_some_and(|qdisc| self.planted.contains(&qdisc.place))
@@ -76,7 +76,7 @@ impl Planter<'_> {
         }
     }
 
-    /// Filters, together if they hang at the same place.
+    /// Remarks on filters. Filters that hang at the same qdisc or class share one.
     fn lost_filters(&self) -> Vec<(usize, String)> {
         let mut places: BTreeMap<String, (usize, usize, String)> = BTreeMap::new();
         for (filter, tried) in self.device.filters.iter().zip(&self.tried) {
@@ -98,7 +98,7 @@ impl Planter<'_> {
         found
     }
 
-    /// The place of a filter that no packet comes to, and why.
+    /// Where a filter hangs that no packet reaches, and why none does.
     fn lost_filter(&self, place: Place) -> (String, String) {
         let (at, qdisc) = match place {
             Place::At(class) => (class.to_string(), with_major(self.device, class.major)),

@@ -1,10 +1,10 @@
-//! Packets that no filter of prio or ets chooses a band for: by their priority, which Linux takes
-//! from the code point of an IPv4 packet that it forwards (tc-prio(8)).
+//! Chooses prio's or ets's band where no filter does: by priority, which Linux takes from an IPv4
+//! packet's code point when it forwards the packet (tc-prio(8)).
 
-/// Priorities by the two bits of the old type of service that count: none, bulk, interactive, both.
+/// Priorities by the two bits that count in the old type of service: none, bulk, interactive, both.
 const PRIORITIES: [usize; 4] = [0, 2, 6, 4];
 
-/// Code points with the band that they have.
+/// All code points, each with its band.
 pub(super) fn code_points(priomap: &[u16; 16]) -> Vec<(Vec<u8>, u16)> {
     let mut all = Vec::new();
     for (bits, priority) in PRIORITIES.iter().enumerate() {
@@ -19,7 +19,7 @@ pub(super) fn code_points(priomap: &[u16; 16]) -> Vec<(Vec<u8>, u16)> {
     all
 }
 
-/// What is to be said, unless all packets are in one band. `has_ef`: a filter sends EF somewhere.
+/// A remark, unless all packets go to one band. `has_ef` says that a filter sends EF somewhere.
 pub(super) fn remark(priomap: &[u16; 16], has_ef: bool) -> Option<String> {
     let is_one = PRIORITIES
         .iter()

@@ -1,12 +1,12 @@
-//! A tree's file.
+//! Writes a tree's file.
 
 use super::Node;
 use crate::noted::Noted;
 
-/// A line longer than this has its rules one below the other.
+/// If a line would be longer than this, each rule gets a line of its own.
 const WIDTH: usize = 100;
 
-/// The file of a tree: `head` are comments at its top.
+/// The tree's file. `head` holds the comments for its top.
 pub(crate) fn written(name: &str, head: &[String], nodes: &[Node], notes: &[Noted]) -> String {
     let mut text = String::new();
     for line in head {
@@ -63,7 +63,7 @@ fn of_node(text: &mut String, node: &Node) {
     }
 }
 
-/// Without letters that would end the comment.
+/// Writes a comment without letters that would end it.
 fn comment(text: &mut String, line: &str) {
     *text += "# ";
     for letter in line.chars() {

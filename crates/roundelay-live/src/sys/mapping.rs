@@ -15,7 +15,7 @@ pub(super) struct Mapping {
 unsafe impl Send for Mapping {}
 
 impl Mapping {
-    /// Maps `len` bytes of a socket, or of nothing.
+    /// Maps `len` bytes from a socket, or fresh memory.
     pub(super) fn new(
         len: usize,
         socket: Option<(BorrowedFd<'_>, libc::off_t)>,
@@ -40,7 +40,7 @@ impl Mapping {
         (self.at.as_ptr() as u64, self.len as u64)
     }
 
-    /// The address of `len` bytes of the mapping.
+    /// The address of `len` bytes in the mapping.
     ///
     /// # Panics
     /// The mapping does not have them.

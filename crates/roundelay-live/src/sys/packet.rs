@@ -1,7 +1,7 @@
 //! Packet sockets: frames that come in lie in a ring of rooms that the kernel shares.
 //!
-//! The format is that of `TPACKET_V2` in Documentation/networking/packet_mmap.rst of Linux. A room
-//! belongs to the kernel or to this side, as its status says. Frames are copied out of their rooms, so
+//! The format is `TPACKET_V2` in Linux's Documentation/networking/packet_mmap.rst. A room belongs
+//! to the kernel or to this side, as its status says. We copy frames out of their rooms, so that
 //! nobody outside this file has a reference to memory that the kernel writes.
 
 use std::ffi::c_int;
@@ -17,38 +17,38 @@ use super::{as_fd, checked, get_option, set_option};
 /// All protocols, for [`PacketDescriptor::open`].
 pub(crate) const ALL: u16 = libc::ETH_P_ALL as u16;
 
-/// Bytes of a ring at most.
+/// The most bytes in a ring.
 const MOST: usize = 64 << 20;
-/// The shortest block: the kernel's memory for a ring comes in blocks of whole pages.
+/// The shortest block. The kernel gives a ring's memory in blocks of whole pages.
 const BLOCK: usize = 1 << 16;
-/// Bytes of a room at most. Frames that hardware would split are up to 64 KiB long by default.
+/// The most bytes in a room. Frames that hardware would split are up to 64 KiB long by default.
 const LONGEST_ROOM: usize = 1 << 17;
-/// Bytes that the kernel puts in front of a frame at most: its header, an address, alignment.
+/// The most bytes that the kernel puts in front of a frame: its header, an address, alignment.
 const IN_FRONT: usize = 128;
-/// Options of linux/if_packet.h.
+/// Options from linux/if_packet.h.
 const IGNORE_OUTGOING: c_int = 23;
 const QDISC_BYPASS: c_int = 20;
 const STATISTICS: c_int = 6;
 const VERSION: c_int = 10;
 const RX_RING: c_int = 5;
 const VERSION_2: c_int = 1;
-/// Bits of a room's status: it is this side's; the checksum is left to the hardware; a VLAN tag was
+/// Bits in a room's status: it is this side's, the checksum is left to the hardware, a VLAN tag was
 /// taken off.
 const OURS: u32 = 1;
 const CHECKSUM_NOT_READY: u32 = 1 << 3;
 const VLAN_VALID: u32 = 1 << 4;
 const VLAN_TPID_VALID: u32 = 1 << 6;
-/// The status of a room that is the kernel's.
+/// The status of a room that belongs to the kernel.
 const THE_KERNELS: u32 = 0;
 
-/// A frame as received.
+/// A frame that came in.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Came {
     /// The frame's length.
     pub(crate) len: usize,
-    /// Bytes of it that were copied.
+    /// How many of its bytes were copied.
     pub(crate) copied: usize,
-    /// Nanoseconds since 1970, from the kernel.
+    /// When it came, in nanoseconds since 1970. The kernel says so.
     pub(crate) unix_nanos: i64,
     /// The sender has left the checksum to hardware.
     pub(crate) is_unfinished: bool,
@@ -56,28 +56,29 @@ pub(crate) struct Came {
     pub(crate) tag: Option<(u16, u16)>,
 }
 
-/// A socket that receives each frame of a protocol that comes in at an interface, and sends frames
+/// A socket that receives a protocol's frames at an interface, as they come in, and sends frames
 /// out there.
 pub(crate) struct PacketDescriptor {
     rooms: Mapping,
-    /// Bytes of a room, and rooms.
+    /// Bytes in a room, and the number of rooms.
     size: usize,
     count: usize,
-    /// The room in which the next frame will come.
+    /// The room that the next frame will come in.
     next: usize,
     socket: OwnedFd,
 }
 
 impl PacketDescriptor {
-    /// Opens the interface of that number: its frames of the protocol are received from now on.
-    /// Those longer than `longest` may be cut. The ring has so many rooms, or fewer of great length.
+    /// Opens the interface with this number, and receives its frames of this protocol from now on.
+    /// Frames longer than `longest` may be cut. The ring has this many rooms, or fewer if they are
+    /// very long.
     pub(crate) fn open(
         index: c_int,
         protocol: u16,
         longest: usize,
         rooms: usize,
     ) -> io::Result<Self> {
-        // No protocol yet: nothing is received before the socket is bound to its interface.
+        // Without a protocol, nothing is received before the socket is bound to its interface.
         let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
         // SAFETY: no pointers.
         let number = checked(unsafe { libc::socket(libc::AF_PACKET, kind, 0) })?;
@@ -107,7 +108,7 @@ impl PacketDescriptor {
         })
     }
 
-    /// The descriptor, to wait for frames and to send some.
+    /// The descriptor, to wait on and to send frames through.
     pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
         as_fd(&self.socket)
     }
@@ -120,7 +121,7 @@ impl PacketDescriptor {
         unsafe { AtomicU32::from_ptr(place) }
     }
 
-    /// Takes the next frame, if one has come. Its first bytes are copied into `room`, as many as fit.
+    /// Takes the next frame, if one has come. Copies as many of its first bytes into `room` as fit.
     pub(crate) fn take(&mut self, room: &mut [u8]) -> Option<Came> {
         let status = self.status().load(Ordering::Acquire);
         if status & OURS == 0 {
@@ -151,8 +152,7 @@ impl PacketDescriptor {
         })
     }
 
-    /// The error that has come upon the socket since the last call, if one has: its interface is
-    /// down.
+    /// The socket's error since the last call, if there is one: its interface is down.
     pub(crate) fn state(&self) -> io::Result<()> {
         let mut error: c_int = 0;
         get_option(self.as_fd(), libc::SOL_SOCKET, libc::SO_ERROR, &mut error)?;
@@ -162,7 +162,7 @@ impl PacketDescriptor {
         }
     }
 
-    /// Frames for which there was no room, since the last call.
+    /// How many frames found no room since the last call.
     pub(crate) fn dropped(&self) -> io::Result<u64> {
         let mut counts = [0_u32; 2];
         get_option(self.as_fd(), libc::SOL_PACKET, STATISTICS, &mut counts)?;
@@ -170,14 +170,14 @@ impl PacketDescriptor {
     }
 }
 
-/// Sets what holds before there is a ring.
+/// Sets what must hold before there is a ring.
 fn set_options(socket: BorrowedFd<'_>, index: c_int) -> io::Result<()> {
     set_option(socket, libc::SOL_PACKET, IGNORE_OUTGOING, &1_i32)?;
     set_option(socket, libc::SOL_PACKET, QDISC_BYPASS, &1_i32)?;
-    // Stamps from the moment at which a frame comes in, not from that at which it is put here.
+    // Stamps tell when a frame comes in, not when it is put here.
     set_option(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &1_i32)?;
     let bytes: c_int = 8 << 20;
-    // Beyond the system's limit only with privileges, else up to it.
+    // With privileges the buffer may exceed the system's limit. Otherwise it goes up to the limit.
     if set_option(socket, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &bytes).is_err() {
         set_option(socket, libc::SOL_SOCKET, libc::SO_SNDBUF, &bytes)?;
     }
@@ -190,7 +190,7 @@ fn set_options(socket: BorrowedFd<'_>, index: c_int) -> io::Result<()> {
     set_option(socket, libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &all)
 }
 
-/// Binds a socket to frames of a protocol at an interface.
+/// Binds a socket to a protocol's frames at an interface.
 fn bind(socket: BorrowedFd<'_>, index: c_int, protocol: u16) -> io::Result<()> {
     // SAFETY: all zeros are a legal address without a family.
     let mut address: libc::sockaddr_ll = unsafe { mem::zeroed() };

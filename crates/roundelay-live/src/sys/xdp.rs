@@ -1,8 +1,8 @@
-//! Sockets of `AF_XDP`: frames in memory that the kernel shares, and rings that say which.
+//! `AF_XDP` sockets: frames are in memory that the kernel shares, and rings say which frames.
 //!
-//! The format of rings and memory is that of Documentation/networking/af_xdp.rst of Linux. Frames
-//! are copied between the shared memory and the caller's, so nobody outside this file has a
-//! reference to memory that the kernel writes.
+//! The format of rings and memory is in Linux's Documentation/networking/af_xdp.rst. We copy frames
+//! between the shared memory and the caller's, so that nobody outside this file has a reference to
+//! memory that the kernel writes.
 
 use std::ffi::c_int;
 use std::io;
@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use super::mapping::Mapping;
 use super::{BATCH, as_fd, checked, get_option, set_option};
 
-/// Rooms for frames that come in, in the kernel's hands but for those just received.
+/// Rooms for frames that come in. The kernel holds all but those just received.
 const IN: u32 = 4096;
 /// Rooms for frames that go out.
 const OUT: u32 = 1024;
@@ -22,7 +22,7 @@ const OUT: u32 = 1024;
 const HEADROOM: usize = 256;
 /// Bytes of the stamp in front of a frame.
 const STAMP: usize = size_of::<u64>();
-/// The longest room: a page.
+/// The longest room is a page.
 const PAGE: usize = 4096;
 
 /// The longest frame that such a socket can receive.
@@ -33,7 +33,7 @@ struct Ring {
     map: Mapping,
     offsets: libc::xdp_ring_offset,
     size: u32,
-    /// Entries that this side has written or read, in all.
+    /// How many entries this side has written or read in all.
     ours: u32,
 }
 
@@ -54,7 +54,7 @@ impl Ring {
         })
     }
 
-    /// A number of the ring that both sides see.
+    /// A number in the ring that both sides see.
     fn shared(&self, offset: u64) -> &AtomicU32 {
         let place = self.map.bytes(offset as usize, size_of::<u32>()).cast();
         // SAFETY: the kernel says that an aligned number lies there, for as long as the mapping
@@ -62,7 +62,7 @@ impl Ring {
         unsafe { AtomicU32::from_ptr(place) }
     }
 
-    /// Entries that the kernel has written and this side has not read.
+    /// How many entries the kernel has written but this side has not read.
     fn readable(&self) -> u32 {
         let written = self.shared(self.offsets.producer).load(Ordering::Acquire);
         written.wrapping_sub(self.ours).min(self.size)
@@ -74,7 +74,7 @@ impl Ring {
         self.map.bytes(offset, size_of::<T>()).cast()
     }
 
-    /// Reads the next entry, of which there is one.
+    /// Reads the next entry. There must be one.
     fn read<T: Copy>(&mut self) -> T {
         // SAFETY: the kernel has written this entry of the ring, and writes it again only after
         // `tell_read`. Any bytes are a legal value of the two types used.
@@ -83,7 +83,7 @@ impl Ring {
         entry
     }
 
-    /// Tells the kernel that entries were read.
+    /// Tells the kernel that we have read entries.
     fn tell_read(&self) {
         self.shared(self.offsets.consumer)
             .store(self.ours, Ordering::Release);
@@ -96,52 +96,52 @@ impl Ring {
         self.ours = self.ours.wrapping_add(1);
     }
 
-    /// Tells the kernel that entries were written.
+    /// Tells the kernel that we have written entries.
     fn tell_written(&self) {
         self.shared(self.offsets.producer)
             .store(self.ours, Ordering::Release);
     }
 
-    /// Entries that the kernel says it has read, in all.
+    /// How many entries the kernel says it has read in all.
     fn read_by_kernel(&self) -> u32 {
         self.shared(self.offsets.consumer).load(Ordering::Acquire)
     }
 }
 
-/// What became of frames that were to be sent.
+/// What became of the frames to be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Kicked {
     /// All have left this socket.
     pub(crate) is_done: bool,
-    /// Frames that the interface has thrown away.
+    /// Frames that the interface threw away.
     pub(crate) dropped: u64,
 }
 
-/// Frames lost at a socket since it was opened.
+/// Frames lost at a socket since we opened it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Lost {
-    /// No room for them.
+    /// They found no room.
     pub(crate) full: u64,
-    /// Longer than a room.
+    /// They are longer than a room.
     pub(crate) too_long: u64,
-    /// To be sent, and not what the kernel expects.
+    /// They were to be sent, but are not what the kernel expects.
     pub(crate) invalid: u64,
 }
 
-/// A socket of `AF_XDP` on the first receive queue of an interface, in copy mode.
+/// An `AF_XDP` socket on an interface's first receive queue, in copy mode.
 pub(crate) struct XdpDescriptor {
-    // Fields are dropped in this order: the program leaves the interface first.
+    // Fields are dropped in this order, so the program leaves the interface first.
     _attached: OwnedFd,
     incoming: Ring,
     outgoing: Ring,
-    /// Rooms given to the kernel, and rooms that it gives back.
+    /// Rooms that we give to the kernel, and rooms that it gives back.
     to_fill: Ring,
     sent: Ring,
     socket: OwnedFd,
     memory: Mapping,
     room: usize,
     free: Vec<u64>,
-    /// The kernel has not taken all frames written to the ring.
+    /// The kernel has not taken all frames in the ring.
     is_pending: bool,
 }
 
@@ -149,13 +149,13 @@ pub(crate) struct XdpDescriptor {
 pub(crate) type Refused = (&'static str, io::Error);
 
 impl XdpDescriptor {
-    /// Opens the first receive queue of an interface: all frames that come in there are received
-    /// from now on, by nobody else.
+    /// Opens an interface's first receive queue. From now on this socket receives all frames that
+    /// come in there, and nobody else does.
     pub(crate) fn open(index: c_int, longest: usize) -> Result<Self, Refused> {
         fn step<T>(what: &'static str, outcome: io::Result<T>) -> Result<T, Refused> {
             outcome.map_err(|error| (what, error))
         }
-        // First, because it needs the most privileges.
+        // This comes first because it needs the most privileges.
         let map = step("map", bpf_map())?;
         let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
         // SAFETY: no pointers.
@@ -176,7 +176,7 @@ impl XdpDescriptor {
             to_fill.write(u64::from(number) * room as u64);
         }
         to_fill.tell_written();
-        // Frames count against the buffer until they are sent.
+        // Frames count towards the buffer until they are sent.
         let bytes: c_int = 8 << 20;
         let level = libc::SOL_SOCKET;
         if set_option(as_fd(&socket), level, libc::SO_SNDBUFFORCE, &bytes).is_err() {
@@ -203,18 +203,18 @@ impl XdpDescriptor {
         })
     }
 
-    /// The descriptor, to wait for frames.
+    /// The descriptor, to wait on.
     pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
         as_fd(&self.socket)
     }
 
-    /// Frames that have come and can be taken.
+    /// How many frames have come and can be taken.
     pub(crate) fn readable(&self) -> u32 {
         self.incoming.readable()
     }
 
-    /// Takes a frame that has come: its length, and when it came, in nanoseconds of the clock
-    /// `CLOCK_MONOTONIC`. Its first bytes are copied into `room`, as many as fit.
+    /// Takes a frame that has come. Returns its length, and when it came in nanoseconds of
+    /// `CLOCK_MONOTONIC`. Copies as many of its first bytes into `room` as fit.
     pub(crate) fn take(&mut self, room: &mut [u8]) -> Option<(usize, Option<u64>)> {
         if self.incoming.readable() == 0 {
             return None;
@@ -244,7 +244,7 @@ impl XdpDescriptor {
         Some((len, (stamp > 0).then_some(stamp)))
     }
 
-    /// Whether the interface is up; the error if it is not.
+    /// Whether the interface is up. If not, returns the error.
     pub(crate) fn state(&self) -> io::Result<()> {
         // SAFETY: no bytes are read, so the kernel writes none.
         let outcome = unsafe {
@@ -261,8 +261,8 @@ impl XdpDescriptor {
         }
     }
 
-    /// Copies frames to be sent, at most [`BATCH`], into the ring: the number of those that had
-    /// room. None while earlier ones are pending.
+    /// Copies frames to be sent into the ring, at most [`BATCH`]. Returns how many found room,
+    /// which is 0 while earlier ones are pending.
     pub(crate) fn put(&mut self, frames: &[&[u8]]) -> usize {
         self.reclaim();
         if self.is_pending {
@@ -290,7 +290,7 @@ impl XdpDescriptor {
         count
     }
 
-    /// Takes back the rooms of frames that have been sent: the kernel reads them no more.
+    /// Takes back the rooms whose frames have been sent, because the kernel no longer reads them.
     fn reclaim(&mut self) {
         for _ in 0..self.sent.readable() {
             let addr: u64 = self.sent.read();
@@ -299,10 +299,10 @@ impl XdpDescriptor {
         self.sent.tell_read();
     }
 
-    /// Makes the kernel send what is in the ring, without waiting.
+    /// Makes the kernel send what is in the ring. Does not wait.
     pub(crate) fn kick(&mut self) -> io::Result<Kicked> {
         let mut dropped = 0;
-        // The kernel takes some frames a call, and stops at each that the interface drops.
+        // Each call takes some frames, and stops at any frame that the interface drops.
         for _ in 0..4 * BATCH {
             if !self.is_pending {
                 break;
@@ -320,7 +320,7 @@ impl XdpDescriptor {
                 )
             };
             match checked(outcome as c_int) {
-                // The kernel has come to the end of the ring.
+                // The kernel has reached the end of the ring.
                 Ok(_) => self.is_pending = false,
                 Err(error) if error.raw_os_error() == Some(libc::EBUSY) => dropped += 1,
                 Err(error) if super::is_for_later(&error) => {
@@ -328,7 +328,8 @@ impl XdpDescriptor {
                         break;
                     }
                 }
-                // What the interface dropped counts first; the next call finds the error again.
+                // What the interface dropped must be counted first. The next call meets the error
+                // again.
                 Err(_) if dropped > 0 => break,
                 Err(error) => return Err(error),
             }
@@ -339,7 +340,7 @@ impl XdpDescriptor {
         })
     }
 
-    /// Frames in the ring that the kernel has not taken.
+    /// How many frames in the ring the kernel has not taken.
     pub(crate) fn pending(&self) -> u32 {
         if self.is_pending {
             let read = self.outgoing.read_by_kernel();
@@ -359,8 +360,8 @@ impl XdpDescriptor {
             libc::XDP_STATISTICS,
             &mut found,
         )?;
-        // Dropped are those without a room, each of which found the ring of rooms empty, and those
-        // that are longer than one.
+        // `rx_dropped` counts frames that found no room and frames longer than a room. Each of the
+        // first kind also found the ring of rooms empty, so we can tell them apart.
         let without_room = found.rx_fill_ring_empty_descs.min(found.rx_dropped);
         Ok(Lost {
             full: found.rx_ring_full + without_room,
@@ -370,7 +371,7 @@ impl XdpDescriptor {
     }
 }
 
-/// Tells the kernel the memory of frames, in rooms of equal size.
+/// Gives the kernel the memory for frames, as rooms of equal size.
 fn register(socket: BorrowedFd<'_>, memory: &Mapping, room: usize) -> io::Result<()> {
     let (addr, len) = memory.place();
     let memory = libc::xdp_umem_reg {
@@ -384,7 +385,8 @@ fn register(socket: BorrowedFd<'_>, memory: &Mapping, room: usize) -> io::Result
     set_option(socket, libc::SOL_XDP, libc::XDP_UMEM_REG, &memory)
 }
 
-/// The rings of frames that come in, of frames that go out, of rooms to fill, and of rooms sent.
+/// The rings for frames that come in, for frames that go out, for rooms to fill, and for rooms
+/// sent.
 fn rings(socket: BorrowedFd<'_>) -> io::Result<[Ring; 4]> {
     let sizes = [
         (libc::XDP_RX_RING, IN),
@@ -436,7 +438,7 @@ fn bind(socket: BorrowedFd<'_>, index: c_int) -> io::Result<()> {
     Ok(())
 }
 
-/// Commands and kinds of linux/bpf.h.
+/// Commands and kinds from linux/bpf.h.
 mod bpf {
     pub(super) const MAP_CREATE: i64 = 0;
     pub(super) const MAP_UPDATE: i64 = 2;
@@ -445,14 +447,14 @@ mod bpf {
     pub(super) const MAP_OF_SOCKETS: u32 = 17;
     pub(super) const PROGRAM_OF_XDP: u32 = 6;
     pub(super) const ATTACH_TO_XDP: u32 = 37;
-    /// The program runs on a frame of any driver, in a buffer of the kernel.
+    /// The program runs on any driver's frames, in a buffer of the kernel.
     pub(super) const SKB_MODE: u32 = 1 << 1;
 }
 
-/// Words of `union bpf_attr` that are used here.
+/// Words of `union bpf_attr` that we use.
 const WORDS: usize = 16;
 
-/// Calls bpf(2): a number, or a new descriptor.
+/// Calls bpf(2). Returns a number or a new descriptor.
 fn bpf_call(command: i64, words: &[u64; WORDS]) -> io::Result<c_int> {
     // SAFETY: the words have the size given. Those that are addresses are those of values that
     // outlive the call, as the callers below see to.
@@ -467,14 +469,14 @@ fn bpf_call(command: i64, words: &[u64; WORDS]) -> io::Result<c_int> {
     checked(outcome as c_int)
 }
 
-/// Calls bpf(2) for a new descriptor.
+/// Calls bpf(2) to get a new descriptor.
 fn bpf_new(command: i64, words: &[u64; WORDS]) -> io::Result<OwnedFd> {
     let number = bpf_call(command, words)?;
     // SAFETY: the descriptor is new, and nobody else's.
     Ok(unsafe { OwnedFd::from_raw_fd(number) })
 }
 
-/// Two numbers of 32 bits that follow one another.
+/// Two 32-bit numbers, one after the other.
 fn pair(first: u32, second: u32) -> u64 {
     let mut bytes = [0; 8];
     bytes[..4].copy_from_slice(&first.to_ne_bytes());
@@ -482,7 +484,7 @@ fn pair(first: u32, second: u32) -> u64 {
     u64::from_ne_bytes(bytes)
 }
 
-/// A map from receive queues to sockets, for one queue.
+/// A map from receive queues to sockets, with a single queue.
 fn bpf_map() -> io::Result<OwnedFd> {
     let mut words = [0; WORDS];
     // Kind, bytes of a key, bytes of a value, number of entries.
@@ -491,7 +493,7 @@ fn bpf_map() -> io::Result<OwnedFd> {
     bpf_new(bpf::MAP_CREATE, &words)
 }
 
-/// Puts a socket into the map, for queue 0.
+/// Puts a socket into the map for queue 0.
 fn bpf_put(map: BorrowedFd<'_>, socket: BorrowedFd<'_>) -> io::Result<()> {
     let key = 0_u32;
     let value = socket.as_raw_fd() as u32;
@@ -505,11 +507,11 @@ fn bpf_put(map: BorrowedFd<'_>, socket: BorrowedFd<'_>) -> io::Result<()> {
     Ok(())
 }
 
-/// An instruction of BPF.
+/// A BPF instruction.
 const fn instruction(code: u8, to: u8, from: u8, offset: i16, value: i32) -> u64 {
     let o = offset.to_ne_bytes();
     let v = value.to_ne_bytes();
-    // The two registers are bit fields: their order is the machine's.
+    // The two registers are bit fields, so their order depends on the machine.
     let registers = if cfg!(target_endian = "little") {
         from << 4 | to
     } else {
@@ -518,10 +520,11 @@ const fn instruction(code: u8, to: u8, from: u8, offset: i16, value: i32) -> u64
     u64::from_ne_bytes([code, registers, o[0], o[1], v[0], v[1], v[2], v[3]])
 }
 
-/// The program of each frame that comes in: it writes the time in front of the frame, if there is
-/// room, and hands the frame to the socket of its queue; without a socket, to the system.
+/// The program that runs on each frame that comes in. It writes the time in front of the frame if
+/// there is room, and hands the frame to its queue's socket. Without a socket, it leaves the frame
+/// to the system.
 fn program_of(map: c_int) -> [u64; 17] {
-    // Fields of `struct xdp_md`.
+    // Fields in `struct xdp_md`.
     let data = 0;
     let data_meta = 8;
     let queue = 16;
@@ -563,12 +566,12 @@ fn bpf_program(map: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     words[0] = pair(bpf::PROGRAM_OF_XDP, program.len() as u32);
     words[1] = program.as_ptr() as u64;
     words[2] = license.as_ptr() as u64;
-    // No log; then name and interface, which stay empty, and the place to attach to.
+    // No log. Then name and interface, which stay empty, and where to attach.
     words[8] = pair(0, bpf::ATTACH_TO_XDP);
     bpf_new(bpf::PROG_LOAD, &words)
 }
 
-/// Runs the program on each frame that comes in, until the descriptor is closed, however that comes.
+/// Runs the program on each frame that comes in, until the descriptor is closed in whatever way.
 fn bpf_attach(program: BorrowedFd<'_>, index: c_int) -> io::Result<OwnedFd> {
     let mut words = [0; WORDS];
     words[0] = pair(program.as_raw_fd() as u32, index as u32);

@@ -2,18 +2,19 @@
 //! out.
 //!
 //! Random loads stay far within the bounds of QFQ and related disciplines. Each load here maximises
-//! the cost of one kind of rounding: measured indices exceed any bound that is a packet too small.
+//! the cost of one kind of rounding, so that measured indices exceed any bound that is a packet too
+//! small.
 
 use super::lengths::Lengths;
 use super::load::{Source, Workload};
 
-/// phi times the slot size of the light flow in bytes: equal to its longest packet.
+/// phi times the light flow's slot size in bytes, which equals its longest packet.
 pub const SLOT: u32 = 2048;
 
 /// A light flow (flow 0) alone sends `ahead` packets of a slot, as far ahead of V as rounding
 /// allows. Then a heavy, never ineligible flow arrives and crowds out the light flow, which still
 /// has packets of the lengths `behind`, until V is as far beyond the last one as rounding allows.
-/// No packet in `behind` should be longer than [`SLOT`]; `ahead` counts from 2.
+/// No packet in `behind` should be longer than [`SLOT`]. `ahead` counts from 2.
 pub fn crowded_out(ahead: usize, behind: &[u32]) -> Workload {
     let alone = u64::from(SLOT) * ahead as u64;
     let lengths = Lengths::Listed(
@@ -30,7 +31,7 @@ pub fn crowded_out(ahead: usize, behind: &[u32]) -> Workload {
         arrivals,
         ..Source::burst(1, SLOT, 0)
     };
-    // Prevents a jump of V while the light flow is ahead.
+    // Keeps V from jumping while the light flow is ahead.
     let last_alone = alone.saturating_sub(SLOT.into());
     let slow = Source {
         arrivals: vec![last_alone.saturating_sub(6)],
@@ -55,19 +56,19 @@ pub fn for_exact_times() -> Workload {
     crowded_out(2, &[SLOT])
 }
 
-/// Against rounded start times (QFQ): the last packet starts at the start of a slot.
+/// Against rounded start times (QFQ): the last packet starts where a slot starts.
 pub fn for_start_slots() -> Workload {
     crowded_out(3, &[1, 1])
 }
 
-/// Against rounded finish times (GFQ): the last packet starts just after the start of a slot and
-/// finishes just after the start of the next slot.
+/// Against rounded finish times (GFQ): the last packet starts just after one slot starts and
+/// finishes just after the next slot starts.
 pub fn for_rounded_finishes() -> Workload {
     crowded_out(3, &[2, SLOT])
 }
 
 /// Against slots of twice the size (S-KPS): the light flow runs four slots ahead, and its last
-/// packet finishes just after the start of a wide slot.
+/// packet finishes just after a wide slot starts.
 pub fn for_wide_slots() -> Workload {
     crowded_out(5, &[SLOT / 2 + 1, SLOT / 2 + 1, SLOT])
 }

@@ -1,4 +1,4 @@
-//! Future arrivals of a workload: listed ones, and refills triggered by departures.
+//! Future arrivals in a workload: listed ones, and refills that departures trigger.
 
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
@@ -68,7 +68,7 @@ impl Arrivals {
             .of(self.sent[flow] - 1, &mut self.random)
     }
 
-    /// A packet of a flow has left at `start`; `left` packets of the flow wait.
+    /// A packet of a flow has left at `start`, and `left` packets of the flow still wait.
     pub(super) fn served(&mut self, workload: &Workload, flow: usize, start: Instant, left: u64) {
         let Some(refill) = workload.sources[flow].refill else {
             return;

@@ -18,7 +18,7 @@ pub struct SaturatedBursts {
 }
 
 impl SaturatedBursts {
-    /// Number of calls of [`next`](Self::next) in a run.
+    /// How many calls of [`next`](Self::next) a run has.
     pub const STEPS: u64 = 60;
 
     /// Up to 31 light flows and some heavy flows.
@@ -56,18 +56,18 @@ impl SaturatedBursts {
         }
     }
 
-    /// 1 / phi and the packet length in bytes of each flow, the same for all its packets.
+    /// 1 / phi and the packet length in bytes for each flow, the same for all its packets.
     pub fn shares(&self) -> &[(u64, u64)] {
         &self.shares
     }
 
-    /// Weights of the flows.
+    /// The flows' weights.
     pub fn weights(&self) -> &[u64] {
         &self.weights
     }
 
-    /// Packets (flow, bytes) that arrive before the next departure. `waiting` gives the number of a
-    /// flow's waiting packets.
+    /// Packets (flow, bytes) that arrive before the next departure. `waiting` tells how many
+    /// packets of a flow wait.
     pub fn next(&mut self, waiting: impl Fn(usize) -> usize) -> Vec<(usize, u64)> {
         let mut arrivals = Vec::new();
         if self.random.random_bool(0.15) {

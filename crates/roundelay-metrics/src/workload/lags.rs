@@ -1,7 +1,7 @@
 //! B-WFI computed by definition, in exact integers.
 
-/// The largest rise of (due - got) over a backlogged period of each flow. Each packet costs a walk
-/// over all flows.
+/// Each flow's largest rise of (due - got) over a backlogged period. Each packet costs a walk over
+/// all flows.
 #[derive(Debug, Clone)]
 pub struct Lags {
     weights: Vec<u64>,
@@ -27,14 +27,14 @@ impl Lags {
         }
     }
 
-    /// A flow becomes backlogged, `rest` bytes before the end of another flow's packet on the link.
+    /// A flow becomes backlogged, `rest` bytes before another flow's packet on the link ends.
     pub fn becomes_backlogged(&mut self, flow: usize, rest: u64) {
         let lag = &mut self.lags[flow];
         lag.is_backlogged = true;
         lag.now = i128::from(self.weights[flow]) * i128::from(rest);
     }
 
-    /// A packet of `len` bytes of a flow is sent; `is_last` if the flow has no other packet.
+    /// Sends a packet of a flow with `len` bytes. `is_last` if the flow has no other packet.
     pub fn serve(&mut self, served: usize, len: u64, is_last: bool) {
         for (flow, lag) in self
             .lags
@@ -55,7 +55,7 @@ impl Lags {
         self.lags[served].is_backlogged = !is_last;
     }
 
-    /// The lag of a flow in bytes; 0 for an idle flow.
+    /// A flow's lag in bytes. 0 for an idle flow.
     pub fn now(&self, flow: usize) -> f64 {
         if self.lags[flow].is_backlogged {
             self.lags[flow].now as f64 / self.total_weight as f64
@@ -64,7 +64,7 @@ impl Lags {
         }
     }
 
-    /// The largest lag of a flow, in bytes.
+    /// A flow's largest lag, in bytes.
     pub fn worst(&self, flow: usize) -> f64 {
         self.lags[flow].worst as f64 / self.total_weight as f64
     }

@@ -1,9 +1,9 @@
-//! Packet lengths of a workload's flow.
+//! Packet lengths of a flow in a workload.
 
 use rand::RngExt;
 use rand_pcg::Pcg64;
 
-/// Lengths of a flow's packets in bytes.
+/// How long a flow's packets are in bytes.
 #[derive(Debug, Clone)]
 pub enum Lengths {
     /// All equal.

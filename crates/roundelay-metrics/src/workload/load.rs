@@ -11,7 +11,7 @@ pub const RATE: u64 = 8_000_000_000;
 /// Picoseconds per nanosecond.
 pub(super) const NANO: u64 = 1_000;
 
-/// Refill of a flow: more packets arrive after a departure that leaves at most `low` packets.
+/// Refill for a flow: more packets arrive after a departure that leaves at most `low` packets.
 #[derive(Debug, Clone, Copy)]
 pub struct Refill {
     /// Largest backlog in packets at a refill.
@@ -38,7 +38,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// A flow with `packets` packets of `len` bytes at time zero.
+    /// A flow with `packets` packets at time zero, each with `len` bytes.
     pub fn burst(weight: u32, len: u32, packets: usize) -> Self {
         let config = FlowConfig {
             weight,
@@ -63,14 +63,14 @@ impl Source {
 pub struct Workload {
     /// The kind, for failure messages and tables.
     pub name: &'static str,
-    /// Seed of the scheduler and of random lengths.
+    /// Seed for the scheduler and for random lengths.
     pub seed: u64,
     /// The flows.
     pub sources: Vec<Source>,
 }
 
 impl Workload {
-    /// Sum of the weights of all flows, including idle flows.
+    /// Sum of all flows' weights, including idle flows.
     pub fn total_weight(&self) -> u64 {
         self.sources
             .iter()

@@ -1,4 +1,4 @@
-//! Observer that measures the B-WFI and the T-WFI of each flow of a workload.
+//! Observer that measures the B-WFI and the T-WFI of each flow in a workload.
 
 use std::collections::VecDeque;
 
@@ -8,20 +8,20 @@ use super::lags::Lags;
 use super::load::{NANO, Workload, rate};
 use crate::{BitWfi, Stamp, TimeWfi};
 
-/// Results of a discipline under a workload.
+/// A discipline's results under a workload.
 #[derive(Debug, Clone, Default)]
 pub struct Outcome {
-    /// Flows in the order of service.
+    /// Flows in the order in which they were served.
     pub order: Vec<u32>,
-    /// Largest B-WFI (QFQ paper, Eq. 7) of each flow in bytes, by [`BitWfi`].
+    /// Each flow's largest B-WFI (QFQ paper, Eq. 7) in bytes, by [`BitWfi`].
     pub b_wfi: Vec<f64>,
-    /// Largest B-WFI by [`Lags`]: the rest of a packet on the link counts against a newly
+    /// Largest B-WFI by [`Lags`], where the rest of a packet on the link counts against a newly
     /// backlogged flow.
     pub b_wfi_by_bit: Vec<f64>,
-    /// Largest T-WFI (QFQ paper, Eq. 11) of each flow in seconds; minus infinity if no packet of
-    /// the flow left.
+    /// Each flow's largest T-WFI (QFQ paper, Eq. 11) in seconds. Minus infinity if no packet of the
+    /// flow left.
     pub t_wfi: Vec<f64>,
-    /// Bytes served of each flow.
+    /// Bytes that each flow was served.
     pub served: Vec<u64>,
     /// Packets that arrived and did not leave: the indices exclude them.
     pub lost: u64,
@@ -43,10 +43,10 @@ pub enum EventKind {
     Departure,
 }
 
-/// An arrival or a departure, with the lag of the watched flow.
+/// An arrival or a departure, with the watched flow's lag.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Event {
-    /// Time of the event.
+    /// When it happened.
     pub at: Instant,
     /// Arrival or departure.
     pub kind: EventKind,
@@ -54,8 +54,8 @@ pub struct Event {
     pub flow: usize,
     /// The packet's length in bytes.
     pub len: u32,
-    /// Lag of the watched flow in bytes just before a departure, just after an arrival; 0 while the
-    /// flow is idle.
+    /// The watched flow's lag in bytes, just before a departure or just after an arrival. 0 while
+    /// the flow is idle.
     pub lag: f64,
 }
 
@@ -103,7 +103,7 @@ impl Meter {
         }
     }
 
-    /// A meter that also records events and the lag of `flow`.
+    /// A meter that also records events and `flow`'s lag.
     pub(super) fn watching(workload: &Workload, flow: usize) -> Self {
         Self {
             watched: Some(flow),
@@ -138,8 +138,8 @@ impl Meter {
         }
     }
 
-    /// The next departure to report to sources: flow, start, packets left at the time of the
-    /// report.
+    /// The next departure to report to sources: flow, start, and how many packets are left at the
+    /// time of the report.
     pub(super) fn next_departure(&mut self) -> Option<(usize, Instant, u64)> {
         let (flow, start) = self.departures.pop_front()?;
         Some((flow, start, self.waiting[flow]))

@@ -3,8 +3,8 @@
 //!
 //! A [`Workload`] is a set of flows with weights, packet lengths and arrivals. Some flows react to
 //! service: a [`Refill`] keeps the backlog between two levels, or reactivates the flow right after
-//! the departure of its last packet. [`Workload::run`] drives a discipline through a [`Port`] and
-//! measures the B-WFI and the T-WFI of each flow. The seed determines everything.
+//! its last packet departs. [`Workload::run`] drives a discipline through a [`Port`] and measures
+//! each flow's B-WFI and T-WFI. The seed determines everything.
 //!
 //! | load | where |
 //! |---|---|
@@ -48,7 +48,7 @@ impl Workload {
             .0)
     }
 
-    /// Runs the load and records each arrival and departure with the lag of one flow.
+    /// Runs the load and records each arrival and departure with one flow's lag.
     ///
     /// # Errors
     /// See [`build`](Self::build).

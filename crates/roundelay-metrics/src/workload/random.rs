@@ -1,4 +1,4 @@
-//! Random workloads of seven kinds.
+//! Random workloads, in seven kinds.
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
@@ -65,7 +65,7 @@ fn source(random: &mut Pcg64) -> Source {
     }
 }
 
-/// Arrivals with exponential gaps of this mean.
+/// Arrivals with exponential gaps that have this mean.
 fn exponential(random: &mut Pcg64, packets: usize, mean: f64) -> Vec<u64> {
     let mut at = 0.0;
     let mut next = || {
@@ -135,7 +135,7 @@ fn saturated(seed: u64, random: &mut Pcg64) -> Workload {
     }
 }
 
-/// Simultaneous bursts of equal light flows, beside a few heavy flows with a permanent backlog: V
+/// Simultaneous bursts from equal light flows, beside a few heavy flows with a permanent backlog: V
 /// overtakes finish times.
 fn synchronized(seed: u64, random: &mut Pcg64) -> Workload {
     let light = random.random_range(2..=24);
@@ -188,7 +188,7 @@ fn single_packets(seed: u64, random: &mut Pcg64) -> Workload {
     }
 }
 
-/// Flows of one packet that return immediately or a little later after service.
+/// Flows with one packet that return immediately or a little later after service.
 fn returning(seed: u64, random: &mut Pcg64) -> Workload {
     let flows = random.random_range(2..=10);
     let sources = (0..flows).map(|_| {

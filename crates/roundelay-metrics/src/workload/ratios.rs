@@ -19,7 +19,7 @@ pub struct Ratios {
 }
 
 impl Ratios {
-    /// The larger ratio of each pair.
+    /// The larger ratio in each pair.
     #[must_use]
     pub fn max(self, other: Self) -> Self {
         Self {
@@ -31,8 +31,8 @@ impl Ratios {
 }
 
 impl Workload {
-    /// Ratios of an outcome to the proven bounds of a discipline. `rounding` is the part of the
-    /// bytes served that fixed-point arithmetic may add to each bound.
+    /// Ratios of an outcome to the bounds proven for a discipline. `rounding` is the fraction of
+    /// the bytes served that fixed-point arithmetic may add to each bound.
     pub fn ratios<D: Discipline>(
         &self,
         promised_by: &D,

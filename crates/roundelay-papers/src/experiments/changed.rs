@@ -1,4 +1,4 @@
-//! Changes of a scenario in a `[run]` table by a column or a scheme.
+//! Changes that a column or a scheme makes to the scenario in a `[run]` table.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use toml::{Table, Value};
 use crate::places::{Wrong, is_at_or_below};
 use crate::table::set;
 
-/// A changed key of a scenario.
+/// A key of the scenario that is changed.
 pub(super) struct Change<'a> {
     /// The key in `[run]` that has the change.
     pub(super) written: String,
@@ -18,8 +18,8 @@ pub(super) struct Change<'a> {
     pub(super) value: &'a Value,
 }
 
-/// Changes by an entry of a table (`columns`, `schemes`): a discipline replaces the keys `queues`;
-/// a table lists its own keys.
+/// Changes made by an entry of a table (`columns`, `schemes`). A discipline replaces the keys
+/// `queues`, while a table lists its own keys.
 pub(super) fn changes<'a>(
     (name, table): (&str, &'a Table),
     queues: &'a [String],
@@ -80,12 +80,12 @@ pub(super) fn changed(
         let Some(line) = line else {
             return Wrong::new("scenario", error.behind(format_args!("columns.{column}: ")));
         };
-        // Messages of scenarios have no key; the line gives it.
+        // A scenario's message has no key, so the line gives it.
         let Ok((reader, _)) = Reader::parse(column, &text) else {
             return Wrong::new("scenario", error);
         };
         let at = reader.path(line);
-        // The path is written in front: the message need not name the key again.
+        // The path stands in front, so the message need not name the key again.
         let key = at.rsplit('.').next().unwrap_or_default();
         let message = match error.message().strip_prefix(&format!("{key}: ")) {
             Some(rest) => rest.to_owned(),

@@ -1,15 +1,19 @@
 //! Kind `collisions`: how often hashed flows share queues, by closed forms, by enumeration and by
 //! the schedulers' own hashes.
 //!
-//! Flow y meets flow x *completely* if all queues of y are also queues of x, *partly* if at least
-//! one is. With one hash both are the same.
+//! Flow y meets flow x *completely* if all queues of y are also queues of x, and *partly* if at
+//! least one is. With one hash both are the same.
 //!
-//! Rows of each column, as curves over the number of queues: `complete, by formula` and
-//! `partial, by formula` (Georg, Jechlitschek, Gorinsky, section III; for one and two hashes),
-//! `.., by enumeration` of all hash values for small numbers of queues, `.., drawn` from schedulers
-//! with different keys. Also `complete, order` and `partial, order`: the power of 1/k at which the
-//! formula falls, at the largest number of queues; `largest difference, formula to enumeration`;
-//! `largest error, deviations`: difference of draws and formula, in standard deviations of this
+//! Each column has rows that are curves over the number of queues:
+//!
+//! * `complete, by formula` and `partial, by formula` (Georg, Jechlitschek, Gorinsky, section III),
+//!   for one and two hashes,
+//! * `.., by enumeration` of all hash values, for small numbers of queues,
+//! * `.., drawn` from schedulers with different keys.
+//!
+//! It also has `complete, order` and `partial, order`, the power of 1/k at which the formula falls
+//! at the largest number of queues, and `largest difference, formula to enumeration`. Finally,
+//! `largest error, deviations` compares the draws with the formula, in standard deviations for this
 //! number of draws.
 
 use roundelay::schedulers::AnyArena;
@@ -24,7 +28,7 @@ use crate::places::Wrong;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Collisions {
-    /// Columns: the paper's name, and a discipline; the number of queues is appended.
+    /// Maps the paper's name of each column to a discipline. The number of queues is appended.
     columns: Columns,
     /// Numbers of queues, ascending, 1 to 65536.
     queues: Vec<u32>,
@@ -34,7 +38,7 @@ pub(super) struct Collisions {
     pairs: u32,
 }
 
-/// Probabilities of two flows meeting.
+/// How likely two flows are to meet.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Meeting {
     complete: f64,
@@ -57,7 +61,7 @@ impl Meeting {
         }
     }
 
-    /// Section III: 1/k for one hash; 4/k^2 - 3/k^3 and 4/k - 6/k^2 + 3/k^3 for two.
+    /// Section III: 1/k for one hash, and 4/k^2 - 3/k^3 and 4/k - 6/k^2 + 3/k^3 for two.
     fn by_formula(hashes: usize, queues: u32) -> Option<Self> {
         let k = f64::from(queues);
         match hashes {
@@ -73,7 +77,7 @@ impl Meeting {
         }
     }
 
-    /// The mean over all hash values of both flows; None for more than 2^20 values.
+    /// Takes the mean over all hash values of both flows. None for more than 2^20 values.
     fn by_enumeration(hashes: usize, queues: u32) -> Option<Self> {
         const MOST: u64 = 1 << 20;
         let queues = u64::from(queues);
@@ -83,7 +87,8 @@ impl Meeting {
         }
         let mut sum = Self::NEVER;
         for value in 0..values {
-            // The digits of the value to the base of the number of queues: a queue each.
+            // Written in base `queues`, the value has one digit for each hash of each flow: the
+            // queue.
             let mut digits = Vec::new();
             let mut rest = value;
             for _ in 0..2 * hashes {
@@ -129,7 +134,7 @@ impl Collisions {
         self.keys as f64 * f64::from(self.pairs)
     }
 
-    /// Mean over the hashes of schedulers with keys from this seed.
+    /// Takes the mean over the hashes of schedulers with keys from this seed.
     fn drawn(&self, column: &str, queues: u32, seed: u64) -> Result<Meeting, Failed> {
         let mut sum = Meeting::NEVER;
         for key in 0..self.keys {
@@ -233,7 +238,7 @@ impl Point {
         rows
     }
 
-    /// The larger error of the drawn values, in standard deviations of `draws` draws.
+    /// The larger error among the drawn values, in standard deviations for `draws` draws.
     fn error(&self, draws: f64) -> f64 {
         let Some(formula) = self.formula else {
             return 0.0;

@@ -1,4 +1,4 @@
-//! Columns of a `[run]` table: the paper's name of each column, and a discipline in tc syntax.
+//! Columns in a `[run]` table: the paper's name for each column, and a discipline in tc syntax.
 
 use roundelay::QueueSpec;
 use serde::Deserialize;
@@ -18,7 +18,7 @@ impl Columns {
         self.0.keys().cloned().collect()
     }
 
-    /// The text of a column's discipline.
+    /// The text for a column's discipline.
     pub(super) fn text(&self, column: &str) -> Result<&str, Wrong> {
         let text = self.0.get(column).and_then(Value::as_str);
         text.ok_or_else(|| {
@@ -29,12 +29,12 @@ impl Columns {
         })
     }
 
-    /// The discipline of a column.
+    /// A column's discipline.
     pub(super) fn spec(&self, column: &str) -> Result<QueueSpec, Wrong> {
         spec(column, self.text(column)?)
     }
 
-    /// The texts of all columns.
+    /// All columns' texts.
     pub(super) fn texts(&self) -> Vec<&str> {
         texts(&self.0)
     }
@@ -68,7 +68,7 @@ pub(super) fn texts(columns: &Table) -> Vec<&str> {
     texts
 }
 
-/// Indices of the column that is taken off the others, and of the column for comparison, `basis`.
+/// Indices of the column subtracted from the others, and of `basis`, the column for comparison.
 pub(super) fn model_and_basis(
     model: Option<usize>,
     basis: Option<usize>,
@@ -102,7 +102,7 @@ pub(super) fn named(column: &str, Failed(message): Failed) -> Wrong {
     Wrong::new(format!("columns.{column}"), message)
 }
 
-/// Parses the discipline of a column.
+/// Parses a column's discipline.
 pub(super) fn spec(column: &str, text: &str) -> Result<QueueSpec, Wrong> {
     text.parse().map_err(|error| wrong(column, error))
 }

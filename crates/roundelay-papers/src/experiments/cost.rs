@@ -1,11 +1,11 @@
 //! Kind `cost`: CPU time, or instructions and cache misses, per packet: enqueue, dequeue and
 //! generation.
 //!
-//! Rows of each series of loads: the name of the series before each figure, and the number of flows
-//! as `x` if the series has several. `time`: `ns`, and `net ns` without the generator's cost; with
-//! several rounds also `deviation`, the rounds' standard deviation as a part of their mean.
-//! `instructions`: `instructions`, `D1 misses`, `LL misses`, and each `net`. Both: the first of
-//! these `over BASIS` and `net over BASIS`, the ratio to the column for comparison.
+//! For each series of loads the rows begin with its name. If it has several numbers of flows, these
+//! are `x`. `time` gives `ns`, and `net ns` without the generator's cost. With several rounds it
+//! also gives `deviation`, the rounds' standard deviation as a fraction of their mean.
+//! `instructions` gives `instructions`, `D1 misses` and `LL misses`, each also as `net`. Both
+//! compare the first of these with the basis: `over BASIS` and `net over BASIS` are the ratios.
 
 use std::str::FromStr;
 
@@ -23,7 +23,7 @@ use super::{Experiment, Failed, Outcome, Row, within};
 use crate::figures::{deviation, mean};
 use crate::places::{self, Wrong};
 
-/// Subjects with a smaller share of packets sent are mostly dropping.
+/// Subjects that send a smaller share of their packets are mostly dropping.
 const NEARLY_ALL: f64 = 0.99;
 
 /// Measure, columns and loads.
@@ -49,7 +49,7 @@ enum Measure {
     Instructions,
 }
 
-/// A column of the paper's table.
+/// A column in the paper's table.
 #[derive(Debug, Clone)]
 struct Column {
     name: String,
@@ -60,7 +60,7 @@ struct Column {
 #[derive(Debug, Clone)]
 struct Named {
     series: String,
-    /// Number of flows, for a series with several.
+    /// Number of flows, if the series has several.
     flows: Option<f64>,
     load: Load,
 }
@@ -70,7 +70,7 @@ struct Named {
 #[serde(deny_unknown_fields)]
 struct Text {
     measure: Measure,
-    /// The paper's name of each column, and a discipline or `none`, the generator alone.
+    /// Maps the paper's name of each column to a discipline, or to `none` for the generator alone.
     columns: Columns,
     /// The column for comparison.
     #[serde(default = "drr")]
@@ -82,10 +82,10 @@ struct Text {
     #[serde(default = "thousand")]
     lengths: String,
     load: Vec<Series>,
-    /// Minimum number of packets in a round: 1 to 10^9.
+    /// Fewest packets in a round: 1 to 10^9.
     #[serde(default = "million")]
     pairs: u64,
-    /// Rounds per seed, 1 to 10000; the median counts.
+    /// Rounds per seed, 1 to 10000. The median counts.
     #[serde(default = "one")]
     rounds: u32,
 }
@@ -216,7 +216,7 @@ impl Series {
 }
 
 impl Named {
-    /// Unique among parts, since a series has each number of flows once.
+    /// Unique among parts, because a series lists each number of flows once.
     fn part(&self) -> String {
         format!("{}, {}", self.series, self.load.flows)
     }
@@ -229,7 +229,7 @@ impl Named {
     }
 }
 
-/// A figure of all columns, in order: gross, and net of the generator's part.
+/// One figure for all columns, in order: gross, and net of the generator's part.
 struct Figure {
     name: &'static str,
     gross: Vec<f64>,
@@ -237,7 +237,7 @@ struct Figure {
     net: Vec<f64>,
 }
 
-/// A part of the counts.
+/// What a figure takes from the counts.
 type OfCounts = fn(&Counts) -> f64;
 
 impl Cost {
@@ -275,7 +275,7 @@ impl Cost {
         }
     }
 
-    /// Rejects columns that drop: a drop is cheaper than forwarding.
+    /// Rejects columns that drop, because a drop is cheaper than forwarding.
     fn check_passed(&self, passed: impl Iterator<Item = Passed>) -> Result<(), Failed> {
         for (column, passed) in self.columns.iter().zip(passed) {
             if passed.share() < NEARLY_ALL {
@@ -338,7 +338,7 @@ impl Cost {
     }
 }
 
-/// The rounds' standard deviation over their mean, for each column.
+/// Divides the rounds' standard deviation by their mean, for each column.
 fn deviations(timings: &[Timing]) -> Figure {
     let mut gross = Vec::new();
     for Timing { nanos, .. } in timings {
@@ -371,8 +371,7 @@ impl Experiment for Cost {
         Ok(())
     }
 
-    /// One part per load: its columns are measured in turns, and disturbances of the machine hit
-    /// all alike.
+    /// One part per load. Its columns take turns, so a disturbance of the machine hits all alike.
     fn parts(&self) -> Vec<String> {
         self.loads.iter().map(Named::part).collect()
     }

@@ -3,8 +3,8 @@
 use roundelay::schedulers::AnyScheduler;
 use roundelay::{Instant, Packet, Scheduler};
 
-/// The next packet and the number of decisions taken: 0 if the packet follows from an earlier
-/// decision, as within a turn of `afq`, otherwise 1.
+/// Returns the next packet and the number of decisions taken. This is 0 if the packet follows from
+/// an earlier decision, as within a turn of `afq`, and otherwise 1.
 pub(super) fn dequeue<T: Send>(
     scheduler: &mut AnyScheduler<T>,
     now: Instant,

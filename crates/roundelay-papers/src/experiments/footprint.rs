@@ -1,9 +1,9 @@
 //! Kind `footprint`: memory of disciplines, per flow and fixed, with parts for disciplines that
 //! report them.
 //!
-//! Rows of each column: `a flow, bytes`, `fixed, bytes`, and for each part in use
-//! `a flow, PART, bytes` or `fixed, PART, bytes`. The figures are as stated by the disciplines; the
-//! test `footprints_are_what_is_allocated` compares them with the allocator.
+//! Each column has the rows `a flow, bytes` and `fixed, bytes`, and for each part in use
+//! `a flow, PART, bytes` or `fixed, PART, bytes`. The disciplines state these figures themselves,
+//! and the test `footprints_are_what_is_allocated` compares them with the allocator.
 
 use roundelay::Seed;
 use roundelay::{Control, Footprint};

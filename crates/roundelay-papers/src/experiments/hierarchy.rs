@@ -1,15 +1,15 @@
 //! Kind `hierarchy`: shares and B-WFI of classes whose head packet changes, under informed parents
 //! and under inferring parents.
 //!
-//! Three classes of equal weight are always backlogged; each sends its urgent packets first. In
-//! `grows` a short packet always waits, and an urgent long packet arrives whenever a packet of the
-//! class begins to leave; in `shrinks` the lengths are exchanged; in `plain` all packets are long.
-//! An inferring parent stamps a class by the head packet at the time of listing, as kernels' QFQ
-//! did.
+//! Three classes with equal weights are always backlogged, and each sends its urgent packets first.
+//! In `grows` a short packet always waits, and an urgent long packet arrives whenever a packet of
+//! the class begins to leave. In `shrinks` the lengths are exchanged, and in `plain` all packets
+//! are long. An inferring parent stamps a class by the packet at its head when the class is listed,
+//! as QFQ in kernels did.
 //!
-//! Rows of each column, curves over the length of the short packets: for each class `CLASS, shares`
-//! (1: its weight's part of the link), `CLASS, B-WFI in bounds` (over the bound of the parent's
-//! discipline); `least, shares` and `most, shares`.
+//! Each column has rows that are curves over the length of the short packets. For each class they
+//! are `CLASS, shares` (1: its weight's part of the link) and `CLASS, B-WFI in bounds` (over the
+//! bound of the parent's discipline). For all classes they are `least, shares` and `most, shares`.
 
 use std::collections::VecDeque;
 
@@ -24,27 +24,27 @@ use super::columns::{Columns, wrong};
 use super::{Experiment, Failed, Outcome, Row, all_within, within};
 use crate::places::Wrong;
 
-/// Names of the classes, by number.
+/// The classes' names, by number.
 const CLASSES: [&str; 3] = ["grows", "shrinks", "plain"];
-/// Constant time: schedulers here depend only on the order of calls.
+/// Time stands still, because schedulers here depend only on the order of calls.
 const NOW: Instant = Instant::ZERO;
-/// Number of packets in a trace.
+/// How many packets a trace shows.
 const SHOWN: u64 = 12;
 
 /// The `[run]` table.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Hierarchy {
-    /// Columns: the paper's name, and the discipline of the parent.
+    /// Maps the paper's name of each column to the parent's discipline.
     columns: Columns,
-    /// Columns with a parent that is not told of a class's new head packet.
+    /// Columns whose parent is not told when a class gets a new head packet.
     #[serde(default)]
     infer: Vec<String>,
     /// Bytes of a long packet, 64 to 65536.
     long: u32,
-    /// Bytes of a short packet, 1 to `long`: a point of each curve.
+    /// Bytes of a short packet, 1 to `long`. Each length is a point of the curves.
     short: Vec<u32>,
-    /// Number of departures, 1 to 100 million.
+    /// How many packets depart, 1 to 100 million.
     packets: u64,
 }
 
@@ -54,7 +54,7 @@ trait Parent {
     fn take(&mut self) -> Option<Departure>;
 }
 
-/// Payload: the class of the packet.
+/// The payload: the packet's class.
 #[derive(Debug, Clone, Copy)]
 struct Offer {
     class: usize,
@@ -107,8 +107,8 @@ impl Class {
     }
 }
 
-/// A parent that reads a class's head packet when listing the class, and learns of a change only
-/// after serving the class.
+/// A parent that reads a class's head packet when it lists the class. It learns that this packet
+/// has changed only after it has served the class.
 struct Inferring {
     parent: AnyArena<()>,
     classes: [Class; CLASSES.len()],
@@ -227,7 +227,7 @@ impl Hierarchy {
         });
     }
 
-    /// B-WFI bound of the parent's discipline for each class, in bytes.
+    /// B-WFI bound that the parent's discipline has for each class, in bytes.
     fn bound(&self, column: &str) -> Result<Option<f64>, Failed> {
         let config = self.config();
         let classes = CLASSES.len() as u64;
@@ -248,7 +248,7 @@ impl Hierarchy {
         Ok(guarantees.b_wfi.map(|bound| bound.value as f64))
     }
 
-    /// Bytes and B-WFI of each class, and a trace of the first departures.
+    /// Each class's bytes and B-WFI, and a trace of the first departures.
     fn serve(&self, column: &str, short: u32) -> Result<(Vec<Served>, Vec<String>), Failed> {
         let mut parent = self.parent(column)?;
         let mut served = vec![Served::default(); CLASSES.len()];
@@ -258,7 +258,7 @@ impl Hierarchy {
             for priority in [1, 1, 0] {
                 self.give(&mut *parent, class, short, priority);
             }
-            // More than will ever leave: classes are always backlogged.
+            // More than will ever leave, so that classes are always backlogged.
             meter.set_weight(FlowId(class as u32), 1);
             meter.arrive(FlowId(class as u32), u32::MAX);
         }
@@ -313,7 +313,7 @@ impl Hierarchy {
     }
 }
 
-/// Service of a class.
+/// How a class was served.
 #[derive(Debug, Clone, Copy, Default)]
 struct Served {
     bytes: u64,
@@ -335,7 +335,7 @@ impl Experiment for Hierarchy {
         Ok(())
     }
 
-    /// Nothing is random: all seeds give the same result.
+    /// Nothing is random, so all seeds give the same result.
     fn run(&self, part: &str, _seed: u64) -> Result<Outcome, Failed> {
         let mut outcome = Outcome::default();
         for (index, short) in self.short.iter().enumerate() {

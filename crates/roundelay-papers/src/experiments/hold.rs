@@ -1,11 +1,11 @@
 //! Kind `hold`: cost of a departure and an arrival (a pair) in queues with a constant number of
 //! packets, in time and instructions.
 //!
-//! Figures of each column are curves over the number of packets held:
+//! Each column has figures that are curves over the number of packets held:
 //!
-//! * `ns` (the median of interleaved rounds), `instructions`, `D1 misses` and `LL misses`, by
-//!   valgrind; all include the model's own cost;
-//! * `net ns`, `net instructions`: the same minus the column `none`;
+//! * `ns` (the median of interleaved rounds), and `instructions`, `D1 misses` and `LL misses` by
+//!   valgrind. All include the model's own cost.
+//! * `net ns`, `net instructions`: the same minus the column `none`.
 //! * `time over BASIS` and `instructions over BASIS`: ratios of net values.
 
 use rayon::prelude::*;
@@ -18,11 +18,11 @@ use super::cost::{middle, uncounted};
 use super::{Experiment, Failed, Outcome, Row, all_within, within};
 use crate::places::{self, Wrong};
 
-/// Difference in pairs between the two counted runs: a full turnover of the smaller queues, and
-/// enough for the mean.
+/// Difference in pairs between the two counted runs. It is a full turnover of the smaller queues,
+/// and enough for the mean.
 const COUNTED_PAIRS: u64 = 100_000;
 
-/// Columns, numbers of packets, and length of the measurement.
+/// Columns, numbers of packets, and how long to measure.
 #[derive(Debug, Clone)]
 pub(super) struct Hold {
     columns: Vec<(String, HoldSubject)>,
@@ -38,8 +38,8 @@ pub(super) struct Hold {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Text {
-    /// Queues by name: `none`, the model alone; `heap`, the standard library's; or a discipline,
-    /// with `{slot}` for the slot of a calendar for the load.
+    /// Queues by name: `none` is the model alone, `heap` the standard library's heap. Any other
+    /// text is a discipline, where `{slot}` stands for a calendar's slot that fits the load.
     columns: Columns,
     /// The column for comparison.
     basis: String,
@@ -47,7 +47,7 @@ struct Text {
     held: Vec<u32>,
     /// Pairs per round: 1 to 10^9.
     pairs: u64,
-    /// Rounds per seed, 1 to 10000; the median counts.
+    /// Rounds per seed, 1 to 10000. The median counts.
     rounds: u32,
 }
 
@@ -125,7 +125,7 @@ impl Hold {
         Ok(rows)
     }
 
-    /// Rows of a figure, one per column.
+    /// A figure's rows, one per column.
     fn rows(&self, held: u32, figure: &str, values: &[f64]) -> Vec<Row> {
         let mut rows = Vec::new();
         for ((name, _), value) in self.columns.iter().zip(values) {
@@ -152,7 +152,7 @@ impl Experiment for Hold {
         Ok(())
     }
 
-    /// Two parts per number of packets. The queues take turns, and disturbances of the machine hit
+    /// Two parts per number of packets. The queues take turns, so a disturbance of the machine hits
     /// all alike.
     fn parts(&self) -> Vec<String> {
         let mut parts = Vec::new();

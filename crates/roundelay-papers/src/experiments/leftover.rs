@@ -1,15 +1,15 @@
-//! Kind `leftover`: distribution of bandwidth left by light flows of a group, among the group or
-//! among all flows by weight.
+//! Kind `leftover`: who gets the bandwidth that a group's light flows leave: the group, or all
+//! flows by weight.
 //!
-//! Twice `members` flows of one weight and one packet length, in two groups by the order of
+//! Twice `members` flows with one weight and one packet length form two groups, in the order of
 //! joining. In the first group one flow is always backlogged and the others are light: each sends a
 //! part of its share at a constant rate. In the second group all flows are always backlogged. With
-//! `qfq_plus` groups are aggregates; other disciplines have no groups.
+//! `qfq_plus` groups are aggregates. Other disciplines have no groups.
 //!
-//! Rows of each column, curves over the part of its share sent by a light flow: `fellow, shares`
-//! (the backlogged flow among light ones), `others, shares` (mean of the second group),
-//! `light, shares`, `fellow over others`, and `fellow over its due`: the due is an equal part of
-//! the bandwidth left by light flows.
+//! Each column has rows that are curves over the part of its share that a light flow sends:
+//! `fellow, shares` (the backlogged flow among light ones), `others, shares` (mean of the second
+//! group), `light, shares`, `fellow over others`, and `fellow over its due`. The due is an equal
+//! part of the bandwidth that light flows leave.
 
 use roundelay::Seed;
 use roundelay::schedulers::AnyArena;
@@ -32,11 +32,12 @@ pub(super) struct Leftover {
     columns: Columns,
     /// Flows per group, 2 to 64.
     members: u32,
-    /// Traffic of a light flow as a part of its share, 0.000001 to 1; a point of each curve.
+    /// What a light flow sends as a part of its share, 0.000001 to 1. Each value is a point of each
+    /// curve.
     light: Vec<f64>,
     /// Packet length in bytes, 1 to 65536.
     len: u32,
-    /// Number of departures, 1 to 100 million.
+    /// How many packets depart, 1 to 100 million.
     packets: u64,
 }
 
@@ -48,9 +49,9 @@ struct Link<'a> {
     now: u64,
     /// Nanoseconds between two packets of a light flow.
     gap: f64,
-    /// Packets sent so far by each light flow.
+    /// Packets that each light flow has sent so far.
     sent: Vec<u64>,
-    /// Bytes served of each flow.
+    /// Bytes that each flow has been served.
     served: Vec<u64>,
 }
 
@@ -147,7 +148,7 @@ impl Link<'_> {
         })
     }
 
-    /// Adds the due packets of light flows, evenly staggered over a gap.
+    /// Adds the light flows' due packets, evenly staggered over a gap.
     fn arrive(&mut self) -> Result<(), Failed> {
         for flow in 1..self.plan.members {
             let phase = f64::from(flow) / f64::from(self.plan.members);
@@ -188,7 +189,7 @@ impl Experiment for Leftover {
         all_within("light", &self.light, 1e-6..=1.0)
     }
 
-    /// Nothing is random: all seeds give the same result.
+    /// Nothing is random, so all seeds give the same result.
     fn run(&self, part: &str, _seed: u64) -> Result<Outcome, Failed> {
         let mut outcome = Outcome::default();
         for light in &self.light {

@@ -1,8 +1,8 @@
 //! Kind `listings`: QFQ's pseudo-code as printed, run with bursts on a fully allocated link; counts
 //! runs with violated claims.
 //!
-//! Rows of each column: `runs`; for each claim `CLAIM, runs that break it` and
-//! `CLAIM, runs that break it first`; `B-WFI over Theorem 1`, the largest. The trace is the
+//! Each column has the rows `runs` and, for each claim, `CLAIM, runs that break it` and
+//! `CLAIM, runs that break it first`. `B-WFI over Theorem 1` is the largest. The trace shows the
 //! shortest run that violates the claim `trace`, call by call, in the first column with a
 //! violation.
 
@@ -24,7 +24,7 @@ use crate::places::Wrong;
 pub(super) struct Listings {
     /// Runs per column: 1 to a million.
     runs: u64,
-    /// Readings of the listings, by column name.
+    /// How to read the listings, by column name.
     columns: toml::Table,
     /// Name of the claim for the trace, as in [`Claim::name`].
     trace: Option<String>,
@@ -152,7 +152,7 @@ impl Experiment for Listings {
         true
     }
 
-    /// The listings are not in the registry of disciplines, so none can stand in their place.
+    /// The registry of disciplines does not have the listings, so none can stand in their place.
     fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
         Err(Failed(format!(
             "the paper's listings are run, in whose place {discipline} cannot be put"
@@ -160,23 +160,23 @@ impl Experiment for Listings {
     }
 }
 
-/// A call of the listings.
+/// A call of the listings' functions.
 #[derive(Debug, Clone, Copy)]
 enum Call {
     Enqueue(usize, u64),
     Dequeue(Option<(usize, u64)>),
 }
 
-/// Result of a run.
+/// What a run found.
 struct Run {
-    /// Violated claims in order, with the number of calls up to the violation.
+    /// Claims that were violated, in order, with the number of calls up to the violation.
     broken: Vec<(Claim, usize)>,
-    /// Largest B-WFI over the bound of Theorem 1.
+    /// Largest B-WFI over Theorem 1's bound.
     b_wfi: f64,
 }
 
 impl Run {
-    /// Runs the bursts of a seed; `watch` is called after each call.
+    /// Runs a seed's bursts, and calls `watch` after each call.
     fn of(
         reading: Reading,
         seed: u64,
@@ -279,7 +279,7 @@ impl Counts {
     }
 }
 
-/// The first `calls` calls of a run, a line each.
+/// Writes a run's first `calls` calls, a line each.
 fn trace(
     reading: Reading,
     seed: u64,

@@ -1,8 +1,8 @@
 //! Kinds of experiments: a file and a line in [`KINDS`](kinds::KINDS) each.
 //!
-//! The key `kind` in a plan's `[run]` table selects the kind; the other keys are the fields of its
-//! struct. An experiment returns [`Row`]s, numbers with names, without any knowledge of published
-//! numbers or claims.
+//! The key `kind` in a plan's `[run]` table selects the kind. The other keys are the fields of its
+//! struct. An experiment returns [`Row`]s, which are numbers with names, and knows nothing about
+//! published numbers or claims.
 
 use roundelay::Purpose;
 use roundelay::Seed;
@@ -37,10 +37,10 @@ mod worked_schedule;
 mod worst_case;
 mod written;
 
-/// One measured number of an experiment with one seed.
+/// One number that an experiment measured with one seed.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Row {
-    /// The column of the paper's table, often a discipline under the paper's name.
+    /// The column in the paper's table, often a discipline under the paper's name.
     pub run: String,
     /// Name of the figure, with its unit: `f0 delay, ms`.
     pub figure: String,
@@ -51,7 +51,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// A figure of one number.
+    /// A figure that is one number.
     pub fn scalar(run: &str, figure: impl Into<String>, value: f64) -> Self {
         Self {
             run: run.to_owned(),
@@ -61,7 +61,7 @@ impl Row {
         }
     }
 
-    /// A point of a curve.
+    /// A point on a curve.
     pub fn point(run: &str, figure: impl Into<String>, x: f64, value: f64) -> Self {
         Self {
             x: Some(x),
@@ -70,80 +70,82 @@ impl Row {
     }
 }
 
-/// The seed of an experiment's only queue, as of the first link of a simulation.
+/// The seed for an experiment's only queue. The first link of a simulation has the same.
 pub(crate) const fn seed_of_queue(seed: u64) -> Seed {
     Seed::new(seed).derive(Purpose::Queue, 0)
 }
 
-/// The seed of one of many repetitions within a run.
+/// The seed for one of many repetitions within a run.
 pub(crate) const fn repetition(seed: u64, number: u64) -> u64 {
     Seed::new(seed).derive(Purpose::Repetition, number).key()[0]
 }
 
-/// Result of a part of an experiment with one seed.
+/// What a part of an experiment returns for one seed.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Outcome {
     /// Measured numbers.
     pub rows: Vec<Row>,
-    /// A counterexample step by step, if a claim can fail by one: a line per event.
+    /// A counterexample step by step, if one can refute a claim. Each line is an event.
     #[serde(default)]
     pub trace: Vec<String>,
 }
 
 /// An experiment described by a plan's `[run]` table.
 pub trait Experiment: Send + Sync {
-    /// Checks ranges of numbers and names of disciplines.
+    /// Checks the ranges of numbers and the names of disciplines.
     ///
     /// # Errors
     /// The faulty key and its legal range.
     fn check(&self) -> Result<(), Wrong>;
 
-    /// Names of the parts, often columns; parts run in parallel and are cached separately.
+    /// Names of the parts, often columns. Parts run in parallel and are cached separately.
     fn parts(&self) -> Vec<String>;
 
     /// Runs a part with a seed. The same part and seed give the same outcome, except for costs.
     ///
     /// # Errors
-    /// The reason of the failure.
+    /// Why the run failed.
     fn run(&self, part: &str, seed: u64) -> Result<Outcome, Failed>;
 
-    /// The scenario of a part whose outcome depends on the simulator and on the figures of plans
-    /// alone.
+    /// The scenario of a part whose outcome depends only on the simulator and on the plans'
+    /// figures.
     fn simulated(&self, _part: &str) -> Option<Scenario> {
         None
     }
 
-    /// A scenario with all that the outcome of a part depends on in the simulator, for the version
-    /// of a record. Unlike [`simulated`](Self::simulated), the outcome may depend on more.
+    /// The scenario behind a part's outcome, for the version of a record: all that the outcome
+    /// depends on in the simulator. Unlike with [`simulated`](Self::simulated), the outcome may
+    /// depend on more.
     fn rests_on(&self, part: &str) -> Option<Scenario> {
         self.simulated(part)
     }
 
-    /// Disciplines that the outcome depends on beside those of the simulator, as written in the plan,
-    /// for the version of a record.
+    /// Disciplines, as written in the plan, that the outcome depends on beside those in the
+    /// simulator. They belong to the version of a record.
     fn disciplines(&self) -> Vec<&str> {
         Vec::new()
     }
 
-    /// Files that the scenario of a part reads.
+    /// Files that a part's scenario reads.
     fn files(&self, part: &str) -> Vec<PathBuf> {
         self.simulated(part)
             .map(|scenario| scenario.files)
             .unwrap_or_default()
     }
 
-    /// True if one run is as good as many, because nothing is drawn, or because the run is a search
-    /// of stated extent: how many counterexamples it finds is no estimate.
+    /// True if one run is as good as many. This is so if nothing is drawn, or if the run is a
+    /// search whose extent is stated, because the counterexamples that a search finds are no
+    /// estimate.
     fn is_exact(&self) -> bool {
         false
     }
 
-    /// True if nothing else may run at the same time, as for measurements of time.
+    /// True if nothing else may run at the same time, because the experiment measures time.
     fn runs_alone(&self) -> bool {
         false
     }
 
-    /// Replaces every examined discipline by another one: a deliberate fault, which verdicts must
+    /// Replaces every examined discipline by another one. This plants a fault, which verdicts must
     /// detect.
     ///
     /// # Errors
@@ -151,7 +153,7 @@ pub trait Experiment: Send + Sync {
     fn instead(&mut self, discipline: &str) -> Result<(), Failed>;
 }
 
-/// Reason of a failed experiment, in words.
+/// Why an experiment failed, in words.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Failed(pub String);
@@ -189,7 +191,7 @@ fn within<N: PartialOrd + Display>(
     ))
 }
 
-/// Checks each number of a list, and that the list is not empty.
+/// Checks each number in a list, and that the list is not empty.
 fn all_within<N: PartialOrd + Display + Copy>(
     path: &str,
     numbers: &[N],

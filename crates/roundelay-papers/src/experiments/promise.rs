@@ -1,15 +1,15 @@
 //! Kind `promise`: the delay guarantee of QFQ+ (QFQ's completion time plus some longest packets at
 //! the class's rate), compared with the measured T-WFI.
 //!
-//! Two loads. `behind an aggregate`: a heavy flow with short packets sends now and then, and light
-//! flows with long packets are always backlogged. `random`: random workloads with flows of a few
-//! kinds, so that flows share aggregates; the worst workload counts.
+//! There are two loads. In `behind an aggregate`, a heavy flow with short packets sends now and
+//! then, while light flows with long packets are always backlogged. `random` draws workloads with
+//! flows of a few kinds, so that flows share aggregates, and its worst workload counts.
 //!
-//! Rows of each column and load: `LOAD, T-WFI over promise`, the largest T-WFI of a flow over the
-//! summary's promise; and `LOAD, T-WFI over bound`, the same over the proven bound of the column's
-//! discipline. For the first load also `delay, us` and `promise, us` of the heavy flow, and its
-//! worst moments as a trace; for the other `random, part beyond promise`, the part of workloads
-//! beyond the promise.
+//! Each column and load has the rows `LOAD, T-WFI over promise`, a flow's largest T-WFI over the
+//! summary's promise, and `LOAD, T-WFI over bound`, the same over the bound proven for the column's
+//! discipline. The first load also has the heavy flow's `delay, us` and `promise, us`, and its
+//! worst moments as a trace. The other has `random, part beyond promise`, the fraction of workloads
+//! that exceed the promise.
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -26,11 +26,11 @@ use super::columns::Columns;
 use super::{Experiment, Failed, Outcome, Row, repetition, within};
 use crate::places::Wrong;
 
-/// Rounding error of fixed-point bounds, as a part of the bytes served.
+/// Rounding error of fixed-point bounds, as a fraction of the bytes served.
 const ROUNDING: f64 = 1.0 / (1_u64 << 20) as f64;
-/// Maximum number of kinds of flows in a random workload.
+/// Most kinds of flows in a random workload.
 const KINDS: usize = 3;
-/// Number of events in a trace before and after the worst moment.
+/// How many events a trace shows before and after the worst moment.
 const SHOWN: usize = 12;
 const MICROSECONDS: f64 = 1e6;
 
@@ -40,7 +40,7 @@ const MICROSECONDS: f64 = 1e6;
 pub(super) struct Promise {
     /// Columns: the paper's name, and the discipline.
     columns: Columns,
-    /// Number of longest packets, at the flow's rate, added to QFQ's completion time: 0 to 1000.
+    /// How many longest packets, at the flow's rate, are added to QFQ's completion time: 0 to 1000.
     packets: u64,
     /// The delayed flow, and the flows that delay it.
     heavy: Kind,
@@ -51,7 +51,7 @@ pub(super) struct Promise {
     random: u64,
 }
 
-/// Flows of equal weight and packet length.
+/// Flows with equal weight and packet length.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Kind {
@@ -61,7 +61,7 @@ struct Kind {
     len: u32,
 }
 
-/// The largest T-WFI of all flows, over the promise and over the proven bound.
+/// The largest T-WFI over all flows, compared with the promise and with the proven bound.
 #[derive(Debug, Clone, Copy, Default)]
 struct Ratios {
     promise: f64,
@@ -78,7 +78,7 @@ impl Ratios {
 }
 
 impl Promise {
-    /// The heavy flow sends every 50 microseconds or so, each time at another point of the others'
+    /// The heavy flow sends about every 50 microseconds, each time at another point of the others'
     /// turns.
     fn behind_an_aggregate(&self) -> Workload {
         let refill = Some(Refill {
@@ -104,7 +104,7 @@ impl Promise {
         }
     }
 
-    /// Delay in seconds promised to a flow by the summary: QFQ's corrected bound, plus some packets
+    /// Delay in seconds that the summary promises a flow: QFQ's corrected bound, plus some packets
     /// at the flow's share.
     fn promised(&self, workload: &Workload, flow: usize) -> Option<f64> {
         let share = workload.share(flow);
@@ -197,7 +197,7 @@ fn rows(column: &str, load: &str, ratios: Ratios) -> [Row; 2] {
     ]
 }
 
-/// Events around the largest lag of the heavy flow.
+/// Events around the heavy flow's largest lag.
 fn trace(column: &str, events: &[Event]) -> Vec<String> {
     let mut worst = 0;
     for (number, event) in events.iter().enumerate() {

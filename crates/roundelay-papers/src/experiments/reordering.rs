@@ -1,21 +1,23 @@
 //! Kind `reordering`: reordering within flows at one link, and the cost of each remedy.
 //!
-//! Every flow draws the length of each packet from a list, for each list of `lengths`, and sends at
-//! one mean rate with gaps that vary by half either way. Rows of each column, with `LIST` a list's
-//! name:
+//! For each list of `lengths`, every flow draws each packet's length from the list and sends at one
+//! mean rate, with gaps that vary by half either way. Each column has these rows, where `LIST` is a
+//! list's name:
 //!
-//! * `LIST: reordered`, the part of packets that leave after a later packet of their flow (RFC
-//!   4737); `LIST: three behind`, the part that leave after three or more later packets, taken for
-//!   a loss by TCP; `LIST: extent, rounds`, the most bytes sent by the link while an overtaken
-//!   packet was still waiting, in rounds of a quantum and a longest packet for each queue;
+//! * `LIST: reordered`, the fraction of packets that leave after a later packet of their flow (RFC
+//!   4737).
+//! * `LIST: three behind`, the fraction that leave after three or more later packets, which TCP
+//!   takes for a loss.
+//! * `LIST: extent, rounds`, the most bytes that the link sent while an overtaken packet was still
+//!   waiting, in rounds of a quantum and a longest packet for each queue.
 //! * `LIST: held at a receiver, bytes`, the maximum content of a buffer behind the link that
-//!   restores the order of flows, without waiting for dropped packets;
+//!   restores each flow's order, without waiting for dropped packets.
 //! * `LIST: delay, ms`, `LIST: longest delay, ms`, `LIST: utilisation`, and
-//!   `LIST: delivered, N bytes`, the part of the packets of each length;
+//!   `LIST: delivered, N bytes`, the fraction delivered of the packets of each length.
 //! * `example: two of 1000 bytes, overtaken` and `example: 1500 and 1000 bytes, overtaken`: the
-//!   packets overtaken in Figure 2; the trace has the steps;
-//! * `model: ..`: the part of all small states of two queues in which three packets leave out of
-//!   order, by Equation 1 and by the rule that puts the longest packet for p.
+//!   packets overtaken in Figure 2. The trace shows the steps.
+//! * `model: ..`: the fraction of all small states of two queues in which three packets leave out
+//!   of order, by Equation 1 and by the rule that puts the longest packet for p.
 
 mod example;
 mod model;
@@ -44,13 +46,13 @@ pub(super) struct Reordering {
     columns: Columns,
     /// Flows at the link: 1 to 10000.
     flows: u32,
-    /// Offered rate of each flow, in bits per second: 1000 to 10^9.
+    /// What each flow offers, in bits per second: 1000 to 10^9.
     rate: u64,
     /// Link rate in bits per second: 1 to 10^12.
     link: u64,
     /// Duration in seconds: 1 to 3600.
     duration: u64,
-    /// Bytes of a round per queue, a quantum and a longest packet: 1 to 10^9.
+    /// Bytes that a round has per queue, a quantum and a longest packet: 1 to 10^9.
     round: u64,
     /// Queues per round: 1 to 65536.
     queues: u64,
@@ -100,7 +102,7 @@ impl Reordering {
         Ok(listener)
     }
 
-    /// Maximum packets of a run: all are in memory.
+    /// Most packets in a run, because all are in memory.
     const MOST_PACKETS: u64 = 10_000_000;
 
     fn check_packets(&self, path: &str, lengths: &[u32]) -> Result<(), Wrong> {
@@ -192,7 +194,7 @@ struct Listener {
     by_length: BTreeMap<u32, [u64; 2]>,
 }
 
-/// State of a flow: packets by number.
+/// A flow's state: its packets by number.
 #[derive(Debug, Default)]
 struct Order {
     waiting: BTreeSet<u64>,
@@ -209,7 +211,8 @@ impl Listener {
         self.by_length.entry(len).or_default()[0] += 1;
     }
 
-    /// After a packet has left the queue: later packets of its flow sent early may be in order now.
+    /// Called after a packet has left the queue, because later packets that its flow has sent early
+    /// may be in order now.
     fn settle(&mut self, flow: FlowId) {
         let order = self.flows.entry(flow).or_default();
         let oldest = order.waiting.first().copied().unwrap_or(u64::MAX);

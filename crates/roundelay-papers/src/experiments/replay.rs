@@ -1,15 +1,16 @@
 //! Kind `replay`: records and replays schedules of a scenario, as `roundelay replay` does.
 //!
-//! Rows of each column, or of `COLUMN by CANDIDATE` for several candidates:
+//! Each column, or each `COLUMN by CANDIDATE` if there are several candidates, has these rows:
 //!
-//! * `overdue`, `overdue > T`, `worst, us`, `not longer` (the part with no increase in queueing
-//!   delay) and `shorter` (the part with a decrease), over all packets sent within the window;
+//! * `overdue`, `overdue > T`, `worst, us`, `not longer` (the fraction that queues no longer than
+//!   in the original) and `shorter` (the fraction that queues less), over all packets sent within
+//!   the window.
 //! * `overdue, cut`, `overdue > T, cut` and `missing, cut`: the same over packets that left the
-//!   network within the window, the authors' method of counting;
+//!   network within the window, because the authors count so.
 //! * `overdue by congestion points` (a curve by the number of routers at which packets waited) and
-//!   `packets by congestion points`, a part of all;
+//!   `packets by congestion points`, as a fraction of all.
 //! * `delay ratio` (a curve by percent of the packets): queueing delay in the replay over the
-//!   recorded delay, Figure 1 of the UPS paper;
+//!   recorded delay, Figure 1 of the UPS paper.
 //! * `packets`, and `T, us`.
 
 use std::path::PathBuf;
@@ -29,16 +30,16 @@ use crate::places::Wrong;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Replay {
-    /// Columns: changed keys of the scenario, or a discipline for the keys in `queues`; `threshold`
-    /// of a column is its T.
+    /// Columns: changed keys of the scenario, or a discipline for the keys in `queues`. A column's
+    /// `threshold` is its T.
     columns: Table,
-    /// Keys of the scenario to set to a column's discipline.
+    /// Keys of the scenario that a column's discipline replaces.
     #[serde(default = "routers")]
     queues: Vec<String>,
-    /// Candidates: names, and disciplines as for `--with` of `roundelay replay`; or tables with
+    /// Candidates: names with disciplines as for `--with` of `roundelay replay`, or with tables of
     /// `discipline`, `slack` and `resolution`.
     with: Table,
-    /// T; default: the longest transmission time of a packet on a link of its path.
+    /// T. By default, the longest time that a link on the packet's path takes to transmit it.
     threshold: Option<String>,
     /// The scenario, as in a file for `roundelay simulate`.
     scenario: Table,
@@ -49,7 +50,7 @@ fn routers() -> Vec<String> {
 }
 
 impl Replay {
-    /// The scenario of a column, and its T if given.
+    /// A column's scenario, and its T if given.
     fn scenario(&self, column: &str) -> Result<(Scenario, Option<Duration>), Wrong> {
         let mut changes = changes(("columns", &self.columns), &self.queues, column)?;
         let mut own = None;

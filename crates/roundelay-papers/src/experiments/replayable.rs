@@ -1,15 +1,15 @@
 //! Kind `replayable`: replays random viable schedules in the exact model of universal packet
 //! scheduling, by one rule per column.
 //!
-//! Rows of each column: `schedules` that count, by their congestion points;
-//! `schedules with overdue packets`, `overdue packets` and `largest lateness, units`; and figures
+//! Each column has the rows `schedules` (those whose congestion points let them count),
+//! `schedules with overdue packets`, `overdue packets` and `largest lateness, units`. More rows are
 //! for the proofs: `arrivals later than in the original`, `arrivals after o(p, a)`,
 //! `late departures`, `late departures without a late arrival`, `departures with negative slack`,
 //! `departures with negative slack without a late arrival`,
 //! `departures in time with negative slack`, `decisions`, `decisions other than LSTF's`,
 //! `slacks compared`, `slacks against the equation`. The curve `schedules with overdue packets, %`
-//! is over the maximum congestion points of a packet, for all schedules. The trace is the schedule
-//! with the fewest packets that the rule does not replay.
+//! covers all schedules. Its x is the most congestion points that a packet has. The trace shows the
+//! schedule with the fewest packets that the rule does not replay.
 
 use roundelay::Purpose;
 use roundelay::Seed;
@@ -26,9 +26,9 @@ use serde::Deserialize;
 use super::{Experiment, Failed, Outcome, Row, columns, repetition, within};
 use crate::places::Wrong;
 
-/// Maximum number of packets for trying all priorities.
+/// Most packets for which all priorities are tried.
 const FEW: usize = 4;
-/// Minimum number of schedules for a point of the curve.
+/// Fewest schedules for a point of the curve.
 const ENOUGH: u64 = 50;
 /// Extra delays before hops: one in this number of hops, and the maximum delay.
 const HELD_UP: (u64, u64) = (6, 12);
@@ -39,14 +39,15 @@ const HELD_UP: (u64, u64) = (6, 12);
 pub(super) struct Replayable {
     /// Schedules per column, including schedules that do not count.
     schedules: u64,
-    /// Number of shared nodes, and the maximum of these on a packet's path.
+    /// Number of shared nodes, and the most of these that a packet's path has.
     nodes: usize,
     passes: usize,
-    /// Maximum number of packets.
+    /// Most packets.
     packets: usize,
-    /// Maximum congestion points of a packet in a schedule that counts; None: any number.
+    /// The most congestion points that a packet may have in a schedule that counts. None: any
+    /// number.
     congestion_points: Option<usize>,
-    /// Definition of a congestion point: a name in [`Reading::ALL`].
+    /// What counts as a congestion point: a name in [`Reading::ALL`].
     #[serde(default = "can_wait")]
     counted: String,
     /// True to delay packets at random before hops in the replay, unlike any network: for
@@ -61,7 +62,7 @@ fn can_wait() -> String {
     Reading::CanWait.name().to_owned()
 }
 
-/// A rule, or a table of this column's settings.
+/// A rule, or a table with this column's settings.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
 enum Column {
@@ -76,11 +77,11 @@ struct Other {
     congestion_points: Option<usize>,
 }
 
-/// Order of packets, with or without preemption.
+/// How packets are ordered, with or without preemption.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Order {
     By(Rule, bool),
-    /// The best of all priorities, with and without preemption.
+    /// The best among all priorities, with and without preemption.
     AnyPriorities,
 }
 
@@ -105,7 +106,7 @@ impl Order {
     }
 }
 
-/// Settings of a column.
+/// A column's settings.
 struct Examined {
     order: Order,
     at_most: Option<usize>,
@@ -141,7 +142,7 @@ impl Replayable {
         })
     }
 
-    /// A random network with a schedule, and extra delays of packets in the replay.
+    /// A random network with a schedule, and extra delays that packets get in the replay.
     fn world(&self, seed: u64) -> Result<(Network, Schedule, Vec<Vec<u64>>), Failed> {
         let limits = RandomNetwork {
             nodes: self.nodes,
@@ -281,8 +282,8 @@ struct Sums {
     counts: Counts,
     decisions: [usize; 2],
     slacks: [usize; 2],
-    /// By maximum congestion points of a packet: number of schedules, and number with overdue
-    /// packets.
+    /// By the most congestion points that a packet has: number of schedules, and number with
+    /// overdue packets.
     points: BTreeMap<usize, [u64; 2]>,
 }
 

@@ -1,45 +1,45 @@
 //! Kind `simulate`: one scenario under several disciplines, the columns of the paper's table.
 //!
-//! Rows of each column, or of `COLUMN by SCHEME` with schemes.
+//! The rows below are those of each column, or of each `COLUMN by SCHEME` if the plan has schemes.
 //!
-//! With `measures = "transfers"`, for each group of sources, over transfers that count
-//! (`[meter] started` and `complete` of the scenario, which needs `transfers = true`):
+//! With `measures = "transfers"` there are rows for each group of sources. They cover the transfers
+//! that count (`[meter] started` and `complete` of the scenario, which needs `transfers = true`):
 //!
-//! * `NAME completion, s` and `NAME round trip, s`: means; `.. by bytes, s`: means weighted by
-//!   bytes; `NAME transfers`, and `NAME incomplete`, the part of transfers cut off;
-//! * curves: `NAME completion, s by per cent` (of the transfers), `NAME completion, s by size` and
+//! * `NAME completion, s` and `NAME round trip, s` are means, and `.. by bytes, s` are means
+//!   weighted by bytes. `NAME transfers` is the number, and `NAME incomplete` the fraction cut off.
+//! * Curves: `NAME completion, s by per cent` (of the transfers), `NAME completion, s by size` and
 //!   `NAME round trip, s by size` (by the bytes of half a decade), each with `p10` and `p99` after
-//!   its name;
-//! * of packets: `NAME delay, s`, `NAME delay p99, s`, `NAME delay, s by per cent`, `NAME loss`.
+//!   its name.
+//! * For packets: `NAME delay, s`, `NAME delay p99, s`, `NAME delay, s by per cent`, `NAME loss`.
 //!
-//! With `measures = "rates"`, from `[meter] rates` of the scenario: curves by the end of each
-//! interval in ms, `NAME Jain's index` (of the bytes received by each flow in the interval) and
-//! `NAME rate, Mbit/s` (mean over the flows).
+//! With `measures = "rates"`, the rows come from `[meter] rates` of the scenario. They are curves
+//! by the end of each interval in ms: `NAME Jain's index` (over the bytes that each flow receives
+//! in the interval) and `NAME rate, Mbit/s` (mean over the flows).
 //!
-//! Otherwise, over flows open until the end:
+//! Otherwise the rows cover flows that are open until the end:
 //!
-//! * for each group of sources: `NAME throughput, kbit/s`, `NAME delay, ms` and its `deviation` and
-//!   `max`, `NAME loss`, `NAME Jain's index`; for groups of several flows also
-//!   `NAME least, kbit/s`, `NAME most, kbit/s` and `NAME flows below a tenth of fair`; for groups of
-//!   four flows or more `NAME slowest quarter, kbit/s` (a mean) and
-//!   `NAME fastest quarter less the others, kbit/s` (sums of flows);
-//! * of all flows: `flows, kbit/s` (a curve by the flow's number), `ranks, kbit/s` (throughputs in
+//! * For each group of sources: `NAME throughput, kbit/s`, `NAME delay, ms` and its `deviation` and
+//!   `max`, `NAME loss`, `NAME Jain's index`. Groups with several flows also have
+//!   `NAME least, kbit/s`, `NAME most, kbit/s` and `NAME flows below a tenth of fair`. Groups with
+//!   four flows or more have `NAME slowest quarter, kbit/s` (a mean) and
+//!   `NAME fastest quarter less the others, kbit/s` (sums of flows).
+//! * For all flows: `flows, kbit/s` (a curve by the flow's number), `ranks, kbit/s` (throughputs in
 //!   ascending order, from rank 1), `ranks, fair shares` (the same over the fair share, by the
 //!   percent of flows), `least, kbit/s`, `most, kbit/s`, `deviation, kbit/s`, and the numbers of
 //!   flows `flows below a tenth of fair`, `flows below half of fair`, `flows above twice fair`. The
-//!   fair share is the core link's rate over the number of flows;
-//! * `utilisation` of the busiest core link;
-//! * if the core hashes flows into queues, `NAME throughput with N queues, kbit/s`: the mean of the
-//!   group's flows with N different queues, in runs with such flows;
-//! * with `greedy`, `others meeting none of its queues, kbit/s`, `.. some of ..`, `.. all of ..`:
-//!   means of the other groups' flows by how many of their queues are also queues of the named
-//!   group; and `flows meeting all of its queues`, their number;
-//! * with `counts`, a number of flows for each;
-//! * with `by_round_trip`, `throughput by round trip, kbit/s` (a curve by the propagation delay
+//!   fair share is the core link's rate over the number of flows.
+//! * `utilisation` of the busiest core link.
+//! * If the core hashes flows into queues, `NAME throughput with N queues, kbit/s`: the mean over
+//!   the group's flows with N different queues, in runs with such flows.
+//! * With `greedy`, `others meeting none of its queues, kbit/s`, `.. some of ..`, `.. all of ..`:
+//!   means over the other groups' flows, by how many of their queues the named group also has. With
+//!   them comes `flows meeting all of its queues`, the number of these flows.
+//! * With `counts`, a number of flows for each.
+//! * With `by_round_trip`, `throughput by round trip, kbit/s` (a curve by the propagation delay
 //!   there and back, in ms), `round trip exponent` (the slope of the logarithms) and
-//!   `round trip correlation` (of the logarithms); `whole round trip exponent` and
-//!   `whole round trip correlation` are over the mean delay of the flow's packets, waits included,
-//!   and the propagation delay back.
+//!   `round trip correlation` (of the logarithms). `whole round trip exponent` and
+//!   `whole round trip correlation` take as round trip the mean delay of the flow's packets, waits
+//!   included, and the propagation delay back.
 
 mod figures;
 mod rates;
@@ -61,10 +61,10 @@ use figures::{Count, Figures};
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Simulate {
-    /// Columns: the paper's name, and a discipline for the keys in `queues`, or a table of changed
-    /// keys of the scenario.
+    /// Maps the paper's name of each column to a discipline for the keys in `queues`, or to a table
+    /// of changed keys of the scenario.
     columns: Table,
-    /// Keys of the scenario to set to a column's discipline.
+    /// Keys of the scenario that a column's discipline replaces.
     #[serde(default = "core")]
     queues: Vec<String>,
     /// Rows with a number of flows, by name.
@@ -75,9 +75,9 @@ pub(super) struct Simulate {
     /// True to write throughput by round-trip time.
     #[serde(default)]
     by_round_trip: bool,
-    /// Schemes, for a paper's table with two dimensions: each column runs under each scheme, as
-    /// part `COLUMN by SCHEME`. Written like columns; a column's key `SCHEME: PATH` is for this
-    /// scheme only and is applied last.
+    /// Schemes, for a paper's table with two dimensions. Each column runs under each scheme, as
+    /// part `COLUMN by SCHEME`. Schemes are written like columns. A column's key `SCHEME: PATH`
+    /// holds for this scheme only and is applied last.
     #[serde(default)]
     schemes: Table,
     /// The measured quantities.
@@ -91,7 +91,7 @@ pub(super) struct Simulate {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Measures {
-    /// Throughputs of flows open until the end.
+    /// Throughputs of flows that are open until the end.
     #[default]
     Flows,
     /// Completion times of flows that end.
@@ -105,8 +105,8 @@ fn core() -> Vec<String> {
 }
 
 impl Simulate {
-    /// The scenario of a part. With one seed, all parts meet the same traffic, and their queues
-    /// draw and hash with the same seeds.
+    /// A part's scenario. With one seed, all parts meet the same traffic, and their queues draw and
+    /// hash with the same seeds.
     fn scenario(&self, part: &str) -> Result<Scenario, Wrong> {
         changed(self.scenario.clone(), part, &self.changes(part)?)
     }
@@ -124,7 +124,7 @@ impl Simulate {
         ))
     }
 
-    /// Changes of a part: first the scheme's changes, then the column's.
+    /// A part's changes: first the scheme's, then the column's.
     fn changes(&self, part: &str) -> Result<Vec<Change<'_>>, Wrong> {
         let of = |column: &str| changes(("columns", &self.columns), &self.queues, column);
         let Some((column, scheme)) = self
@@ -154,7 +154,7 @@ impl Simulate {
     }
 }
 
-/// Name of a column under a scheme.
+/// A column's name under a scheme.
 fn name((column, scheme): (&str, &str)) -> String {
     format!("{column} by {scheme}")
 }
@@ -229,7 +229,7 @@ impl Experiment for Simulate {
     }
 }
 
-/// Sets the keys of a column that name a queue to `discipline`.
+/// Sets the column's keys that name a queue to `discipline`.
 fn plant(column: &mut Value, discipline: &Value, names_a_queue: impl Fn(&str) -> bool) {
     let Value::Table(changes) = column else {
         return;

@@ -1,10 +1,10 @@
-//! Kind `smallest`: exhaustive searches of small networks for the smallest schedule not replayed by
-//! a rule.
+//! Kind `smallest`: searches small networks exhaustively for the smallest schedule that a rule does
+//! not replay.
 //!
-//! Rows of each column: `found`, 1 or 0; `packets`, `nodes` and `last exit` of the result; `loads`
-//! examined and `loads that fail`, with any number of congestion points;
-//! `overdue packets in the model`, when the general model replays the result. The trace has the
-//! coverage and the result.
+//! Each column has the rows `found`, 1 or 0, and `packets`, `nodes` and `last exit` of the result.
+//! `loads` is how many loads the search examined, and `loads that fail` how many of these fail,
+//! both with any number of congestion points. `overdue packets in the model` is what the general
+//! model finds when it replays the result. The trace shows the coverage and the result.
 
 use roundelay_reference::replay::search::{Bounds, Covered, Outcome as Searched, Question, Search};
 use roundelay_reference::replay::{Network, Reading, Replayer, Rule, Schedule, priorities};
@@ -27,14 +27,14 @@ pub(super) struct Smallest {
 struct Column {
     /// A name in [`Question::ALL`].
     question: String,
-    /// Maximum congestion points of a packet.
+    /// The most congestion points that a packet may have.
     congestion_points: usize,
-    /// Definition of a congestion point: a name in [`Reading::ALL`].
+    /// What counts as a congestion point: a name in [`Reading::ALL`].
     counted: String,
     /// True if nodes may idle in the original while packets wait.
     #[serde(default = "yes")]
     idling: bool,
-    /// Limits of the search, in order.
+    /// How far each search goes, in order.
     within: Vec<Within>,
 }
 
@@ -151,7 +151,7 @@ fn loads_and_failing(covered: &[Covered]) -> [u64; 2] {
     sums
 }
 
-/// The rules that a replay may follow: one, or each order of the packets by priority.
+/// The rules that a replay may follow: one, or each order by priority that the packets can have.
 fn rules(question: Question, packets: usize) -> Vec<Rule> {
     match question {
         Question::Lstf | Question::LstfFirstCome | Question::NoScheduler => vec![Rule::Lstf],
@@ -160,7 +160,7 @@ fn rules(question: Question, packets: usize) -> Vec<Rule> {
     }
 }
 
-/// Number of overdue packets with the best of the question's rules.
+/// How many packets are overdue with the best of the question's rules.
 fn overdue(question: Question, network: &Network, original: &Schedule) -> usize {
     let mut fewest = None;
     for rule in rules(question, network.packets().len()) {

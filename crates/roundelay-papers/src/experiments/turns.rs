@@ -1,11 +1,11 @@
-//! Kind `turns`: a worked example with deadlines: all packets wait at the start, and are sent turn
+//! Kind `turns`: a worked example with deadlines. All packets wait at the start, and are sent turn
 //! by turn.
 //!
-//! Rows of each column: `allocated bandwidth` over flows (numbered from 1), the flow's request over
-//! all requests, times `bandwidth`; `units of first turn` over flows, what the scheduler lets a flow
-//! send in its first turn; over turns (numbered from 1) `flow of turn`, `packets of turn`,
-//! `due after turn` (the deadline of the flow's next packet, if any). A turn is everything sent on
-//! one decision: one packet, except with `afq`.
+//! A turn is everything sent on one decision, which is one packet except with `afq`. The rows of
+//! each column are curves. Over flows (numbered from 1) they are `allocated bandwidth`, the flow's
+//! request over all requests, times `bandwidth`, and `units of first turn`, what the scheduler lets
+//! a flow send in its first turn. Over turns (numbered from 1) they are `flow of turn`,
+//! `packets of turn` and `due after turn` (the deadline of the flow's next packet, if any).
 
 use std::collections::VecDeque;
 
@@ -38,7 +38,7 @@ pub(super) struct Turns {
 struct Flow {
     /// Requested bandwidth, and weight: 1 to 1024.
     requested: u32,
-    /// Deadlines of the packets, in order.
+    /// The packets' deadlines, in order.
     due: VecDeque<u64>,
     /// Packet length in bytes.
     packet_len: Option<u32>,
@@ -49,7 +49,7 @@ struct Flow {
 struct Turn {
     /// Flow number, from 1.
     flow: u32,
-    /// Deadlines of the packets.
+    /// The packets' deadlines.
     sent: Vec<u64>,
     /// The deadline of the flow's next packet.
     next: Option<u64>,

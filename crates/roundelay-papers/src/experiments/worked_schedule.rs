@@ -1,13 +1,20 @@
 //! Kind `worked_schedule`: a table of arrivals and schedules as printed in a paper, checked and
 //! replayed in the exact model.
 //!
-//! Rows of each case: `viable`, 1 or 0; `idles`, 1 if a node idles while a packet waits there;
-//! `congestion points, READING`, the maximum of any packet (a reading that needs a replay uses
-//! LSTF); for each of `rules` `RULE: overdue packets`, `RULE: overdue NAME, units` of each overdue
-//! packet; `priorities that replay it` of all `priorities`, with or without preemption, for five
-//! packets or fewer; and for two `critical` packets `as in the first case`, 1 if their input times,
-//! paths and exits are the same, and `NAME first: replays in time`, of all replays in which no node
-//! idles. The trace is the table with each replay.
+//! Each case has these rows:
+//!
+//! * `viable`, 1 or 0.
+//! * `idles`, 1 if a node idles while a packet waits there.
+//! * `congestion points, READING`, the most that any packet has. A reading that needs a replay uses
+//!   LSTF.
+//! * For each of `rules`, `RULE: overdue packets`, and `RULE: overdue NAME, units` for each overdue
+//!   packet.
+//! * For five packets or fewer, `priorities that replay it` out of all `priorities`, with or
+//!   without preemption.
+//! * For two `critical` packets, `as in the first case`, 1 if their input times, paths and exits
+//!   are the same, and `NAME first: replays in time`, out of all `replays` where no node idles.
+//!
+//! The trace shows the table with each replay.
 
 use roundelay_reference::replay::{
     Hop, Network, Node, Packet, Reading, Replayer, Rule, Schedule, TooMany, each_replay, priorities,
@@ -19,9 +26,9 @@ use super::replayable::Order;
 use super::{Experiment, Failed, Outcome, Row};
 use crate::places::Wrong;
 
-/// Maximum number of packets for trying all priorities.
+/// Most packets for which all priorities are tried.
 const FEW: usize = 5;
-/// Maximum number of replays.
+/// Most replays.
 const MOST_REPLAYS: u64 = 2_000_000;
 
 /// The `[run]` table.
@@ -34,7 +41,7 @@ pub(super) struct WorkedSchedule {
     packets: Table,
     /// Cases by name: for each node a row such as `a(0, 0), x(0, 1)`: packet(arrival, scheduling).
     cases: Table,
-    /// Rules of replay.
+    /// Rules to replay by.
     rules: Vec<String>,
     /// Two packets, equal in all cases, that meet at their first node.
     #[serde(default)]
@@ -212,7 +219,7 @@ impl Experiment for WorkedSchedule {
     }
 }
 
-/// Number of a packet by name.
+/// A packet's number, by its name.
 fn numbered(network: &Network, name: &str) -> Result<usize, Failed> {
     let number = network.packet(name);
     number.ok_or_else(|| Failed(format!("critical: no packet is called '{name}'")))
@@ -261,7 +268,7 @@ fn overdue(
     rows
 }
 
-/// Counts the replays in time among all replays without idling nodes, by which of two packets goes
+/// Tries all replays without idling nodes and counts those in time, by which of two packets goes
 /// first at their common first node.
 fn demands(
     case: &str,

@@ -1,12 +1,12 @@
 //! Kind `worst_case`: the largest B-WFI and T-WFI of disciplines over random and constructed loads,
 //! over the printed and the proven bounds.
 //!
-//! Rows of each column, for `random loads` and `constructed loads`: `B-WFI over printed bound`,
-//! `B-WFI over proven bound`, and the same for the T-WFI. For the light flow in the constructed
-//! load with its largest B-WFI: `B-WFI, bytes` and `T-WFI, ms`, each measured, printed and proven.
-//! The runs `measured`, `printed` and `proven` have the same as curves over the columns from 1, in
-//! slots of the light flow, without the term of L common to all. The trace is this load, step by
-//! step, if the printed B-WFI is exceeded.
+//! Each column has these rows for `random loads` and `constructed loads`:
+//! `B-WFI over printed bound`, `B-WFI over proven bound`, and the same for the T-WFI. For the light
+//! flow in the constructed load with its largest B-WFI it has `B-WFI, bytes` and `T-WFI, ms`, each
+//! measured, printed and proven. The runs `measured`, `printed` and `proven` have the same as
+//! curves over the columns from 1, in slots of the light flow, without the term in L that all
+//! share. If the printed B-WFI is exceeded, the trace shows this load step by step.
 
 use roundelay::{Guarantees, QueueSpec};
 use roundelay_metrics::workload::{Outcome as Measured, Ratios, Workload, adversaries};
@@ -18,10 +18,10 @@ use crate::places::Wrong;
 
 mod steps;
 
-/// Weights up to 1024, twice, in units of 2^-30: the part of the service by which rounding may move
-/// V against a flow.
+/// The fraction of the service by which rounding may move V against a flow: twice the largest
+/// weight, 1024, in units of 2^-30.
 const ROUNDING: f64 = 1.0 / (1u64 << 19) as f64;
-/// Number of the light flow in the constructed loads.
+/// The light flow's number in the constructed loads.
 const LIGHT: usize = 0;
 
 /// The `[run]` table.
@@ -160,7 +160,7 @@ impl Examined {
         Ok(largest)
     }
 
-    /// Figures of the light flow in the constructed load with its largest B-WFI, and the steps to
+    /// The light flow's figures in the constructed load with its largest B-WFI, and the steps up to
     /// the maximum.
     fn light_flow(&self, column: &str, x: f64) -> Result<(Vec<Row>, Vec<String>), Failed> {
         let mut worst: Option<(&str, Workload, Measured)> = None;
@@ -206,7 +206,7 @@ impl Examined {
     }
 }
 
-/// B-WFI and T-WFI of the light flow, either measured or as bounds.
+/// The light flow's B-WFI and T-WFI, either measured or as bounds.
 struct Indices {
     what: &'static str,
     bytes: f64,

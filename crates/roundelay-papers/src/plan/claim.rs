@@ -6,27 +6,27 @@ use crate::finding::Truth;
 use crate::kind::Kind;
 use crate::predicate::Predicate;
 
-/// A claim of the paper, and the conditions for it.
+/// A claim in the paper, and its conditions.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
     /// Short name, for faults and essays.
     pub id: Option<String>,
-    /// The claim, in a sentence of ours.
+    /// The claim, in a sentence of our own.
     pub says: String,
-    /// Location in the paper, if not that of the item.
+    /// Where it is in the paper, if not at the item.
     #[serde(rename = "where")]
     pub place: Option<String>,
     /// The claim holds if all these predicates hold.
     #[serde(default)]
     pub needs: Vec<Predicate>,
-    /// Origin of the numbers in `needs`.
+    /// Where the numbers in `needs` come from.
     #[serde(default)]
     pub tolerance: String,
     /// Reason for a failure, or the condition.
     #[serde(default)]
     pub because: String,
-    /// The paper's contradiction; `needs` are then over published numbers.
+    /// How the paper contradicts itself. `needs` then reads published numbers.
     pub cannot: Option<String>,
     /// Why our program, machine or setting is another one than the paper's, so that a failure
     /// refutes nothing: the verdict is then *differs here*.
@@ -40,7 +40,7 @@ pub struct Claim {
     pub only_full: Option<String>,
     /// The verdict expected in the full setting, compared by `--check`.
     pub expect: Kind,
-    /// Names of tests with a stronger proof.
+    /// Tests that prove more, by name.
     #[serde(default)]
     pub tests: Vec<String>,
 }
@@ -51,7 +51,7 @@ impl Claim {
         self.id.as_deref() == Some(name) || self.says == name
     }
 
-    /// The expected truth for the plan as it stands; None if it is not known.
+    /// The expected truth for the plan as it stands. None if it is not known.
     pub const fn expected_truth(&self) -> Option<Truth> {
         match self.expect {
             Kind::Holds | Kind::HoldsButNotIf => Some(Truth::Holds),

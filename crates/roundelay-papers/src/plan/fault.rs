@@ -10,7 +10,7 @@ use toml::Table;
 pub struct Fault {
     /// The fault in words.
     pub name: String,
-    /// A discipline in place of all examined ones.
+    /// A discipline that replaces all examined ones.
     pub instead: Option<String>,
     /// Values by dotted path in `run`.
     #[serde(default)]
@@ -22,7 +22,7 @@ pub struct Fault {
     pub cheap: bool,
 }
 
-/// The reason why no planted fault would change a claim of the paper.
+/// Why no planted fault would change one of the paper's claims.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CannotTell {

@@ -32,7 +32,7 @@ impl Plan {
         Ok((variation, experiment))
     }
 
-    /// True if a fault is noticed by a claim of the paper, or the plan says why none can be.
+    /// True if one of the paper's claims notices a fault, or the plan says why none can.
     pub fn tells_faults(&self) -> bool {
         if self.cannot_tell.is_some() {
             return true;

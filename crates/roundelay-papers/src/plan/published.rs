@@ -15,12 +15,12 @@ pub struct Published {
     pub points: Vec<(f64, f64)>,
     /// The standard deviation printed with the number.
     pub deviation: Option<f64>,
-    /// Location in the paper, if not that of the item.
+    /// Where it is in the paper, if not at the item.
     #[serde(rename = "where")]
     pub place: Option<String>,
 }
 
-/// The published number of a figure, or its point at `x`.
+/// The published number for a figure, or its point at `x`.
 pub fn published_at(published: &[Published], figure: &str, x: Option<f64>) -> Option<f64> {
     let mut known = published.iter();
     let published = known.find(|published| published.figure == figure)?;

@@ -6,16 +6,16 @@ use crate::experiments::Experiment;
 use crate::experiments::kinds::KINDS;
 use crate::places::Wrong;
 
-/// The `[run]` table of a plan with one choice of open parameters.
+/// A plan's `[run]` table with one choice of open parameters.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Variation {
-    /// `name = value`; empty for the plan as it stands.
+    /// `name = value`. Empty for the plan as it stands.
     pub name: String,
-    /// Index of the varied parameter in `[[open]]`; None for the plan as it stands.
+    /// Index of the varied parameter in `[[open]]`. None for the plan as it stands.
     pub open: Option<usize>,
     /// The `[run]` table without `seeds`.
     pub run: Table,
-    /// Number of seeds: runs have seeds 1 to this.
+    /// How many seeds: runs have seeds 1 to this.
     pub seeds: u64,
 }
 
@@ -37,7 +37,7 @@ impl Variation {
         })
     }
 
-    /// The experiment of the variation.
+    /// The variation's experiment.
     ///
     /// # Errors
     /// An unknown kind, or the faulty key, by its path in `[run]`.
@@ -51,7 +51,7 @@ impl Variation {
         }
     }
 
-    /// The experiment of the variation, without a check of its values.
+    /// The variation's experiment, without a check of its values.
     pub(crate) fn read(&self) -> Result<Box<dyn Experiment>, Wrong> {
         let mut run = self.run.clone();
         let kinds: Vec<&str> = KINDS.iter().map(|(name, _)| *name).collect();
@@ -65,7 +65,7 @@ impl Variation {
         read(&run)
     }
 
-    /// Name of the experiment's kind; empty if the plan has none.
+    /// Name of the experiment's kind. Empty if the plan has none.
     pub fn kind(&self) -> &str {
         let kind = self.run.get("kind").and_then(Value::as_str);
         kind.unwrap_or_default()

@@ -1,4 +1,4 @@
-"""What errors of the command say of a call: its keywords in place of options, its files and texts."""
+"""What a command's errors say about a Python call: its keywords in place of options, its files and texts."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def keywords(function: _F) -> _F:
-    """The function, whose calls tell the keyword that an unknown one was probably meant to be, also in place of a
-    parameter that is then missing.
+    """Returns the function with better errors. An unknown keyword's error says which keyword was probably meant,
+    also if a parameter is then missing.
     """
     # Not by the module inspect, which is slow to import.
     plain = cast("FunctionType", function)
@@ -46,7 +46,7 @@ def keywords(function: _F) -> _F:
 
 
 class Call:
-    """A call of a function of the package: what its errors say of options and files."""
+    """A call of one of the package's functions: what its errors say about options and files."""
 
     def __init__(self, function: str, arguments: Mapping[str, Any], files: Iterable[str | tuple[str, str]]) -> None:
         self._function = function

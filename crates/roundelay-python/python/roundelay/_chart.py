@@ -1,4 +1,4 @@
-"""Charts of results with Altair, which is imported by the first chart: interactive, with tooltips."""
+"""Interactive charts of results with Altair, with tooltips. The first chart imports Altair."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _bars(rows: list[dict[str, Any]], title: str, y: str) -> Any:
 
 
 class ComparisonCharts:
-    """Charts of a comparison. Each returns an Altair chart. ``light``: of the light flows only."""
+    """Charts of a comparison. Each returns an Altair chart. ``light`` shows only the light flows."""
 
     def __init__(self, result: dict[str, Any]) -> None:
         self._result = result
@@ -62,7 +62,7 @@ class ComparisonCharts:
         return self._over_time("backlog", 1e-3, "Backlog", "kB", light)
 
     def delay(self) -> Any:
-        """The 99th percentile of delay over the packets of light flows, by discipline, in milliseconds."""
+        """The 99th percentile of delay over the light flows' packets, by discipline, in milliseconds."""
         bars = [(each["spec"], (each["light"]["delay"] or {}).get("p99")) for each in self._result["disciplines"]]
         rows = [{"name": name, "y": p99 * 1e3} for name, p99 in bars if p99 is not None]
         return _bars(rows, "99th percentile of delay, light flows", "ms")
@@ -97,23 +97,25 @@ class SimulationCharts:
         return self._figure("loss", 100.0, "Loss", "%")
 
     def throughput_over_time(self) -> Any:
-        """Throughput of each source over time, in Mbit/s, of the first replica. Needs ``[meter] over_time = true``."""
+        """Throughput of each source over time in the first replica, in Mbit/s. Needs ``[meter] over_time = true``."""
         return _lines(_rows(of_groups(self._result, "throughput", 1e-6)), "Throughput", "time (s)", "Mbit/s")
 
     def delay_over_time(self) -> Any:
-        """Mean delay of each source over time, in milliseconds, of the first replica. Needs ``[meter] over_time = true``."""
+        """Mean delay of each source over time in the first replica, in milliseconds. Needs ``[meter] over_time = true``."""
         return _lines(_rows(of_groups(self._result, "delay_mean", 1e3)), "Delay", "time (s)", "ms")
 
     def wait(self) -> Any:
-        """Mean wait in the queue of each link between routers over time, in milliseconds, of the first replica. Needs ``[meter] over_time = true``."""
+        """Mean wait over time in the queue of each link between routers in the first replica, in milliseconds.
+        Needs ``[meter] over_time = true``.
+        """
         return _lines(_rows(of_links(self._result, "wait_mean", 1e3)), "Wait", "time (s)", "ms")
 
     def backlog(self) -> Any:
-        """Backlog of each link between routers over time, in kB, of the first replica. Needs ``[meter] over_time = true``."""
+        """Backlog over time of each link between routers in the first replica, in kB. Needs ``[meter] over_time = true``."""
         return _lines(_rows(of_links(self._result, "backlog", 1e-3)), "Backlog", "time (s)", "kB")
 
     def delay_cdf(self) -> Any:
-        """Distribution of each source's delays, in milliseconds, of the first replica. Needs ``[meter] over_time = true``."""
+        """Distribution of each source's delays in the first replica, in milliseconds. Needs ``[meter] over_time = true``."""
         # A logarithmic axis has no zero.
         rows = [row for row in _rows(delays(self._result)) if row["x"] > 0]
         return _lines(rows, "Delay", "delay (ms)", "fraction of packets", log=True, step=True)

@@ -1,4 +1,4 @@
-"""A command in a process of its own: the last line of standard error is its failure, as JSON."""
+"""A command in a process of its own. If it fails, the last line of standard error is the failure as JSON."""
 
 import json
 import sys

@@ -16,7 +16,7 @@ _RESERVED = {"reno", "cubic", "tree", "pfifo", "bfifo", "prio"}
 
 
 class Classes:
-    """Schedulers and congestion controls of a sweep. Travels to workers by pickle."""
+    """Schedulers and congestion controls of a sweep, which travel to workers by pickle."""
 
     def __init__(self, queues: Sequence[Callable[..., Any]], congestion: ControlLike | Mapping[str, ControlLike] | None) -> None:
         given = congestion if isinstance(congestion, Mapping) else {} if congestion is None else {"all": congestion}
@@ -50,7 +50,7 @@ class Classes:
 
 
 def word(queue: Callable[..., Any]) -> str:
-    """A scheduler among the values of a key: its name, with the limit of its buffer if it has one."""
+    """A scheduler among a key's values: its name, and its buffer's limit if it has one."""
     limit = getattr(queue, "limit", None)
     return f"{_name(queue)} limit {limit}" if limit else _name(queue)
 
@@ -60,7 +60,7 @@ def _name(given: Any) -> str:
 
 
 def _keep(known: dict[str, Any], name: str, given: Any) -> None:
-    """Adds under a name, which stands for the class in the dataset."""
+    """Adds a class under a name, which stands for the class in the dataset."""
     from ._disciplines import schedulers  # noqa: PLC0415
 
     if name in schedulers() or name in _RESERVED:

@@ -22,7 +22,7 @@ FlowBy = Literal["5tuple", "inner", "outer", "src", "dst", "dscp"]
 
 
 def _located(call: Call, run: Callable[[], _R]) -> _R:
-    """Runs; an error gets the words of the call, and the path of the file that its message names."""
+    """Runs a command. An error gets the words of the call, and the path of the file that its message names."""
     try:
         return run()
     except RoundelayError as error:
@@ -86,36 +86,52 @@ def compare(
 ) -> Comparison:
     """Replays a capture through queue disciplines and compares them flow by flow.
 
-    Every packet of the capture arrives at every discipline at its capture time, in front of a link of
-    the given rate. The replay is open-loop: TCP does not react to delay or loss in the replay.
+    Every discipline gets every packet at the time at which the capture recorded it, in front of a link with
+    the given rate. The replay is open-loop, so TCP does not react to delay or loss in it.
 
-    ``capture``: a pcap or pcapng file. ``rate``: ``"20mbit"``, or bits per second. ``queues``:
-    disciplines as ``tc`` writes them, classes written in Python, or both; by default those
-    of Linux, or none if there are ``trees``; ``"all"`` for all built-in disciplines. ``trees``: TOML files with trees of disciplines.
-    ``link``: the kind of link by a keyword of tc-cake(8), ``"docsis"``; ``overhead``, ``mpu`` (bytes) and
-    ``framing`` (``"none"``, ``"atm"``, ``"ptm"``) replace its values. ``buffer``: for every discipline
-    without a limit, ``"1000p"`` or ``"150kb"``.
+    What is compared:
 
-    ``filter``: only packets that match, ``"udp and not port 53"``. ``interface``: only packets of this
-    interface, by name or number. ``direction``: ``"from 192.168.1.0/24"``, ``"to 10.0.0.1"``,
-    ``"to 52:54:00:12:34:56"`` (a link-layer address), ``"to private"``, ``"in"``, ``"out"``, ``"both"``, or by default ``"auto"``, the one with the larger load. ``from_``, ``to``: only the
-    packets between these times after the first, and ``busiest`` the part of this length with the most bytes; texts with a unit, or seconds. ``mtu``: longer packets are split, by
-    default above 1500 bytes; ``"none"`` splits none. ``keep_duplicates``: replay copies of a packet too. ``mirrored``: leave out
-    copies by a mirror port. ``flow_by``: header fields that define a flow. ``weight``: rules, ``{"dst port 443": 10}`` or ``["dst port 443 = 10"]``; the first
-    match counts. ``weights``: a TOML file with rules, tried after those. ``max_flows``: 1 to 1000000, by default as many as take 2 GB.
+    - ``capture``: a pcap or pcapng file.
+    - ``rate``: ``"20mbit"``, or bits per second.
+    - ``queues``: disciplines as ``tc`` writes them, classes written in Python, or both. ``"all"`` takes all
+      built-in disciplines. By default those of Linux, or none if there are ``trees``.
+    - ``trees``: TOML files with trees of disciplines.
+    - ``link``: the kind of link, by a keyword of tc-cake(8), as in ``"docsis"``. ``overhead``, ``mpu``
+      (bytes) and ``framing`` (``"none"``, ``"atm"``, ``"ptm"``) replace its values.
+    - ``buffer``: for every discipline without a limit, ``"1000p"`` or ``"150kb"``.
 
-    ``seed``: of hashes and random choices, by default 1. ``seeds``: runs of what hashes or draws, with consecutive
-    seeds, by default 3; the figures are those of the first. ``cost``: also measure the nanoseconds for a
-    packet, the only result that differs from run to run. ``html``, ``parquet``, ``csv``, ``markdown``: files to
-    write, as the command does. ``anonymise``: other addresses and no paths in all results, by a random key or that of the
-    file ``anonymise_key``. ``threads``: by default one for each core. ``progress``: True or
-    False for a bar or none, by default a bar in notebooks if tqdm is installed; or a function that gets the
-    work done and all work, and may raise an exception to end the call. Further keywords are the command's
-    options, with underscores.
+    Which packets, and how they form flows:
 
-    Raises :class:`UsageError` for a wrong argument or capture, :class:`RunError` if a file cannot be
-    written, and any exception of a scheduler written in Python. Ctrl-C ends the call; no file is left
-    half-written.
+    - ``filter``: only packets that match, as in ``"udp and not port 53"``.
+    - ``interface``: only packets of this interface, by name or number.
+    - ``direction``: ``"from 192.168.1.0/24"``, ``"to 10.0.0.1"``, ``"to 52:54:00:12:34:56"`` (a link-layer
+      address), ``"to private"``, ``"in"``, ``"out"`` or ``"both"``. By default ``"auto"``, the direction with
+      the larger load.
+    - ``from_``, ``to``: only the packets between these times after the first. ``busiest``: only the part of
+      this length with the most bytes. These are texts with a unit, or seconds.
+    - ``mtu``: longer packets are split, by default above 1500 bytes. ``"none"`` splits none.
+    - ``keep_duplicates``: replay copies of a packet too. ``mirrored``: leave out copies by a mirror port.
+    - ``flow_by``: header fields that define a flow.
+    - ``weight``: rules, as in ``{"dst port 443": 10}`` or ``["dst port 443 = 10"]``. The first match counts.
+      ``weights``: a TOML file with rules, tried after those.
+    - ``max_flows``: 1 to 1000000, by default as many as take 2 GB.
+
+    How it runs, and what it writes:
+
+    - ``seed``: for hashes and random choices, by default 1. ``seeds``: how often to run what hashes or draws,
+      with consecutive seeds, by default 3. The figures are those of the first.
+    - ``cost``: also measure the nanoseconds for a packet, the only result that differs from run to run.
+    - ``html``, ``parquet``, ``csv``, ``markdown``: files to write, as the command does.
+    - ``anonymise``: other addresses and no paths in all results, by a random key or the one in the file
+      ``anonymise_key``.
+    - ``threads``: by default one for each core.
+    - ``progress``: True or False for a bar or none, by default a bar in notebooks if tqdm is installed. Or a
+      function that gets the work done and all work, and may raise an exception to end the call.
+
+    Further keywords are the command's options, with underscores.
+
+    Raises :class:`UsageError` for a wrong argument or capture, :class:`RunError` if a file cannot be written,
+    and any exception of a scheduler written in Python. Ctrl-C ends the call, and leaves no file half-written.
     """
     given = dict(locals())
     names, own = split(many(queues))
@@ -188,22 +204,26 @@ def simulate(
 ) -> Simulation:
     """Simulates a network: throughput, delay, loss, fairness and completion times.
 
-    ``scenario``: a TOML file, its text (with line breaks), a dictionary, or a
-    :class:`roundelay.scenario.Scenario`. Files named in a text or dictionary are relative to the
-    working directory. The same scenario, seed and version give the same result, with any number of
-    threads.
+    The same scenario, seed and version give the same result, with any number of threads.
 
-    ``queue``: a discipline for all router ports, as ``tc`` writes it or a class written in Python;
-    buffers keep their sizes unless it has a limit. ``congestion``: a congestion control for all sources
-    over TCP, or one for each name of a source: ``"reno"``, ``"cubic"`` or a class written in Python
-    (:class:`CongestionControl`). ``seed``: instead of the scenario's. ``replicas``: number of runs with
-    consecutive seeds, 1 to 10000. ``html``, ``parquet``, ``csv``, ``markdown``, ``packets``, ``log``,
-    ``pcapng``: files to write, as the command does. ``threads``: by default one for each core. ``long``: run
-    a scenario of more than 10^10 events too. ``progress``: as in :func:`compare`.
+    - ``scenario``: a TOML file, its text (with line breaks), a dictionary, or a
+      :class:`roundelay.scenario.Scenario`. Files named in a text or dictionary are relative to the working
+      directory.
+    - ``queue``: a discipline for all router ports, as ``tc`` writes it, or a class written in Python. Buffers
+      keep their sizes unless it has a limit.
+    - ``congestion``: a congestion control for all sources over TCP, or one for each name of a source:
+      ``"reno"``, ``"cubic"`` or a class written in Python (:class:`CongestionControl`).
+    - ``seed``: replaces the scenario's.
+    - ``replicas``: number of runs with consecutive seeds, 1 to 10000.
+    - ``html``, ``parquet``, ``csv``, ``markdown``, ``packets``, ``log``, ``pcapng``: files to write, as the
+      command does.
+    - ``threads``: by default one for each core.
+    - ``long``: run a scenario of more than 10^10 events too.
+    - ``progress``: as in :func:`compare`.
 
-    Raises :class:`UsageError` for a wrong scenario, :class:`RunError` if the run fails or a file cannot
-    be written, and any exception of a scheduler or a congestion control written in Python. Ctrl-C ends
-    the call; no file is left half-written.
+    Raises :class:`UsageError` for a wrong scenario, :class:`RunError` if the run fails or a file cannot be
+    written, and any exception of a scheduler or a congestion control written in Python. Ctrl-C ends the call,
+    and leaves no file half-written.
     """
     arguments = dict(locals())
     path, given, files = _input(scenario, "scenario")
@@ -235,7 +255,7 @@ def simulate(
 
 
 def _texts_only(queues: Any) -> list[str]:
-    """Disciplines of a function that takes none written in Python."""
+    """Disciplines for a function that takes none written in Python."""
     found = many(queues)
     for each in found:
         if callable(each) or hasattr(each, "enqueue"):
@@ -265,12 +285,16 @@ def replay(
 ) -> Replay:
     """Records a schedule, replays it under other disciplines, and counts the packets that come out too late.
 
-    ``scenario``: as in :func:`simulate`; with ``on``, a schedule in Parquet. ``queues``: ``"lstf"``,
-    ``"lstf preempt"``, ``"edf"``, ``"omniscient"`` and others, by default lstf. ``on``: the network of
-    a schedule in Parquet. ``slack``: initial slack, ``"wait"``, ``"path-end"`` or ``"none"``.
-    ``resolution``: round slack down to multiples of this time. ``threshold``: packets late by more
-    are counted separately. Times are texts with a unit, or seconds. ``congestion``: of the recorded run,
-    as in :func:`simulate`. ``long``: as in :func:`simulate`. ``progress``: as in :func:`compare`.
+    Times are texts with a unit, or seconds.
+
+    - ``scenario``: as in :func:`simulate`. With ``on``, it is a schedule in Parquet.
+    - ``queues``: ``"lstf"``, ``"lstf preempt"``, ``"edf"``, ``"omniscient"`` and others, by default lstf.
+    - ``on``: the network for a schedule in Parquet.
+    - ``slack``: initial slack, ``"wait"``, ``"path-end"`` or ``"none"``.
+    - ``resolution``: round slack down to multiples of this time.
+    - ``threshold``: packets that are late by more are counted separately.
+    - ``congestion``: for the recorded run, as in :func:`simulate`.
+    - ``long``: as in :func:`simulate`. ``progress``: as in :func:`compare`.
 
     Raises :class:`UsageError` for a wrong argument or file, and :class:`RunError` if the run fails.
     """
@@ -310,9 +334,10 @@ def bounds(
 ) -> Bounds:
     """The worst-case delays that disciplines guarantee to flows with token buckets, as proven.
 
-    ``flows``: a TOML file with flows and links, its text, or a dictionary. ``queues``: disciplines, by
-    default all with a proven bound. ``rate``: of links without a rate in the file. ``hops``: number of
-    links in series if the file lists none, 1 to 1000.
+    - ``flows``: a TOML file with flows and links, its text, or a dictionary.
+    - ``queues``: disciplines, by default all with a proven bound.
+    - ``rate``: for links without a rate in the file.
+    - ``hops``: number of links in series if the file lists none, 1 to 1000.
 
     Raises :class:`UsageError` for a wrong argument or file.
     """
@@ -324,8 +349,8 @@ def bounds(
 
 
 def _printed(call: Call, command: str, words: list[str], given: tuple[str, str] | None = None, *, found_faults: bool = False) -> str:
-    """What the command prints, in a process of its own. ``given``: a name and a text, on standard input. ``found_faults``:
-    exit status 1 is a result, too.
+    """What the command prints, in a process of its own. ``given`` is a name and a text, on standard input. With
+    ``found_faults``, exit status 1 is a result, too.
     """
     import subprocess  # noqa: PLC0415 (slow to import, and seldom needed)
 
@@ -361,13 +386,20 @@ def objective(
     long: bool = False,
     **more: Any,
 ) -> Objective:
-    """Tests whether least slack time first serves an objective as well as the discipline made for it, and at what cost.
+    """Tests whether least slack time first serves an objective as well as the discipline made for it, and at
+    what cost.
 
-    ``scenario``: as in :func:`simulate`, with a table ``[objective]`` unless ``objective`` is given: ``"completion"``,
-    ``"completion-by-bytes"``, ``"tail"``, ``"fairness"``, ``"weighted-fairness"`` or ``"deadline"``. ``source``: only packets and
-    flows of this source. ``slack``: what sources write into headers, ``"size 1s"``. ``specialist``: the discipline made
-    for the objective. ``queues``: more disciplines. ``cost``: also measure the nanoseconds of a packet, the only result
-    that differs from run to run. ``long``: as in :func:`simulate`. The runs are those of the command, in a process of their own.
+    - ``scenario``: as in :func:`simulate`, with a table ``[objective]`` unless ``objective`` is given.
+    - ``objective``: ``"completion"``, ``"completion-by-bytes"``, ``"tail"``, ``"fairness"``,
+      ``"weighted-fairness"`` or ``"deadline"``.
+    - ``source``: only packets and flows of this source.
+    - ``slack``: what sources write into headers, as in ``"size 1s"``.
+    - ``specialist``: the discipline made for the objective.
+    - ``queues``: more disciplines.
+    - ``cost``: also measure the nanoseconds for a packet, the only result that differs from run to run.
+    - ``long``: as in :func:`simulate`.
+
+    The command makes the runs in a process of its own.
 
     Raises :class:`UsageError` for a wrong argument or scenario, and :class:`RunError` if the run fails.
     """
@@ -396,12 +428,16 @@ def objective(
 
 @keywords
 def verify(log: Path, *, faults: int = 10) -> Verification:
-    """Checks the log of a simulation, or the record of a live run, for events that are impossible in a real network.
+    """Checks the log of a simulation, or the record of a live run, for events that are impossible in a real
+    network.
 
-    ``log``: a file of ``simulate(.., log=..)`` or of ``roundelay live --record``. ``faults``: stop after this number, 1 to 1000.
+    - ``log``: a file from ``simulate(.., log=..)`` or ``roundelay live --record``.
+    - ``faults``: stop after this number, 1 to 1000.
+
     The check reads nothing but the log, in a process of its own.
 
-    Raises :class:`UsageError` if the file is no log. Faults are no exception: see :attr:`Verification.is_valid`.
+    Raises :class:`UsageError` if the file is no log. Faults are no exception: see
+    :attr:`Verification.is_valid`.
     """
     arguments = dict(locals())
     path = path_text("log", log)
@@ -426,11 +462,16 @@ def bench(
 ) -> Costs:
     """Measures the cost of a packet, enqueue plus dequeue, under the loads of the QFQ paper.
 
-    ``queues``: disciplines, by default all. ``flows``: 512, or by weight ``"1:32k,2:4k"``, one or several. ``pattern``:
-    ``"small"``, ``"large"`` or ``"full"``. ``memory``: ``"packed"`` or ``"scattered"``, by default both. ``lengths``: bytes of packets, 1000,
-    ``"64-1500"``, ``"imix"``. ``burst``: packets in a call. ``pairs``: packets in a round. ``rounds``: each measures every discipline.
-    ``against``: a file written by ``save``, to compare with. Nothing else should run on the machine meanwhile; a process of its
-    own measures.
+    A process of its own measures. Let nothing else run on the machine meanwhile.
+
+    - ``queues``: disciplines, by default all.
+    - ``flows``: 512, or by weight ``"1:32k,2:4k"``, one or several.
+    - ``pattern``: ``"small"``, ``"large"`` or ``"full"``.
+    - ``memory``: ``"packed"`` or ``"scattered"``, by default both.
+    - ``lengths``: bytes of packets, 1000, ``"64-1500"``, ``"imix"``.
+    - ``burst``: packets in a call. ``pairs``: packets in a round.
+    - ``rounds``: each measures every discipline.
+    - ``against``: a file written by ``save``, to compare with.
 
     Raises :class:`UsageError` for a wrong argument.
     """
@@ -454,13 +495,18 @@ def papers(
     fresh: bool = False,
     threads: int | None = None,
 ) -> list[PaperItem] | list[PaperResult]:
-    """Tables, figures and theorems of the papers: without arguments a list, else runs with verdicts.
+    """Tables, figures and theorems of the papers. Without arguments it returns a list, otherwise it runs them
+    and judges the claims.
 
-    ``paper``: a name from the list, ``"all"``, or a plan file. ``item``: one item of the paper.
-    ``full``: as published, instead of the quick setting. ``seeds``: number of seeds. ``instead``: this
-    discipline in place of those examined, to see verdicts change. ``cache``: folder of cached runs.
-    ``fresh``: neither read nor write the cache. The runs are those of the command, in a process of
-    their own.
+    - ``paper``: a name from the list, ``"all"``, or a plan file.
+    - ``item``: one item of the paper.
+    - ``full``: as published, instead of the quick setting.
+    - ``seeds``: number of seeds.
+    - ``instead``: this discipline in place of those examined, so that you see verdicts change.
+    - ``cache``: folder of cached runs.
+    - ``fresh``: neither read nor write the cache.
+
+    The command makes the runs in a process of its own.
     """
     call = Call("papers", dict(locals()), [paper] if paper else [])
     if paper is None:

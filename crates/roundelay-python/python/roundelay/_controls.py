@@ -13,19 +13,19 @@ from ._words import wrong_type
 class CongestionControl(Protocol):
     """A congestion control of TCP written in Python: how the window grows and shrinks.
 
-    Each connection of the simulation has an instance of its own, and one for each direction with data.
-    Detection and repair of losses stay with TCP, as for the built-in controls. Results are windows in
-    bytes, whole or not (rounded down): legal are one segment and more, up to 2**50.
+    Each connection of the simulation has an instance of its own, and one for each direction with data. TCP
+    itself detects and repairs losses, as for the built-in controls. Return windows in bytes, whole or not
+    (they are rounded down). Legal are one segment and more, up to 2**50.
 
     Optional methods:
 
     ``on_mark(feedback) -> float``
         An ECN mark, once for each window. Returns threshold and window. Without it, a mark is a loss.
     ``on_timeout(feedback) -> float``
-        A retransmission timeout, the first since new data was acknowledged. Returns the threshold; the
+        A retransmission timeout, the first since new data was acknowledged. Returns the threshold. The
         window is one segment. Without it, a timeout is a loss.
     ``on_limited(feedback) -> None``
-        An acknowledgement that causes no growth: the window was not in full use, or the
+        An acknowledgement that causes no growth, because the window was not in full use, or the
         acknowledgement echoes a mark.
 
     Optional attribute of the class: ``name``, in messages, by default the class's name.
@@ -60,7 +60,7 @@ def control(given: ControlLike) -> _native.Control:
 
 
 def controls(given: ControlLike | Mapping[str, ControlLike] | None) -> list[tuple[str, _native.Control]]:
-    """Controls by names of sources; ``all`` stands for all sources over TCP."""
+    """Controls by names of sources. ``all`` stands for all sources over TCP."""
     if given is None:
         return []
     if isinstance(given, Mapping):

@@ -61,7 +61,7 @@ def delays(result: Mapping[str, Any]) -> list[Curve]:
 
 
 class Mean(NamedTuple):
-    """A figure at a point of a sweep: a mean over the seeds, and half the 95% interval, if there are several."""
+    """A figure at a point of a sweep: the mean over the seeds, and half the 95% interval if there are several."""
 
     by: str
     x: Any

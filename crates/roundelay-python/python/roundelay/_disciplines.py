@@ -18,17 +18,17 @@ class Parameter:
     name: str
     #: One line.
     about: str
-    #: Kind of value: bytes for ``size``, bits per second for ``rate``; ``switch`` is a word alone.
+    #: Kind of value: bytes for ``size``, bits per second for ``rate``. ``switch`` is a word alone.
     kind: Kind
     #: Default value with its unit.
     default: str
-    #: Smallest legal value with its unit; None for choices and switches.
+    #: Smallest legal value with its unit. None for choices and switches.
     minimum: str | None
-    #: Largest legal value with its unit; None for choices and switches.
+    #: Largest legal value with its unit. None for choices and switches.
     maximum: str | None
     #: The legal words of a choice.
     choices: tuple[str, ...]
-    #: Unit of a bare number; None for numbers without a unit.
+    #: Unit of a bare number. None for numbers without a unit.
     unit: str | None
     #: Legal values in words.
     legal: str
@@ -43,7 +43,7 @@ class Discipline:
     about: str
     #: The publication.
     source: str
-    #: Name of the qdisc in Linux's ``tc``; None if Linux does not have the discipline.
+    #: Name of the qdisc in Linux's ``tc``. None if Linux does not have the discipline.
     linux: str | None
     #: How the qdisc tells flows apart: ``unread``, ``hashed``, ``exact`` or ``classes``.
     linux_flows: str | None
@@ -55,9 +55,9 @@ class Discipline:
     complexity: str
     #: Whether the discipline can be an inner node of a tree.
     interior: bool
-    #: Default buffer in packets; None without a limit in packets.
+    #: Default buffer in packets. None without a limit in packets.
     default_limit_packets: int | None
-    #: Default buffer in bytes; None without a limit in bytes.
+    #: Default buffer in bytes. None without a limit in bytes.
     default_limit_bytes: int | None
     parameters: tuple[Parameter, ...]
 

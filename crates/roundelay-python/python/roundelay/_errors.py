@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 class RoundelayError(Exception):
     """Base of all exceptions of Roundelay.
 
-    ``status`` is the command's exit status; the other attributes are None where unknown.
+    ``status`` is the command's exit status. The other attributes are None where unknown.
     """
 
     status: int
@@ -42,8 +42,8 @@ class RoundelayError(Exception):
 
 
 class UsageError(RoundelayError, ValueError):
-    """An argument is wrong, or an input file is missing or not what it should be. Errors about the type of an
-    argument and about unknown keywords are also ``TypeError``.
+    """An argument is wrong, or an input file is missing or not what it should be. Errors about an argument's
+    type and about unknown keywords are also ``TypeError``.
     """
 
 

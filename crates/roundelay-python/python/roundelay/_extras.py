@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def needs(extra: str) -> Iterator[None]:
-    """Imports of an extra; a missing package is an error that says how to install the extra."""
+    """Imports of an extra. If a package is missing, the error says how to install the extra."""
     try:
         yield
     except ModuleNotFoundError as error:

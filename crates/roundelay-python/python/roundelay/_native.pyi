@@ -30,7 +30,7 @@ class Packet:
         """Queueing time still allowed, seconds."""
     @property
     def deadline(self) -> float | None:
-        """The time at which the receiver needs the packet, seconds; None without a deadline."""
+        """When the receiver needs the packet, in seconds. None without a deadline."""
     @property
     def ecn(self) -> bool:
         """Whether the packet may be marked instead of dropped (ECN)."""
@@ -52,7 +52,7 @@ class Drop:
         """``full``, ``pushed_out``, ``early`` or ``refused``."""
 
 class Scheduler:
-    """A queue discipline with its buffer, driven by the caller. Times are in seconds."""
+    """A queue discipline with its buffer, that you drive. Times are in seconds."""
 
     def __new__(cls, spec: str, own: Own | None, rate: str | None, limit: str | None, seed: int) -> Self: ...
     def enqueue(
@@ -69,13 +69,16 @@ class Scheduler:
     ) -> bool:
         """Adds a packet. Returns whether this packet is in the queue after the call.
 
-        ``flow``: number of the flow, 0 or more. ``length``: bytes on the link, 1 to 65535. ``payload``:
-        any object, returned with the packet. ``now``: seconds, by default the time of the call before.
-        ``ecn``: the packet may be marked instead of dropped. ``priority``: smaller goes first, where the
-        discipline reads it. ``slack``, ``deadline``: seconds, for disciplines that read them.
+        - ``flow``: number of the flow, 0 or more.
+        - ``length``: bytes on the link, 1 to 65535.
+        - ``payload``: any object, which you get back with the packet.
+        - ``now``: seconds, by default the time of the call before.
+        - ``ecn``: the packet may be marked instead of dropped.
+        - ``priority``: smaller goes first, where the discipline reads it.
+        - ``slack``, ``deadline``: seconds, for disciplines that read them.
         """
     def dequeue(self, now: float | None = None) -> Packet | None:
-        """The next packet, or None: the queue is empty, or no packet may leave before ``ready_at``."""
+        """The next packet. None if the queue is empty, or if no packet may leave before ``ready_at``."""
     @property
     def dropped(self) -> list[Drop]:
         """Packets dropped in the last call, in order."""
@@ -85,13 +88,13 @@ class Scheduler:
     def set_flow(self, flow: int, weight: int, max_packet_length: int) -> None:
         """Sets a flow's weight, 1 to 1024, and longest packet, 512 to 65536 bytes."""
     def remove_flow(self, flow: int) -> None:
-        """Removes a flow; a backlogged flow keeps its settings until its last packet has left."""
+        """Removes a flow. A backlogged flow keeps its settings until its last packet has left."""
     @property
     def backlog_bytes(self) -> int:
         """Bytes in the queue."""
     @property
     def ready_at(self) -> float | None:
-        """The next service of a discipline that idles although packets wait, seconds; None: never idles."""
+        """When a discipline that idles although packets wait serves next, in seconds. None: never idles."""
     @property
     def spec(self) -> str:
         """The discipline with its parameters, as ``tc`` writes them."""
@@ -102,7 +105,7 @@ class Scheduler:
 
 @final
 class Feedback:
-    """State of a TCP connection at a call of its congestion control."""
+    """A TCP connection's state when its congestion control is called."""
 
     @property
     def now(self) -> float:
@@ -118,18 +121,18 @@ class Feedback:
         """Most data in a segment, bytes (SMSS)."""
     @property
     def acknowledged(self) -> int:
-        """Newly acknowledged data, bytes; 0 on losses, marks and timeouts."""
+        """Newly acknowledged data, bytes. 0 on losses, marks and timeouts."""
     @property
     def in_flight(self) -> int:
-        """Data in the network, bytes: at an acknowledgement the pipe of RFC 6675; at losses, marks and
-        timeouts FlightSize of RFC 5681, data sent and not acknowledged."""
+        """Data in the network, bytes. At an acknowledgement this is the pipe of RFC 6675, and at losses, marks
+        and timeouts FlightSize of RFC 5681, data sent and not acknowledged."""
     @property
     def round_trip(self) -> float | None:
         """The round trip measured by this acknowledgement, seconds, in steps of TCP's clock (1 ms with
-        ``preset = "rfc"``); None if there is none."""
+        ``preset = "rfc"``). None if there is none."""
     @property
     def smoothed_round_trip(self) -> float | None:
-        """The smoothed round trip, seconds (SRTT of RFC 6298); None before the first measurement."""
+        """The smoothed round trip, seconds (SRTT of RFC 6298). None before the first measurement."""
 
 @final
 class Control:

@@ -1,4 +1,4 @@
-"""Plots of results with matplotlib, which is imported by the first plot."""
+"""Plots of results with matplotlib. The first plot imports it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _axes(ax: Any, title: str, x: str, y: str) -> Any:
 
 
 class ComparisonPlots:
-    """Plots of a comparison. Each returns matplotlib's axes; ``ax`` draws into existing ones."""
+    """Plots of a comparison. Each returns matplotlib's axes. Pass ``ax`` to draw into existing ones."""
 
     def __init__(self, result: dict[str, Any]) -> None:
         self._result = result
@@ -29,7 +29,7 @@ class ComparisonPlots:
         return [(each["spec"], each[which]) for each in self._result["disciplines"]]
 
     def delay_cdf(self, ax: Any = None, *, light: bool = False) -> Any:
-        """Distribution of packet delays, in milliseconds. ``light``: of the light flows only."""
+        """Distribution of packet delays, in milliseconds. ``light`` shows only the light flows."""
         ax = _axes(ax, "Delay of light flows" if light else "Delay of all packets", "delay (ms)", "fraction of packets")
         for name, curves in self._curves(light):
             points = curves["delay_cdf"]
@@ -54,7 +54,7 @@ class ComparisonPlots:
         return self._over_time(_axes(ax, "Backlog", "time (s)", "kB"), "backlog", 1e-3, light)
 
     def delay(self, ax: Any = None) -> Any:
-        """The 99th percentile of delay over the packets of light flows, by discipline, in milliseconds."""
+        """The 99th percentile of delay over the light flows' packets, by discipline, in milliseconds."""
         ax = _axes(ax, "99th percentile of delay, light flows", "", "ms")
         bars = [(each["spec"], (each["light"]["delay"] or {}).get("p99")) for each in self._result["disciplines"]]
         known = [(name, p99 * 1e3) for name, p99 in bars if p99 is not None]
@@ -63,7 +63,7 @@ class ComparisonPlots:
 
 
 class SimulationPlots:
-    """Plots of a simulation. Each returns matplotlib's axes; ``ax`` draws into existing ones."""
+    """Plots of a simulation. Each returns matplotlib's axes. Pass ``ax`` to draw into existing ones."""
 
     def __init__(self, result: dict[str, Any]) -> None:
         self._result = result
@@ -96,27 +96,29 @@ class SimulationPlots:
         return ax
 
     def throughput_over_time(self, ax: Any = None) -> Any:
-        """Throughput of each source over time, in Mbit/s, of the first replica. Needs ``[meter] over_time = true``."""
+        """Throughput of each source over time in the first replica, in Mbit/s. Needs ``[meter] over_time = true``."""
         curves = of_groups(self._result, "throughput", 1e-6)
         return self._lines(_axes(ax, "Throughput", "time (s)", "Mbit/s"), curves)
 
     def delay_over_time(self, ax: Any = None) -> Any:
-        """Mean delay of each source over time, in milliseconds, of the first replica. Needs ``[meter] over_time = true``."""
+        """Mean delay of each source over time in the first replica, in milliseconds. Needs ``[meter] over_time = true``."""
         curves = of_groups(self._result, "delay_mean", 1e3)
         return self._lines(_axes(ax, "Delay", "time (s)", "ms"), curves)
 
     def wait(self, ax: Any = None) -> Any:
-        """Mean wait in the queue of each link between routers over time, in milliseconds, of the first replica. Needs ``[meter] over_time = true``."""
+        """Mean wait over time in the queue of each link between routers in the first replica, in milliseconds.
+        Needs ``[meter] over_time = true``.
+        """
         curves = of_links(self._result, "wait_mean", 1e3)
         return self._lines(_axes(ax, "Wait", "time (s)", "ms"), curves)
 
     def backlog(self, ax: Any = None) -> Any:
-        """Backlog of each link between routers over time, in kB, of the first replica. Needs ``[meter] over_time = true``."""
+        """Backlog over time of each link between routers in the first replica, in kB. Needs ``[meter] over_time = true``."""
         curves = of_links(self._result, "backlog", 1e-3)
         return self._lines(_axes(ax, "Backlog", "time (s)", "kB"), curves)
 
     def delay_cdf(self, ax: Any = None) -> Any:
-        """Distribution of each source's delays, in milliseconds, of the first replica. Needs ``[meter] over_time = true``."""
+        """Distribution of each source's delays in the first replica, in milliseconds. Needs ``[meter] over_time = true``."""
         curves = delays(self._result)
         ax = _axes(ax, "Delay", "delay (ms)", "fraction of packets")
         for name, places, parts in curves:
@@ -127,14 +129,16 @@ class SimulationPlots:
 
 
 class SweepPlots:
-    """Plots of a sweep. Each returns matplotlib's axes; ``ax`` draws into existing ones."""
+    """Plots of a sweep. Each returns matplotlib's axes. Pass ``ax`` to draw into existing ones."""
 
     def __init__(self, columns: dict[str, list[Any]]) -> None:
         self._columns = columns
 
     def figure(self, figure: str, ax: Any = None, *, x: str | None = None, by: str | None = None, source: str = "all") -> Any:
-        """A figure over the values of a key, ``x``, by default the last one swept, with a line for each value of another key, ``by``: means over the
-        seeds with 95% confidence intervals. ``source``: of this source.
+        """A figure over the values of a key: means over the seeds with 95% confidence intervals.
+
+        ``x`` is the key along the axis, by default the last one swept. Each value of another key, ``by``,
+        gets a line. ``source`` takes the figure of this source.
         """
         x, means = swept(self._columns, figure, x, by, source)
         ax = _axes(ax, figure, x, figure)
@@ -149,13 +153,13 @@ class SweepPlots:
 
 
 class ReplayPlots:
-    """Plots of a replay. Each returns matplotlib's axes; ``ax`` draws into existing ones."""
+    """Plots of a replay. Each returns matplotlib's axes. Pass ``ax`` to draw into existing ones."""
 
     def __init__(self, result: dict[str, Any]) -> None:
         self._result = result
 
     def overdue(self, ax: Any = None) -> Any:
-        """The fraction of packets that leave later than recorded, by discipline: mean of the replicas."""
+        """The fraction of packets that leave later than recorded, by discipline: the mean over the replicas."""
         ax = _axes(ax, "Overdue packets", "", "fraction")
         bars = [(each["with"], each["drained"]["overdue"]["mean"]) for each in self._result["candidates"]]
         ax.bar([name for name, _ in bars], [part for _, part in bars])

@@ -1,4 +1,4 @@
-"""Progress of a call: a bar of tqdm in notebooks, or a function of the caller's."""
+"""Progress of a call: a bar of tqdm in notebooks, or a function of your own."""
 
 from __future__ import annotations
 

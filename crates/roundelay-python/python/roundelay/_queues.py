@@ -15,8 +15,8 @@ from ._words import listed, wrong_type
 class Queue(Protocol):
     """A scheduler written in Python.
 
-    Packets of one flow leave in the order of arrival. As long as a packet waits, ``dequeue`` returns
-    one, unless ``ready_at()`` names a later time; a class that idles also has ``evict()``. Times are in seconds.
+    Packets of one flow leave in the order of arrival. As long as a packet waits, ``dequeue`` returns one,
+    unless ``ready_at()`` names a later time. A class that idles also has ``evict()``. Times are in seconds.
 
     Optional methods:
 
@@ -24,25 +24,30 @@ class Queue(Protocol):
         The packet to drop when the buffer is full. Without it, packets that arrive at a full buffer
         are dropped before ``enqueue`` sees them.
     ``ready_at() -> float | None``
-        The time of the next service, for a scheduler that idles although packets wait, seconds.
+        When a scheduler that idles although packets wait serves next, in seconds.
     ``take_dropped() -> Packet | None``
-        A packet that the scheduler itself dropped in the last call; called until None.
+        A packet that the scheduler itself dropped in the last call. It is called until it returns None.
     ``set_flow(flow: int, weight: int, max_packet_length: int)``
-        A flow is added or changed; the length is in bytes.
+        A flow is added or changed. The length is in bytes.
     ``remove_flow(flow: int)``
         A flow is removed.
     ``set_link_rate(rate: int)``
-        The rate of the link, bits per second, before the first packet.
+        The link's rate in bits per second, before the first packet.
 
-    Optional attributes of the class: ``name`` (in results, by default the class's name),
-    ``limit`` (the buffer: ``"1000p"``, ``"150kb"``, by default ``"1000p"``), ``weighted`` and
-    ``reorders`` (by default False), and ``reads``, the fields of packets that the class reads, a list of
-    ``"class"``, ``"flow_size"`` or ``"remaining"`` (at most one: ``packet.priority`` is then the class by code point or rule,
-    the bytes of the flow, or its bytes still to come) and ``"slack"`` or ``"deadline"``. If ``__init__`` has a parameter ``seed``, it gets the seed.
+    Optional attributes of the class:
+
+    - ``name``: in results, by default the class's name.
+    - ``limit``: the buffer, ``"1000p"`` or ``"150kb"``, by default ``"1000p"``.
+    - ``weighted`` and ``reorders``: by default False.
+    - ``reads``: a list of the packet fields that the class reads. At most one of ``"class"``, ``"flow_size"``
+      and ``"remaining"``: then ``packet.priority`` is the class by code point or rule, the flow's bytes, or
+      its bytes still to come. Also ``"slack"`` or ``"deadline"``.
+
+    If ``__init__`` has a parameter ``seed``, it gets the seed.
     """
 
     def enqueue(self, packet: Packet, now: float) -> bool | None:
-        """Takes a packet; False refuses it, with the state as before."""
+        """Takes a packet. To refuse it, return False, with the state as before."""
         ...
 
     def dequeue(self, now: float) -> Packet | None:
@@ -58,7 +63,7 @@ PLACEHOLDER = "fifo"
 
 
 def own(queue: Callable[..., Queue]) -> _native.Own:
-    """The discipline of a class written in Python."""
+    """The discipline made from a class written in Python."""
     if not callable(queue):
         what = f"an instance of {type(queue).__name__}: each link makes its own" if hasattr(queue, "enqueue") else type(queue).__name__
         wrong_type("queue", "a discipline as text or a class with enqueue and dequeue", queue, what)

@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 
 class Table:
     """A table with named columns, for any library that reads Arrow: ``polars.DataFrame(table)``,
-    ``pyarrow.table(table)``, ``pandas.DataFrame.from_arrow(table)``, DuckDB. Names of columns are its keys:
-    ``"spec" in table``, ``table["spec"]``, ``dict(table)``; ``len(table)`` is the number of rows.
+    ``pyarrow.table(table)``, ``pandas.DataFrame.from_arrow(table)``, DuckDB.
+
+    Names of columns are its keys: ``"spec" in table``, ``table["spec"]``, ``dict(table)``. ``len(table)`` is
+    the number of rows.
     """
 
     def __init__(self, native: _native.Table) -> None:
@@ -47,7 +49,7 @@ class Table:
         return name in self.column_names
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Lists of values by column; None where there is no value."""
+        """Lists of values by column. None where there is no value."""
         return {name: self._native.column(name) for name in self.column_names}
 
     def to_pandas(self) -> Any:
@@ -84,7 +86,7 @@ def _table(names: Iterable[str], rows: Iterable[Iterable[Any]]) -> Table:
 
 
 def _grid(names: Iterable[str], rows: Iterable[Iterable[Any]], best: Iterable[bool] = ()) -> str:
-    """An HTML table. ``best``: whether a row is bold."""
+    """An HTML table. ``best`` tells whether a row is bold."""
     bold = [*best]
     cell = lambda value: "" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)  # noqa: E731
     head = "".join(f"<th>{escape(name)}</th>" for name in names)
@@ -117,7 +119,7 @@ class _Result:
         return self._native.json()
 
     def to_dict(self) -> dict[str, Any]:
-        """The command's JSON as a dictionary. Seconds, bits per second, bytes."""
+        """The command's JSON as a dictionary, in seconds, bits per second and bytes."""
         return json.loads(self._native.json())
 
     def to_html(self) -> str:
@@ -176,7 +178,7 @@ class Comparison(_Result, _Tabled):
 
     @property
     def best(self) -> str | None:
-        """The discipline that the verdict names; None where the verdict asks which packets share the link."""
+        """The discipline that the verdict names. None where the verdict asks which packets share the link."""
         best = self._dict["verdict"].get("best")
         return None if best is None else self.disciplines[best]
 
@@ -188,7 +190,7 @@ class Comparison(_Result, _Tabled):
 
     @property
     def commands(self) -> list[str]:
-        """Linux commands that set up the best discipline; empty if none are known."""
+        """Linux commands that set up the best discipline. Empty if none are known."""
         return self._dict["verdict"]["commands"]
 
     @property
@@ -198,7 +200,7 @@ class Comparison(_Result, _Tabled):
 
     @property
     def broken_bounds(self) -> list[str]:
-        """Disciplines that broke a proven bound: empty, or a fault in Roundelay. The command exits with 1."""
+        """Disciplines that broke a proven bound. If it is not empty, Roundelay has a fault, and the command exits with 1."""
         return [each["spec"] for each in self._dict["disciplines"] if each["kept_bounds"] is False]
 
     @property
@@ -224,8 +226,9 @@ class Simulation(_Result, _Tabled):
 
     @cached_property
     def flows(self) -> Table:
-        """One row for each replica and flow: the columns of ``flows.parquet``. Of flows that ended, the
-        first 4,096 of a replica, unless the call had ``parquet``.
+        """One row for each replica and flow: the columns of ``flows.parquet``.
+
+        Of the flows that ended there are the first 4,096 of a replica, unless the call had ``parquet``.
         """
         return Table(self._native.rows("flows"))
 
@@ -240,22 +243,22 @@ class Simulation(_Result, _Tabled):
 
     @cached_property
     def transfers(self) -> Table:
-        """One row for each replica and transfer; empty unless the scenario has ``[meter] transfers``."""
+        """One row for each replica and transfer. Empty unless the scenario has ``[meter] transfers``."""
         return Table(self._native.rows("transfers"))
 
     @cached_property
     def rates(self) -> Table:
-        """One row for each replica, flow and interval; empty unless the scenario has ``[meter] rates``."""
+        """One row for each replica, flow and interval. Empty unless the scenario has ``[meter] rates``."""
         return Table(self._native.rows("rates"))
 
     @cached_property
     def links_over_time(self) -> Table:
-        """One row for each replica, link and step; empty unless the scenario has ``[meter] over_time``."""
+        """One row for each replica, link and step. Empty unless the scenario has ``[meter] over_time``."""
         return Table(self._native.rows("links_over_time"))
 
     @cached_property
     def sources_over_time(self) -> Table:
-        """One row for each replica, source and step; empty unless the scenario has ``[meter] over_time``."""
+        """One row for each replica, source and step. Empty unless the scenario has ``[meter] over_time``."""
         return Table(self._native.rows("sources_over_time"))
 
     @property
@@ -295,10 +298,11 @@ class Replay(_Result, _Tabled):
 
     @cached_property
     def replays(self) -> Table:
-        """Two rows for each discipline and seed, by ``counting``: ``drained`` are all packets sent within
-        the window, ``cut`` those that left the network within the window in both runs. Counts of packets;
-        ``worst``, the largest lateness, in seconds; ``not_longer``, the part of the packets that waited no
-        longer than recorded.
+        """Two rows for each discipline and seed, by ``counting``: ``drained`` are all packets sent within the
+        window, and ``cut`` those that left the network within the window in both runs.
+
+        The columns count packets, but ``worst`` is the largest lateness in seconds, and ``not_longer`` the
+        fraction of the packets that waited no longer than recorded.
         """
         rows = [
             [
@@ -346,7 +350,7 @@ class _Text:
         return self._json
 
     def to_dict(self) -> dict[str, Any]:
-        """The command's JSON as a dictionary. Seconds, bits per second, bytes."""
+        """The command's JSON as a dictionary, in seconds, bits per second and bytes."""
         return json.loads(self._json)
 
 
@@ -380,8 +384,8 @@ class Objective(_Text, _Tabled):
 
     @cached_property
     def runs(self) -> Table:
-        """One row for each discipline and seed: ``queue``, ``seed``, the figure as ``value``, ``loss``, ``undelivered``, and the
-        numbers of ``complete`` and ``incomplete`` flows.
+        """One row for each discipline and seed: ``queue``, ``seed``, the figure as ``value``, ``loss``,
+        ``undelivered``, and the numbers of ``complete`` and ``incomplete`` flows.
         """
         names = ["seed", "value", "loss", "undelivered", "complete", "incomplete"]
         every = self._dict["disciplines"]
@@ -395,7 +399,7 @@ class Objective(_Text, _Tabled):
         return f"Objective({self._dict['name']!r}, {self._dict['measure']}: {', '.join(f'{name} {answer}' for name, answer in self.verdicts.items())})"
 
     def _repr_html_(self) -> str:
-        """The disciplines, the best one bold, and the verdict. Of the fairness and of packets in time more is better."""
+        """The disciplines, the best one bold, and the verdict. More is better for fairness and for packets in time."""
         means = [(each["value"] or {}).get("mean") for each in self._dict["disciplines"]]
         known = [mean for mean in means if mean is not None]
         best = None if not known else max(known) if self.figure in ("jain", "in_time") else min(known)
@@ -416,7 +420,7 @@ class Verification(_Text, _Tabled):
 
     @property
     def totals(self) -> dict[str, int]:
-        """Events and packets with their fates."""
+        """How many events and packets there were, with the packets' fates."""
         return self._dict["totals"]
 
     @property
@@ -426,8 +430,10 @@ class Verification(_Text, _Tabled):
 
     @cached_property
     def faults(self) -> Table:
-        """The first faults, one for each link, and any that are not about a link: ``line`` of the log, ``what``, ``link`` by number or
-        None, and ``wake``, the number of later lines with faults about the same link.
+        """The first faults, one for each link, and any that are not about a link.
+
+        The columns are ``line`` of the log, ``what``, ``link`` by number or None, and ``wake``, the number of
+        later lines with faults about the same link.
         """
         names = ["line", "what", "link", "wake"]
         return _table(names, ([each[name] for name in names] for each in self._dict["faults"]))
@@ -449,9 +455,14 @@ class Costs(_Text, _Tabled):
 
     @cached_property
     def rows(self) -> Table:
-        """One row for each load and discipline: ``flows``, ``pattern``, ``memory``, ``lengths``, ``burst``, the ``queue`` (``none``: the packet generator
-        alone), ``ns`` or ``instructions`` for a packet with the generator's as ``gross``, without them as ``net``, the net cost ``was`` in the file of ``against``, and the part of the
-        packets ``sent``.
+        """One row for each load and discipline.
+
+        - ``flows``, ``pattern``, ``memory``, ``lengths``, ``burst``: the load.
+        - ``queue``: the discipline, or ``none`` for the packet generator alone.
+        - ``gross`` and ``net``: the cost of a packet in ns or instructions, with the generator's cost and
+          without.
+        - ``was``: the net cost in the file of ``against``.
+        - ``sent``: the fraction of the packets that were sent.
         """
         load = ["flows", "pattern", "memory", "lengths", "burst"]
         rows = [
@@ -485,7 +496,7 @@ class Bounds(_Text, _Tabled):
 
     @property
     def delays(self) -> dict[str, dict[str, float | None]]:
-        """Worst delay in seconds, by discipline and flow; None without a proof. Where the file sets the
+        """Worst delay in seconds, by discipline and flow. None without a proof. Where the file sets the
         discipline of every link, the discipline is ``"delay"``.
         """
         flows = [flow["name"] for flow in self._dict["flows"]]
@@ -497,9 +508,7 @@ class Bounds(_Text, _Tabled):
 
     @cached_property
     def flows(self) -> Table:
-        """One row for each discipline and flow: ``queue``, ``flow``, and ``delay`` in seconds, None
-        without a proof.
-        """
+        """One row for each discipline and flow: ``queue``, ``flow``, and ``delay`` in seconds, None without a proof."""
         rows = ((queue, flow, delay) for queue, flows in self.delays.items() for flow, delay in flows.items())
         return _table(["queue", "flow", "delay"], rows)
 

@@ -12,7 +12,7 @@ from ._words import rate_text, scalar
 
 
 class Scheduler(_native.Scheduler):
-    """A queue discipline with its buffer: the caller enqueues, dequeues and keeps the time.
+    """A queue discipline with its buffer: you enqueue, dequeue and keep the time.
 
     >>> q = Scheduler("drr quantum 1500")
     >>> [q.enqueue(flow, 1500, name) for flow, name in [(0, "a"), (0, "b"), (1, "c")]]
@@ -20,11 +20,13 @@ class Scheduler(_native.Scheduler):
     >>> [q.dequeue().payload for _ in range(3)]
     ['a', 'c', 'b']
 
-    ``queue`` is a discipline as ``tc`` writes it, or a class written in Python. ``rate`` is the
-    link's rate, a text or bits per second: WFQ and WF2Q need it. ``limit`` is the buffer,
-    ``"1000p"`` or ``"150kb"``, by default the discipline's. ``seed`` is the seed of hashes and
-    random choices. Times of calls are in seconds and must not run backwards; without a time, a call
-    happens at the time of the one before.
+    - ``queue``: a discipline as ``tc`` writes it, or a class written in Python.
+    - ``rate``: the link's rate, a text or bits per second. WFQ and WF2Q need it.
+    - ``limit``: the buffer, ``"1000p"`` or ``"150kb"``, by default the discipline's.
+    - ``seed``: for hashes and random choices.
+
+    Times of calls are in seconds and must not run backwards. Without a time, a call happens at the time of
+    the one before.
     """
 
     __slots__ = ()
@@ -39,7 +41,7 @@ class Scheduler(_native.Scheduler):
         return _located(call, lambda: _native.Scheduler.__new__(cls, text, mine, speed, buffer, seed))
 
     def set_flow(self, flow: int, weight: int = 1, max_packet_length: int = 2048) -> None:
-        """Adds or changes a flow: ``weight`` 1 to 1024, longest packet in bytes, 512 to 65536."""
+        """Adds or changes a flow. ``weight`` is 1 to 1024, the longest packet 512 to 65536 bytes."""
         super().set_flow(flow, weight, max_packet_length)
 
     def __repr__(self) -> str:

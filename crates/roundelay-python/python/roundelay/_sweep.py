@@ -58,21 +58,22 @@ class Sweep:
         self.why: str = native.why()
         #: One row for each run and source: the swept keys, then the columns of the dataset.
         self.runs: Table = Table(native.runs())
-        #: Folder or URL of the dataset; None if there was no ``out``.
+        #: Folder or URL of the dataset. None if there was no ``out``.
         self.path = path
 
     @property
     def failed(self) -> list[dict[str, Any]]:
-        """Failed runs: ``point``, its ``values`` by key, ``seed``, ``message``, and ``command``, the call that repeats the run.
+        """Failed runs: ``point``, its ``values`` by key, ``seed``, ``message``, and ``command``, the call that
+        repeats the run.
 
-        Names in the call are those of classes, with the module if two classes have one name; ``scenario`` and ``congestion`` stand for what the sweep was called with,
-        unless the scenario is a file.
+        Classes in the call have their names, with the module if two classes share one. ``scenario`` and
+        ``congestion`` stand for what you called the sweep with, unless the scenario is a file.
         """
         return self._dict["failed"]
 
     @property
     def cached(self) -> int:
-        """Number of runs that were in the dataset before."""
+        """Number of runs that the dataset had before."""
         return self._dict["runs"]["cached"]
 
     @property
@@ -82,7 +83,7 @@ class Sweep:
 
     @property
     def notes(self) -> list[str]:
-        """Notes: points of the dataset with other values, runs of other plans, intervals without meaning."""
+        """Notes on points of the dataset with other values, runs of other plans, and intervals without meaning."""
         return self._dict["notes"]
 
     def to_dict(self) -> dict[str, Any]:
@@ -110,7 +111,7 @@ class Sweep:
         names = list(columns)
         keys = [*names[: names.index("identity")], "seed", "source"]
         figures = names[names.index("source") + 1 :]
-        # Values in the order of the plan; texts and numbers are not mixed in a key.
+        # Values in the order of the plan. A key mixes no texts and numbers.
         values = {key: list(dict.fromkeys(columns[key])) for key in keys}
         places = [[values[key].index(value) for value in columns[key]] for key in keys]
         shape = [len(values[key]) for key in keys]
@@ -172,35 +173,42 @@ def sweep(
 ) -> Sweep:
     """Runs a scenario for all combinations of values of its keys.
 
-    ``scenario``: a TOML file, its text (with line breaks), a dictionary, or a
-    :class:`roundelay.scenario.Scenario`. ``over``: dotted keys of the scenario with their values, as in
-    ``{"queue.core": ["fq_codel", "qfq"], "source.calls.rate": "64kbit..1mbit/2"}``; a source has its
-    name. ``seeds``: number of runs of each combination, with the same consecutive seeds for all.
-    ``seed``: the first of these.
+    What runs:
+
+    - ``scenario``: a TOML file, its text (with line breaks), a dictionary, or a
+      :class:`roundelay.scenario.Scenario`.
+    - ``over``: dotted keys of the scenario with their values, as in ``{"queue.core": ["fq_codel", "qfq"],
+      "source.calls.rate": "64kbit..1mbit/2"}``. A source has its name.
+    - ``seeds``: number of runs for each combination, with the same consecutive seeds for all. ``seed``: the
+      first of these.
+    - ``congestion``: congestion controls as in :func:`simulate`.
+    - ``until``: adds runs to each point until the figure has this precision, ``"ci=2%"``, but
+      ``max_replicas`` at most. It works only on threads of this process.
+    - ``shard``: a part of the runs, ``"3/16"``.
+    - ``long``: run points of more than 10^10 events too.
+    - ``fail_fast``: the first failed run ends the sweep. By default failed runs are in the result's
+      ``failed``, and do not stop the others.
 
     A value of ``queue.core``, ``queue.edge``, ``queue.host`` or a port's ``queue`` may be a scheduler written
-    in Python (:class:`Queue`). ``congestion``: congestion controls as in :func:`simulate`. Each class needs an
-    attribute ``version``, a text or a whole number: part of a run's identity, to be changed with the behaviour.
-    An exception in a class is a failure of the run.
+    in Python (:class:`Queue`). Each class, of schedulers and of congestion controls, needs an attribute
+    ``version``, a text or a whole number. It is part of a run's identity, so change it when the behaviour
+    changes. An exception in a class is a failure of the run.
 
-    ``out``: folder of the dataset, or a URL of fsspec (``"s3://bucket/sweep"``, needs fsspec and the
-    store's package). Runs that are in the dataset already are not repeated. Without ``out`` the dataset
-    is deleted after the call.
+    Where it runs, and what it writes:
 
-    ``executor``: None for threads of this process; an executor of ``concurrent.futures``; a
-    ``dask.distributed.Client``, or the address of its scheduler (``"tcp://..."``); ``"ray"``. Workers
-    need the same version of Roundelay, the files named in the scenario under the same paths, and the modules
-    of classes written in Python. A worker that dies loses no run: its tasks run again.
+    - ``out``: folder of the dataset, or a URL of fsspec (``"s3://bucket/sweep"``, needs fsspec and the
+      store's package). Runs that are in the dataset already are not repeated. Without ``out`` the dataset is
+      deleted after the call.
+    - ``executor``: None for threads of this process. Or an executor of ``concurrent.futures``, a
+      ``dask.distributed.Client``, the address of its scheduler (``"tcp://..."``), or ``"ray"``. Workers need
+      the same version of Roundelay, the files named in the scenario under the same paths, and the modules of
+      classes written in Python. If a worker dies, its tasks run again, so no run is lost.
+    - ``threads``: by default one for each core.
+    - ``figure``: the result's text shows this figure's means and intervals, ``"calls.delay_p99"``.
+    - ``progress``: True or False for a bar or none, by default a bar in notebooks if tqdm is installed. Or a
+      function that gets the number of runs done and of all runs to do.
 
-    ``figure``: a figure whose means and intervals the result's text shows, ``"calls.delay_p99"``. ``until``: adds runs
-    to each point up to this precision of the figure, ``"ci=2%"``, ``max_replicas`` at most; on threads of this
-    process only. ``shard``: a part of the runs, ``"3/16"``. ``long``: run points of more than 10^10 events too. ``fail_fast``: the first failed run ends the sweep;
-    by default failed runs are in the result's ``failed``, and do not stop the others. ``threads``: by default one for each core.
-
-    ``progress``: True or False for a bar or none, by default a bar in notebooks if tqdm is installed; or a
-    function that gets the number of runs done and of all runs to do.
-
-    Raises :class:`UsageError` for a wrong argument or scenario, :class:`RunError` if the dataset cannot
+    Raises :class:`UsageError` for a wrong argument or scenario, and :class:`RunError` if the dataset cannot
     be written.
     """
     arguments = dict(locals())
@@ -230,7 +238,7 @@ def sweep(
 
 
 class _Repeated(NamedTuple):
-    """Arguments of a sweep that a call for one of its runs repeats."""
+    """Arguments of a sweep that a call repeats to do one of its runs again."""
 
     scenario: Any
     #: Classes by their values in the plan.
@@ -308,7 +316,7 @@ _EXECUTORS = "None, an Executor of concurrent.futures, a dask Client, the addres
 
 
 def _check_executor(executor: Any) -> None:
-    """Raises an error for what cannot run tasks."""
+    """Raises an error if this cannot run tasks."""
     if isinstance(executor, str):
         if executor != "ray" and ":" not in executor:
             message = f"executor={executor!r}: expected {_EXECUTORS}"
@@ -340,7 +348,7 @@ def _check_pickle(executor: Any, classes: Classes) -> None:
 
 
 def _batch(classes: Classes | None, tasks: Sequence[str]) -> list[tuple[str, bytes | str]]:
-    """Runs tasks in a worker: the result of each, or the message of its failure."""
+    """Runs tasks in a worker. Each gives its result, or the message of its failure."""
     results: list[tuple[str, bytes | str]] = []
     own = None if classes is None else classes.native()
     for task in tasks:
@@ -380,7 +388,7 @@ _Results = Iterator[tuple[Sequence[str], Any]]
 
 
 def _results(executor: Any, run: _Run, batches: list[list[str]]) -> _Results:
-    """Results of batches, in the order of completion; an exception for a batch that failed."""
+    """Results of batches, as they become complete. A batch that failed gives an exception."""
     if executor == "ray":
         return _on_ray(run, batches)
     if isinstance(executor, str):
@@ -500,7 +508,7 @@ class _Store:
 class _Remote(_Store):
     """Dataset in a store of fsspec, with a copy in a temporary folder during the call.
 
-    The journal is uploaded from time to time: a later call goes on with the saved runs.
+    The journal is uploaded from time to time, so that a later call goes on with the saved runs.
     """
 
     def __init__(self, url: str) -> None:

@@ -59,7 +59,7 @@ class Table:
     _renamed: ClassVar[dict[str, str]] = {}
 
     def to_dict(self) -> dict[str, Any]:
-        """The table as a dictionary; fields that are None are left out."""
+        """The table as a dictionary. Fields that are None are left out."""
         # What says the kind comes before what all kinds have.
         own = type(self).__annotations__
         names = sorted((field.name for field in dataclasses.fields(self)), key=lambda name: name not in own)

@@ -23,7 +23,7 @@ class Tables(Protocol):
 
 
 def text_of(given: Any, name: str = "scenario") -> str | None:
-    """The text of a dictionary, of a scenario, or a text with line breaks; None for a path."""
+    """The text of a dictionary or scenario, or a text with line breaks. None for a path."""
     if isinstance(given, Tables) and not isinstance(given, type):
         return given.to_toml()
     if isinstance(given, Mapping):
@@ -36,7 +36,7 @@ def text_of(given: Any, name: str = "scenario") -> str | None:
 
 
 def loads(text: str, name: str, path: str | None = None) -> dict[str, Any]:
-    """The dictionary of a text in TOML; errors are those of the command."""
+    """The dictionary of a text in TOML. Errors are those of the command."""
     import tomllib  # noqa: PLC0415
 
     try:
@@ -65,9 +65,9 @@ def read(path: str) -> dict[str, Any]:
 
 
 def simple(value: Any, key: str) -> Any:
-    """A value with the types of TOML alone: dictionaries, lists, texts, numbers, truth values, dates.
+    """A value with only TOML's types: dictionaries, lists, texts, numbers, truth values, dates.
 
-    Numbers and arrays of NumPy, Series of pandas and polars and arrays of Arrow become numbers and lists.
+    NumPy's numbers and arrays, Series of pandas and polars, and Arrow's arrays become numbers and lists.
     """
     value = plain(value)
     if isinstance(value, str | bool | int | float):
@@ -88,7 +88,7 @@ def simple(value: Any, key: str) -> Any:
 
 
 def table(given: Mapping[str, Any], key: str = "") -> dict[str, Any]:
-    """A dictionary with the types of TOML alone. Values that are None are left out."""
+    """A dictionary with only TOML's types. Values that are None are left out."""
     found: dict[str, Any] = {}
     for name, value in given.items():
         if not isinstance(name, str):

@@ -33,13 +33,13 @@ _INSTEAD = {
 
 
 def wrong_type(name: str, expected: str, given: Any, what: str | None = None) -> NoReturn:
-    """Raises the error for an argument of another type, or which is ``what``."""
+    """Raises the error for an argument that has another type, or is ``what``."""
     kind = what or ("None" if given is None else type(given).__name__)
     raise ArgumentTypeError(f"{name}: expected {expected}, not {kind}", status=2, legal=expected)
 
 
 def plain(value: Any) -> Any:
-    """A number or truth value of NumPy or ``decimal`` as one of Python; anything else as given."""
+    """A number or truth value of NumPy or ``decimal`` as one of Python. Anything else stays as given."""
     if isinstance(value, bool | str):
         return value
     if isinstance(value, numbers.Integral):
@@ -122,7 +122,7 @@ def scalar(name: str, value: Any) -> str:
 
 
 def options(function: str, values: Mapping[str, Any]) -> list[str]:
-    """``--name value`` for each value, with the types of the command's options; None leaves an option out."""
+    """``--name value`` for each value, with the types of the command's options. None leaves an option out."""
     words: list[str] = []
     for name, value in values.items():
         option = name.replace("_", "-")
@@ -141,7 +141,9 @@ def options(function: str, values: Mapping[str, Any]) -> list[str]:
 
 
 def further(function: str, more: Mapping[str, Any]) -> list[str]:
-    """Words of keywords without a parameter: options of the command. True is a switch, several values repeat the option."""
+    """Words for keywords without a parameter, which are options of the command. True is a switch, and several
+    values repeat the option.
+    """
     words: list[str] = []
     for given, value in more.items():
         name = given.rstrip("_")

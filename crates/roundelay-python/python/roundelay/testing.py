@@ -28,11 +28,15 @@ class Checked:
 def check(queue: Callable[..., Queue]) -> Checked:
     """Runs random calls on schedulers of this class, and compares each result with a record of all packets.
 
-    Packets and bytes are conserved; packets of a flow leave in order; a backlogged scheduler sends;
-    a drained scheduler is as good as new; a refusal changes nothing; the same seed and the same
-    calls give the same packets. These are the tests of the built-in disciplines.
+    The check demands what the tests of the built-in disciplines demand:
 
-    Raises :class:`roundelay.ContractError` with the first call that breaks the contract, or the
-    scheduler's own exception, with a note that names the call.
+    - Packets and bytes are conserved, and a flow's packets leave in order.
+    - A backlogged scheduler sends.
+    - A drained scheduler is as good as new.
+    - A refusal changes nothing.
+    - The same seed and the same calls give the same packets.
+
+    Raises :class:`roundelay.ContractError` with the first call that breaks the contract, or the scheduler's
+    own exception, with a note that names the call.
     """
     return Checked(*_native.check(own(queue)))

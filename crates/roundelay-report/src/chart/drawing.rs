@@ -6,16 +6,16 @@ use std::fmt::Write;
 use super::scale::Scale;
 use super::{Band, Chart, Curve, Drawn, Point};
 
-/// Width of a single chart, and of a chart beside others.
+/// Widths of a single chart, and of a chart beside others.
 const WIDTHS: [f64; 2] = [620.0, 400.0];
-/// Height of a normal and of a low chart.
+/// Heights of a normal and of a low chart.
 const HEIGHTS: [f64; 2] = [340.0, 240.0];
-/// Margins of the plot area: left, right, top, bottom.
+/// Margins around the plot area: left, right, top, bottom.
 const MARGINS: [f64; 4] = [64.0, 16.0, 32.0, 48.0];
 const LEGEND_LINE: f64 = 18.0;
-/// Approximate width of a letter.
+/// About how wide a letter is.
 const LETTER: f64 = 6.5;
-/// Approximate width of a letter in a long line, where wide and narrow letters average out.
+/// About how wide a letter is in a long line, where wide and narrow letters average out.
 const LETTER_OF_MANY: f64 = 5.6;
 /// Okabe and Ito's colours, distinguishable for colour-blind readers.
 const COLOURS: [&str; 8] = [
@@ -103,7 +103,7 @@ impl Panel<'_> {
         text
     }
 
-    /// Right and lower ends of the plot area.
+    /// Where the plot area ends to the right and below.
     fn ends(&self) -> [f64; 2] {
         [self.width - MARGINS[1], self.height - MARGINS[3]]
     }
@@ -185,8 +185,8 @@ impl Panel<'_> {
         text
     }
 
-    /// Whether the names of an axis fit below their ticks; otherwise ticks have numbers, explained
-    /// in the legend.
+    /// Whether an axis's names fit below their ticks. Otherwise the ticks have numbers, which the
+    /// legend explains.
     fn names_fit(&self) -> bool {
         let names = &self.chart.x.names;
         let room = (self.ends()[0] - MARGINS[0]) / names.len().max(1) as f64;
@@ -241,7 +241,7 @@ impl Panel<'_> {
         )
     }
 
-    /// The legend below charts of this total width, and its height: curves, the band, and names
+    /// The legend below charts with this total width, and its height: curves, the band, and names
     /// without space at their ticks.
     fn legend(&self, width: f64) -> (String, f64) {
         let mut at = MARGINS[0];

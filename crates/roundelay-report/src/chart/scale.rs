@@ -1,19 +1,19 @@
-//! Axis scales: position of a value, and the values with a labelled tick.
+//! Axis scales: where a value lies, and which values get a labelled tick.
 
 use super::{Axis, Scaling};
 
-/// Unit of a doubling axis, for bytes and flows: 1k is 1024.
+/// Unit on a doubling axis, for bytes and flows: 1k is 1024.
 const KIBI: f64 = 1024.0;
 
-/// Maps the values of an axis to positions.
+/// Maps an axis's values to positions.
 pub(super) struct Scale {
-    /// Values at both ends; for a logarithmic axis, their logarithms.
+    /// Values at both ends. A logarithmic axis has their logarithms.
     from: f64,
     to: f64,
     scaling: Scaling,
-    /// Number of names at 0, 1, 2.., in place of numbers.
+    /// How many names stand at 0, 1, 2.., in place of numbers.
     names: usize,
-    /// Positions of both ends.
+    /// Where both ends are drawn.
     ends: [f64; 2],
 }
 

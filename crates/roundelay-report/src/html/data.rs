@@ -1,4 +1,4 @@
-//! Chart data of a comparison for the page's script.
+//! Chart data for a comparison, for the page's script.
 
 use roundelay_trace::{Comparison, Curves, FlowResult, Kind, Outcome};
 use serde::Serialize;
@@ -12,7 +12,7 @@ struct Page<'a> {
     link_rate: u64,
     flow_count: usize,
     best: Option<usize>,
-    /// The view that the charts open on: the kind of flows that the verdict is about, if any.
+    /// The view on which the charts open: the kind of flows that the verdict is about, if any.
     opens: Option<usize>,
     disciplines: Vec<Discipline>,
     /// All flows, light flows, each kind of flows, then one flow each.
@@ -51,7 +51,7 @@ struct Served<'a> {
     fairness: Option<Fairness>,
 }
 
-/// Curves in few letters: the delays over time of all views are half of the page.
+/// Curves in few letters, because the delays over time of all views are half of the page.
 #[derive(Serialize)]
 struct Drawn<'a> {
     bin: f64,

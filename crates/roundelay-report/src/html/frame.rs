@@ -11,7 +11,7 @@ pub(super) const UPLOT_STYLE: &str = include_str!("../../uplot/uPlot.min.css");
 pub(super) const UPLOT_SCRIPT: &str = include_str!("../../uplot/uPlot.iife.min.js");
 pub(super) const UPLOT_LICENCE: &str = include_str!("../../uplot/LICENSE");
 
-/// The frame of a page around its content: head, colours, scripts.
+/// What surrounds a page's content: head, colours, scripts.
 pub(super) struct Frame<'a> {
     /// Version of Roundelay.
     pub(super) version: &'a str,
@@ -25,7 +25,7 @@ pub(super) struct Frame<'a> {
     pub(super) footer: &'a str,
     /// Chart data for the script, in JSON.
     pub(super) data: &'a str,
-    /// Styles of this kind of page, beside the common styles.
+    /// This kind of page's styles, beside the common ones.
     pub(super) style: &'a str,
     pub(super) script: &'a str,
 }
@@ -51,7 +51,7 @@ impl Frame<'_> {
     }
 }
 
-/// Replaces each `{{slot}}` of `template` by a text. Inserted text is not scanned again, whatever
+/// Replaces each `{{slot}}` in `template` by a text. Inserted text is not scanned again, whatever
 /// braces it contains.
 pub(super) fn fill(template: &str, text: impl Fn(&str) -> String) -> String {
     let mut page = String::new();
@@ -77,13 +77,13 @@ pub(crate) fn escape(text: &str) -> String {
         .replace('\'', "&#39;")
 }
 
-/// JSON as the content of a `<script>`. Outside of strings JSON has neither `<` nor `>`, and inside
-/// a string the escape is equivalent.
+/// JSON as the content of a `<script>`. Outside strings JSON has neither `<` nor `>`, and inside a
+/// string the escape is equivalent.
 fn embed(json: &str) -> String {
     json.replace('<', "\\u003c").replace('>', "\\u003e")
 }
 
-/// A fact of a list: a name in HTML, and a text.
+/// A fact in a list: a name in HTML, and a text.
 pub(super) fn fact(name: &str, value: &str) -> String {
     format!("    <div><dt>{name}</dt><dd>{}</dd></div>", escape(value))
 }

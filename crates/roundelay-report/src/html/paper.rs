@@ -11,18 +11,18 @@ const TEMPLATE: &str = include_str!("../../assets/paper.html");
 pub(super) const STYLE: &str = include_str!("../../assets/paper.css");
 pub(super) const SCRIPT: &str = include_str!("../../assets/paper.js");
 
-/// Content of a page for one item.
+/// What a page for one item contains.
 #[derive(Debug, Clone, Copy)]
 pub struct ItemPage<'a> {
     /// `QFQ, Table 2`.
     pub title: &'a str,
-    /// What came out, in a sentence or two of Markdown: it stands first, before the charts.
+    /// What came out, in a sentence or two of Markdown, which stands first, before the charts.
     pub answer: &'a str,
     /// Verdicts and their reasons, in Markdown. Raw HTML stays unchanged.
     pub markdown: &'a str,
     /// The charts.
     pub charts: &'a [Chart],
-    /// Version of Roundelay.
+    /// Roundelay's version.
     pub version: &'a str,
 }
 
@@ -34,9 +34,9 @@ struct ChartData<'a> {
     y: AxisData<'a>,
     xs: Vec<f64>,
     curves: Vec<CurveData<'a>>,
-    /// One of several small charts with one legend.
+    /// One among several small charts with one legend.
     panel: bool,
-    /// Ends of the vertical scale that all panels share.
+    /// Both ends of the vertical scale, if all panels share it.
     ends: Option<[f64; 2]>,
 }
 
@@ -44,7 +44,7 @@ struct ChartData<'a> {
 struct AxisData<'a> {
     label: &'a str,
     logarithmic: bool,
-    /// Names of 0, 1, 2..; empty for numbers.
+    /// Names of 0, 1, 2... Empty for numbers.
     names: Vec<String>,
 }
 
@@ -52,7 +52,7 @@ struct AxisData<'a> {
 struct CurveData<'a> {
     name: &'a str,
     values: Vec<Option<f64>>,
-    /// Half the length of each error bar; 0 for none.
+    /// Half the length of each error bar. 0 for none.
     halves: Vec<f64>,
     /// Points without a line.
     dots: bool,
@@ -153,7 +153,7 @@ fn are_panels(charts: &[Chart]) -> bool {
     charts.len() > 1 && charts.iter().all(|chart| chart.is_panel)
 }
 
-/// The lowest and the highest value of all charts, with intervals; none without any.
+/// The lowest and the highest value of all charts, with intervals. None if there are no values.
 fn ends(charts: &[Chart]) -> Option<[f64; 2]> {
     let mut ends: Option<[f64; 2]> = None;
     for chart in charts {
@@ -169,7 +169,7 @@ fn ends(charts: &[Chart]) -> Option<[f64; 2]> {
     ends
 }
 
-/// The place of a legend.
+/// Where a legend goes.
 fn legend(number: usize) -> String {
     format!(
         "<div class=\"legend\" id=\"legend{number}\" role=\"group\" aria-label=\"Curves \

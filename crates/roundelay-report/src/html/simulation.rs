@@ -1,4 +1,4 @@
-//! HTML page of a simulation, self-contained.
+//! HTML page for a simulation, self-contained.
 
 mod data;
 mod fairness;
@@ -80,10 +80,10 @@ fn seeds(simulated: &Simulated) -> String {
     }
 }
 
-/// Most groups of sources with a figure below the headline.
+/// Most groups that get a figure below the headline.
 const MOST_FIGURES: usize = 6;
 
-/// Most groups of sources with a figure in the headline.
+/// Most groups that get a figure in the headline.
 const MOST_TOLD: usize = 3;
 
 /// The headline, a sentence: what was tested, and what came out for the first groups.
@@ -112,7 +112,7 @@ fn answer(simulated: &Simulated) -> String {
     format!("{}, {came_out}.", tested(first))
 }
 
-/// The queues of the routers.
+/// The routers' queues.
 fn tested(first: &Results) -> String {
     let mut queues: Vec<&str> = Vec::new();
     for link in &first.links {
@@ -214,7 +214,7 @@ fn facts(simulated: &Simulated) -> String {
     facts.map(|(name, value)| fact(name, &value)).join("\n")
 }
 
-/// A chart of completion times, if there are any.
+/// A chart with completion times, if there are any.
 fn completion(curves: &Curves) -> String {
     let mut groups = curves.groups.iter();
     if groups.all(|group| group.completion.is_empty()) {

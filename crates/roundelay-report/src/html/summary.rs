@@ -1,4 +1,4 @@
-//! HTML table of disciplines.
+//! HTML table for disciplines.
 
 use roundelay_trace::{Comparison, Delay, DisciplineResult, Kind};
 
@@ -7,7 +7,7 @@ use crate::spread::{farthest_seed, half_width, notable_changes};
 use crate::table::{reasons, short_name};
 use crate::units::{bytes, count, percent, rate, seconds, significant};
 
-/// A text and its sort key; cells without a key go last.
+/// A text and its sort key. Cells without a key go last.
 struct Cell {
     text: String,
     sort: Option<f64>,
@@ -24,11 +24,11 @@ struct Column {
     cell: Of,
 }
 
-/// What the cells of a column tell of a discipline.
+/// What a column's cells tell about a discipline.
 #[derive(Clone, Copy)]
 enum Of {
     Result(fn(&DisciplineResult) -> Cell),
-    /// The delay of a kind of flows.
+    /// The delay of one kind of flows.
     Kind(Kind),
 }
 
@@ -177,7 +177,7 @@ fn groups(comparison: &Comparison) -> Vec<Group> {
     groups
 }
 
-/// The table of disciplines, in the order of the options, with the best one marked.
+/// The table with disciplines, in the order of the options, with the best one marked.
 pub(super) fn table(comparison: &Comparison, best: Option<usize>) -> String {
     let mut flows = comparison.flows.iter();
     let has_weights = flows.any(|flow| flow.weight != comparison.flows[0].weight);
@@ -261,8 +261,8 @@ fn row(columns: &[Column], result: &DisciplineResult, remark: &str, best: bool) 
     format!("<tr{class}>{name}{cells}</tr>")
 }
 
-/// The row below a discipline: the figures with the seed that differs most, and the notable
-/// changes by kind of flow. Such a row is sorted with the discipline's.
+/// The row below a discipline: the figures with the seed that differs most, and the notable changes
+/// by kind of flow. The row is sorted with its discipline.
 fn row_of_seed(
     columns: &[Column],
     seed: u64,
@@ -336,7 +336,7 @@ fn delay(delay: Option<Delay>, of: fn(&Delay) -> f64) -> Cell {
     }
 }
 
-/// A delay of all packets, over replicas if there are any.
+/// A delay over all packets, over replicas if there are any.
 fn delay_of(result: &DisciplineResult, of: fn(&Delay) -> f64) -> Cell {
     Cell {
         below: half_width(result, |one| one.total.delay.as_ref().map(of), seconds),
@@ -354,7 +354,7 @@ fn lost(result: &DisciplineResult) -> String {
     format!("{half}: {reasons}")
 }
 
-/// The delay of a kind of flows, and its loss.
+/// One kind's delay, and its loss.
 fn of_kind(result: &DisciplineResult, kind: Kind) -> Cell {
     let mut outcomes = result.kinds.iter();
     let Some(outcome) = outcomes.find(|outcome| outcome.kind == kind) else {

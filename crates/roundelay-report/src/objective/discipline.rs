@@ -49,7 +49,7 @@ pub struct ObjectiveRun {
 }
 
 impl ObjectiveRun {
-    /// Fraction of flows cut off.
+    /// Fraction of flows that were cut off.
     fn cut_off(&self) -> f64 {
         self.incomplete as f64 / (self.complete + self.incomplete).max(1) as f64
     }
@@ -86,13 +86,13 @@ impl DisciplineResult {
         }
     }
 
-    /// Mean over the seeds of the fraction of flows cut off.
+    /// Mean over the seeds of the fraction of cut-off flows.
     pub(super) fn mean_cut_off(&self) -> f64 {
         let sum: f64 = self.replicas.iter().map(ObjectiveRun::cut_off).sum();
         sum / self.replicas.len().max(1) as f64
     }
 
-    /// Maximum over the seeds of the fraction of flows cut off.
+    /// Maximum over the seeds of the fraction of cut-off flows.
     pub(super) fn cut_off(&self) -> f64 {
         let mut most = 0.0_f64;
         for run in &self.replicas {

@@ -15,7 +15,7 @@ pub(super) const fn name(which: Figure) -> &'static str {
     }
 }
 
-/// A value of a figure with its unit.
+/// A figure's value with its unit.
 pub(super) fn with_unit(which: Figure, value: f64) -> String {
     match which {
         Figure::Jain => format!("{value:.3}"),

@@ -1,5 +1,5 @@
-//! Delay and loss of each source under an objective's disciplines: sources that pay for the
-//! objective.
+//! Each source's delay and loss under an objective's disciplines: which sources pay for the
+//! objective?
 
 use roundelay_sim::scenario::{Interval, student_95};
 use schemars::JsonSchema;
@@ -7,10 +7,10 @@ use serde::Serialize;
 
 use crate::units::{percent, seconds};
 
-/// Fraction of lost packets or cut-off flows beyond which a difference is material: figures over
-/// the remaining packets or flows cannot be compared.
+/// Beyond this fraction of lost packets or cut-off flows a difference is material, because figures
+/// over the remaining packets or flows cannot be compared.
 pub(super) const MATERIAL: f64 = 0.01;
-/// Factor of growth in the 99th percentile of delay above which a source pays for the objective.
+/// A source pays for the objective if its 99th percentile of delay grows by more than this factor.
 const FAR_LONGER: f64 = 2.0;
 
 /// Results of one source under one discipline: other sources may pay for the objective.
@@ -22,11 +22,11 @@ pub struct SourceResult {
     pub tail: Option<Interval>,
     /// Fraction of packets that were dropped or lost.
     pub loss: Option<Interval>,
-    /// Fraction of the packets sent that were still in the network at the end of the run.
+    /// Fraction of the packets sent that were still in the network when the run ended.
     pub undelivered: Option<Interval>,
 }
 
-/// Results of one source in one run.
+/// One source's results in one run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SourceRun {
     /// The source's name.
@@ -35,12 +35,12 @@ pub struct SourceRun {
     pub tail: Option<f64>,
     /// Fraction of packets that were dropped or lost.
     pub loss: Option<f64>,
-    /// Fraction of the packets sent that were still in the network at the end of the run.
+    /// Fraction of the packets sent that were still in the network when the run ended.
     pub undelivered: f64,
 }
 
 impl SourceResult {
-    /// Results over runs with equal order of sources.
+    /// Results over runs, which must have the same order of sources.
     pub(super) fn all(runs: &[&[SourceRun]]) -> Vec<Self> {
         let Some(first) = runs.first() else {
             return Vec::new();
@@ -67,7 +67,7 @@ impl SourceResult {
         results
     }
 
-    /// `12 ms`; `12 ms, 3.2% lost, 40% undelivered`.
+    /// `12 ms`, or `12 ms, 3.2% lost, 40% undelivered`.
     pub(super) fn in_words(&self) -> String {
         let mut words = match self.tail {
             Some(tail) => seconds(tail.mean),

@@ -142,7 +142,7 @@ pub(super) fn is_better(
             .any(|gap| gap.is_material() && gap.is_more())
 }
 
-/// Fraction of packets or flows excluded from delays and completion times, under a discipline and
+/// Fraction of packets or flows that delays and completion times leave out, under a discipline and
 /// under the specialist: means over the seeds.
 struct Gap {
     own: f64,
@@ -154,9 +154,9 @@ struct Gap {
 }
 
 impl Gap {
-    /// Lost packets; also packets in the network at the end if the figure is over packets, and
-    /// cut-off flows if the figure is a delay or a completion time. The part of the packets in time
-    /// counts lost packets as late, but not packets in the network.
+    /// Gaps in lost packets. If the figure is over packets, also in packets that are in the network
+    /// at the end, and if it is a delay or a completion time, in cut-off flows. The fraction of
+    /// packets in time counts lost packets as late, but not packets in the network.
     fn all(of: &DisciplineResult, specialist: &DisciplineResult, which: Figure) -> Vec<Self> {
         let mean = |part: Option<Interval>| part.map_or(0.0, |part| part.mean);
         let loss = Self {

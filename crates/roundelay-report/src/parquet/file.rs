@@ -1,4 +1,4 @@
-//! Parquet file of columns: plain values, and only the parts of the format needed here.
+//! Parquet file of columns: plain values, and only those parts of the format that we need.
 
 use std::io::{self, Read as _, Seek as _, Write};
 use std::path::{Path, PathBuf};
@@ -120,7 +120,7 @@ pub(crate) struct ColumnFile {
 }
 
 impl ColumnFile {
-    /// Starts a file with the schema of `columns`; values are ignored.
+    /// Starts a file with the schema of `columns`, whose values are ignored.
     pub(crate) fn create(
         path: &Path,
         columns: &[Column],
@@ -159,11 +159,11 @@ impl ColumnFile {
     }
 }
 
-/// Key of the digest of all bytes before the footer: their number and the digest. (The encoder
-/// writes no checksums of pages.)
+/// Key of the digest over all bytes before the footer: how many they are, and the digest. We need
+/// it because the encoder writes no checksums of pages.
 const PAGES: &str = "roundelay.pages";
 
-/// Adds the digest of all pages to the footer.
+/// Adds the digest over all pages to the footer.
 fn seal(
     writer: &mut SerializedFileWriter<Digesting<std::fs::File>>,
     path: &Path,
@@ -175,7 +175,7 @@ fn seal(
     Ok(())
 }
 
-/// Checks the pages of a file with a digest of these. A file of another program has none.
+/// Checks a file's pages if it has a digest of them. Another program's file has none.
 ///
 /// # Errors
 /// The pages are not those that were written.
@@ -226,7 +226,7 @@ fn started<W: Write + Send>(
     )
 }
 
-/// A file in memory with one row group of few rows: plain values, without dictionaries, statistics,
+/// A file in memory with one small row group: plain values, without dictionaries, statistics,
 /// indices and compression, which would cost more than the values.
 pub(super) fn small_file(
     schema: &Arc<Type>,
@@ -246,7 +246,7 @@ pub(super) fn small_file(
     writer.into_inner()
 }
 
-/// The schema of `columns`; values are ignored.
+/// The schema of `columns`, whose values are ignored.
 pub(super) fn schema(columns: &[Column]) -> Result<Type, ParquetError> {
     let declarations: Vec<String> = columns.iter().map(Column::declaration).collect();
     parse_message_type(&format!(

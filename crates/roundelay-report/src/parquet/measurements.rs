@@ -1,4 +1,4 @@
-//! Parquet file of measurements: one row per number measured by an experiment.
+//! Parquet file for measurements: one row per number that an experiment measured.
 
 use std::path::Path;
 
@@ -9,13 +9,13 @@ use crate::tables::{Column, GROUP_ROWS};
 /// A number measured by an experiment.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Measurement<'a> {
-    /// Choice of open parameters; empty for the unmodified plan.
+    /// Choice of open parameters. Empty for the unmodified plan.
     pub variation: &'a str,
     /// The figure, as `RUN: FIGURE`.
     pub figure: &'a str,
     /// Position on a curve.
     pub x: Option<f64>,
-    /// Seed of the run.
+    /// The run's seed.
     pub seed: u64,
     /// The number.
     pub value: f64,

@@ -1,4 +1,4 @@
-//! Parquet file of packets: one row per packet, written during the run.
+//! Parquet file for packets: one row per packet, written during the run.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use super::file::ColumnFile;
 use crate::ReportError;
 use crate::tables::{Column, GROUP_ROWS, shared};
 
-/// Fate of a packet.
+/// What became of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Fate {
     /// The packet was transmitted.
@@ -22,7 +22,7 @@ pub enum Fate {
 }
 
 impl Fate {
-    /// All variants, in the order of their declaration.
+    /// All variants, in the order in which they are declared.
     pub const ALL: [Self; 5] = [
         Self::Sent,
         Self::Full,
@@ -43,27 +43,27 @@ impl Fate {
     }
 }
 
-/// Fate and times of one packet. Times are in nanoseconds since the Unix epoch.
+/// What became of one packet, and when. Times are in nanoseconds since the Unix epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PacketRow {
     /// Arrival at the port.
     pub arrival_ns: i64,
-    /// Index into the flows of the comparison.
+    /// Index into the comparison's flows.
     pub flow: u32,
     /// Bytes on the wire.
     pub len: u32,
-    /// Fate of the packet.
+    /// What became of the packet.
     pub fate: Fate,
-    /// Start of the transmission; none for a dropped packet.
+    /// When transmission starts. None for a dropped packet.
     pub start_ns: Option<i64>,
-    /// End of the transmission; none for a dropped packet.
+    /// When transmission ends. None for a dropped packet.
     pub end_ns: Option<i64>,
     /// Marked with ECN's CE.
     pub marked: bool,
 }
 
-/// A Parquet file of packets under construction: [`PacketFile::finish`] renames the file to its
-/// final name; without `finish` the file is removed.
+/// A Parquet file of packets under construction. [`PacketFile::finish`] renames the file to its
+/// final name. Without `finish` the file is removed.
 #[derive(Debug)]
 pub struct PacketFile {
     file: ColumnFile,
@@ -84,11 +84,11 @@ impl PacketFile {
         })
     }
 
-    /// Appends a row; full row groups are written to the file.
+    /// Appends a row, and writes full row groups to the file.
     ///
     /// # Errors
     ///
-    /// The operating system's error, with the file's name: most likely a full disk.
+    /// The operating system's error, with the file's name. Most likely the disk is full.
     pub fn write(&mut self, row: &PacketRow) -> Result<(), ReportError> {
         self.rows.push(*row);
         if self.rows.len() == GROUP_ROWS {

@@ -1,4 +1,4 @@
-//! Rows of a simulation on their way into a Parquet file, written group by group.
+//! Rows from a simulation on their way into a Parquet file, written group by group.
 
 use std::path::Path;
 
@@ -10,10 +10,10 @@ use super::file::ColumnFile;
 use crate::ReportError;
 use crate::tables::{Column, GROUP_ROWS, shared};
 
-/// Makes the columns of rows; the second argument has the links' names, by number.
+/// Makes columns from rows. The second argument has the links' names, by number.
 type Columns<R, const N: usize> = fn(&[R], &[Bytes]) -> [Column; N];
 
-/// A file under construction. [`RowGroups::finish`] renames it to its final name; without `finish`
+/// A file under construction. [`RowGroups::finish`] renames it to its final name. Without `finish`
 /// it is removed.
 #[derive(Debug)]
 pub(super) struct RowGroups<R, const N: usize> {

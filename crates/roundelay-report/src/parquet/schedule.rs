@@ -1,4 +1,4 @@
-//! Parquet files of a schedule (one row per packet, written and read) and of its replays (one row
+//! Parquet files for a schedule (one row per packet, written and read) and for its replays (one row
 //! per packet and candidate).
 
 use std::fs::File;
@@ -64,7 +64,7 @@ fn columns(schedule: &Schedule, rows: std::ops::Range<usize>) -> Vec<Column> {
     ]
 }
 
-/// Writes the result of each packet under each candidate; replays are in the order of their names.
+/// Writes each packet's result under each candidate. Replays are in the order of their names.
 ///
 /// # Errors
 ///
@@ -106,7 +106,7 @@ fn replayed(
     ]
 }
 
-/// Columns of a schedule to read. Columns after the sixth are optional.
+/// A schedule's columns that are read. Columns after the sixth are optional.
 const READ: [&str; 7] = [
     "flow",
     "from",
@@ -118,15 +118,16 @@ const READ: [&str; 7] = [
 ];
 const NEEDED: usize = 6;
 
-/// The name of the thread that decodes Parquet files of others. Its panics are errors of the file.
+/// The name of the thread that decodes Parquet files of others. If it panics, the file is at fault.
 pub const DECODER: &str = "Parquet decoder";
 
-/// Reads a schedule written by [`write_schedule`]. Reads the columns flow, from, to, back, length,
-/// `input_ps` and `output_ps`, with numbers of any integer type; back is optional.
+/// Reads a schedule written by [`write_schedule`]. It reads the columns flow, from, to, back,
+/// length, `input_ps` and `output_ps`, with numbers of any integer type. The column back is
+/// optional.
 ///
 /// # Errors
 ///
-/// The file is unreadable or lacks a column; the message names the file, the column and, if known,
+/// The file is unreadable or lacks a column. The message names the file, the column and, if known,
 /// the row.
 pub fn read_schedule(path: &Path) -> Result<Vec<Line>, Fault> {
     // The decoder panics at some footers that no encoder writes.
@@ -165,7 +166,7 @@ fn decode(path: &Path) -> Result<Vec<Line>, Fault> {
     Ok(lines)
 }
 
-/// The columns to read, in the order of [`READ`].
+/// The columns to read, in [`READ`]'s order.
 fn columns_read(schema: &Type) -> Result<Type, Fault> {
     let mut fields = Vec::new();
     for (number, name) in READ.into_iter().enumerate() {
@@ -246,7 +247,7 @@ fn text((name, field): (&str, &Field)) -> Result<String, Fault> {
     }
 }
 
-/// Integers of a line, with their range as text.
+/// Integers in a line, with their range as text.
 trait Bounded {
     const RANGE: &'static str;
 }

@@ -21,12 +21,12 @@ struct Row {
     packet: u64,
     link: LinkId,
     arrival: Instant,
-    /// Departure of the first and of the last bit.
+    /// When the first and the last bit depart.
     span: [Instant; 2],
 }
 
 /// A Parquet file of hops under construction, as a [`Probe`]. [`SimulatedHops::finish`] renames the
-/// file to its final name; without `finish` the file is removed.
+/// file to its final name. Without `finish` the file is removed.
 #[derive(Debug)]
 pub struct SimulatedHops {
     rows: RowGroups<Row, 5>,

@@ -1,5 +1,5 @@
-//! Parquet file of a simulation's packets: one row per packet, written at the packet's end; packets
-//! still in the network come last.
+//! Parquet file of a simulation's packets: one row per packet, written when the packet ends.
+//! Packets still in the network come last.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -13,7 +13,7 @@ use super::row_groups::RowGroups;
 use crate::ReportError;
 use crate::tables::{Column, picos, shared};
 
-/// Fate and times of a packet.
+/// What became of a packet, and when.
 #[derive(Debug, Clone, Copy)]
 struct Row {
     packet: u64,
@@ -24,9 +24,9 @@ struct Row {
     len: u32,
     sent: Instant,
     end: Option<Instant>,
-    /// A name of [`DropReason::name`], or delivered, lost, edge_dropped, on_its_way.
+    /// A name from [`DropReason::name`], or delivered, lost, edge_dropped, on_its_way.
     fate: &'static str,
-    /// The link of a drop or loss.
+    /// The link where it was dropped or lost.
     link: Option<LinkId>,
 }
 
@@ -56,7 +56,7 @@ impl Row {
 }
 
 /// A Parquet file of a simulation's packets under construction: a [`Probe`] that writes a row for
-/// each packet. [`SimulatedPackets::finish`] renames the file to its final name; without `finish`
+/// each packet. [`SimulatedPackets::finish`] renames the file to its final name. Without `finish`
 /// the file is removed. Memory grows with the number of packets in the network.
 #[derive(Debug)]
 pub struct SimulatedPackets {

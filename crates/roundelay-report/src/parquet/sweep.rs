@@ -1,4 +1,4 @@
-//! Parquet file of a point of a sweep, written and read.
+//! Parquet file for a point of a sweep, written and read.
 
 use std::ops::Range;
 use std::path::Path;
@@ -36,7 +36,7 @@ impl SweepFile {
     ///
     /// # Errors
     ///
-    /// The file is unreadable, no file of a sweep, or not as it was written.
+    /// The file is unreadable, belongs to no sweep, or is not as it was written.
     pub fn read(path: &Path) -> Result<Self, String> {
         let wrong = |problem: String| format!("{}: {problem}", path.display());
         let bytes = std::fs::read(path).map_err(|error| wrong(format!("cannot read: {error}")))?;
@@ -69,7 +69,8 @@ impl SweepFile {
     }
 }
 
-/// Key of the digest in the file's metadata: of the whole file, with zeros in its own place.
+/// Key of the digest in the file's metadata. The digest covers the whole file, with zeros in its
+/// own place.
 const DIGEST: &str = "roundelay.digest";
 const NO_DIGEST: &str = "0000000000000000";
 /// Bytes between key and value in Thrift's compact protocol: the field's type, and the length.
@@ -81,7 +82,7 @@ pub(super) fn without_digest(mut metadata: Vec<(String, String)>) -> Vec<(String
     metadata
 }
 
-/// The bytes of a file with their digest in its room.
+/// A file's bytes with their digest in its room.
 ///
 /// # Errors
 /// There is no room.
@@ -94,7 +95,7 @@ pub(super) fn with_digest(mut bytes: Vec<u8>) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// Range of the digest in the bytes of a file.
+/// Where in a file's bytes the digest is.
 fn range_of_digest(bytes: &[u8]) -> Option<Range<usize>> {
     let key = DIGEST.as_bytes();
     let found = bytes.windows(key.len()).rposition(|part| part == key)?;

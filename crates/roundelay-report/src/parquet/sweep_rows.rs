@@ -8,7 +8,7 @@ use parquet::file::reader::RowGroupReader;
 
 use crate::tables::{KEYS, SWEEP_FIGURES, SweepRow};
 
-/// The rows of a group, without its first `keys` columns.
+/// A group's rows, without its first `keys` columns.
 pub(super) fn rows_of(
     group: &dyn RowGroupReader,
     keys: usize,
@@ -42,7 +42,7 @@ fn of_another_type() -> ParquetError {
     ParquetError::General("a column of another type, or with fewer rows".to_owned())
 }
 
-/// Texts; equal neighbours share their bytes.
+/// Reads texts. Equal neighbours share their bytes.
 fn texts(reader: ColumnReader, rows: usize) -> Result<Vec<Arc<str>>, ParquetError> {
     let ColumnReader::ByteArrayColumnReader(mut reader) = reader else {
         return Err(of_another_type());

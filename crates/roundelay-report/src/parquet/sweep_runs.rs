@@ -1,4 +1,4 @@
-//! Parquet file of all points of a sweep, written and read.
+//! Parquet file for all points of a sweep, written and read.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::tables::{
     sweep_columns,
 };
 
-/// Keys of the file's metadata: the swept keys, and the points with their labels, rows and origins.
+/// Keys in the file's metadata: the swept keys, and the points with their labels, rows and origins.
 const SWEPT: &str = "roundelay.keys";
 const POINTS: &str = "roundelay.points";
 
@@ -64,7 +64,7 @@ impl SweepRuns {
     ///
     /// # Errors
     ///
-    /// The file is unreadable, no file of a sweep, or not as it was written.
+    /// The file is unreadable, belongs to no sweep, or is not as it was written.
     pub fn read(path: &Path) -> Result<Self, String> {
         let wrong = |problem: String| format!("{}: {problem}", path.display());
         let bytes = std::fs::read(path).map_err(|error| wrong(format!("cannot read: {error}")))?;
@@ -108,7 +108,7 @@ impl SweepRuns {
         Ok(Self { keys, points })
     }
 
-    /// The type of each key's values.
+    /// Which type each key's values have.
     fn kinds(&self) -> Vec<Kind> {
         let mut kinds = Vec::new();
         for key in 0..self.keys.len() {
@@ -186,9 +186,9 @@ fn columns(kinds: &[Kind], labels: &[&[String]], rows: &[SweepRow]) -> Vec<Colum
     columns
 }
 
-/// Labels, number of rows and origin of each point. A value of an origin is null if it is that of the
-/// point before, else the lengths of the beginning and end that both share, and what stands between:
-/// the scenarios of two points differ in a few letters.
+/// Labels, number of rows and origin of each point. An origin's value is null if the point before
+/// has the same. Otherwise it is the lengths of the beginning and end that both share, and what
+/// stands between, because the scenarios of two points differ in a few letters.
 fn points_as_json(points: &[PointRuns]) -> Json {
     let mut all = Vec::new();
     let mut before: &[(String, String)] = &[];

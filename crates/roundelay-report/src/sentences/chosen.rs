@@ -1,12 +1,12 @@
-//! What was chosen of a capture with several links, and what the other direction holds, in words.
+//! What was chosen from a capture with several links, and what the other direction holds, in words.
 
 use roundelay_metrics::units::{counted, percent, rate};
 use roundelay_trace::{Chosen, Mixed, OtherWay};
 
 use crate::recommendation::Warning;
 
-/// An interface with fewer of the bytes is told to be a small part: of both directions the larger
-/// one has half of them or more.
+/// An interface with a smaller fraction of the bytes is called a small part, because the larger of
+/// both directions has half of them or more.
 const SMALL_PART: f64 = 0.25;
 
 /// What was chosen, and why.
@@ -38,7 +38,7 @@ pub(super) fn note(chosen: &Chosen) -> String {
     )
 }
 
-/// What a source of a scenario sends of a capture with several links, and why.
+/// What a scenario's source sends from a capture with several links, and why.
 pub fn sent_of(chosen: &Chosen) -> String {
     let contents = contents(&chosen.whole);
     let options = chosen.options.join(" ");
@@ -55,8 +55,8 @@ pub fn sent_of(chosen: &Chosen) -> String {
     )
 }
 
-/// What a source of a scenario sends where nothing separates the packets of several links; none
-/// where they are of one link and direction.
+/// What a scenario's source sends where nothing separates the packets of several links. None where
+/// they are of one link and direction.
 pub fn sent_together(mixed: &Mixed) -> Option<String> {
     let contents = contents(mixed);
     if mixed.is_slight || contents.is_empty() {

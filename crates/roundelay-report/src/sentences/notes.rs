@@ -7,7 +7,7 @@ use roundelay_trace::{
     FlowBy, InterfaceLoad, OtherFlows, PlateauRate, SetForward, Silence, Tunnel,
 };
 
-/// Note on packets longer than those of Ethernet, after their number.
+/// Note on packets longer than Ethernet's, after their number.
 pub const LONG_PACKETS: &str = "{packet is|packets are} longer than 1500 bytes: jumbo frames, or \
     packets merged by the capturing host's offloading, where a link would carry the parts \
     (before the capture: ethtool -K DEV gro off lro off gso off tso off)";
@@ -28,15 +28,15 @@ pub const RAISED_LENGTHS: &str = "{packet has|packets have} a length on the wire
 pub const LARGE_FRACTIONS: &str =
     "{time has|times have} fractions of a second or more, which were added";
 
-/// Note on blocks of pcapng without packets, after their number.
+/// Note on pcapng blocks without packets, after their number.
 pub const SKIPPED_BLOCKS: &str =
     "{block holds no packets and was|blocks hold no packets and were} skipped";
 
-/// Note on packets of ARP and the like, after their number.
+/// Note on packets that are not IP, as ARP's, after their number.
 pub const NOT_IP: &str = "{packet is not IP (ARP, LLDP and the like) and has a flow of its \
     own|packets are not IP (ARP, LLDP and the like) and share a flow of their own}";
 
-/// Note on packets whose headers are cut, damaged or of an unknown link, after their number.
+/// Note on packets whose headers are cut, damaged or from an unknown link, after their number.
 pub const UNREADABLE: &str = "{packet whose headers could not be read has a flow of its \
     own|packets whose headers could not be read share a flow of their own}";
 
@@ -61,7 +61,7 @@ pub const CUT_SILENCES: &str = "{silence of more than an hour was|silences of mo
     were} cut to an hour, because the capture is longer than the clock; rates are over its real \
     time";
 
-/// Limitation of every replay.
+/// What limits every replay.
 const OPEN_LOOP: &str = "A replay is open-loop: TCP does not react to drops and delays.";
 
 /// Note where light flows lose packets.
@@ -71,8 +71,7 @@ const LIGHT_LOSS: &str = "Light flows lose more on a real link than here, becaus
 /// Most interfaces named.
 const NAMED: usize = 8;
 
-/// From this part of the packets on, nearly every packet comes twice: of two hundred packets, so
-/// many copies.
+/// Copies among two hundred packets from which on we say that nearly every packet comes twice.
 const NEARLY_EVERY: u64 = 90;
 
 pub(super) fn sentence(note: &Note) -> String {
@@ -314,7 +313,7 @@ fn mirrored(copies: u64, replayed: u64) -> String {
     )
 }
 
-/// The first few interfaces with their packets, and the number of the others.
+/// The first few interfaces with their packets, and how many others there are.
 fn list(interfaces: &[InterfaceLoad]) -> String {
     let mut named = Vec::new();
     for load in interfaces.iter().take(NAMED) {
@@ -397,7 +396,7 @@ fn set_forward(SetForward { steps, at, by }: SetForward) -> String {
     )
 }
 
-/// The options for the parts before and behind a silence of these nanoseconds.
+/// The options for the parts before and behind a silence at these nanoseconds.
 fn parts([start, end]: [u64; 2]) -> String {
     const MICRO: u64 = 1000;
     let to = start.div_ceil(MICRO) as f64 / 1e6;
@@ -419,7 +418,7 @@ fn other_flows(OtherFlows { packets, most }: OtherFlows) -> String {
     )
 }
 
-/// Note on a discipline that reordered packets of these flows, against its declaration.
+/// Note on a discipline that reordered these flows' packets, against its declaration.
 pub fn reordering_note(name: &str, flows: &str) -> String {
     format!("{name} reordered packets of {flows}, and does not declare `reorders`.")
 }

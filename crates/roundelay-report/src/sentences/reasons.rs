@@ -9,7 +9,7 @@ use super::{reacting, why_not};
 /// Most disciplines named as about as good as the best one.
 const NAMED: usize = 4;
 
-/// Caveat of a verdict beside the note on the highest rate.
+/// What limits a verdict, beside the note on the highest rate.
 const BEHIND_THE_BOTTLENECK: &str = "The capture may lie behind the bottleneck, as a note says: \
     these figures lack the waiting there.";
 
@@ -255,7 +255,7 @@ fn who(kind: Kind, flows: usize) -> String {
     format!("{} ({})", kind.name(), counted(flows as u64, "flow"))
 }
 
-/// Whom the worst discipline hurts, how much, and the worst of them.
+/// Whom the worst discipline hurts, how much, and which of them it hurts most.
 fn hurts(reason: &Reason) -> String {
     let Reason::Hurts {
         spec,

@@ -52,7 +52,7 @@ pub(super) fn of(reserve: &Reserve, command: &str) -> Warning {
     }
 }
 
-/// What only the owner of a capture knows.
+/// What only the capture's owner knows.
 fn question(reserve: &Reserve) -> String {
     for problem in &reserve.problems {
         if let Some((cause, remedy)) = hopeless(*problem) {
@@ -79,7 +79,7 @@ fn question(reserve: &Reserve) -> String {
     )
 }
 
-/// The same of applications that were read from the capture.
+/// The same for applications that were read from the capture.
 pub(super) fn of_applications(reserve: &Reserve) -> String {
     for problem in &reserve.problems {
         if let Some((cause, remedy)) = hopeless(*problem) {
@@ -108,7 +108,7 @@ pub(super) fn of_applications(reserve: &Reserve) -> String {
     )
 }
 
-/// Why no selection of packets helps, and what does.
+/// Why it does not help to select packets, and what does.
 fn hopeless(problem: Problem) -> Option<(String, &'static str)> {
     Some(match problem {
         Problem::Directions | Problem::Interfaces | Problem::Copies | Problem::Inside(_) => {
@@ -145,7 +145,7 @@ fn of_mirror(inside: Inside) -> String {
     )
 }
 
-/// How to get at the packets of a tunnel, before doing this with what was inside.
+/// How to get at a tunnel's packets, before doing this with what was inside.
 fn cut_off(inside: Inside, to_do: &str) -> String {
     let cut = match inside.cut {
         Some(bytes) => format!("'editcap -T ether -C {bytes} -L FILE INNER' cuts {bytes} bytes"),

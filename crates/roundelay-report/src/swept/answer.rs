@@ -1,4 +1,4 @@
-//! The answer of a sweep in sentences: which line is best where, and how far apart the lines are.
+//! A sweep's answer in sentences: which line is best where, and how far apart the lines are.
 
 use std::collections::BTreeMap;
 
@@ -59,7 +59,7 @@ pub(super) fn sentences(swept: &Swept, layout: &Layout) -> Vec<String> {
     sentences
 }
 
-/// The key whose values are compared: that of the lines, or categories along the axis.
+/// The key whose values are compared: the lines' key, or categories along the axis.
 fn compared(swept: &Swept, layout: &Layout) -> Option<usize> {
     let across = layout.across?;
     let is_words = swept.keys[across].values == KeyValues::Words;
@@ -108,7 +108,7 @@ fn of_range(swept: &Swept, entries: &[Entry<'_>]) -> String {
     )
 }
 
-/// The entries of each combination of the other keys, best first.
+/// The entries for each combination of the other keys, best first.
 fn combinations<'a>(swept: &Swept, key: usize, entries: &[Entry<'a>]) -> Vec<Vec<Entry<'a>>> {
     let mut by_rest: BTreeMap<Vec<&String>, Vec<Entry<'a>>> = BTreeMap::new();
     for entry in entries {
@@ -129,7 +129,7 @@ fn combinations<'a>(swept: &Swept, key: usize, entries: &[Entry<'a>]) -> Vec<Vec
     all
 }
 
-/// Which value of a key is best at how many combinations of the other keys.
+/// Tells which value of a key is best at how many combinations of the other keys.
 fn of_values(swept: &Swept, layout: &Layout, key: usize, entries: &[Entry<'_>]) -> Vec<String> {
     let cells = combinations(swept, key, entries);
     if cells.is_empty() {
@@ -139,7 +139,7 @@ fn of_values(swept: &Swept, layout: &Layout, key: usize, entries: &[Entry<'_>]) 
     let mut sure = 0;
     let mut widest = &cells[0];
     for cell in &cells {
-        // Equals share the first place: none of them wins.
+        // Equals share the first place, so none of them wins.
         if cell[0].mean != cell[1].mean {
             *wins.entry(cell[0].name(swept, key)).or_default() += 1;
         }
@@ -216,10 +216,10 @@ fn headline(swept: &Swept, wins: BTreeMap<String, usize>, of: &Places) -> String
     }
 }
 
-/// Combinations of the keys other than that of the lines, in words.
+/// Combinations of the keys other than the lines' key, in words.
 struct Places {
     number: usize,
-    /// With its preposition; empty if there is one combination.
+    /// With its preposition. Empty if there is one combination.
     everywhere: String,
     all: String,
 }
@@ -245,7 +245,7 @@ fn places(swept: &Swept, layout: &Layout, key: usize, number: usize) -> Places {
     }
 }
 
-/// Whether two points differ by more than chance, by the differences of runs with the same seed.
+/// Whether two points differ by more than chance, judged by how runs with the same seed differ.
 fn is_sure(one: &SweptPoint, other: &SweptPoint) -> bool {
     let mut differences = Vec::new();
     for (seed, value) in &one.runs {

@@ -1,4 +1,4 @@
-//! Places of a sweep's points: which key goes along the horizontal axis, which one gives a line
+//! Places for a sweep's points: which key goes along the horizontal axis, which one gives a line
 //! for each value, and which ones a chart of their own.
 
 use super::points::{KeyValues, Swept, labelled};
@@ -11,15 +11,15 @@ const GROWN_RATIO: f64 = 8.0;
 
 /// Where each point of a sweep is drawn.
 pub(super) struct Layout {
-    /// The key along the horizontal axis; none if nothing was varied.
+    /// The key along the horizontal axis. None if nothing was varied.
     pub(super) across: Option<usize>,
     /// The key with a line for each value.
     pub(super) line_key: Option<usize>,
     /// The keys whose combinations have a chart each.
     pub(super) panel_keys: Vec<usize>,
-    /// Names of the lines.
+    /// The lines' names.
     pub(super) lines: Vec<String>,
-    /// Titles of the charts.
+    /// The charts' titles.
     pub(super) panels: Vec<String>,
     /// By point.
     pub(super) places: Vec<Place>,
@@ -32,7 +32,7 @@ pub(super) struct Place {
     pub(super) panel: usize,
 }
 
-/// The horizontal axis, with the position of each point.
+/// The horizontal axis, with each point's position.
 pub(super) struct Across {
     pub(super) axis: Axis,
     pub(super) positions: Vec<f64>,
@@ -77,7 +77,7 @@ impl Layout {
         layout
     }
 
-    /// The horizontal axis: numbers, or the names of categories.
+    /// The horizontal axis: numbers, or category names.
     pub(super) fn across_axis(&self, swept: &Swept) -> Across {
         let Some(key) = self.across else {
             return Across {
@@ -129,8 +129,8 @@ impl Layout {
     }
 }
 
-/// The number with most values, else the last of the keys: a list of disciplines mostly stands
-/// first, and becomes the lines.
+/// The key of numbers with the most values, else the last key, because a list of disciplines mostly
+/// stands first and becomes the lines.
 fn across_key(swept: &Swept, varied: &[usize]) -> Option<usize> {
     let mut across = None;
     let mut most = 0;
@@ -144,7 +144,7 @@ fn across_key(swept: &Swept, varied: &[usize]) -> Option<usize> {
     across.or(varied.last().copied())
 }
 
-/// The first key of a queue, else the first one with words.
+/// The first key that names a queue, else the first one with words.
 fn line_key(swept: &Swept, varied: &[usize]) -> Option<usize> {
     let mut words = Vec::new();
     for &key in varied {
@@ -156,7 +156,7 @@ fn line_key(swept: &Swept, varied: &[usize]) -> Option<usize> {
     words.iter().find(is_queue).or(words.first()).copied()
 }
 
-/// Values of a key in the order of the plan.
+/// A key's values in the order of the plan.
 fn distinct(swept: &Swept, key: usize) -> Vec<&String> {
     let mut known = std::collections::HashSet::new();
     let mut values = Vec::new();
@@ -168,7 +168,7 @@ fn distinct(swept: &Swept, key: usize) -> Vec<&String> {
     values
 }
 
-/// The values of a key at all points, if these are numbers.
+/// A key's values at all points, if these are numbers.
 fn numbers(swept: &Swept, key: usize) -> Option<Vec<f64>> {
     if !swept.keys[key].values.is_number() {
         return None;
@@ -180,7 +180,7 @@ fn numbers(swept: &Swept, key: usize) -> Option<Vec<f64>> {
     Some(numbers)
 }
 
-/// Whether each value of `leader` comes with one value of `key` alone.
+/// Whether each value of `leader` comes with only one value of `key`.
 fn follows(swept: &Swept, key: usize, leader: usize) -> bool {
     let mut values = std::collections::HashMap::new();
     for point in &swept.points {
@@ -194,7 +194,7 @@ fn follows(swept: &Swept, key: usize, leader: usize) -> bool {
     true
 }
 
-/// Logarithmic for values that grow by factors: the one in the middle is then nearer to the
+/// Logarithmic for values that grow by factors, because the one in the middle is then nearer to the
 /// geometric mean of both ends than to the arithmetic one.
 fn scaling(sorted: &[f64]) -> Scaling {
     let [first, .., last] = sorted else {
@@ -214,7 +214,7 @@ fn scaling(sorted: &[f64]) -> Scaling {
     }
 }
 
-/// The number of a name, which is added if it is new.
+/// A name's number. The name is added if it is new.
 fn number_of(names: &mut Vec<String>, name: String) -> usize {
     if let Some(number) = names.iter().position(|known| *known == name) {
         return number;

@@ -8,21 +8,21 @@ use crate::figures::{Unit, figure_unit};
 use crate::text::clean;
 use crate::units::{bytes, rate, seconds};
 
-/// A figure at all points of a sweep.
+/// A figure at all points in a sweep.
 #[derive(Debug, Clone)]
 pub struct Swept {
     /// Version of this program.
     pub version: &'static str,
-    /// Name of the scenario.
+    /// The scenario's name.
     pub scenario: String,
-    /// The source that the figure is of, or `all`.
+    /// The source that the figure describes, or `all`.
     pub source: String,
-    /// Name of the figure, one of [`SWEEP_FIGURES`](crate::SWEEP_FIGURES); empty if no run has a
+    /// Name of the figure, one of [`SWEEP_FIGURES`](crate::SWEEP_FIGURES). Empty if no run has a
     /// result.
     pub figure: String,
     /// The swept keys.
     pub keys: Vec<SweptKey>,
-    /// The points, in the order of the plan.
+    /// The points, in the plan's order.
     pub points: Vec<SweptPoint>,
     /// Facts on the sweep, a sentence each.
     pub facts: Vec<String>,
@@ -30,7 +30,7 @@ pub struct Swept {
     pub notes: Vec<String>,
 }
 
-/// A swept key of a scenario.
+/// A key of the scenario that was swept.
 #[derive(Debug, Clone)]
 pub struct SweptKey {
     /// The key, as in `source.calls.rate`.
@@ -39,7 +39,7 @@ pub struct SweptKey {
     pub values: KeyValues,
 }
 
-/// What the values of a swept key are.
+/// What a swept key's values are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyValues {
     /// Bits per second.
@@ -59,9 +59,9 @@ pub enum KeyValues {
 pub struct SweptPoint {
     /// A value for each key: texts, or numbers in the base unit.
     pub values: Vec<String>,
-    /// The figure by seed; runs without the figure are left out.
+    /// The figure by seed. Runs without the figure are left out.
     pub runs: BTreeMap<u64, f64>,
-    /// The difference from a point of reference, in words; empty if there is none.
+    /// The difference from a reference point, in words. Empty if there is none.
     pub difference: String,
 }
 
@@ -80,7 +80,7 @@ impl KeyValues {
         }
     }
 
-    /// The unit of an axis with values up to `most`, and the base unit's size in it.
+    /// The unit for an axis with values up to `most`, and the base unit's size in it.
     pub(super) fn axis_unit(self, most: f64) -> (&'static str, f64) {
         match self {
             Self::Rates => axis_unit(Unit::Rate, most),
@@ -91,7 +91,7 @@ impl KeyValues {
     }
 }
 
-/// The unit of an axis with values up to `most`, and the size of the figure's own unit in it.
+/// The unit for an axis with values up to `most`, and how large the figure's own unit is in it.
 pub(super) fn axis_unit(unit: Unit, most: f64) -> (&'static str, f64) {
     match unit {
         Unit::Rate if most >= 1e9 => ("Gbit/s", 1e-9),
@@ -119,7 +119,7 @@ pub(super) fn labelled(quantity: &str, unit: &str) -> String {
 }
 
 impl SweptPoint {
-    /// Mean over the runs, with the interval of its confidence.
+    /// Mean over the runs, with its confidence interval.
     pub(super) fn mean(&self) -> Option<Interval> {
         let mut values = Vec::new();
         values.extend(self.runs.values());
@@ -139,7 +139,7 @@ impl Swept {
         format!("{}={}", clean(name), values.text(value))
     }
 
-    /// The values of some keys at a point.
+    /// Some keys' values at a point.
     pub(super) fn settings(&self, keys: &[usize], point: &SweptPoint) -> String {
         let mut settings = Vec::new();
         for &key in keys {

@@ -1,10 +1,10 @@
-//! Columns of tables: a name, and values of one of a few types.
+//! Columns for tables: a name, and values in one of a few types.
 
 use bytes::Bytes;
 use roundelay::Instant;
 
-/// Rows per batch, except in the last: a few megabytes of memory, and large enough for readers of
-/// Parquet to skip batches.
+/// Rows per batch, except in the last. They take a few megabytes of memory, and are enough for
+/// readers of Parquet to skip batches.
 pub(crate) const GROUP_ROWS: usize = 128 * 1024;
 
 /// A named column.
@@ -14,7 +14,7 @@ pub struct Column {
     pub(crate) values: Values,
 }
 
-/// The values of a column.
+/// A column's values.
 #[derive(Debug)]
 pub enum Cells<'a> {
     /// Signed numbers: times in nanoseconds or picoseconds, as the column's name says.
@@ -37,7 +37,7 @@ pub enum Cells<'a> {
     Texts(Vec<&'a str>),
 }
 
-/// The values of a column, in one of the types used here.
+/// A column's values, in one of the types used here.
 #[derive(Debug)]
 pub(crate) enum Values {
     /// Ascending instants, stored as differences. Nanoseconds or picoseconds, according to the
@@ -103,7 +103,7 @@ impl Column {
         }
     }
 
-    /// Name of the column.
+    /// The column's name.
     pub const fn name(&self) -> &'static str {
         self.name
     }
@@ -136,7 +136,7 @@ pub(crate) fn picos(at: Instant) -> i64 {
     at.as_picos().cast_signed()
 }
 
-/// A text of [`Values::Texts`].
+/// A text for [`Values::Texts`].
 pub(crate) fn shared(text: &str) -> Bytes {
     Bytes::copy_from_slice(text.as_bytes())
 }

@@ -1,4 +1,4 @@
-//! Table of flows: one row per discipline and flow, with all figures.
+//! Table for flows: one row per discipline and flow, with all figures.
 
 use roundelay_trace::{Comparison, Delay, DisciplineResult, FlowResult, FlowSummary};
 
@@ -33,7 +33,7 @@ fn batches(comparison: &Comparison, each: Each<'_>) -> Result<(), ReportError> {
     Ok(())
 }
 
-/// Source of one row.
+/// What a row is made from.
 struct Row<'a> {
     discipline: &'a DisciplineResult,
     index: usize,

@@ -14,14 +14,14 @@ pub const LINKS_OVER_TIME: TableOf<Simulated> = TableOf {
     batches: link_batches,
 };
 
-/// One row for each group of sources and step.
+/// One row for each group and step.
 pub const SOURCES_OVER_TIME: TableOf<Simulated> = TableOf {
     name: "sources_over_time",
     needs: Some(("[meter] over_time", |measures| measures.over_time)),
     batches: source_batches,
 };
 
-/// The end of each step, in picoseconds.
+/// When each step ends, in picoseconds.
 fn ends(curves: &Curves, steps: usize) -> Vec<i64> {
     let mut ends = Vec::new();
     for step in 1..=steps {

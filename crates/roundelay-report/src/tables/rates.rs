@@ -1,5 +1,5 @@
-//! Table of rates: one row per replica, flow and interval with received bytes. Times are
-//! picoseconds of simulated time.
+//! Table for rates: one row per replica, flow and interval with received bytes. Times are
+//! simulated, in picoseconds.
 
 use roundelay_sim::scenario::Rates;
 
@@ -31,7 +31,7 @@ fn batches(simulated: &Simulated, each: Each<'_>) -> Result<(), ReportError> {
     Ok(())
 }
 
-/// Rows of a replica not yet written.
+/// A replica's rows that are not written yet.
 #[derive(Default)]
 struct Rows {
     seed: u64,
@@ -41,7 +41,7 @@ struct Rows {
 }
 
 impl Rows {
-    /// Adds the rows of a run, and gives them to `each` whenever they fill a batch.
+    /// Adds a run's rows, and gives them to `each` whenever they fill a batch.
     fn add(&mut self, rates: &Rates, each: Each<'_>) -> Result<(), ReportError> {
         for flow in &rates.flows {
             for (interval, bytes) in &flow.bytes {

@@ -10,16 +10,16 @@ use crate::ReportError;
 #[cfg(feature = "parquet")]
 use crate::parquet::ColumnFile;
 
-/// Receives a table: first the columns without rows, then each batch of rows.
+/// Receives a table: first the columns without rows, then each batch with rows.
 pub(super) type Each<'a> = &'a mut dyn FnMut(Vec<Column>) -> Result<(), ReportError>;
 
-/// A setting of a scenario, and whether it is made.
+/// A setting in a scenario, and whether it is made.
 pub type Setting = (&'static str, fn(&Measures) -> bool);
 
-/// A table of the results `R`, for a Parquet file and in memory.
+/// A table made from the results `R`, for a Parquet file and in memory.
 #[derive(Debug)]
 pub struct TableOf<R> {
-    /// Name of the table, and of files without their extension.
+    /// The table's name, and the files' name without extension.
     pub name: &'static str,
     /// The setting that the table needs.
     pub needs: Option<Setting>,
@@ -27,7 +27,7 @@ pub struct TableOf<R> {
 }
 
 impl<R> TableOf<R> {
-    /// Whether the table is one of a run with these settings.
+    /// Whether a run with these settings has the table.
     pub fn is_wanted(&self, measures: &Measures) -> bool {
         self.needs.is_none_or(|(_, is_met)| is_met(measures))
     }
@@ -71,11 +71,11 @@ impl<R> TableOf<R> {
     }
 }
 
-/// A table in memory, with the columns and the batches of the Parquet file of the same name.
+/// A table in memory, with the same columns and batches as the Parquet file of the same name.
 #[derive(Debug)]
 pub struct Table {
     /// The columns without rows: names and types.
     pub header: Vec<Column>,
-    /// Batches of rows.
+    /// Rows, in batches.
     pub batches: Vec<Vec<Column>>,
 }

@@ -1,4 +1,4 @@
-//! Tables of a simulation: one row per replica and flow, and one per replica and link.
+//! Tables for a simulation: one row per replica and flow, and one per replica and link.
 
 use roundelay_sim::scenario::{FlowResult, LinkResult, Measures};
 

@@ -1,4 +1,4 @@
-//! Table of a sweep: a row per run and source, with the figures of [`Summary`](crate::Summary).
+//! Table for a sweep: a row per run and source, with the figures in [`Summary`](crate::Summary).
 
 use std::sync::{Arc, LazyLock};
 
@@ -9,8 +9,8 @@ use super::column::Column;
 use super::rows::Table;
 use crate::figures::{CLASS, Figure, INDICES, LIVES, SOURCE, Worst};
 
-/// Names of the figures of a row: of the source, on request of `[meter]`, of each class of links.
-/// Seconds, bits per second, bytes, parts of 1.
+/// Names of a row's figures: those of the source, those that `[meter]` asks for, and those of each
+/// link class. In seconds, bits per second, bytes, or fractions of 1.
 pub static SWEEP_FIGURES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
     let mut names = Vec::new();
     figures(None, &mut |prefix, name, _| {
@@ -26,22 +26,22 @@ pub static SWEEP_FIGURES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
 /// Columns before the figures.
 pub(crate) const KEYS: [&str; 4] = ["identity", "seed", "replica", "source"];
 
-/// Results of one run for one source.
+/// One run's results for one source.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SweepRow {
-    /// Identity of the run.
+    /// The run's identity.
     pub identity: Arc<str>,
-    /// Seed of the run.
+    /// The run's seed.
     pub seed: u64,
-    /// Number of the run among those of its point, from 0.
+    /// The run's number among those of its point, from 0.
     pub replica: u64,
-    /// Name of the source, or `all`.
+    /// The source's name, or `all`.
     pub source: Arc<str>,
-    /// Values of [`SWEEP_FIGURES`].
+    /// Values for [`SWEEP_FIGURES`].
     pub figures: Vec<Option<f64>>,
 }
 
-/// The sources of a run with the values of [`SWEEP_FIGURES`].
+/// A run's sources with the values of [`SWEEP_FIGURES`].
 pub fn sweep_rows(results: &Results) -> Vec<(Arc<str>, Vec<Option<f64>>)> {
     let mut rows = Vec::new();
     for (number, group) in results.groups.iter().enumerate() {
@@ -54,7 +54,7 @@ pub fn sweep_rows(results: &Results) -> Vec<(Arc<str>, Vec<Option<f64>>)> {
     rows
 }
 
-/// Gives `to` the prefix, name and value of each figure of source `number`; without results all
+/// Gives `to` the prefix, name and value of each figure of source `number`. Without results all
 /// values are none.
 fn figures(source: Option<(&Results, usize)>, to: &mut dyn FnMut(&str, &'static str, Option<f64>)) {
     fn part<R>(
@@ -82,32 +82,32 @@ fn figures(source: Option<(&Results, usize)>, to: &mut dyn FnMut(&str, &'static 
     }
 }
 
-/// A file of a sweep: the runs of one point.
+/// A sweep's file with the runs of one point.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SweepFile {
-    /// Origin of the runs.
+    /// Where the runs come from.
     pub metadata: Vec<(String, String)>,
-    /// Rows by seed, sources in the order of the scenario.
+    /// Rows by seed, with sources in the scenario's order.
     pub rows: Vec<SweepRow>,
 }
 
-/// A file of a sweep with the runs of all points, and the swept keys as columns.
+/// A file with the runs of all points of a sweep, and the swept keys as columns.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SweepRuns {
     /// The swept keys.
     pub keys: Vec<String>,
-    /// The points, in the order of the file.
+    /// The points, in the file's order.
     pub points: Vec<PointRuns>,
 }
 
-/// The runs of a point in such a file.
+/// One point's runs in such a file.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct PointRuns {
     /// A value for each key: a text, or a number in bits per second, seconds or bytes.
     pub labels: Vec<String>,
-    /// Origin of the runs, as in the metadata of a [`SweepFile`].
+    /// Where the runs come from, as in a [`SweepFile`]'s metadata.
     pub metadata: Vec<(String, String)>,
-    /// Rows by seed, sources in the order of the scenario.
+    /// Rows by seed, with sources in the scenario's order.
     pub rows: Vec<SweepRow>,
 }
 

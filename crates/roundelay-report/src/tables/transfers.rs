@@ -1,5 +1,5 @@
-//! Table of transfers: one row per replica and transfer of a simulation. Times are
-//! picoseconds of simulated time.
+//! Table for transfers: one row per replica and transfer of a simulation. Times are simulated, in
+//! picoseconds.
 
 use roundelay_sim::NodeId;
 use roundelay_sim::scenario::{Results, Transfer};
@@ -35,7 +35,7 @@ fn batches(simulated: &Simulated, each: Each<'_>) -> Result<(), ReportError> {
     Ok(())
 }
 
-/// Some transfers of a replica, and the names of groups and nodes.
+/// Some of a replica's transfers, and the names of groups and nodes.
 struct Rows<'a> {
     seed: u64,
     groups: Vec<&'a str>,

@@ -1,5 +1,5 @@
-//! RACK's detection of losses: what is lost, when the reordering timer expires, and what the sender
-//! does then. RFC 8985, section 6.2, step 5, and section 6.3.
+//! RACK's detection of losses: which segments are lost, when the reordering timer expires, and how
+//! the sender responds. RFC 8985, section 6.2, step 5, and section 6.3.
 //!
 //! Transmissions lie in the order of time, and the oldest is judged first, so the work is O(1)
 //! amortised for each transmission, plus O(log n) to retransmit the lowest lost segment first.
@@ -15,7 +15,8 @@ use crate::sender::{Mode, Sender};
 
 impl Scoreboard {
     /// RACK_detect_loss_and_arm_timer(): section 6.2, step 5, with a window for reordering. The
-    /// timer is that of the first segment that waits, so that each is found when its time has come.
+    /// timer expires when the wait of the first waiting segment ends, so that each is found lost in
+    /// its own time.
     fn find_lost_by_time(&mut self, window: Duration) {
         let Some(mut rack) = self.rack.take() else {
             return;
@@ -95,16 +96,16 @@ impl Sender {
         self.judge_probe(now, segment);
     }
 
-    /// Judges what is in flight, and enters fast recovery if something is lost: section 6.2, step
-    /// 5. Arrivals beyond a gap stop the probe timer, because the reordering timer is there for
-    /// them.
+    /// Section 6.2, step 5: judges the segments in flight, and enters fast recovery if one is lost.
+    /// Arrivals beyond a gap stop the probe timer, because the reordering timer is there for them.
     #[inline(never)]
     pub(crate) fn judge_by_time(&mut self, now: Instant) {
         let Some(window) = self.reordering_window() else {
             return;
         };
         self.scoreboard.find_lost_by_time(window);
-        // What was sent in a recovery and is lost belongs to the next one, even if it was sent again.
+        // A segment that was sent in a recovery and is lost belongs to the next one, even if it was
+        // sent again.
         let is_lost = self.mode == Mode::Open && self.scoreboard.misses_lost();
         if is_lost && self.may_recover() {
             self.retransmit_fast(now);
@@ -168,7 +169,7 @@ mod tests {
     }
 
     impl Literal {
-        /// Steps 1 to 3, of the segments with these numbers.
+        /// Steps 1 to 3, for an acknowledgement that reports the segments with these numbers.
         fn arrive(&mut self, now: Instant, mut numbers: Vec<u64>) {
             numbers.sort_unstable();
             let mut news = Vec::new();
@@ -200,7 +201,7 @@ mod tests {
             }
         }
 
-        /// Steps 4 and 5. Returns when the first segment that waits is lost.
+        /// Steps 4 and 5. Returns the time at which the first waiting segment will be lost.
         fn detect(&mut self, now: Instant, threshold: usize) -> Option<Instant> {
             let sacked = self.segments.iter().filter(|segment| segment.is_sacked);
             let is_told = !self.is_reordered && sacked.count() >= threshold;

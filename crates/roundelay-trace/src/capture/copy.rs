@@ -1,14 +1,16 @@
-//! Copy of a pipe: a comparison reads a capture twice, and standard input gives its bytes once.
+//! Copies a pipe, because a comparison reads a capture twice and standard input gives its bytes
+//! only once.
 
 use std::fs::File;
 use std::io::{self, Cursor, Read, Seek as _, SeekFrom, Write as _};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Bytes kept in memory; later ones go to a file without a name in the folder for temporary files.
+/// This many bytes stay in memory. Later ones go to a nameless file in the folder for temporary
+/// files.
 const IN_MEMORY: usize = 64 << 20;
 
-/// The bytes read so far; none after [`Copy::stop`].
+/// The bytes read so far. None after [`Copy::stop`].
 #[derive(Debug, Clone)]
 pub(super) struct Copy(Arc<Mutex<Option<Kept>>>);
 
@@ -25,7 +27,7 @@ struct Copied<R> {
 }
 
 impl Copy {
-    /// A reader of the same bytes, and their copy.
+    /// A reader that gives the same bytes, and their copy.
     pub(super) fn of(reader: impl Read + Send + 'static) -> (Box<dyn Read + Send>, Self) {
         let copy = Self(Arc::new(Mutex::new(Some(Kept::default()))));
         let copied = Copied {
@@ -35,12 +37,12 @@ impl Copy {
         (Box::new(copied), copy)
     }
 
-    /// Keeps nothing: the bytes are read once.
+    /// Stops keeping bytes, because they are read only once.
     pub(super) fn stop(&self) {
         self.take();
     }
 
-    /// A reader of all bytes read so far, if they were kept. They are not kept any longer.
+    /// A reader that gives all bytes read so far, if we kept them. Afterwards we keep none.
     pub(super) fn reader(&self) -> io::Result<Option<Box<dyn Read + Send>>> {
         let Some(Kept { memory, file }) = self.take() else {
             return Ok(None);
@@ -85,7 +87,7 @@ impl Kept {
     }
 }
 
-/// A file that is gone when it is closed; none where a system has no such files.
+/// A file that vanishes when it is closed. None where a system has no such files.
 fn nameless_file() -> io::Result<Option<File>> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     if !cfg!(unix) {

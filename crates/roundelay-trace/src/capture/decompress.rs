@@ -1,9 +1,9 @@
-//! Decompression of captures: gzip (RFC 1952), zstd (RFC 8878) and xz, recognised by magic number
-//! and decoded as a stream.
+//! Decompresses captures: gzip (RFC 1952), zstd (RFC 8878) and xz, recognised by magic number and
+//! decoded as a stream.
 //!
-//! A compressed file may consist of several members, frames or streams, one after the other. Memory
-//! is bounded: gzip needs 32 KiB, a zstd window or an xz dictionary at most [`MOST_MEMORY`]. Checks
-//! of content (CRC, XXH64) are verified.
+//! A compressed file may have several members, frames or streams in a row. Memory is bounded: gzip
+//! needs 32 KiB, and a zstd window or an xz dictionary at most [`MOST_MEMORY`]. We verify checks on
+//! the content (CRC, XXH64).
 
 use std::io::{self, BufRead as _, BufReader, Cursor, ErrorKind, Read};
 
@@ -14,12 +14,12 @@ use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
 use crate::error::Broken;
 
-/// Largest window of a zstd frame and largest dictionary of an xz block: zstd's own default limit
-/// for decompression, and twice the dictionary of `xz -9`.
+/// The largest window of a zstd frame and the largest dictionary of an xz block. It is zstd's own
+/// default limit for decompression, and twice the dictionary of `xz -9`.
 const MOST_MEMORY: u64 = 128 << 20;
 /// Bytes per read of compressed data.
 const READ_SIZE: usize = 1 << 16;
-/// Length of the longest magic number.
+/// The longest magic number's length.
 const LONGEST_MAGIC: usize = 6;
 
 /// A compression format.
@@ -44,7 +44,7 @@ impl Compression {
             .map(|(_, format)| format)
     }
 
-    /// The name of the format and of its program.
+    /// The format's name, which is also its program's.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Gzip => "gzip",
@@ -56,7 +56,7 @@ impl Compression {
 
 type Source = Box<dyn Read + Send>;
 
-/// The bytes of a capture, decompressed if necessary.
+/// A capture's bytes, decompressed if necessary.
 pub(super) struct Input {
     decoder: Decoder,
     /// The compressed data ended before the decompressed data did.
@@ -70,11 +70,11 @@ enum Decoder {
     Xz(Box<XzReader<BufReader<Counted>>>),
 }
 
-/// A reader that counts its bytes and remembers the end of the input and a failure.
+/// A reader that counts its bytes, and remembers whether the input ended or failed.
 struct Counted {
     inner: Source,
     bytes: u64,
-    /// Something asked for bytes after the last one.
+    /// Somebody asked for bytes after the last one.
     at_end: bool,
     failed: bool,
 }
@@ -83,7 +83,7 @@ impl Input {
     /// Recognises the compression by the first bytes.
     pub(super) fn new(mut reader: Source) -> Result<Self, Broken> {
         let mut head = Vec::new();
-        // Interrupted reads are repeated.
+        // `read_to_end` repeats interrupted reads.
         let read = reader
             .by_ref()
             .take(LONGEST_MAGIC as u64)
@@ -123,12 +123,13 @@ impl Input {
         self.truncated
     }
 
-    /// Compressed bytes read; None for a capture that is not compressed.
+    /// How many compressed bytes were read. None if the capture is not compressed.
     pub(super) fn compressed_bytes(&self) -> Option<u64> {
         self.source().map(|source| source.bytes)
     }
 
-    /// Reads decompressed bytes; 0 at the end. `offset` is the number of bytes read before.
+    /// Reads decompressed bytes. Returns 0 at the end. `offset` says how many bytes were read
+    /// before.
     pub(super) fn read(&mut self, buffer: &mut [u8], offset: u64) -> Result<usize, Broken> {
         if self.truncated {
             return Ok(0);
@@ -148,7 +149,7 @@ impl Input {
         }
     }
 
-    /// Classifies an error: a missing end, an error of the reader below, or broken data.
+    /// Says what an error is: a missing end, an error in the reader below, or broken data.
     #[cold]
     fn failure(&mut self, reason: io::Error, offset: u64) -> Result<usize, Broken> {
         let (Some(source), Some(compression)) = (self.source(), self.compression()) else {
@@ -199,7 +200,7 @@ fn counted(inner: Source) -> BufReader<Counted> {
     )
 }
 
-/// [`MOST_MEMORY`] in KiB, with a sixteenth for what the decoder needs besides the dictionary.
+/// [`MOST_MEMORY`] in KiB, and a sixteenth more for what the decoder needs besides the dictionary.
 fn most_xz_memory() -> u32 {
     u32::try_from((MOST_MEMORY + MOST_MEMORY / 16) >> 10).unwrap_or(u32::MAX)
 }
@@ -223,18 +224,17 @@ impl Read for Counted {
     }
 }
 
-/// The frames of a zstd file (RFC 8878, section 3), one after the other, without the skippable
-/// ones.
+/// A zstd file's frames (RFC 8878, section 3) in order, without the skippable ones.
 struct Frames {
     source: BufReader<Counted>,
     decoder: FrameDecoder,
-    /// The decoder is within a frame.
+    /// The decoder is inside a frame.
     open: bool,
-    /// The file ends within this frame.
+    /// The file ends inside this frame.
     cut: bool,
 }
 
-/// A last block without content, and a checksum: the end of a frame.
+/// What ends a frame: a last block without content, and a checksum.
 const END_OF_FRAME: [u8; 7] = [1, 0, 0, 0, 0, 0, 0];
 
 impl Frames {
@@ -249,7 +249,7 @@ impl Frames {
         }
     }
 
-    /// Reads the header of the next frame; false at the end of the file.
+    /// Reads the next frame's header. False at the end of the file.
     fn open(&mut self) -> io::Result<bool> {
         loop {
             if self.source.fill_buf()?.is_empty() {
@@ -277,8 +277,8 @@ impl Frames {
         }
     }
 
-    /// Decodes the next block. The decoder keeps a window of decoded bytes back until the frame
-    /// ends: a cut frame is ended after the last whole block.
+    /// Decodes the next block. Because the decoder holds a window of decoded bytes back until the
+    /// frame ends, we end a cut frame after its last whole block.
     fn decode_block(&mut self) -> io::Result<()> {
         let Err(error) = self
             .decoder
@@ -296,7 +296,7 @@ impl Frames {
         ended.map(drop).map_err(io::Error::other)
     }
 
-    /// Compares the content with the frame's checksum, if there is one.
+    /// Compares the content with the frame's checksum, if it has one.
     fn close(&self) -> io::Result<()> {
         match self.decoder.get_checksum_from_data() {
             Some(checksum) if Some(checksum) != self.decoder.get_calculated_checksum() => {

@@ -1,12 +1,12 @@
-//! File formats that users mistake for captures, for an error message with advice.
+//! Recognises files that users mistake for captures, so that the error can give advice.
 
 use super::window::Window;
 use crate::error::Broken;
 
 const EXPECTED: &str = "a pcap or pcapng capture";
 
-/// Magic numbers of other file formats: description, and the command that converts or unpacks the
-/// file.
+/// Magic numbers of other formats, each with a description and the command that converts or unpacks
+/// such a file.
 const KNOWN: &[(&[u8], &str, Option<&str>)] = &[
     (
         b"\x1f\x8b",
@@ -60,12 +60,12 @@ const KNOWN: &[(&[u8], &str, Option<&str>)] = &[
     (b"\x7fELF", "a program", None),
 ];
 
-/// The program that converts between capture formats; it comes with Wireshark.
+/// The program that converts between capture formats. It comes with Wireshark.
 const CONVERT: &str = "editcap -F pcapng";
 
 /// The error for a file without a capture's magic number.
 pub(super) fn not_a_capture(window: &mut Window, name: &str) -> Broken {
-    // Shorter files are described by their available bytes.
+    // A shorter file is described by the bytes that it has.
     if let Err(fault) = window.fill(64) {
         return fault;
     }
@@ -105,7 +105,7 @@ fn describe(head: &[u8], name: &str) -> String {
     format!("unknown first bytes {}", first.join(" "))
 }
 
-/// The description and the command to type.
+/// The description, with the command to type.
 fn with_advice(what: &str, command: Option<&str>, name: &str) -> String {
     match command {
         Some(CONVERT) => format!("{what} (convert it first: {CONVERT} {name} OUT.pcapng)"),
@@ -114,12 +114,12 @@ fn with_advice(what: &str, command: Option<&str>, name: &str) -> String {
     }
 }
 
-/// The first line, if all of it is text.
+/// The first line, if the whole of it is text.
 fn as_text(head: &[u8]) -> Option<String> {
     let is_text = head
         .iter()
         .all(|byte| !byte.is_ascii_control() || byte.is_ascii_whitespace());
-    // The last character may be incomplete.
+    // The last character may be cut.
     let text = match str::from_utf8(head) {
         Ok(text) => text,
         Err(error) if error.error_len().is_none() => {

@@ -7,21 +7,21 @@ use super::{CaptureNotes, LinkType, MAX_CAPTURED, Record, truncated_tail};
 use crate::error::Broken;
 
 const FILE_HEADER: usize = 24;
-/// Length of the fields at the start of each record's header: all that is read there.
+/// How many bytes each record's header has in its first fields, which are all that we read there.
 const FIELDS: usize = 16;
 
-/// Record layout selected by the magic number.
+/// How records look, as the magic number says.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Variant {
     order: Order,
-    /// Nanoseconds in one unit of a record's second time field.
+    /// How many nanoseconds one unit in a record's second time field stands for.
     nanos_per_fraction: u32,
-    /// Bytes before a record's data.
+    /// How many bytes come before a record's data.
     record_header: usize,
 }
 
 impl Variant {
-    /// The variant with this magic number, if any.
+    /// The variant with this magic number, if there is one.
     pub(super) fn from_magic(magic: [u8; 4]) -> Option<Self> {
         Self::with_order(Order::Big, u32::from_be_bytes(magic))
             .or_else(|| Self::with_order(Order::Little, u32::from_le_bytes(magic)))
@@ -31,8 +31,8 @@ impl Variant {
         let (nanos_per_fraction, record_header) = match magic {
             0xa1b2_c3d4 => (1_000, 16),
             0xa1b2_3c4d => (1, 16),
-            // Alexey Kuznetzov's libpcap: interface, protocol and packet type follow the usual four
-            // fields.
+            // In Alexey Kuznetzov's libpcap, interface, protocol and packet type follow the usual
+            // four fields.
             0xa1b2_cd34 => (1_000, 24),
             _ => return None,
         };
@@ -48,8 +48,8 @@ impl Variant {
 #[derive(Debug)]
 pub(super) struct File {
     variant: Variant,
-    /// Versions before 2.4 disagree on the order of the two lengths; the captured length is never
-    /// the longer one.
+    /// Versions before 2.4 disagree on which of the two lengths comes first. The captured length is
+    /// never the longer one.
     lengths_may_be_swapped: bool,
     snap_length: u32,
     link: LinkType,
@@ -92,7 +92,7 @@ impl File {
         Ok(file)
     }
 
-    /// The next packet; `None` at the end of the file.
+    /// The next packet, or `None` at the end of the file.
     #[inline]
     pub(super) fn record(
         &self,
@@ -107,7 +107,7 @@ impl File {
         if !window.fill(record_header)? {
             return truncated_tail(window, notes);
         }
-        // The length is known here, so that no field is checked against it.
+        // The length is known here, so no read of a field needs a check.
         let Some(header) = window.bytes().first_chunk::<FIELDS>() else {
             return truncated_tail(window, notes);
         };
@@ -133,7 +133,7 @@ impl File {
         }))
     }
 
-    /// Nanoseconds since the epoch. At most 2^32 s + 2^32 us: far inside 64 bits.
+    /// Nanoseconds since the epoch. They are at most 2^32 s + 2^32 us, far within 64 bits.
     #[inline]
     fn time(&self, seconds: u32, fraction: u32, notes: &mut CaptureNotes) -> i64 {
         let nanos = i64::from(fraction) * i64::from(self.variant.nanos_per_fraction);
@@ -141,7 +141,7 @@ impl File {
         i64::from(seconds) * 1_000_000_000 + nanos
     }
 
-    /// The captured and the original length, checked before any allocation or read of this size.
+    /// The captured and the original length. They are checked before we allocate or read as much.
     #[inline]
     fn lengths(&self, first: u32, second: u32, offset: u64) -> Result<(usize, u32), Broken> {
         let swapped = self.lengths_may_be_swapped && first > second;

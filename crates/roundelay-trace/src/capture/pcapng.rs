@@ -5,7 +5,8 @@ use super::window::{ByteRange, Window};
 use super::{CaptureNotes, Heading, LinkType, MAX_CAPTURED, Record, truncated_tail};
 use crate::error::Broken;
 
-/// The first four bytes of a pcapng file: a section header's type, the same in both byte orders.
+/// The first four bytes of a pcapng file: a section header's type, which is the same in both byte
+/// orders.
 pub(super) const MAGIC: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
 
 const SECTION_HEADER: u32 = 0x0a0d_0d0a;
@@ -15,7 +16,7 @@ const SIMPLE_PACKET: u32 = 3;
 const ENHANCED_PACKET: u32 = 6;
 
 const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
-/// Type, length, and the length again.
+/// A block's type, its length, and the length again.
 const MIN_BLOCK: u32 = 12;
 const MAX_BLOCK: u32 = 16 << 20;
 const MAX_SECTION_HEADER: u32 = 1 << 20;
@@ -27,19 +28,19 @@ const OPTION_PACKET_FLAGS: u16 = 2;
 const OPTION_TIME_RESOLUTION: u16 = 9;
 const OPTION_TIME_OFFSET: u16 = 14;
 
-/// A pcapng file at some point within a section.
+/// A pcapng file, somewhere within a section.
 #[derive(Debug)]
 pub(super) struct File {
     /// The section's byte order.
     order: Order,
-    /// The section's interfaces, in the order of their numbers.
+    /// The section's interfaces. The index is their number.
     interfaces: Vec<Interface>,
 }
 
-/// Fields of an Interface Description Block that apply to its packets.
+/// What an Interface Description Block says about its packets.
 #[derive(Debug, Clone)]
 struct Interface {
-    /// `if_name`; empty without one.
+    /// `if_name`, or empty if there is none.
     name: String,
     link: LinkType,
     /// 0 for no limit.
@@ -49,21 +50,21 @@ struct Interface {
     offset_seconds: i64,
 }
 
-/// The unit of an interface's timestamps.
+/// The unit that an interface's timestamps count in.
 #[derive(Debug, Clone, Copy)]
 enum Ticks {
     /// Each tick is a whole number of nanoseconds.
     OfNanos(u32),
-    /// Number of ticks in a second.
+    /// How many ticks a second has.
     PerSecond(u64),
 }
 
-/// A block held completely in memory, with equal leading and trailing lengths.
+/// A block that is wholly in memory, with equal lengths at both ends.
 #[derive(Debug, Clone, Copy)]
 struct Block {
     kind: u32,
     length: usize,
-    /// Start of the block in the file.
+    /// Where the block starts in the file.
     offset: u64,
 }
 
@@ -91,7 +92,7 @@ impl File {
         Ok(file)
     }
 
-    /// The next packet; `None` at the end of the file.
+    /// The next packet, or `None` at the end of the file.
     #[inline]
     pub(super) fn record(
         &mut self,
@@ -116,7 +117,7 @@ impl File {
         }
     }
 
-    /// Processes a block without a packet.
+    /// Processes a block that has no packet.
     fn other(
         &mut self,
         window: &mut Window,
@@ -134,7 +135,7 @@ impl File {
         Ok(())
     }
 
-    /// Reads the next block into memory and checks its lengths; `None` if the file ends before the
+    /// Reads the next block into memory and checks its lengths. `None` if the file ends before the
     /// block does.
     #[inline]
     fn block(&mut self, window: &mut Window) -> Result<Option<Block>, Broken> {
@@ -161,7 +162,7 @@ impl File {
         }))
     }
 
-    /// Starts a section: the byte order is known, the interfaces are not.
+    /// Starts a section. Its byte order is known, its interfaces are not.
     fn section(
         &mut self,
         window: &mut Window,
@@ -170,7 +171,7 @@ impl File {
     ) -> Result<(), Broken> {
         let major = self.order.u16(window.bytes(), 12);
         let minor = self.order.u16(window.bytes(), 14);
-        // Minor version 2 was written by mistake and equals version 0 (section 4.1).
+        // Minor version 2 was written by mistake and means version 0 (section 4.1).
         if major != 1 || !matches!(minor, 0 | 2) {
             return Err(Broken::malformed(
                 block.offset + 12,
@@ -212,7 +213,7 @@ impl File {
         Ok(())
     }
 
-    /// Reads the name and the timestamp options of an interface; other options are skipped.
+    /// Reads an interface's name and the options on timestamps. Skips other options.
     fn interface_options(
         &self,
         block: &[u8],
@@ -240,7 +241,7 @@ impl File {
         Ok(())
     }
 
-    /// The code and value of the option at `at`; `None` after the last option (section 3.5).
+    /// The code and value of the option at `at`, or `None` after the last one (section 3.5).
     fn option<'a>(
         &self,
         block: &'a [u8],
@@ -290,8 +291,8 @@ impl File {
         })
     }
 
-    /// The direction in the `epb_flags` of a packet with `captured` bytes. Illegal options are
-    /// ignored: the packet before the options is whole.
+    /// The direction in the `epb_flags` of a packet with `captured` bytes. We ignore illegal
+    /// options, because the packet before them is whole.
     #[inline]
     fn heading(&self, block: &[u8], captured: u32) -> Option<Heading> {
         let mut at = 28 + (captured as usize).next_multiple_of(4);
@@ -314,14 +315,14 @@ impl File {
         Some(interface.name.as_str()).filter(|name| !name.is_empty())
     }
 
-    /// The packet in an obsolete Packet Block (appendix A; replaced by the Enhanced Packet Block),
-    /// with two counters in place of one.
+    /// The packet in an obsolete Packet Block (appendix A, replaced by the Enhanced Packet Block),
+    /// which has two counters where the new one has one.
     fn obsolete_packet(&self, window: &Window, block: Block) -> Result<Record, Broken> {
         let number = self.order.u16(window.bytes(), 8);
         self.stamped_packet(window, block, u32::from(number))
     }
 
-    /// Reads the fields at equal offsets in both kinds of packet block.
+    /// Reads the fields that both kinds of packet block have at equal offsets.
     #[inline]
     fn stamped_packet(&self, window: &Window, block: Block, number: u32) -> Result<Record, Broken> {
         let order = self.order;
@@ -336,8 +337,8 @@ impl File {
         })
     }
 
-    /// The packet in a Simple Packet Block (section 4.4): no timestamp; the captured length is the
-    /// original length limited by the snap length.
+    /// The packet in a Simple Packet Block (section 4.4). It has no timestamp. Its captured length
+    /// is the original one, up to the snap length.
     fn simple_packet(&self, window: &Window, block: Block) -> Result<Record, Broken> {
         let interface = self.described(0, block.offset)?;
         let original_len = self.order.u32(window.bytes(), 8);
@@ -394,10 +395,10 @@ impl Interface {
         }
     }
 
-    /// Nanoseconds since the epoch; none outside of the years 1677 to 2262.
+    /// Nanoseconds since the epoch. None outside the years 1677 to 2262.
     #[inline]
     fn time(&self, ticks: u64) -> Option<i64> {
-        // No overflow of 128 bits: ticks and rates have 64 bits, a second 30.
+        // This cannot overflow 128 bits, because ticks and rates have 64 bits and a second has 30.
         let nanos = match self.ticks {
             Ticks::OfNanos(nanos) => i128::from(ticks) * i128::from(nanos),
             Ticks::PerSecond(rate) => {
@@ -410,7 +411,7 @@ impl Interface {
     }
 }
 
-/// The byte order of a section, from the third field of its header.
+/// A section's byte order, from the third field in its header.
 fn byte_order(bytes: &[u8], offset: u64) -> Result<Order, Broken> {
     if Order::Little.u32(bytes, 8) == BYTE_ORDER_MAGIC {
         Ok(Order::Little)
@@ -422,7 +423,7 @@ fn byte_order(bytes: &[u8], offset: u64) -> Result<Order, Broken> {
     }
 }
 
-/// Checks a block's length before any allocation or read of this size.
+/// Checks a block's length before we allocate or read as much.
 #[inline]
 fn check_length(kind: u32, length: u32, offset: u64) -> Result<(), Broken> {
     let (least, most) = limits(kind);
@@ -437,7 +438,7 @@ fn check_length(kind: u32, length: u32, offset: u64) -> Result<(), Broken> {
     Ok(())
 }
 
-/// Checks the second copy of the length at the end of a block.
+/// Checks that the length at the end of a block repeats the one at its start.
 #[inline]
 fn check_trailer(trailer: u32, length: u32, offset: u64) -> Result<(), Broken> {
     if trailer != length {
@@ -451,7 +452,7 @@ fn check_trailer(trailer: u32, length: u32, offset: u64) -> Result<(), Broken> {
     Ok(())
 }
 
-/// The shortest and the longest legal block of this type.
+/// The shortest and the longest legal block with this type.
 fn limits(kind: u32) -> (u32, u32) {
     match kind {
         SECTION_HEADER => (28, MAX_SECTION_HEADER),
@@ -462,8 +463,8 @@ fn limits(kind: u32) -> (u32, u32) {
     }
 }
 
-/// Location of a packet's data: `captured` bytes starting at `from`, if they fit in the block.
-/// `field` is the offset of the length field, for the error.
+/// Where a packet's data is: `captured` bytes from `from` on, if they fit into the block. `field`
+/// is where the length stands, for the error.
 #[inline]
 fn data(
     window: &Window,
@@ -489,7 +490,7 @@ fn data(
     Ok(window.place(from, captured as usize))
 }
 
-/// Rejects a second copy of an option.
+/// Rejects an option that comes a second time.
 fn once(seen: &mut bool, place: u64, name: &str) -> Result<(), Broken> {
     if std::mem::replace(seen, true) {
         return Err(Broken::malformed(

@@ -1,27 +1,27 @@
-//! Sliding read buffer over a capture; grows only as bytes arrive.
+//! A sliding read buffer over a capture, which grows only as bytes arrive.
 
 use std::io::Read;
 
 use super::decompress::Input;
 use crate::error::Broken;
 
-/// Bytes per read: large enough to make the cost of a read negligible, small enough for a
-/// second-level cache.
+/// Bytes for each read: enough to make a read's cost negligible, and few enough for a second-level
+/// cache.
 const READ_SIZE: usize = 1 << 20;
 
 /// A sliding window over the decompressed input.
 pub(super) struct Window {
     input: Input,
     buffer: Vec<u8>,
-    /// Index in `buffer` of the first byte not yet consumed.
+    /// Where in `buffer` the first byte is that has not been consumed.
     start: usize,
-    /// Index in `buffer` after the last byte read.
+    /// Where in `buffer` the bytes end that were read.
     end: usize,
-    /// Bytes of the decompressed input before `start`.
+    /// How many bytes of the decompressed input come before `start`.
     offset: u64,
 }
 
-/// Range of a frame's bytes in the window. Valid until the window is filled again.
+/// Where a frame's bytes are in the window. Valid until the window is filled again.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ByteRange {
     start: usize,
@@ -51,18 +51,18 @@ impl Window {
         &self.input
     }
 
-    /// Bytes consumed so far.
+    /// How many bytes have been consumed so far.
     pub(super) fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Bytes in memory, not yet consumed.
+    /// The bytes in memory that have not been consumed.
     #[inline]
     pub(super) fn bytes(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
     }
 
-    /// Reads until `wanted` bytes are available; false if the input ends before.
+    /// Reads until `wanted` bytes are available. False if the input ends before.
     #[inline]
     pub(super) fn fill(&mut self, wanted: usize) -> Result<bool, Broken> {
         while self.end - self.start < wanted {
@@ -81,7 +81,7 @@ impl Window {
         self.offset += length as u64;
     }
 
-    /// The range of `length` bytes, starting `from` bytes after the first unconsumed byte.
+    /// The range that starts `from` bytes after the first unconsumed byte and has `length` bytes.
     #[inline]
     pub(super) fn place(&self, from: usize, length: usize) -> ByteRange {
         debug_assert!(from + length <= self.end - self.start);
@@ -91,13 +91,13 @@ impl Window {
         }
     }
 
-    /// The bytes of a range from [`Window::place`], even if consumed since.
+    /// The bytes in a range from [`Window::place`], even if they were consumed since.
     #[inline]
     pub(super) fn at(&self, place: ByteRange) -> &[u8] {
         &self.buffer[place.start..place.end]
     }
 
-    /// Reads once; false at the end of the input.
+    /// Reads once. False at the end of the input.
     fn read_more(&mut self) -> Result<bool, Broken> {
         if self.end == self.buffer.len() {
             self.make_room();
@@ -108,8 +108,8 @@ impl Window {
         Ok(length > 0)
     }
 
-    /// Moves unconsumed bytes to the front, and doubles a buffer full of unconsumed bytes: memory
-    /// follows the bytes read, not a length field.
+    /// Moves unconsumed bytes to the front, and doubles the buffer if they fill it. So memory
+    /// follows the bytes that were read, not what a length field claims.
     fn make_room(&mut self) {
         self.buffer.copy_within(self.start..self.end, 0);
         self.end -= self.start;

@@ -8,11 +8,11 @@ use thiserror::Error;
 use crate::capture::LinkType;
 use crate::error::CaptureError;
 
-/// Errors of a comparison.
+/// Why a comparison failed.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum CompareError {
-    /// The capture is unreadable.
+    /// The capture cannot be read.
     #[error(transparent)]
     Capture(#[from] CaptureError),
     /// A discipline's parameter is out of range.
@@ -24,19 +24,19 @@ pub enum CompareError {
         /// The capture.
         name: String,
     },
-    /// The selection is empty.
+    /// The selection leaves no packets.
     #[error("{name}: {option} matches none of {packets} packets; {advice}")]
     NothingSelected {
         /// The capture.
         name: String,
-        /// The option without a match.
+        /// The option that matches nothing.
         option: String,
-        /// Packets that the options before left.
+        /// How many packets the options before it left.
         packets: u64,
-        /// The options that would match.
+        /// Options that would match something.
         advice: Fault,
     },
-    /// Packets are too far out of order to be sorted here.
+    /// Packets are too far out of order for us to sort.
     #[error(
         "{name}: times step back by {seconds} s, past {packets} packets, more than are sorted in \
          memory (256 MB); sort the capture first: reordercap {name} sorted.pcapng"
@@ -44,12 +44,12 @@ pub enum CompareError {
     OutOfOrder {
         /// The capture.
         name: String,
-        /// Packets between a packet and its place.
+        /// How many packets come between a packet and where it belongs.
         packets: u64,
-        /// The furthest step back, seconds.
+        /// The longest step back, seconds.
         seconds: i64,
     },
-    /// The headers of the capture's link type are unknown.
+    /// We do not read the headers of the capture's link type.
     #[error(
         "{name}: headers of {link} are not read; those of Ethernet, 802.11, raw IP, Linux cooked captures and PPP are"
     )]
@@ -59,10 +59,10 @@ pub enum CompareError {
         /// The link type of its last packet.
         link: LinkType,
     },
-    /// A discipline failed: its packets could not be stored.
+    /// A discipline failed, because its packets could not be stored.
     #[error("{0}")]
     Lane(Box<dyn Error + Send + Sync>),
-    /// A stop was requested.
+    /// Somebody asked it to stop.
     #[error("interrupted")]
     Stopped,
 }

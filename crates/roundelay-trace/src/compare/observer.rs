@@ -5,21 +5,21 @@ use std::error::Error;
 use crate::sink::PacketSink;
 use crate::stop::Stop;
 
-/// Progress of a comparison.
+/// How far a comparison has come.
 #[derive(Debug, Clone, Copy)]
 pub struct Progress {
-    /// Bytes of the capture read, in this reading.
+    /// Bytes of the capture read so far, in this reading.
     pub read: u64,
-    /// Packets read; in the last reading, packets replayed.
+    /// Packets read so far, or in the last reading packets replayed.
     pub packets: u64,
-    /// The number of this reading, from 1 on. What to replay, and in which order, is known after the
-    /// others.
+    /// Which reading this is, from 1 on. Only after the others do we know what to replay and in
+    /// which order.
     pub reading: u32,
-    /// The number of all readings.
+    /// How many readings there are.
     pub readings: u32,
 }
 
-/// Callbacks during a comparison. They do nothing by default.
+/// Callbacks during a comparison. By default they do nothing.
 pub trait ReplayObserver {
     /// Called after each block of packets.
     fn progress(&mut self, progress: Progress) {
@@ -32,8 +32,8 @@ pub trait ReplayObserver {
         Stop::default()
     }
 
-    /// A sink for the packets of this discipline or tree, if wanted. Called once for each, before
-    /// the first packet; `zero_unix_nanos` is time zero of the replay in nanoseconds since the Unix
+    /// A sink for this discipline's or tree's packets, if you want one. Called once for each before
+    /// the first packet. `zero_unix_nanos` is the replay's time zero, in nanoseconds since the Unix
     /// epoch.
     ///
     /// # Errors

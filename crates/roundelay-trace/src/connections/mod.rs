@@ -33,7 +33,8 @@ use dialogue::Dialogue;
 
 /// The port of QUIC's web.
 const HTTPS: u16 = 443;
-/// Packets between two reports of the progress, with a look at the request to stop.
+/// Packets between two reports on progress. At each report we also look whether somebody asked to
+/// stop.
 const BLOCK: u64 = 8192;
 
 /// The end of a connection: an index, too.

@@ -1,5 +1,5 @@
-//! What a TCP header acknowledges: its number, blocks, timestamps, and whether the segment does
-//! nothing else.
+//! What a TCP header acknowledges: its number, blocks and timestamps, and whether the segment does
+//! anything else.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
@@ -18,7 +18,7 @@ const ECE: u8 = 64;
 const CWR: u8 = 128;
 
 impl Frame<'_> {
-    /// What the packet's TCP header acknowledges. None unless the capture has the whole header with
+    /// What the packet's TCP header acknowledges. None unless the whole header was captured with
     /// its options.
     pub fn acknowledgement(&self) -> Option<Acknowledgement> {
         let packet = network_layer(self.link, self.bytes).ok()?;
@@ -43,7 +43,7 @@ impl Frame<'_> {
         };
         let knows_options = read_options(header.get(20..)?, &mut told);
         let before = segment.as_ptr() as usize - packet.as_ptr() as usize;
-        // Segmentation offload may have left the length unset: then there is data.
+        // Segmentation offload may have left the length unset. If so, there is data.
         let has_data = ip_len(packet).is_none_or(|len| len as usize > before + header_len);
         let does_more = flags & (FIN | RST | PSH | URG) != 0 || offset & 15 != 0;
         told.is_bare = knows_options && !has_data && !does_more && !told.is_silent;
@@ -51,8 +51,8 @@ impl Frame<'_> {
     }
 }
 
-/// Reads blocks (RFC 2018) and timestamps (RFC 7323). Returns whether there is nothing else that
-/// says something: a signature (RFC 2385) vouches for the segment only.
+/// Reads blocks (RFC 2018) and timestamps (RFC 7323). Returns whether nothing else says anything: a
+/// signature (RFC 2385) only vouches for the segment.
 fn read_options(mut options: &[u8], told: &mut Acknowledgement) -> bool {
     const END: u8 = 0;
     const NO_OPERATION: u8 = 1;

@@ -1,7 +1,7 @@
-//! Packets inside of packets: the headers by which Linux's flow dissector tells flows apart
-//! (`net/core/flow_dissector.c`): it looks into GRE, IP in IP and 6in4, and takes the Security
-//! Parameters Index of ESP (RFC 4303, section 2.1) in place of ports. On request also those inside
-//! of tunnels over UDP, which Linux takes for one flow each.
+//! Packets inside packets. By default we tell flows apart by the same headers as Linux's flow
+//! dissector (`net/core/flow_dissector.c`). It looks into GRE, IP in IP and 6in4, and takes ESP's
+//! Security Parameters Index (RFC 4303, section 2.1) for ports. On request we also look into
+//! tunnels over UDP, each of which is one flow to Linux.
 
 use etherparse::LaxIpSlice;
 
@@ -14,33 +14,33 @@ use crate::capture::Frame;
 const IPV6_IN_IP: u8 = 41;
 const GRE: u8 = 47;
 const ESP: u8 = 50;
-/// VXLAN (RFC 7348), Geneve (RFC 8926), GTP-U (3GPP TS 29.281).
+/// Ports of VXLAN (RFC 7348), Geneve (RFC 8926) and GTP-U (3GPP TS 29.281).
 const VXLAN_PORT: u16 = 4789;
 const GENEVE_PORT: u16 = 6081;
 const GTP_PORT: u16 = 2152;
-/// WireGuard's usual port, and ESP through address translation (RFC 3948).
+/// WireGuard's usual port, and the port for ESP through address translation (RFC 3948).
 const WIREGUARD_PORT: u16 = 51_820;
 const ESP_PORT: u16 = 4500;
 const QUIC_PORT: u16 = 443;
-/// TaZmen Sniffer Protocol, of mirrors.
+/// The port of the TaZmen Sniffer Protocol, which mirrors use.
 const TZSP_PORT: u16 = 37_008;
-/// The EtherType of an Ethernet frame in GRE and Geneve.
+/// The EtherType for an Ethernet frame in GRE and Geneve.
 const BRIDGED: u16 = 0x6558;
-/// Packets inside of packets that are looked at.
+/// How deep we look into packets inside packets.
 const DEEPEST: usize = 4;
 
-/// Tunnels, by what can be told of the flows inside.
+/// Tunnels, by what we can tell about the flows inside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tunnel {
-    /// GRE, IP in IP, 6in4: flows by the inner headers.
+    /// GRE, IP in IP, 6in4. The inner headers make flows.
     Open,
-    /// ESP: flows by the Security Parameters Index.
+    /// ESP. The Security Parameters Index makes flows.
     Esp,
-    /// VXLAN, Geneve, GTP-U: flows by the outer headers, unless inner ones are asked for.
+    /// VXLAN, Geneve, GTP-U. The outer headers make flows, unless you ask for the inner ones.
     OverUdp,
-    /// WireGuard: flows by the outer headers.
+    /// WireGuard. The outer headers make flows.
     WireGuard,
-    /// QUIC: a flow is a connection, whatever its streams.
+    /// QUIC. A connection is one flow, whatever its streams.
     Quic,
 }
 
@@ -92,7 +92,7 @@ pub(crate) fn innermost(headers: &Headers, frame: &Frame<'_>, looks_over_udp: bo
         return *headers;
     };
     match inside(packet, 0, looks_over_udp) {
-        // The queue of a link sees the outer code point.
+        // A link's queue sees the outer code point.
         Some(inner) => Headers {
             dscp: headers.dscp,
             ecn: headers.ecn,
@@ -102,7 +102,7 @@ pub(crate) fn innermost(headers: &Headers, frame: &Frame<'_>, looks_over_udp: bo
     }
 }
 
-/// The headers of the innermost packet that can be read; none if that is the outer one.
+/// The innermost packet's headers that we can read. None if that is the outer packet.
 fn inside(packet: &[u8], depth: usize, looks_over_udp: bool) -> Option<Headers> {
     let (ip, _) = LaxIpSlice::from_slice(packet).ok()?;
     let payload = ip.payload();
@@ -143,8 +143,8 @@ fn inside(packet: &[u8], depth: usize, looks_over_udp: bool) -> Option<Headers> 
     })
 }
 
-/// The Ethernet frame that a tunnel brings: GRE, ERSPAN (draft-foschiano-erspan, types I to III),
-/// VXLAN, Geneve and TZSP. Mirror ports that are far away use these.
+/// The Ethernet frame inside a tunnel: GRE, ERSPAN (draft-foschiano-erspan, types I to III), VXLAN,
+/// Geneve and TZSP. Mirror ports that are far away use these.
 #[inline]
 pub(crate) fn bridged<'a>(headers: &Headers, frame: &Frame<'a>) -> Option<&'a [u8]> {
     let may_bridge = match headers.protocol {
@@ -193,7 +193,7 @@ fn bridged_over_gre(bytes: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// The Ethernet frame inside of TZSP: four bytes, then fields up to that of the end.
+/// The Ethernet frame inside TZSP: four bytes, then fields up to the end field.
 fn tzsp(bytes: &[u8]) -> Option<&[u8]> {
     const PADDING: u8 = 0;
     const END: u8 = 1;
@@ -218,7 +218,7 @@ const KEY: u16 = 0x2000;
 const SEQUENCE: u16 = 0x1000;
 const ACKNOWLEDGEMENT: u16 = 0x0080;
 
-/// Flags and protocol of a GRE header, and what follows (RFC 2784, RFC 2890).
+/// A GRE header's flags and protocol, and what follows (RFC 2784, RFC 2890).
 fn gre_header(bytes: &[u8]) -> Option<(u16, u16, &[u8])> {
     let flags = be16(bytes, 0).ok()?;
     let kind = be16(bytes, 2).ok()?;
@@ -229,7 +229,7 @@ fn gre_header(bytes: &[u8]) -> Option<(u16, u16, &[u8])> {
     Some((flags, kind, bytes.get(header..)?))
 }
 
-/// The packet inside of GRE; version 1 is PPTP's (RFC 2637).
+/// The packet inside GRE. Version 1 is PPTP's (RFC 2637).
 fn gre(bytes: &[u8]) -> Option<&[u8]> {
     let (flags, kind, rest) = gre_header(bytes)?;
     match flags & 7 {
@@ -243,7 +243,7 @@ fn gre(bytes: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// The packet behind a header with this EtherType.
+/// The packet after a header with this EtherType.
 fn packet_of(kind: u16, bytes: &[u8]) -> Option<&[u8]> {
     match kind {
         0x0800 | 0x86dd => Some(bytes),
@@ -252,7 +252,7 @@ fn packet_of(kind: u16, bytes: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// The packet inside of a datagram of VXLAN, Geneve or GTP-U.
+/// The packet inside a VXLAN, Geneve or GTP-U datagram.
 fn over_udp(datagram: &[u8]) -> Option<&[u8]> {
     let port = be16(datagram, 2).ok()?;
     let tunnel = after(datagram, 8).ok()?;
@@ -269,7 +269,7 @@ fn over_udp(datagram: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// The packet inside of a G-PDU of GTP-U version 1 (TS 29.281, section 5).
+/// The packet inside a G-PDU of GTP-U version 1 (TS 29.281, section 5).
 fn gtp(bytes: &[u8]) -> Option<&[u8]> {
     const VERSION_AND_TYPE: u8 = 0x30;
     const OPTIONAL_FIELDS: u8 = 0x07;
@@ -283,7 +283,8 @@ fn gtp(bytes: &[u8]) -> Option<&[u8]> {
     if flags & OPTIONAL_FIELDS == 0 {
         return bytes.get(8..);
     }
-    // Extension headers: a length in units of four bytes, and at the end the next one's type.
+    // An extension header starts with its length in units of four bytes and ends with the next
+    // one's type.
     let mut at = 12;
     let mut next = *bytes.get(11)?;
     while next != 0 {

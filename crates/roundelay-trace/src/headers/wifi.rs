@@ -1,22 +1,22 @@
-//! IEEE 802.11 frames, and the headers that capturing hosts put before these: radiotap, PPI, Prism,
+//! IEEE 802.11 frames, and the headers that capturing hosts put before them: radiotap, PPI, Prism,
 //! AVS.
 //!
-//! A data frame has an LLC/SNAP header (IEEE 802.2, RFC 1042) after the MAC header. Read are data
-//! frames with or without QoS, with three or four addresses, with HT Control. Of an A-MSDU, several
-//! packets for one receiver in one frame, the first packet counts. Not read: the mesh control field
-//! of 802.11s. The packet of an encrypted frame is not visible, nor that of any fragment but the
-//! first.
+//! A data frame has an LLC/SNAP header (IEEE 802.2, RFC 1042) after its MAC header. We read data
+//! frames with or without QoS, with three or four addresses, and with HT Control. An A-MSDU holds
+//! several packets for one receiver in one frame, and the first packet counts. We do not read
+//! 802.11s's mesh control field. In an encrypted frame no packet is visible, nor in any fragment
+//! after the first.
 
 use super::{Unparsable, after, be16, byte, ether_type};
 
-/// Second byte of Frame Control (IEEE 802.11-2020, 9.2.4.1).
+/// Bits in the second byte of Frame Control (IEEE 802.11-2020, 9.2.4.1).
 const TO_DISTRIBUTION: u8 = 0x01;
 const FROM_DISTRIBUTION: u8 = 0x02;
 const PROTECTED: u8 = 0x40;
 const HT_CONTROL: u8 = 0x80;
 
-/// The IP packet in an 802.11 frame. With `padded`, zeros after the MAC header make its length a
-/// multiple of four.
+/// The IP packet in an 802.11 frame. If it is `padded`, zeros after the MAC header make its length
+/// a multiple of four.
 pub(super) fn frame(bytes: &[u8], padded: bool) -> Result<&[u8], Unparsable> {
     let control = byte(bytes, 0)?;
     let flags = byte(bytes, 1)?;
@@ -34,7 +34,7 @@ pub(super) fn frame(bytes: &[u8], padded: bool) -> Result<&[u8], Unparsable> {
     let four_addresses = flags & TO_DISTRIBUTION != 0 && flags & FROM_DISTRIBUTION != 0;
     let addresses = if four_addresses { 30 } else { 24 };
     if byte(bytes, 22)? & 0x0f != 0 {
-        // A fragment after the first.
+        // This is a fragment after the first.
         return Err(Unparsable::NotIp);
     }
     let has_qos = subtype & 8 != 0;
@@ -63,7 +63,7 @@ pub(super) fn frame(bytes: &[u8], padded: bool) -> Result<&[u8], Unparsable> {
     })
 }
 
-/// The packet after an LLC header with a SNAP extension (RFC 1042; 802.1H for the second
+/// The packet after an LLC header with a SNAP extension (RFC 1042, and 802.1H for the second
 /// organisation).
 fn logical_link(bytes: &[u8]) -> Result<&[u8], Unparsable> {
     match bytes.get(..6).ok_or(Unparsable::Truncated)? {
@@ -72,7 +72,7 @@ fn logical_link(bytes: &[u8]) -> Result<&[u8], Unparsable> {
     }
 }
 
-/// Radiotap: version, length, a bit for each field; all little-endian (radiotap.org).
+/// Radiotap: version, length, and a bit for each field, all little-endian (radiotap.org).
 pub(super) fn radiotap(bytes: &[u8]) -> Result<&[u8], Unparsable> {
     frame(after(bytes, radiotap_len(bytes)?)?, is_padded(bytes))
 }
@@ -84,7 +84,7 @@ pub(super) fn radiotap_len(bytes: &[u8]) -> Result<usize, Unparsable> {
     }
 }
 
-/// Whether the field Flags, the second one, says that zeros follow the MAC header.
+/// Whether the Flags field, which is the second one, says that zeros follow the MAC header.
 fn is_padded(bytes: &[u8]) -> bool {
     const TIME: u32 = 1 << 0;
     const FLAGS: u32 = 1 << 1;
@@ -104,7 +104,7 @@ fn is_padded(bytes: &[u8]) -> bool {
     first & FLAGS != 0 && byte(bytes, at).is_ok_and(|flags| flags & PADDED != 0)
 }
 
-/// Per-Packet Information: version, flags, length, the number of the link type below.
+/// Per-Packet Information: version, flags, length, and the number of the link type below.
 pub(super) fn ppi(bytes: &[u8]) -> Result<(u32, &[u8]), Unparsable> {
     Ok((le32(bytes, 4)?, after(bytes, ppi_len(bytes)?)?))
 }
@@ -116,7 +116,7 @@ pub(super) fn ppi_len(bytes: &[u8]) -> Result<usize, Unparsable> {
     }
 }
 
-/// Prism: a message code and a length in the byte order of the capturing host; or AVS, under the
+/// Prism: a message code and a length, in the capturing host's byte order. AVS may come under the
 /// same link type.
 pub(super) fn prism_len(bytes: &[u8]) -> Result<usize, Unparsable> {
     if is_avs(bytes) {

@@ -1,14 +1,14 @@
-//! LTE: grants by the millisecond, at a rate that walks, with errors that hold up what comes later.
+//! LTE: the cell grants milliseconds at a rate that walks, and errors hold up what comes later.
 //!
-//! The rate is a Brownian motion with a step each 20 ms, as in K. Winstein, A. Sivaraman and H.
-//! Balakrishnan, "Stochastic Forecasts Achieve High Throughput and Low Delay over Cellular Networks"
-//! (Sprout), NSDI 2013, section 3.1: there it moves by 200 packets a second in a second, between 0
-//! and 1,000 packets a second, which is .4 of the mean. Here it turns back at its bounds.
+//! The rate is a Brownian motion with a step every 20 ms, as in K. Winstein, A. Sivaraman and H.
+//! Balakrishnan, "Stochastic Forecasts Achieve High Throughput and Low Delay over Cellular
+//! Networks" (Sprout), NSDI 2013, section 3.1. There it moves by 200 packets a second in a second,
+//! between 0 and 1,000 packets a second, which is .4 of the mean. Here it turns back at its bounds.
 //!
 //! A grant is a subframe of 1 ms (3GPP TS 36.211). In each, the cell serves one of its users, drawn
-//! evenly. A transport block that fails is sent again 8 ms later, at most three times (the hybrid
-//! ARQ of TS 36.213 and 36.321 with frequency division), and the receiver delivers in order (TS
-//! 36.322), so that the blocks behind it wait.
+//! evenly. A transport block that fails is sent again 8 ms later, at most three times (TS 36.213's
+//! and 36.321's hybrid ARQ with frequency division). The receiver delivers in order (TS 36.322), so
+//! the blocks behind it wait.
 
 use rand_pcg::Pcg64Mcg;
 use roundelay::author::Parameter;
@@ -17,15 +17,15 @@ use roundelay::{Billionths, ConfigError, Duration, Rate};
 use super::draw;
 use super::settings::{LONGEST, Model, PACKET_BITS, SHORTEST, rate_of};
 
-/// Time between steps of the rate.
+/// How often the rate makes a step.
 const STEP_MILLIS: u64 = 20;
-/// Time from a transmission to the next one of the same block, and most of these.
+/// How long after a transmission the same block is sent again, and how often at most.
 const REPETITION_MILLIS: u64 = 8;
 const REPETITIONS: u64 = 3;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Lte {
-    /// None: as written `link`, which is refused.
+    /// None if it is written `link`, which is refused.
     rate: Option<Rate>,
     walk: Billionths,
     least: Billionths,
@@ -52,9 +52,9 @@ impl Default for Lte {
 /// A transport block.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Block {
-    /// The end of its subframe, in milliseconds.
+    /// When its subframe ends, in milliseconds.
     sent: u64,
-    /// When the receiver hands it on, in milliseconds.
+    /// When the receiver passes it on, in milliseconds.
     delivered: u64,
     /// Its size, in any unit.
     size: f64,
@@ -69,12 +69,12 @@ impl Lte {
         self.length.as_picos() / Duration::from_millis(1).as_picos()
     }
 
-    /// The blocks of a round. A block has the size that the rate of its time allows.
+    /// The blocks in one round. A block's size is what the rate allows at its time.
     fn blocks(&self, random: &mut Pcg64Mcg) -> Vec<Block> {
         let interval = self.interval.as_picos() / Duration::from_millis(1).as_picos();
         let [walk, least, errors] = [self.walk, self.least, self.errors].map(share);
         let most = 2.0 - least;
-        // Turning back at the bounds, a walk is everywhere equally often.
+        // A walk that turns back at its bounds is equally often everywhere.
         let mut rate = least + (most - least) * draw::unit(random);
         let step = walk * libm::sqrt(STEP_MILLIS as f64 / 1e3);
         let mut next_step = STEP_MILLIS;
@@ -105,7 +105,7 @@ impl Lte {
     }
 }
 
-/// A value that went beyond a bound, mirrored at it.
+/// Mirrors a value at a bound that it went beyond.
 fn turned_back(mut value: f64, least: f64, most: f64) -> f64 {
     while value < least || value > most {
         if least >= most {
@@ -188,7 +188,7 @@ impl Model for Lte {
         let total: f64 = blocks.iter().map(|block| block.size).sum();
         let mut times = Vec::new();
         let mut sum = 0.0;
-        // The blocks' sizes are scaled, so that a round has the mean rate to a packet.
+        // Scales the blocks' sizes, so that a round has the mean rate to within a packet.
         for block in blocks {
             sum += block.size;
             let until = (packets as f64 * sum / total) as u64;
@@ -196,7 +196,7 @@ impl Model for Lte {
                 times.push(block.delivered.min(length));
             }
         }
-        // What rounding left over, and the end of the round.
+        // Adds what rounding left over, and the end of the round.
         times.pop();
         times.resize(packets as usize - 1, length);
         times.push(length);

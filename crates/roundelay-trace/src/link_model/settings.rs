@@ -1,4 +1,5 @@
-//! Parameters of link models: read from words, checked, with the core's units and errors.
+//! Parameters of link models: reads them from words and checks them, with the core's units and
+//! errors.
 
 use std::collections::BTreeSet;
 
@@ -7,14 +8,14 @@ use roundelay::author::Parameter;
 use roundelay::suggestion::nearest;
 use roundelay::{ConfigError, Duration, Rate};
 
-/// Bits of a full packet, as a link trace counts them.
+/// A full packet's bits, as a link trace counts them.
 pub(super) const PACKET_BITS: u64 = 1514 * 8;
 
-/// Most times of a trace on average: it takes some MB in memory, and the same in the record of a
-/// live run, for each direction of each link.
+/// The most times that a trace has on average. This many take some MB in memory, and as much in a
+/// live run's record, for each direction of each link.
 const MOST_TIMES: u64 = 800_000;
 
-/// Bounds of a round's length.
+/// How short and how long a round may be.
 pub(super) const SHORTEST: u64 = Duration::from_millis(100).as_picos();
 pub(super) const LONGEST: u64 = Duration::from_secs(3600).as_picos();
 
@@ -26,17 +27,17 @@ pub(super) trait Model: Clone + Default + 'static {
     /// The highest mean rate that the trace may have.
     ///
     /// # Errors
-    /// Parameters that are legal by themselves are wrong beside each other.
+    /// Parameters that are legal alone do not go together.
     fn check(&self) -> Result<Rate, ConfigError>;
 
-    /// The length of a round.
+    /// How long a round is.
     fn length(&mut self) -> &mut Duration;
 
-    /// The times of a round, in milliseconds, never falling; the last is above 0.
+    /// The times in a round, in milliseconds. They never fall, and the last is above 0.
     fn times(&self, random: &mut Pcg64Mcg) -> Vec<u64>;
 }
 
-/// Reads parameters: each a name and a value.
+/// Reads parameters, each with a name and a value.
 pub(super) fn read<M: Model>(words: &[&str]) -> Result<M, ConfigError> {
     let mut model = M::default();
     let mut written = BTreeSet::new();
@@ -96,7 +97,7 @@ fn bad<M: Model>(parameter: &Parameter<M>, value: Option<&str>, expected: &str) 
     }
 }
 
-/// A rate that the word `link` cannot stand for.
+/// A rate for which the word `link` is not allowed.
 pub(super) fn rate_of<M: Model>(name: &str, rate: Option<Rate>) -> Result<Rate, ConfigError> {
     let known = M::PARAMETERS.iter().find(|known| known.name == name);
     match (rate, known) {
@@ -106,7 +107,7 @@ pub(super) fn rate_of<M: Model>(name: &str, rate: Option<Rate>) -> Result<Rate, 
     }
 }
 
-/// The longest round at a rate, in whole milliseconds.
+/// The longest round at this rate, in whole milliseconds.
 fn longest(rate: Rate) -> Duration {
     let millis = MOST_TIMES * PACKET_BITS * 1000 / rate.bits_per_second();
     Duration::from_millis(millis)

@@ -1,14 +1,15 @@
-//! Wi-Fi: a station and others contend for a channel; who wins sends an aggregate of frames.
+//! Wi-Fi: a station contends with others for a channel, and whoever wins sends an aggregate of
+//! frames.
 //!
-//! Source: IEEE 802.11 with enhanced distributed channel access, best effort, and aggregates of
-//! 802.11n and 802.11ac (A-MPDU). The time of an aggregate is that of T. Høiland-Jørgensen et al.,
-//! "Ending the Anomaly: Achieving Low Latency and Airtime Fairness in WiFi", USENIX ATC 2017, section
-//! 2.2.1: preamble, frames at the rate of the physical layer, SIFS and block acknowledgement. There
-//! the wait for the channel is a mean; here every station draws it, and stations that draw the same
-//! collide.
+//! The sources are IEEE 802.11 with enhanced distributed channel access, best effort, and the
+//! aggregates of 802.11n and 802.11ac (A-MPDU). How long an aggregate takes follows T.
+//! Høiland-Jørgensen et al., "Ending the Anomaly: Achieving Low Latency and Airtime Fairness in
+//! WiFi", USENIX ATC 2017, section 2.2.1: preamble, frames at the physical layer's rate, SIFS and
+//! block acknowledgement. There the wait for the channel is a mean. Here every station draws its
+//! wait, and stations that draw the same collide.
 //!
-//! Every station always has full aggregates to send. A packet comes out when the block
-//! acknowledgement of its aggregate ends: all packets of one come at once.
+//! Every station always has full aggregates to send. A packet comes out when its aggregate's block
+//! acknowledgement ends, so all packets in an aggregate come at once.
 
 use rand_pcg::Pcg64Mcg;
 use roundelay::author::Parameter;
@@ -17,26 +18,28 @@ use roundelay::{ConfigError, Duration, Rate};
 use super::draw;
 use super::settings::{LONGEST, Model, SHORTEST, rate_of};
 
-/// Slot and short interframe space of the OFDM physical layers: aSlotTime and aSIFSTime.
+/// Slot and short interframe space in the OFDM physical layers: aSlotTime and aSIFSTime.
 const SLOT: Duration = Duration::from_micros(9);
 const SIFS: Duration = Duration::from_micros(16);
-/// The channel is idle for SIFS and three slots before a station counts: AIFSN of best effort.
+/// A station counts only after the channel was idle for SIFS and three slots, which is AIFSN for
+/// best effort.
 const AIFS: Duration = Duration::from_micros(16 + 3 * 9);
-/// Smallest and largest contention window of best effort: aCWmin and aCWmax.
+/// Best effort's smallest and largest contention windows: aCWmin and aCWmax.
 const LEAST_WINDOW: u32 = 15;
 const MOST_WINDOW: u32 = 1023;
-/// A compressed block acknowledgement, 32 bytes in the legacy format at 24 Mbit/s: 20 us before the
-/// symbols, and three symbols of 4 us for 16 + 256 + 6 bits.
+/// A compressed block acknowledgement has 32 bytes, in the legacy format at 24 Mbit/s. It takes 20
+/// us before the symbols, and three symbols of 4 us for 16 + 256 + 6 bits.
 const BLOCK_ACK: Duration = Duration::from_micros(20 + 12);
-/// Bytes of a frame with a full packet in an aggregate: 1,500 of IP, 8 of LLC and SNAP, 26 of the MAC
-/// header with QoS, 16 of CCMP, 4 of the check sequence, 4 of the delimiter, rounded up to words.
+/// Bytes that a full packet's frame takes in an aggregate: 1,500 for IP, 8 for LLC and SNAP, 26 for
+/// the MAC header with QoS, 16 for CCMP, 4 for the check sequence and 4 for the delimiter, rounded
+/// up to words.
 const FRAME: u64 = 1560;
-/// aPPDUMaxTime of 802.11n.
+/// 802.11n's aPPDUMaxTime.
 const LONGEST_AIRTIME: Duration = Duration::from_micros(5484);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Wifi {
-    /// None: as written `link`, which is refused.
+    /// None if it is written `link`, which is refused.
     phy_rate: Option<Rate>,
     /// None: the same.
     other_rate: Option<Rate>,
@@ -63,14 +66,14 @@ impl Default for Wifi {
     }
 }
 
-/// An aggregate of the station: when its block acknowledgement ends, and its packets.
+/// The station's aggregate: when its block acknowledgement ends, and its packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Aggregate {
     end: Duration,
     packets: u64,
 }
 
-/// Who contends: slots left to count, and the window for the next draw.
+/// A station that contends: the slots that it still counts, and the window for its next draw.
 struct Contender {
     left: u32,
     window: u32,
@@ -97,7 +100,7 @@ impl Wifi {
         Ok([own, self.other_rate.unwrap_or(own)])
     }
 
-    /// Frames in an aggregate: as many as all limits allow, and at least one.
+    /// How many frames an aggregate has: as many as all limits allow, but at least one.
     fn frames(&self, rate: Rate) -> u64 {
         let preamble = self.preamble.as_picos();
         let room = self.airtime.as_picos().saturating_sub(preamble);
@@ -106,12 +109,12 @@ impl Wifi {
         u64::from(self.frames).min(in_size).min(in_time).max(1)
     }
 
-    /// Time of an aggregate on the channel, without the answer.
+    /// How long an aggregate is on the channel, without the answer.
     fn time(&self, rate: Rate) -> Duration {
         self.preamble + rate.time_of(self.frames(rate) * FRAME)
     }
 
-    /// The station's aggregates, up to the first that ends at or after the length of a round.
+    /// The station's aggregates, up to the first that ends no earlier than the round.
     fn aggregates(&self, random: &mut Pcg64Mcg) -> Vec<Aggregate> {
         let mut aggregates = Vec::new();
         let Ok([own, other]) = self.rates() else {
@@ -119,7 +122,7 @@ impl Wifi {
         };
         let packets = self.frames(own);
         let [own, other] = [self.time(own), self.time(other)];
-        // The first is the station whose link this is.
+        // The first contender is the station whose link this is.
         let mut contenders = Vec::new();
         for _ in 0..=self.stations {
             contenders.push(Contender::new(random));
@@ -139,7 +142,7 @@ impl Wifi {
                     longest = longest.max(if number == 0 { own } else { other });
                 }
             }
-            // After a collision stations wait for an answer that does not come.
+            // After a collision, stations wait for an answer that does not come.
             now = now + longest + SIFS + BLOCK_ACK;
             if senders == 1 && contenders[0].left == 0 {
                 end = now;
@@ -206,7 +209,8 @@ impl Model for Wifi {
     ];
 
     fn check(&self) -> Result<Rate, ConfigError> {
-        // All win the channel equally often, so each of the others sends once for each aggregate.
+        // All stations win the channel equally often, so each of the others sends one aggregate for
+        // each of ours.
         let [own, other] = self.rates()?;
         let [own_time, other_time] = [self.time(own).as_picos(), self.time(other).as_picos()];
         let cycle = own_time + u64::from(self.stations) * other_time;

@@ -8,7 +8,7 @@ use crate::classifier::{Classifier, Flow};
 use crate::compare::options::Options;
 use crate::headers::{Headers, Ports, TCP, UDP, Unparsable};
 
-/// The flows that a simulation sends over the link, by number.
+/// The flows that a simulation sends over the link. The index is their number.
 #[derive(Debug)]
 pub struct Cast {
     classifier: Classifier,
@@ -22,7 +22,7 @@ impl Cast {
         }
     }
 
-    /// The number of a flow with these headers: from its sender to its receiver.
+    /// The number of the flow with these headers, from its sender to its receiver.
     pub fn number(&mut self, protocol: Option<u8>, ends: Option<[SocketAddr; 2]>) -> FlowId {
         let nowhere = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
         let [from, to] = ends.unwrap_or([nowhere; 2]);

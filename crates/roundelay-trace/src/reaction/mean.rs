@@ -4,7 +4,7 @@ use crate::comparison::{DisciplineResult, FlowResult, Jain};
 use crate::kind::{KindOutcome, Served};
 use crate::outcome::{Delay, Drops, Outcome};
 
-/// The means, with the figures of each replica beside them. Curves are those of the first replica.
+/// The means, together with each replica's figures. The curves are the first replica's.
 pub(super) fn of(mut replicas: Vec<DisciplineResult>) -> DisciplineResult {
     let mut result = replicas[0].clone();
     result.total = outcome(&each(&replicas, |replica| &replica.total));
@@ -30,7 +30,7 @@ fn each<T>(replicas: &[DisciplineResult], of: impl Fn(&DisciplineResult) -> &T) 
     replicas.iter().map(of).collect()
 }
 
-/// The mean of the values that there are.
+/// The mean over those that have a value.
 fn mean(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
     let mut sum = 0.0;
     let mut count = 0;
@@ -83,7 +83,7 @@ fn of_delay(all: &[&Outcome], figure: fn(&Delay) -> f64) -> Option<f64> {
     mean(all.iter().map(|one| one.delay.as_ref().map(figure)))
 }
 
-/// The worst flow is found again among the means.
+/// We look for the worst flow again, among the means.
 fn of_kind(all: &[&KindOutcome]) -> KindOutcome {
     KindOutcome {
         p99: mean(all.iter().map(|one| one.p99)),

@@ -1,4 +1,4 @@
-//! Reference: what flows ask of the fairest queue, and what they get of it.
+//! Reference: what flows ask of the fairest queue, and what they get.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -18,15 +18,15 @@ use crate::lane::Sorts;
 #[derive(Debug)]
 pub struct Reference {
     flows: Vec<FlowSummary>,
-    /// By replica: when each flow had sent all that it sent.
+    /// When each flow had sent all that it sent, for each replica.
     ends: Vec<Vec<Instant>>,
     sorts: Sorts,
     charted: Vec<usize>,
 }
 
 impl Reference {
-    /// Judges flows by the runs under the fairest queue, one a replica. The first tells what each
-    /// flow asks for; datagrams ask for what they ask for in the replay.
+    /// Judges flows by the runs under the fairest queue, one for each replica. The first run tells
+    /// what each flow asks for. But datagrams ask for what they ask for in the replay.
     pub fn of(cast: &Cast, replay: &Comparison, fairest: &[Witness]) -> Self {
         let mut known = HashMap::new();
         for flow in &replay.flows {
@@ -55,7 +55,7 @@ impl Reference {
             let is_tcp = flow
                 .headers()
                 .is_some_and(|headers| headers.protocol == TCP);
-            // Headers as simulated lack the code point, by which a call may be known.
+            // Simulated headers lack the code point, which may be all that shows a call.
             let (kind, light) = match recorded {
                 Some(recorded) if !is_tcp => (recorded.kind, recorded.light),
                 Some(recorded) if recorded.kind == Kind::Call && demand == Demand::Light => {
@@ -96,8 +96,8 @@ impl Reference {
         &self.flows
     }
 
-    /// A witness of a run whose shares are those of this replica's: bytes count that a flow has
-    /// sent when the fairest queue has sent all of its.
+    /// A witness for a run whose shares this replica tells. It counts the bytes that a flow has
+    /// sent by the time at which the fairest queue has sent all of the flow.
     pub fn witness(&self, rate: Rate, replica: usize) -> Witness {
         let mut witness = Witness::new(rate, self.flows.len());
         witness.expect(self.ends[replica].clone());
@@ -106,7 +106,7 @@ impl Reference {
 }
 
 impl Witness {
-    /// The figures of the run, of a discipline whose replay this was.
+    /// The run's figures, for a discipline that was replayed with this result.
     ///
     /// # Errors
     /// The sink cannot store the packets.
@@ -119,7 +119,7 @@ impl Witness {
     }
 }
 
-/// Bits per second of so many bytes; none in no time.
+/// Bits per second for this many bytes. 0 if they took no time.
 fn per_second(bytes: f64, seconds: f64) -> f64 {
     if seconds > 0.0 {
         bytes * 8.0 / seconds

@@ -1,4 +1,4 @@
-//! Witness: all meters of a replay at a link that a simulation runs.
+//! Witness: all of a replay's meters, at a link that a simulation runs.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -19,22 +19,23 @@ use crate::urgency::Offer;
 /// A packet that arrives at the link.
 #[derive(Debug, Clone, Copy)]
 pub struct Arrived {
-    /// A number that no other packet on its way has.
+    /// A number that no other packet has at the same time.
     pub number: u64,
     /// Its flow.
     pub flow: FlowId,
     /// Bytes on the link.
     pub len: u32,
-    /// ECN codepoint.
+    /// Its ECN codepoint.
     pub ecn: Ecn,
     /// Whether it is a TCP segment without data and SYN.
     pub is_bare: bool,
-    /// Whether its place among the flow's packets counts as their order: a simulation may send the
-    /// data and the acknowledgements of one end as two flows, which overtake each other.
+    /// Whether its position among the flow's packets counts as order. It does not always, because a
+    /// simulation may send an end's data and its acknowledgements as two flows, which overtake each
+    /// other.
     pub has_place: bool,
 }
 
-/// What a flow has offered.
+/// What a flow offered.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Asked {
     pub(super) packets: u64,
@@ -45,19 +46,19 @@ pub(super) struct Asked {
     pub(super) backlogs: Backlogs,
 }
 
-/// Measures one run: of one discipline, with one seed.
+/// Measures one run of one discipline with one seed.
 pub struct Witness {
     meters: Meters,
     asked: Vec<Asked>,
-    /// Packets that wait.
+    /// The packets that wait.
     notes: HashMap<u64, (FlowId, Note)>,
     sent: Vec<u64>,
-    /// The last departure of each flow.
+    /// When each flow's last packet left.
     ends: Vec<Instant>,
-    /// When each flow's bytes cease to count as in time; empty: at the end of the run.
+    /// Until when each flow's bytes count as in time. If empty, until the end of the run.
     expected: Vec<Instant>,
     in_time: Vec<u64>,
-    /// Completion times, seconds.
+    /// How long transfers took, seconds.
     transfers: Vec<(FlowId, f64)>,
     unfinished: Vec<u32>,
     now: Instant,
@@ -74,7 +75,7 @@ impl fmt::Debug for Witness {
 }
 
 impl Witness {
-    /// A witness at a link of this rate, for so many flows of equal weight.
+    /// A witness at a link with this rate, for this many flows of equal weight.
     pub fn new(rate: Rate, flows: usize) -> Self {
         let mut meters = Meters::new(rate, None);
         let config = FlowConfig {
@@ -110,14 +111,14 @@ impl Witness {
         self.expected = ends;
     }
 
-    /// Stores each packet in this sink, too.
+    /// Also stores each packet in this sink.
     #[must_use]
     pub fn with_sink(mut self, sink: Option<Box<dyn PacketSink>>) -> Self {
         self.meters.store_in(sink);
         self
     }
 
-    /// A packet arrives at the link's queue.
+    /// Notes that a packet arrives at the link's queue.
     pub fn arrive(&mut self, now: Instant, packet: Arrived) {
         let now = self.forward(now);
         let Arrived {
@@ -149,9 +150,9 @@ impl Witness {
         asked.backlogs.count(backlog);
     }
 
-    /// The link sends a packet during a span of two instants.
+    /// Notes that the link sends a packet between two instants.
     pub fn send<T>(&mut self, number: u64, packet: &Packet<T>, [start, end]: [Instant; 2]) {
-        // A preemptive link tells at the end.
+        // A preemptive link tells this only at the end.
         let start = self.forward(start);
         let Some((flow, note)) = self.notes.remove(&number) else {
             return;
@@ -169,7 +170,7 @@ impl Witness {
         self.meters.sent(with(packet, flow, note), start, end);
     }
 
-    /// The link's queue drops a packet.
+    /// Notes that the link's queue drops a packet.
     pub fn drop<T>(&mut self, number: u64, packet: &Packet<T>, now: Instant, reason: DropReason) {
         let now = self.forward(now);
         if let Some((flow, note)) = self.notes.remove(&number) {
@@ -177,7 +178,7 @@ impl Witness {
         }
     }
 
-    /// A transfer of a flow is complete after this time. None: the run ends before.
+    /// Notes that a flow's transfer was complete after this time. None if the run ended before.
     pub fn transfer(&mut self, flow: FlowId, time: Option<Duration>) {
         match time {
             Some(time) => self.transfers.push((flow, time.as_secs_f64())),
@@ -201,7 +202,7 @@ impl Witness {
         let mut flows = Vec::new();
         for flow in (0..self.asked.len() as u32).map(FlowId) {
             let config = self.meters.config(flow);
-            // Proven bounds are checked in the replay.
+            // The replay checks proven bounds, so we do not.
             let promised = self.meters.promised(config, |_| Default::default());
             let is_charted = charted.contains(&flow.index());
             let mut result = self
@@ -253,7 +254,7 @@ impl Witness {
         served
     }
 
-    /// Bytes of a flow that the link has sent.
+    /// How many of a flow's bytes the link has sent.
     pub fn sent_bytes(&self, flow: FlowId) -> u64 {
         self.sent[flow.index()]
     }
@@ -266,14 +267,14 @@ impl Witness {
         &self.ends
     }
 
-    /// Time never goes back, because meters integrate over it.
+    /// Moves time on. It never goes back, because meters integrate over it.
     fn forward(&mut self, now: Instant) -> Instant {
         self.now = self.now.max(now);
         self.now
     }
 }
 
-/// The packet as the meters know it.
+/// The packet in the form that the meters know.
 fn with<T>(packet: &Packet<T>, flow: FlowId, note: Note) -> Packet<Note> {
     Packet {
         flow,
@@ -287,7 +288,7 @@ fn with<T>(packet: &Packet<T>, flow: FlowId, note: Note) -> Packet<Note> {
     }
 }
 
-/// The smallest value that this many percent of the sorted values do not exceed.
+/// The smallest value that at least this many percent of the sorted values do not exceed.
 fn quantile(sorted: &[f64], percent: usize) -> f64 {
     let rank = (sorted.len() * percent).div_ceil(100);
     sorted[rank.max(1) - 1]

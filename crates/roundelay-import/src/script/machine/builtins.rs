@@ -7,7 +7,7 @@ use super::left_out::sets;
 use super::state::{DEEPEST, End, Machine, Status, assignment};
 
 impl Machine {
-    /// Commands of the shell itself; none: it is another one.
+    /// Runs a command that is the shell's own. None if it is not.
     pub(super) fn builtin(
         &mut self,
         simple: &Simple,
@@ -115,7 +115,7 @@ impl Machine {
         Ok(Some(end))
     }
 
-    /// Variables whose values a command gives that cannot be known.
+    /// Notes that a command gives these variables values that cannot be known.
     pub(super) fn unknown_from(&mut self, simple: &Simple, names: &[String]) {
         for name in names {
             let why = format!("line {} decides about its value", simple.line);
@@ -151,7 +151,7 @@ impl Machine {
         Ok(End::Done)
     }
 
-    /// `: ${NAME:=value}` and `: $((NAME = value))`.
+    /// Runs `: ${NAME:=value}` and `: $((NAME = value))`.
     fn default_of(&mut self, line: usize, word: &str) {
         let word = word.trim_matches('"');
         if let Some(text) = word.strip_prefix("$((") {
@@ -171,14 +171,14 @@ impl Machine {
         }
     }
 
-    /// `[ .. ]` on known values.
+    /// Runs `[ .. ]` on known values.
     fn test(&self, raw: &[String]) -> End {
         let mut words = Vec::new();
         for word in raw {
             if word == "]" || word == "]]" {
                 break;
             }
-            // A word that is empty counts here, because authors mean it to.
+            // An empty word counts here, because authors mean it to.
             let Ok(text) = self.values().text(word) else {
                 return End::Unknown;
             };

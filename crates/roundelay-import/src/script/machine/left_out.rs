@@ -1,24 +1,24 @@
-//! What statements that are not run would have done.
+//! What statements would have done that we do not run.
 
 use super::super::arithmetic;
 use super::super::parse::{Simple, Statement};
 use super::super::programs::{is_quiet, is_tc, mentions_tc};
 use super::state::{Assignment, DEEPEST, Machine, RECORD, assignment};
 
-/// What statements that are not run would have done.
+/// What statements would have done that we do not run.
 #[derive(Default)]
 pub(super) struct Seen {
     pub(super) calls: usize,
-    /// Whether some of these may be of classes.
+    /// Whether some of the calls may concern classes.
     classes: bool,
-    /// Names, and the value if it is written as it is.
+    /// Names that they set, with the value if it needs no expansion.
     names: Vec<(String, Option<String>)>,
-    /// Lines of `break` and `continue`.
+    /// The lines that have `break` and `continue`.
     leaving: Vec<usize>,
 }
 
 impl Machine {
-    /// Notes that statements were not run, if they do anything of interest.
+    /// Remarks that statements were not run, if they do anything of interest.
     pub(super) fn leave_out(&mut self, line: usize, bodies: &[&[Statement]], why: &str) {
         let mut seen = Seen::default();
         for body in bodies {
@@ -53,7 +53,7 @@ impl Machine {
         }
     }
 
-    /// What a statement would do.
+    /// Notes what a statement would do.
     pub(super) fn look(&self, statement: &Statement, seen: &mut Seen, depth: usize) {
         if depth > DEEPEST {
             return;
@@ -131,7 +131,7 @@ impl Machine {
             }
             Statement::Group(body) | Statement::Function { body, .. } => inner.push(body),
             Statement::Subshell(body) | Statement::Pipe(body) => {
-                // What it sets ends with it.
+                // What a subshell sets ends with it.
                 let names = std::mem::take(&mut seen.names);
                 for statement in body {
                     self.look(statement, seen, depth + 1);
@@ -164,7 +164,7 @@ pub(super) fn is_always(condition: &[Statement]) -> bool {
     }
 }
 
-/// Whether statements may leave the loop that they are in.
+/// Whether statements may leave their loop.
 pub(super) fn has_end(body: &[Statement], depth: usize) -> bool {
     depth < DEEPEST
         && body.iter().any(|statement| match statement {
@@ -195,7 +195,7 @@ pub(super) fn has_end(body: &[Statement], depth: usize) -> bool {
         })
 }
 
-/// Variables that a command sets, with the value if it is written as it is.
+/// The variables that a command sets, with the value if it needs no expansion.
 pub(super) fn sets(simple: &Simple) -> Vec<(String, Option<String>)> {
     let mut all = Vec::new();
     let mut words = simple.words.as_slice();
@@ -206,7 +206,7 @@ pub(super) fn sets(simple: &Simple) -> Vec<(String, Option<String>)> {
     let Some((command, rest)) = words.split_first() else {
         return all;
     };
-    // Those before a command end with it.
+    // Assignments before a command end with it.
     all.clear();
     let is_name = |word: &String| assignment(&format!("{word}=")).is_some();
     match command.as_str() {

@@ -8,35 +8,35 @@ use crate::script::error::ScriptError;
 use crate::script::expand::Values;
 use crate::script::parse::Statement;
 
-/// Most functions inside each other.
+/// The most functions that call each other.
 pub(super) const DEEPEST: usize = 32;
-/// What to do where a script cannot be followed.
+/// What to do when we cannot follow a script.
 pub(super) const RECORD: &str = "give the tc commands as they are run instead (see docs/import.md)";
 
 /// What a script ran.
 #[derive(Debug, Default)]
 pub(crate) struct Ran {
     pub(crate) calls: Vec<Call>,
-    /// Lines, and what was left out there.
+    /// What was left out, with the lines.
     pub(crate) remarks: Vec<(usize, String)>,
-    /// Whether commands of tc were left out that may be of classes.
+    /// Whether tc commands were left out that may concern classes.
     pub(crate) lost_classes: bool,
 }
 
 /// How a statement ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
-    /// It succeeded, or is taken to have.
+    /// It succeeded, or we assume so.
     Done,
     /// It failed.
     Failed,
-    /// That depends on the machine.
+    /// It depends on the machine.
     Unknown,
     /// `return`, and how the function ended.
     Returned(Status),
     /// `exit`.
     Exited,
-    /// `break` and `continue`, and the number of loops.
+    /// `break` and `continue`, with the number of loops.
     Break(usize),
     Continue(usize),
 }
@@ -50,25 +50,26 @@ pub(super) enum Status {
 }
 
 impl End {
-    /// Whether what follows is not run.
+    /// Whether the statements that follow are skipped.
     pub(super) fn leaves(self) -> bool {
         !matches!(self, Self::Done | Self::Failed | Self::Unknown)
     }
 }
 
-/// Lines of a file or of a pipe, with the line of the script, or why one is not known.
+/// Lines from a file or a pipe, each with its line in the script. A line that is not known says
+/// why.
 pub(super) type Lines = Vec<(usize, Result<String, String>)>;
 
-/// What a subshell has of its own.
+/// What each subshell has for itself.
 #[derive(Debug, Clone, Default)]
 pub(super) struct State {
     pub(super) variables: BTreeMap<String, String>,
-    /// Why a variable has no value that can be known.
+    /// Variables whose value cannot be known, and why.
     pub(super) unknown: BTreeMap<String, String>,
     pub(super) functions: BTreeMap<String, Rc<Vec<Statement>>>,
-    /// Those of the function that runs, or of `set --`.
+    /// The arguments of the running function, or those from `set --`.
     pub(super) arguments: Option<Vec<String>>,
-    /// How far the arguments of the script were shifted.
+    /// How far the script's arguments were shifted.
     pub(super) shifted: usize,
 }
 
@@ -81,18 +82,18 @@ pub(super) struct Saved {
 
 pub(super) struct Machine {
     pub(super) state: State,
-    /// Names that the caller gave: the script's own assignments do not change these.
+    /// Names that the caller gave. The script's own assignments do not change them.
     pub(super) set: Vec<String>,
     /// Files that the script writes for `tc -batch`.
     pub(super) files: BTreeMap<String, Lines>,
-    /// Of each function that runs.
+    /// Saved variables of each running function.
     pub(super) locals: Vec<Vec<Saved>>,
     pub(super) depth: usize,
     pub(super) steps: usize,
-    /// Pipes that what is printed goes to.
+    /// How many pipes take what is printed.
     pub(super) pipes: usize,
     pub(super) printed: Lines,
-    /// What the command before the pipe has printed.
+    /// What the command before the pipe printed.
     pub(super) piped: Lines,
     pub(super) ran: Ran,
 }
@@ -165,7 +166,7 @@ impl Machine {
         self.assign(found.name, value);
     }
 
-    /// Remembers a variable as it is, for the end of the function.
+    /// Saves a variable, so that it is restored when the function ends.
     pub(super) fn save(&mut self, name: &str) {
         let value = self.state.variables.get(name).cloned();
         let unknown = self.state.unknown.get(name).cloned();
@@ -196,7 +197,7 @@ impl Machine {
         }
     }
 
-    /// Words as the command gets them.
+    /// The words that the command gets.
     pub(super) fn expanded(
         &self,
         line: usize,

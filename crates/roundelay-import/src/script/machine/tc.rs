@@ -1,4 +1,4 @@
-//! Programs: tc, those that run it, and those that print lines for it.
+//! Programs: tc, programs that run tc, and programs that print lines for it.
 
 use super::super::call::Call;
 use super::super::error::ScriptError;
@@ -6,7 +6,7 @@ use super::super::parse::Simple;
 use super::super::programs::{is_object, is_quiet, is_tc, mentions_tc, unwrapped};
 use super::state::{End, Lines, Machine, RECORD};
 
-/// Commands before those of tc, which are taken to succeed.
+/// Commands that come before tc's. We assume that they succeed.
 const PREPARING: [&str; 10] = [
     "modprobe",
     "insmod",
@@ -20,11 +20,12 @@ const PREPARING: [&str; 10] = [
     "ip",
 ];
 
-/// Most letters that are kept of what is printed into a pipe or a file.
+/// The most letters that we keep of what goes into a pipe or a file.
 const MOST_PRINTED: usize = 4 << 20;
 
 impl Machine {
-    /// `echo`, `printf` or `cat`: lines into a file or a pipe. None: a program as any other.
+    /// `echo`, `printf` or `cat`, which write lines into a file or a pipe. None if this is another
+    /// program.
     pub(super) fn printing(&mut self, simple: &Simple, name: &str, rest: &[String]) -> Option<End> {
         if name == "printf" && rest.first().is_some_and(|word| word == "-v") {
             let names: Vec<String> = rest.get(1).cloned().into_iter().collect();
@@ -62,7 +63,7 @@ impl Machine {
         Some(End::Done)
     }
 
-    /// Keeps lines that are written into a file or a pipe.
+    /// Keeps the lines that go into a file or a pipe.
     pub(super) fn print(&mut self, simple: &Simple, lines: Lines) {
         let Some((file, adds)) = &simple.into else {
             if self.pipes > 0 && size_of(&self.printed) < MOST_PRINTED {
@@ -82,7 +83,7 @@ impl Machine {
         }
     }
 
-    /// `tc`, by itself or behind `sudo`, `ip netns exec` and the like, or another program.
+    /// Runs `tc`, directly or behind `sudo`, `ip netns exec` and the like, or another program.
     pub(super) fn program(
         &mut self,
         simple: &Simple,
@@ -128,7 +129,7 @@ impl Machine {
         Ok(end)
     }
 
-    /// `tc -batch FILE`: the lines, if the script has them.
+    /// `tc -batch FILE`. Runs the lines if the script itself holds them.
     fn batch(&mut self, simple: &Simple, file: Option<&String>) -> Result<(), ScriptError> {
         let mut lines: Lines = Vec::new();
         let of_input = file.is_none_or(|file| file == "-" || file == "/dev/stdin");
@@ -212,7 +213,7 @@ impl Machine {
     }
 }
 
-/// Letters of lines.
+/// How many letters the lines have.
 fn size_of(lines: &Lines) -> usize {
     let mut size = 0;
     for (_, line) in lines {

@@ -1,14 +1,14 @@
 //! Counterexample: a flow with a negative startup latency and late packets.
 //!
-//! The startup latency only takes a flow's last packet into account. A flow with an earlier backlog
-//! can end without one, for instance after other flows have ended.
+//! The startup latency takes only a flow's last packet into account. A backlog earlier in the
+//! flow's life can be gone by then, for instance because other flows have ended.
 
 use super::figures::flows;
 use super::meter::Meter;
 use super::plan::Deadlines;
 use super::sources::Sources;
 
-/// The first such flow, if any: the latency of its packets at each tenth of its life.
+/// The first such flow, if any: its packets' latency at each tenth of its life.
 pub(super) fn late_with_negative_startup_latency(
     plan: &Deadlines,
     sources: &Sources,

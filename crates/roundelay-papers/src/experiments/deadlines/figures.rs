@@ -29,10 +29,10 @@ use super::sources::{Source, Sources};
 use crate::experiments::Row;
 use crate::figures::{deviation_of_all, mean};
 
-/// Points of a curve over flows or packets.
+/// Points that a curve over flows or packets has.
 const POINTS: usize = 100;
 
-/// Results of one flow.
+/// One flow's results.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FlowResult {
     pub(super) media: usize,
@@ -42,11 +42,11 @@ pub(super) struct FlowResult {
     /// Startup latency in seconds, with packets / rate.
     pub(super) startup: f64,
     as_printed: f64,
-    /// The longest latency of a packet in seconds.
+    /// The packets' longest latency in seconds.
     pub(super) longest: f64,
 }
 
-/// A figure of a flow.
+/// A flow's figure.
 type OfFlow = fn(&FlowResult) -> f64;
 
 impl FlowResult {
@@ -66,7 +66,7 @@ impl FlowResult {
     }
 }
 
-/// Results of all flows, by flow number.
+/// All flows' results, by flow number.
 pub(super) fn flows(sources: &Sources, meter: &Meter) -> Vec<FlowResult> {
     let mut results = Vec::new();
     for (source, received) in sources.flows().iter().zip(&meter.flows) {
@@ -75,7 +75,7 @@ pub(super) fn flows(sources: &Sources, meter: &Meter) -> Vec<FlowResult> {
     results
 }
 
-/// The rows of one cell, as points over the varied parameter.
+/// One cell's rows, as points over the varied parameter.
 pub(super) fn rows(plan: &Deadlines, cell: &Cell, sources: &Sources, meter: &Meter) -> Vec<Row> {
     let flows = flows(sources, meter);
     let costs = plan.decision.len() > 1;
@@ -116,7 +116,7 @@ pub(super) fn rows(plan: &Deadlines, cell: &Cell, sources: &Sources, meter: &Met
 
 struct Rows<'a> {
     run: &'a str,
-    /// Number of flows, or cost of a decision.
+    /// Number of flows, or what a decision costs.
     x: f64,
     suffix: String,
     rows: Vec<Row>,
@@ -243,7 +243,7 @@ impl Rows<'_> {
         }
     }
 
-    /// Curves over percent: of flows in ascending order, of looks, of packets.
+    /// Adds curves over percent: of flows in ascending order, of looks, of packets.
     fn curves(&mut self, count: u32, flows: &[FlowResult], meter: &Meter) {
         let figures: [(&str, OfFlow); 5] = [
             ("Bennett-Zhang by rank", |flow| flow.ratio),
@@ -286,7 +286,7 @@ fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
     values
 }
 
-/// Quantile of sorted values: the smallest value not exceeded by at least this fraction. NaN
+/// Quantile of sorted values: the smallest value that at least this fraction does not exceed. NaN
 /// without values.
 fn quantile(sorted: &[f64], fraction: f64) -> f64 {
     let rank = (fraction * sorted.len() as f64).ceil() as usize;

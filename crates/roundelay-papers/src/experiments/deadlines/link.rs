@@ -8,22 +8,21 @@ use super::sources::Sources;
 use crate::experiments::Failed;
 use crate::experiments::decisions::dequeue;
 
-/// Times of the link.
+/// What takes time on the link.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Link {
-    /// Time of a decision.
+    /// How long a decision takes.
     pub(super) decision: Duration,
     /// Time per packet, with or without a decision.
     pub(super) packet: Duration,
     /// None: transmission takes no time.
     pub(super) rate: Option<Rate>,
-    /// Propagation delay to the receiver; the link does not wait for it.
+    /// Propagation delay to the receiver. The link does not wait for it.
     pub(super) propagation: Duration,
 }
 
 impl Link {
-    /// Sends all packets of the sources. At the same instant, packets are made before the scheduler
-    /// decides.
+    /// Sends all packets of the sources. Packets made at the instant of a decision come before it.
     pub(super) fn run(
         &self,
         scheduler: &mut AnyScheduler<()>,

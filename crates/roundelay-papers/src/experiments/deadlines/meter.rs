@@ -1,15 +1,15 @@
-//! Measurements on received packets with deadlines: latencies, missed deadlines, the service of
-//! each flow over its life.
+//! Measurements on received packets with deadlines: latencies, missed deadlines, and how each flow
+//! is served over its life.
 
 use roundelay::{Duration, Instant, Packet};
 use roundelay_metrics::Delays;
 
 use super::sources::Sources;
 
-/// Number of looks at a flow's service during its life.
+/// How often we look at a flow's service during its life.
 const LOOKS: u32 = 100;
 
-/// All measurements of a run.
+/// All that a run measures.
 #[derive(Debug, Clone)]
 pub(super) struct Meter {
     pub(super) flows: Vec<Received>,
@@ -22,27 +22,27 @@ pub(super) struct Meter {
     lifetime: Duration,
     /// Packets between two looks at a flow.
     look_every: u32,
-    /// For each flow: bits of a packet over the rate, and the start.
+    /// For each flow: a packet's bits over the rate, and the start.
     requested: Vec<(f64, Instant)>,
 }
 
-/// Packets of a flow, as seen by its receiver.
+/// A flow's packets, as its receiver sees them.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Received {
     pub(super) packets: u32,
-    /// Arrival of the last packet.
+    /// When the last packet arrived.
     pub(super) last: Instant,
-    /// The longest latency of a packet.
+    /// The packets' longest latency.
     pub(super) longest: Duration,
 }
 
-/// A flow at a moment of its life.
+/// A flow at a moment in its life.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Look {
     pub(super) flow: u32,
     /// Packets received.
     pub(super) packets: u32,
-    /// Latency of the last received packet.
+    /// The last received packet's latency.
     pub(super) latency: Duration,
     /// Bennett-Zhang's ratio: throughput so far over requested rate.
     pub(super) ratio: f64,

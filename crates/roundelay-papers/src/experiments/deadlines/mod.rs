@@ -1,13 +1,13 @@
 //! Kind `deadlines`: media flows with deadlines on one link where each scheduler decision takes
 //! time.
 //!
-//! Flows of randomly drawn types make packets at their rates and start together, or spread over a
-//! while. The scheduler orders them; the link waits for each decision. Packets are made when the
-//! scheduler has room ([`sources`]), to keep memory independent of the backlog.
+//! Flows of randomly drawn types make packets at their rates. They start together, or spread over a
+//! while. The scheduler orders the packets, and the link waits for each decision. Packets are made
+//! only when the scheduler has room ([`sources`]), so memory does not depend on the backlog.
 //!
-//! Rows of each column are points over the number of flows, or over the cost of a decision in
-//! nanoseconds if the plan lists several; [`figures`] names them. Disciplines decide for each
-//! packet unless `Scheduler::has_decided` says otherwise: `afq` decides once per turn.
+//! Each column has rows that are points over the number of flows, or over the cost of a decision in
+//! nanoseconds if the plan lists several costs. [`figures`] names them. A discipline decides once
+//! per packet unless `Scheduler::has_decided` says otherwise: `afq` decides once per turn.
 
 use roundelay::{Duration, FlowConfig};
 use toml::Value;

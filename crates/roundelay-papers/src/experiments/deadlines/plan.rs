@@ -14,11 +14,11 @@ use crate::places::Wrong;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Deadlines {
-    /// Columns: the paper's name, and a discipline or a table of [`Column`].
+    /// Maps the paper's name of each column to a discipline or a table like [`Column`].
     pub(super) columns: Table,
     /// Numbers of flows: 1 to 1048576.
     pub(super) flows: Vec<u32>,
-    /// Types of flows; each flow's type is drawn uniformly.
+    /// Types of flows. Each flow draws its type uniformly.
     #[serde(rename = "type")]
     pub(super) types: Vec<Media>,
     /// Packets per flow: 1 to 10 million.
@@ -28,14 +28,14 @@ pub(crate) struct Deadlines {
     /// Time from a packet's creation to its deadline.
     #[serde(deserialize_with = "read")]
     pub(super) lifetime: Duration,
-    /// Cost of a decision, for columns without one; several values give a curve.
+    /// Cost of a decision, for columns without one. Several values give a curve.
     #[serde(deserialize_with = "list")]
     pub(super) decision: Vec<Duration>,
-    /// Packets covered by a turn's credit for a flow of the smallest weight, 0.000001 to a million.
-    /// Sets `quantum` of disciplines with this parameter, unless given.
+    /// Packets that a turn's credit covers for a flow with the smallest weight, 0.000001 to a
+    /// million. Sets `quantum` for disciplines with this parameter, unless given.
     #[serde(default = "one_packet")]
     pub(super) credit: f64,
-    /// Link rate; None: transmission takes no time.
+    /// Link rate. None: transmission takes no time.
     #[serde(default, deserialize_with = "some")]
     pub(super) link: Option<Rate>,
     /// Added to the latency of each packet.
@@ -44,7 +44,7 @@ pub(crate) struct Deadlines {
     /// Flows start at random within this time.
     #[serde(default, deserialize_with = "some")]
     pub(super) starts_within: Option<Duration>,
-    /// Maximum packets of a flow in the scheduler; 0: all packets made so far.
+    /// Maximum packets that the scheduler holds for a flow. 0: all packets made so far.
     #[serde(default = "three_packets")]
     pub(super) window: u32,
     /// True to write curves over flows and packets, too.
@@ -52,7 +52,7 @@ pub(crate) struct Deadlines {
     pub(super) curves: bool,
 }
 
-/// Maximum packets of a run, and maximum packets in memory.
+/// Most packets in a run, and in memory.
 const MOST_PACKETS: u64 = 1_000_000_000;
 const MOST_HELD: u64 = 10_000_000;
 /// Range in days of a clock in picoseconds, with a margin.
@@ -67,15 +67,15 @@ fn three_packets() -> u32 {
     3
 }
 
-/// A type of flows.
+/// A type of flow.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Media {
     pub(super) name: String,
-    /// Rate of packet creation.
+    /// At which rate packets are made.
     #[serde(deserialize_with = "read")]
     pub(super) rate: Rate,
-    /// Weight of its flows: 1 to 1024.
+    /// Its flows' weight: 1 to 1024.
     pub(super) weight: u32,
 }
 
@@ -84,7 +84,7 @@ pub(super) struct Media {
 #[serde(deny_unknown_fields)]
 pub(super) struct Column {
     pub(super) discipline: String,
-    /// Cost of a decision.
+    /// What a decision costs.
     #[serde(default, deserialize_with = "some")]
     pub(super) decision: Option<Duration>,
     /// Cost per packet besides decisions.
@@ -110,7 +110,7 @@ fn yes() -> bool {
     true
 }
 
-/// One run: a column, a number of flows and a cost of decisions.
+/// One run: a column, a number of flows and a decision cost.
 #[derive(Debug, Clone)]
 pub(super) struct Cell {
     pub(super) column: String,
@@ -222,7 +222,8 @@ impl Deadlines {
         }
     }
 
-    /// The discipline, with a quantum for the given credit of a flow of the smallest weight.
+    /// Parses the discipline. If it takes a quantum and the text has none, the quantum gives a flow
+    /// with the smallest weight the plan's credit.
     pub(super) fn discipline(&self, text: &str) -> Result<AnyDiscipline, Failed> {
         let spec: QueueSpec = text.parse().map_err(Failed::from)?;
         let info = spec.discipline.info();

@@ -2,11 +2,11 @@
 //! a few at a time.
 //!
 //! A backlog of 10^8 packets would take gigabytes. The scheduler therefore holds only the first
-//! packets of each flow (the window), and gets a flow's next packet after sending one. Decisions
-//! are the same as with all packets in the scheduler: `afq` reads the first packet of a flow and
-//! the presence of another; the fluid server of `wf2q` is ahead of a flow's packets by at most one
-//! (Bennett and Zhang 1996, Theorem 1), and finds a flow idle only if all its packets have been
-//! made and handed over. The test `a_window_changes_no_decision` compares whole runs.
+//! packets of each flow (the window), and gets a flow's next packet after sending one. It decides
+//! as if it held all packets, because `afq` reads only a flow's first packet and whether there is
+//! another. The fluid server of `wf2q` is ahead of a flow's packets by at most one (Bennett and
+//! Zhang 1996, Theorem 1), and finds a flow idle only if all its packets have been made and handed
+//! over. The test `a_window_changes_no_decision` compares whole runs.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -23,7 +23,7 @@ use super::plan::Deadlines;
 #[derive(Debug, Clone)]
 pub(super) struct Sources {
     flows: Vec<Source>,
-    /// Creation times of the next packets of flows with room in their windows.
+    /// When flows with room in their windows make their next packets.
     next: BinaryHeap<Reverse<(Instant, u32)>>,
     window: u32,
     /// Packets per flow.
@@ -41,16 +41,16 @@ pub(super) struct Source {
     pub(super) media: usize,
     pub(super) rate: Rate,
     pub(super) weight: u32,
-    /// Creation time of the first packet.
+    /// When the first packet is made.
     pub(super) start: Instant,
     /// Packets handed to the scheduler so far.
     handed: u32,
-    /// Packets of the flow in the scheduler.
+    /// How many of the flow's packets the scheduler holds.
     held: u32,
 }
 
 impl Sources {
-    /// Flows with types drawn from this seed; drawing start times does not change the types.
+    /// Draws the flows' types from this seed. Drawing start times does not change the types.
     pub(super) fn draw(plan: &Deadlines, flows: u32, seed: u64) -> Self {
         let run = Seed::new(seed);
         let mut types = Pcg64Mcg::from_seed(run.derive(Purpose::Traffic, 0).to_bytes());
@@ -102,20 +102,20 @@ impl Sources {
         self.lifetime
     }
 
-    /// Creation time of a flow's packet, counted from 0.
+    /// When a flow's packet, counted from 0, is made.
     fn made_at(&self, flow: &Source, packet: u32) -> Instant {
         let bytes = u64::from(packet) * u64::from(self.packet_len);
         flow.start + flow.rate.time_of(bytes)
     }
 
-    /// Creation time of the last packet of all.
+    /// When the very last packet is made.
     pub(super) fn last_made(&self) -> Instant {
         let last = self.packets - 1;
         let made = self.flows.iter().map(|flow| self.made_at(flow, last));
         made.max().unwrap_or(Instant::ZERO)
     }
 
-    /// Creation time of the next packet with room. None: there are no more.
+    /// When the next packet with room is made. None: there are no more.
     pub(super) fn next_at(&self) -> Option<Instant> {
         let Reverse((at, _)) = self.next.peek()?;
         Some(*at)
@@ -135,8 +135,8 @@ impl Sources {
         Some(packet)
     }
 
-    /// After a departure of the flow: the flow's next packet, if made by now. Otherwise
-    /// [`take`](Self::take) will return it.
+    /// Call it after a packet of the flow has left. Returns the flow's next packet, if made by now.
+    /// Otherwise [`take`](Self::take) will return it.
     pub(super) fn sent(&mut self, flow: FlowId, now: Instant) -> Option<Packet<()>> {
         let source = &mut self.flows[flow.index()];
         let was_full = source.held == self.window;
@@ -152,7 +152,7 @@ impl Sources {
         None
     }
 
-    /// Creation time of the flow's next packet, if there is one and room for it.
+    /// When the flow's next packet is made, if there is one and room for it.
     fn next_of(&self, number: u32) -> Option<Instant> {
         let flow = &self.flows[number as usize];
         if flow.held < self.window && flow.handed < self.packets {

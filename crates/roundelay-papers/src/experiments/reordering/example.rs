@@ -1,9 +1,9 @@
-//! Figure 2 of the MQFQ paper as a worked example: two packets of 1,000 bytes in a row keep their
-//! order; a packet of 1,500 and one of 1,000 do not.
+//! Figure 2 of the MQFQ paper as a worked example. Two packets of 1,000 bytes in a row keep their
+//! order, but a packet of 1,500 and one of 1,000 do not.
 //!
-//! The figure's two queues have weights of 1,500 and 2,000; here both have a quantum of 1,500. Flow
-//! Y has one queue, has just sent a packet of 300 bytes, and has one of 200 waiting: the queue has
-//! 1,000 bytes left of its turn. Flow X has this queue and an empty one.
+//! The figure's two queues have weights of 1,500 and 2,000, while here both have a quantum of
+//! 1,500. Flow Y has one queue. It has just sent a packet of 300 bytes, and one of 200 is waiting,
+//! so the queue has 1,000 bytes left for its turn. Flow X has this queue and an empty one.
 
 use roundelay::schedulers::AnyArena;
 use roundelay::{Control, FlowId, Instant, Packet, QueueSpec, Scheduler};
@@ -12,7 +12,7 @@ use super::super::{Failed, seed_of_queue};
 
 const NOW: Instant = Instant::ZERO;
 
-/// Name and value of a figure.
+/// A figure's name and value.
 type Figure = (String, f64);
 
 /// Figures, and a trace of the steps.
@@ -41,8 +41,8 @@ struct Scene<'a> {
 }
 
 impl<'a> Scene<'a> {
-    /// X, a flow with two queues, and Y, with one of these twice. Any two flows if the scheduler has
-    /// no such flows.
+    /// X, a flow with two queues, and Y, which has one of them as both its queues. If the scheduler
+    /// has no such flows, any two will do.
     fn new(scheduler: AnyArena<u32>, trace: &'a mut Vec<String>) -> Self {
         let mut x = FlowId(1);
         for flow in (1..1000).map(FlowId) {
@@ -69,7 +69,7 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// Number of X's packets that leave before an earlier one.
+    /// How many of X's packets leave before an earlier one.
     fn play(mut self, lengths: [u32; 2]) -> f64 {
         self.trace.push(format!(
             "  X has queues {:?}, Y has {:?}",
@@ -99,7 +99,7 @@ impl<'a> Scene<'a> {
         let name = self.name(flow);
         self.trace
             .push(format!("  {name}{number} arrives, {len} bytes"));
-        // A refused packet does not leave, and so is not overtaken.
+        // A refused packet does not leave, so nothing overtakes it.
         _ = self.scheduler.enqueue(NOW, Packet::new(flow, len, number));
     }
 

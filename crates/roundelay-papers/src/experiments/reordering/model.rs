@@ -1,9 +1,10 @@
 //! Rounds before service (Equation 1 of the MQFQ paper) in two queues, all small states: an exact
 //! model without the scheduler's code.
 //!
-//! A flow has both queues. One queue has the turn, with part of its credit left; both may hold a
-//! packet of other flows. Three packets of the flow arrive at the same time; each goes into the
-//! queue with fewer rounds before service (ties: the queue served sooner); then all leave.
+//! A flow has both queues. One queue has the turn, with part of its credit left, and both may hold
+//! a packet of other flows. Three packets of the flow arrive at the same time. Each goes into the
+//! queue with fewer rounds before service, or on a tie into the queue that is served sooner. Then
+//! all leave.
 
 const QUANTUM: u32 = 1500;
 const LENGTHS: [u32; 3] = [500, 1000, 1500];
@@ -17,7 +18,7 @@ enum Rule {
     Longest,
 }
 
-/// The flow's packets have numbers; other packets have none.
+/// A queue's packets. The flow's packets have numbers, but others have none.
 #[derive(Debug, Clone, Default)]
 struct Queue {
     packets: Vec<(u32, Option<usize>)>,
@@ -38,7 +39,7 @@ impl Queue {
     }
 }
 
-/// The order of departure of three packets. The first queue has the turn, if it holds a packet.
+/// The order in which three packets leave. The first queue has the turn, if it holds a packet.
 fn served(mut queues: [Queue; 2], lengths: [u32; 3], rule: Rule) -> Vec<usize> {
     let mut ring = Vec::new();
     for (queue, content) in queues.iter().enumerate() {
@@ -48,7 +49,7 @@ fn served(mut queues: [Queue; 2], lengths: [u32; 3], rule: Rule) -> Vec<usize> {
     }
     for (number, len) in lengths.into_iter().enumerate() {
         let asked = if rule == Rule::Longest { 1500 } else { len };
-        // Equation 1; among equals the queue that is served sooner.
+        // Equation 1. On a tie, the queue that is served sooner.
         let [first, second] = [0, 1].map(|queue| {
             let turn = ring.iter().position(|member| *member == queue);
             (queues[queue].rounds(asked), turn.unwrap_or(usize::MAX))
@@ -99,7 +100,7 @@ fn states() -> Vec<[Queue; 2]> {
     states
 }
 
-/// The part of all states and length triples with reordering.
+/// The fraction of states and length triples in which packets are reordered.
 fn reordered(rule: Rule, triples: &[[u32; 3]]) -> f64 {
     let mut cases = 0;
     let mut reordered = 0;
@@ -113,7 +114,7 @@ fn reordered(rule: Rule, triples: &[[u32; 3]]) -> f64 {
     f64::from(reordered) / f64::from(cases)
 }
 
-/// Figures of the exhaustive search.
+/// Figures that the exhaustive search finds.
 pub(super) fn figures() -> Vec<(String, f64)> {
     let equal = LENGTHS.map(|len| [len; 3]);
     let mut unequal = Vec::new();

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use super::super::{Failed, Row};
 use crate::figures::{deviation_of_all, mean};
 
-/// Counts flows of a group, or of all, with a throughput in a range.
+/// Counts flows of a group, or of all flows, with a throughput in a range.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Count {
@@ -22,7 +22,7 @@ pub(super) struct Count {
     /// In kbit/s, inclusive.
     #[serde(default)]
     from: f64,
-    /// In kbit/s, exclusive; None: no upper limit.
+    /// In kbit/s, exclusive. None: no upper limit.
     below: Option<f64>,
 }
 
@@ -76,7 +76,7 @@ impl Figures<'_> {
         self.results.flows.iter().filter(|flow| flow.open)
     }
 
-    /// Throughputs of a group's flows, or of all, in ascending order, in kbit/s.
+    /// Throughputs of a group's flows, or of all flows, ascending, in kbit/s.
     fn rates(&self, group: Option<&str>) -> Vec<f64> {
         let mut rates = Vec::new();
         for flow in self.flows() {
@@ -140,9 +140,10 @@ impl Figures<'_> {
         rows
     }
 
-    /// Of a group of four flows or more: the mean of the slowest quarter, and what the fastest
-    /// quarter gets together, less what all others get together. The difference falls from one run
-    /// to another if the fastest quarter loses more than all others.
+    /// Compares the fastest quarter with the others, in a group of four flows or more. The rows are
+    /// the mean of the slowest quarter, and what the fastest quarter gets together, less what all
+    /// others get together. From one run to another this difference falls if the fastest quarter
+    /// loses more than all others.
     fn quarters(&self, group: &str) -> Vec<Row> {
         let rates = self.rates(Some(group));
         let quarter = rates.len() / 4;
@@ -196,14 +197,14 @@ impl Figures<'_> {
         rows
     }
 
-    /// Number of flows with a rate in a range.
+    /// How many flows have a rate in a range.
     fn number(&self, count: &Count) -> f64 {
         let legal = count.from..count.below.unwrap_or(f64::INFINITY);
         let rates = self.rates(count.group.as_deref());
         rates.iter().filter(|rate| legal.contains(rate)).count() as f64
     }
 
-    /// The core's scheduler in its initial state, for the hashes of flows into queues.
+    /// The core's scheduler in its initial state, which shows how flows are hashed into queues.
     fn scheduler(&self) -> Result<Option<AnyArena<()>>, Failed> {
         let Some((id, link)) = self.core() else {
             return Ok(None);
@@ -241,7 +242,7 @@ impl Figures<'_> {
         Ok(rows)
     }
 
-    /// Rows for the other groups' flows, by the number of queues shared with the greedy group.
+    /// Rows for the other groups' flows, by how many queues they share with the greedy group.
     fn by_meetings(&self, greedy: &str, queues: &[(&FlowResult, Vec<usize>)]) -> Vec<Row> {
         let mut theirs = Vec::new();
         for (flow, queues) in queues {

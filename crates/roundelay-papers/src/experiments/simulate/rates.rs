@@ -1,4 +1,4 @@
-//! Figures of rates over time as rows: Jain's index and mean rates, by interval.
+//! Figures for rates over time as rows: Jain's index and mean rates, by interval.
 
 use roundelay_sim::scenario::{Rates, Results};
 
@@ -22,13 +22,13 @@ pub(super) fn rows(run: &str, results: &Results) -> Vec<Row> {
     rows
 }
 
-/// Ends of the intervals, in ms.
+/// When the intervals end, in ms.
 fn ends(rates: &Rates) -> impl Iterator<Item = f64> {
     let interval = rates.interval.as_secs_f64() * 1e3;
     (1..=rates.intervals).map(move |number| (f64::from(number) * interval * 1e6).round() / 1e6)
 }
 
-/// Mean rate of a group's flows in each interval, in Mbit/s; empty for the group of all flows.
+/// Mean rate of a group's flows in each interval, in Mbit/s. Empty for the group of all flows.
 fn means(rates: &Rates, group: usize) -> Vec<f64> {
     let mut flows = 0;
     let mut bytes = vec![0_u64; rates.intervals as usize];

@@ -1,4 +1,4 @@
-//! Figures of transfers as rows: completion times and round trips, as means, by bytes and by size.
+//! Figures for transfers as rows: completion times and round trips, as means, by bytes and by size.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::super::Row;
 /// Size classes end at 10^(n/2) bytes: two per decade.
 const CLASSES_PER_DECADE: f64 = 2.0;
 
-/// Percentiles of distributions.
+/// Percentiles in distributions.
 const PARTS: [f64; 15] = [
     1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 98.0, 99.0, 99.9,
 ];
@@ -49,7 +49,7 @@ pub(super) fn rows(run: &str, scenario: &Scenario, results: &Results) -> Vec<Row
 /// A transfer in floating point: bytes and seconds.
 struct Timed {
     bytes: f64,
-    /// None: cut off by the end of the run.
+    /// None: the end of the run cut it off.
     completion: Option<f64>,
     round_trip: Option<f64>,
 }
@@ -72,7 +72,7 @@ impl Timed {
     }
 }
 
-/// Name of a figure, and its value for a transfer.
+/// A figure's name, and its value for a transfer.
 type Figure = (&'static str, fn(&Timed) -> Option<f64>);
 
 struct Writer<'a> {
@@ -141,7 +141,7 @@ impl Writer<'_> {
         rows
     }
 
-    /// Means by size, and the 10th and 99th percentiles for the error bars of Figure 7 of the UPS
+    /// Means by size, with the 10th and 99th percentiles for the error bars in Figure 7 of the UPS
     /// paper.
     fn by_size(&self, timed: &[Timed]) -> Vec<Row> {
         let mut classes: BTreeMap<i64, [Vec<f64>; 2]> = BTreeMap::new();
@@ -187,7 +187,7 @@ fn mean(timed: &[Timed], weight: fn(&Timed) -> f64, of: fn(&Timed) -> Option<f64
     }
 }
 
-/// Percentile of sorted values: the smallest value not exceeded by this percentage.
+/// Percentile of sorted values: the smallest value that this percentage does not exceed.
 fn quantile(sorted: &[f64], per_cent: f64) -> Option<f64> {
     let rank = (per_cent / 100.0 * sorted.len() as f64).ceil() as usize;
     sorted.get(rank.max(1) - 1).copied()

@@ -1,14 +1,14 @@
 //! Counterexample step by step: arrivals and departures with V, the flow's S and F, and its lag
 //! against the bound.
 //!
-//! S, F and V are recomputed by Eq. 2 and 3 of the QFQ paper from arrivals and departures; for V's
-//! jumps, start times are rounded as in the discipline. Virtual times are in bytes per unit of
-//! weight. Consecutive steps of another flow share a line.
+//! Eq. 2 and 3 of the QFQ paper give S, F and V again from arrivals and departures. For V's jumps,
+//! start times are rounded as in the discipline. Virtual times are in bytes per unit of weight.
+//! Consecutive steps of another flow share a line.
 
 use roundelay::{Guarantees, Share};
 use roundelay_metrics::workload::{Event, EventKind, Workload};
 
-/// Rounding of start times by a discipline.
+/// How a discipline rounds start times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rounding {
     /// None: WF2Q+.
@@ -41,7 +41,7 @@ impl Rounding {
     }
 }
 
-/// Virtual times of a flow.
+/// A flow's virtual times.
 #[derive(Debug, Clone, Default)]
 struct Shadow {
     weight: f64,
@@ -89,7 +89,7 @@ impl Shadows {
             EventKind::Departure => drop(flow.waiting.pop_front()),
         }
         if event.kind == EventKind::Departure || is_newly_backlogged {
-            // Eq. 2: S = max(V, F) for a newly backlogged flow, else F; F = S + l / phi.
+            // Eq. 2: S = max(V, F) for a newly backlogged flow, else F. Then F = S + l / phi.
             flow.start = if is_newly_backlogged {
                 now.max(flow.finish)
             } else {
@@ -100,7 +100,7 @@ impl Shadows {
                 flow.finish += f64::from(*len) / flow.weight;
             }
         }
-        // Eq. 3: V grows by the service, and jumps to the first start time of the backlogged flows.
+        // Eq. 3: V grows by the service, and jumps to the backlogged flows' first start time.
         if event.kind == EventKind::Departure {
             self.now += f64::from(event.len) / self.total_weight;
         }
@@ -115,20 +115,20 @@ impl Shadows {
         }
     }
 
-    /// True if the head packet of a flow is eligible: its rounded start is not after V.
+    /// True if a flow's head packet is eligible: its rounded start is not after V.
     #[cfg(test)]
     fn is_eligible(&self, flow: usize) -> bool {
         self.rounding.start(&self.flows[flow]) <= self.now + 1e-6
     }
 }
 
-/// sigma_i in bytes per unit of weight; L_k counts as at least 1088 bytes, as in the disciplines.
+/// sigma_i in bytes per unit of weight. L_k counts as at least 1088 bytes, as in the disciplines.
 fn slot(share: &Share) -> f64 {
     let longest = f64::from(share.max_packet_len.max(1088));
     2f64.powf((longest / f64::from(share.weight)).log2().ceil())
 }
 
-/// Consecutive steps of the same kind and flow; single steps for the watched flow.
+/// Consecutive steps with the same kind and flow. The watched flow's steps stand alone.
 struct Line {
     first: Event,
     packets: u64,

@@ -1,4 +1,4 @@
-//! Chart data of a simulation for the page's script.
+//! Chart data for a simulation, for the page's script.
 
 use roundelay_sim::scenario::Curves;
 use serde::Serialize;
@@ -8,7 +8,7 @@ use super::page::Page;
 use crate::html::data::shorten;
 use crate::text::clean;
 
-/// Maximum number of charted links.
+/// Most links in charts.
 const CHARTED: usize = 12;
 
 #[derive(Serialize)]

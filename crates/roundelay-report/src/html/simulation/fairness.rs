@@ -1,5 +1,5 @@
-//! Jain's index over time, if `[meter] rates` is set: for groups of two flows or more, and for all
-//! flows together.
+//! Jain's index over time, if `[meter] rates` is set: for groups with two flows or more, and for
+//! all flows together.
 
 use roundelay_sim::scenario::{Rates, Results};
 use serde::Serialize;
@@ -9,9 +9,9 @@ use crate::html::escape;
 use crate::text::clean;
 use crate::units::{count, seconds};
 
-/// Maximum points of a curve; more intervals are averaged over neighbours.
+/// Most points of a curve. If there are more intervals, neighbours are averaged.
 const POINTS: usize = 1_000;
-/// Maximum number of curves.
+/// Most curves.
 const CURVES: usize = 12;
 
 /// Chart data for the script.
@@ -29,7 +29,7 @@ struct Curve {
 }
 
 impl Fairness {
-    /// Data of the first replica; none if not measured.
+    /// Takes the first replica's data. None if nothing was measured.
     pub(super) fn of(page: &Page<'_>) -> Option<Self> {
         let (first, rates) = first(page)?;
         let merged = merged(rates);
@@ -53,7 +53,7 @@ fn first<'a>(page: &Page<'a>) -> Option<(&'a Results, &'a Rates)> {
     Some((first, first.rates.as_ref()?))
 }
 
-/// Number of intervals per point.
+/// How many intervals a point covers.
 fn merged(rates: &Rates) -> usize {
     (rates.intervals as usize).div_ceil(POINTS).max(1)
 }

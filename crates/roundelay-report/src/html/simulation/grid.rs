@@ -1,4 +1,4 @@
-//! HTML tables of figures, each a mean over replicas.
+//! HTML tables with figures, each a mean over replicas.
 
 use crate::figures::{Figure, Unit, interval, interval_text, named};
 use crate::html::escape;
@@ -102,7 +102,7 @@ pub(super) fn table<R>(id: &str, what: &str, rows: &[Row<'_, R>], columns: &[Col
     )
 }
 
-/// Whether any replica has the figure of a column.
+/// Whether any replica has the column's figure.
 fn has_any<R>(rows: &[Row<'_, R>], column: &Column<R>) -> bool {
     for row in rows {
         for replica in &row.replicas {

@@ -9,7 +9,7 @@ use crate::figures::{INDICES, LIVES, Unit, Worst};
 use crate::simulation::Simulated;
 use crate::units::count;
 
-/// The section, if the scenario requests any of these measurements.
+/// The section, if the scenario asks for any of these measurements.
 pub(super) fn section(simulated: &Simulated) -> String {
     let mut tables = vec![lives(simulated), indices(simulated), ranks(simulated)];
     tables.retain(|text| !text.is_empty());
@@ -53,7 +53,7 @@ fn rows<'a, R>(
     rows
 }
 
-/// A column of a figure of flows over their lives.
+/// A column for a figure of flows over their lives.
 fn life(name: &str, head: &'static str, about: &'static str) -> Column<GroupLives> {
     Column::of(LIVES, name, head, about)
 }
@@ -131,7 +131,7 @@ fn lives(simulated: &Simulated) -> String {
     )
 }
 
-/// Indices of the worst flow of each group.
+/// Indices of each group's worst flow.
 fn indices(simulated: &Simulated) -> String {
     let mut worst = Vec::new();
     for results in &simulated.replicas {
@@ -169,7 +169,7 @@ fn indices(simulated: &Simulated) -> String {
     )
 }
 
-/// Throughputs by rank over replicas, with both modes of a bimodal rank.
+/// Throughputs by rank over replicas. A bimodal rank has both modes.
 fn ranks(simulated: &Simulated) -> String {
     let mut found = Vec::new();
     for group in &simulated.summary.groups {
@@ -228,7 +228,7 @@ fn rank_table(ranks: &[(String, RankResult)]) -> String {
     table("ranks", "Rank", &rows, &columns)
 }
 
-/// Number of replicas in a mode.
+/// How many replicas are in a mode.
 fn replicas_of(ranks: &[&RankResult], mode: usize) -> String {
     match ranks.first().and_then(|rank| rank.modes) {
         Some(modes) => format!("{} replicas", modes[mode].count),

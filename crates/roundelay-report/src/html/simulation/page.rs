@@ -4,20 +4,20 @@ use roundelay_sim::scenario::Curves;
 
 use crate::simulation::Simulated;
 
-/// Content of the page.
+/// What the page contains.
 #[derive(Debug, Clone, Copy)]
 pub struct Page<'a> {
     /// The simulation's results.
     pub simulated: &'a Simulated,
-    /// Curves over time of the first replica.
+    /// The first replica's curves over time.
     pub curves: &'a Curves,
-    /// Text of the scenario's file.
+    /// The text of the scenario's file.
     pub scenario: &'a str,
-    /// Origin of the figures, by name: see [`provenance`](crate::provenance).
+    /// Where the figures come from, by name: see [`provenance`](crate::provenance).
     pub provenance: &'a [(String, String)],
 }
 
-/// Names the replica of the curves, since curves are not averaged.
+/// Names the replica that the curves show, since curves are not averaged.
 pub(super) fn of_first(simulated: &Simulated, what: &str) -> String {
     match &simulated.replicas[..] {
         [first, _, ..] => format!("{what} of the first replica, seed {}.", first.seed),

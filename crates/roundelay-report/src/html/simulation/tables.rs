@@ -1,4 +1,4 @@
-//! HTML tables of a simulation: sources, transfers, links, flows, replicas.
+//! HTML tables for a simulation: sources, transfers, links, flows, replicas.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,10 @@ use crate::figures::{CLASS, SOURCE, Unit};
 use crate::simulation::{Gone, Simulated};
 use crate::units::{bytes, count};
 
-/// Maximum number of rows for links and flows.
+/// Most rows for links and flows.
 pub(super) const MOST_ROWS: usize = 500;
 
-/// One row per group, class or link, with the results of each replica.
+/// One row per group, class or link, with each replica's results.
 fn rows<'a, R>(
     simulated: &'a Simulated,
     of: fn(&Results) -> &[R],
@@ -38,7 +38,7 @@ fn rows<'a, R>(
     rows
 }
 
-/// A column of a figure of sources.
+/// A column for a figure of sources.
 fn source(name: &str, head: &'static str, about: &'static str) -> Column<GroupResult> {
     Column::of(SOURCE, name, head, about)
 }
@@ -47,7 +47,7 @@ fn kinds(group: &GroupResult) -> (String, String) {
     (group.name.clone(), group.kind.replace('_', " "))
 }
 
-/// The groups; with several groups, the last row is their total.
+/// The groups. If there are several, the last row is their total.
 pub(super) fn groups(simulated: &Simulated) -> Vec<Row<'_, GroupResult>> {
     let mut rows = rows(simulated, |results| &results.groups, kinds);
     if let [_, .., sum] = &mut rows[..] {
@@ -210,7 +210,7 @@ pub(super) fn transfers(simulated: &Simulated) -> String {
     )
 }
 
-/// A row for each size class of a group's transfers present in any replica.
+/// A row for each size class among a group's transfers that any replica has.
 fn size_rows<'a>(group: &Row<'a, GroupResult>) -> Vec<Row<'a, SizeResult>> {
     let mut classes: BTreeMap<u64, Vec<&SizeResult>> = BTreeMap::new();
     for replica in &group.replicas {
@@ -283,7 +283,7 @@ fn sizes(groups: &[Row<'_, GroupResult>]) -> String {
     table("sizes", "Source and size", &rows, &columns)
 }
 
-/// A column of a figure of classes of links.
+/// A column for a figure of link classes.
 fn class(name: &str, head: &'static str, about: &'static str) -> Column<ClassResult> {
     Column::of(CLASS, name, head, about)
 }
@@ -419,7 +419,7 @@ fn flow(flow: &FlowResult) -> Row<'_, FlowResult> {
     }
 }
 
-/// The flows of the first replica.
+/// The first replica's flows.
 pub(super) fn flows(simulated: &Simulated) -> String {
     let mut rows = Vec::new();
     if let Some(first) = simulated.replicas.first() {
