@@ -45,15 +45,15 @@
 //!
 //! **Proof of the bound.** Packets of class m leave by the link in the order in which m chose them.
 //! Let m's leaf n be backlogged over (t1, t2), W the link's service, and W_m, W_n that of m and n.
-//! If m chose after the previous packet had left, its discipline's B-WFI would give W_n >= phi W_m
-//! - alpha over (t1, t2), since the B-WFI holds for a server of any, even changing, rate. Choosing
-//! at the start of the previous packet has one effect: a leaf n that becomes backlogged later takes
-//! part from the next choice on, as if n had arrived at the start of the chosen packet. Until then
-//! m sends the rest of the packet on the link, at most L(m). So W_n >= phi (W_m - L(m)) - alpha,
-//! and with W_m >= phi_m W - B(m) for the class, which is backlogged as long as n is, the bound
-//! follows from the root down. When a first-in-first-out leaf's packet starts, the leaf has been
-//! backlogged since the packet's arrival, with Q bytes at first, so the link has sent at most (Q -
-//! len + B) / phi in between. This is the T-WFI.
+//! If m chose after the previous packet had left, its discipline's B-WFI would give
+//! W_n >= phi W_m - alpha over (t1, t2), since the B-WFI holds for a server of any, even changing,
+//! rate. Choosing at the start of the previous packet has one effect: a leaf n that becomes
+//! backlogged later takes part from the next choice on, as if n had arrived at the start of the
+//! chosen packet. Until then m sends the rest of the packet on the link, at most L(m). So W_n >=
+//! phi (W_m - L(m)) - alpha, and with W_m >= phi_m W - B(m) for the class, which is backlogged as
+//! long as n is, the bound follows from the root down. When a first-in-first-out leaf's packet
+//! starts, the leaf has been backlogged since the packet's arrival, with Q bytes at first, so the
+//! link has sent at most (Q - len + B) / phi in between. This is the T-WFI.
 //!
 //! **Shapers.** A class of `tbf`, `htb` or `hfsc` may give nothing although its children have
 //! packets. It is then out of its class's scheduler, and `Below::asleep` has it with the time at

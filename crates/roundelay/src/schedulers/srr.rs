@@ -33,17 +33,17 @@
 //! **Proof.** Count terms as if no column were ever empty. An empty column has no turns, so
 //! skipping one changes nothing. With 2^11 terms a round, the last of them without a column, the
 //! column for bit b comes at every 2^(11 - b)-th term exactly, also across rounds. In x consecutive
-//! terms the column comes at least (x + 1) / 2^(11 - b) - 1 times and at most (x - 1) / 2^(11 - b)
-//! + 1 times. Take an interval with y terms between the term in which it begins (not counted) and
-//! the term in which it ends. Flow k, backlogged throughout, has its turns in the y - 1 terms
-//! within: at least m = w_k y / 2^11 - B_k. Flow j has turns in the y + 1 terms touched: at most
-//! w_j y / 2^11 + B_j = w_j / w_k (m + B_k) + B_j. In m turns flow k sends more than m Q - L_k
-//! bytes, because the deficit carried over is less than a packet. In n turns flow j sends less than
-//! n Q + L_j. Weighted with phi and 1 - phi, the terms with m cancel, which leaves the B-WFI. The
-//! difference of both, divided by the weights, is the fairness. Before a packet is taken, the link
-//! has sent at most (the flow's bytes before this packet + B-WFI) / phi and the rest of a packet.
-//! Less the time that a link with the flow's share needs, this gives T-WFI and latency. Since B_j
-//! <= w_j, the sum is at most the sum of the other weights.
+//! terms the column comes at least (x + 1) / 2^(11 - b) - 1 times and at most
+//! (x - 1) / 2^(11 - b) + 1 times. Take an interval with y terms between the term in which it
+//! begins (not counted) and the term in which it ends. Flow k, backlogged throughout, has its turns
+//! in the y - 1 terms within: at least m = w_k y / 2^11 - B_k. Flow j has turns in the y + 1 terms
+//! touched: at most w_j y / 2^11 + B_j = w_j / w_k (m + B_k) + B_j. In m turns flow k sends more
+//! than m Q - L_k bytes, because the deficit carried over is less than a packet. In n turns flow j
+//! sends less than n Q + L_j. Weighted with phi and 1 - phi, the terms with m cancel, which leaves
+//! the B-WFI. The difference of both, divided by the weights, is the fairness. Before a packet is
+//! taken, the link has sent at most (the flow's bytes before this packet + B-WFI) / phi and the
+//! rest of a packet. Less the time that a link with the flow's share needs, this gives T-WFI and
+//! latency. Since B_j <= w_j, the sum is at most the sum of the other weights.
 //!
 //! DRR has Q w_k in place of Q B_k here, and no other term with Q, because each flow there has one
 //! turn a round. The gain is for flows with large weights among few other flows. All bounds are
