@@ -68,8 +68,12 @@ impl Numbers {
 }
 
 /// A value for a 32-bit field. A larger value becomes the maximum, which is out of every range.
-pub(crate) fn saturated(value: u64) -> u32 {
-    u32::try_from(value).unwrap_or(u32::MAX)
+pub(crate) const fn saturated(value: u64) -> u32 {
+    if value < u32::MAX as u64 {
+        value as u32
+    } else {
+        u32::MAX
+    }
 }
 
 /// Bounds of times, in picoseconds.
