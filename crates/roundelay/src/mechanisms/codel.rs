@@ -58,19 +58,22 @@ pub(crate) enum Roots {
     Newton,
 }
 
-impl Roots {
-    /// As in Linux, or exact.
-    pub(crate) const fn of(linux: bool) -> Self {
-        if linux { Self::Newton } else { Self::Exact }
-    }
-}
-
 impl Target {
     pub(crate) const DEFAULT: Self = Self {
         target: Duration::from_millis(5),
         interval: Duration::from_millis(100),
         roots: Roots::Exact,
     };
+
+    /// These times, with roots as in Linux or exact.
+    pub(crate) const fn of(target: Duration, interval: Duration, linux: bool) -> Self {
+        let roots = if linux { Roots::Newton } else { Roots::Exact };
+        Self {
+            target,
+            interval,
+            roots,
+        }
+    }
 
     /// interval / sqrt(count).
     fn exact_step(self, count: u32) -> Duration {

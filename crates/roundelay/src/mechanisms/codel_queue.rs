@@ -2,12 +2,36 @@
 
 use alloc::collections::VecDeque;
 
+use crate::config::{HOUR, MICROSECOND, Parameter};
 use crate::drops::DropReason;
 use crate::handle;
 use crate::mechanisms::codel::{Codel, Leaving, Roots, Target};
 use crate::packet::Ecn;
 use crate::pool::{Pool, Queue, Storage};
 use crate::time::{Duration, Instant};
+
+/// The parameter `target`.
+pub(crate) const fn target<C>(of: fn(&mut C) -> &mut Duration) -> Parameter<C> {
+    let range = MICROSECOND..=HOUR;
+    Parameter::time("target", range, "acceptable time in the queue", of)
+}
+
+/// The parameter `interval`.
+pub(crate) const fn interval<C>(of: fn(&mut C) -> &mut Duration) -> Parameter<C> {
+    let about = "time above the target before the first drop: about a round trip";
+    Parameter::time("interval", MICROSECOND..=HOUR, about, of)
+}
+
+/// The parameter `ecn`.
+pub(crate) const fn marks<C>(of: fn(&mut C) -> &mut bool) -> Parameter<C> {
+    Parameter::switch("ecn", "mark ECN-capable packets in place of drops", of)
+}
+
+/// The parameter `ce_threshold`.
+pub(crate) const fn threshold<C>(of: fn(&mut C) -> &mut Option<Duration>) -> Parameter<C> {
+    let about = "mark every ECN-capable packet that waited longer";
+    Parameter::time_or_never("ce_threshold", about, of)
+}
 
 /// When CoDel signals, and how.
 #[derive(Debug, Clone, Copy)]
