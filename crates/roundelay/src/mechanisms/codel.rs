@@ -98,7 +98,7 @@ fn newton(y: u16, count: u32) -> u16 {
 
 /// A departing packet.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Leaving {
+pub(crate) struct Waited {
     pub(crate) len: u32,
     /// Time in the queue.
     pub(crate) sojourn: Duration,
@@ -151,7 +151,7 @@ impl Codel {
     /// Whether the packet should be dropped or marked. Call once for each departing packet, in
     /// order. Inlined into each scheduler, with what a packet in a short queue needs.
     #[inline]
-    pub(crate) fn judges_bad(&mut self, target: Target, now: Instant, packet: Leaving) -> bool {
+    pub(crate) fn judges_bad(&mut self, target: Target, now: Instant, packet: Waited) -> bool {
         let stands = self.is_standing(target, now, packet);
         match (self.dropping, stands) {
             (true, true) => self.goes_on(target, now),
@@ -187,7 +187,7 @@ impl Codel {
 
     /// Whether every packet has waited too long, for an interval or longer.
     #[inline]
-    fn is_standing(&mut self, target: Target, now: Instant, packet: Leaving) -> bool {
+    fn is_standing(&mut self, target: Target, now: Instant, packet: Waited) -> bool {
         if packet.sojourn < target.target
             || packet.backlog_bytes <= FRAME_BYTES.max(packet.len.into())
         {
@@ -263,8 +263,8 @@ mod tests {
         Instant::from_picos(millis * MILLI)
     }
 
-    fn waited(millis: u64) -> Leaving {
-        Leaving {
+    fn waited(millis: u64) -> Waited {
+        Waited {
             len: 1000,
             sojourn: Duration::from_millis(millis),
             backlog_bytes: 100_000,
@@ -440,13 +440,13 @@ mod tests {
             (65_536, 65_537, true),
         ] {
             let mut codel = Codel::default();
-            let leaving = Leaving {
+            let waited = Waited {
                 len,
                 sojourn: Duration::from_millis(50),
                 backlog_bytes,
             };
-            assert!(!codel.judges_bad(Target::DEFAULT, at(0), leaving));
-            assert_eq!(codel.judges_bad(Target::DEFAULT, at(100), leaving), stands);
+            assert!(!codel.judges_bad(Target::DEFAULT, at(0), waited));
+            assert_eq!(codel.judges_bad(Target::DEFAULT, at(100), waited), stands);
         }
     }
 

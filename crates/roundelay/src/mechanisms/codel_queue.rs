@@ -4,8 +4,8 @@ use alloc::collections::VecDeque;
 
 use crate::config::{HOUR, MICROSECOND, Parameter};
 use crate::drops::DropReason;
-use crate::handle;
-use crate::mechanisms::codel::{Codel, Leaving, Roots, Target};
+use crate::handle::Leaving;
+use crate::mechanisms::codel::{Codel, Roots, Target, Waited};
 use crate::packet::Ecn;
 use crate::pool::{Pool, Queue, Storage};
 use crate::time::{Duration, Instant};
@@ -69,12 +69,12 @@ impl CodelQueue {
             let len = self.queue.head_len();
             let mut packet = pool.pop(&mut self.queue)?;
             let sojourn = now.since(age.arrival);
-            let leaving = Leaving {
+            let waited = Waited {
                 len,
                 sojourn,
                 backlog_bytes: pool.backlog().bytes,
             };
-            let is_bad = self.codel.judges_bad(signals.target, now, leaving);
+            let is_bad = self.codel.judges_bad(signals.target, now, waited);
             if signals.target.roots == Roots::Exact {
                 self.shortened();
             }
@@ -127,7 +127,7 @@ impl CodelQueue {
 }
 
 /// Marks an ECN-capable packet. Returns whether the packet is marked.
-fn mark(packet: &mut impl handle::Leaving, ecn: Ecn) -> bool {
+fn mark(packet: &mut impl Leaving, ecn: Ecn) -> bool {
     if ecn == Ecn::Capable {
         packet.mark();
     }

@@ -53,7 +53,7 @@ use crate::author::{
 };
 use crate::config::{HOUR, MICROSECOND};
 use crate::link_layer::{Framing, LinkLayer};
-use crate::mechanisms::cobalt::{Leaving, Verdict};
+use crate::mechanisms::cobalt::{Judged, Verdict};
 use crate::mechanisms::random::Random;
 
 mod acks;
@@ -539,13 +539,13 @@ impl<T, P: Storage<T>> Cake<T, P> {
             };
             tin.packets -= 1;
             self.overflow.shrank(number, place, flow.queue.size());
-            let leaving = Leaving {
+            let judged = Judged {
                 sojourn: now.since(age.arrival),
                 takes_marks: age.ecn != Ecn::NotCapable,
                 rivals,
             };
             let draw = || (self.random.next() >> 32) as u32;
-            let verdict = flow.cobalt.judge(&tin.settings, now, leaving, draw);
+            let verdict = flow.cobalt.judge(&tin.settings, now, judged, draw);
             if verdict == Verdict::Drop && !flow.queue.is_empty() {
                 self.dropped.push_back((packet, DropReason::Early));
                 if self.config.ingress {

@@ -71,12 +71,12 @@ pub struct Srpt<T> {
     /// Packets by remaining bytes.
     waiting: Ranked<u32, T>,
     /// Neighbours of each packet in the flow's list, by slot in `waiting`.
-    links: Vec<Links>,
+    links: Vec<FlowLinks>,
     flows: Vec<FlowEnds>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Links {
+struct FlowLinks {
     older: Option<Slot>,
     newer: Option<Slot>,
 }
@@ -106,10 +106,10 @@ impl<T> Srpt<T> {
         }
         let place = self.waiting.push(packet.priority, packet);
         if place.index() >= self.links.len() {
-            self.links.resize(place.index() + 1, Links::default());
+            self.links.resize(place.index() + 1, FlowLinks::default());
         }
         let flow = &mut self.flows[number];
-        self.links[place.index()] = Links {
+        self.links[place.index()] = FlowLinks {
             older: flow.newest,
             newer: None,
         };
@@ -132,7 +132,7 @@ impl<T> Srpt<T> {
     fn take(&mut self, place: Slot) -> Option<Packet<T>> {
         let packet = self.waiting.take(place)?;
         let flow = &mut self.flows[packet.flow.index()];
-        let Links { older, newer } = self.links[place.index()];
+        let FlowLinks { older, newer } = self.links[place.index()];
         match older {
             Some(neighbour) => self.links[neighbour.index()].newer = newer,
             None => flow.oldest = newer,

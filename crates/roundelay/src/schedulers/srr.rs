@@ -184,7 +184,7 @@ impl Config {
 pub struct Srr<T, P = Nodes<T>> {
     flows: FlowTable<T, Turn, P>,
     /// Each flow's neighbours in the columns of its weight, while it is backlogged.
-    links: Vec<[Link; COLUMNS]>,
+    links: Vec<[ColumnLinks; COLUMNS]>,
     /// First flow of each column. Column b stands for bit b.
     columns: [u32; COLUMNS],
     /// Columns with flows, one bit each.
@@ -211,12 +211,12 @@ struct Turn {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Link {
+struct ColumnLinks {
     previous: u32,
     next: u32,
 }
 
-const UNLINKED: [Link; COLUMNS] = [Link {
+const UNLINKED: [ColumnLinks; COLUMNS] = [ColumnLinks {
     previous: NONE,
     next: NONE,
 }; COLUMNS];
@@ -427,7 +427,7 @@ impl<T, P: Storage<T>> Srr<T, P> {
     /// next visit.
     fn link(&mut self, number: usize, column: usize) {
         let next = self.columns[column];
-        self.links[number][column] = Link {
+        self.links[number][column] = ColumnLinks {
             previous: NONE,
             next,
         };
@@ -439,7 +439,7 @@ impl<T, P: Storage<T>> Srr<T, P> {
     }
 
     fn unlink(&mut self, number: usize, column: usize) {
-        let Link { previous, next } = self.links[number][column];
+        let ColumnLinks { previous, next } = self.links[number][column];
         if self.cursor == number as u32 && column_of(self.position) == Some(column) {
             self.cursor = next;
         }
@@ -542,7 +542,7 @@ impl<T, P: Storage<T>> Control for Srr<T, P> {
             let mut at = *first;
             let mut before = NONE;
             while at != NONE {
-                let Link { previous, next } = self.links[at as usize][column];
+                let ColumnLinks { previous, next } = self.links[at as usize][column];
                 assert_eq!(previous, before, "invariant 1: linked both ways");
                 assert_eq!(
                     found[at as usize] & 1 << column,
