@@ -346,8 +346,8 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
         match shaper.offer() {
             Offer::First => self.renew(number),
             Offer::InTurn if is_empty => {
-                let place = self.below.place(number);
-                self.root.withdraw(place);
+                let flow = self.below.flow_of(number);
+                self.root.withdraw(flow);
                 self.below.set_offered(number, false);
             }
             _ => {}
@@ -358,13 +358,13 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
     /// its length.
     fn renew(&mut self, number: usize) {
         let bucket = self.below.parent(number);
-        let place = self.below.place(number);
+        let flow = self.below.flow_of(number);
         if let Some(class) = self.class_mut(bucket) {
-            class.withdraw(place);
+            class.withdraw(flow);
         }
         if bucket != ROOT {
-            let place = self.below.place(bucket);
-            self.root.withdraw(place);
+            let flow = self.below.flow_of(bucket);
+            self.root.withdraw(flow);
             self.below.set_offered(bucket, false);
         }
         self.below.set_offered(number, false);
@@ -392,8 +392,8 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
             let children = &root.children;
             let now = below.now;
             let mut sent = None;
-            let chosen = root.scheduler.dequeue_refilled(now, &mut |place| {
-                let child = children.get(place.index())?.node as usize;
+            let chosen = root.scheduler.dequeue_refilled(now, &mut |flow| {
+                let child = children.get(flow.index())?.node as usize;
                 sent = below.take_head(child);
                 below.stand_in(child)
             });
@@ -416,8 +416,8 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
             top = self.below.parent(top);
         }
         let parent = self.below.parent(top);
-        let place = self.below.place(top);
-        self.class_mut(parent)?.scheduler.evict_flow(place);
+        let flow = self.below.flow_of(top);
+        self.class_mut(parent)?.scheduler.evict_flow(flow);
         let packet = self.below.take_head(top);
         if parent == ROOT {
             self.report_to_root(top)
@@ -601,8 +601,8 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Control for Tree<T, L, I> 
                 State::Class(class) => class.footprint(),
                 State::Shaper(shaper) => shaper.footprint(),
             };
-            let place = size_of::<State<T, L, I>>() + size_of::<Option<Placed>>();
-            sum.fixed_bytes += of_node.fixed_bytes + place;
+            let node = size_of::<State<T, L, I>>() + size_of::<Option<Placed>>();
+            sum.fixed_bytes += of_node.fixed_bytes + node;
             sum.bytes_per_flow = sum.bytes_per_flow.max(of_node.bytes_per_flow);
         }
         sum.bytes_per_flow += size_of::<u32>();
@@ -690,16 +690,13 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
     fn check_class(&self, class: &Class<I>, is_root: bool) {
         let mut expected = Backlog::default();
         let mut some = false;
-        for (place, child) in class.children.iter().enumerate() {
+        for (flow, child) in class.children.iter().enumerate() {
             if child.node == NONE {
                 continue;
             }
             let next = self.below.next_of(child.node as usize);
             let len = next.map(|(len, ..)| len);
-            let chosen = class
-                .head
-                .as_ref()
-                .filter(|head| head.flow.index() == place);
+            let chosen = class.head.as_ref().filter(|head| head.flow.index() == flow);
             expected.packets +=
                 u64::from(child.holds_place) + u64::from(len.is_some() && chosen.is_none());
             expected.bytes += len.filter(|_| chosen.is_none()).map_or(0, u64::from);

@@ -52,16 +52,16 @@ impl<T> Waiting<T> for Lottery<T> {
     }
 
     fn push(&mut self, packet: Packet<T>) {
-        let place = self.slots.len() as u32;
-        assert!(place != NONE, "a line holds fewer than 2^32 - 1 packets");
+        let slot = self.slots.len() as u32;
+        assert!(slot != NONE, "a line holds fewer than 2^32 - 1 packets");
         self.bytes += u64::from(packet.len);
         self.slots.push(Slot {
             packet,
             next: NONE,
             previous: self.newest,
         });
-        self.link(self.newest, place);
-        self.newest = place;
+        self.link(self.newest, slot);
+        self.newest = slot;
     }
 
     fn pop(&mut self) -> Option<Packet<T>> {
@@ -78,11 +78,11 @@ impl<T> Waiting<T> for Lottery<T> {
         let mut bytes = 0;
         let mut packets = 0;
         while at != NONE {
-            let place = &self.slots[at as usize];
-            assert_eq!(place.previous, before, "links agree in both directions");
-            bytes += u64::from(place.packet.len);
+            let slot = &self.slots[at as usize];
+            assert_eq!(slot.previous, before, "links agree in both directions");
+            bytes += u64::from(slot.packet.len);
             packets += 1;
-            (before, at) = (at, place.next);
+            (before, at) = (at, slot.next);
             assert!(packets <= self.slots.len(), "the line has an end");
         }
         assert_eq!(
@@ -100,7 +100,7 @@ impl<T> Lottery<T> {
         let drawn = random.below(self.slots.len() as u32);
         self.slots
             .get(drawn as usize)
-            .map(|place| (drawn, &place.packet))
+            .map(|slot| (drawn, &slot.packet))
     }
 
     /// Removes the packet with this number.

@@ -153,9 +153,9 @@ mod tests {
         assert_eq!(lists.first(Which::New), None);
         lists.check();
         let mut order = [0; 3];
-        for place in &mut order {
-            *place = lists.first(Which::Old).expect("three are left");
-            lists.remove(*place);
+        for entry in &mut order {
+            *entry = lists.first(Which::Old).expect("three are left");
+            lists.remove(*entry);
         }
         assert_eq!(order, [0, 3, 1]);
         assert_eq!(lists.list_of(4), Some(Which::Decaying));
