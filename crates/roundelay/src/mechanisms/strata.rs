@@ -78,7 +78,8 @@ pub(crate) fn own_slot(share: &Share) -> u64 {
     u64::from(SCALE * share.weight) << (shift_of(group) - VirtualTime::FRACTION_BITS)
 }
 
-/// A flow's record, in one cache line: everything in its flow that a packet touches.
+/// A flow's record, in one cache line: everything in its flow that a packet touches. Not in a
+/// `FlowTable`, whose records are not aligned and so may lie across two lines.
 #[derive(Debug, Clone)]
 #[repr(align(64))]
 pub(crate) struct Flow {

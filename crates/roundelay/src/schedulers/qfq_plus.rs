@@ -222,6 +222,7 @@ pub struct QfqPlus<T, P = Nodes<T>> {
     config: Config,
 }
 
+/// A flow. Not in a `FlowTable`, whose records are not aligned and so may lie across two lines.
 #[derive(Debug, Clone)]
 #[repr(align(64))]
 struct Flow {
